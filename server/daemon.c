@@ -72,7 +72,7 @@ struct daemon {
 
 /* TLS */
 
-/* That of the configuration loaded last.  -1: what there was before stays. */
+/* With the configuration loaded last.  -1: the former one stays. */
 static int
 load_tls(struct daemon *d, struct error *err)
 {
@@ -106,10 +106,10 @@ steer_tcp(struct daemon *d)
                  "(heapwire-passwd makes both)");
 }
 
-/* Becoming somebody else */
+/* Leaving root */
 
-/* Only a file of its own, not a second name of somebody else's, which the
- * directory's next owner may have put there on an earlier run. */
+/* Gives only a regular file with one name: the directory's owner on an earlier
+ * run may have linked another user's file there. */
 static int
 give_file(int dir, const char *name, const struct account *account)
 {
@@ -130,7 +130,7 @@ give_file(int dir, const char *name, const struct account *account)
 }
 
 /* The agent bound its socket as root.  After the directory: an agent that binds
- * meanwhile looks whose it is then. */
+ * during this checks the directory's owner afterwards. */
 static int
 give_agents_files(int dir, const struct account *account)
 {
@@ -140,8 +140,8 @@ give_agents_files(int dir, const struct account *account)
                : 0;
 }
 
-/* For a reload; while the directory is still root's.  Where the configuration
- * names another, what lies there is not looked at. */
+/* For a reload; while root still owns the directory.  If the configuration
+ * names another certificate, leaves these files alone. */
 static int
 give_certificate(const struct daemon *d, const struct account *account)
 {
@@ -153,7 +153,7 @@ give_certificate(const struct daemon *d, const struct account *account)
                : 0;
 }
 
-/* heapwire-run made them, as root. */
+/* heapwire-run made these files as root. */
 static int
 give_evidence(const struct daemon *d, const struct account *account)
 {
@@ -172,7 +172,7 @@ leave_root(void *arg, const struct account *account)
     struct index_keeper *indexes = controller_indexes(d->controller);
     struct error err;
 
-    /* These have names: that is safe while the directory is root's. */
+    /* Paths are safe here while root owns the directory. */
     if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
         store_give(controller_store(d->controller), account->uid, account->gid,
                    &err) != 0 ||
@@ -219,7 +219,7 @@ stop(struct daemon *d)
     server_stop(&d->server);
 }
 
-/* A wrong file changes nothing. */
+/* A faulty file changes nothing. */
 static void
 reload(struct daemon *d)
 {
@@ -294,7 +294,7 @@ orphan_ends(void *arg)
     stop(arg);
 }
 
-/* It may run as another user than heapwire-run, by an entry point. */
+/* An entry point may run it as another user than heapwire-run. */
 static void
 database_comes(void *arg, uid_t uid, pid_t pid)
 {
@@ -468,8 +468,8 @@ start_listeners(struct daemon *d, struct error *err)
     return 0;
 }
 
-/* EX_... or 0.  The loop must run after this even where it failed, so that
- * what was opened closes. */
+/* EX_... or 0. The loop must run afterwards even on failure, to close what was
+ * opened. */
 static int
 start(struct daemon *d, struct error *err)
 {
@@ -509,10 +509,10 @@ finish(struct daemon *d, int status)
         server_fini(&d->server);
     }
     end_watch_start(&end, END_MS, status);
-    cluster_free(d->cluster.cluster); /* no session holds an answer of it */
+    cluster_free(d->cluster.cluster); /* no session holds one of its answers */
     memory_sampler_stop(d->sampler);
     view_cache_stop(d->views);
-    controller_stop(d->controller); /* nobody asks it, or can be woken */
+    controller_stop(d->controller); /* nothing asks it or waits for it */
     end_watch_stop(&end);
     if (d->loop_open)
         uv_loop_close(&d->loop);

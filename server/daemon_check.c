@@ -85,12 +85,12 @@ check_etcd_files(const struct config_etcd *etcd)
     return rc;
 }
 
-/* What a start would meet besides the configuration itself. */
+/* Checks the files that a start needs. */
 static int
 check_surroundings(const struct config *c)
 {
     struct certificate certificate = {0};
-    struct certificate_note note; /* a start tells it */
+    struct certificate_note note; /* a start logs it */
     struct account account;
     struct error err;
     int rc = 0;

@@ -25,7 +25,7 @@ daemon_cluster_identify(struct daemon_cluster *c, struct error *err)
     return 0;
 }
 
-/* Not a fault: a node may only ask others. */
+/* Not a fault: a node may ask others without being asked. */
 static void
 say_who_is_absent(const struct config *config)
 {

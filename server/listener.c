@@ -18,12 +18,12 @@
 #include "reply.h"
 #include "session.h"
 
-/* Few, so that those who left meanwhile are noticed before the cap is met. */
+/* Few, so that closed sessions are noticed before the limit is reached. */
 enum { ACCEPTS_A_TURN = 16 };
 
 static void poll_start(struct listener *l);
 
-/* The kernel's buffer takes so short a message, or it is not sent. */
+/* The kernel's buffer takes so short a message; otherwise it is not sent. */
 static void
 turn_away(int fd, const struct error *err)
 {
@@ -39,7 +39,7 @@ turn_away(int fd, const struct error *err)
     log_stranger("one turned away: %s", err->text);
 }
 
-/* -1 with *err: not now. */
+/* -1 with *err: refused for now. */
 static int
 admit(struct listener *l, const struct sockaddr_storage *address,
       struct error *err)
@@ -64,7 +64,8 @@ on_pause_over(uv_timer_t *timer)
     poll_start(timer->data);
 }
 
-/* No descriptors or memory: the kernel's queue holds the others for a while. */
+/* Out of descriptors or memory: the kernel's queue holds new connections for a
+ * while. */
 static void
 pause_accepting(struct listener *l, const char *why)
 {
@@ -94,7 +95,7 @@ on_connection(uv_poll_t *poll, int status, int events)
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                 errno == ENOMEM)
                 pause_accepting(l, uv_strerror(uv_translate_sys_error(errno)));
-            return; /* none left, or gone before we came */
+            return; /* none left, or the client has gone */
         }
         if (admit(l, &address, &err) != 0) {
             turn_away(fd, &err);
@@ -169,7 +170,7 @@ is_served(const struct sockaddr_un *name)
     return served;
 }
 
-/* A socket that nobody serves is what an earlier heapwired left. */
+/* Removes a socket without a listener, left by an earlier heapwired. */
 static int
 remove_stale(const struct sockaddr_un *name, struct error *err)
 {
@@ -266,7 +267,7 @@ socket_address(const struct config_address *from,
     return sizeof(*v6);
 }
 
-/* The port that the kernel chose, where it was asked to. */
+/* Stores the port that the kernel chose, if the port was 0. */
 static void
 note_port(struct listener *l)
 {
@@ -377,6 +378,6 @@ listener_close(struct listener *l)
     fd_close(l->fd);
     l->fd = -1;
     if (*l->path && lstat(l->path, &st) == 0 && st.st_dev == l->device &&
-        st.st_ino == l->inode) /* not another's of the same name */
+        st.st_ino == l->inode) /* and not a new one of the same name */
         (void)unlink(l->path);
 }

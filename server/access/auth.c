@@ -94,7 +94,7 @@ nibble(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* -1 unless the next word of *text is size bytes in hexadecimal. */
+/* Reads the next word of *text, size bytes in hexadecimal; -1: it is not. */
 static int
 parse_hex(const char **text, uint8_t *out, size_t size)
 {

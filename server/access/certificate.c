@@ -43,7 +43,7 @@ refuse(struct error *err, const char *what)
 
 /* Reading */
 
-/* Nobody is there to be asked for a passphrase. */
+/* There is no terminal to ask for a passphrase. */
 static int
 no_passphrase(char *out, int size, int writing, void *arg)
 {
@@ -77,11 +77,11 @@ parse_certs(struct certificate *c, BIO *pem, struct error *err)
         return refuse(err, "cannot be held in memory");
     if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
         return refuse(err, "has a broken certificate behind its first");
-    ERR_clear_error(); /* that was the end */
+    ERR_clear_error(); /* the end of the file */
     return 0;
 }
 
-/* Whose signatures the keeper can make for another process. */
+/* Types whose signatures the keeper can make for another process. */
 static bool
 is_of_use(const EVP_PKEY *key)
 {
@@ -148,7 +148,7 @@ certificate_days_left(const struct certificate *c)
 
 /* Making */
 
-/* A host's name goes into a list of OpenSSL's syntax. */
+/* A host name that is safe in OpenSSL's list syntax. */
 static bool
 is_plain(const char *host)
 {
@@ -183,7 +183,7 @@ fill_serial(X509 *cert)
     return ok;
 }
 
-/* "0.0.0.0" and "::" are all of a machine's addresses, and no name of it. */
+/* "0.0.0.0" and "::" are all addresses of a machine, and name none. */
 static bool
 is_address(const char *text)
 {

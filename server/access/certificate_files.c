@@ -16,7 +16,7 @@
 #include "errors.h"
 #include "files.h"
 
-/* All of it at once: growing would leave copies that nobody wipes. */
+/* Reserves all of it at once: growing would leave unwiped copies. */
 static void
 init_key(struct buffer *b)
 {
@@ -51,8 +51,8 @@ note(struct certificate_note *said, bool is_fault, const char *format, ...)
 
 /* Those of the configuration */
 
-/* As PostgreSQL has it: a group may read a key of root's (Debian's ssl-cert),
- * and nobody else any. */
+/* Like PostgreSQL: a group may read a key of root's (Debian's ssl-cert), and
+ * others may not. */
 static int
 check_key(const char *path, const struct stat *st, struct error *err)
 {
@@ -134,8 +134,9 @@ out:
 
 /* The node's own */
 
-/* A second name or a symbolic link of somebody else's file is not ours, though
- * the directory is: another user had it on an earlier run, perhaps. */
+/* A symbolic link or a second name of another user's file is not ours, even if
+ * the directory is: perhaps another user had the directory on an earlier run.
+ */
 static int
 read_own(int dir, const char *name, bool is_key, struct buffer *out,
          struct error *err)
@@ -209,8 +210,8 @@ write_own(int dir, const char *name, mode_t mode, const struct buffer *text,
     return 0;
 }
 
-/* Beside the old ones, then in their place: half of a pair, after a crash in
- * between, is found broken at the next start. */
+/* Writes new files, then renames them over the old ones; a pair half renamed by
+ * a crash is found broken at the next start. */
 static int
 save_own(const struct certificate *c, int dir, struct error *err)
 {

@@ -80,7 +80,8 @@ check_seal(struct span bytes, const uint8_t key[PEER_KEY], struct error *err)
     return -1;
 }
 
-/* Into out, which has room for max bytes and a NUL; it will be in logs. */
+/* Into out, which has room for max bytes and a NUL; keeps what may be logged.
+ */
 static void
 read_short_text(struct reader *r, char *out, size_t max)
 {

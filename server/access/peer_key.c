@@ -11,8 +11,9 @@
 
 #include "errors.h"
 
-/* Of a secret that somebody thought up: a node at a false address is shown a
- * proof, against which guesses can be tried.  Takes 10 ms at the start. */
+/* The secret may be a text that people can guess: a node at a false address is
+ * shown a proof, against which guesses can be tried.  Takes 10 ms at the start.
+ */
 enum { ROUNDS = 20000, LABEL = 24 /* bytes, of which NULs fill the end */ };
 
 static const char salt_head[] = "heapwire cluster";
@@ -21,7 +22,8 @@ static const char labels[PEER_LABELS][LABEL] = {
     [PEER_SERVER] = "heapwire peer server",
     [PEER_SESSION] = "heapwire peer session"};
 
-/* The cluster's name is part of it: nodes of another never agree. */
+/* The cluster's name is part of the key: nodes of another cluster never agree.
+ */
 static int
 derive(struct peer_key *out, const char *cluster, const char *secret,
        struct error *err)

@@ -66,8 +66,8 @@ put_proof(struct peer_transcript *t, const struct peer_identity *self,
     return 0;
 }
 
-/* Takes what the other end said, at least a proof long, and what it proves
- * with: the last of it. */
+/* Takes a packet of the other end, at least a proof long, and checks the proof
+ * at its end. */
 static int
 take_proven(struct peer_transcript *t, const struct peer_identity *self,
             enum peer_label label, struct span said, struct error *err)
@@ -109,7 +109,7 @@ check_version(uint8_t version, struct error *err)
     return -1;
 }
 
-/* A node asks itself, but no other of the same id. */
+/* A node may ask itself, but not another node of the same id. */
 static int
 check_twin(const struct peer_identity *self, const struct peer_party *other,
            struct error *err)
@@ -250,7 +250,7 @@ peer_welcome_make(struct peer_transcript *t, const struct peer_identity *self,
     return 0;
 }
 
-/* Shown in tables and in errors: nothing but what a version is made of. */
+/* Versions appear in tables and errors: allows only their characters. */
 static bool
 is_version(struct span text)
 {

@@ -7,7 +7,7 @@
 #include "certificate.h"
 #include "errors.h"
 
-/* Of TLS 1.2; those of 1.3 are all good. */
+/* For TLS 1.2; those of 1.3 are all good. */
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 const char *
@@ -47,7 +47,8 @@ tls_context_new(const struct certificate *certificate, struct error *err)
                                  SSL_OP_NO_TICKET |
                                  SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS); /* idle ones are many */
+    SSL_CTX_set_mode(ctx,
+                     SSL_MODE_RELEASE_BUFFERS); /* most connections are idle */
     SSL_CTX_set_read_ahead(ctx, 0);
     return ctx;
 }

@@ -18,13 +18,13 @@ struct tls_stream {
     SSL *ssl;
     struct span in;      /* borrowed while tls_stream_receive runs */
     struct buffer out;   /* ciphertext for the next write */
-    struct buffer clear; /* to be sealed from sealed on */
+    struct buffer clear; /* sealed up to sealed */
     size_t sealed;
     unsigned messages; /* since the last data */
     bool up, failed, said_goodbye;
 };
 
-/* OpenSSL reads from and writes to the stream itself. */
+/* OpenSSL reads from and writes to the stream. */
 
 static int
 bio_read(BIO *bio, char *out, size_t size, size_t *done)
@@ -96,8 +96,8 @@ new_bio(struct tls_stream *tls)
     return bio;
 }
 
-/* Handshake messages once the handshake is done, which OpenSSL itself denies
- * while it is at one. */
+/* Counts handshake messages after the handshake, by tls->up: during such a
+ * message OpenSSL says that it is not finished. */
 static void
 on_message(int writing, int version, int type, const void *data, size_t size,
            SSL *ssl, void *arg)
@@ -157,7 +157,7 @@ fail(struct tls_stream *tls, const char *why, struct error *err)
     return TLS_FAILED;
 }
 
-/* Of what tls->in has. */
+/* Decrypts tls->in. */
 static enum tls_state
 receive(struct tls_stream *tls, tls_sink *sink, void *arg, struct error *err)
 {
@@ -197,7 +197,7 @@ tls_stream_receive(struct tls_stream *tls, struct span data, tls_sink *sink,
         return TLS_ENDED;
     tls->in = data;
     state = receive(tls, sink, arg, err);
-    tls->in = (struct span){"", 0}; /* a sink may have ended it early */
+    tls->in = (struct span){"", 0}; /* a sink may end it before all is read */
     return state;
 }
 
@@ -235,7 +235,7 @@ seal_data(struct tls_stream *tls)
         return 0;
     if (size > TLS_CHUNK)
         size = TLS_CHUNK;
-    /* Once, instead of by doubling: records add a little. */
+    /* Once, instead of by doubling: records add little. */
     if (!buffer_reserve(&tls->out, size + size / 64 + 256) ||
         SSL_write_ex(tls->ssl, tls->clear.data + tls->sealed, size, &done) != 1)
         return -1;

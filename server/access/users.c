@@ -11,7 +11,8 @@
 #include "memory.h"
 
 struct users {
-    uint8_t secret[AUTH_SHA256]; /* what unknown users are made of */
+    uint8_t
+        secret[AUTH_SHA256]; /* from which unknown users' verifiers are made */
     size_t count;
     struct user list[USERS_MAX];
 };

@@ -44,7 +44,7 @@ struct stay {
     struct cgroup_place place;
     bool placed, ended, told;
     int lock;          /* while we linger; -1 */
-    uint64_t until_ms; /* of that */
+    uint64_t until_ms; /* the end of the linger */
 };
 
 static void
@@ -64,7 +64,7 @@ block_signals(void)
 
 /* ---- an agent that is there already ---- */
 
-/* What was left behind by a heapwire-run that was killed is taken over. */
+/* Takes over an agent whose heapwire-run was killed. */
 static int
 check_agent(struct attach *attach, struct error *err)
 {
@@ -315,7 +315,7 @@ attach_stay(struct attach *attach)
     note_start(s);
     deaths_reserve(attach->plan->state_dir);
     companion_init(&s->companion, attach->plan);
-    s->companion.begun = true; /* what lives on there is what we attached to */
+    s->companion.begun = true; /* the agent that serves there is our target's */
     companion_start(&s->companion);
     while (!is_over(s))
         wait_for_events(s, signals);

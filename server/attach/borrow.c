@@ -25,19 +25,20 @@ enum {
     RED_ZONE = 128,
     STATE_ALIGN = 64,
     STATE_MIN = 512 + 64,   /* the legacy part, and the header */
-    STATE_WORDS_AT = 464,   /* for software: which parts are in it */
+    STATE_WORDS_AT = 464,   /* where software finds which parts are in it */
     FRAME_SIZE = 304 + 128, /* struct ucontext and siginfo, the kernel's */
     MASK_BYTES = 8,
     WAIT_STEP_NS = 20 * 1000 * 1000,
     STEPS_MAX = 500 * 1000,
     RESTART_SYSCALL = SYS_restart_syscall,
-    /* What an interrupted system call says to the kernel alone. */
+    /* What an interrupted system call returns to the kernel alone. */
     RESTARTSYS = 512,
     RESTARTNOINTR = 513,
     RESTARTNOHAND = 514,
     RESTART_BLOCK = 516,
-    ALTSTACK_SAME = 0x7fffffff, /* not valid: it stays as it is */
-    FRAME_FLAGS = 1 | 2 | 4     /* extended state; the ss is as it says */
+    ALTSTACK_SAME =
+        0x7fffffff,         /* not valid: the kernel keeps the present one */
+    FRAME_FLAGS = 1 | 2 | 4 /* extended state; the ss is as it says */
 };
 
 static const uint64_t direction_and_trap = 0x400 | 0x100 | 0x40000;
@@ -56,10 +57,10 @@ enum stop {
     STOP_CALL,    /* at a system call */
     STOP_EVENT,   /* by PTRACE_INTERRUPT */
     STOP_SIGNAL,  /* a signal is about to be delivered */
-    STOP_STOPPED, /* the whole process is */
+    STOP_STOPPED, /* the whole process is stopped */
     STOP_EXEC,    /* it is another program now */
     STOP_GONE,
-    STOP_LATE /* it runs */
+    STOP_LATE /* it did not stop in time */
 };
 
 static bool
@@ -86,7 +87,7 @@ stop_of(int status, int *signal)
     return STOP_SIGNAL;
 }
 
-/* SIGCHLD, which tells it, is the supervisor's, too: it looks for itself. */
+/* SIGCHLD announces it, but is the supervisor's, too: so polls. */
 static enum stop
 await_stop(struct borrowed *b, uint64_t until_ms, int *signal)
 {
@@ -143,7 +144,7 @@ is_interrupted(const struct borrowed *b)
     case RESTART_BLOCK:
         break;
     default:
-        return false; /* it has just come back by itself */
+        return false; /* the sleep has just ended */
     }
     return (long)b->regs.orig_rax == b->sleeper.number &&
            b->regs.rip == b->sleeper.code && b->regs.rsp == b->sleeper.stack;
@@ -168,7 +169,7 @@ save(struct borrowed *b)
     return 0;
 }
 
-/* The kernel has the sleep begin anew: less what is over of it. */
+/* The kernel begins the sleep anew: subtracts what has passed. */
 static void
 shorten(struct borrowed *b)
 {
@@ -182,7 +183,7 @@ shorten(struct borrowed *b)
                       : 0;
 }
 
-/* Whether the program is to hear of a signal, which ended its sleep. */
+/* Whether the program must see a signal, which ended its sleep. */
 static bool
 has_signal(const struct borrowed *b)
 {
@@ -203,8 +204,8 @@ has_signal(const struct borrowed *b)
     return (pending & ~b->mask) != 0;
 }
 
-/* A system call that ended as for a signal where there was none: an epoll, or a
- * wait for a socket that has a timeout. */
+/* A system call that returned as if for a signal, without one: an epoll, or a
+ * wait for a socket with a timeout. */
 static bool
 is_told_wrongly(const struct borrowed *b)
 {
@@ -213,7 +214,7 @@ is_told_wrongly(const struct borrowed *b)
             b->regs.orig_rax == SYS_epoll_pwait);
 }
 
-/* The program makes its system call anew. */
+/* Makes the program repeat its system call. */
 static void
 call_again(struct borrowed *b)
 {
@@ -234,8 +235,8 @@ put_back(struct borrowed *b, const struct user_regs_struct *regs)
     request(b, PTRACE_SETREGS, (uintptr_t)regs);
 }
 
-/* From a stop on its way back to the program, where the kernel itself lets most
- * system calls begin anew. */
+/* At a stop on the way back to the program, where the kernel itself restarts
+ * most system calls. */
 static void
 restore_there(struct borrowed *b)
 {
@@ -244,8 +245,8 @@ restore_there(struct borrowed *b)
     put_back(b, &b->regs);
 }
 
-/* From the entry of rt_sigreturn, in whose place the kernel is given the sleep
- * itself: there is no moment in which our end would do harm. */
+/* At the entry of rt_sigreturn, replaces it by the sleep itself: our death does
+ * no harm at any moment. */
 static void
 restore_instead(struct borrowed *b)
 {
@@ -281,7 +282,7 @@ let_go(struct borrowed *b, int signal)
         int other;
 
         request(b, PTRACE_INTERRUPT, 0);
-        /* One that comes just now is the program's. */
+        /* A signal that comes just now is the program's. */
         if (await_stop(b, clock_ms() + BORROW_STOP_MS, &other) == STOP_SIGNAL &&
             other != SIGTRAP)
             signal = other;
@@ -317,8 +318,8 @@ put_state(struct borrowed *b, uint64_t at)
     return remote_write(b->remote, at + b->state_size, &end, sizeof(end));
 }
 
-/* What rt_sigreturn is to make of the thread if we are no more: it sleeps anew,
- * or hears of a signal. */
+/* The state that rt_sigreturn restores if we die: the thread sleeps anew, or
+ * sees a signal. */
 static void
 fill_context(const struct borrowed *b, uint64_t state, ucontext_t *out)
 {
@@ -409,7 +410,7 @@ enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second)
     regs.rsi = second;
     regs.rsp = b->frame - sizeof(uint64_t);
     regs.rax = 0;
-    regs.orig_rax = UINT64_MAX; /* no system call is to begin anew */
+    regs.orig_rax = UINT64_MAX; /* so that no system call is restarted */
     regs.eflags &= ~direction_and_trap;
     if (request(b, PTRACE_SETREGS, (uintptr_t)&regs) != 0)
         return -1;
@@ -420,7 +421,7 @@ enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second)
                : -1;
 }
 
-/* A signal of the call's own, or one that nothing can keep away. */
+/* A signal of the call's own, or one that cannot be blocked. */
 static bool
 is_fault(struct borrowed *b, int signal)
 {
@@ -434,8 +435,8 @@ is_fault(struct borrowed *b, int signal)
     return false;
 }
 
-/* At a system call: whether it is the last.  Some of them leave their own word
- * where the kernel keeps how an interrupted one goes on. */
+/* At a system call: whether it is the last.  Some leave their own restart
+ * function with the kernel. */
 static bool
 is_return(struct borrowed *b)
 {
@@ -448,7 +449,7 @@ is_return(struct borrowed *b)
     return regs.orig_rax == SYS_rt_sigreturn && regs.rsp == b->frame;
 }
 
-/* Instruction by instruction, until it returns. */
+/* Single-steps until it returns. */
 static bool
 step(struct borrowed *b, uint64_t *result)
 {
@@ -470,7 +471,7 @@ step(struct borrowed *b, uint64_t *result)
     return false;
 }
 
-/* What the call does until it returns: NULL, or what came between. */
+/* Follows the call until it returns: NULL, or what interrupted it. */
 static const char *
 follow(struct borrowed *b)
 {
@@ -522,7 +523,7 @@ borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
     const char *why = NULL;
 
     if (enter(b, function, first, second) != 0) {
-        if (errno == ESRCH) /* killed; what is left of it may be there still */
+        if (errno == ESRCH) /* killed; its remains may still be there */
             error_set(err, ER_UNKNOWN, "thread %s (%d) has ended",
                       b->sleeper.name, (int)b->sleeper.tid);
         else

@@ -40,7 +40,7 @@ find_loader(struct work *w)
     w->dlopen = remote_symbol(r, w->places.libc, "dlopen", 0);
     w->dlerror = remote_symbol(r, w->places.libc, "dlerror", 0);
     w->mode = RTLD_NOW;
-    if (w->dlopen == 0 && libdl) { /* before 2.34 */
+    if (w->dlopen == 0 && libdl) { /* glibc before 2.34 */
         w->dlopen = remote_symbol(r, libdl, "dlopen", 0);
         w->dlerror = remote_symbol(r, libdl, "dlerror", 0);
     }
@@ -50,7 +50,7 @@ find_loader(struct work *w)
     }
 }
 
-/* Which of our functions is to be called, where the library is loaded. */
+/* Finds the function to call, in the loaded library. */
 static int
 find_call(struct work *w, struct error *err)
 {
@@ -106,7 +106,7 @@ find_places(struct work *w, struct error *err)
 
 /* ---- the calls ---- */
 
-/* What the loader says about a library that it has not loaded. */
+/* Asks the loader for its last error. */
 static void
 ask_loader(struct work *w, struct error *err)
 {
@@ -159,7 +159,7 @@ say_failure(const struct injection *i, int error, struct error *err)
                              : "");
 }
 
-/* What heapwire_start or heapwire_stop says. */
+/* Calls heapwire_start or heapwire_stop, and takes its error. */
 static int
 call(struct work *w, struct error *err)
 {
@@ -210,8 +210,8 @@ use_thread(struct work *w, const struct sleeper *s, struct error *err)
     return rc;
 }
 
-/* Threads that wait for others only when there has been no better one for a
- * while. */
+/* Threads that wait for others are used only when there has been no better one
+ * for a while. */
 static int
 try_threads(struct work *w, struct error *err)
 {
@@ -231,7 +231,7 @@ try_threads(struct work *w, struct error *err)
         if (rc <= 0 || now - began >= INJECT_TRY_MS)
             return rc;
         nanosleep(&step, NULL);
-        /* A stack may be new, or a library. */
+        /* Stacks and libraries may be new. */
         if (remote_look(&w->remote, err) != 0 || find_places(w, err) != 0)
             return -1;
     }

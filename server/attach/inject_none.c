@@ -1,4 +1,4 @@
-/* inject_none.c - a machine whose registers inject.c does not know. */
+/* inject_none.c - in place of inject.c on other processors than x86-64. */
 #include "errors.h"
 #include "inject.h"
 

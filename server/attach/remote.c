@@ -186,7 +186,7 @@ struct exports {
     uint64_t symbols, names, hash; /* addresses */
 };
 
-/* The loader has made addresses of what is in the table, mostly. */
+/* The loader has usually turned the table's offsets into addresses. */
 static uint64_t
 absolute(uint64_t base, uint64_t value)
 {
@@ -215,7 +215,7 @@ read_dynamic(const struct remote *r, uint64_t base, uint64_t at,
     return out->symbols && out->names && out->hash ? 0 : -1;
 }
 
-/* *base: what is added to the addresses of the file. */
+/* *base: added to addresses in the file. */
 static int
 find_exports(const struct remote *r, uint64_t start, uint64_t *base,
              struct exports *out)

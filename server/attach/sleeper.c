@@ -12,23 +12,23 @@
 #include "errors.h"
 
 enum {
-    STACK_ROOM = 192 * 1024, /* below: the loader relocates there */
-    STACK_WORDS = 512,       /* looked at */
+    STACK_ROOM = 192 * 1024, /* free bytes below: the loader relocates there */
+    STACK_WORDS = 512,       /* words of the stack examined */
     CALLER_WORDS = 64,       /* in which the wrapper's caller must be */
     CODE_BEFORE = 7,         /* the longest call, and a byte */
     EPOLL_TIMEOUT = 3,       /* the argument */
-    FRESH_MS = 1000,         /* to wait for a new wait to begin */
-    THREADS_MAX = 4096,      /* looked at */
+    FRESH_MS = 1000,         /* time for a new wait to begin */
+    THREADS_MAX = 4096,      /* threads examined */
     THREADS_TOLD = 4
 };
 
-/* Waits for what is outside come first; among threads it may be waited for
+/* Waits for outside events come first; a wait for another thread may be for
  * something that this thread itself holds. */
 static const struct {
     long number;
     const char *name;
     int rank;
-    bool restarts; /* with its whole timeout, where others go on */
+    bool restarts; /* with its whole timeout, unlike others */
 } calls[] = {
     {SYS_accept, "accept", 0, false},
     {SYS_accept4, "accept4", 0, false},
@@ -72,7 +72,7 @@ is_same_file(const struct mapping *a, const struct mapping *b)
     return a && b && a->inode == b->inode && strcmp(a->path, b->path) == 0;
 }
 
-/* Before 2.34 some of it is in libpthread. */
+/* Before glibc 2.34 some of it is in libpthread. */
 static bool
 is_libc(const struct landmarks *places, const struct mapping *m)
 {
@@ -94,8 +94,8 @@ is_in(const struct remote *r, const struct landmarks *places, uint64_t address,
     return false;
 }
 
-/* Functions of libc that may call another for the program.  In a wait for a
- * condition its mutex is not held; in one for a mutex others may be. */
+/* Functions of libc that may call another for the program.  A wait for a
+ * condition does not hold its mutex; a wait for a mutex may hold others. */
 static const char *const sleepers[] = {"nanosleep", "usleep", "sleep", NULL};
 static const char *const conditions[] = {"pthread_cond_wait",
                                          "pthread_cond_timedwait",
@@ -105,8 +105,8 @@ static const char *const conditions[] = {"pthread_cond_wait",
                                          "sem_clockwait",
                                          NULL};
 
-/* Whether this is the frame of a signal handler: what that has interrupted may
- * hold any lock. */
+/* Whether this is the frame of a signal handler: the interrupted code may hold
+ * any lock. */
 static bool
 is_handler(const struct landmarks *places, const uint64_t *word,
            const uint64_t *end)
@@ -117,9 +117,8 @@ is_handler(const struct landmarks *places, const uint64_t *word,
            word[LINK] == 0 && word[STACK] != 0;
 }
 
-/* Of a wrapper's frames the stack has the addresses that calls return to, and
- * among them some that were left by others, earlier.  NULL: the first outside
- * of libc is the program's own. */
+/* The stack holds the return addresses of a wrapper's frames, among others left
+ * by earlier calls.  NULL: the first outside of libc is the program's own. */
 static const char *
 judge_caller(const struct remote *r, const struct landmarks *places,
              const struct sleeper *s, const uint64_t *words, size_t count)
@@ -228,7 +227,7 @@ read_call(pid_t pid, struct sleeper *s)
     return true;
 }
 
-/* How often it has gone to sleep. */
+/* How often the thread has gone to sleep. */
 static long
 count_sleeps(pid_t pid, pid_t tid)
 {
@@ -248,10 +247,9 @@ count_sleeps(pid_t pid, pid_t tid)
     return count;
 }
 
-/* Of an epoll with a timeout it is not known how much of that is over: so a new
- * one is waited for, but not for long.  1: it has begun at slept_at_ms; 0:
- * there was none, and this one is at least so old; -1: something else goes on.
- */
+/* How much of an epoll's timeout has passed is unknown: waits for a new one,
+ * briefly.  1: it began at slept_at_ms; 0: there was none, so this one is at
+ * least that old; -1: the thread does something else. */
 static int
 await_fresh(const struct remote *r, struct sleeper *s)
 {
@@ -279,7 +277,7 @@ await_fresh(const struct remote *r, struct sleeper *s)
     return 0;
 }
 
-/* NULL, or why not this one. */
+/* NULL, or why this one is unfit. */
 static const char *
 judge(const struct remote *r, const struct landmarks *places, struct sleeper *s)
 {
@@ -316,7 +314,7 @@ tell(struct error *err, const struct sleeper *s, const char *why, int told)
                  (int)s->tid, s->call ? s->call : "", s->call ? ", " : "", why);
 }
 
-/* stale: those whose age is not known come last. */
+/* stale: threads whose wait's age is unknown come last. */
 static int
 choose(const struct remote *r, const struct landmarks *places, int rank_max,
        bool stale, struct sleeper *out, struct error *err)

@@ -110,7 +110,7 @@ target_has_agent(pid_t pid)
     return found;
 }
 
-/* NULL, or why it is no process that runs. */
+/* NULL, or why its state forbids it. */
 static const char *
 judge_state(const struct target *t, const struct status *s)
 {
@@ -123,7 +123,7 @@ judge_state(const struct target *t, const struct status *s)
     return NULL;
 }
 
-/* NULL, or what about it does not allow it. */
+/* NULL, or why its kind forbids it. */
 static const char *
 judge_kind(const struct target *t, const struct status *s, bool force)
 {

@@ -17,17 +17,17 @@
 #include "wakes.h"
 
 struct cluster {
-    pthread_mutex_t lock; /* of fanouts, of peers' rows, of the table */
+    pthread_mutex_t lock; /* guards fan-outs, rows of peers, and the table */
     struct fanout_home home;
     struct peer_pool pool;
     struct wake wake;
     struct sql_peers lent;
     char *socket;
-    /* Ascending by id; the loop alone changes it, under the lock. */
+    /* Ascending by id; only the loop changes it, under the lock. */
     struct peer **peers;
     size_t count;
-    bool many; /* more than stay connected; it was told */
-    struct peer_row left[PEERS_LEFT_MAX]; /* the latest last; of lock */
+    bool many; /* more than stay connected; it was logged */
+    struct peer_row left[PEERS_LEFT_MAX]; /* the latest last; under the lock */
     size_t left_count;
     /* Of this node's membership, likewise; code 0: none. */
     struct error trouble;
@@ -77,7 +77,7 @@ find(struct fanout_home *home, uint64_t id)
     return slot ? *slot : NULL;
 }
 
-/* Whom it knows already, or somebody new; NULL without memory. */
+/* The known peer, or a new one; NULL without memory. */
 static struct peer *
 peer_for(struct cluster *c, const struct member *member, bool self)
 {
@@ -101,7 +101,7 @@ drop_peers(struct peer **peers, size_t count)
     mem_free(peers);
 }
 
-/* With the lock.  What comes again has not left, and the oldest go. */
+/* Under the lock.  Drops nodes that came back, and the oldest. */
 static void
 forget_left(struct cluster *c, int64_t now_ms)
 {
@@ -114,7 +114,7 @@ forget_left(struct cluster *c, int64_t now_ms)
     c->left_count = kept;
 }
 
-/* With the lock: of those of before. */
+/* Under the lock: of the former nodes. */
 static void
 remember_left(struct cluster *c, struct peer *const *before, size_t count)
 {
@@ -133,7 +133,7 @@ remember_left(struct cluster *c, struct peer *const *before, size_t count)
     }
 }
 
-/* Those of before who are not among the new ones. */
+/* Leaves those of the former nodes that are not among the new ones. */
 static void
 say_farewell(struct peer **before, size_t before_count, struct peer **now,
              size_t now_count)
@@ -146,7 +146,7 @@ say_farewell(struct peer **before, size_t before_count, struct peer **now,
     }
 }
 
-/* Who is not kept connected costs a log-in with each statement. */
+/* A node without a lasting connection costs a login with each statement. */
 static void
 say_if_many(struct cluster *c)
 {
@@ -269,9 +269,9 @@ told(struct wake *wake)
 int
 cluster_prepare(struct error *err)
 {
-    /* For each connection the library reads all authorities that the system
-     * trusts, which takes the loop 40 ms and a megabyte, and asks none of them:
-     * a node is who has proven it, and its certificate with it.
+    /* For each connection the library would read all authorities that the
+     * system trusts, which takes the loop 40 ms and a megabyte, and use none: a
+     * node's proof covers its certificate.
      * NOLINTBEGIN(concurrency-mt-unsafe): there are no other threads yet. */
     if (setenv("SSL_CERT_FILE", "/dev/null", 1) != 0 ||
         setenv("SSL_CERT_DIR", "/dev/null", 1) != 0) {

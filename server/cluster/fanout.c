@@ -28,7 +28,7 @@ destroy(struct peer_fanout *f)
     mem_free(f);
 }
 
-/* One holder less. */
+/* Drops one holder. */
 static void
 let_go(struct peer_fanout *f)
 {
@@ -138,7 +138,7 @@ read_end(const struct fanout_end *end, struct peer_end *out)
               end->text ? end->text : "failed, and no memory to say why");
 }
 
-/* Cells without a byte have their place, too. */
+/* Counts a cell's bookkeeping, too. */
 static size_t
 weight_of(const struct peer_fanout *f, const struct peer_block *block)
 {
@@ -207,7 +207,7 @@ push(struct peer_fanout *f, struct fanout_item *item)
     if (item->block) {
         f->unread += weight_of(f, item->block);
         if (f->unread >= PEER_UNREAD_MAX)
-            f->full = true; /* until resume: links may wait since before */
+            f->full = true; /* until resume: links may have paused before */
     }
     if (!f->released)
         f->request.waker.wake(f->request.waker.arg);
@@ -304,7 +304,7 @@ end_task(struct fanout_task *task, const struct error *error)
     settle_if_done(f);
 }
 
-/* late: they had their time. */
+/* late: their time is over. */
 static void
 give_up(struct peer_fanout *f, const struct error *why, bool late)
 {
@@ -420,7 +420,7 @@ begin_task(struct peer_fanout *f)
                     task);
 }
 
-/* Spreads what nodes and clients began at one moment. */
+/* Spreads nodes and clients that would begin at the same moment. */
 static uint64_t
 jitter(struct fanout_home *home)
 {
@@ -439,7 +439,7 @@ on_jitter(uv_timer_t *timer)
     begin_more(f);
 }
 
-/* Each link has the text in hexadecimal. */
+/* Each link holds the text in hexadecimal. */
 static size_t
 at_once(const struct peer_fanout *f)
 {
@@ -459,7 +459,7 @@ begin_more(struct peer_fanout *f)
             uv_timer_start(&f->jitter, on_jitter, jitter(f->home), 0);
         return;
     }
-    f->beginning = true; /* one may end at once */
+    f->beginning = true; /* one may end during the call */
     while (f->begun < f->request.id_count && !f->leaving &&
            f->running < at_once(f))
         begin_task(f);

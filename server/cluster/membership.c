@@ -27,7 +27,7 @@ struct merge {
     struct candidate *items;
     size_t count;
     size_t left_out;
-    struct error trouble; /* about the first of them */
+    struct error trouble; /* why the first of them was left out */
 };
 
 static struct member
@@ -40,8 +40,8 @@ member_of(const struct config_peer *peer)
     return member;
 }
 
-/* With a section of its own, or as it listens; port 0: it is asked over its own
- * socket alone. */
+/* By its own section, or by the address that it listens on; port 0: it can be
+ * asked only over its own socket. */
 static struct member
 self_of(const struct config *config)
 {
@@ -88,7 +88,7 @@ add_configured(struct merge *merge, const struct config *config)
         merge->items[merge->count++].member = self_of(config);
 }
 
-/* Those that the configuration does not know. */
+/* Adds etcd's nodes that the configuration does not have. */
 static void
 add_etcds(struct merge *merge, const struct config *config,
           const struct etcd_nodes *etcd)
@@ -111,7 +111,7 @@ add_etcds(struct merge *merge, const struct config *config,
     }
 }
 
-/* By place, who came first in front. */
+/* By address, then the earlier entry first. */
 static int
 compare_places(const void *a, const void *b)
 {
@@ -127,8 +127,8 @@ compare_places(const void *a, const void *b)
     return (x->member.id > y->member.id) - (x->member.id < y->member.id);
 }
 
-/* One place is one node's.  The configuration's are left to members_new: two of
- * them at one place are its fault. */
+/* For one address, the earlier entry wins.  Two of the configuration's at one
+ * address are left to members_new, which reports them. */
 static size_t
 keep_first_comers(struct merge *merge, struct member *out)
 {
@@ -186,10 +186,10 @@ struct membership {
     struct cluster *cluster;
     struct etcd *etcd; /* NULL: none */
     struct wake wake;
-    char told[ERROR_TEXT_MAX]; /* what was said last about who is left out */
+    char told[ERROR_TEXT_MAX]; /* the last line about nodes that are left out */
 };
 
-/* Whoever may write in etcd can change what there is to say. */
+/* Anything that may write to etcd can change this line: logs each text once. */
 static void
 say_once(struct membership *m, const struct error *trouble)
 {
@@ -211,7 +211,7 @@ refresh(struct membership *m)
         members = membership_make(m->config, &nodes, &left_out, &err);
     etcd_nodes_fini(&nodes);
     if (!members) {
-        say_once(m, &err); /* they stay as they were */
+        say_once(m, &err); /* the members stay as they were */
         return;
     }
     say_once(m, &left_out);

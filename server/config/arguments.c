@@ -102,7 +102,7 @@ arguments_help(void)
         "  --version, --help");
 }
 
-/* getopt's table: one row per setting that is an option, and ours. */
+/* getopt's table: a row for each setting that is an option, and for our own. */
 static void
 fill_options(struct option *options)
 {
@@ -146,7 +146,7 @@ arguments_parse(struct arguments *out, int argc, char **argv)
         else if (option == OPTION_VERSION)
             out->version = true;
         else
-            return -1; /* getopt_long has said why */
+            return -1; /* getopt_long has printed the reason */
     }
     if (optind < argc) {
         fprintf(stderr, "heapwired: '%s' is not an option (see --help)\n",

@@ -29,8 +29,8 @@ enum section {
     SECTION_WRONG
 };
 
-/* Those that hold settings.  The keys of [node] stand for themselves, others
- * behind "SECTION.". */
+/* Sections that hold settings.  Keys of [node] are named as they are, others
+ * with "SECTION." before them. */
 static const char *const sections[] = {"node", "snapshots", "profiler",
                                        "symbols", "cluster"};
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
@@ -42,7 +42,7 @@ struct parse {
     struct reader text;
     unsigned line;
     enum section section;
-    size_t keys; /* of SECTION_KEYS: which one */
+    size_t keys; /* by index in SECTION_KEYS: keys seen */
     bool sections_seen[SECTIONS], keys_seen[CONFIG_KEYS];
     struct user user; /* of the section under way */
     unsigned user_line;
@@ -137,7 +137,7 @@ begin_section(struct parse *p, const char *name)
     }
 }
 
-/* What a setting is called in that section, or NULL: it is of another. */
+/* The setting's key in that section; NULL: it belongs to another. */
 static const char *
 key_in(size_t section, enum config_key key)
 {
@@ -223,14 +223,14 @@ user_key(struct parse *p, const char *key, const char *value)
         fault(p, p->line, "%s of user '%s': %s", key, p->user.name, err.text);
 }
 
-/* inih's handler: non-zero is success.  Faults are ours to count. */
+/* inih's handler: non-zero is success.  We count faults ourselves. */
 static int
 on_key(void *arg, const char *section, const char *key, const char *value)
 {
     struct parse *p = arg;
     struct error err;
 
-    (void)section; /* begin_section knows it, uncut */
+    (void)section; /* begin_section has it uncut */
     switch (p->section) {
     case SECTION_KEYS:
         setting_line(p, key, value);
@@ -246,12 +246,12 @@ on_key(void *arg, const char *section, const char *key, const char *value)
         fault(p, p->line, "'%s' stands before the first section", key);
         break;
     case SECTION_WRONG:
-        break; /* told once, at its head */
+        break; /* reported once, at the section's head */
     }
     return 1;
 }
 
-/* What inih could not take as a section, a key or a comment. */
+/* Reports lines that inih could not read as a section, a key or a comment. */
 static bool
 looks_right(struct parse *p, struct span line)
 {
@@ -289,8 +289,8 @@ note_section(struct parse *p, struct span line)
     begin_section(p, name);
 }
 
-/* inih's reader, as fgets: the next line that looks right.  Leading blanks go,
- * so that no line continues the one before. */
+/* inih's reader, like fgets: the next valid line, without leading blanks, so
+ * that no line continues the one before. */
 static char *
 next_line(char *out, int size, void *arg)
 {
@@ -337,7 +337,7 @@ config_parse(struct config *config, const char *name, const char *text,
     return faults->count == before ? 0 : -1;
 }
 
-/* Verifiers have no salt: a file that holds users is nobody else's to read. */
+/* Verifiers have no salt: others may not read a file that holds users. */
 static void
 load_file(struct config *config, const char *path, struct config_faults *faults)
 {

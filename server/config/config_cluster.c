@@ -101,7 +101,7 @@ config_peer_end(struct config_cluster *cluster, const struct config_peer *peer,
         return setting_wrong(err, "[peer %u] has no line 'address = ...'",
                              peer->id);
     if (!*peer->address)
-        return 0; /* that was told */
+        return 0; /* already reported */
     if (cluster->peer_count == PEERS_MAX)
         return setting_wrong(err,
                              "[peer %u]: there are more than the %d nodes that "
@@ -200,7 +200,7 @@ config_peers_check(struct config_cluster *cluster, const char *name,
     check_places(cluster, name, faults);
 }
 
-/* The file's one line.  What it says is told to nobody. */
+/* Reads the file's one line, which is never shown. */
 static void
 read_secret(struct config_cluster *cluster, struct config_faults *faults)
 {
@@ -232,7 +232,7 @@ out:
     buffer_fini(&text);
 }
 
-/* Listening everywhere is listening there. */
+/* A wildcard address includes any address. */
 static bool
 listens_on(const struct config_address *listen, const struct config_peer *peer)
 {
@@ -282,7 +282,7 @@ find_own(struct config *config, const char *name, struct config_faults *faults)
                  own->id, text);
 }
 
-/* Its entry there tells the others where it is. */
+/* Its entry in etcd gives the other nodes this address. */
 static void
 check_etcd(const struct config *config, const char *name,
            struct config_faults *faults)

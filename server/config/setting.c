@@ -253,7 +253,7 @@ set_symbols_memory(struct config *c, const char *value, struct error *err)
 
 static const struct setting {
     const char *key;    /* in [node]; or "SECTION.KEY" */
-    const char *option; /* on the command line; NULL: in the file alone */
+    const char *option; /* on the command line; NULL: the file alone has it */
     int (*set)(struct config *config, const char *value, struct error *err);
     bool reloadable;
     bool secret; /* its value is never repeated */

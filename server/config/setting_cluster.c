@@ -5,7 +5,7 @@
 #include "errors.h"
 #include "setting_value.h"
 
-/* It is part of names in etcd, and of the cluster's key. */
+/* The name is part of keys in etcd, and of the cluster's key. */
 int
 setting_set_cluster_name(struct config *c, const char *value, struct error *err)
 {
@@ -80,7 +80,7 @@ setting_set_role(struct config *c, const char *value, struct error *err)
     return setting_role(value, &c->cluster.role, err);
 }
 
-/* http://HOST:PORT or https://HOST:PORT; what is behind that is ours. */
+/* http://HOST:PORT or https://HOST:PORT, with no path. */
 static bool
 is_endpoint(const char *text, size_t size)
 {

@@ -1,4 +1,4 @@
-/* setting_database.c - how the database is started, which heapwire-run does. */
+/* setting_database.c - settings of the database's start, by heapwire-run. */
 #include <string.h>
 
 #include "config.h"
@@ -44,7 +44,7 @@ setting_set_profiling(struct config *c, const char *value, struct error *err)
     return setting_wrong(err, "must be on, prepared or off");
 }
 
-/* A line of --check, and a variable of the database's environment. */
+/* Text that fits into a line of --check and an environment variable. */
 static int
 set_text(char *out, size_t max, const char *value, struct error *err)
 {

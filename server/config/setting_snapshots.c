@@ -1,4 +1,4 @@
-/* setting_snapshots.c - what is kept, and what the node takes by itself. */
+/* setting_snapshots.c - settings of kept and automatic snapshots. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

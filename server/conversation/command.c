@@ -54,7 +54,7 @@ run_quit(struct session *s, struct span body)
     session_close(s);
 }
 
-/* Some clients send their string's NUL along: MySQL's lexer ends there. */
+/* Some clients send their string's NUL along; MySQL's lexer stops there. */
 static struct span
 without_nul(struct span text)
 {
@@ -97,7 +97,7 @@ run_field_list(struct session *s, struct span body)
     struct error err;
 
     if (r.failed)
-        table = body; /* some leave the NUL and the wildcard out */
+        table = body; /* some clients omit the NUL and the wildcard */
     cursor = sql_open_fields(s->sql, table, &err);
     if (!cursor) {
         reply_error(&s->reply, &err);
@@ -186,7 +186,7 @@ run_ping(struct session *s, struct span body)
     reply_ok(&s->reply, 0, "");
 }
 
-/* Multiple statements on or off: we never run more than one. */
+/* Multiple statements on or off: we always run one. */
 static void
 run_set_option(struct session *s, struct span body)
 {
@@ -213,7 +213,7 @@ static const struct {
     enum session_state state;
     int command;
     void (*run)(struct session *session, struct span body);
-    bool peers; /* another node may, too */
+    bool peers; /* other nodes may send it, too */
 } commands[] = {
     {SESSION_LOGIN, COM_ANY, login_response},
     {SESSION_PEER, COM_ANY, peer_login_answer, true},
@@ -240,7 +240,7 @@ static const struct {
     {SESSION_READY, COM_RESET_CONNECTION, run_reset},
 };
 
-/* Another node's session is for what it forwards. */
+/* Another node's session may only forward. */
 static void
 run_foreign(struct session *s)
 {
@@ -260,7 +260,7 @@ run_unknown(struct session *s)
     reply_error(&s->reply, &err);
 }
 
-/* As MySQL counts: what a statement could have done, too. */
+/* Counts as MySQL does: also commands that work like a statement. */
 static void
 count_question(struct session *s, int command)
 {
@@ -269,9 +269,9 @@ count_question(struct session *s, int command)
     registry_note(&s->server->registry.questions, 1);
 }
 
-/* Some clients compress because they want to, not because it was offered.
- * Their packets have three bytes more in front: the size before compression,
- * 0 where there is none.  No command begins so (RFC 1950, RFC 8878). */
+/* Some clients compress although it was not offered.  Their packets have three
+ * bytes more in front: the size before compression, 0 for none.  No command
+ * begins so (RFC 1950, RFC 8878). */
 static bool
 is_compressed(const struct session *s, struct span packet)
 {
@@ -337,7 +337,8 @@ is_outdated(const struct session *s)
     return peer_session_is_outdated(s->peer);
 }
 
-/* Prepared statements may have cursors, which use both of the others. */
+/* Prepared statements may have cursors, which use the SQL session and the
+ * peer's. */
 static void
 free_kept(struct session *s)
 {

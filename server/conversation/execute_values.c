@@ -14,7 +14,7 @@
 
 enum { TYPE_UNSIGNED = 0x8000, TYPE_NULL = 0x06 };
 
-/* Where a value that comes as no text becomes one. */
+/* Room to print a value that is not sent as text. */
 struct scratch {
     char text[TEMPORAL_TEXT_MAX];
 };
@@ -201,7 +201,7 @@ malformed(const struct prepared *p, struct error *err)
     return -1;
 }
 
-/* The types, all of them good before one is kept. */
+/* Keeps the types only if all of them are valid. */
 static int
 read_types(struct prepared *p, struct reader *r, struct error *err)
 {
@@ -279,7 +279,7 @@ execute_values_decode(struct prepared *p, struct span body,
     if (prepared_check_long(p, err) != 0)
         return -1;
     if (count == 0)
-        return 0; /* some send an empty bitmap and flag, some nothing */
+        return 0; /* some clients send an empty bitmap and flag, some nothing */
     nulls = reader_bytes(&r, (count + 7) / 8);
     if (read_types(p, &r, err) != 0)
         return -1;

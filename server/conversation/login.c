@@ -48,7 +48,7 @@ login_blocked(const struct server *server, uint64_t key, const char *host,
     return true;
 }
 
-/* A connection of before its address was refused gets no further guess. */
+/* A connection older than the refusal of its address gets no further guess. */
 static bool
 is_blocked(struct session *s)
 {
@@ -68,7 +68,8 @@ count_failure(struct session *s)
                    s->server->login_failures, clock_ms());
 }
 
-/* Asked again after a wrong password, whoever leaves has guessed once. */
+/* After a second request for the password, leaving counts as one wrong guess.
+ */
 void
 login_given_up(struct session *s)
 {
@@ -76,9 +77,10 @@ login_given_up(struct session *s)
         count_failure(s);
 }
 
-/* Unknown users and wrong passwords look the same, here and in time.  No
- * password is no guess, as no user is without one: load balancers look so
- * whether the port is alive, and must not lock out all behind them. */
+/* Unknown users and wrong passwords look the same, here and in time.  A login
+ * without a password is no guess, because every user has one: load balancers
+ * check so whether the port is alive, and must not lock out all clients behind
+ * them. */
 static void
 deny(struct session *s, bool with_password)
 {
@@ -136,7 +138,7 @@ admit_with(struct session *s, uint32_t privileges, const char *info,
         return;
     }
     prepared_drop_all(s);
-    sql_session_free(s->sql); /* of before COM_CHANGE_USER */
+    sql_session_free(s->sql); /* from before COM_CHANGE_USER */
     s->sql = sql;
     s->who = who;
     s->by_password = by_password;
@@ -156,7 +158,7 @@ admit(struct session *s, uint32_t privileges)
     admit_with(s, privileges, "", false);
 }
 
-/* Whose password was right: the keeper knows the users that the server has. */
+/* The user proved the password to the keeper, which has the server's users. */
 static void
 admit_user(struct session *s, const char *info)
 {
@@ -175,7 +177,8 @@ admit_user(struct session *s, const char *info)
         admit_with(s, user->privileges, info, true);
 }
 
-/* -1: it was told.  The transport counts, whatever the client's bits say. */
+/* -1: the client has its error.  Judges the transport itself, not the client's
+ * bits. */
 static int
 check_transport(struct session *s)
 {
@@ -191,8 +194,8 @@ check_transport(struct session *s)
     return -1;
 }
 
-/* root, and whoever heapwired itself is, need no password on the unix socket,
- * as 'root' or, the latter, under their own name. */
+/* On the unix socket, root and heapwired's own user need no password: both as
+ * 'root', the latter also under its own name. */
 static bool
 is_trusted(const struct session *s)
 {
@@ -214,7 +217,7 @@ ask_again(struct session *s)
 }
 
 /* MariaDB's newer clients accept a self-signed certificate when the OK of a
- * native login proves that it is the password's keeper who shows it. */
+ * native login proves that the server which showed it knows the password. */
 static void
 check_native(struct session *s, struct span answer)
 {
@@ -237,13 +240,13 @@ check_native(struct session *s, struct span answer)
         admit_user(s, info[1] ? info : "");
     else if (!users_any_sha2_only(s->server->users)) {
         deny(s, true);
-    } else { /* everybody, or it would tell who is one of them */
+    } else { /* all users, because a difference would reveal their names */
         s->guessed = true;
         ask_again(s);
     }
 }
 
-/* A longer name is nobody's: users' names are shorter than what is kept. */
+/* A longer name matches no user: users' names are shorter than this field. */
 static void
 keep_names(struct session *s, const struct handshake *h)
 {
@@ -253,9 +256,9 @@ keep_names(struct session *s, const struct handshake *h)
              (int)h->database.size, h->database.data);
 }
 
-/* The response after a request for TLS is a whole one: what the request said,
- * which anybody could have changed on its way, counts for nothing.  MariaDB
- * Connector/J 2.7 leaves out SSL there. */
+/* The response after a request for TLS is complete, so the request's contents,
+ * which may have been changed in transit, are ignored.  MariaDB Connector/J 2.7
+ * leaves out SSL there. */
 static int
 check_request(const struct session *s, uint32_t capabilities, struct error *err)
 {
@@ -266,7 +269,7 @@ check_request(const struct session *s, uint32_t capabilities, struct error *err)
     return -1;
 }
 
-/* By what the client offers, or what it is asked for then. */
+/* With the client's own plugin, or after a switch. */
 static void
 authenticate(struct session *s, const struct handshake *h)
 {
@@ -278,7 +281,7 @@ authenticate(struct session *s, const struct handshake *h)
     else if (span_is(h->plugin, AUTH_NATIVE))
         check_native(s, h->answer);
     else
-        ask_again(s); /* whatever the answer was made with */
+        ask_again(s); /* whatever plugin made the answer */
 }
 
 void
@@ -344,7 +347,7 @@ login_change(struct session *s, struct span packet)
     if (check_transport(s) != 0)
         return;
     s->login_deadline_ms = clock_ms() + SESSION_LOGIN_MS;
-    if (h.answer.size == 0) /* not made yet: some wait to be asked */
+    if (h.answer.size == 0) /* not made yet: some clients wait for the switch */
         h.plugin.size = 0;
     authenticate(s, &h);
 }

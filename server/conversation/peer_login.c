@@ -24,13 +24,13 @@ _Static_assert((int)TLS_FINGERPRINT == (int)PEER_FINGERPRINT, "both SHA-1");
 
 struct peer_session {
     struct session *session;
-    unsigned generation; /* of the identity that it was let in with */
+    unsigned generation; /* the server's, at the login */
     struct peer_transcript said;
-    struct peer_party node; /* who asks */
+    struct peer_party node; /* the other node */
     uint8_t key[PEER_KEY];  /* of this connection */
     struct peer_channel channel;
 
-    /* Of the statement under way, which may be a worker's while it opens: */
+    /* Of the running statement; perhaps a worker's while it opens: */
     uint64_t next; /* the least number that an envelope may have */
     bool broken;
     struct sql_identity caller;
@@ -111,7 +111,7 @@ keep_caller(struct peer_session *peer, const struct peer_forwarded *f)
     peer->caller_connection = f->connection_id;
 }
 
-/* As the caller could have sent it here. */
+/* The script as the caller could have sent it to this node. */
 static int
 print_script(const struct peer_session *peer, struct span script,
              struct arena *arena, struct span *out, struct error *err)
@@ -135,8 +135,8 @@ print_script(const struct peer_session *peer, struct span script,
     return 0;
 }
 
-/* What there is to see of it here: in the audit log, unless this node asks
- * itself and has it there already, and among the sessions. */
+/* The text to show here: in the audit log, unless this node asks itself and has
+ * the record already, and in the list of sessions. */
 static int
 show(struct peer_session *peer, const struct peer_forwarded *f,
      struct arena *arena, struct error *err)
@@ -246,7 +246,7 @@ peer_login_begin(struct session *s)
     session_enter(s, SESSION_PEER);
 }
 
-/* What it is to believe of this end; and the connection's key. */
+/* This end's own proof; and the connection's key. */
 static int
 make_welcome(struct session *s, struct span *out, struct error *err)
 {
@@ -266,7 +266,7 @@ make_welcome(struct session *s, struct span *out, struct error *err)
     return peer_session_key(&s->peer->said, self, s->peer->key, err);
 }
 
-/* From here on it may forward, and that alone. */
+/* From here on it may forward, and do nothing else. */
 static int
 admit(struct session *s, struct error *err)
 {
@@ -287,8 +287,8 @@ admit(struct session *s, struct error *err)
     return 0;
 }
 
-/* A node asks itself over its own socket, as nobody else can: what it is asked
- * so is in its audit log already. */
+/* A node asks itself over its own socket, which no other node can: such a
+ * statement is already in its audit log. */
 static int
 check_self(const struct session *s, struct error *err)
 {

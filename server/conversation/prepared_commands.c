@@ -9,7 +9,7 @@
 
 enum { FLAG_CURSOR_READ_ONLY = 1 };
 
-/* NULL: the client has been told why. */
+/* NULL: the client has its error. */
 static struct prepared *
 find(struct session *s, struct reader *r, const char *command)
 {

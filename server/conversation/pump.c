@@ -63,7 +63,8 @@ pump_step(struct pump *pump)
     pump->woken = false;
     pump->outcome = STEP_MORE;
     pump->rows.count = 0;
-    if (pump->cursor->instant || pump->cancelled) { /* then it fails at once */
+    if (pump->cursor->instant ||
+        pump->cancelled) { /* cancelled: it fails at once */
         step(pump);
         return true;
     }
@@ -108,7 +109,7 @@ pump_waker(struct pump *pump)
     return wake_waker(&pump->wake);
 }
 
-/* Workers and the loop take turns: long ones, for a switch costs more than a
+/* Long turns for a worker, because a switch between threads costs more than a
  * row. */
 static size_t
 batch_of(const struct pump *pump, const struct cursor *cursor)

@@ -22,7 +22,7 @@
 
 enum {
     STEPS_A_TURN = 16, /* then other sessions have theirs */
-    PROGRESS_MS = 500  /* a statement this old tells how far it is */
+    PROGRESS_MS = 500  /* older statements report progress */
 };
 
 static void
@@ -34,7 +34,7 @@ drop_packet(struct statement *st)
     st->held = 0;
 }
 
-/* What only the opening needs. */
+/* Frees what only the opening needs. */
 void
 statement_drop_opening(struct statement *st)
 {
@@ -182,7 +182,7 @@ has_rows(const struct statement *st)
     return st->made < st->pump.rows.count && wants_rows(st);
 }
 
-/* What the worker did not make. */
+/* Sends the rows that the worker did not make. */
 static int
 send_rows(struct statement *st)
 {
@@ -200,8 +200,8 @@ send_rows(struct statement *st)
     return rc;
 }
 
-/* On the worker.  A row that cannot be sent is left: the loop will find so,
- * too, and says it. */
+/* On the worker.  Leaves a row that cannot be sent: the loop meets the same
+ * fault, and reports it. */
 bool
 statement_take_rows(void *arg)
 {
@@ -239,7 +239,7 @@ statement_unsent(const struct session *s)
     return st && st->pump.state != PUMP_STEPPING ? st->chunk.reply.out.size : 0;
 }
 
-/* Bytes, or nearly so, of the rows that the worker has not made. */
+/* Approximate bytes of the rows that the worker has not made. */
 static size_t
 bytes_left(const struct statement *st)
 {
@@ -252,8 +252,8 @@ bytes_left(const struct statement *st)
     return bytes;
 }
 
-/* Whether the rows at hand are large, and more than may wait of all clients'
- * together. */
+/* Whether the rows at hand are large, and exceed the ceiling for the replies of
+ * all clients. */
 static bool
 is_too_much(const struct statement *st)
 {
@@ -300,9 +300,8 @@ note_full(struct statement *st, bool full)
     st->full_since_ms = full ? now_ms : 0;
 }
 
-/* Whether a cursor has what it was asked for: it has been stepped far enough
- * to have failed if it fails at once, and a statement that changes something
- * has done so. */
+/* Whether a cursor has enough: it has been stepped far enough to fail if it
+ * fails at once, and to have done its change if it makes one. */
 static bool
 is_satisfied(const struct statement *st)
 {
@@ -332,7 +331,7 @@ suspend(struct statement *st)
     session_enter(s, st->end == END_SHUTDOWN ? SESSION_CLOSING : SESSION_READY);
 }
 
-/* True: the statement has been replied to, and may be gone. */
+/* True: the statement has its reply, and may be freed. */
 static bool
 settle(struct statement *st)
 {
@@ -352,8 +351,8 @@ settle(struct statement *st)
     return true;
 }
 
-/* From the second chunk of a long result on: a descriptor of its own, as the
- * session may be closed meanwhile, and its number be another's. */
+/* From the second chunk of a long result on: duplicates the descriptor, because
+ * the session may close it meanwhile, and its number be used again. */
 static bool
 is_writer(struct statement *st)
 {
@@ -367,8 +366,8 @@ is_writer(struct statement *st)
     return st->fd >= 0;
 }
 
-/* A worker that writes has nothing before it.  One that cannot makes a chunk
- * while another is sent, unless that is a large one. */
+/* A worker that writes needs an empty output buffer.  One that does not write
+ * makes a chunk while another is sent, unless that is a large one. */
 static bool
 may_step(struct statement *st)
 {
@@ -449,12 +448,11 @@ statement_ready(void *arg)
     session_turn(s);
 }
 
-/* Of s->statement, which is not there yet or waits to be fetched from. */
+/* Makes it s->statement: a new one, or one whose cursor is fetched. */
 void
 statement_enter(struct statement *st, const char *command, struct span text)
 {
-    static const struct span sealed = {"", 0}; /* what it says is shown once it
-                                                  is open */
+    static const struct span sealed = {"", 0}; /* shown once it is open */
     struct session *s = st->session;
 
     registry_set_command(&s->server->registry, &s->entry, command, "executing",
@@ -528,7 +526,7 @@ describe(const struct progress *progress, char *out, size_t size)
              progress->stages, percent);
 }
 
-/* What SHOW PROCESSLIST says of it; progress NULL: nothing is known. */
+/* The state in SHOW PROCESSLIST; progress NULL: unknown. */
 static void
 tell_state(struct statement *st, const struct progress *progress)
 {
@@ -547,8 +545,8 @@ tell_state(struct statement *st, const struct progress *progress)
     registry_set_state(&s->server->registry, &s->entry, state);
 }
 
-/* Nothing of the reply may be on its way, nor anything before it, or a client
- * that does not read would be told again and again. */
+/* Only while no byte of the reply or before it is on its way: otherwise
+ * progress packets would pile up for a client that does not read. */
 static void
 tell_progress(struct statement *st, uint64_t now_ms)
 {

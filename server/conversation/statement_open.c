@@ -1,8 +1,8 @@
 /*
  * statement_open.c - how a statement begins: see statement.h.
  *
- * To open one is to parse it, and a SELECT to compile it, SET to work out its
- * values: that is a worker's, but for what is brief.
+ * Opening parses a statement, compiles a SELECT, computes the values of a SET:
+ * work for a worker, unless the statement is brief.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "session.h"
 #include "statement_state.h"
 
-enum { BRIEF_BYTES = 4096 /* of a packet, that the loop opens */ };
+enum { BRIEF_BYTES = 4096 /* of a packet that the loop opens */ };
 
 static const struct sql_parameters *
 parameters_of(const struct statement *st)
@@ -51,7 +51,7 @@ open_text(void *arg)
         sql_open(sql, st->text, parameters_of(st), pump_waker(&st->pump), err);
 }
 
-/* Until it is open, and says itself. */
+/* Until it is open and has a limit of its own. */
 static uint64_t
 timeout_ms(const struct session *s)
 {
@@ -60,8 +60,8 @@ timeout_ms(const struct session *s)
     return (uint64_t)(own_s ? own_s : s->server->statement_timeout_s) * 1000;
 }
 
-/* With a copy of packet, which counts as held once more: it is not dropped
- * yet.  NULL: the client has been told why. */
+/* Copies packet, which counts as held once more, because the original is not
+ * dropped yet.  NULL: the client has its error. */
 static struct statement *
 statement_new(struct session *s, struct span packet)
 {
@@ -94,7 +94,8 @@ statement_new(struct session *s, struct span packet)
     return st;
 }
 
-/* The statement's own limit, and the session's, of what it holds for. */
+/* Applies the statement's own limit, and the session's to statements that it
+ * covers. */
 static void
 limit_time(struct statement *st, const struct cursor *cursor)
 {
@@ -107,7 +108,8 @@ limit_time(struct statement *st, const struct cursor *cursor)
     st->deadline_ms = st->started_ms + st->timeout_ms;
 }
 
-/* True: it has a cursor.  False: it has failed, and the client knows. */
+/* True: it has a cursor.  False: it has failed, and the client has its error.
+ */
 static bool
 begin(struct statement *st)
 {
@@ -161,7 +163,7 @@ is_brief(const struct statement *st)
     return size <= BRIEF_BYTES && sql_is_brief(st->text);
 }
 
-/* Of st->text. */
+/* Opens st->text. */
 static void
 open_statement(struct statement *st, const char *command)
 {
@@ -218,6 +220,7 @@ statement_execute(struct session *s, struct prepared *prepared,
     st->prepared = prepared;
     st->text = (struct span){prepared->text, prepared->text_size};
     st->request = cursor ? REQUEST_CURSOR : REQUEST_RESULT;
-    st->pump.one_by_one = !cursor; /* a fetch finds some made */
+    st->pump.one_by_one =
+        !cursor; /* a cursor keeps its first rows for a fetch */
     open_statement(st, "Execute");
 }

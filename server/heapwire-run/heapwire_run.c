@@ -36,10 +36,11 @@
 
 enum { ENVIRONMENT_MAX = 2 << 20 };
 
-/* What belongs to a run; the plan borrows from it. */
+/* One run; the plan borrows from it. */
 struct run {
     struct options options;
-    /* plain: the database's without what may keep it from starting. */
+    /* plain: the database's, without options and preloads that may keep it from
+     * starting. */
     struct environment database, plain, heapwired;
     struct start_watch start;
     struct notify_relay notify;
@@ -100,7 +101,7 @@ find_parts(struct run *run, struct error *err)
     return 0;
 }
 
-/* Which executable is the database?  Refuses a script that does not say. */
+/* Finds the database's executable.  Refuses a script without --exe. */
 static int
 find_database(struct run *run, int *exit_status, struct error *err)
 {
@@ -129,7 +130,7 @@ find_database(struct run *run, int *exit_status, struct error *err)
     return run->exe ? 0 : -1;
 }
 
-/* Where the loader looks, for a library that we may preload by its path. */
+/* Finds libjemalloc where the loader would, to preload it by its path. */
 static bool
 find_jemalloc(char out[PATH_MAX])
 {
@@ -155,8 +156,8 @@ has_own_allocator(const struct run *run)
            (preload && strstr(preload, "malloc"));
 }
 
-/* Whether the setting allocator leaves room for it: who names another, which is
- * loaded later, wants no second one beside it. */
+/* Whether the setting allocator permits a preload: a name other than auto means
+ * a jemalloc that is loaded later, and a second one would be in its way. */
 static bool
 may_be_chosen(const struct run *run, const char *jemalloc)
 {
@@ -205,7 +206,7 @@ warn_about(const struct run *run)
     allocators_warn(&run->allocators);
 }
 
-/* What heapwire-run finds out of jemalloc, where it may not say all. */
+/* Finds the jemallocs; a setting that cannot be applied costs one line. */
 static int
 find_allocators(struct run *run, struct error *err)
 {
@@ -235,8 +236,8 @@ set_unless(struct environment *env, const char *name,
                : 0;
 }
 
-/* What the agent needs, and nothing else: not what is meant for the agent of
- * another database, by whose script we were started. */
+/* Sets what the agent needs, and removes settings for another database's agent,
+ * if its script started us. */
 static int
 prepare_agent(struct run *run, struct environment *env, struct error *err)
 {
@@ -261,7 +262,7 @@ prepare_agent(struct run *run, struct environment *env, struct error *err)
     return 0;
 }
 
-/* Whether the agent will be in it, and can say that main comes. */
+/* Whether the agent will be loaded, and can report main. */
 static bool
 can_watch(const struct run *run)
 {
@@ -311,7 +312,7 @@ prepare_environments(struct run *run, struct error *err)
     return 0;
 }
 
-/* --explain: what would be done. */
+/* --explain: prints what would be done. */
 static int
 explain(struct run *run)
 {
@@ -326,7 +327,7 @@ explain(struct run *run)
     return EX_OK;
 }
 
-/* The period of heapwired's signs of life goes to it by its environment. */
+/* The environment gives heapwired the period of its signs of life. */
 static int
 plan_heartbeat(struct run *run, struct error *err)
 {
@@ -339,7 +340,7 @@ plan_heartbeat(struct run *run, struct error *err)
     return environment_set(&run->heapwired, SUPERVISED_ENV, text, err);
 }
 
-/* heapwired has looked it up already. */
+/* heapwired has checked that the name exists. */
 static uid_t
 find_user(const char *name)
 {
@@ -349,7 +350,7 @@ find_user(const char *name)
     return entry ? entry->pw_uid : (uid_t)-1;
 }
 
-/* Where systemd waits for the database's word. */
+/* Relays the database's messages to systemd. */
 static int
 plan_notify(struct run *run, struct error *err)
 {
@@ -379,7 +380,7 @@ plan_heapwired(struct run *run)
         strtoull(run->options.value[SETTING_LINGER], NULL, 10) * 1000;
 }
 
-/* Where to find it: the one line of a start in which nothing fails. */
+/* Prints where to find it: the only line of a faultless start. */
 static void
 say_places(const struct run *run)
 {
@@ -393,7 +394,7 @@ say_places(const struct run *run)
             tcp ? listen : "", value[SETTING_LOG]);
 }
 
-/* 0; or the status to exit with before anything was started. */
+/* 0; or the exit status, before anything was started. */
 static int
 prepare(struct run *run, char **envp)
 {
@@ -447,7 +448,7 @@ prepare(struct run *run, char **envp)
 
 /* ---- a database that runs already ---- */
 
-/* heapwired is to be of the database's user, as the state directory is. */
+/* heapwired runs as the database's user, which owns the state directory. */
 static void
 follow_user(struct run *run, const struct target *target)
 {
@@ -464,7 +465,7 @@ follow_user(struct run *run, const struct target *target)
             ": name with --user one that may use its state directory");
 }
 
-/* What it was preloaded with; "": nothing, or it may not be read. */
+/* The target's LD_PRELOAD; "": none, or it is unreadable. */
 static void
 read_preload(pid_t pid, char out[PATH_MAX])
 {
@@ -484,7 +485,7 @@ read_preload(pid_t pid, char out[PATH_MAX])
     buffer_fini(&text);
 }
 
-/* The file that it runs, also if another has its name now. */
+/* The executable that it runs, even if its name now has another file. */
 static int
 find_running(struct run *run, const struct target *target, struct error *err)
 {
@@ -502,7 +503,7 @@ find_running(struct run *run, const struct target *target, struct error *err)
     return run->exe ? 0 : -1;
 }
 
-/* The agent's settings: what it would have in its environment. */
+/* The agent's settings, which its environment would hold otherwise. */
 static int
 plan_settings(struct run *run, const struct target *target, struct buffer *out,
               struct error *err)

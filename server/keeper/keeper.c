@@ -27,16 +27,17 @@
 struct keeper {
     struct keeper_signer signer; /* first */
     char **argv;
-    pthread_mutex_t lock; /* of what follows: one question at a time */
+    pthread_mutex_t lock; /* guards the rest: one question at a time */
     int fd;               /* -1: there is none */
     pid_t pid;
-    /* The loop's: the keeper's number, and what those before it came to. */
+    /* The loop's: the number within the present keeper, and the sum of those
+     * before it. */
     uint32_t key_number, key_base;
 };
 
 /* ---- the process ---- */
 
-/* No descriptor but its socket; no signal blocked. */
+/* Gives the child no descriptor but its socket, and no blocked signal. */
 static int
 spawn(struct keeper *k, int socket, struct error *err)
 {
@@ -72,7 +73,8 @@ spawn(struct keeper *k, int socket, struct error *err)
     return error == 0 ? 0 : -1;
 }
 
-/* A descriptor of 3 would be its own copy, and stay close-on-exec. */
+/* A socket with the number KEEPER_FD would be duplicated onto itself, and stay
+ * close-on-exec. */
 static int
 make_sockets(int ends[2])
 {
@@ -114,7 +116,7 @@ begin(struct keeper *k, struct error *err)
     return 0;
 }
 
-/* It ends by itself once its socket hangs up, but may be stopped, or busy. */
+/* It ends by itself when its socket hangs up, but may be stopped, or busy. */
 static void
 end(struct keeper *k)
 {
@@ -196,7 +198,7 @@ question_fini(struct question *q)
     keeper_message_fini(&q->answer);
 }
 
-/* Hung up, so that whoever watches the socket starts another. */
+/* Hangs up, so that keeper_watch starts another. */
 static int
 fail(struct keeper *k, struct error *err)
 {
@@ -225,7 +227,7 @@ malformed(struct error *err)
     return -1;
 }
 
-/* What it could not do. */
+/* The keeper's own error. */
 static int
 read_error(struct reader *r, struct error *err)
 {
@@ -467,7 +469,7 @@ out:
 
 /* ---- passwords ---- */
 
-/* A longer answer is as wrong as one that is a byte too long. */
+/* Cuts a longer answer to one byte too many: equally wrong. */
 static void
 put_login(struct question *q, struct span name, const uint8_t *nonce,
           struct span answer)

@@ -17,11 +17,11 @@
 #include "errors.h"
 #include "log.h"
 
-/* Made once, for good. */
+/* Made once and kept. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static RSA_METHOD *rsa_method;
 static EC_KEY_METHOD *ec_method;
-/* Where a key has its signer, and its certificate's number. */
+/* Indexes of a key's extra data: its signer, and its certificate's number. */
 static int rsa_signer, rsa_number, ec_signer, ec_number;
 
 static int

@@ -28,16 +28,16 @@
 #include "tls_context.h"
 #include "users.h"
 
-/* A handshake that a reload overtakes still has the key that it began with. */
+/* A handshake that began before a reload still has its key. */
 enum { KEYS = 2, STATE_DIR_MAX = 1024 };
 
 struct safe {
     const struct arguments *arguments;
-    struct config config; /* the last that had no fault */
+    struct config config; /* the last one without a fault */
     struct peer_key peer_key;
     uint32_t peer_number; /* 0: there is no key */
     char cluster[PEER_CLUSTER_MAX + 1];
-    EVP_PKEY *keys[KEYS]; /* that of certificate n at n % KEYS */
+    EVP_PKEY *keys[KEYS]; /* the key of certificate n at n % KEYS */
     uint32_t certificates;
 };
 
@@ -51,8 +51,7 @@ malformed(struct error *err)
 
 /* ---- configuration ---- */
 
-/* Of the cluster that the node was of from the start, whatever the file says
- * now. */
+/* For the cluster's name at the start, even if the file has another now. */
 static int
 make_peer_key(struct safe *safe, const struct config *config,
               struct span cluster, struct error *err)
@@ -135,7 +134,7 @@ serve_become(struct safe *safe, struct reader *in, struct buffer *out,
         return malformed(err);
     if (become(&account, err) != 0)
         return -1;
-    keeper_harden(); /* the kernel undoes some of it for another uid */
+    keeper_harden(); /* a change of uid undoes some of it */
     return 0;
 }
 
@@ -259,7 +258,7 @@ serve_sign(struct safe *safe, struct reader *in, struct buffer *out,
 struct login {
     const uint8_t *nonce;
     struct span name, answer;
-    struct user user; /* or somebody made up */
+    struct user user; /* perhaps a made-up one */
 };
 
 static int
@@ -373,7 +372,7 @@ serve_check_peer(struct safe *safe, struct reader *in, struct buffer *out,
 
 /* ---- */
 
-/* Appends what the call gives; -1 with *err. */
+/* Appends the result; -1 with *err. */
 typedef int serve_fn(struct safe *safe, struct reader *in, struct buffer *out,
                      struct error *err);
 
@@ -417,7 +416,8 @@ keeper_is_meant(const char *name)
     return name && strcmp(name, KEEPER_NAME) == 0;
 }
 
-/* Signals that end heapwired may be sent to us as well: its end is ours. */
+/* Ignores signals that may be sent to heapwired's group, because the keeper
+ * ends when heapwired does. */
 void
 keeper_harden(void)
 {

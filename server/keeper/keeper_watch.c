@@ -17,7 +17,7 @@ unwatch(struct keeper_watch *w)
 
 static void on_time(uv_timer_t *timer);
 
-/* Each time later, as an attempt may take the loop KEEPER_FILES_MS. */
+/* Each time later, because an attempt may take the loop KEEPER_FILES_MS. */
 static void
 plan_again(struct keeper_watch *w)
 {

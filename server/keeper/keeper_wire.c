@@ -36,7 +36,7 @@ keeper_message_fini(struct buffer *message)
     buffer_fini(message);
 }
 
-/* Until the socket takes or has bytes. */
+/* Waits until the socket can be written or read. */
 static int
 wait_for(int fd, short events, uint64_t deadline_ms)
 {
@@ -111,7 +111,7 @@ keeper_send(int fd, const struct buffer *message, int timeout_ms)
     return send_all(fd, message->data, message->size, deadline_ms);
 }
 
-/* What there is no memory for: the next message begins behind it. */
+/* Skips a message for lack of memory: the next one begins behind it. */
 static int
 skip(int fd, size_t size, uint64_t deadline_ms)
 {
@@ -127,7 +127,7 @@ skip(int fd, size_t size, uint64_t deadline_ms)
     return -1;
 }
 
-/* Room for all of it at once: growing would leave copies that nobody wipes. */
+/* Reserves all of it at once: growing would leave unwiped copies. */
 int
 keeper_receive(int fd, struct buffer *message, int timeout_ms)
 {
@@ -166,7 +166,7 @@ redact(char *text, size_t size)
         memcpy(text, word, sizeof(word));
 }
 
-/* Nothing but what is named here. */
+/* Copies only the fields named here. */
 static struct user
 redacted_user(const struct user *user)
 {

@@ -21,7 +21,7 @@ bytes_in_memory(void)
     return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Milliseconds, in a heap that has much. */
+/* Takes milliseconds in a large heap. */
 static void
 on_worker(struct worker_job *job)
 {
@@ -29,7 +29,7 @@ on_worker(struct worker_job *job)
     (void)malloc_trim(0);
 }
 
-/* Only what was freed since may start the next. */
+/* Only memory freed from now on may start the next. */
 static void
 on_worked(struct worker_job *job)
 {
@@ -50,8 +50,8 @@ on_timer(uv_timer_t *timer)
 void
 trim_init(struct trim *trim, uv_loop_t *loop, struct workers *workers)
 {
-    /* Or else the C library raises it, and keeps up to twice as much at the end
-     * of each worker's heap, where malloc_trim does not look. */
+    /* Otherwise the C library raises it, and keeps up to twice as much at the
+     * end of each worker's heap, which malloc_trim does not release. */
     (void)mallopt(M_MMAP_THRESHOLD, TRIM_ALONE); // NOLINT: glibc's has a lock
     memset(trim, 0, sizeof(*trim));
     trim->workers = workers;

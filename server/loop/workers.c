@@ -63,7 +63,7 @@ begin(struct workers *w, struct worker_job *job)
     w->busy++;
     job->waits = false;
     job->work.data = job;
-    /* It fails only without a function. */
+    /* fails only without a function */
     (void)uv_queue_work(w->loop, &job->work, on_worker, on_worked);
 }
 

@@ -12,7 +12,8 @@ is_any(char c, const char *of)
     return c && strchr(of, c);
 }
 
-/* What stands before the first of the marks, trimmed; false without one. */
+/* The part of a line before the first of the marks, trimmed; false without a
+ * mark. */
 static bool
 before(struct span line, const char *marks, struct span *out)
 {

@@ -3,7 +3,7 @@
  * a secret for a cluster.
  *
  * Passwords come from the random generator or from stdin, never from the
- * command line, which everybody on the machine can read.
+ * command line, which all users of the machine can read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +111,7 @@ read_password(char *out, size_t size, struct error *err)
     return 0;
 }
 
-/* 0, or -1 with the faults said. */
+/* 0, or -1 with the faults printed. */
 static int
 check_text(const char *path, const struct buffer *text)
 {

@@ -35,7 +35,7 @@ account_find(const char *name, struct account *out, struct error *err)
     return 0;
 }
 
-/* In a container the database's uid may have no entry: then its process tells
+/* In a container the database's uid may have no passwd entry: then /proc gives
  * the group. */
 static bool
 account_of(uid_t uid, pid_t pid, struct account *out)
@@ -76,8 +76,8 @@ become(const struct account *account, struct error *err)
     return 0;
 }
 
-/* A database often starts as root and leaves it soon: each new incarnation is
- * looked at often, and seldom later. */
+/* A database often starts as root and leaves it soon: looks often at each new
+ * incarnation, and seldom later. */
 static void
 set_pace(struct follower *f, const struct agent_hello *hello)
 {

@@ -48,7 +48,7 @@ end_watch_start(struct end_watch *watch, uint32_t within_ms, int status)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&watch->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    /* Else it ends as long as that takes. */
+    /* Without the thread, the stop takes as long as it takes. */
     watch->runs = thread_start(&watch->thread, &thread, &unsaid) == 0;
 }
 

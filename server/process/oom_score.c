@@ -28,7 +28,7 @@ oom_score_raise(void)
             score = OOM_SCORE_MAX;
         size = snprintf(text, sizeof(text), "%ld", score);
         if (pwrite(fd, text, (size_t)size, 0) < 0)
-            errno = 0; /* then the kernel's own choice has to do */
+            errno = 0; /* on failure the kernel's own choice stands */
     }
     fd_close(fd);
 }

@@ -36,7 +36,7 @@ give_up(struct supervised *s, const char *why)
     s->end(s->arg);
 }
 
-/* The lock is let go by our end, which is what a successor waits for. */
+/* Our end releases the lock, which a successor waits for. */
 static void
 on_look(uv_timer_t *timer)
 {
@@ -75,7 +75,7 @@ become_orphan(struct supervised *s)
 
 /* ---- the line ---- */
 
-/* A line that is full was not read for long: that is no fault of ours. */
+/* A full line was not read for long, which is not our fault. */
 static void
 on_beat(uv_timer_t *timer)
 {

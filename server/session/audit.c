@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "sql.h"
 
-/* One that has ended, no larger than it must be: the text, then the names. */
+/* A finished record, only as large as needed: the text, then the names. */
 struct entry {
     int64_t at_ms;
     uint64_t rows, bytes, elapsed_ms;
@@ -44,7 +44,7 @@ entry_new(const struct audit *audit, const struct sql_identity *who)
     return e;
 }
 
-/* Without memory the log alone has it. */
+/* Without memory only the log has it. */
 static void
 keep(const struct audit *audit, const struct sql_identity *who,
      uint32_t connection_id, const struct audit_outcome *outcome)
@@ -112,8 +112,8 @@ audit_forget(void)
     pthread_mutex_unlock(&kept.lock);
 }
 
-/* As the parser sees it: two readings would differ in some comment, and what is
- * executed may not hide. */
+/* Reads with the parser's lexer: another reading would differ in some comment,
+ * and could hide what is executed. */
 static bool
 is_audited(struct span text)
 {

@@ -20,7 +20,7 @@ enum {
     STATEMENT_TAIL = 32,
     SCRIPT_HEAD = 176,
     SCRIPT_TAIL = 80,
-    /* what stands behind a script stays short: the statement fails */
+    /* a statement with text behind its script fails: little is kept */
     REST_HEAD = 24,
     REST_TAIL = 8,
     ARENA_BYTES = 4 * SCRIPT_SIZE_MAX
@@ -34,7 +34,7 @@ _Static_assert(STATEMENT_HEAD + STATEMENT_TAIL + SCRIPT_HEAD + SCRIPT_TAIL +
 /* A text of which the middle may be missing; tail is a ring. */
 struct cut {
     size_t head, tail; /* bytes that are kept of both ends */
-    size_t size;       /* so many came */
+    size_t size;       /* bytes that came */
     bool quoted;       /* an apostrophe is written twice */
     char bytes[CUT_BYTES];
 };
@@ -53,7 +53,7 @@ static void
 cut_add(struct cut *c, const char *data, size_t size)
 {
     for (size_t i = 0; data && i < size; i++) {
-        if (i == CUT_BYTES && size > CUT_SEEN) { /* nobody sees these */
+        if (i == CUT_BYTES && size > CUT_SEEN) { /* these cannot be visible */
             c->size += size - CUT_SEEN;
             i = size - CUT_BYTES;
         }
@@ -87,12 +87,12 @@ cut_print(const struct cut *c, char *out)
     clean_text((struct span){text, used}, out);
 }
 
-/* Statements on one line, with no more between tokens than there was. */
+/* Puts statements on one line, with no more between tokens than there was. */
 static void
 add_script(struct cut *out, struct span script, struct arena *arena)
 {
     struct script_lexer lexer = {.text = script, .arena = arena};
-    bool broken = true; /* breaks at the beginning say nothing */
+    bool broken = true; /* no break at the beginning */
     struct script_token token;
     size_t before = 0;
 
@@ -114,7 +114,7 @@ add_script(struct cut *out, struct span script, struct arena *arena)
     cut_add(out, script.data + before, script.size - before);
 }
 
-/* What a token stands for.  Other values than texts are put into number. */
+/* A token's value.  Prints values other than texts into number. */
 static struct span
 meaning(const struct token *token, const struct value *value, char number[32],
         struct arena *arena)
@@ -145,7 +145,7 @@ is_text(const struct token *token, const struct value *value)
            (value && (value->type == VALUE_TEXT || value->type == VALUE_BLOB));
 }
 
-/* Where the last text, which is the script, begins; NULL: there is none. */
+/* The beginning of the last text, which is the script; NULL: there is none. */
 static const char *
 find_script(struct span text)
 {
@@ -163,9 +163,10 @@ find_script(struct span text)
     }
 }
 
-/* A statement under way of being written down. */
+/* A record while it is written. */
 struct record {
-    struct cut statement, script, rest; /* before the script, it, behind it */
+    struct cut statement, script,
+        rest; /* before the script, the script, behind it */
     struct cut *to;
     const char *script_at, *end; /* of the last token */
     struct arena *arena;

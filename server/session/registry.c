@@ -27,8 +27,8 @@ registry_fini(struct registry *r)
     pthread_mutex_destroy(&r->lock);
 }
 
-/* Once ids have wrapped around, the next may be in use, and is not the largest:
- * the entry goes behind the last one that is smaller. */
+/* After ids have wrapped around, the next may be in use, and is not the
+ * largest: inserts the entry behind the last smaller one. */
 static struct registry_entry *
 take_id(struct registry *r, uint32_t *id)
 {
@@ -137,7 +137,7 @@ void
 registry_set_state(struct registry *r, struct registry_entry *e,
                    const char *state)
 {
-    /* A worker that opens what another node forwards writes it, too. */
+    /* A worker that opens a forwarded statement writes it, too. */
     pthread_mutex_lock(&r->lock);
     if (strcmp(e->state, state) != 0)
         set_state(e, state);

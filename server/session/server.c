@@ -27,7 +27,7 @@ is_resting(const struct server *server)
            server->logins[TRANSPORT_TCP].count == 0;
 }
 
-/* Closing one may free it, but none other: next is safe to keep. */
+/* Closing a session may free it, but no other: next stays valid. */
 static void
 on_tick(uv_timer_t *tick)
 {
@@ -103,7 +103,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     uv_timer_init(loop, &server->tick);
     server->tick.data = server;
     uv_timer_start(&server->tick, on_tick, SERVER_TICK_MS, SERVER_TICK_MS);
-    uv_timer_stop(&server->tick); /* server_set_pace goes on with it */
+    uv_timer_stop(&server->tick); /* server_set_pace starts it again */
     wake_init(&server->killed, &server->wakes, on_killed);
     wake_init(&server->logins_more, &server->wakes, session_read_logins);
     pthread_mutex_init(&server->lock, NULL);
@@ -240,8 +240,7 @@ server_make_room(struct server *server, enum transport transport)
     return true;
 }
 
-/* Of those that wait, the one that has waited longest; the list begins with the
- * newest. */
+/* Among idle ones, the longest idle; the list begins with the newest. */
 static struct session *
 find_idle_peer(const struct server *server)
 {

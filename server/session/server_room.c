@@ -33,7 +33,7 @@ server_hurry(struct server *server)
         server_set_pace(server, SERVER_TICK_MS);
 }
 
-/* Of few connections a part, so that some are left for TCP. */
+/* A fraction of a small limit, so that TCP keeps some. */
 static size_t
 local_reserve(const struct server *server)
 {

@@ -14,7 +14,7 @@
 enum {
     FULL_BACKLOG = 64 * 1024,
     AT_ONCE_MAX = 16384,
-    TURN_MS = 5 /* of the loop's, after which each session gets one command */
+    TURN_MS = 5 /* of the loop; then each session gets one command */
 };
 
 /* Life and death */
@@ -126,7 +126,7 @@ session_output_full(const struct session *s)
     return session_unsent(s) >= REPLY_FULL;
 }
 
-/* A long result's next bytes go where these were. */
+/* Reuses the written buffer for a long result's next bytes. */
 static void
 recycle(struct session *s)
 {
@@ -157,8 +157,8 @@ on_written(uv_write_t *write, int status)
     session_turn(s);
 }
 
-/* A short reply, which the kernel most often takes whole, needs none of libuv's
- * callbacks, as nobody waits for room: they cost a system call. */
+/* A short reply needs no callback of libuv, because nothing waits for room; the
+ * kernel usually takes it whole, and this saves a system call. */
 static bool
 wrote_at_once(struct session *s)
 {
@@ -167,23 +167,23 @@ wrote_at_once(struct session *s)
 
     if (s->state == SESSION_RUNNING || s->writing.size > AT_ONCE_MAX ||
         s->reply.out.size > 0 || (s->tls && tls_stream_unsent(s->tls) > 0))
-        return false; /* what is left over waits for on_written */
+        return false; /* the rest waits for on_written */
     sent = uv_try_write(&s->io.stream, &bytes, 1);
     if (sent > 0)
         buffer_drop_front(&s->writing, (size_t)sent);
     if (s->writing.size > 0)
-        return false; /* and a fault will be told again */
+        return false; /* libuv meets the fault again */
     buffer_fini(&s->writing);
     return true;
 }
 
-/* What is to be written next; nothing may be. */
+/* Takes the next bytes to write; there may be none. */
 static int
 take_output(struct session *s)
 {
     struct buffer *out = &s->reply.out;
 
-    if (out->failed) /* not even an error could be said */
+    if (out->failed) /* there was no room even for an error */
         return -1;
     if (s->tls) {
         tls_stream_give(s->tls, out);
@@ -197,7 +197,7 @@ take_output(struct session *s)
     return 0;
 }
 
-/* Hands what there is to libuv, which keeps it until it is sent. */
+/* Gives the output to libuv, which keeps it until it is sent. */
 static void
 flush(struct session *s)
 {
@@ -223,7 +223,7 @@ flush(struct session *s)
 }
 
 /* The last bytes are with the kernel.  What a client still sends is read and
- * thrown away until it ends, or the error might be lost in a reset; strangers
+ * thrown away until it closes, or a reset could destroy the error; strangers
  * are not waited for. */
 static void
 on_shut(uv_shutdown_t *shutdown, int status)
@@ -259,7 +259,7 @@ on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(s->server->input, (unsigned)size);
 }
 
-/* Garbage before the login ends gets no answer, as it is from nobody. */
+/* Garbage before the login ends gets no answer. */
 static void
 framing_fault(struct session *s, enum packet_state fault)
 {
@@ -278,7 +278,7 @@ framing_fault(struct session *s, enum packet_state fault)
     session_fail(s, &err);
 }
 
-/* Sixteen megabytes each are fine, but not of everybody at once. */
+/* One client may send sixteen megabytes, but not all at once. */
 static bool
 is_too_much(const struct session *s, size_t more)
 {
@@ -305,7 +305,7 @@ static void
 end_of_input(struct session *s)
 {
     if (s->state == SESSION_CLOSING && s->writing.data) {
-        s->ended = true; /* but may still read what it was told */
+        s->ended = true; /* it may still read its reply */
         session_turn(s);
         return;
     }
@@ -320,7 +320,7 @@ feed(void *arg, const void *data, size_t size)
     return packet_feed(&s->in, data, size);
 }
 
-/* TLS's own word on why it ends, where nothing else is on its way. */
+/* Sends TLS's own alert, if nothing else is on its way. */
 static void
 say_alert(struct session *s)
 {
@@ -334,7 +334,7 @@ say_alert(struct session *s)
     buffer_fini(&s->writing);
 }
 
-/* At once: nobody can be told more, and a statement may be under way. */
+/* Closes at once: an error cannot be sent, and a statement may be running. */
 static void
 tls_fault(struct session *s, const struct error *err)
 {
@@ -344,7 +344,7 @@ tls_fault(struct session *s, const struct error *err)
     session_close(s);
 }
 
-/* False: there will be no more. */
+/* False: no more bytes will come. */
 static bool
 take_bytes(struct session *s, struct span bytes)
 {
@@ -374,7 +374,7 @@ session_start_tls(struct session *s)
         session_fail(s, &err);
 }
 
-/* What came along with the request for TLS is TLS's, never a packet. */
+/* Bytes behind the request for TLS belong to TLS, never to a packet. */
 static void
 hand_over(struct session *s)
 {
@@ -412,7 +412,7 @@ takes_packets(const struct session *s)
            !session_output_full(s);
 }
 
-/* Thousands of commands come in one read: others wait for their turn. */
+/* One read may bring thousands of commands: other sessions get their turn. */
 static bool
 is_time_up(const struct session *s)
 {
@@ -480,8 +480,8 @@ waits_for_logins(const struct session *s)
            session_is_logging_in(s->state);
 }
 
-/* Reading goes on during a statement, so that a client's end is seen; but what
- * it sends ahead has a ceiling. */
+/* Reads on during a statement, to notice the client's end; but the bytes sent
+ * ahead have a ceiling. */
 static void
 steer_reading(struct session *s)
 {
@@ -513,8 +513,7 @@ steer_logins(struct server *server)
 }
 
 /* A handshake with an RSA key takes milliseconds, and strangers may begin any
- * number: once the time is up, one goes on for each time that the loop comes
- * round. */
+ * number: when the turn's time is up, one goes on in each turn of the loop. */
 static void
 share_logins(struct session *s)
 {

@@ -1,4 +1,5 @@
-/* session_accept.c - a session's beginning: who is there, and the greeting. */
+/* session_accept.c - begins a session: the client's address, and the greeting.
+ */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,7 @@ peer_address(struct session *s, int fd, char *host, size_t size)
     snprintf(host, size, "%s:%u", text, ntohs((uint16_t)port));
 }
 
-/* Gives libuv the descriptor and learns who is there. */
+/* Gives libuv the descriptor and finds the client's address. */
 static int
 open_stream(struct session *s, int fd, char *host, size_t size)
 {

@@ -1,4 +1,4 @@
-/* session_tick.c - what a session does for others, and for the time. */
+/* session_tick.c - kills, timeouts and farewells of a session. */
 #include "clock.h"
 #include "errors.h"
 #include "session.h"
@@ -12,16 +12,16 @@ session_kill(struct session *s, enum registry_kill kill)
         s->server->conversation->cancel(s, END_KILLED);
 }
 
-/* An idle client is told nothing, as by MySQL: it would take an error that
- * nothing asked for as the answer to its next command, and SQLAlchemy's
- * pre-ping, which reconnects after a closed connection, would fail. */
+/* Sends an idle client nothing, like MySQL: it would take an unrequested error
+ * for the answer to its next command, and SQLAlchemy's pre-ping, which
+ * reconnects after a closed connection, would fail. */
 void
 session_say_farewell(struct session *s)
 {
     if (s->state == SESSION_RUNNING) {
         s->server->conversation->cancel(s, END_SHUTDOWN);
     } else if (s->state == SESSION_READY) {
-        session_enter(s, SESSION_CLOSING); /* what it still has, it gets */
+        session_enter(s, SESSION_CLOSING); /* it gets its remaining bytes */
         session_turn(s);
     } else if (session_is_logging_in(s->state)) {
         session_close(s);
@@ -43,7 +43,7 @@ is_stalled(struct session *s, uint64_t now_ms)
     return now_ms - s->progress_ms >= SESSION_STALL_MS;
 }
 
-/* As wait_timeout says: nobody runs a statement, so it may be read here. */
+/* As wait_timeout: no statement runs, so the setting may be read here. */
 static uint64_t
 idle_ms(const struct session *s)
 {
@@ -70,8 +70,8 @@ session_tick(struct session *s, uint64_t now_ms)
                   "inactivity");
         s->reply.sequence = 0;
         session_fail(s, &err);
-        s->ended = true; /* nothing was read that could reset what it is told:
-                            it need not leave first */
+        s->ended = true; /* all input was read, so no reset can destroy the
+                            error: need not wait for the client */
         session_turn(s);
         return;
     }

@@ -16,7 +16,7 @@
 
 #define LOCK_NAME "heapwired.lock"
 
-/* Who may write to the parent may put another directory in our place. */
+/* A user that may write to the parent may replace our directory. */
 static int
 check_parent(const char *path, bool *roots_own, struct error *err)
 {
@@ -45,8 +45,8 @@ check_parent(const char *path, bool *roots_own, struct error *err)
     return 0;
 }
 
-/* Where only root can make directories, one that root gave to the database's
- * user on an earlier run is still root's to take back. */
+/* If only root can make directories there, root may take back one that it gave
+ * to the database's user on an earlier run. */
 static int
 check_directory(const char *path, const struct stat *st, bool roots_own,
                 struct error *err)
@@ -95,8 +95,8 @@ state_dir_check(const char *path, struct error *err)
     return -1;
 }
 
-/* Root's parents are open to passing through: the directory may become
- * another user's. */
+/* Others may pass through root's new parents: the directory may become another
+ * user's. */
 static int
 make_directories(const char *path, struct error *err)
 {

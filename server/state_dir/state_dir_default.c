@@ -19,7 +19,7 @@
 
 enum { RANDOM_LETTERS = 10, NAME_ROOM = 64, BASE_ROOM = PATH_MAX - 16 };
 
-/* A directory of ours, itself and no link to one, that others cannot use. */
+/* A directory of ours, not a link to one, that others cannot use. */
 static bool
 is_own(const char *path)
 {
@@ -29,7 +29,7 @@ is_own(const char *path)
            st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-/* Of this user; false: there is none that is fit. */
+/* This user's own; false: no fit one. */
 static bool
 find_runtime(char base[BASE_ROOM], struct error *instead)
 {
@@ -48,7 +48,7 @@ find_runtime(char base[BASE_ROOM], struct error *instead)
     return false;
 }
 
-/* One that we made on an earlier run: the first by name. */
+/* The first by name that an earlier run made. */
 static bool
 find_own(const char *prefix, char name[NAME_ROOM])
 {
@@ -86,7 +86,7 @@ make_up(const char *prefix, char name[NAME_ROOM])
     name[size] = '\0';
 }
 
-/* Under a name that anybody may know: fit unless somebody has made it. */
+/* A predictable name: fit if it is free, or ours. */
 static bool
 is_free_or_own(const char *base)
 {

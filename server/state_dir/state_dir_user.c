@@ -9,7 +9,7 @@
 
 enum { NAMES_MAX = 16384, USER_MAX = NAME_MAX + 16 };
 
-/* "" where it has none. */
+/* "" without a passwd entry. */
 static void
 name_of(uid_t uid, char out[NAME_MAX])
 {
@@ -32,7 +32,7 @@ describe(uid_t uid, char *out, size_t size)
              *name ? ")" : "");
 }
 
-/* As far as that can be told without its groups. */
+/* Judged without its supplementary groups. */
 static bool
 may_pass(const struct stat *st, uid_t uid)
 {

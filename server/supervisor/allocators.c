@@ -225,7 +225,7 @@ allocators_give(struct allocators *a, const char *program, const char *setting,
     return rc;
 }
 
-/* Does this malloc_conf say so? */
+/* Does this malloc_conf set that option? */
 static bool
 says(const char *options, const char *name)
 {
@@ -249,7 +249,7 @@ allocators_options(unsigned marks, const char *own, bool active,
     out[0] = '\0';
     if (!(marks & LOCATE_PROFILES))
         return;
-    /* A prof:true alone makes it active: that is meant, then. */
+    /* prof:true alone makes it active: so that is meant. */
     if (says(own, "prof_active") || says(own, "prof") ||
         (!active && (marks & (LOCATE_SETS_ACTIVE | LOCATE_SETS_PROF))))
         state = "";
@@ -257,8 +257,8 @@ allocators_options(unsigned marks, const char *own, bool active,
              counts ? ",prof_stats:true" : "");
 }
 
-/* What can be said of all that read variable, or, NULL, of all that profile:
- * what each can do, what any has compiled in. */
+/* For all that read variable, or, NULL, for all that profile: what each can do,
+ * what any has compiled in. */
 static unsigned
 common_marks(const struct allocators *a, const char *variable)
 {
@@ -360,7 +360,7 @@ allocators_tell(const struct allocators *a, struct environment *env,
     return rc;
 }
 
-/* "5.3.0, prefix je_": without what git says. */
+/* "5.3.0, prefix je_": without git's suffix. */
 static const char *
 describe(const struct locate *file, const struct locate_jemalloc *j,
          char out[128])

@@ -28,7 +28,7 @@ companion_init(struct companion *companion, const struct plan *plan)
     companion->line = -1;
 }
 
-/* With nothing of ours but the line, and a stderr where there is one. */
+/* Passes only the line, and a stderr if there is one. */
 static int
 spawn(struct companion *companion, int line)
 {
@@ -44,8 +44,8 @@ spawn(struct companion *companion, int line)
     return spawn_apart(&heapwired, &companion->pid);
 }
 
-/* As root it is to become the user of a database that left root before its
- * main, for the agent, which waits for the directory. */
+/* A root heapwired then becomes the user of a database that left root before
+ * its main: the agent waits for the directory. */
 static void
 tell(const struct companion *companion)
 {
@@ -86,7 +86,7 @@ companion_tell(struct companion *companion, uid_t uid, pid_t pid)
     tell(companion);
 }
 
-/* Each pause is told, but of those that go on for ever the first alone. */
+/* Logs each pause, but a pause that repeats for ever only once. */
 static void
 plan_restart(struct companion *companion, const char *what)
 {
@@ -130,8 +130,8 @@ start_now(struct companion *companion)
     plan_restart(companion, what);
 }
 
-/* Our database cannot serve there before the other one has ended: until then
- * it, or we, may turn out to be the one that stays. */
+/* Our database cannot serve there before the other one has ended: until then,
+ * either may be the one that stays. */
 static bool
 has_elder(struct companion *companion)
 {
@@ -229,7 +229,7 @@ companion_tick(struct companion *companion)
         companion->predecessor_ms = 0;
         start_now(companion);
     }
-    return PREDECESSOR_STEP_MS; /* see what has become of it */
+    return PREDECESSOR_STEP_MS; /* look again then */
 }
 
 void
@@ -257,7 +257,9 @@ companion_ended(struct companion *companion, int status)
         snprintf(what, sizeof(what), "heapwired ended with status %d",
                  WEXITSTATUS(status));
     if (WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL) {
-        plan_restart(companion, NULL); /* another one serves: it has told so */
+        plan_restart(
+            companion,
+            NULL); /* another heapwired serves, and has said so itself */
         companion->quiet = true;
     } else {
         plan_restart(companion, what);

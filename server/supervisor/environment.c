@@ -100,7 +100,7 @@ environment_set(struct environment *env, const char *name, const char *value,
     return 0;
 }
 
-/* A setting of the agent. */
+/* Is it a setting of the agent? */
 static bool
 is_agents(const char *entry)
 {

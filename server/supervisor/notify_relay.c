@@ -80,7 +80,7 @@ notify_relay_filter(char *text, size_t size, bool *stored)
     return kept;
 }
 
-/* The socket's name is no secret. */
+/* Any process can find the socket's name. */
 static bool
 descends(pid_t pid)
 {
@@ -105,8 +105,8 @@ close_all(const struct cmsghdr *header)
     }
 }
 
-/* One message; 0: not of ours, or too long.  Descriptors are closed, which is
- * what the sender of a barrier waits for: what came before is passed on. */
+/* One message; 0: from a stranger, or too long.  Closes descriptors, which the
+ * sender of a barrier waits for: all earlier messages have been passed on. */
 static ssize_t
 receive(const struct notify_relay *relay, char *text, size_t size)
 {

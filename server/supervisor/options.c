@@ -23,7 +23,7 @@
 
 enum { CHECK_MAX = 64 * 1024, CHECK_DEADLINE_MS = 10000, CHECK_CHUNK = 4096 };
 
-/* The option, what it takes, the key that --check prints, what it is. */
+/* The option, its argument, the key that --check prints, its help. */
 static const struct {
     const char *name, *argument, *key, *help;
 } table[SETTINGS] = {
@@ -116,7 +116,8 @@ take_pid(struct options *options, const char *text)
     return false;
 }
 
-/* No value begins so: it was forgotten, and the next option is not it. */
+/* A value never begins with "--": it was forgotten, and this is the next
+ * option. */
 static bool
 take_value(struct options *options, int which, const char *text)
 {
@@ -128,7 +129,7 @@ take_value(struct options *options, int which, const char *text)
     return false;
 }
 
-/* A command, or a process. */
+/* Is there a command, or a process? */
 static bool
 is_whole(const struct options *options, bool command)
 {
@@ -189,7 +190,8 @@ options_parse(struct options *options, int argc, char **argv)
             options->dry_run = true;
         else if (which == FORCE)
             options->force = true;
-        else if (which < 0 || which >= LONG_OPTIONS || /* getopt said why */
+        else if (which < 0 ||
+                 which >= LONG_OPTIONS || /* getopt has printed the reason */
                  (which == ATTACH && !take_pid(options, optarg)) ||
                  (which < SETTINGS && !take_value(options, which, optarg)))
             return OPTIONS_WRONG;
@@ -262,7 +264,7 @@ take_values(struct options *options, const struct buffer *text,
     return 0;
 }
 
-/* All that comes out of fd until its writer ends, within the deadline. */
+/* Reads fd until its writer ends, within the deadline. */
 static int
 read_until_end(int fd, struct buffer *out)
 {
@@ -351,7 +353,7 @@ options_check(struct options *options, const char *heapwired, char *const *envp,
         result = CHECK_REFUSED;
     else if (take_values(options, &text, err) == 0)
         result = CHECK_GOOD;
-    /* Wherever it is, it stays there, for the agent's sake. */
+    /* The state directory stays where it is, for the agent's sake. */
     if (result == CHECK_GOOD)
         options->given[SETTING_STATE_DIR] = options->value[SETTING_STATE_DIR];
 out:

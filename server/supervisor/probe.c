@@ -9,7 +9,7 @@
 
 #include "confined.h"
 
-/* By a child: killed or refused, it may not be called. */
+/* In a child: if it is killed or refused, the call is not allowed. */
 static bool
 may_call(enum confined_call call)
 {
@@ -37,7 +37,7 @@ probe_filters(char *out)
 
     out[0] = '\0';
     if (filters <= 0)
-        return; /* none; or the agent will not know which are its own */
+        return; /* no filters; or the agent could not recognise them */
     for (unsigned call = 1; call & CONFINED_ALL; call <<= 1)
         if (may_call((enum confined_call)call))
             calls |= call;

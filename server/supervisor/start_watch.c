@@ -18,7 +18,7 @@
 #include "supervise.h"
 #include "word_socket.h"
 
-/* The kernel keeps no more than ten, where that was not raised. */
+/* The kernel keeps at most ten, unless that limit was raised. */
 enum { WORDS_SURE = 8, WORDS_MAX = 64, HALT_STEPS = 100, HALT_STEP_MS = 10 };
 
 int
@@ -68,7 +68,7 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
 
 /* ---- words ---- */
 
-/* One word and its sender; 0: there is none, or not of ours. */
+/* One word and its sender; 0: there is none, or it is a stranger's. */
 static ssize_t
 receive(const struct start_watch *w, char *word, size_t size,
         struct ucred *sender)
@@ -194,7 +194,7 @@ start_watch_arrived(struct start_watch *w)
     return w->database != 0 && (kill(w->database, 0) == 0 || errno == EPERM);
 }
 
-/* Stopped first: it may reach its main at this very moment. */
+/* Stops it first: it may reach its main at this very moment. */
 static bool
 kill_hung(struct start_watch *w)
 {
@@ -220,7 +220,7 @@ look(struct start_watch *w, uint64_t now)
         return;
     }
     w->due_ms = 0;
-    /* Where the words cannot come through, its agent serves nevertheless. */
+    /* If words do not come through, its agent serves nevertheless. */
     if (process_serves(w->plan->state_dir, &served))
         return;
     snprintf(what, sizeof(what), "did not reach its main in %llu s",

@@ -31,13 +31,13 @@
 #include "word_socket.h"
 
 enum {
-    SETTLE_MS = 1000, /* for what is left to become a daemon or end */
+    SETTLE_MS = 1000, /* time for the rest to become a daemon or end */
     SETTLE_STEP_MS = 20,
-    /* What ends sooner has failed to start: there is no evidence to keep, and
-     * whoever starts it again is not to wait. */
+    /* A database that ends sooner has failed to start: there is no evidence to
+     * keep, and the next start must not wait. */
     LINGER_AFTER_MS = 10000,
     LINGER_STEP_MS = 250,
-    SAVE_STEP_MS = 5000, /* between two tries to write how it ended */
+    SAVE_STEP_MS = 5000, /* between two attempts to write its end */
     SIGNALLED = 128,     /* the shell's: 128 + n */
     NOT_RUNNABLE = 126,
     NOT_FOUND = 127
@@ -51,17 +51,17 @@ struct supervisor {
     struct companion companion;
     pid_t database; /* 0: ended */
     pid_t session;  /* the database's */
-    int asked;      /* the signal by which it was told to end; 0: none */
+    int asked;      /* the signal of ours that ended it; 0: none */
     int exit_status;
     bool terminal;      /* the database has it, from us */
-    struct death death; /* as far as it is known */
+    struct death death; /* as far as known */
     struct cgroup_place place;
     bool placed;
     uint64_t started_ms; /* monotonic: the database */
-    bool ended;          /* death is whole ... */
+    bool ended;          /* death is complete ... */
     bool unsaved;        /* ... and not yet in the file */
-    bool told;           /* that it could not be written */
-    uint64_t save_ms;    /* monotonic: the next try */
+    bool told;           /* the failure to write it was logged */
+    uint64_t save_ms;    /* monotonic: the next attempt */
     bool over;           /* a signal ended the linger */
     int not_run;         /* a pipe: the child's errno, if it could not run */
     sigset_t waited, original;
@@ -77,9 +77,10 @@ sleep_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-/* Everything is waited for but what a fault of our own raises.  A file that may
- * not grow is an error and no signal, which would be passed on.  SIGTTIN and
- * SIGTTOU stay blocked: we hand the terminal over and take it back. */
+/* Blocks all signals but those of a fault of our own, and waits for them.
+ * SIGXFSZ is ignored: a file that may not grow is an error, not a signal to
+ * pass on.  SIGTTIN and SIGTTOU stay blocked: we hand the terminal over and
+ * take it back. */
 static void
 block_signals(struct supervisor *s)
 {
@@ -92,12 +93,12 @@ block_signals(struct supervisor *s)
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
         sigdelset(&s->waited, faults[i]);
     pthread_sigmask(SIG_SETMASK, &s->waited, &s->original);
-    /* Ignored, it would keep every status from us. */
+    /* SIG_IGN would lose every exit status. */
     sigaction(SIGCHLD, &child, NULL);
     sigaction(SIGXFSZ, &ignore, &s->original_xfsz);
 }
 
-/* These name the process that they are for, by systemd's word us. */
+/* These variables name the process that they are for: systemd's, us. */
 static void
 name_process(char **envp)
 {
@@ -117,7 +118,7 @@ name_process(char **envp)
         }
 }
 
-/* Where there is no room for what we add, as we were started ourselves. */
+/* If there is no room for our additions, runs it with our own environment. */
 static void
 execute(const struct plan *plan, char *const *envp)
 {
@@ -160,7 +161,7 @@ count_kills(const struct supervisor *s)
     return process_memory_oom_kills(s->placed ? &s->place : NULL);
 }
 
-/* What was asked for, but the database of a script. */
+/* The command's name, but for a script the database's. */
 static const char *
 name_of(const struct plan *plan)
 {
@@ -172,7 +173,7 @@ name_of(const struct plan *plan)
     return plan->exe;
 }
 
-/* The database is this process now: the one we started, or what it left. */
+/* The database is this process now: the child, or its survivor. */
 static void
 note_database(struct supervisor *s, pid_t pid)
 {
@@ -197,7 +198,7 @@ was_run(const struct supervisor *s)
     return read(s->not_run, &error, sizeof(error)) <= 0;
 }
 
-/* A full disk may have room later. */
+/* Retries later: a full disk may have room then. */
 static void
 save_death(struct supervisor *s)
 {
@@ -241,7 +242,7 @@ start_database(struct supervisor *s)
     s->terminal = tcgetpgrp(STDIN_FILENO) == getpgrp();
     s->session = getsid(0);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        ends[0] = ends[1] = -1; /* whether it could be run is then unsaid */
+        ends[0] = ends[1] = -1; /* then a failure to run it goes unnoticed */
     pid = fork();
     if (pid == 0)
         run_database(s, ends[1]);
@@ -287,9 +288,9 @@ find_adopted(const struct supervisor *s)
 
 /*
  * A database that daemonises leaves a child behind, which we adopt; so does one
- * that ends while it saves in the background, and so does a wrapper that a
- * signal of ours ended: its child is the database.  The first leaves the
- * session, the second ends soon, the third is told as the wrapper was.
+ * that ends while it saves in the background, and so does a wrapper that our
+ * signal ended: its child is the database.  The first leaves the session, the
+ * second ends soon, the third gets the wrapper's signal.
  */
 static pid_t
 find_survivor(const struct supervisor *s)
@@ -305,8 +306,8 @@ find_survivor(const struct supervisor *s)
     return 0;
 }
 
-/* Nothing of it has run; that it ended is kept, with the reason.  Where it
- * cannot be forked, there was no other. */
+/* It has run nothing of its own; its end is recorded, with the reason.  If fork
+ * fails, there is no second process. */
 static void
 start_again(struct supervisor *s, int status)
 {
@@ -349,8 +350,8 @@ database_ended(struct supervisor *s, int status)
     }
 }
 
-/* Ctrl-Z reached the database's group alone: stop too, so that our shell goes
- * on.  With SIGCONT it gives us the terminal (fg) or keeps it (bg). */
+/* Ctrl-Z reached the database's group alone: stops us, too, so that our shell
+ * goes on.  With SIGCONT it gives us the terminal (fg) or keeps it (bg). */
 static void
 database_stopped(struct supervisor *s)
 {
@@ -414,7 +415,7 @@ wait_for_signal(struct supervisor *s, int timeout_ms)
         s->over = true;
 }
 
-/* Whether heapwired is to serve on what is known of the database. */
+/* Whether heapwired should keep serving the dead database's data. */
 static bool
 is_to_linger(const struct supervisor *s)
 {
@@ -437,7 +438,7 @@ say_linger(const struct supervisor *s)
             (unsigned long long)s->plan->linger_ms / 1000);
 }
 
-/* Until time is over, a signal comes, or a successor.  The lock is to be let go
+/* Until the time is over, a signal comes, or a successor.  Release the lock
  * when heapwired has ended. */
 static int
 linger(struct supervisor *s)
@@ -459,8 +460,8 @@ linger(struct supervisor *s)
     return lock;
 }
 
-/* A heapwired that is root goes after it; whatever else is between them, is
- * said. */
+/* A heapwired that is root follows its user; reports whatever else separates
+ * them. */
 static void
 database_arrived(struct supervisor *s, const struct start_watch *start)
 {
@@ -476,7 +477,7 @@ database_arrived(struct supervisor *s, const struct start_watch *start)
         fprintf(stderr, "heapwire-run: %s\n", why);
 }
 
-/* Milliseconds until there is something to do, or -1. */
+/* Milliseconds until the next step, or -1. */
 static int
 tick(struct supervisor *s)
 {
@@ -501,7 +502,7 @@ supervise(const struct plan *plan)
     word_socket_wake(plan->notify->fd);
     if (plan->start)
         word_socket_wake(plan->start->fd);
-    /* Orphans of the database come to us, whether or not we are PID 1. */
+    /* Makes orphans of the database our children, PID 1 or not. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (plan->heapwired)
         deaths_reserve(plan->state_dir);

@@ -9,8 +9,8 @@
 #include "temporal.h"
 
 enum {
-    NULL_OFFSET = 2,     /* bits of the bitmap that stand for no column */
-    NUMBER_TEXT_MAX = 64 /* of a text that is read as a number */
+    NULL_OFFSET = 2,     /* bits of the bitmap without a column */
+    NUMBER_TEXT_MAX = 64 /* of a text that is parsed as a number */
 };
 
 static bool
@@ -20,7 +20,7 @@ is_null(const struct column *column, const struct value *value)
            (value->type == VALUE_DOUBLE && !isfinite(value->real));
 }
 
-/* The text as a C string, cut: what is longer is no number. */
+/* The text as a C string, cut: a longer one is no number. */
 static const char *
 number_text(const struct value *value, char out[NUMBER_TEXT_MAX])
 {
@@ -132,7 +132,7 @@ put_text(struct buffer *out, const struct column *column, const struct value *v)
     text_value_put(out, v);
 }
 
-/* Temporal values are texts; an integer or a double is none. */
+/* Temporal values are texts; an integer or a double is invalid. */
 static bool
 read_temporal(const struct value *v,
               bool (*parse)(struct span text, struct temporal *out),

@@ -15,7 +15,7 @@ enum {
     NONCE_FIRST = 8, /* bytes of the nonce in the greeting's first part */
     RESPONSE_FILLER = 23,
     TLS_REQUEST = 4 + 4 + 1 + RESPONSE_FILLER,
-    TLS_REQUEST_SHORT = 4, /* old Connector/J's: MySQL takes it, too */
+    TLS_REQUEST_SHORT = 4, /* old Connector/J's: MySQL accepts it, too */
     GREETING_FILLER = 10,
     HEADER_SWITCH = 0xfe,
     HEADER_MORE = 0x01,
@@ -52,7 +52,8 @@ handshake_greet(struct reply *reply, uint32_t connection_id,
     buffer_u8(out, 0);
     put_text(out, AUTH_NATIVE);
     packet_end(out, mark, &reply->sequence);
-    reply->capabilities = CAPABILITY_PROTOCOL_41; /* how errors look now */
+    reply->capabilities =
+        CAPABILITY_PROTOCOL_41; /* errors have an SQLSTATE from now on */
 }
 
 void
@@ -93,7 +94,7 @@ handshake_fast_ok(struct reply *reply)
     handshake_more(reply, (struct span){&fast_ok, 1});
 }
 
-/* Up to a NUL, or to the end where the client left it out. */
+/* Up to a NUL, or to the end if the client omits it. */
 static struct span
 text_or_rest(struct reader *r)
 {

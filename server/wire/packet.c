@@ -41,7 +41,7 @@ packet_waiting(const struct packet_reader *r)
     return r->bytes.size - r->start;
 }
 
-/* Takes the header behind the payload joined so far out of the bytes. */
+/* Removes the header behind the joined payload. */
 static void
 take_header(struct packet_reader *r)
 {

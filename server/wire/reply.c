@@ -30,13 +30,13 @@ enum {
 
 struct declaration {
     uint8_t type;
-    uint8_t decimals; /* unless the column has its own */
+    uint8_t decimals; /* if the column has none of its own */
     uint16_t charset;
     uint16_t flags;
     uint32_t bytes_per_character;
 };
 
-/* How clients see each type: PROTOCOL.md, "Values and types". */
+/* Each type as clients see it: PROTOCOL.md, "Values and types". */
 static const struct declaration declarations[] = {
     [COLUMN_NULL] = {0x06, 0, CHARSET_BINARY, FLAG_BINARY, 1},
     [COLUMN_TEXT] = {0xfd, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, 0, 4},
@@ -120,7 +120,7 @@ reply_end_with(struct reply *r, uint16_t status)
     r->status = before;
 }
 
-/* Names and faults may quote the statement, which may be no UTF-8. */
+/* Names and faults may quote the statement, which may be invalid UTF-8. */
 static void
 put_utf8(struct buffer *out, struct span text)
 {
@@ -210,7 +210,7 @@ put_column(struct reply *r, const struct column *column, bool with_default)
     put_definition(r, column, &declarations[column->type], with_default);
 }
 
-/* The EOF behind definitions is the classic clients' alone. */
+/* Only classic clients get an EOF behind definitions. */
 static void
 end_definitions(struct reply *r)
 {
@@ -316,7 +316,7 @@ int
 reply_row(struct reply *r, const struct value *values, size_t count,
           struct error *err)
 {
-    bool broken = r->out.failed; /* by what came before: nothing mends it */
+    bool broken = r->out.failed; /* by earlier packets: it stays broken */
     size_t mark = packet_begin(&r->out);
 
     for (size_t i = 0; i < count; i++)

@@ -39,7 +39,7 @@ take_char(struct span *s, char c)
     return true;
 }
 
-/* .f to .ffffff, in microseconds; fine if there is none. */
+/* .f to .ffffff, in microseconds; may be absent. */
 static bool
 take_fraction(struct span *s, uint32_t *out)
 {

@@ -11,7 +11,7 @@
 
 enum { TEXT_NULL = 0xfb };
 
-/* MySQL knows neither infinities nor NaN. */
+/* MySQL has neither infinities nor NaN. */
 static void
 put_double(struct buffer *out, double real)
 {

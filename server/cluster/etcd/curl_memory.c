@@ -1,8 +1,8 @@
 /*
  * curl_memory.c - see curl_memory.h.
  *
- * A password that was sent, and the token that came for it, would lie about in
- * freed memory otherwise.
+ * Otherwise a password that was sent, and the token for it, would stay in freed
+ * memory.
  */
 #include "curl_memory.h"
 

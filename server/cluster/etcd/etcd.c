@@ -1,7 +1,7 @@
 /*
  * etcd.c - see etcd.h.
  *
- * The thread's life is a row of sessions, each with one endpoint, until
+ * The thread runs one session after another, each with one endpoint, until
  * something fails.
  */
 #include "etcd.h"
@@ -45,22 +45,22 @@ struct etcd {
     pthread_t thread;
 
     pthread_mutex_t lock; /* guards these three */
-    struct member wanted; /* what self is to be */
+    struct member wanted; /* the next self */
     struct etcd_nodes published;
     struct error trouble;
 
     /* The thread's own. */
     const char *endpoints[ENDPOINTS_MAX];
-    size_t endpoint_count, endpoint; /* which one is asked */
-    bool lost;           /* that was said, and nothing has worked since */
-    uint64_t settles_ms; /* until then who was known stays; 0: no more */
+    size_t endpoint_count, endpoint; /* endpoint: the present one */
+    bool lost;                       /* logged, and nothing has worked since */
+    uint64_t settles_ms; /* former nodes stay until then; 0: not any more */
     struct etcd_session session;
 };
 
 /* ---- telling ---- */
 
-/* Once etcd is back, with less than it had maybe, the nodes come again one by
- * one: who was known has until settles_ms for that. */
+/* When etcd is back, perhaps with less than before, the nodes come again one by
+ * one: known ones stay until settles_ms. */
 static void
 publish(struct etcd *e, const struct error *trouble)
 {
@@ -70,7 +70,7 @@ publish(struct etcd *e, const struct error *trouble)
 
     if (etcd_nodes_join(&copy, &e->session.nodes,
                         e->settles_ms ? &e->published : &none, &err) != 0) {
-        log_fault("etcd: %s", err.text); /* what was known stays */
+        log_fault("etcd: %s", err.text); /* the known nodes stay */
         return;
     }
     pthread_mutex_lock(&e->lock);
@@ -81,7 +81,7 @@ publish(struct etcd *e, const struct error *trouble)
     e->waker.wake(e->waker.arg);
 }
 
-/* The nodes stay as they were: those of the session may be half of them. */
+/* Leaves the nodes as they were: the session may have only some. */
 static void
 publish_trouble(struct etcd *e, const struct error *trouble)
 {
@@ -132,7 +132,7 @@ say_missing(const struct etcd *e)
 
 /* ---- a session ---- */
 
-/* Is it another now? */
+/* Has self changed? */
 static bool
 take_wanted(struct etcd *e)
 {
@@ -145,7 +145,7 @@ take_wanted(struct etcd *e)
     return changed;
 }
 
-/* Is the time over that nodes had to come again? */
+/* Is the time over in which nodes could come again? */
 static bool
 settle(struct etcd *e)
 {
@@ -156,7 +156,7 @@ settle(struct etcd *e)
     return over;
 }
 
-/* Until something fails, or the end. */
+/* Until a failure, or the stop. */
 static int
 follow(struct etcd *e, struct error *err)
 {
@@ -176,8 +176,8 @@ follow(struct etcd *e, struct error *err)
     return 0;
 }
 
-/* delay_ms: how long others may rest until they are back, too.  *worked: it
- * came as far as following. */
+/* delay_ms: the longest pause of other nodes before they are back.  *worked: it
+ * followed the watch. */
 static int
 run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
             struct error *err)

@@ -1,8 +1,8 @@
 /*
- * etcd_ask.c - what etcd is asked: see etcd_wire.h.
+ * etcd_ask.c - requests to etcd: see etcd_wire.h.
  *
- * protobuf as JSON: bytes are base64, 64-bit numbers are strings, and what is
- * zero or empty is left out.
+ * protobuf as JSON: bytes are base64, 64-bit numbers are strings, and zero or
+ * empty fields are left out.
  */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@ add_base64(struct buffer *out, const void *data, size_t size)
             out, (size_t)EVP_EncodeBlock((unsigned char *)at, data, (int)size));
 }
 
-/* Of all nodes; end: of the first key that is none of them any more. */
+/* The prefix of all nodes' keys; end: the first key behind them. */
 static void
 add_prefix(struct buffer *out, const char *cluster, bool end)
 {
@@ -122,7 +122,7 @@ etcd_ask_page(struct buffer *out, const char *cluster, struct span after,
 
     buffer_text(out, "{\"key\":\"");
     if (after.size > 0 && after.size < sizeof(next)) {
-        memcpy(next, after.data, after.size); /* and a NUL: the next one */
+        memcpy(next, after.data, after.size); /* and a NUL: the next key */
         add_base64(out, next, after.size + 1);
     } else {
         add_prefix(out, cluster, false);

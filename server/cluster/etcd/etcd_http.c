@@ -20,7 +20,7 @@ enum { URL_MAX = 512, HEADER_MAX = ETCD_TOKEN_MAX + 32 };
 struct transfer {
     CURL *easy; /* NULL: none */
     struct curl_slist *headers;
-    struct buffer *got; /* refuses more than it may hold */
+    struct buffer *got; /* has a ceiling */
     char why[CURL_ERROR_SIZE];
     bool ended;
     CURLcode result;
@@ -30,8 +30,8 @@ struct etcd_http {
     struct etcd_http_options options;
     CURLM *multi;
     struct transfer question, stream;
-    struct buffer asked, lines; /* of the stream: its request, what came */
-    size_t taken;               /* of lines: they were read */
+    struct buffer asked, lines; /* of the stream: its request, its answer */
+    size_t taken;               /* of lines: already returned */
     int woken;                  /* atomic: any thread sets it */
 };
 
@@ -128,7 +128,7 @@ set_options(struct transfer *t, const struct etcd_http_options *options,
          curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
     ok = ok && curl_easy_setopt(c, CURLOPT_PROXY, "") == CURLE_OK;
     ok = ok && curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
-    /* A name that is still looked up must not hold up the end. */
+    /* A pending name lookup must not delay the stop. */
     ok = ok && curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK;
     ok = ok && curl_easy_setopt(c, CURLOPT_HTTP_VERSION,
                                 (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
@@ -173,7 +173,7 @@ begin_transfer(struct etcd_http *http, struct transfer *t, const char *endpoint,
     return 0;
 }
 
-/* All that can go on without waiting. */
+/* Does whatever needs no waiting. */
 static void
 perform(struct etcd_http *http)
 {
@@ -197,7 +197,7 @@ why(const struct transfer *t)
     return *t->why ? t->why : curl_easy_strerror(t->result);
 }
 
-/* How a transfer ended that did. */
+/* The outcome of a finished transfer. */
 static int
 check_end(const struct transfer *t, const char *endpoint, struct error *err)
 {
@@ -269,7 +269,7 @@ etcd_http_unwatch(struct etcd_http *http)
     http->taken = 0;
 }
 
-/* Of the next line; NULL: it has not come yet. */
+/* The end of the next line; NULL: it has not come yet. */
 static const char *
 next_end(const struct etcd_http *http)
 {

@@ -14,7 +14,7 @@
 
 enum { PUT_TRIES = 3, PAGES_MAX = PEERS_MAX / ETCD_PAGE + 2 };
 
-/* Anybody who may write there can cause it. */
+/* Anything that may write there can cause it. */
 static void
 say_refused(const struct etcd_session *s)
 {
@@ -35,7 +35,7 @@ ask_for(struct etcd_session *s, const char *path, unsigned timeout_ms,
                          &s->answer, timeout_ms, err);
 }
 
-/* As long as the lease bears it. */
+/* With at most the time that the lease allows. */
 static int
 ask(struct etcd_session *s, const char *path, struct error *err)
 {
@@ -68,7 +68,7 @@ log_in(struct etcd_session *s, struct error *err)
     return rc == 0 ? etcd_read_login(answer_of(s), s->token, err) : -1;
 }
 
-/* The one that there was, or another. */
+/* Renews the lease, or takes another. */
 static int
 keep_lease(struct etcd_session *s, struct error *err)
 {
@@ -115,7 +115,8 @@ read_all(struct etcd_session *s, struct error *err)
             etcd_read_page(answer_of(s), s->cluster, &s->nodes, &page, err) !=
                 0)
             return -1;
-        if (revision) /* that of the first page: changes since come later */
+        if (revision) /* that of the first page: the watch brings later changes
+                       */
             page.revision = revision;
     } while (page.more);
     s->revision = page.revision;
@@ -148,7 +149,7 @@ is_as_wanted(const struct etcd_session *s, const struct etcd_node *there)
            member_is_same(&s->self.member, &there->member);
 }
 
-/* holder's id 0: it is no node. */
+/* holder's id 0: the key is not a node's. */
 static void
 say_conflict(struct etcd_session *s, const struct etcd_node *holder)
 {
@@ -183,7 +184,7 @@ end_conflict(struct etcd_session *s)
     memset(&s->conflict, 0, sizeof(s->conflict));
 }
 
-/* Puts it in place of what the table has. */
+/* Writes it over what the table has. */
 static int
 put_own(struct etcd_session *s, struct error *err)
 {
@@ -217,7 +218,7 @@ put_own(struct etcd_session *s, struct error *err)
         if (is_as_wanted(s, &holder))
             return etcd_nodes_put(&s->nodes, &holder, err);
     }
-    return 0; /* the watch will tell */
+    return 0; /* the watch brings it */
 }
 
 int
@@ -322,6 +323,6 @@ etcd_session_leave(struct etcd_session *s, const char *endpoint)
     etcd_http_resume(s->http);
     buffer_clear(&s->request);
     etcd_ask_keepalive(&s->request, s->lease);
-    /* Else its time ends. */
+    /* Otherwise it expires. */
     (void)ask_for(s, ETCD_PATH_REVOKE, ETCD_STOP_MS, &err);
 }

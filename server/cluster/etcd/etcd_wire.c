@@ -1,6 +1,6 @@
 /*
- * etcd_wire.c - what etcd answers: see etcd_wire.h, and etcd_ask.c for how it
- * writes things.
+ * etcd_wire.c - reads etcd's answers: see etcd_wire.h; etcd_ask.c writes the
+ * requests.
  */
 #include "etcd_wire.h"
 
@@ -16,7 +16,7 @@
 #include "etcd_nodes.h"
 #include "memory.h"
 
-enum { TEXT_MAX = 200 }; /* of what etcd says, in our own texts */
+enum { TEXT_MAX = 200 }; /* of etcd's texts, in ours */
 
 void
 etcd_wire_prepare(void)
@@ -39,7 +39,7 @@ get(const cJSON *object, const char *name)
     return cJSON_GetObjectItemCaseSensitive(object, name);
 }
 
-/* A whole object, and nothing behind it. */
+/* A whole object with nothing behind it. */
 static cJSON *
 parse(struct span text, struct error *err)
 {
@@ -58,7 +58,7 @@ parse(struct span text, struct error *err)
     return NULL;
 }
 
-/* Left out: zero. */
+/* A missing number is zero. */
 static int
 number(const cJSON *object, const char *name, int64_t *out)
 {
@@ -85,7 +85,7 @@ number(const cJSON *object, const char *name, int64_t *out)
     return 0;
 }
 
-/* size of out: with room for a NUL.  -1: no base64, or too long. */
+/* size of out: with room for a NUL. -1: not base64, or too long. */
 static int
 bytes(const cJSON *object, const char *name, char *out, size_t size,
       size_t *got)
@@ -136,7 +136,7 @@ refuse(struct error *err, const char *key, const char *why)
     return -1;
 }
 
-/* Behind the prefix: digits as printf has them. */
+/* The digits behind the prefix, as printf writes them. */
 static int
 id_of(const char *key, size_t size, const char *cluster, uint64_t *out,
       struct error *err)
@@ -224,7 +224,7 @@ read_value(struct span value, const char *key, struct etcd_node *node,
     return rc;
 }
 
-/* node's id is known as soon as the key is one. */
+/* node's id is set as soon as the key is a node's. */
 static int
 read_node(const cJSON *kv, const char *cluster, struct etcd_node *node,
           struct error *err)
@@ -246,7 +246,7 @@ read_node(const cJSON *kv, const char *cluster, struct etcd_node *node,
     return read_value((struct span){value, size}, key, node, err);
 }
 
-/* What is refused is as if it were not there. */
+/* A refused entry counts as missing. */
 static int
 put_node(const cJSON *kv, const char *cluster, struct etcd_nodes *nodes,
          struct error *err)
@@ -335,7 +335,7 @@ etcd_read_put(struct span answer, const char *cluster, uint64_t id, bool *done,
     there =
         get(cJSON_GetArrayItem(get(json, "responses"), 0), "response_range");
     there = cJSON_GetArrayItem(get(there, "kvs"), 0);
-    /* One that is no node has neither id nor incarnation. */
+    /* An entry that is not a node's has neither id nor incarnation. */
     if (!*done && (read_node(there, cluster, holder, err) != 0 ||
                    holder->member.id != id)) {
         int64_t modified;

@@ -33,7 +33,7 @@ compare_places(const void *a, const void *b)
     return order ? order : (x->port > y->port) - (x->port < y->port);
 }
 
-/* No two at one place, or one would answer for the other. */
+/* Two nodes may not have one address: one would answer for the other. */
 static int
 check_places(const struct members *members, struct error *err)
 {

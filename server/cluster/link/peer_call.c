@@ -40,7 +40,7 @@ leave_line(struct peer_call *call)
 
 /* The end */
 
-/* The link, which was not answering, is of no use to others. */
+/* Closes the link, which cannot answer other questions now. */
 static void
 drop_link(struct peer_call *call)
 {
@@ -177,7 +177,7 @@ recover(struct peer_call *call)
         if (!link->reused || link->heard || call->tried)
             return false;
         call->tried = true;
-        peer_drop_idle(call->peer); /* they are as old */
+        peer_drop_idle(call->peer); /* they are as old as the dead one */
         return true;
     }
     if (!link->place.tls && number == ER_SECURE_TRANSPORT_REQUIRED &&
@@ -235,7 +235,8 @@ open_more(struct peer_pool *pool)
 {
     struct peer_call *call;
 
-    if (pool->opening) /* one that failed has ended: the loop goes on */
+    if (pool->opening) /* a failed call has ended inside the loop below, which
+                          goes on */
         return;
     pool->opening = true;
     while ((call = pool->waiting.first ? pool->waiting.first
@@ -291,7 +292,7 @@ peer_call_cancel(struct peer_call *call, const struct error *late)
         leave_line(call);
     else if (late) {
         peer_note(peer, call->link, late);
-        peer_drop_idle(peer); /* its host may have vanished under them */
+        peer_drop_idle(peer); /* its host may have vanished meanwhile */
     }
     drop_link(call);
     call->peer = NULL;

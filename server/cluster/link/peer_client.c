@@ -13,8 +13,8 @@ static const char user_data[] = "heapwire";
 
 /* ---- the plugin ---- */
 
-/* False with client->error, or without where the connection itself is the
- * cause, and mysql knows. */
+/* False with client->error; without one, the connection itself failed, and
+ * mysql has the reason. */
 static bool
 take(MYSQL_PLUGIN_VIO *vio, struct span *out)
 {

@@ -8,7 +8,7 @@
 
 enum {
     ROW_MAX = PEER_CELL_MAX + PEER_BLOCK_BYTES,
-    CELLS_MAX = 4 << 20, /* bytes of what describes them */
+    CELLS_MAX = 4 << 20, /* bytes of the cells' descriptions */
     KEPT = 4 * PEER_BLOCK_BYTES
 };
 

@@ -6,10 +6,10 @@
 
 #include "memory.h"
 
-/* What the state's call of the library is, and what follows it. */
+/* A state's call of the library, and what follows it. */
 struct step {
     void (*call)(struct peer_link *l);
-    /* It has ended: true, the next state's call may begin at once. */
+    /* After the call; true: the next state's call may begin at once. */
     bool (*ended)(struct peer_link *l);
 };
 
@@ -81,7 +81,7 @@ fail_text(struct peer_link *l, const char *text)
     fail(l, &why);
 }
 
-/* As the library tells it. */
+/* With the library's reason. */
 static void
 fail_reason(struct peer_link *l)
 {
@@ -134,9 +134,9 @@ on_poll(uv_poll_t *poll, int status, int events)
         fail_text(l, "it hung up");
         return;
     }
-    (void)status; /* what is wrong the socket says by itself */
+    (void)status; /* the socket itself reports its fault */
     (void)events;
-    if (!l->due) /* the timer goes on, right now */
+    if (!l->due) /* the timer continues, on this turn */
         drive(l);
 }
 
@@ -174,7 +174,7 @@ call_connect(struct peer_link *l)
 {
     const struct peer_place *at = &l->place;
 
-    /* A name, so that the library does not look for this process's own. */
+    /* A name, because the library would look up this process's own. */
     l->made = mysql_real_connect(&l->mysql, at->socket ? NULL : at->address,
                                  "node", NULL, NULL, at->port, at->socket,
                                  CLIENT_REMEMBER_OPTIONS);
@@ -195,14 +195,14 @@ connected(struct peer_link *l)
         fail_text(l, "it does not encrypt");
         return false;
     }
-    /* It is so near that it is asked in the clear.  If it shows a certificate,
-     * then to somebody else, who passes on its proof. */
+    /* This node's own socket is not encrypted.  A certificate shown here was
+     * shown to a third party, which passes on the proof. */
     if (!l->place.tls && l->client.has_fingerprint) {
         fail_text(l, "it is reached by TLS, and this connection is not: "
                      "somebody is in between");
         return false;
     }
-    /* Nothing is asked where somebody in between may read it. */
+    /* Sends no question that a third party could read. */
     if (l->place.tls && !peer_socket_is_proven(l)) {
         fail_text(l, l->client.has_fingerprint
                          ? "the certificate is not the one that it proves to "
@@ -345,7 +345,7 @@ static const struct step steps[] = {
     [PEER_LINK_READING] = {call_fetch, fetched},
 };
 
-/* What has come of the call so far? */
+/* Handles the progress of the call. */
 static void
 look(struct peer_link *l)
 {
@@ -358,7 +358,7 @@ look(struct peer_link *l)
         fail_text(l, "the columns of its answer have no end");
 }
 
-/* Goes on with the call under way, or begins the state's. */
+/* Continues the call, or begins the state's. */
 static void
 drive(struct peer_link *l)
 {

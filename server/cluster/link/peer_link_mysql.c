@@ -1,5 +1,5 @@
 /*
- * peer_link_mysql.c - what libmysqlclient is told, and what it said: see
+ * peer_link_mysql.c - options for libmysqlclient, and its errors: see
  * peer_link.h.
  */
 #include <stdio.h>
@@ -25,9 +25,9 @@ peer_link_prepare(struct peer_link *l, struct error *err)
         error_memory(err, "a connection");
         return -1;
     }
-    /* No file of options is read, as nobody asks for one; no time limits, as
-     * ours are shorter.  Both ends have TLS 1.3: with an older one a stranger
-     * chooses what the loop computes with, for seconds. */
+    /* Reads no file of options; sets no time limits, as ours are shorter.  Both
+     * ends have TLS 1.3: with an older version a stranger chooses the numbers
+     * that the loop computes with, for seconds. */
     mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol);
     mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet);
     mysql_optionsv(m, MARIADB_OPT_TLS_VERSION, "TLSv1.3");
@@ -57,8 +57,8 @@ peer_link_reason(struct peer_link *l, struct error *out)
     error_set(out, ER_UNKNOWN, "%s", words ? words : text);
 }
 
-/* The library's own words: numbers that no server has, and two that it takes
- * for what it cannot read. */
+/* The library's own errors: numbers that servers do not use, and two for
+ * unreadable answers. */
 static bool
 is_library(unsigned number)
 {
@@ -79,8 +79,8 @@ peer_link_said(struct peer_link *l, struct error *out)
     return true;
 }
 
-/* As the library does when it grows: the buffer is malloc's, and has room for
- * two headers behind it. */
+/* Like the library when it grows: the buffer is malloc's, and has room for two
+ * headers behind it. */
 void
 peer_link_trim(struct peer_link *l, size_t kept)
 {
@@ -107,7 +107,7 @@ peer_link_abandon(struct peer_link *l)
 {
     if (!l->made_mysql)
         return;
-    /* An idle one says farewell, for which there is always room. */
+    /* An idle one says farewell, for which the socket always has room. */
     if (l->state != PEER_LINK_READY && l->fd >= 0)
         (void)shutdown(l->fd, SHUT_RDWR);
     /* A call under way fails where it waits, and frees what it holds. */
@@ -116,7 +116,7 @@ peer_link_abandon(struct peer_link *l)
         (void)peer_stack_go_on(l);
     l->pending = false;
     if (l->result) {
-        l->result->handle = NULL; /* or it would read to the end */
+        l->result->handle = NULL; /* otherwise it would read to the end */
         mysql_free_result(l->result);
         l->result = NULL;
     }

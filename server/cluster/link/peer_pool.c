@@ -160,7 +160,7 @@ peer_pool_grows(struct peer_pool *pool, struct peer_link *link)
     return false;
 }
 
-/* Whoever has waited the longest takes its turn. */
+/* The link that has waited longest is next. */
 void
 peer_pool_shrank(struct peer_pool *pool)
 {
@@ -208,7 +208,7 @@ peer_pool_init(struct peer_pool *pool, uv_loop_t *loop, pthread_mutex_t *lock,
     pool->lock = lock;
     pool->identity = *identity;
     pool->connect_timeout_ms = connect_timeout_ms;
-    /* Most descriptors are for those who ask us. */
+    /* Leaves most descriptors to clients. */
     pool->links_max = PEER_LINKS_MAX;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
         files.rlim_cur / 4 < pool->links_max)

@@ -2,12 +2,12 @@
  * peer_socket.c - the library's sockets, which never block the loop: see
  * peer_link.h.
  *
- * Its own non-blocking calls do block: with TLS (Connector/C 3.3) it shakes
- * hands and reads as if it had all the time.  And they come back only when
- * nothing is left to read, which a node that sends faster than we read never
- * lets happen.  So its plain calls run here on a stack of their own, over
- * sockets of ours: where one would wait, or has read PEER_LINK_RUN bytes in one
- * turn, the stack is left for the loop, and entered again when poll says so.
+ * Its own non-blocking calls do block: with TLS (Connector/C 3.3) they do
+ * handshakes and reads without returning.  And they return only when nothing is
+ * left to read, which never happens if a node sends faster than we read.  So
+ * its plain calls run here on a stack of their own, over sockets of ours: where
+ * one would wait, or has read PEER_LINK_RUN bytes in one turn, control leaves
+ * the stack for the loop, and comes back when poll allows it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,10 +28,11 @@
 #include "peer_link.h"
 
 #define HAVE_TLS             /* as the library was built */
-typedef unsigned char uchar; /* which its headers take for granted */
+typedef unsigned char uchar; /* which its headers need */
 #include <ma_pvio.h>
 
-/* As <mysql/client_plugin.h> has it, which Debian's package cannot include. */
+/* From <mysql/client_plugin.h>, which cannot be included with Debian's package.
+ */
 enum { CLIENT_PLUGIN_PVIO_TYPE = 101 };
 
 struct client_pvio_plugin {
@@ -39,7 +40,7 @@ struct client_pvio_plugin {
     PVIO_METHODS *methods;
 };
 
-enum { GUARD = 4096 /* bytes below a stack that nobody may touch */ };
+enum { GUARD = 4096 /* bytes below a stack that fault on access */ };
 
 static void watch_tls(struct peer_link *l, const MARIADB_PVIO *pvio);
 
@@ -95,8 +96,8 @@ enter(unsigned high, unsigned low)
     l->waits = 0;
 }
 
-/* OpenSSL asks the thread's list of errors why a call has no bytes, and the
- * library leaves in it what went wrong with other links. */
+/* OpenSSL reads the thread's error list to explain a call without bytes, and
+ * the library leaves other links' errors in it. */
 static int
 swap_in(struct peer_link *l)
 {
@@ -128,7 +129,7 @@ peer_stack_go_on(struct peer_link *l)
     return swap_in(l);
 }
 
-/* On the stack: leaves it.  False: there is no more waiting. */
+/* On the stack: leaves it.  False: waits fail now. */
 static bool
 wait_for(struct peer_link *l, int events)
 {
@@ -151,8 +152,8 @@ wait_io(MARIADB_PVIO *pvio, my_bool is_read, int timeout)
     return wait_for(l, is_read ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE) ? 1 : -1;
 }
 
-/* The library has made room for a packet, of which it has touched nothing yet:
- * may it be filled? */
+/* The library has allocated room for a packet and touched none of it yet: may
+ * it be filled? */
 static bool
 is_starved(struct peer_link *l)
 {
@@ -218,7 +219,7 @@ write_some(MARIADB_PVIO *pvio, const uchar *buffer, size_t length)
     }
 }
 
-/* Numeric addresses alone: there is nobody to ask for names. */
+/* Numeric addresses alone: names would need a resolver. */
 static socklen_t
 address_of(const struct peer_place *place, struct sockaddr_storage *out)
 {
@@ -246,7 +247,7 @@ address_of(const struct peer_place *place, struct sockaddr_storage *out)
     return sizeof(*six);
 }
 
-/* A host that vanished says nothing, and the link to it looks alive. */
+/* Without keep-alives the link to a vanished host looks alive. */
 static void
 expect_signs_of_life(const struct peer_link *l)
 {
@@ -329,7 +330,7 @@ static my_bool
 set_timeout(MARIADB_PVIO *pvio, enum enum_pvio_timeout type, int timeout)
 {
     (void)timeout;
-    pvio->timeout[type] = -1; /* ours are shorter */
+    pvio->timeout[type] = -1; /* our timeouts are shorter */
     return 0;
 }
 
@@ -401,7 +402,7 @@ static PVIO_METHODS methods = {.set_timeout = set_timeout,
                                .has_data = has_data,
                                .shutdown = shut};
 
-/* <ma_pvio.h> is the library's own, and another with its next version. */
+/* <ma_pvio.h> is internal, and differs between versions of the library. */
 static int
 check_library(struct error *err)
 {
@@ -441,7 +442,7 @@ peer_socket_prepare(struct error *err)
     return 0;
 }
 
-/* Around every reading of encrypted bytes, which OpenSSL does by itself. */
+/* Runs around each read of encrypted bytes by OpenSSL. */
 static long
 on_bio(BIO *bio, int what, const char *data, size_t size, int number,
        long other, int result, size_t *done)
@@ -478,20 +479,20 @@ peer_socket_is_proven(const struct peer_link *l)
     return is;
 }
 
-/* What it reads ahead into, which is OpenSSL's work here: 16 KB. */
+/* The library's read-ahead buffer, 16 KB; OpenSSL has its own. */
 static void
 drop_cache(MARIADB_PVIO *pvio)
 {
     if (pvio->cache_size > 0 &&
         pvio->cache_pos < pvio->cache + pvio->cache_size)
-        return; /* it has something */
+        return; /* it has bytes */
     free(pvio->cache);
     pvio->cache = pvio->cache_pos = NULL;
     pvio->cache_size = 0;
 }
 
-/* From the first wait on, which is the handshake's: whoever it is with is not
- * proven yet, and must not be read on end. */
+/* From the first wait on, which is the handshake's: the other end has not
+ * proven itself yet, and must not keep us reading. */
 static void
 watch_tls(struct peer_link *l, const MARIADB_PVIO *pvio)
 {
