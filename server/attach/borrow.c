@@ -1,41 +1,23 @@
 /* borrow.c - see borrow.h. */
 #include "borrow.h"
 
-#include <elf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "errors.h"
 
-#ifndef NT_X86_XSTATE
-#define NT_X86_XSTATE 0x202
-#endif
-
 enum {
     RED_ZONE = 128,
     STATE_ALIGN = 64,
-    STATE_MIN = 512 + 64,   /* the legacy part, and the header */
     STATE_WORDS_AT = 464,   /* where software finds which parts are in it */
     FRAME_SIZE = 304 + 128, /* struct ucontext and siginfo, the kernel's */
-    MASK_BYTES = 8,
-    WAIT_STEP_NS = 20 * 1000 * 1000,
     STEPS_MAX = 500 * 1000,
-    RESTART_SYSCALL = SYS_restart_syscall,
-    /* What an interrupted system call returns to the kernel alone. */
-    RESTARTSYS = 512,
-    RESTARTNOINTR = 513,
-    RESTARTNOHAND = 514,
-    RESTART_BLOCK = 516,
     ALTSTACK_SAME =
         0x7fffffff,         /* not valid: the kernel keeps the present one */
     FRAME_FLAGS = 1 | 2 | 4 /* extended state; the ss is as it says */
@@ -44,258 +26,6 @@ enum {
 static const uint64_t direction_and_trap = 0x400 | 0x100 | 0x40000;
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-
-static uint64_t
-bit(int signal)
-{
-    return 1ULL << (signal - 1);
-}
-
-/* ---- waiting for it ---- */
-
-enum stop {
-    STOP_CALL,    /* at a system call */
-    STOP_EVENT,   /* by PTRACE_INTERRUPT */
-    STOP_SIGNAL,  /* a signal is about to be delivered */
-    STOP_STOPPED, /* the whole process is stopped */
-    STOP_EXEC,    /* it is another program now */
-    STOP_GONE,
-    STOP_LATE /* it did not stop in time */
-};
-
-static bool
-stops_all(int signal)
-{
-    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
-           signal == SIGTTOU;
-}
-
-static enum stop
-stop_of(int status, int *signal)
-{
-    int event = status >> 16;
-
-    if (!WIFSTOPPED(status))
-        return STOP_GONE;
-    *signal = WSTOPSIG(status);
-    if (event == PTRACE_EVENT_EXEC)
-        return STOP_EXEC;
-    if (event == PTRACE_EVENT_STOP)
-        return stops_all(*signal) ? STOP_STOPPED : STOP_EVENT;
-    if (*signal == (SIGTRAP | 0x80))
-        return STOP_CALL;
-    return STOP_SIGNAL;
-}
-
-/* SIGCHLD announces it, but is the supervisor's, too: so polls. */
-static enum stop
-await_stop(struct borrowed *b, uint64_t until_ms, int *signal)
-{
-    const struct timespec step = {0, WAIT_STEP_NS};
-    sigset_t child;
-    int status;
-    pid_t pid;
-
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    for (;;) {
-        pid = waitpid(b->sleeper.tid, &status, WNOHANG | __WALL);
-        if (pid > 0) {
-            enum stop stop = stop_of(status, signal);
-
-            b->stopped = stop != STOP_GONE;
-            b->seized = b->seized && b->stopped;
-            return stop;
-        }
-        if (pid < 0 && errno != EINTR) {
-            b->seized = b->stopped = false;
-            return STOP_GONE;
-        }
-        if (clock_ms() >= until_ms)
-            return STOP_LATE;
-        sigtimedwait(&child, NULL, &step);
-    }
-}
-
-static long
-request(struct borrowed *b, int what, uintptr_t data)
-{
-    return ptrace((enum __ptrace_request)what, b->sleeper.tid, NULL,
-                  (void *)data);
-}
-
-static void
-go_on(struct borrowed *b, int how)
-{
-    b->stopped = false;
-    request(b, how, 0);
-}
-
-/* ---- what it was ---- */
-
-static bool
-is_interrupted(const struct borrowed *b)
-{
-    switch (-(int64_t)b->regs.rax) {
-    case EINTR:
-    case RESTARTSYS:
-    case RESTARTNOINTR:
-    case RESTARTNOHAND:
-    case RESTART_BLOCK:
-        break;
-    default:
-        return false; /* the sleep has just ended */
-    }
-    return (long)b->regs.orig_rax == b->sleeper.number &&
-           b->regs.rip == b->sleeper.code && b->regs.rsp == b->sleeper.stack;
-}
-
-static int
-save(struct borrowed *b)
-{
-    struct iovec state = {b->state, sizeof(b->state)};
-
-    if (request(b, PTRACE_GETREGS, (uintptr_t)&b->regs) != 0 ||
-        ptrace(PTRACE_GETSIGMASK, b->sleeper.tid, (void *)MASK_BYTES,
-               &b->mask) != 0 ||
-        ptrace(PTRACE_GETREGSET, b->sleeper.tid, (void *)NT_X86_XSTATE,
-               &state) != 0)
-        return -1;
-    b->state_size = state.iov_len;
-    if (b->state_size < STATE_MIN || b->state_size >= sizeof(b->state)) {
-        errno = EOVERFLOW;
-        return -1;
-    }
-    return 0;
-}
-
-/* The kernel begins the sleep anew: subtracts what has passed. */
-static void
-shorten(struct borrowed *b)
-{
-    uint64_t over;
-
-    if (b->sleeper.timeout_ms <= 0)
-        return;
-    over = clock_ms() - b->sleeper.slept_at_ms;
-    b->regs.r10 = over < (uint64_t)b->sleeper.timeout_ms
-                      ? (uint64_t)b->sleeper.timeout_ms - over + 1
-                      : 0;
-}
-
-/* Whether the program must see a signal, which ended its sleep. */
-static bool
-has_signal(const struct borrowed *b)
-{
-    unsigned long long pending = 0, mask;
-    char path[64], line[256];
-    FILE *f;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)b->remote->pid,
-             (int)b->sleeper.tid);
-    f = fopen(path, "re");
-    while (f && fgets(line, sizeof(line), f)) {
-        if (sscanf(line, "SigPnd: %llx", &mask) == 1 ||
-            sscanf(line, "ShdPnd: %llx", &mask) == 1)
-            pending |= mask;
-    }
-    if (f)
-        fclose(f);
-    return (pending & ~b->mask) != 0;
-}
-
-/* A system call that returned as if for a signal, without one: an epoll, or a
- * wait for a socket with a timeout. */
-static bool
-is_told_wrongly(const struct borrowed *b)
-{
-    return -(int64_t)b->regs.rax == EINTR && !has_signal(b) &&
-           (is_interrupted(b) || b->regs.orig_rax == SYS_epoll_wait ||
-            b->regs.orig_rax == SYS_epoll_pwait);
-}
-
-/* Makes the program repeat its system call. */
-static void
-call_again(struct borrowed *b)
-{
-    if (is_interrupted(b))
-        shorten(b);
-    b->regs.rax = b->regs.orig_rax;
-    b->regs.rip -= 2;
-    b->regs.orig_rax = UINT64_MAX;
-}
-
-static void
-put_back(struct borrowed *b, const struct user_regs_struct *regs)
-{
-    struct iovec state = {b->state, b->state_size};
-
-    ptrace(PTRACE_SETREGSET, b->sleeper.tid, (void *)NT_X86_XSTATE, &state);
-    ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)MASK_BYTES, &b->mask);
-    request(b, PTRACE_SETREGS, (uintptr_t)regs);
-}
-
-/* At a stop on the way back to the program, where the kernel itself restarts
- * most system calls. */
-static void
-restore_there(struct borrowed *b)
-{
-    if (is_told_wrongly(b))
-        call_again(b);
-    put_back(b, &b->regs);
-}
-
-/* At the entry of rt_sigreturn, replaces it by the sleep itself: our death does
- * no harm at any moment. */
-static void
-restore_instead(struct borrowed *b)
-{
-    struct user_regs_struct regs;
-
-    if (is_told_wrongly(b))
-        call_again(b);
-    regs = b->regs;
-    switch (-(int64_t)regs.rax) {
-    case RESTART_BLOCK:
-        if (b->forgetful)
-            return; /* rt_sigreturn then: EINTR */
-        regs.orig_rax = RESTART_SYSCALL;
-        break;
-    case RESTARTSYS:
-    case RESTARTNOINTR:
-    case RESTARTNOHAND:
-        break;
-    default:
-        regs.orig_rax = UINT64_MAX; /* none */
-    }
-    if (regs.orig_rax != UINT64_MAX)
-        regs.rax = (uint64_t)-ENOSYS;
-    put_back(b, &regs);
-}
-
-static void
-let_go(struct borrowed *b, int signal)
-{
-    if (!b->seized)
-        return;
-    if (!b->stopped) {
-        int other;
-
-        request(b, PTRACE_INTERRUPT, 0);
-        /* A signal that comes just now is the program's. */
-        if (await_stop(b, clock_ms() + BORROW_STOP_MS, &other) == STOP_SIGNAL &&
-            other != SIGTRAP)
-            signal = other;
-    }
-    if (b->stopped)
-        request(b, PTRACE_DETACH, (uintptr_t)signal);
-    b->seized = b->stopped = false;
-    for (int i = 1; i <= SIGRTMAX; i++) {
-        if (b->kept & bit(i))
-            syscall(SYS_tgkill, b->remote->pid, b->sleeper.tid, i);
-    }
-    b->kept = 0;
-}
 
 /* ---- the frame ---- */
 
@@ -308,7 +38,7 @@ put_state(struct borrowed *b, uint64_t at)
         .extended_size = (uint32_t)b->state_size + sizeof(end),
         .xstate_size = (uint32_t)b->state_size,
     };
-    unsigned char copy[BORROW_STATE_MAX];
+    unsigned char copy[BORROWED_STATE_MAX];
 
     memcpy(copy, b->state, b->state_size);
     memcpy(&words.xstate_bv, copy + STATE_WORDS_AT, sizeof(words.xstate_bv));
@@ -324,7 +54,7 @@ static void
 fill_context(const struct borrowed *b, uint64_t state, ucontext_t *out)
 {
     const struct user_regs_struct *r = &b->regs;
-    bool again = -(int64_t)r->rax != RESTART_BLOCK;
+    bool again = -(int64_t)r->rax != BORROWED_RESTART_BLOCK;
     const greg_t registers[] = {
         [REG_R8] = (greg_t)r->r8,
         [REG_R9] = (greg_t)r->r9,
@@ -368,7 +98,8 @@ put_frame(struct borrowed *b)
     fill_context(b, state, &context);
     if (put_state(b, state) != 0 ||
         remote_write(b->remote, b->frame, &context,
-                     offsetof(ucontext_t, uc_sigmask) + MASK_BYTES) != 0)
+                     offsetof(ucontext_t, uc_sigmask) + BORROWED_MASK_BYTES) !=
+            0)
         return -1;
     return remote_write(b->remote, b->frame - sizeof(uint64_t),
                         &b->places->restorer, sizeof(uint64_t));
@@ -402,7 +133,7 @@ enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second)
     uint64_t blocked = UINT64_MAX;
 
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-        blocked &= ~bit(faults[i]);
+        blocked &= ~borrowed_bit(faults[i]);
     if (put_frame(b) != 0)
         return -1;
     regs.rip = function;
@@ -412,11 +143,11 @@ enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second)
     regs.rax = 0;
     regs.orig_rax = UINT64_MAX; /* so that no system call is restarted */
     regs.eflags &= ~direction_and_trap;
-    if (request(b, PTRACE_SETREGS, (uintptr_t)&regs) != 0)
+    if (borrowed_request(b, PTRACE_SETREGS, (uintptr_t)&regs) != 0)
         return -1;
     b->returned = false;
-    return ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)MASK_BYTES,
-                  &blocked) == 0
+    return ptrace(PTRACE_SETSIGMASK, b->sleeper.tid,
+                  (void *)BORROWED_MASK_BYTES, &blocked) == 0
                ? 0
                : -1;
 }
@@ -429,7 +160,8 @@ is_fault(struct borrowed *b, int signal)
 
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         if (faults[i] == signal)
-            return request(b, PTRACE_GETSIGINFO, (uintptr_t)&info) == 0 &&
+            return borrowed_request(b, PTRACE_GETSIGINFO, (uintptr_t)&info) ==
+                       0 &&
                    info.si_code > 0;
     }
     return false;
@@ -442,7 +174,7 @@ is_return(struct borrowed *b)
 {
     struct user_regs_struct regs;
 
-    if (request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
+    if (borrowed_request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
         return false;
     if (regs.orig_rax == SYS_nanosleep || regs.orig_rax == SYS_clock_nanosleep)
         b->forgetful = true;
@@ -457,11 +189,11 @@ step(struct borrowed *b, uint64_t *result)
     int signal;
 
     for (int i = 0; i < STEPS_MAX; i++) {
-        go_on(b, PTRACE_SINGLESTEP);
-        if (await_stop(b, clock_ms() + BORROW_STOP_MS, &signal) !=
+        borrowed_go_on(b, PTRACE_SINGLESTEP);
+        if (borrowed_await(b, clock_ms() + BORROWED_STOP_MS, &signal) !=
                 STOP_SIGNAL ||
             signal != SIGTRAP ||
-            request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
+            borrowed_request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
             return false;
         if (regs.rip == b->places->restorer && regs.rsp == b->frame) {
             *result = regs.rax;
@@ -478,9 +210,9 @@ follow(struct borrowed *b)
     uint64_t until_ms = clock_ms() + BORROW_CALL_MS;
     int signal;
 
-    go_on(b, PTRACE_SYSCALL);
+    borrowed_go_on(b, PTRACE_SYSCALL);
     for (;;) {
-        switch (await_stop(b, until_ms, &signal)) {
+        switch (borrowed_await(b, until_ms, &signal)) {
         case STOP_CALL:
             b->returned = is_return(b);
             if (b->returned)
@@ -488,31 +220,31 @@ follow(struct borrowed *b)
             break;
         case STOP_STOPPED: /* until it is continued */
             b->stopped = false;
-            request(b, PTRACE_LISTEN, 0);
+            borrowed_request(b, PTRACE_LISTEN, 0);
             until_ms = clock_ms() + BORROW_CALL_MS;
             continue;
         case STOP_SIGNAL:
             if (is_fault(b, signal)) {
-                restore_there(b);
-                let_go(b, 0);
+                borrowed_restore_there(b);
+                borrowed_let_go(b, 0);
                 return "faulted; the thread goes on as if it had not been made";
             }
-            b->kept |= bit(signal);
+            b->kept |= borrowed_bit(signal);
             break;
         case STOP_EVENT:
             break;
         case STOP_EXEC:
-            let_go(b, 0);
+            borrowed_let_go(b, 0);
             return "was ended by another thread's exec";
         case STOP_GONE:
             return "was ended by the end of the process";
         case STOP_LATE:
-            let_go(b, 0);
+            borrowed_let_go(b, 0);
             return "takes more than 5 s, most likely for a lock that another "
                    "thread holds: it goes on by itself, and returns as a "
                    "signal handler does";
         }
-        go_on(b, PTRACE_SYSCALL);
+        borrowed_go_on(b, PTRACE_SYSCALL);
     }
 }
 
@@ -539,7 +271,7 @@ borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
         return 0;
     error_set(err, ER_UNKNOWN, "the call in thread %s (%d) %s", b->sleeper.name,
               (int)b->sleeper.tid, why);
-    let_go(b, 0);
+    borrowed_let_go(b, 0);
     return -1;
 }
 
@@ -555,14 +287,14 @@ borrow_begin(struct borrowed *b, const struct remote *remote,
     b->remote = remote;
     b->places = places;
     b->sleeper = *sleeper;
-    if (request(b, PTRACE_SEIZE, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) !=
-        0) {
+    if (borrowed_request(b, PTRACE_SEIZE,
+                         PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot trace thread %d", sleeper->tid);
         return errno == ESRCH ? 1 : -1;
     }
     b->seized = true;
-    request(b, PTRACE_INTERRUPT, 0);
-    switch (await_stop(b, clock_ms() + BORROW_STOP_MS, &signal)) {
+    borrowed_request(b, PTRACE_INTERRUPT, 0);
+    switch (borrowed_await(b, clock_ms() + BORROWED_STOP_MS, &signal)) {
     case STOP_EVENT:
         signal = 0;
         break;
@@ -574,16 +306,17 @@ borrow_begin(struct borrowed *b, const struct remote *remote,
         signal = 0;
         goto out;
     }
-    if (save(b) != 0) {
+    if (borrowed_save(b) != 0) {
         why = "its registers cannot be read";
         goto out;
     }
     b->text = b->regs.rsp - RED_ZONE;
-    if (is_interrupted(b) && sleeper_is_fit(remote, places, sleeper, &why))
+    if (borrowed_is_interrupted(b) &&
+        sleeper_is_fit(remote, places, sleeper, &why))
         return 0;
-    restore_there(b);
+    borrowed_restore_there(b);
 out:
-    let_go(b, signal);
+    borrowed_let_go(b, signal);
     error_set(err, ER_UNKNOWN, "thread %s (%d): %s", sleeper->name,
               (int)sleeper->tid, why);
     return 1;
@@ -595,8 +328,8 @@ borrow_end(struct borrowed *b)
     if (!b->seized)
         return;
     if (b->returned)
-        restore_instead(b);
+        borrowed_restore_instead(b);
     else
-        restore_there(b);
-    let_go(b, 0);
+        borrowed_restore_there(b);
+    borrowed_let_go(b, 0);
 }

@@ -12,36 +12,16 @@
 #ifndef HW_BORROW_H
 #define HW_BORROW_H
 
-#include <signal.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <sys/user.h>
 
-#include "sleeper.h"
+#include "borrowed.h"
 
 struct error;
 
 enum {
     BORROW_TEXT_MAX = 20 * 1024, /* placed on the thread's stack */
-    BORROW_STATE_MAX = 16 * 1024,
-    BORROW_CALL_MS = 5000,
-    BORROW_STOP_MS = 1000
-};
-
-struct borrowed {
-    const struct remote *remote;
-    const struct landmarks *places;
-    struct sleeper sleeper;
-    struct user_regs_struct regs;          /* as it was */
-    unsigned char state[BORROW_STATE_MAX]; /* floating point and vectors */
-    size_t state_size;
-    uint64_t mask;        /* of signals */
-    uint64_t text, frame; /* on its stack */
-    bool seized, stopped;
-    bool returned;  /* it is about to return from a call */
-    bool forgetful; /* the kernel no longer knows how to resume the sleep */
-    uint64_t kept;  /* signals that came although all were blocked */
+    BORROW_CALL_MS = 5000
 };
 
 /* The thread, stopped.  Or with *err, and the thread is untouched: 1 if it is

@@ -1,0 +1,260 @@
+/* borrowed.c - see borrowed.h. */
+#include "borrowed.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "remote.h"
+
+#ifndef NT_X86_XSTATE
+#define NT_X86_XSTATE 0x202
+#endif
+
+enum {
+    STATE_MIN = 512 + 64, /* the legacy part, and the header */
+    WAIT_STEP_NS = 20 * 1000 * 1000,
+    RESTART_SYSCALL = SYS_restart_syscall,
+    /* What an interrupted system call returns to the kernel alone. */
+    RESTARTSYS = 512,
+    RESTARTNOINTR = 513,
+    RESTARTNOHAND = 514
+};
+
+static bool
+stops_all(int signal)
+{
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN ||
+           signal == SIGTTOU;
+}
+
+static enum borrowed_stop
+stop_of(int status, int *signal)
+{
+    int event = status >> 16;
+
+    if (!WIFSTOPPED(status))
+        return STOP_GONE;
+    *signal = WSTOPSIG(status);
+    if (event == PTRACE_EVENT_EXEC)
+        return STOP_EXEC;
+    if (event == PTRACE_EVENT_STOP)
+        return stops_all(*signal) ? STOP_STOPPED : STOP_EVENT;
+    if (*signal == (SIGTRAP | 0x80))
+        return STOP_CALL;
+    return STOP_SIGNAL;
+}
+
+/* SIGCHLD announces it, but is the supervisor's, too: so polls. */
+enum borrowed_stop
+borrowed_await(struct borrowed *b, uint64_t until_ms, int *signal)
+{
+    const struct timespec step = {0, WAIT_STEP_NS};
+    sigset_t child;
+    int status;
+    pid_t pid;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    for (;;) {
+        pid = waitpid(b->sleeper.tid, &status, WNOHANG | __WALL);
+        if (pid > 0) {
+            enum borrowed_stop stop = stop_of(status, signal);
+
+            b->stopped = stop != STOP_GONE;
+            b->seized = b->seized && b->stopped;
+            return stop;
+        }
+        if (pid < 0 && errno != EINTR) {
+            b->seized = b->stopped = false;
+            return STOP_GONE;
+        }
+        if (clock_ms() >= until_ms)
+            return STOP_LATE;
+        sigtimedwait(&child, NULL, &step);
+    }
+}
+
+long
+borrowed_request(struct borrowed *b, int what, uintptr_t data)
+{
+    return ptrace((enum __ptrace_request)what, b->sleeper.tid, NULL,
+                  (void *)data);
+}
+
+void
+borrowed_go_on(struct borrowed *b, int how)
+{
+    b->stopped = false;
+    borrowed_request(b, how, 0);
+}
+
+bool
+borrowed_is_interrupted(const struct borrowed *b)
+{
+    switch (-(int64_t)b->regs.rax) {
+    case EINTR:
+    case RESTARTSYS:
+    case RESTARTNOINTR:
+    case RESTARTNOHAND:
+    case BORROWED_RESTART_BLOCK:
+        break;
+    default:
+        return false; /* the sleep has just ended */
+    }
+    return (long)b->regs.orig_rax == b->sleeper.number &&
+           b->regs.rip == b->sleeper.code && b->regs.rsp == b->sleeper.stack;
+}
+
+int
+borrowed_save(struct borrowed *b)
+{
+    struct iovec state = {b->state, sizeof(b->state)};
+
+    if (borrowed_request(b, PTRACE_GETREGS, (uintptr_t)&b->regs) != 0 ||
+        ptrace(PTRACE_GETSIGMASK, b->sleeper.tid, (void *)BORROWED_MASK_BYTES,
+               &b->mask) != 0 ||
+        ptrace(PTRACE_GETREGSET, b->sleeper.tid, (void *)NT_X86_XSTATE,
+               &state) != 0)
+        return -1;
+    b->state_size = state.iov_len;
+    if (b->state_size < STATE_MIN || b->state_size >= sizeof(b->state)) {
+        errno = EOVERFLOW;
+        return -1;
+    }
+    return 0;
+}
+
+/* The kernel begins the sleep anew: subtracts what has passed. */
+static void
+shorten(struct borrowed *b)
+{
+    uint64_t over;
+
+    if (b->sleeper.timeout_ms <= 0)
+        return;
+    over = clock_ms() - b->sleeper.slept_at_ms;
+    b->regs.r10 = over < (uint64_t)b->sleeper.timeout_ms
+                      ? (uint64_t)b->sleeper.timeout_ms - over + 1
+                      : 0;
+}
+
+/* Whether the program must see a signal, which ended its sleep. */
+static bool
+has_signal(const struct borrowed *b)
+{
+    unsigned long long pending = 0, mask;
+    char path[64], line[256];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)b->remote->pid,
+             (int)b->sleeper.tid);
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "SigPnd: %llx", &mask) == 1 ||
+            sscanf(line, "ShdPnd: %llx", &mask) == 1)
+            pending |= mask;
+    }
+    if (f)
+        fclose(f);
+    return (pending & ~b->mask) != 0;
+}
+
+/* A system call that returned as if for a signal, without one: an epoll, or a
+ * wait for a socket with a timeout. */
+static bool
+is_interrupted_falsely(const struct borrowed *b)
+{
+    return -(int64_t)b->regs.rax == EINTR && !has_signal(b) &&
+           (borrowed_is_interrupted(b) || b->regs.orig_rax == SYS_epoll_wait ||
+            b->regs.orig_rax == SYS_epoll_pwait);
+}
+
+/* Makes the program repeat its system call. */
+static void
+call_again(struct borrowed *b)
+{
+    if (borrowed_is_interrupted(b))
+        shorten(b);
+    b->regs.rax = b->regs.orig_rax;
+    b->regs.rip -= 2;
+    b->regs.orig_rax = UINT64_MAX;
+}
+
+static void
+put_back(struct borrowed *b, const struct user_regs_struct *regs)
+{
+    struct iovec state = {b->state, b->state_size};
+
+    ptrace(PTRACE_SETREGSET, b->sleeper.tid, (void *)NT_X86_XSTATE, &state);
+    ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)BORROWED_MASK_BYTES,
+           &b->mask);
+    borrowed_request(b, PTRACE_SETREGS, (uintptr_t)regs);
+}
+
+void
+borrowed_restore_there(struct borrowed *b)
+{
+    if (is_interrupted_falsely(b))
+        call_again(b);
+    put_back(b, &b->regs);
+}
+
+void
+borrowed_restore_instead(struct borrowed *b)
+{
+    struct user_regs_struct regs;
+
+    if (is_interrupted_falsely(b))
+        call_again(b);
+    regs = b->regs;
+    switch (-(int64_t)regs.rax) {
+    case BORROWED_RESTART_BLOCK:
+        if (b->forgetful)
+            return; /* rt_sigreturn then: EINTR */
+        regs.orig_rax = RESTART_SYSCALL;
+        break;
+    case RESTARTSYS:
+    case RESTARTNOINTR:
+    case RESTARTNOHAND:
+        break;
+    default:
+        regs.orig_rax = UINT64_MAX; /* none */
+    }
+    if (regs.orig_rax != UINT64_MAX)
+        regs.rax = (uint64_t)-ENOSYS;
+    put_back(b, &regs);
+}
+
+void
+borrowed_let_go(struct borrowed *b, int signal)
+{
+    if (!b->seized)
+        return;
+    if (!b->stopped) {
+        int other;
+
+        borrowed_request(b, PTRACE_INTERRUPT, 0);
+        /* A signal that comes just now is the program's. */
+        if (borrowed_await(b, clock_ms() + BORROWED_STOP_MS, &other) ==
+                STOP_SIGNAL &&
+            other != SIGTRAP)
+            signal = other;
+    }
+    if (b->stopped)
+        borrowed_request(b, PTRACE_DETACH, (uintptr_t)signal);
+    b->seized = b->stopped = false;
+    for (int i = 1; i <= SIGRTMAX; i++) {
+        if (b->kept & borrowed_bit(i))
+            syscall(SYS_tgkill, b->remote->pid, b->sleeper.tid, i);
+    }
+    b->kept = 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * run.h - one run of heapwire-run: what all its parts share.
+ */
+#ifndef HW_RUN_H
+#define HW_RUN_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "allocators.h"
+#include "confined.h"
+#include "environment.h"
+#include "notify_relay.h"
+#include "options.h"
+#include "start_watch.h"
+#include "supervise.h"
+
+struct error;
+
+/* One run; the plan borrows from it. */
+struct run {
+    struct options options;
+    /* plain: the database's, without options and preloads that may keep it from
+     * starting. */
+    struct environment database, plain, heapwired;
+    struct start_watch start;
+    struct notify_relay notify;
+    char *program, *exe, *user;
+    struct allocators allocators;
+    char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
+    const char *heapwired_argv[OPTIONS_ARGV];
+    struct plan plan;
+    char filters[CONFINED_TEXT]; /* probe.h */
+};
+
+/* A line on stderr: the text, then the consequence. */
+void run_say(const char *text, const char *then);
+/* The line with the socket, the port and the log. */
+void run_say_places(const struct run *run);
+
+/* Finds the first of places, relative to self, with that access mode. */
+bool run_find_beside(const char *self, const char *const places[], int mode,
+                     char out[PATH_MAX]);
+/* Finds heapwired and libheapwire.so.  -1 with *err. */
+int run_find_parts(struct run *run, struct error *err);
+
+/* Puts heapwired into the plan, after its options were checked. */
+void run_plan_heapwired(struct run *run);
+int run_plan_heartbeat(struct run *run, struct error *err);
+
+#endif
