@@ -301,7 +301,7 @@ database_comes(void *arg, uid_t uid, pid_t pid)
     struct daemon *d = arg;
     char why[NODE_ABSENCE_MAX] = "";
 
-    follower_told(&d->follower, uid, pid);
+    follower_hint(&d->follower, uid, pid);
     if (state_dir_excludes(d->config.state_dir, geteuid(), uid, why,
                            sizeof(why)))
         log_line("%s", why);

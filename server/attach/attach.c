@@ -42,7 +42,7 @@ struct stay {
     struct companion companion;
     struct death death;
     struct cgroup_place place;
-    bool placed, ended, told;
+    bool placed, ended, asked;
     int lock;          /* while we linger; -1 */
     uint64_t until_ms; /* the end of the linger */
 };
@@ -250,7 +250,7 @@ note_end(struct stay *s)
 static bool
 is_over(const struct stay *s)
 {
-    return s->told ||
+    return s->asked ||
            (s->ended &&
             (s->lock < 0 || clock_ms() >= s->until_ms ||
              linger_is_over(s->lock) ||
@@ -266,7 +266,7 @@ take_signal(struct stay *s, int from)
 
     while (read(from, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (info.ssi_signo != SIGCHLD)
-            s->told = true;
+            s->asked = true;
     }
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == s->companion.pid)

@@ -19,7 +19,7 @@ enum {
     EPOLL_TIMEOUT = 3,       /* the argument */
     FRESH_MS = 1000,         /* time for a new wait to begin */
     THREADS_MAX = 4096,      /* threads examined */
-    THREADS_TOLD = 4
+    THREADS_NAMED = 4
 };
 
 /* Waits for outside events come first; a wait for another thread may be for
@@ -304,13 +304,14 @@ judge(const struct remote *r, const struct landmarks *places, struct sleeper *s)
 }
 
 static void
-tell(struct error *err, const struct sleeper *s, const char *why, int told)
+name_thread(struct error *err, const struct sleeper *s, const char *why,
+            int named)
 {
     size_t used = strlen(err->text);
 
-    if (told < THREADS_TOLD)
+    if (named < THREADS_NAMED)
         snprintf(err->text + used, sizeof(err->text) - used,
-                 "%s%s (%d): %s%s%s", told == 0 ? ": " : ", ", s->name,
+                 "%s%s (%d): %s%s%s", named == 0 ? ": " : ", ", s->name,
                  (int)s->tid, s->call ? s->call : "", s->call ? ", " : "", why);
 }
 
@@ -322,7 +323,7 @@ choose(const struct remote *r, const struct landmarks *places, int rank_max,
     struct sleeper best = {.rank = rank_max + 1};
     char path[32];
     struct dirent *entry;
-    int told = 0, looked = 0;
+    int named = 0, looked = 0;
     DIR *dir;
 
     error_set(err, ER_UNKNOWN, "no thread sleeps where one may be borrowed");
@@ -339,7 +340,7 @@ choose(const struct remote *r, const struct landmarks *places, int rank_max,
         if (stale && s.timeout_ms > 0)
             s.rank = SLEEPER_RANK_MAX;
         if (why)
-            tell(err, &s, why, told++);
+            name_thread(err, &s, why, named++);
         else if (s.rank < best.rank)
             best = s;
     }

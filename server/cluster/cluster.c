@@ -256,7 +256,7 @@ wake_loop(struct fanout_home *home)
 }
 
 static void
-told(struct wake *wake)
+on_wake(struct wake *wake)
 {
     struct cluster *c =
         (struct cluster *)((char *)wake - offsetof(struct cluster, wake));
@@ -312,7 +312,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
     peer_gather_init(&c->home.gather);
     peer_pool_init(&c->pool, loop, &c->lock, &options->identity,
                    options->connect_timeout_ms);
-    wake_init(&c->wake, wakes, told);
+    wake_init(&c->wake, wakes, on_wake);
     if (take_members(c, options->members) != 0) {
         error_memory(err, "the members");
         cluster_free(c);

@@ -186,7 +186,8 @@ struct membership {
     struct cluster *cluster;
     struct etcd *etcd; /* NULL: none */
     struct wake wake;
-    char told[ERROR_TEXT_MAX]; /* the last line about nodes that are left out */
+    char logged[ERROR_TEXT_MAX]; /* the last line about nodes that are left out
+                                  */
 };
 
 /* Anything that may write to etcd can change this line: logs each text once. */
@@ -195,9 +196,9 @@ say_once(struct membership *m, const struct error *trouble)
 {
     const char *text = trouble->code ? trouble->text : "";
 
-    if (*text && strcmp(text, m->told) != 0)
+    if (*text && strcmp(text, m->logged) != 0)
         log_stranger("%s", text);
-    memcpy(m->told, text, strlen(text) + 1);
+    memcpy(m->logged, text, strlen(text) + 1);
 }
 
 static void

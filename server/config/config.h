@@ -78,7 +78,7 @@ enum config_profiling {
 struct config {
     uint32_t node_id;
     struct config_address listen;
-    bool listen_told; /* set in the file or by an option */
+    bool listen_given; /* set in the file or by an option */
     char state_dir[CONFIG_PATH_MAX];
     char state_note[ERROR_TEXT_MAX]; /* why state_dir is unusual, or "" */
     char socket[CONFIG_PATH_MAX];

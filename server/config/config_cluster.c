@@ -268,7 +268,7 @@ find_own(struct config *config, const char *name, struct config_faults *faults)
     if (!own)
         return;
     config->cluster.role = own->role;
-    if (!config->listen_told) {
+    if (!config->listen_given) {
         memcpy(config->listen.text, own->address, sizeof(own->address));
         config->listen.port = own->port;
         return;

@@ -87,7 +87,7 @@ set_listen(struct config *c, const char *value, struct error *err)
             "or none",
             CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
     c->listen = address;
-    c->listen_told = true;
+    c->listen_given = true;
     return 0;
 }
 

@@ -206,11 +206,11 @@ static int
 read_types(struct prepared *p, struct reader *r, struct error *err)
 {
     struct reader types;
-    uint8_t told = reader_u8(r);
+    uint8_t has_types = reader_u8(r);
 
     if (r->failed)
         return malformed(p, err);
-    if (told == 0) {
+    if (has_types == 0) {
         if (p->typed)
             return 0;
         error_set(err, ER_WRONG_ARGUMENTS,

@@ -28,9 +28,9 @@ void statement_execute(struct session *session, struct prepared *prepared,
 /* Replies. */
 typedef void statement_described(struct session *session, struct span text,
                                  const struct sql_description *description);
-/* COM_STMT_PREPARE: calls described, unless that fails. */
+/* COM_STMT_PREPARE: calls on_described, unless that fails. */
 void statement_describe(struct session *session, struct span text,
-                        statement_described *told);
+                        statement_described *on_described);
 /* COM_STMT_FETCH: at most count rows of prepared->cursor, which becomes NULL
  * after the last. */
 void statement_fetch(struct prepared *prepared, uint32_t count);

@@ -39,7 +39,7 @@ open_text(void *arg)
     struct sql_session *sql = st->session->sql;
     struct error *err = &st->pump.error;
 
-    if (st->told) {
+    if (st->on_described) {
         st->described = sql_describe(sql, st->text, &st->description, err) == 0;
         return;
     }
@@ -136,13 +136,13 @@ opened(struct statement *st)
 {
     if (st->session->peer)
         peer_session_audit(st->session->peer, &st->audit);
-    if (!st->told) {
+    if (!st->on_described) {
         if (begin(st)) {
             statement_drop_opening(st);
             statement_pull(st);
         }
     } else if (st->described) {
-        st->told(st->session, st->text, &st->description);
+        st->on_described(st->session, st->text, &st->description);
         statement_finish(st, NULL);
     } else {
         statement_fail(st);
@@ -197,13 +197,13 @@ statement_start(struct session *s, struct span text)
 
 void
 statement_describe(struct session *s, struct span text,
-                   statement_described *told)
+                   statement_described *on_described)
 {
     struct statement *st = statement_new(s, text);
 
     if (!st)
         return;
-    st->told = told;
+    st->on_described = on_described;
     open_statement(st, "Prepare");
 }
 

@@ -55,9 +55,9 @@ struct statement {
     bool opening;
     void (*on_opened)(struct statement *st); /* then, on the loop */
     struct sql_indirect meant;               /* by the text of COM_QUERY */
-    struct execute_values values; /* borrow the packet and long data; the
-                                     worker's */
-    statement_described *told;    /* NULL: not for COM_STMT_PREPARE */
+    struct execute_values values;      /* borrow the packet and long data; the
+                                          worker's */
+    statement_described *on_described; /* NULL: not for COM_STMT_PREPARE */
     bool described;
     struct sql_description description; /* if so */
     struct cursor *opened;

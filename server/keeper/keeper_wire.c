@@ -159,10 +159,10 @@ static void
 redact(char *text, size_t size)
 {
     static const char word[] = "(not shown)";
-    bool told = *text != '\0';
+    bool given = *text != '\0';
 
     OPENSSL_cleanse(text, size);
-    if (told)
+    if (given)
         memcpy(text, word, sizeof(word));
 }
 

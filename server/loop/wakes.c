@@ -20,8 +20,8 @@ pop(struct wakes *wakes)
     return wake;
 }
 
-/* One at a time, as told may forget any other; and no more than there were at
- * first, as told may wake again: the rest has its own async. */
+/* One at a time, as on_wake may forget any other; and no more than there were
+ * at first, as on_wake may wake again: the rest has its own async. */
 static void
 on_async(uv_async_t *async)
 {
@@ -37,7 +37,7 @@ on_async(uv_async_t *async)
         wake = pop(wakes);
         if (!wake)
             return;
-        wake->told(wake);
+        wake->on_wake(wake);
     }
 }
 
@@ -72,11 +72,11 @@ wakes_fini(struct wakes *wakes)
 
 void
 wake_init(struct wake *wake, struct wakes *home,
-          void (*told)(struct wake *wake))
+          void (*on_wake)(struct wake *wake))
 {
     memset(wake, 0, sizeof(*wake));
     wake->home = home;
-    wake->told = told;
+    wake->on_wake = on_wake;
 }
 
 static void

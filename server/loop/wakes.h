@@ -19,7 +19,7 @@ struct wake {
     struct wakes *home;
     struct wake *next;
     bool queued;
-    void (*told)(struct wake *wake); /* on the loop */
+    void (*on_wake)(struct wake *wake); /* on the loop */
 };
 
 struct wakes {
@@ -34,7 +34,7 @@ void wakes_close(struct wakes *wakes); /* begins: the loop must run on */
 void wakes_fini(struct wakes *wakes);  /* after that */
 
 void wake_init(struct wake *wake, struct wakes *home,
-               void (*told)(struct wake *wake));
+               void (*on_wake)(struct wake *wake));
 /* The other threads' end; its arg is the wake. */
 struct waker wake_waker(struct wake *wake);
 /* On the loop, once no thread wakes it any more. */

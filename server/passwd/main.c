@@ -30,7 +30,7 @@ enum {                     /* of 57 characters each */
        SECRET_LENGTH = 44  /* 256 bits */
 };
 
-struct job {
+struct passwd_options {
     const char *path;
     struct account_change change;
     bool from_stdin, cluster_secret;
@@ -175,7 +175,7 @@ replace_file(const char *path, const struct buffer *text,
 }
 
 static int
-change_file(const struct job *job)
+change_file(const struct passwd_options *options)
 {
     struct buffer old, new;
     struct error err;
@@ -185,15 +185,15 @@ change_file(const struct job *job)
 
     buffer_init(&old, CONFIG_FILE_MAX);
     buffer_init(&new, CONFIG_FILE_MAX);
-    if (read_old(job->path, &old, &st, &exists) != 0)
+    if (read_old(options->path, &old, &st, &exists) != 0)
         goto out;
     if (account_file_change((struct span){old.data ? old.data : "", old.size},
-                            &job->change, &new, &err) != 0) {
-        fail(job->path, &err);
+                            &options->change, &new, &err) != 0) {
+        fail(options->path, &err);
         goto out;
     }
-    if (check_text(job->path, &new) == 0)
-        rc = replace_file(job->path, &new, &st, exists);
+    if (check_text(options->path, &new) == 0)
+        rc = replace_file(options->path, &new, &st, exists);
 out:
     buffer_fini(&old);
     buffer_fini(&new);
@@ -201,26 +201,28 @@ out:
 }
 
 static int
-run(struct job *job)
+run(struct passwd_options *options)
 {
     struct span password;
     struct error err;
     uint32_t bits;
     int rc;
 
-    if (users_check_name(job->change.name, &err) != 0 ||
-        (job->change.privileges &&
-         privileges_parse(job->change.privileges, &bits, &err) != 0))
+    if (users_check_name(options->change.name, &err) != 0 ||
+        (options->change.privileges &&
+         privileges_parse(options->change.privileges, &bits, &err) != 0))
         return fail(NULL, &err);
-    rc = job->from_stdin
-             ? read_password(job->password, sizeof(job->password), &err)
-             : draw_password(job->password, RANDOM_LENGTH, &err);
-    password = (struct span){job->password, strlen(job->password)};
-    if (rc != 0 || verifier_make(&job->change.verifier, password, &err) != 0)
+    rc = options->from_stdin
+             ? read_password(options->password, sizeof(options->password), &err)
+             : draw_password(options->password, RANDOM_LENGTH, &err);
+    password = (struct span){options->password, strlen(options->password)};
+    if (rc != 0 ||
+        verifier_make(&options->change.verifier, password, &err) != 0)
         return fail(NULL, &err);
-    if (change_file(job) != 0)
+    if (change_file(options) != 0)
         return -1;
-    if (!job->from_stdin && (puts(job->password) < 0 || fflush(stdout) != 0)) {
+    if (!options->from_stdin &&
+        (puts(options->password) < 0 || fflush(stdout) != 0)) {
         error_sys(&err, ER_UNKNOWN,
                   "the password is set, but could not be printed (--replace "
                   "draws another)");
@@ -246,9 +248,9 @@ print_secret(void)
 
 /* 0, EX_USAGE, or -1 when there is nothing to do. */
 static int
-parse(struct job *job, int argc, char **argv)
+parse(struct passwd_options *options, int argc, char **argv)
 {
-    static const struct option options[] = {
+    static const struct option table[] = {
         {"privileges", required_argument, NULL, 'p'},
         {"stdin", no_argument, NULL, 's'},
         {"replace", no_argument, NULL, 'r'},
@@ -259,41 +261,41 @@ parse(struct job *job, int argc, char **argv)
     int option;
 
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): the only thread */
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
         if (option == 'p')
-            job->change.privileges = optarg;
+            options->change.privileges = optarg;
         else if (option == 's')
-            job->from_stdin = true;
+            options->from_stdin = true;
         else if (option == 'r')
-            job->change.replace = true;
+            options->change.replace = true;
         else if (option == 'c')
-            job->cluster_secret = true;
+            options->cluster_secret = true;
         else if (option == 'h')
             return -1;
         else
             return EX_USAGE;
     }
-    if (job->cluster_secret)
+    if (options->cluster_secret)
         return argc == 2 ? 0 : EX_USAGE;
     if (argc - optind != 2)
         return EX_USAGE;
-    job->path = argv[optind];
-    job->change.name = argv[optind + 1];
+    options->path = argv[optind];
+    options->change.name = argv[optind + 1];
     return 0;
 }
 
 int
 main(int argc, char **argv)
 {
-    struct job job = {.path = NULL};
-    int rc = parse(&job, argc, argv);
+    struct passwd_options options = {.path = NULL};
+    int rc = parse(&options, argc, argv);
 
     if (rc != 0) {
         usage(rc < 0 ? stdout : stderr);
         return rc < 0 ? 0 : rc;
     }
     umask(077);
-    rc = job.cluster_secret ? print_secret() : run(&job);
-    OPENSSL_cleanse(&job, sizeof(job));
+    rc = options.cluster_secret ? print_secret() : run(&options);
+    OPENSSL_cleanse(&options, sizeof(options));
     return rc == 0 ? 0 : EXIT_FAILURE;
 }

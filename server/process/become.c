@@ -131,7 +131,7 @@ follower_start(struct follower *f, uv_loop_t *loop,
 }
 
 bool
-follower_told(struct follower *f, uid_t uid, pid_t pid)
+follower_hint(struct follower *f, uid_t uid, pid_t pid)
 {
     struct account account;
 

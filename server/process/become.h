@@ -48,7 +48,7 @@ void follower_start(struct follower *f, uv_loop_t *loop,
                     void *arg);
 /* A database of that uid comes, before its agent can be asked: perhaps it
  * cannot open the directory yet.  Whether we are that user now. */
-bool follower_told(struct follower *f, uid_t uid, pid_t pid);
+bool follower_hint(struct follower *f, uid_t uid, pid_t pid);
 void follower_stop(struct follower *f); /* zeroed is fine */
 
 #endif

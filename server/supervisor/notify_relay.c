@@ -140,10 +140,10 @@ receive(const struct notify_relay *relay, char *text, size_t size)
 static void
 tell_once(struct notify_relay *relay)
 {
-    if (!relay->told)
+    if (!relay->logged)
         fprintf(stderr, "heapwire-run: descriptors that the database gives to "
                         "systemd (FDSTORE=1) are not passed on\n");
-    relay->told = true;
+    relay->logged = true;
 }
 
 void

@@ -23,7 +23,7 @@ struct notify_relay {
     struct sockaddr_un manager;
     socklen_t manager_size;
     char address[NOTIFY_ADDRESS_MAX]; /* for the database's environment */
-    bool told;                        /* a dropped part was logged */
+    bool logged;                      /* a dropped part was logged */
 };
 
 /* manager: the value of NOTIFY_SOCKET. -1: none, or of an unknown kind. */

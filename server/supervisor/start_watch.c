@@ -29,7 +29,7 @@ start_watch_open(struct start_watch *w)
 
     memset(w, 0, sizeof(*w));
     w->fd = -1;
-    w->told = true;
+    w->taken = true;
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
         return -1;
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -105,7 +105,7 @@ take(struct start_watch *w, char milestone, const struct ucred *sender)
         w->reached_any = true;
         w->uid = sender->uid;
         w->database = sender->pid;
-        w->told = false;
+        w->taken = false;
         w->arrived_ms = clock_ms();
     }
 }
@@ -188,9 +188,9 @@ may_start_again(const struct start_watch *w)
 bool
 start_watch_arrived(struct start_watch *w)
 {
-    if (w->told || clock_ms() - w->arrived_ms < START_SETTLE_MS)
+    if (w->taken || clock_ms() - w->arrived_ms < START_SETTLE_MS)
         return false;
-    w->told = true;
+    w->taken = true;
     return w->database != 0 && (kill(w->database, 0) == 0 || errno == EPERM);
 }
 
@@ -245,7 +245,7 @@ start_watch_tick(struct start_watch *w)
     if (w->due_ms != 0 && now >= w->due_ms)
         look(w, now);
     due = w->due_ms;
-    if (!w->told && (due == 0 || w->arrived_ms + START_SETTLE_MS < due))
+    if (!w->taken && (due == 0 || w->arrived_ms + START_SETTLE_MS < due))
         due = w->arrived_ms + START_SETTLE_MS;
     return due == 0 ? -1 : due > now ? (int)(due - now) : 0;
 }

@@ -37,7 +37,7 @@ struct start_watch {
     bool again;                  /* it has been started again */
     pid_t database;              /* what reached its main last; 0: none, */
     uid_t uid;                   /* its user, */
-    bool told;                   /* and start_watch_arrived has returned it; */
+    bool taken;                  /* and start_watch_arrived has returned it; */
     uint64_t arrived_ms;         /* when it reached its main */
 };
 

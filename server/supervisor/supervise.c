@@ -60,7 +60,7 @@ struct supervisor {
     uint64_t started_ms; /* monotonic: the database */
     bool ended;          /* death is complete ... */
     bool unsaved;        /* ... and not yet in the file */
-    bool told;           /* the failure to write it was logged */
+    bool logged;         /* the failure to write it was logged */
     uint64_t save_ms;    /* monotonic: the next attempt */
     bool over;           /* a signal ended the linger */
     int not_run;         /* a pipe: the child's errno, if it could not run */
@@ -208,12 +208,12 @@ save_death(struct supervisor *s)
         return;
     s->save_ms = clock_ms() + SAVE_STEP_MS;
     s->unsaved = deaths_append(s->plan->state_dir, &s->death, &err) != 0;
-    if (s->unsaved && !s->told)
+    if (s->unsaved && !s->logged)
         fprintf(stderr,
                 "heapwire-run: %s: how the database ended is not kept; tried "
                 "again until heapwire-run ends\n",
                 err.text);
-    s->told = true;
+    s->logged = true;
 }
 
 static void

@@ -122,12 +122,12 @@ say_found(struct etcd *e, bool first)
 static void
 say_missing(const struct etcd *e)
 {
-    size_t known = e->published.count, told = e->session.nodes.count;
+    size_t known = e->published.count, listed = e->session.nodes.count;
 
-    if (e->settles_ms && known > told)
+    if (e->settles_ms && known > listed)
         log_line("etcd has no entry of %zu nodes that were known before: they "
                  "have %" PRIu64 " ms to come again",
-                 known - told, e->settles_ms - clock_ms());
+                 known - listed, e->settles_ms - clock_ms());
 }
 
 /* ---- a session ---- */

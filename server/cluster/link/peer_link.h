@@ -152,7 +152,7 @@ uint64_t peer_link_round_trip_us(const struct peer_link *link);
  */
 void peer_link_close(struct peer_link *link); /* NULL is fine */
 
-/* ---- peer_link_mysql.c: what the library is told, and what it said ---- */
+/* ---- peer_link_mysql.c: options for the library, and its errors ---- */
 
 int peer_link_prepare(struct peer_link *link, struct error *err);
 /* Why it could not connect, or lost the connection. */
