@@ -38,7 +38,7 @@ put_state(struct borrowed *b, uint64_t at)
         .extended_size = (uint32_t)b->state_size + sizeof(end),
         .xstate_size = (uint32_t)b->state_size,
     };
-    unsigned char copy[BORROWED_STATE_MAX];
+    unsigned char copy[BORROW_STATE_MAX];
 
     memcpy(copy, b->state, b->state_size);
     memcpy(&words.xstate_bv, copy + STATE_WORDS_AT, sizeof(words.xstate_bv));
@@ -54,7 +54,7 @@ static void
 fill_context(const struct borrowed *b, uint64_t state, ucontext_t *out)
 {
     const struct user_regs_struct *r = &b->regs;
-    bool again = -(int64_t)r->rax != BORROWED_RESTART_BLOCK;
+    bool again = -(int64_t)r->rax != BORROW_RESTART_BLOCK;
     const greg_t registers[] = {
         [REG_R8] = (greg_t)r->r8,
         [REG_R9] = (greg_t)r->r9,
@@ -98,8 +98,7 @@ put_frame(struct borrowed *b)
     fill_context(b, state, &context);
     if (put_state(b, state) != 0 ||
         remote_write(b->remote, b->frame, &context,
-                     offsetof(ucontext_t, uc_sigmask) + BORROWED_MASK_BYTES) !=
-            0)
+                     offsetof(ucontext_t, uc_sigmask) + BORROW_MASK_BYTES) != 0)
         return -1;
     return remote_write(b->remote, b->frame - sizeof(uint64_t),
                         &b->places->restorer, sizeof(uint64_t));
@@ -133,7 +132,7 @@ enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second)
     uint64_t blocked = UINT64_MAX;
 
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-        blocked &= ~borrowed_bit(faults[i]);
+        blocked &= ~borrow_thread_bit(faults[i]);
     if (put_frame(b) != 0)
         return -1;
     regs.rip = function;
@@ -143,11 +142,11 @@ enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second)
     regs.rax = 0;
     regs.orig_rax = UINT64_MAX; /* so that no system call is restarted */
     regs.eflags &= ~direction_and_trap;
-    if (borrowed_request(b, PTRACE_SETREGS, (uintptr_t)&regs) != 0)
+    if (borrow_thread_request(b, PTRACE_SETREGS, (uintptr_t)&regs) != 0)
         return -1;
     b->returned = false;
-    return ptrace(PTRACE_SETSIGMASK, b->sleeper.tid,
-                  (void *)BORROWED_MASK_BYTES, &blocked) == 0
+    return ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)BORROW_MASK_BYTES,
+                  &blocked) == 0
                ? 0
                : -1;
 }
@@ -160,8 +159,8 @@ is_fault(struct borrowed *b, int signal)
 
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         if (faults[i] == signal)
-            return borrowed_request(b, PTRACE_GETSIGINFO, (uintptr_t)&info) ==
-                       0 &&
+            return borrow_thread_request(b, PTRACE_GETSIGINFO,
+                                         (uintptr_t)&info) == 0 &&
                    info.si_code > 0;
     }
     return false;
@@ -174,7 +173,7 @@ is_return(struct borrowed *b)
 {
     struct user_regs_struct regs;
 
-    if (borrowed_request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
+    if (borrow_thread_request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
         return false;
     if (regs.orig_rax == SYS_nanosleep || regs.orig_rax == SYS_clock_nanosleep)
         b->forgetful = true;
@@ -189,11 +188,11 @@ step(struct borrowed *b, uint64_t *result)
     int signal;
 
     for (int i = 0; i < STEPS_MAX; i++) {
-        borrowed_go_on(b, PTRACE_SINGLESTEP);
-        if (borrowed_await(b, clock_ms() + BORROWED_STOP_MS, &signal) !=
+        borrow_thread_go_on(b, PTRACE_SINGLESTEP);
+        if (borrow_thread_await(b, clock_ms() + BORROW_STOP_MS, &signal) !=
                 STOP_SIGNAL ||
             signal != SIGTRAP ||
-            borrowed_request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
+            borrow_thread_request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
             return false;
         if (regs.rip == b->places->restorer && regs.rsp == b->frame) {
             *result = regs.rax;
@@ -210,9 +209,9 @@ follow(struct borrowed *b)
     uint64_t until_ms = clock_ms() + BORROW_CALL_MS;
     int signal;
 
-    borrowed_go_on(b, PTRACE_SYSCALL);
+    borrow_thread_go_on(b, PTRACE_SYSCALL);
     for (;;) {
-        switch (borrowed_await(b, until_ms, &signal)) {
+        switch (borrow_thread_await(b, until_ms, &signal)) {
         case STOP_CALL:
             b->returned = is_return(b);
             if (b->returned)
@@ -220,31 +219,31 @@ follow(struct borrowed *b)
             break;
         case STOP_STOPPED: /* until it is continued */
             b->stopped = false;
-            borrowed_request(b, PTRACE_LISTEN, 0);
+            borrow_thread_request(b, PTRACE_LISTEN, 0);
             until_ms = clock_ms() + BORROW_CALL_MS;
             continue;
         case STOP_SIGNAL:
             if (is_fault(b, signal)) {
-                borrowed_restore_there(b);
-                borrowed_let_go(b, 0);
+                borrow_thread_restore_there(b);
+                borrow_thread_let_go(b, 0);
                 return "faulted; the thread goes on as if it had not been made";
             }
-            b->kept |= borrowed_bit(signal);
+            b->kept |= borrow_thread_bit(signal);
             break;
         case STOP_EVENT:
             break;
         case STOP_EXEC:
-            borrowed_let_go(b, 0);
+            borrow_thread_let_go(b, 0);
             return "was ended by another thread's exec";
         case STOP_GONE:
             return "was ended by the end of the process";
         case STOP_LATE:
-            borrowed_let_go(b, 0);
+            borrow_thread_let_go(b, 0);
             return "takes more than 5 s, most likely for a lock that another "
                    "thread holds: it goes on by itself, and returns as a "
                    "signal handler does";
         }
-        borrowed_go_on(b, PTRACE_SYSCALL);
+        borrow_thread_go_on(b, PTRACE_SYSCALL);
     }
 }
 
@@ -271,7 +270,7 @@ borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
         return 0;
     error_set(err, ER_UNKNOWN, "the call in thread %s (%d) %s", b->sleeper.name,
               (int)b->sleeper.tid, why);
-    borrowed_let_go(b, 0);
+    borrow_thread_let_go(b, 0);
     return -1;
 }
 
@@ -287,14 +286,14 @@ borrow_begin(struct borrowed *b, const struct remote *remote,
     b->remote = remote;
     b->places = places;
     b->sleeper = *sleeper;
-    if (borrowed_request(b, PTRACE_SEIZE,
-                         PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) != 0) {
+    if (borrow_thread_request(
+            b, PTRACE_SEIZE, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot trace thread %d", sleeper->tid);
         return errno == ESRCH ? 1 : -1;
     }
     b->seized = true;
-    borrowed_request(b, PTRACE_INTERRUPT, 0);
-    switch (borrowed_await(b, clock_ms() + BORROWED_STOP_MS, &signal)) {
+    borrow_thread_request(b, PTRACE_INTERRUPT, 0);
+    switch (borrow_thread_await(b, clock_ms() + BORROW_STOP_MS, &signal)) {
     case STOP_EVENT:
         signal = 0;
         break;
@@ -306,17 +305,17 @@ borrow_begin(struct borrowed *b, const struct remote *remote,
         signal = 0;
         goto out;
     }
-    if (borrowed_save(b) != 0) {
+    if (borrow_thread_save(b) != 0) {
         why = "its registers cannot be read";
         goto out;
     }
     b->text = b->regs.rsp - RED_ZONE;
-    if (borrowed_is_interrupted(b) &&
+    if (borrow_thread_is_interrupted(b) &&
         sleeper_is_fit(remote, places, sleeper, &why))
         return 0;
-    borrowed_restore_there(b);
+    borrow_thread_restore_there(b);
 out:
-    borrowed_let_go(b, signal);
+    borrow_thread_let_go(b, signal);
     error_set(err, ER_UNKNOWN, "thread %s (%d): %s", sleeper->name,
               (int)sleeper->tid, why);
     return 1;
@@ -328,8 +327,8 @@ borrow_end(struct borrowed *b)
     if (!b->seized)
         return;
     if (b->returned)
-        borrowed_restore_instead(b);
+        borrow_thread_restore_instead(b);
     else
-        borrowed_restore_there(b);
-    borrowed_let_go(b, 0);
+        borrow_thread_restore_there(b);
+    borrow_thread_let_go(b, 0);
 }

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "borrowed.h"
+#include "borrow_thread.h"
 
 struct error;
 

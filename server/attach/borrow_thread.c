@@ -1,5 +1,5 @@
-/* borrowed.c - see borrowed.h. */
-#include "borrowed.h"
+/* borrow_thread.c - see borrow_thread.h. */
+#include "borrow_thread.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ stops_all(int signal)
            signal == SIGTTOU;
 }
 
-static enum borrowed_stop
+static enum borrow_stop
 stop_of(int status, int *signal)
 {
     int event = status >> 16;
@@ -54,8 +54,8 @@ stop_of(int status, int *signal)
 }
 
 /* SIGCHLD announces it, but is the supervisor's, too: so polls. */
-enum borrowed_stop
-borrowed_await(struct borrowed *b, uint64_t until_ms, int *signal)
+enum borrow_stop
+borrow_thread_await(struct borrowed *b, uint64_t until_ms, int *signal)
 {
     const struct timespec step = {0, WAIT_STEP_NS};
     sigset_t child;
@@ -67,7 +67,7 @@ borrowed_await(struct borrowed *b, uint64_t until_ms, int *signal)
     for (;;) {
         pid = waitpid(b->sleeper.tid, &status, WNOHANG | __WALL);
         if (pid > 0) {
-            enum borrowed_stop stop = stop_of(status, signal);
+            enum borrow_stop stop = stop_of(status, signal);
 
             b->stopped = stop != STOP_GONE;
             b->seized = b->seized && b->stopped;
@@ -84,28 +84,28 @@ borrowed_await(struct borrowed *b, uint64_t until_ms, int *signal)
 }
 
 long
-borrowed_request(struct borrowed *b, int what, uintptr_t data)
+borrow_thread_request(struct borrowed *b, int what, uintptr_t data)
 {
     return ptrace((enum __ptrace_request)what, b->sleeper.tid, NULL,
                   (void *)data);
 }
 
 void
-borrowed_go_on(struct borrowed *b, int how)
+borrow_thread_go_on(struct borrowed *b, int how)
 {
     b->stopped = false;
-    borrowed_request(b, how, 0);
+    borrow_thread_request(b, how, 0);
 }
 
 bool
-borrowed_is_interrupted(const struct borrowed *b)
+borrow_thread_is_interrupted(const struct borrowed *b)
 {
     switch (-(int64_t)b->regs.rax) {
     case EINTR:
     case RESTARTSYS:
     case RESTARTNOINTR:
     case RESTARTNOHAND:
-    case BORROWED_RESTART_BLOCK:
+    case BORROW_RESTART_BLOCK:
         break;
     default:
         return false; /* the sleep has just ended */
@@ -115,12 +115,12 @@ borrowed_is_interrupted(const struct borrowed *b)
 }
 
 int
-borrowed_save(struct borrowed *b)
+borrow_thread_save(struct borrowed *b)
 {
     struct iovec state = {b->state, sizeof(b->state)};
 
-    if (borrowed_request(b, PTRACE_GETREGS, (uintptr_t)&b->regs) != 0 ||
-        ptrace(PTRACE_GETSIGMASK, b->sleeper.tid, (void *)BORROWED_MASK_BYTES,
+    if (borrow_thread_request(b, PTRACE_GETREGS, (uintptr_t)&b->regs) != 0 ||
+        ptrace(PTRACE_GETSIGMASK, b->sleeper.tid, (void *)BORROW_MASK_BYTES,
                &b->mask) != 0 ||
         ptrace(PTRACE_GETREGSET, b->sleeper.tid, (void *)NT_X86_XSTATE,
                &state) != 0)
@@ -174,7 +174,8 @@ static bool
 is_interrupted_falsely(const struct borrowed *b)
 {
     return -(int64_t)b->regs.rax == EINTR && !has_signal(b) &&
-           (borrowed_is_interrupted(b) || b->regs.orig_rax == SYS_epoll_wait ||
+           (borrow_thread_is_interrupted(b) ||
+            b->regs.orig_rax == SYS_epoll_wait ||
             b->regs.orig_rax == SYS_epoll_pwait);
 }
 
@@ -182,7 +183,7 @@ is_interrupted_falsely(const struct borrowed *b)
 static void
 call_again(struct borrowed *b)
 {
-    if (borrowed_is_interrupted(b))
+    if (borrow_thread_is_interrupted(b))
         shorten(b);
     b->regs.rax = b->regs.orig_rax;
     b->regs.rip -= 2;
@@ -195,13 +196,13 @@ put_back(struct borrowed *b, const struct user_regs_struct *regs)
     struct iovec state = {b->state, b->state_size};
 
     ptrace(PTRACE_SETREGSET, b->sleeper.tid, (void *)NT_X86_XSTATE, &state);
-    ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)BORROWED_MASK_BYTES,
+    ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)BORROW_MASK_BYTES,
            &b->mask);
-    borrowed_request(b, PTRACE_SETREGS, (uintptr_t)regs);
+    borrow_thread_request(b, PTRACE_SETREGS, (uintptr_t)regs);
 }
 
 void
-borrowed_restore_there(struct borrowed *b)
+borrow_thread_restore_there(struct borrowed *b)
 {
     if (is_interrupted_falsely(b))
         call_again(b);
@@ -209,7 +210,7 @@ borrowed_restore_there(struct borrowed *b)
 }
 
 void
-borrowed_restore_instead(struct borrowed *b)
+borrow_thread_restore_instead(struct borrowed *b)
 {
     struct user_regs_struct regs;
 
@@ -217,7 +218,7 @@ borrowed_restore_instead(struct borrowed *b)
         call_again(b);
     regs = b->regs;
     switch (-(int64_t)regs.rax) {
-    case BORROWED_RESTART_BLOCK:
+    case BORROW_RESTART_BLOCK:
         if (b->forgetful)
             return; /* rt_sigreturn then: EINTR */
         regs.orig_rax = RESTART_SYSCALL;
@@ -235,25 +236,25 @@ borrowed_restore_instead(struct borrowed *b)
 }
 
 void
-borrowed_let_go(struct borrowed *b, int signal)
+borrow_thread_let_go(struct borrowed *b, int signal)
 {
     if (!b->seized)
         return;
     if (!b->stopped) {
         int other;
 
-        borrowed_request(b, PTRACE_INTERRUPT, 0);
+        borrow_thread_request(b, PTRACE_INTERRUPT, 0);
         /* A signal that comes just now is the program's. */
-        if (borrowed_await(b, clock_ms() + BORROWED_STOP_MS, &other) ==
+        if (borrow_thread_await(b, clock_ms() + BORROW_STOP_MS, &other) ==
                 STOP_SIGNAL &&
             other != SIGTRAP)
             signal = other;
     }
     if (b->stopped)
-        borrowed_request(b, PTRACE_DETACH, (uintptr_t)signal);
+        borrow_thread_request(b, PTRACE_DETACH, (uintptr_t)signal);
     b->seized = b->stopped = false;
     for (int i = 1; i <= SIGRTMAX; i++) {
-        if (b->kept & borrowed_bit(i))
+        if (b->kept & borrow_thread_bit(i))
             syscall(SYS_tgkill, b->remote->pid, b->sleeper.tid, i);
     }
     b->kept = 0;
