@@ -376,7 +376,7 @@ start_controller(struct daemon *d, struct error *err)
     snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
     snprintf(symbols, sizeof(symbols), "%s/symbols", d->config.state_dir);
     if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
-        error_set(err, ER_UNKNOWN, "cannot tell where heapwired lies");
+        error_set(err, ER_UNKNOWN, "cannot find heapwired's own directory");
         return -1;
     }
     d->controller = controller_start(&options, err);
@@ -553,9 +553,9 @@ daemon_run(const struct arguments *arguments)
         if (rc == 0 && arguments->wait)
             controller_set_absence(
                 d->controller,
-                "it is waited for one that has libheapwire.so preloaded, with "
-                "its executable as HEAPWIRE_EXE and this state directory as "
-                "HEAPWIRE_STATE_DIR in its environment");
+                "heapwired waits for a database that has libheapwire.so "
+                "preloaded, with its executable as HEAPWIRE_EXE and this state "
+                "directory as HEAPWIRE_STATE_DIR in its environment");
         if (rc == 0)
             uv_run(&d->loop, UV_RUN_DEFAULT);
         else

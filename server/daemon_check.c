@@ -57,7 +57,7 @@ check_file(const char *what, const char *path, int access_mode,
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
         access(path, access_mode) == 0)
         return 0;
-    error_set(err, ER_WRONG_VALUE, "%s = %s: no file is there that can be %s",
+    error_set(err, ER_WRONG_VALUE, "%s = %s: there is no file that can be %s",
               what, path, access_mode == X_OK ? "run" : "read");
     return -1;
 }

@@ -13,7 +13,8 @@ peer_identity_make(struct peer_identity *out, const struct peer_prover *prover,
         .prover = *prover, .key_number = key_number, .node_id = node_id};
 
     if (RAND_bytes(made.incarnation, PEER_INCARNATION) != 1) {
-        error_set(err, ER_UNKNOWN, "no random bytes to tell this node by");
+        error_set(err, ER_UNKNOWN,
+                  "no random bytes for this node's incarnation");
         return -1;
     }
     *out = made;

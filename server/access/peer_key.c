@@ -100,7 +100,7 @@ peer_key_prove(const struct peer_key *key, enum peer_label label,
     uint8_t text[LABEL + PEER_SAID_MAX];
 
     if (label >= PEER_LABELS || said.size > PEER_SAID_MAX) {
-        error_set(err, ER_UNKNOWN, "the cluster's key is not for that");
+        error_set(err, ER_UNKNOWN, "the cluster's key has no such purpose");
         return -1;
     }
     memcpy(text, labels[label], LABEL);

@@ -118,7 +118,7 @@ check_twin(const struct peer_identity *self, const struct peer_party *other,
         memcmp(other->incarnation, self->incarnation, PEER_INCARNATION) == 0)
         return 0;
     error_set(err, ER_UNKNOWN,
-              "id mismatch: two nodes say that they are node %" PRIu64,
+              "id mismatch: two nodes claim to be node %" PRIu64,
               self->node_id);
     return -1;
 }

@@ -51,8 +51,9 @@ users_check_name(const char *name, struct error *err)
 
     if (strcmp(name, USERS_RESERVED) == 0) {
         error_set(err, ER_WRONG_VALUE,
-                  "the name '" USERS_RESERVED "' is reserved for who logs in "
-                  "over the unix socket without a password; choose another "
+                  "the name '" USERS_RESERVED
+                  "' is reserved for logins over the unix socket without a "
+                  "password; choose another "
                   "one");
         return -1;
     }

@@ -111,7 +111,7 @@ borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,
     uint64_t top = b->regs.rsp - RED_ZONE;
 
     if (size > BORROW_TEXT_MAX || b->text - size < top - BORROW_TEXT_MAX) {
-        error_set(err, ER_UNKNOWN, "what it is called with is too long");
+        error_set(err, ER_UNKNOWN, "the arguments of the call are too long");
         return -1;
     }
     b->text = (b->text - size) & ~(uint64_t)15;

@@ -94,8 +94,8 @@ fanout_ask(struct fanout_home *home, const struct peer_request *request,
         request->column_count > PEER_COLUMNS_MAX ||
         request->text.size > FANOUT_TEXT_MAX) {
         error_set(err, ER_UNKNOWN,
-                  "%zu nodes, %zu columns and %zu bytes of text are not what "
-                  "nodes can be asked",
+                  "%zu nodes, %zu columns and %zu bytes of text are not a "
+                  "valid question to nodes",
                   request->id_count, request->column_count, request->text.size);
         return NULL;
     }

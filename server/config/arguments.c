@@ -32,7 +32,7 @@ arguments_help(void)
         "                            users; others than loopback require TLS\n"
         "  --state-dir DIR           private directory of the node\n"
         "  --socket PATH             unix socket (mysql.sock there)\n"
-        "  --user NAME               whom to become when started as root\n"
+        "  --user NAME               run as this user when started as root\n"
         "  --exe PATH                the database's executable\n"
         "  --jemalloc auto|no|PATH   what heapwire-run preloads (auto)\n"
         "  --profiling on|prepared|off\n"

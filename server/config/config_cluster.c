@@ -294,11 +294,12 @@ check_etcd(const struct config *config, const char *name,
     if (!config_own_peer(config) &&
         (config->listen.none ||
          !address_is_reachable(config->listen.text, config->listen.port)))
-        config_fault(faults, name, 0,
-                     "[cluster] etcd tells others what this node listens on, "
-                     "which must be one address and port that they can "
-                     "connect to (listen = ..., or a section [peer %u])",
-                     config->node_id);
+        config_fault(
+            faults, name, 0,
+            "[cluster] etcd gives other nodes the address that this node "
+            "listens on, which must be one address and port that they can "
+            "connect to (listen = ..., or a section [peer %u])",
+            config->node_id);
     if (!*etcd->user != !*etcd->password)
         config_fault(faults, name, 0,
                      "[cluster] etcd_user and etcd_password: both, or "

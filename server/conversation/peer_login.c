@@ -215,7 +215,7 @@ begin(struct session *s, struct span *challenge, struct error *err)
 
     if (!server->has_identity) {
         error_set(err, ER_ACCESS_DENIED,
-                  "Access denied: this node is of no cluster");
+                  "Access denied: this node belongs to no cluster");
         return -1;
     }
     s->peer = mem_zalloc(1, sizeof(*s->peer));
@@ -257,7 +257,8 @@ make_welcome(struct session *s, struct span *out, struct error *err)
         welcome.has_fingerprint =
             tls_stream_fingerprint(s->tls, welcome.fingerprint);
         if (!welcome.has_fingerprint) {
-            error_set(err, ER_UNKNOWN, "OpenSSL tells no fingerprint");
+            error_set(err, ER_UNKNOWN,
+                      "OpenSSL gives no fingerprint of the certificate");
             return -1;
         }
     }
@@ -298,7 +299,7 @@ check_self(const struct session *s, struct error *err)
     if (own || s->peer->node.id != s->server->identity.node_id)
         return 0;
     error_set(err, ER_UNKNOWN,
-              "id mismatch: somebody else says to be this node, %" PRIu64,
+              "id mismatch: another process claims to be this node, %" PRIu64,
               s->peer->node.id);
     return -1;
 }

@@ -130,6 +130,7 @@ keeper_key_new(struct keeper_signer *signer, uint32_t number, EVP_PKEY *public,
              : assign_ec(key, public, signer, n)))
         return key;
     EVP_PKEY_free(key);
-    error_set(err, ER_UNKNOWN, "OpenSSL takes no key that another process has");
+    error_set(err, ER_UNKNOWN,
+              "OpenSSL accepts no key that another process has");
     return NULL;
 }

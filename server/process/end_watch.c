@@ -25,8 +25,8 @@ watch_main(void *arg)
     while (!watch->done && rc != ETIMEDOUT)
         rc = pthread_cond_timedwait(&watch->ended, &watch->lock, &at);
     if (!watch->done) {
-        log_fault("ends without a thread that does not: maybe it waits for a "
-                  "file of a disk that hangs");
+        log_fault("ends although one thread has not: perhaps it waits for a "
+                  "disk that hangs");
         _exit(watch->status);
     }
     pthread_mutex_unlock(&watch->lock);

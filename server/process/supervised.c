@@ -46,9 +46,10 @@ on_look(uv_timer_t *timer)
     if (s->lock < 0)
         s->lock = linger_begin(s->config->state_dir);
     if (linger_is_over(s->lock)) {
-        give_up(s, s->alone ? "the database has let it go, or a heapwire-run "
-                              "has come"
-                            : "another heapwire-run has come");
+        give_up(s,
+                s->alone
+                    ? "the database has released it, or a heapwire-run has come"
+                    : "another heapwire-run has come");
         return;
     }
     if (s->alone && clock_wall_ms() - s->began_ms < SUPERVISED_ALONE_MS)

@@ -95,8 +95,9 @@ print_help(void)
            "say what was found and would be done, and start nothing");
     printf("  %-26s %s\n  %-26s %s\n  %-26s %s\n", "--attach PID",
            "the process that runs already; SIGTERM takes heapwire out of it",
-           "--dry-run", "of --attach: only looks, and says what it would do",
-           "--force", "of --attach: even if it has a seccomp filter");
+           "--dry-run",
+           "with --attach: change nothing, print what would be done", "--force",
+           "with --attach: accept a seccomp filter");
     printf("  %-26s %s\n  %-26s %s\n", "--help", "this text", "--version",
            "the version");
 }
@@ -136,11 +137,11 @@ is_whole(const struct options *options, bool command)
     const char *wrong = NULL;
 
     if (!options->attach && (options->dry_run || options->force))
-        wrong = "--dry-run and --force belong to --attach";
+        wrong = "--dry-run and --force need --attach";
     else if (options->attach && command)
         wrong = "either a command or --attach";
     else if (options->attach && options->explain)
-        wrong = "--explain is of a command; --dry-run looks at a process";
+        wrong = "--explain needs a command; for a process there is --dry-run";
     else if (!options->attach && !command)
         wrong = "no command given";
     if (wrong)

@@ -112,7 +112,7 @@ static void
 say_found(struct etcd *e, bool first)
 {
     if (first || e->lost)
-        log_line("etcd at %s tells of %zu nodes of the cluster %s",
+        log_line("etcd at %s lists %zu nodes of the cluster %s",
                  e->endpoints[e->endpoint], e->session.nodes.count,
                  e->texts[TEXT_CLUSTER]);
     e->lost = false;
@@ -308,7 +308,7 @@ etcd_start(const struct etcd_options *options, struct error *err)
     struct etcd_http_options http;
 
     if (!e) {
-        error_memory(err, "what etcd tells");
+        error_memory(err, "the nodes that etcd lists");
         return NULL;
     }
     curl_memory_init();
@@ -320,7 +320,7 @@ etcd_start(const struct etcd_options *options, struct error *err)
     e->wanted = options->self.member;
     e->waker = options->waker;
     if (copy_texts(e, options) != 0) {
-        error_memory(err, "what etcd tells");
+        error_memory(err, "the nodes that etcd lists");
         goto failed;
     }
     http = (struct etcd_http_options){e->texts[TEXT_CACERT],

@@ -50,15 +50,14 @@ make_room(struct etcd_nodes *nodes, struct error *err)
 
     if (nodes->count == PEERS_MAX) {
         error_set(err, ER_UNKNOWN,
-                  "etcd tells of more than the %d nodes of a cluster",
-                  PEERS_MAX);
+                  "etcd lists more than the %d nodes of a cluster", PEERS_MAX);
         return -1;
     }
     if (nodes->count < nodes->room)
         return 0;
     more = mem_realloc(nodes->items, room * sizeof(*more));
     if (!more) {
-        error_memory(err, "the nodes that etcd tells of");
+        error_memory(err, "the nodes that etcd lists");
         return -1;
     }
     nodes->items = more;
@@ -119,7 +118,7 @@ etcd_nodes_copy(struct etcd_nodes *out, const struct etcd_nodes *nodes,
     if (nodes->count > 0) {
         items = mem_alloc(nodes->count * sizeof(*items));
         if (!items) {
-            error_memory(err, "the nodes that etcd tells of");
+            error_memory(err, "the nodes that etcd lists");
             return -1;
         }
         memcpy(items, nodes->items, nodes->count * sizeof(*items));
@@ -138,7 +137,7 @@ etcd_nodes_join(struct etcd_nodes *out, const struct etcd_nodes *nodes,
     struct etcd_node *items = mem_alloc((room + 1) * sizeof(*items));
 
     if (!items) {
-        error_memory(err, "the nodes that etcd tells of");
+        error_memory(err, "the nodes that etcd lists");
         return -1;
     }
     *out = *nodes;

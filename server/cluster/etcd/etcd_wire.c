@@ -29,7 +29,7 @@ etcd_wire_prepare(void)
 static int
 garbage(struct error *err, const char *what)
 {
-    error_set(err, ER_UNKNOWN, "etcd's answer is none: %s", what);
+    error_set(err, ER_UNKNOWN, "etcd's answer is invalid: %s", what);
     return -1;
 }
 
@@ -214,7 +214,7 @@ read_value(struct span value, const char *key, struct etcd_node *node,
         refuse(err, key, "its value has no numeric address and port");
     else if (read_role(cJSON_GetStringValue(get(json, "role")),
                        &node->member.role) != 0)
-        refuse(err, key, "its value has no role that there is");
+        refuse(err, key, "its value has an unknown role");
     else if (read_incarnation(cJSON_GetStringValue(get(json, "incarnation")),
                               node->incarnation) != 0)
         refuse(err, key, "its value has no incarnation");
@@ -313,7 +313,7 @@ etcd_read_keepalive(struct span answer, bool *alive, struct error *err)
     if (!json)
         return -1;
     if (!cJSON_IsObject(result) || number(result, "TTL", &ttl) != 0) {
-        garbage(err, "it tells of no lease");
+        garbage(err, "it names no lease");
     } else {
         *alive = ttl > 0;
         rc = 0;
@@ -371,7 +371,7 @@ etcd_read_page(struct span answer, const char *cluster,
     if (page->more && (bytes(last, "key", page->last, sizeof(page->last),
                              &page->last_size) != 0 ||
                        page->last_size == 0)) {
-        garbage(err, "there is more, but not where");
+        garbage(err, "it announces more keys and ends without one");
         goto out;
     }
     rc = 0;
@@ -394,7 +394,7 @@ apply_event(const cJSON *event, const char *cluster, struct etcd_nodes *nodes,
     if (!type || strcmp(type, "PUT") == 0)
         return put_node(kv, cluster, nodes, err);
     if (strcmp(type, "DELETE") != 0)
-        return garbage(err, "an event of no kind that there is");
+        return garbage(err, "an event of an unknown kind");
     if (bytes(kv, "key", key, sizeof(key), &size) == 0 &&
         id_of(key, size, cluster, &id, &refusal) == 0)
         etcd_nodes_remove(nodes, id);
@@ -431,7 +431,7 @@ etcd_read_watch(struct span line, const char *cluster, struct etcd_nodes *nodes,
         goto out;
     }
     if (cJSON_IsTrue(get(result, "canceled"))) {
-        error_set(err, ER_UNKNOWN, "etcd gave up telling of changes");
+        error_set(err, ER_UNKNOWN, "etcd ended the watch");
         goto out;
     }
     cJSON_ArrayForEach(event, get(result, "events"))

@@ -111,7 +111,7 @@ on_timer(uv_timer_t *timer)
         return;
     }
     error_set(&why, ER_UNKNOWN,
-              l->logs_in ? "it did not say who it is within %" PRIu64 " ms"
+              l->logs_in ? "it did not prove itself within %" PRIu64 " ms"
                          : "no connection within %" PRIu64 " ms",
               l->logs_in ? PEER_LINK_LOGIN * l->timeout_ms : l->timeout_ms);
     fail(l, &why);
@@ -188,7 +188,7 @@ connected(struct peer_link *l)
         return false;
     }
     if (!l->client.proven) {
-        fail_text(l, "it let us in and proved nothing");
+        fail_text(l, "it accepted the login and proved nothing");
         return false;
     }
     if (l->place.tls && !mysql_get_ssl_cipher(&l->mysql)) {
@@ -198,16 +198,16 @@ connected(struct peer_link *l)
     /* This node's own socket is not encrypted.  A certificate shown here was
      * shown to a third party, which passes on the proof. */
     if (!l->place.tls && l->client.has_fingerprint) {
-        fail_text(l, "it is reached by TLS, and this connection is not: "
-                     "somebody is in between");
+        fail_text(l, "it uses TLS, and this connection does not: a third party "
+                     "is in between");
         return false;
     }
     /* Sends no question that a third party could read. */
     if (l->place.tls && !peer_socket_is_proven(l)) {
         fail_text(l, l->client.has_fingerprint
                          ? "the certificate is not the one that it proves to "
-                           "have: somebody may be in between"
-                         : "it does not tell its certificate's print");
+                           "have: a third party may be in between"
+                         : "it sends no fingerprint of its certificate");
         return false;
     }
     uv_timer_stop(&l->timer);

@@ -80,8 +80,8 @@ done
 refused "is not there" --attach 2147483000
 refused "wants a process id" --attach 12x
 refused "either a command or --attach" --attach 1 -- true
-refused "belong to --attach" --dry-run -- true
-refused "--dry-run looks at a process" --explain --attach 1
+refused "need --attach" --dry-run -- true
+refused "for a process there is --dry-run" --explain --attach 1
 sleeps refused poll select accept # an epoll notices SIGSTOP
 for task in /proc/"$sleeper"/task/*; do
     thread=${task##*/}

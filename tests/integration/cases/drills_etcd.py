@@ -253,7 +253,7 @@ class Mute:
         self.listener = socket.create_server((HERE, 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         self.row = (f"ERROR submit failed for {HERE}:{self.port}: it did not "
-                    "say who it is within 2000 ms")
+                    "prove itself within 2000 ms")
 
 
 def check_members_change_during_a_statement(c):

@@ -71,7 +71,7 @@ class Misfits:
         mute = self.stack.enter_context(
             socket.create_server(("127.0.0.1", 0)))
         self.add(10015, mute.getsockname()[1], "ERROR submit failed for {at}: "
-                 "it did not say who it is within 2000 ms")
+                 "it did not prove itself within 2000 ms")
 
     def add_stand_ins(self):
         self.newer = StandIn(10009, KEY, version=b"9.9.9")

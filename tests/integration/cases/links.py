@@ -140,8 +140,8 @@ def test_a_node_that_cannot_be_reached_has_its_row():
         relay = c.relays[B]
         place = f"127.0.0.1:{relay.port}"
         for mode, seconds, text in (
-                ("silent", 2, f"submit failed for {place}: it did not say who "
-                 "it is within 2000 ms"),
+                ("silent", 2, f"submit failed for {place}: it did not prove "
+                 "itself within 2000 ms"),
                 ("slow", 2, f"submit failed for {place}: it did not say"),
                 ("noise", 0, f"submit failed for {place}: "),
                 ("giant", 0, f"submit failed for {place}: "),
@@ -231,7 +231,7 @@ def test_a_deadline_is_one_for_all():
         assert c.one(B, seconds=2) == "ERROR timeout after 2s"
         between(1.9, 3, began)
         began = time.monotonic()  # its link is gone: it does not log us in
-        assert "it did not say who it is" in c.one(B, seconds=5)
+        assert "it did not prove itself" in c.one(B, seconds=5)
         between(1.9, 3, began)
         c.nodes[B].signal(signal.SIGCONT)
         assert c.one(B) == "OK 7"
@@ -400,7 +400,7 @@ def test_tls_ends_where_it_was_proven():
         relay.mode = "handshake"
         relay.cut()
         began = time.monotonic()
-        assert "it did not say who it is within 2000 ms" in c.one(B)
+        assert "it did not prove itself within 2000 ms" in c.one(B)
         between(1.9, 3, began)
         relay.mode = "relay"
         asked = relay.connections
@@ -430,7 +430,7 @@ def test_nothing_is_asked_where_somebody_is_in_between():
         said = c.one(B)
         assert said == (f"ERROR submit failed for 127.0.0.1:{relay.port}: the "
                         "certificate is not the one that it proves to have: "
-                        "somebody may be in between"), said
+                        "a third party may be in between"), said
         assert relay.heard, "it logs in"
         assert b"ADMIN" not in relay.heard
         relay.mode = "relay"
@@ -447,7 +447,7 @@ def test_a_login_without_end_holds_up_nobody():
         relay.cut()
         began = time.monotonic()
         said = c.one(B)
-        assert "it did not say who it is within 2000 ms" in said, said
+        assert "it did not prove itself within 2000 ms" in said, said
         between(1.9, 3, began)
         relay.cut()
         relay.mode = "old"
@@ -465,7 +465,7 @@ def test_what_goes_wrong_on_one_link_is_no_others_fault():
         c.relays[B].mode = "handshake"  # given up in the middle of it
         c.relays[B].cut()
         rows = c.ask("ALL", script=script)
-        assert b"it did not say who it is within 2000 ms" in rows[1][2], rows[1]
+        assert b"it did not prove itself within 2000 ms" in rows[1][2], rows[1]
         assert rows[2] == (b"10003", b"OK", b"x" * 60000), rows[2]
 
 
@@ -476,8 +476,8 @@ def test_nothing_is_asked_in_the_clear_of_who_shows_a_certificate():
         c.relays[B].mode = "strip"
         said = c.one(B)
         assert said == (f"ERROR submit failed for 127.0.0.1:{c.relays[B].port}"
-                        ": it is reached by TLS, and this connection is not: "
-                        "somebody is in between"), said
+                        ": it uses TLS, and this connection does not: "
+                        "a third party is in between"), said
         assert c.relays[B].stripped == 1
         c.relays[B].mode = "relay"
         assert c.one(B) == "OK 7"

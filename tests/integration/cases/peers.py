@@ -108,7 +108,7 @@ def test_the_plugin_of_libmysqlclient_agrees():
             1, "plugin 1105 id mismatch: node 10001 answers for node 10009\n")
         status, text = peer_ask(node.socket, own=10001)
         assert (status, text) == (
-            1, "plugin 1105 id mismatch: two nodes say that they are node "
+            1, "plugin 1105 id mismatch: two nodes claim to be node "
                "10001\n")
         for more in ({"secret": b"another-secret-of-some-length"},
                      {"cluster": "green"}):
@@ -165,7 +165,7 @@ def test_who_is_wanted_is_proven():
         text = refused(1105, link_to, node, wanted=10009)
         assert text == "id mismatch: this is node 10001, not node 10009", text
         text = refused(1105, link_to, node, own=10001)
-        assert text == ("id mismatch: two nodes say that they are node 10001"
+        assert text == ("id mismatch: two nodes claim to be node 10001"
                         ), text
 
 

@@ -518,7 +518,7 @@ if grep -q hangs "$work/hang.log"; then
     took=$(($(milliseconds) - began))
     [ "$took" -lt 4900 ] || fault "it took $took ms to end"
     check
-    contains "why" "ends without a thread that does not" "$(log)"
+    contains "why" "ends although one thread has not" "$(log)"
     wait "$asks" || true
 else
     echo "no file can be made to hang: $(cat "$work/hang.log")"

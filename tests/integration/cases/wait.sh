@@ -61,7 +61,7 @@ serves() { # WHAT RSS
 }
 
 beside env
-contains "what is waited for" "waited for one that has libheapwire.so" \
+contains "what it waits for" "waits for a database that has libheapwire.so" \
     "$(state_of)"
 preloaded env
 serves "beside" 1

@@ -265,8 +265,7 @@ END_TEST
 
 START_TEST(a_second_node_of_the_same_id_is_a_mismatch)
 {
-    static const char text[] =
-        "id mismatch: two nodes say that they are node 10001";
+    static const char text[] = "id mismatch: two nodes claim to be node 10001";
     struct talk t = start;
     struct span said;
 

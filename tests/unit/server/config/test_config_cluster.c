@@ -210,9 +210,11 @@ static const struct {
      ":4: 'etcd_password' is there already"},
     {"[cluster]\netcd = http://a:1\n", ": [cluster] etcd needs a secret tha"},
     {SHARED "etcd = http://a:1\n[node]\nlisten = none\n",
-     ": [cluster] etcd tells others what this node listens on, which must"},
+     ": [cluster] etcd gives other nodes the address that this node listens "
+     "on, which must"},
     {SHARED "etcd = http://a:1\n[node]\nlisten = 0.0.0.0:9036\n",
-     ": [cluster] etcd tells others what this node listens on, which must"},
+     ": [cluster] etcd gives other nodes the address that this node listens "
+     "on, which must"},
     {SHARED "etcd = http://a:1\netcd_user = hw\n",
      ": [cluster] etcd_user and etcd_password: both, or neither"},
     {SHARED "etcd = https://a:1\netcd_cert = /c\n",

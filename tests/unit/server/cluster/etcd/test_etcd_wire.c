@@ -206,7 +206,7 @@ static const struct {
      "aaaa\",\"port\":1}",
      "its value has no numeric address and port"},
     {KEY, "{\"id\":10002,\"address\":\"10.0.0.2\",\"port\":1}",
-     "its value has no role"},
+     "its value has an unknown role"},
     {KEY,
      "{\"id\":10002,\"address\":\"10.0.0.2\",\"port\":1,\"role\":\"backend\"}",
      "its value has no incarnation"},
@@ -462,9 +462,10 @@ static const struct {
     {"{}", "etcd says: (nothing)"},
     {"{\"error\":{\"message\":\"no leader\"}}", "etcd says: no leader"},
     {"{\"error\":\"no leader\\u0007\"}", "etcd says: no leader?"},
-    {"{\"result\":{\"canceled\":true}}", "etcd gave up telling of changes"},
+    {"{\"result\":{\"canceled\":true}}", "etcd ended the watch"},
     {"{\"result\":{\"events\":[{}]}}", "it has no revision"},
-    {"{\"result\":{\"events\":[{\"type\":\"MOVE\"}]}}", "an event of no kind"},
+    {"{\"result\":{\"events\":[{\"type\":\"MOVE\"}]}}",
+     "an event of an unknown kind"},
     {"{\"result\":[]}", "etcd says: (nothing)"},
 };
 
