@@ -142,7 +142,7 @@ def test_a_node_that_cannot_be_reached_has_its_row():
         for mode, seconds, text in (
                 ("silent", 2, f"submit failed for {place}: it did not prove "
                  "itself within 2000 ms"),
-                ("slow", 2, f"submit failed for {place}: it did not say"),
+                ("slow", 2, f"submit failed for {place}: it did not prove"),
                 ("noise", 0, f"submit failed for {place}: "),
                 ("giant", 0, f"submit failed for {place}: "),
                 ("open", 0, f"submit failed for {place}: ")):

@@ -175,7 +175,7 @@ def test_a_node_asks_itself_over_its_own_socket_alone():
             p = Peer(where, own=10001).begin()
             p.incarnation = p.server_incarnation
             if not comes_in:
-                assert "somebody else" in refused(1105, p.finish)
+                assert "another process claims" in refused(1105, p.finish)
                 continue
             p.finish()
             # Nor does it need to be allowed to reach others, or is audited
