@@ -545,7 +545,7 @@ def test_every_document_that_is_cited_is_there():
         with open(path, encoding="utf-8", errors="replace") as f:
             text = f.read()
         for cited in set(re.findall(
-                r"(?<![\w$./-])[\w./-]*\b[A-Za-z-]+\.md\b", text)):
+                r"(?<![\w$./\\-])[\w./-]*\b[A-Za-z-]+\.md\b", text)):
             places = [os.path.join(os.path.dirname(path), up, cited)
                       for up in ("", "..")] + [cited]
             assert any(map(os.path.exists, places)), (path, cited)
