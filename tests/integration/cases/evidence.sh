@@ -20,6 +20,13 @@ has_taken() {
 gone() {
     ! kill -0 "$1" 2>/dev/null
 }
+# looked: heapwired has looked at the memory, and then again.
+looked() {
+    wait_for 10 has_samples $(($(samples) + 2))
+}
+was_on() {
+    [ "$(samples 'where profiling')" -ge 1 ]
+}
 populate() { # populate COUNT PREFIX
     redis-cli -p "$redis_port" debug populate "$1" "$2" 1000 >/dev/null
 }
@@ -35,6 +42,23 @@ END
 chmod 600 "$work/conf"
 node_options="--config $work/conf --linger 600"
 
+# brief SECONDS: a redis beside the others whose heapwired lingers for so long.
+brief() {
+    "$bin/heapwire-run" --config "$work/conf" --linger "$1" \
+        --state-dir "$work/brief$1" -- redis-server --port 0 \
+        --unixsocket "$work/brief$1.sock" --save '' --dir "$work" \
+        >"$work/brief$1.log" 2>&1 &
+    pids="$! $pids"
+}
+# kill_brief SECONDS: $brief is its heapwire-run.
+kill_brief() {
+    brief=$(pgrep -f "^$bin/heapwire-run .*--state-dir $work/brief$1 ")
+    died=$(milliseconds)
+    kill -9 "$(pgrep -P "$brief" redis)"
+}
+brief 2
+brief 0
+
 # A row a second, the allocator's figures soon.
 start_redis --enable-debug-command yes
 began=$(milliseconds)
@@ -49,10 +73,10 @@ same "its file is nobody else's" 600 "$(stat -c %a "$work/node/history")"
 
 # Growth is seen only while profiling is on.
 populate 20000 before
-sleep 2.2
+looked
 same "no snapshot while profiling is off" "" "$(taken)"
 prof 'enable_prof()' >/dev/null
-sleep 1.2
+wait_for 10 was_on
 populate 20000 first
 wait_for 10 has_taken 1
 populate 20000 second
@@ -70,20 +94,26 @@ in_force() {
 }
 wait_for 5 in_force
 populate 20000 third
-sleep 2.2
+looked
 same "a reload changes the marks" 2 "$(taken | wc -l)"
 
 # A stopped database is unresponsive, and its memory is looked at on.
 kill -STOP "$redis"
-sleep 8
-contains "why there is no profile" "profile_bytes is NULL: the database (pid \
-$redis) is not responding since 20" "$(sql 'select note from heapwire.memory')"
-kill -CONT "$redis"
+note_says() {
+    sql 'select note from heapwire.memory' | grep -qF "$1"
+}
 check
-[ "$(samples 'where not responsive')" -ge 1 ] || fault "no unresponsive sample"
+wait_for 15 note_says "profile_bytes is NULL: the database (pid $redis) is not \
+responding since 20" || fault "the note: $(sql 'select note from heapwire.memory')"
+was_unresponsive() {
+    [ "$(samples 'where not responsive')" -ge 1 ]
+}
+check
+wait_for 5 was_unresponsive || fault "no unresponsive sample"
+kill -CONT "$redis"
 
 # Killed: heapwired lingers and tells.
-while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
+grown_old "$began"
 kill -9 "$redis"
 wait_for 10 grep -q 'serves what is known' "$work/node.log"
 contains "heapwire-run says so" \
@@ -106,7 +136,7 @@ check
 sql 'select state from heapwire.nodes' | grep -q gone || fault "not gone"
 contains "its mappings are gone, too" "it was killed by signal 9" \
     "$(sql 'select name from heapwire.mappings')"
-same "nothing more is sampled" "$history" "$(sleep 2; samples)"
+same "nothing more is sampled" "$history" "$(sleep 1.2; samples)" # one a second
 last=$(taken | tail -n 1 | cut -d' ' -f1)
 contains "the snapshots are served" digraph \
     "$(prof "to_dot_format(\"$last\")" | head -n 1)"
@@ -133,7 +163,7 @@ same "the snapshots are found" 2 "$(sql 'select count(*) from heapwire.snapshots
 # It dies, too, and a successor takes over at once.
 old=$run
 old_redis=$redis
-while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
+grown_old "$began"
 kill -9 "$redis"
 wait_for 10 grep -q 'serves what is known' "$work/node.log"
 start_redis --enable-debug-command yes
@@ -155,23 +185,15 @@ same "a clean end" 0 \
     "$(sed -n '$s/.* status=\([0-9]*\) .*/\1/p' "$work/node/deaths")"
 
 # The time is over.
-node_options="--config $work/conf --linger 2"
-start_redis --enable-debug-command yes
-began=$(milliseconds)
-while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
-kill -9 "$redis"
-died=$(milliseconds)
-wait_for 10 gone "$run"
+kill_brief 2
+wait_for 10 gone "$brief"
 check
 [ $(($(milliseconds) - died)) -ge 2000 ] || fault "it did not linger"
 
 # linger = 0: it ends with the database.
-node_options="--config $work/conf --linger 0"
-start_redis --enable-debug-command yes
-began=$(milliseconds)
-while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
-kill -9 "$redis"
-wait_for 5 gone "$run"
-same "five deaths" 5 "$(wc -l <"$work/node/deaths")"
+kill_brief 0
+wait_for 5 gone "$brief"
+same "deaths" "3 1 1" "$(cat "$work/node/deaths" | wc -l) \
+$(cat "$work/brief2/deaths" | wc -l) $(cat "$work/brief0/deaths" | wc -l)"
 
 finish_test
