@@ -11,7 +11,7 @@ import time
 
 from mysql_wire import NATIVE, SHA2, Refused, Wire, answer_native
 from node_under_test import REAL, SANITIZED, Node, wait_for
-from runner import named, run_tests
+from runner import beside, named, run_tests
 
 USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
 ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
@@ -69,6 +69,7 @@ def reload(node):
 
 # Logins that fail
 
+@beside
 def test_failed_logins_make_their_address_wait():
     with node_with("login_failures = 4\n") as node:
         for _ in range(3):
@@ -114,6 +115,7 @@ def guess_boss_by_change_user(node):
         refused(1045, "28000", w.ok)
 
 
+@beside
 def test_change_user_is_no_way_around():
     with node_with("login_failures = 2\n") as node:
         kept = ann(node)
@@ -392,6 +394,7 @@ def test_of_few_connections_some_are_left_for_tcp():
                 w.close()
 
 
+@beside
 def test_an_idle_session_is_told_and_closed():
     with node_with("idle_timeout = 2\n") as node:
         with ann(node) as w, ann(node) as short, ann(node) as long:
@@ -416,6 +419,7 @@ def test_an_idle_session_is_told_and_closed():
             refused(4031, "HY000", long.result)
 
 
+@beside
 def test_an_idle_session_is_gone_though_its_client_does_not_read():
     with node_with("idle_timeout = 1\n") as node, ann(node) as w, \
             Wire(node.tcp).login(b"boss", b"b0ss") as boss:
@@ -427,10 +431,11 @@ def test_an_idle_session_is_gone_though_its_client_does_not_read():
         refused(4031, "HY000", w.result)  # it is still told
 
 
+@beside
 def test_a_statement_is_not_idle():
     with node_with("idle_timeout = 1\n") as node, ann(node) as w:
         w.command(3, ENDLESS.encode())
-        time.sleep(2)
+        time.sleep(2)  # the least that can be set, and the next look
         with local(node) as boss:
             boss.query(f"KILL QUERY {w.id}")
         refused(1317, "70100", w.result)
@@ -554,7 +559,8 @@ def test_clients_gone_while_waiting_for_a_worker_leave_nothing():
                 held = [ann(node) for _ in range(12)]
                 for w in held:
                     w.command(3, ENDLESS.encode())
-                time.sleep(0.2)
+                wait_for(lambda: [r[4] for r in boss.query(
+                    "SHOW PROCESSLIST")].count(b"Query") == 13)
                 for w in held:
                     w.close()
                 wait_for(lambda: len(boss.query("SHOW PROCESSLIST")) == 1)
@@ -676,7 +682,7 @@ def test_readers_that_stop_hold_little():
             w.command(3, b"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT "
                       b"n + 1 FROM c) SELECT '" + b"x" * 1000 + b"' FROM c")
             stopped.append(w)
-        time.sleep(2)
+        node.comes_to_rest()
         before = node.cpu_seconds()
         with ann(node) as w:
             assert w.query("SELECT 1") == [[b"1"]]

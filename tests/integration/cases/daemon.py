@@ -271,7 +271,7 @@ def test_running_out_of_descriptors_does_not_spin():
         few = node.descriptors() + 10
         resource.prlimit(node.process.pid, resource.RLIMIT_NOFILE, (few, few))
         crowd = [socket.create_connection(where) for _ in range(60)]
-        time.sleep(0.5)
+        node.comes_to_rest()
         before = node.cpu_seconds()
         time.sleep(2)
         assert node.cpu_seconds() - before < 0.3

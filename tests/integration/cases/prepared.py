@@ -17,7 +17,7 @@ from mysql_wire import (DEFAULT, DEPRECATE_EOF, PROGRESS, Refused, Wire,
                         text_value, type_of)
 from node_under_test import (BUILD, FAKE, POOR, REAL, SANITIZED, Node,
                              wait_for)
-from runner import named, run_tests
+from runner import beside, named, run_tests
 
 DIALECTS = DEFAULT, DEFAULT | DEPRECATE_EOF
 CURSOR_EXISTS, LAST_ROW_SENT, AUTOCOMMIT = 0x40, 0x80, 0x02
@@ -333,7 +333,7 @@ def test_a_large_fetch_waits_for_its_reader(node):
         w.execute(st, cursor=1)
         before = node.rss_kb()
         w.command(0x1C, struct.pack("<II", st.number, 999999))
-        time.sleep(1)
+        node.comes_to_rest()
         assert SANITIZED or node.rss_kb() - before < 4096
         assert len(w.binary_rows()) == 999999
         assert w.status & CURSOR_EXISTS
@@ -405,13 +405,14 @@ def test_clients_that_leave(node):
         wait_for(lambda: node.descriptors() <= before)
 
 
+@beside
 def test_a_cursor_is_not_timed_while_it_waits(_):
     with Node(FAKE, settings="statement_timeout = 1\n") as node, \
             local(node) as w:
         st = w.prepare("SELECT rows 1000")
         w.execute(st, cursor=1)
         for _ in range(2):
-            time.sleep(1.2)
+            time.sleep(1.2)  # more than the least that can be set
             assert len(w.fetch(st, 100)) == 100
         refused(3024, "HY000", w.execute, w.prepare("SELECT hang"), cursor=1)
         # A cursor left open is no reason to wait at the end.
@@ -485,7 +486,13 @@ def test_idle_sessions_pay_nothing(node):
         w.close()
 
 
-def test_progress(node):
+@beside
+def test_progress(_):
+    with Node(FAKE) as node:
+        progress_of(node)
+
+
+def progress_of(node):
     payload = (b"\1\2\3" + struct.pack("<I", 42000)[:3] +
                b"\x13waiting for nothing")
     for flags in DIALECTS:
@@ -515,9 +522,11 @@ def test_progress(node):
                 [b"waited"]]  # without a word, as it did not ask
 
 
-def test_progress_does_not_pile_up(node):
+@beside
+def test_progress_does_not_pile_up(_):
     """A client that does not read is told once."""
-    with Wire(node.tcp, rcvbuf=4096).login(b"ann", b"secret",
+    with Node(FAKE, users=[("ann", b"secret", "all")]) as node, \
+            Wire(node.tcp, rcvbuf=4096).login(b"ann", b"secret",
                                            flags=DEFAULT | PROGRESS) as w:
         w.command(3, b"SELECT wait 2000")
         time.sleep(2.5)

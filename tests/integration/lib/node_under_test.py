@@ -104,6 +104,14 @@ class Node:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
+    def comes_to_rest(self):
+        """Waits until it works no more: its processor time stands still."""
+        def rests():
+            before = self.cpu_seconds()
+            time.sleep(0.3)
+            return self.cpu_seconds() == before
+        wait_for(rests)
+
     def cpu_seconds(self):
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as f:
             fields = f.read().rsplit(")", 1)[1].split()

@@ -1,5 +1,6 @@
 """Runs a file's tests in their order, and says how long each took."""
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 
 def named(module, names=(), prefix="test_"):
@@ -11,9 +12,31 @@ def named(module, names=(), prefix="test_"):
     return {n: f for n, f in tests.items() if not names or n in names}
 
 
+def beside(test):
+    """It has nodes of its own, and waits for a time that no setting makes
+    shorter: it runs while the other tests do."""
+    test.beside = True
+    return test
+
+
+def of_each(test, *nodes):
+    """The same test of several nodes at once."""
+    with ThreadPoolExecutor(len(nodes)) as pool:
+        list(pool.map(test, nodes))
+
+
 def run_tests(tests, *arguments, label=""):
-    for name, test in tests.items():
+    def run(name, test):
         began = time.monotonic()
         test(*arguments)
         print(f"ok {label}{name} ({time.monotonic() - began:.1f} s)",
               flush=True)
+
+    waiting = {n: t for n, t in tests.items() if hasattr(t, "beside")}
+    with ThreadPoolExecutor(len(waiting) or 1) as pool:
+        ends = [pool.submit(run, n, t) for n, t in waiting.items()]
+        for name, test in tests.items():
+            if name not in waiting:
+                run(name, test)
+        for end in ends:
+            end.result()
