@@ -39,7 +39,7 @@ prof 'enable_prof(2)' >/dev/null
 same "on" "active	1" "$(one 'profiling, active')"
 same "until" 1 "$(one 'timestampdiff(second, active_since, active_until) = 2')"
 contains "until, in words" "active until: 20" "$(state)"
-sleep 2.6
+wait_for 5 one_is active 0
 same "off by itself" false "$(prof 'has_enable()')"
 same "off: state" "inactive	NULL	2" "$(one 'profiling, active_until, changes')"
 contains "for too long" "from 1 to 31622400" "$(prof 'enable_prof(99999999)' || true)"
@@ -49,8 +49,8 @@ prof 'enable_prof(3)' >/dev/null
 before=$(one changes)
 heapwired=$(sql 'select connection_id()' >/dev/null && pgrep -P "$run" heapwired)
 kill -KILL "$heapwired"
-sleep 3.4
 wait_for 20 one_is state connected
+wait_for 10 one_is active 0
 same "off without heapwired" "inactive	$((before + 1))" \
     "$(one 'profiling, changes')"
 
@@ -62,15 +62,16 @@ contains "no end, in words" "active until: it is switched off; enable_prof(sec" 
     "$(state)"
 
 # ---- reset ----
-sleep 2
-prof 'dump_dot_snapshot()' >/dev/null
-many=$(one samples)
+dumps_more() { # dumps_more THAN
+    prof 'dump_dot_snapshot()' >"$work/dot"
+    [ "$(one samples)" -gt "$1" ]
+}
 check
-[ "$many" -gt 20 ] || fault "only $many samples"
+wait_for 10 dumps_more 20 || fault "only $(one samples) samples"
 prof 'reset(17)' >/dev/null
 same "reset" "131072	1	NULL" "$(one 'sample_rate, resets, samples')"
 echo go 0 >&9
-sleep 0.3
+sleep 0.3 # the MB of 50 ms are allocated
 prof 'reset()' >/dev/null
 prof 'dump_dot_snapshot()' >"$work/dot"
 same "nothing yet" "active, nothing sampled yet	0	131072	2" \
@@ -79,8 +80,7 @@ contains "nothing yet: the graph" "nothing sampled since" "$(cat "$work/dot")"
 contains "nothing yet: its memory" "MB allocated: nothing is" \
     "$(cat "$work/dot")"
 echo go 50 >&9
-sleep 1
-prof 'dump_dot_snapshot()' >"$work/dot"
+wait_for 10 dumps_more 100 || true
 same "sampled" 1 "$(one "profiling = 'active' and samples > 100")"
 contains "the line on memory" "lprofile " "$(cat "$work/dot")"
 contains "what is outside" "RSS " "$(cat "$work/dot")"
