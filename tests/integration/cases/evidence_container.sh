@@ -10,6 +10,29 @@ if ! unshare --pid --fork --mount-proc true 2>/dev/null; then
     exit
 fi
 
+# on_small NAME: a redis whose state directory is on a tmpfs of its own.
+on_small() {
+    mkdir "$work/$1"
+    mount -t tmpfs -o size=1500k,mode=0700 none "$work/$1"
+    "$bin/heapwire-run" --listen none --state-dir "$work/$1/node" -- \
+        redis-server --save '' --port 0 --unixsocket "$work/$1.redis" \
+        --dir "$work" >"$work/$1.log" 2>&1 &
+    echo $! >"$work/$1.run"
+    pids="$! $pids"
+    wait_for 10 test -S "$work/$1/node/mysql.sock"
+    wait_for 10 redis-cli -s "$work/$1.redis" ping
+}
+# They grow old beside the containers.
+small=no
+if unshare --mount mount -t tmpfs none /mnt 2>/dev/null; then
+    small=yes
+    at_end() {
+        umount -l "$work/reserved" "$work/lost" 2>/dev/null
+    }
+    on_small reserved
+    on_small lost
+fi
+
 # container: a redis in a pid namespace of its own; $run is outside of it.
 container() {
     redis_port=$(free_port)
@@ -21,18 +44,44 @@ container() {
     pids="$run $pids"
     wait_for 15 prof 'has_enable()'
     wait_for 10 redis-cli -p "$redis_port" ping
-    sleep 10.5
+    began=$(milliseconds)
 }
-lingers() {
-    grep -q 'serves what is known' "$work/node.log"
+lingers() { # of what is said in $1.log
+    grep -q 'serves what is known' "$work/$1.log"
 }
 gone() {
     ! kill -0 "$1" 2>/dev/null
 }
 
+# full_disk NAME [FILE...]: without FILEs and with a full disk, it is killed.
+full_disk() {
+    name=$1
+    shift
+    (cd "$work/$name" && rm -f -- "$@")
+    cat /dev/zero >"$work/$name/fill" 2>/dev/null || true
+    run=$(cat "$work/$name.run")
+    kill -9 "$(pgrep -P "$run" redis)"
+    wait_for 10 lingers "$name"
+}
+is_kept() {
+    [ "$(grep -c ' signal=9 ' "$work/$1/node/deaths")" = 1 ]
+}
+not_kept() {
+    grep -q 'is not kept' "$work/lost.log"
+}
 container
+grown_old "$began"
+container=$run
+if [ "$small" = yes ]; then
+    # Where the room was lost, it is written once there is some.
+    full_disk lost node/deaths
+    check
+    wait_for 10 not_kept || fault "not said: $(cat "$work/lost.log")"
+    said=$(milliseconds)
+fi
+run=$container
 redis-cli -p "$redis_port" debug segfault >/dev/null 2>&1 || true
-wait_for 10 lingers
+wait_for 10 lingers node
 how="select count(*), min(killed_by), min(rss > 5000000) from heapwire.deaths"
 same "how it died" "1	11	1" "$(sql "$how")"
 check
@@ -45,65 +94,40 @@ status=0
 wait "$old" || status=$?
 same "the first one's status" 139 "$status"
 same "the second finds it" "1	11	1" "$(sql "$how")"
+two_lives() {
+    [ "$(sql 'select count(distinct started) from heapwire.memory_history')" = 2 ]
+}
 check
-[ "$(sql 'select count(distinct started) from heapwire.memory_history')" = 2 ] ||
+wait_for 10 two_lives ||
     fault "the history: $(sql 'select pid, started, count(*) from
         heapwire.memory_history group by 1, 2')"
 
 # docker stop, while it lingers: PID 1 gets SIGTERM.
+grown_old "$began"
 redis-cli -p "$redis_port" debug segfault >/dev/null 2>&1 || true
-wait_for 10 lingers
+wait_for 10 lingers node
 first=$(cat "/proc/$run/task/$run/children")
 kill "${first% }"
 wait_for 10 gone "$run"
 same "both are told" 2 "$(grep -c ' signal=11 ' "$work/node/deaths")"
 
-# full_disk: a redis whose state directory is on a full tmpfs; it is killed.
-full_disk() {
-    umount "$work/small" 2>/dev/null || true
-    mkdir -p "$work/small"
-    mount -t tmpfs -o size=1500k,mode=0700 none "$work/small"
-    "$bin/heapwire-run" --listen none --state-dir "$work/small/node" -- \
-        redis-server --save '' --port "$(free_port)" --bind 127.0.0.1 \
-        --dir "$work" >"$work/node.log" 2>&1 &
-    run=$!
-    pids="$run $pids"
-    wait_for 10 test -S "$work/small/node/mysql.sock"
-    redis=$(pgrep -P "$run" redis)
-    sleep 10.5
-}
-fill_disk() {
-    cat /dev/zero >"$work/small/fill" 2>/dev/null || true
-}
-is_kept() {
-    [ "$(grep -c ' signal=9 ' "$work/small/node/deaths")" = 1 ]
-}
-if unshare --mount mount -t tmpfs none /mnt 2>/dev/null; then
-    at_end() {
-        umount -l "$work/small" 2>/dev/null
-    }
-    full_disk
-    fill_disk
-    kill -9 "$redis"
-    wait_for 10 lingers
+if [ "$small" = yes ]; then
+    full_disk reserved
     check
-    is_kept || fault "room was reserved: $(cat "$work/node.log")"
+    is_kept reserved || fault "room was reserved: $(cat "$work/reserved.log")"
     stop_node
 
-    # Where the room was lost, it is written once there is some.
-    full_disk
-    rm -f "$work/small/node/deaths"
-    fill_disk
-    kill -9 "$redis"
-    wait_for 10 lingers
-    sleep 6
-    same "told once" 1 "$(grep -c 'is not kept' "$work/node.log")"
-    same "nothing is torn" 0 "$(wc -c <"$work/small/node/deaths")"
-    rm "$work/small/fill"
-    wait_for 10 is_kept
+    # It was tried again meanwhile, each SAVE_STEP_MS.
+    check
+    [ $(($(milliseconds) - said)) -gt 5500 ] || fault "it was not tried again"
+    same "said once" 1 "$(grep -c 'is not kept' "$work/lost.log")"
+    same "nothing is torn" 0 "$(wc -c <"$work/lost/node/deaths")"
+    rm "$work/lost/fill"
+    wait_for 10 is_kept lost
+    run=$(cat "$work/lost.run")
     stop_node
     check
-    is_kept || fault "it is kept twice: $(cat "$work/small/node/deaths")"
+    is_kept lost || fault "it is kept twice: $(cat "$work/lost/node/deaths")"
 else
     echo "skipped: the full disk (nothing can be mounted here)"
 fi

@@ -17,7 +17,7 @@ owned_by_mysql() {
     [ "$(stat -c %U "$work/node")" = mysql ]
 }
 kill_database() {
-    while [ $(($(milliseconds) - began)) -lt 12500 ]; do sleep 0.2; done
+    grown_old "$began"
     database=$(cat "$work/db/pid")
     kill -KILL "$database"
     wait_for 10 grep -q "(pid $database) was killed by signal 9" "$work/node.log"

@@ -54,7 +54,7 @@ has_snapshots() {
     [ "$(count)" -ge "$1" ]
 }
 wait_for 60 has_snapshots 6
-while [ $(($(milliseconds) - began)) -lt 10500 ]; do sleep 0.2; done
+grown_old "$began"
 kill -KILL "$(sql 'select max(pid) from heapwire.memory_history')"
 wait_for 10 grep -q 'serves what is known' "$work/node.log"
 kill "$run"
