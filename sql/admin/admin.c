@@ -1,8 +1,8 @@
 /*
- * admin.c - ADMIN EXECUTE: which script runs on which nodes.
+ * admin.c - ADMIN EXECUTE: chooses the script and the nodes that run it.
  *
- * Refuses before any node is asked: a script's syntax, its privileges, and
- * targets that no node has.
+ * It refuses bad syntax, missing privileges and unknown targets before it asks
+ * any node.
  */
 #include "admin.h"
 
@@ -26,7 +26,7 @@ is_wanted(const struct peer_row *row, enum target_kind target)
            (target == TARGET_BACKENDS) == (row->role == PEER_BACKEND);
 }
 
-/* The members of that role, or all. */
+/* Lists the members of that role, or all members. */
 static int
 resolve_members(struct admin_task *task, enum target_kind target,
                 struct error *err)
@@ -92,8 +92,8 @@ check_targets(const struct admin_task *task, const struct opening *o,
 
 /* ---- the script ---- */
 
-/* The script and what must last with it move into the arena.  One that is not
- * known yet is only described. */
+/* Moves the script, and what must last as long, into the arena.  A script whose
+ * text is still a ? is only described. */
 static int
 prepare(struct admin_task *task, const struct opening *o, struct error *err)
 {

@@ -1,9 +1,9 @@
 /*
- * admin_fanout.c - ADMIN EXECUTE on many nodes: a row for each, by id.
+ * admin_fanout.c - ADMIN EXECUTE on many nodes: one row for each, sorted by id.
  *
- * A row goes out, and its text is dropped, once all nodes with smaller ids have
- * had theirs.  Answers out of turn are kept: ADMIN_CELL_MAX bytes of each node,
- * ADMIN_LIST_MAX of all.  Whatever happens to a node, it has its row.
+ * A row goes out, and its text is freed, once every node with a smaller id has
+ * had its row.  Earlier answers wait in memory: at most ADMIN_CELL_MAX bytes of
+ * one node, ADMIN_LIST_MAX of all.  Every node has a row, also where it fails.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -24,10 +24,10 @@ static const char no_memory[] = "Out of memory for the answer";
 
 struct answer {
     struct buffer output;
-    char *owned;         /* the text of the failure, if it is no literal */
-    const char *failure; /* NULL: it is OK */
+    char *owned;         /* text of the failure, unless that is a literal */
+    const char *failure; /* NULL: the node succeeded */
     uint16_t code;       /* of the failure */
-    bool begun;          /* a line of output is there */
+    bool begun;          /* a line of output has arrived */
     bool truncated;
     bool ended;
     char id[ADMIN_ID_TEXT];
@@ -35,17 +35,17 @@ struct answer {
 
 struct fanout_cursor {
     struct sql_cursor cursor;
-    struct admin_task task;     /* its arena is ours, its script is gone */
+    struct admin_task task; /* the cursor owns its arena; its script is freed */
     struct peer_fanout *fanout; /* NULL: not asked yet */
-    struct answer *answers;     /* one for each id, of the arena */
-    size_t next;                /* that has no row yet */
-    size_t sent;                /* rows before it whose texts are dropped */
-    atomic_size_t ended;        /* answers; progress looks at it */
+    struct answer *answers;     /* one for each id, in the arena */
+    size_t next;                /* the first answer without a row yet */
+    size_t sent;         /* rows before this one have freed their texts */
+    atomic_size_t ended; /* answers that have ended; the progress reads it */
 };
 
 /* ---- one node's answer ---- */
 
-/* Leaves out the rest where it does not fit. */
+/* Cuts the output at the ceiling. */
 static void
 add_bytes(struct answer *a, struct span bytes)
 {
@@ -78,7 +78,7 @@ add_block(struct fanout_cursor *c, const struct peer_block *block)
                  block->cells[i].data ? block->cells[i] : (struct span){"", 0});
 }
 
-/* A copy, without which it is still a failure. */
+/* Copies the text; without memory it still records a failure. */
 static void
 keep_failure(struct answer *a, uint16_t code, const char *text)
 {
@@ -88,7 +88,7 @@ keep_failure(struct answer *a, uint16_t code, const char *text)
     buffer_fini(&a->output);
 }
 
-/* Half a text is useful; half of a binary value is not. */
+/* Keeps a cut text, but drops a cut binary value. */
 static void
 note_truncation(const struct fanout_cursor *c, struct answer *a)
 {
@@ -109,7 +109,7 @@ note_truncation(const struct fanout_cursor *c, struct answer *a)
            ((unsigned char)text.data[size - 1] & 0xc0) == 0x80)
         size--;
     if (size > 0 && ((unsigned char)text.data[size - 1] & 0x80))
-        size--; /* what begins a character that may not be all there */
+        size--; /* drop a character that may be incomplete */
     a->output.size = size;
     buffer_format(&a->output, "... [truncated after %zu bytes]", size);
 }
@@ -134,7 +134,7 @@ end_answer(struct fanout_cursor *c, const struct peer_end *end)
 
 /* ---- all of them ---- */
 
-/* Every node has its row. */
+/* Whether every node has its row. */
 static void
 end_all(struct fanout_cursor *c)
 {
@@ -147,7 +147,7 @@ end_all(struct fanout_cursor *c)
     }
 }
 
-/* Whether anything came. */
+/* Whether any event was taken. */
 static bool
 take(struct fanout_cursor *c)
 {
@@ -210,7 +210,7 @@ send_row(struct fanout_cursor *c, struct value out[3])
     c->next++;
 }
 
-/* What the last step's rows borrowed. */
+/* Frees what the rows of the last step borrowed. */
 static void
 drop_sent(struct fanout_cursor *c)
 {
@@ -294,7 +294,7 @@ admin_open_fanout(const struct admin_task *task, struct error *err)
     atomic_init(&c->ended, 0);
     for (size_t i = 0; i < task->id_count; i++)
         buffer_init(&answers[i].output, ADMIN_CELL_MAX + ADMIN_CELL_NOTE);
-    script_free(task->script); /* it was parsed for its errors only */
+    script_free(task->script); /* it was parsed to find its errors */
     c->task.script = NULL;
     return &c->cursor.base;
 }

@@ -17,15 +17,15 @@ struct local_cursor {
     struct sql_cursor cursor;
     const struct sql_node *node;
     struct sql_session *session;
-    const char *user;    /* the session's, which outlives the cursor */
+    const char *user; /* borrowed from the session, which outlives the cursor */
     struct arena *arena; /* holds the script */
     struct script *script;
     bool ran;
-    struct span output; /* what of it is still to be sent */
+    struct span output; /* output that is still to be sent */
     bool bytes;         /* the output is one value, not lines */
 };
 
-/* The output without its trailing empty lines; bytes as they are. */
+/* Drops empty lines at the end of the output, unless it is bytes. */
 static void
 take_output(struct local_cursor *c)
 {
@@ -38,7 +38,7 @@ take_output(struct local_cursor *c)
         c->output.size--;
 }
 
-/* An output without any line is one empty row. */
+/* An output without lines becomes one empty row. */
 static enum step
 send_lines(struct local_cursor *c, struct rows *out)
 {
@@ -62,7 +62,7 @@ send_lines(struct local_cursor *c, struct rows *out)
     return STEP_MORE;
 }
 
-/* Warns where new profiles will be incomplete. */
+/* Warns when new profiles will be incomplete. */
 static void
 warn_of_profile(const struct local_cursor *c)
 {
@@ -74,7 +74,7 @@ warn_of_profile(const struct local_cursor *c)
         warnings_add(c->session, ER_UNKNOWN, "%s", status.note);
 }
 
-/* DONE: the output is ready. */
+/* DONE once the output is ready. */
 static enum step
 run(struct local_cursor *c, struct error *err)
 {

@@ -1,8 +1,9 @@
 /*
- * admin_remote.c - ADMIN EXECUTE on one other node: its lines, as they come.
+ * admin_remote.c - ADMIN EXECUTE on one other node: passes its lines on as they
+ * come.
  *
- * A block is taken when the client has had the one before it: a slow client
- * holds the other node back, not a thread.
+ * It takes a block once the client has read the block before: a slow client
+ * holds the other node back, and no thread.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -18,10 +19,10 @@
 
 struct remote_cursor {
     struct sql_cursor cursor;
-    struct admin_task task;     /* its arena is ours, its script is gone */
+    struct admin_task task; /* the cursor owns its arena; its script is freed */
     struct peer_fanout *fanout; /* NULL: not asked yet */
-    struct peer_block *block;   /* being handed out, or NULL */
-    size_t next;                /* row of it */
+    struct peer_block *block; /* the block whose rows are being sent, or NULL */
+    size_t next;              /* the next row of block */
     bool ended;
 };
 
@@ -37,7 +38,7 @@ put_value(const struct remote_cursor *c, const struct span *cell,
     out->size = cell->size;
 }
 
-/* Rows of one block alone: they are borrowed from it. */
+/* Adds rows of one block alone, since they are borrowed from it. */
 static enum step
 send_rows(struct remote_cursor *c, struct rows *out)
 {
@@ -54,8 +55,8 @@ drop_block(struct remote_cursor *c)
     c->next = 0;
 }
 
-/* The answer's end is the statement's.  A part of an answer is an error, or a
- * client would take it for the whole. */
+/* Ends the statement as the answer ended.  A cut answer is an error: a client
+ * would take it for the whole. */
 static enum step
 finish(struct remote_cursor *c, const struct peer_end *end, struct error *err)
 {
@@ -73,7 +74,7 @@ finish(struct remote_cursor *c, const struct peer_end *end, struct error *err)
     return STEP_FAIL;
 }
 
-/* MORE: there is a block. */
+/* MORE once there is a block. */
 static enum step
 take(struct remote_cursor *c, struct error *err)
 {
@@ -142,7 +143,7 @@ admin_open_remote(const struct admin_task *task, struct error *err)
     admin_cursor_init(&c->cursor, &remote_ops, task);
     c->cursor.base.timeout_ms = task->timeout_ms + ADMIN_GRACE_MS;
     c->task = *task;
-    script_free(task->script); /* it was parsed for its errors only */
+    script_free(task->script); /* it was parsed to find its errors */
     c->task.script = NULL;
     return &c->cursor.base;
 }

@@ -15,7 +15,7 @@ static const struct column list_columns[] = {
     {"status", "", "", COLUMN_TEXT, 5, 0, 0},
     {"result", "", "", COLUMN_TEXT, ADMIN_CELL_MAX, 0, 0}};
 
-/* For a script that prints bytes. */
+/* Columns for a script that prints bytes. */
 static const struct column value_columns[] = {
     {"result", "", "", COLUMN_BLOB, SCRIPT_OUTPUT_MAX, 0, 0}};
 static const struct column list_value_columns[] = {
@@ -64,8 +64,8 @@ admin_put_row(const struct admin_row *row, struct value out[3])
     out[2].type = row->bytes ? VALUE_BLOB : VALUE_TEXT;
 }
 
-/* A list has a limit for each node and for all, and a number of nodes at a
- * time; one node has its script's limit alone. */
+/* A list has ceilings for each node and for all, and a number of nodes at a
+ * time; for one node the script's own ceiling is enough. */
 struct peer_fanout *
 admin_ask(const struct admin_task *task, struct error *err)
 {

@@ -23,35 +23,41 @@ struct sql_cursor;
 struct sql_session;
 
 enum {
-    ADMIN_CELL_MAX = 8 * 1024 * 1024,  /* bytes of one node's in a list, */
-    ADMIN_LIST_MAX = 64 * 1024 * 1024, /* and of all nodes' */
-    ADMIN_CELL_NOTE = 100,             /* for the note that it was cut */
-    ADMIN_ID_TEXT = 21,                /* digits of an id, and a NUL */
-    ADMIN_GRACE_MS = 2000,   /* for rows that say that the time is up */
-    ADMIN_SLOW_PARALLEL = 2, /* nodes at a time, by default */
-    ADMIN_TAKES = 64         /* blocks and ends in one step */
+    ADMIN_CELL_MAX = 8 * 1024 * 1024, /* bytes of one node's output in a list */
+    ADMIN_LIST_MAX =
+        64 * 1024 * 1024, /* bytes of all nodes' outputs together */
+    ADMIN_CELL_NOTE =
+        100, /* bytes kept free for the note that the output was cut */
+    ADMIN_ID_TEXT = 21,    /* digits of an id, and a NUL */
+    ADMIN_GRACE_MS = 2000, /* longer than the nodes have, to send rows that
+                              report a timeout */
+    ADMIN_SLOW_PARALLEL =
+        2, /* nodes at a time, unless heapwire_parallel says otherwise */
+    ADMIN_TAKES = 64 /* blocks and ends that one step takes */
 };
 
 struct admin_task {
     struct sql_session *session; /* outlives the cursor */
-    struct arena *arena; /* the cursor's, with text and ids, once opened */
+    struct arena *arena; /* the cursor's once opened; holds text and ids */
     struct script *script;
     struct span text; /* of the script */
     bool list;
     bool bytes; /* the script's output is one value, not lines */
     bool slow;
-    const uint64_t *ids; /* ascending and distinct; one, if it is no list */
+    const uint64_t
+        *ids; /* ascending and distinct; exactly one unless this is a list */
     size_t id_count;
     unsigned timeout_ms;
     unsigned parallel; /* nodes at a time; 0: all */
     struct waker waker;
 };
 
-/* What all have in common; cursor is zeroed. */
+/* Sets what all three cursors share; the caller zeroes cursor first. */
 void admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
                        const struct admin_task *task);
 
-/* Each takes script and arena, but not where it fails: NULL with *err. */
+/* Each takes script and arena, unless it fails: then NULL with *err, and the
+ * caller still owns both. */
 struct cursor *admin_open_local(const struct admin_task *task,
                                 struct error *err);
 struct cursor *admin_open_remote(const struct admin_task *task,
@@ -59,10 +65,11 @@ struct cursor *admin_open_remote(const struct admin_task *task,
 struct cursor *admin_open_fanout(const struct admin_task *task,
                                  struct error *err);
 
-/* A row of a list: texts are borrowed. */
+/* One row of a list; the texts are borrowed. */
 struct admin_row {
-    const char *id;      /* digits */
-    const char *failure; /* NULL: it is OK, and */
+    const char *id; /* digits */
+    const char
+        *failure; /* NULL: the node succeeded; output and bytes are valid */
     struct span output;
     bool bytes;
 };

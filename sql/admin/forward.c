@@ -1,8 +1,9 @@
 /*
- * forward.c - ADMIN FORWARD: a statement that another node sends for a caller.
+ * forward.c - ADMIN FORWARD: runs a statement that another node sends for a
+ * caller.
  *
- * The envelope's statement runs as that caller, in a session of its own, and
- * its rows and errors are the answer.  It may ask no other node in turn.
+ * The envelope's statement runs as that caller in a session of its own, and its
+ * rows and errors are the answer.  It may ask no further node.
  */
 #include "forward.h"
 
@@ -32,7 +33,8 @@ forward_step(struct cursor *base, struct rows *out, struct error *err)
     struct forward_cursor *c = (struct forward_cursor *)base;
     enum step step = c->inner->ops->step(c->inner, out, err);
 
-    base->instant = c->inner->instant; /* it may find that it takes longer */
+    base->instant =
+        c->inner->instant; /* the inner cursor may leave the loop later */
     base->affected_rows = c->inner->affected_rows;
     base->info = c->inner->info;
     return step;
@@ -67,7 +69,7 @@ forward_progress(struct cursor *base, struct progress *out)
 static const struct cursor_ops forward_ops = {forward_step, forward_cancel,
                                               forward_free, forward_progress};
 
-/* As ADMIN EXECUTE ON this node '<text>'. */
+/* Opens what ADMIN EXECUTE ON <this node> '<text>' would open. */
 static struct cursor *
 open_script(struct opening *o, struct span text, struct error *err)
 {
@@ -128,7 +130,7 @@ open_inner(struct forward_cursor *c, struct opening *outer,
     return c->inner ? 0 : -1;
 }
 
-/* A node may forward to itself for any of its own callers. */
+/* A node may forward to itself, for any of its own callers. */
 static int
 check_caller(const struct sql_node *node, const struct peer_forwarded *f,
              struct error *err)
@@ -159,8 +161,8 @@ open_forwarded(struct forward_cursor *c, struct opening *o, struct error *err)
         return -1;
     c->base = *c->inner;
     c->base.ops = &forward_ops;
-    c->base.timed = false; /* the caller's remaining time counts, even where
-                              this node would give less */
+    c->base.timed = false; /* the caller's remaining time counts, even past this
+                              node's own limit */
     c->base.timeout_ms = f.timeout_ms ? f.timeout_ms : 1;
     return 0;
 }

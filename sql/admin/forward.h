@@ -1,4 +1,5 @@
-/* forward.h - opens ADMIN FORWARD: for another node's session alone. */
+/* forward.h - opens ADMIN FORWARD, which only another node's session may
+ * run. */
 #ifndef HW_FORWARD_H
 #define HW_FORWARD_H
 
