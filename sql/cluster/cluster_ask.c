@@ -74,7 +74,7 @@ list_nodes(struct cluster_ask *ask, const struct sql_session *session,
     return 0;
 }
 
-/* To reach any but this node. */
+/* Checks that the caller may reach the other nodes, if any is asked. */
 static int
 check_reach(const struct cluster_ask *ask, struct handle *handle)
 {
@@ -86,8 +86,7 @@ check_reach(const struct cluster_ask *ask, struct handle *handle)
                            &handle->failure);
 }
 
-/* A part is left for what is done with the answers: the statement has no more
- * time than that. */
+/* Leaves a part of the statement's time for work on the answers. */
 static unsigned
 timeout_of(const struct catalog_scope *scope)
 {

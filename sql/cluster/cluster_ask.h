@@ -1,9 +1,10 @@
 /*
- * cluster_ask.h - what a SELECT asks the nodes of the cluster, once each.
+ * cluster_ask.h - the questions that a SELECT asks the cluster's nodes, each
+ * once.
  *
- * A table or a view that needs it stops the statement (select_need.h), which
- * begins anew when all nodes have answered or failed.  Each node that failed is
- * a warning; if all failed, the statement fails.
+ * A table or a view that needs an answer stops the statement (select_need.h),
+ * which begins anew when all nodes have answered or failed.  Each failed node
+ * is a warning; if all failed, the statement fails.
  */
 #ifndef HW_CLUSTER_ASK_H
 #define HW_CLUSTER_ASK_H
@@ -26,56 +27,59 @@ struct peer_request;
 struct sql_peers;
 
 enum {
-    CLUSTER_ASKS_MAX = 16, /* of one statement */
-    CLUSTER_ROLLING = 2    /* nodes at a time, where a profile is taken */
+    CLUSTER_ASKS_MAX = 16, /* questions of one statement */
+    CLUSTER_ROLLING = 2    /* nodes at a time, where each takes a profile */
 };
 
-/* Why a node is not in the answer; text NULL: it is. */
+/* Why a node failed; text NULL: it did not. */
 struct cluster_failure {
     uint16_t code;
     const char *text;
 };
 
 struct cluster_ask_ops {
-    /* The ids are known; no node is asked yet.  -1 without memory. */
+    /* Called once the ids are known, before any node is asked. -1: out of
+     * memory. */
     int (*start)(struct cluster_ask *ask);
-    /* Rows of one node.  It may fail that node.  -1 with *err: nothing of the
-     * whole can be had. */
+    /* Takes rows of one node, and may fail that node. -1 with *err: the whole
+     * question fails. */
     int (*take)(struct cluster_ask *ask, const struct peer_block *block,
                 struct error *err);
-    /* All have ended, and some answered.  Likewise. */
+    /* Called once all nodes have ended and at least one answered. -1 with
+     * *err. */
     int (*finish)(struct cluster_ask *ask, struct error *err);
     void (*free)(struct cluster_ask *ask);
 };
 
 struct cluster_ask {
     const struct cluster_ask_ops *ops;
-    struct cluster_ask *next; /* of the statement */
-    struct buffer key;        /* equal: an equal question */
-    struct arena *arena;      /* of ids and failures, and for the asker */
+    struct cluster_ask *next; /* of the same statement */
+    struct buffer key;        /* questions with equal keys are the same */
+    struct arena *arena; /* holds ids, failures, and what the asker needs */
     const struct sql_peers *peers;
     struct peer_fanout *fanout;
-    atomic_size_t *answered;      /* the statement's count of nodes */
+    atomic_size_t *answered; /* nodes that answered, counted by the statement */
     const atomic_bool *cancelled; /* or NULL */
-    uint64_t *ids;                /* ascending */
+    uint64_t *ids;                /* ascending and distinct */
     size_t id_count;
-    struct cluster_failure *failures; /* of each */
-    bool *truncated;                  /* likewise */
-    size_t missing;                   /* those that failed */
+    struct cluster_failure *failures; /* one for each id */
+    bool *truncated;                  /* one for each id */
+    size_t missing;                   /* number of failed nodes */
     bool done, told;
 };
 
 /*
- * For tables and views, with SQLite's codes as select_need: finds the question
- * of the same key among the statement's.  OK: *out has been answered; or NULL,
- * and it is to be asked.
+ * Finds the statement's question with this key.  Returns SQLite's codes, as
+ * select_need does.  OK: *out has its answer, or is NULL when the caller has to
+ * ask.
  */
 int cluster_find(struct handle *handle, const struct buffer *key,
                  struct cluster_ask **out);
 /*
- * Asks it: ask is zeroed but for ops, and the statement's from now on, also on
- * failure; key is taken.  ids ascend, none: all nodes.  request has verb, text,
- * columns, bytes and whether it rolls (parallel not 0).
+ * Asks the question.  The caller zeroes ask but for ops; the statement owns it
+ * from now on, also on failure, and key is taken. ids ascend; none: all nodes.
+ * request has verb, text, columns, bytes, and parallel not 0 if the nodes take
+ * turns.
  */
 int cluster_begin(struct handle *handle, struct cluster_ask *ask,
                   struct buffer *key, const uint64_t *ids, size_t id_count,
@@ -83,13 +87,13 @@ int cluster_begin(struct handle *handle, struct cluster_ask *ask,
 
 /* ---- for cluster_ask_ops ---- */
 
-/* That node failed; the first reason stays. */
+/* Marks the node as failed; the first reason stays. */
 void cluster_fail(struct cluster_ask *ask, size_t id_index, uint16_t code,
                   const char *text);
 
 /* ---- for select_wait.c ---- */
 
-/* WAIT, DONE, or FAIL with *err. */
+/* DONE, WAIT, or FAIL with *err. */
 enum step cluster_ask_step(struct cluster_ask *ask, struct error *err);
 void cluster_ask_free(struct cluster_ask *ask);
 

@@ -23,19 +23,20 @@
 enum {
     QUESTION_MAX = 256,
     KEY_MAX = 2 * CLUSTER_NAME_MAX + 64,
-    MISSING_MAX = 2048, /* bytes of the text that lists missing nodes */
+    MISSING_MAX = 2048, /* bytes of the text that lists the missing nodes */
     MISSING_SHOWN = 8
 };
 
-/* Nothing of it is kept but the sum, which has a ceiling of its own. */
+/* Bytes of all answers: each is freed once added, and the sum has its own
+ * ceiling. */
 #define ALL_BYTES_MAX ((size_t)1 << 36)
 
 struct cluster_heap {
     struct cluster_ask ask; /* first */
     struct merge *merge;
-    struct snapshot *snapshot; /* the sum, at the end */
+    struct snapshot *snapshot; /* the sum, once finished */
     bool difference, force;
-    bool *added; /* of each node */
+    bool *added; /* one for each node: its snapshot is in the sum */
     char *name, *base;
 };
 
@@ -57,7 +58,8 @@ decode(struct span cell, struct error *err)
     return NULL;
 }
 
-/* What it has, or what it has more than base.  *owned is what was made. */
+/* The snapshot's profile, or what it has more than base.  *owned is the
+ * difference, if one was made. */
 static const struct profile *
 profile_of(struct cluster_heap *heap, const struct snapshot *snapshot,
            const struct snapshot *base, struct profile **owned,
@@ -113,7 +115,7 @@ start(struct cluster_ask *ask)
     return heap->added ? 0 : -1;
 }
 
-/* A node has one row. */
+/* Each node answers with one row. */
 static int
 take(struct cluster_ask *ask, const struct peer_block *block, struct error *err)
 {
@@ -147,7 +149,7 @@ write_missing(const struct cluster_ask *ask, struct buffer *out)
         buffer_format(out, ", and %zu others", ask->missing - shown);
 }
 
-/* One that said nothing and did not fail is one that failed. */
+/* Fails each node that ended without a snapshot or an error. */
 static void
 find_silent(struct cluster_heap *heap)
 {

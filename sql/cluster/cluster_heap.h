@@ -1,9 +1,9 @@
 /*
  * cluster_heap.h - the snapshots of several nodes as one.
  *
- * Each node sends its snapshot, which is added to the sum and freed.  For a
- * difference, each node's own difference is made first: two snapshots of one
- * process are compared, never those of two.
+ * Each node sends its snapshot, which is added to the sum and freed.  A
+ * difference is made for each node first, since only two snapshots of one
+ * process can be compared.
  */
 #ifndef HW_CLUSTER_HEAP_H
 #define HW_CLUSTER_HEAP_H
@@ -13,15 +13,15 @@
 struct handle;
 struct snapshot;
 
-/* How name and base (NULL: no difference) are written, for as long as the
- * statement's questions are kept. */
+/* name and base as they were written (base NULL: no difference); they last as
+ * long as the statement's questions. */
 struct cluster_sum {
-    struct snapshot *snapshot; /* the question's */
+    struct snapshot *snapshot; /* borrowed from the question */
     const char *name, *base;
 };
 
-/* SQLite's codes as select_need.  name or base is one that cluster_name_is;
- * force compares what cannot be compared. */
+/* Returns SQLite's codes, as select_need does.  One of name and base satisfies
+ * cluster_name_is; force compares snapshots that do not match. */
 int cluster_heap_need(struct handle *handle, const char *name, const char *base,
                       bool force, struct cluster_sum *out);
 

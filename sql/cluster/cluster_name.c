@@ -6,7 +6,7 @@
 
 #include "errors.h"
 
-enum { SHOWN = 100 }; /* bytes of a wrong one in its error */
+enum { SHOWN = 100 }; /* bytes of a wrong name in its error */
 
 static bool
 skip(const char **text, const char *word)
@@ -28,7 +28,7 @@ cluster_name_is(const char *text)
     return *text == '\0' || *text == '@' || *text == ':';
 }
 
-/* In its place among those that are there; again is no fault. */
+/* Inserts id in order; a repeated id is accepted.  False: no room. */
 static bool
 add_id(struct cluster_name *out, uint64_t id)
 {

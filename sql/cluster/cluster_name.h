@@ -1,10 +1,11 @@
 /*
- * cluster_name.h - the names of sums of snapshots, where one of a snapshot may
- * stand:
+ * cluster_name.h - names for sums of snapshots, valid where a snapshot's name
+ * is:
  *
- *     cluster[_by_node][@id,id,...][:name]
+ *      cluster[_by_node][@id,id,...][:name]
  *
- * Each node's fresh one without a name.  No kept snapshot is called so.
+ * Without :name, each node takes a fresh snapshot.  No kept snapshot has such a
+ * name.
  */
 #ifndef HW_CLUSTER_NAME_H
 #define HW_CLUSTER_NAME_H
@@ -24,17 +25,18 @@ enum {
 
 struct cluster_name {
     bool by_node;
-    uint64_t ids[CLUSTER_IDS_MAX];    /* ascending, each once */
-    size_t id_count;                  /* 0: all nodes */
-    char name[SNAPSHOT_NAME_MAX + 1]; /* SNAPSHOT_NOW, or a kept one's */
+    uint64_t ids[CLUSTER_IDS_MAX]; /* ascending and distinct */
+    size_t id_count;               /* 0: all nodes */
+    char name[SNAPSHOT_NAME_MAX +
+              1]; /* SNAPSHOT_NOW, or the name of a kept one */
 };
 
-/* Whether it is meant to be one. */
+/* Whether text begins as such a name does; it may still be wrong. */
 bool cluster_name_is(const char *text);
-/* -1 with *err. */
+/* -1 with *err if text is not such a name. */
 int cluster_name_parse(const char *text, struct cluster_name *out,
                        struct error *err);
-/* Whether both are of the same nodes. */
+/* Whether both name the same nodes. */
 bool cluster_name_same_nodes(const struct cluster_name *a,
                              const struct cluster_name *b);
 

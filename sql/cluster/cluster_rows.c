@@ -22,13 +22,13 @@ enum { QUESTION_MAX = 4096, NUMBER_MAX = 63 };
 struct cluster_rows {
     struct cluster_ask ask; /* first */
     const struct catalog_table *table;
-    struct rowset *sets; /* of each node; columns 0: it has none */
+    struct rowset *sets; /* one for each node; columns 0: no rows */
     size_t cells;
 };
 
 /* ---- values ---- */
 
-/* false: it is no number. */
+/* False if the text is not a number. */
 static bool
 to_number(struct span text, bool whole, struct value *out)
 {
@@ -97,7 +97,7 @@ start(struct cluster_ask *ask)
     return rows->sets ? 0 : -1;
 }
 
-/* What is past a ceiling is left out. */
+/* Drops rows past a ceiling. */
 static int
 take(struct cluster_ask *ask, const struct peer_block *block, struct error *err)
 {
@@ -126,7 +126,7 @@ finish(struct cluster_ask *ask, struct error *err)
     struct cluster_rows *rows = (struct cluster_rows *)ask;
 
     (void)err;
-    /* A node that failed has no rows, not some. */
+    /* a failed node has no rows, not some */
     for (size_t i = 0; i < ask->id_count; i++)
         if (ask->failures[i].text)
             rowset_fini(&rows->sets[i]);
@@ -169,7 +169,7 @@ write_question(const struct catalog_table *table, const char *snapshot,
     buffer_char(out, '\'');
 }
 
-/* Whether a node takes a profile to answer. */
+/* Whether the nodes must take a profile to answer. */
 static bool
 takes_profile(const struct handle *handle, const struct catalog_table *of,
               const char *snapshot, bool kept)
@@ -179,7 +179,7 @@ takes_profile(const struct handle *handle, const struct catalog_table *of,
                                   : !kept || handle->names_now));
 }
 
-/* The key is the question, with the nodes that are asked. */
+/* The key is the text of the question and its nodes. */
 static void
 make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
          size_t id_count)

@@ -13,10 +13,10 @@
 
 enum {
     TEXTS = 6,                    /* columns of an answer */
-    TEXT_MAX = 1024,              /* bytes of one that are kept */
+    TEXT_MAX = 1024,              /* bytes kept of each text */
     COUNT_DIGITS = 9,             /* of a count, at most */
-    SURVEY_BYTES_MAX = 48 << 20,  /* all that PEERS_MAX nodes may say */
-    ANSWER_MAX = TEXTS * TEXT_MAX /* bytes of one node's */
+    SURVEY_BYTES_MAX = 48 << 20,  /* bytes of all PEERS_MAX answers */
+    ANSWER_MAX = TEXTS * TEXT_MAX /* bytes of one node's answer */
 };
 
 static const char question[] =
@@ -28,10 +28,10 @@ static const char no_memory[] = "Out of memory for the answer";
 struct peer_survey {
     const struct sql_peers *peers;
     struct peer_fanout *fanout;
-    struct arena *arena; /* of all below */
+    struct arena *arena; /* holds all that follows */
     uint64_t *ids;       /* ascending */
     size_t id_count;
-    struct peer_say *says; /* likewise */
+    struct peer_say *says; /* one for each id */
 };
 
 /* ---- asking ---- */
@@ -144,7 +144,7 @@ is_time(struct span text)
     return true;
 }
 
-/* 0: the text is no count. */
+/* 0: the text is not a count. */
 static unsigned
 count_of(struct span text)
 {
@@ -160,7 +160,7 @@ count_of(struct span text)
     return count;
 }
 
-/* A node answers with one row; of more, the first counts. */
+/* Each node answers with one row; the first one counts. */
 static void
 take_block(struct peer_survey *survey, const struct peer_block *block)
 {
