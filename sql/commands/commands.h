@@ -1,4 +1,4 @@
-/* commands.h - opens the statements that are neither SELECT nor ADMIN. */
+/* commands.h - opens every statement that is neither SELECT nor ADMIN. */
 #ifndef HW_COMMANDS_H
 #define HW_COMMANDS_H
 

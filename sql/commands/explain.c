@@ -1,6 +1,8 @@
 /*
  * explain.c - EXPLAIN SELECT: the tables in the order in which SQLite reads
- * them, in MySQL's columns, or as one text of JSON or of lines.
+ * them.
+ *
+ * It answers in MySQL's columns, or as one text: JSON, or lines.
  */
 #include "commands.h"
 
@@ -18,8 +20,8 @@
 enum {
     PLAN_MAX = REWRITE_OUTPUT_MAX + 64,
     ROWS = 100,
-    DETAIL_COLUMN = 3, /* of SQLite's plan */
-    NAME_COLUMN = 2    /* of ours */
+    DETAIL_COLUMN = 3, /* in SQLite's plan */
+    NAME_COLUMN = 2    /* in the answer */
 };
 
 static const struct catalog_column columns[] = {
@@ -43,7 +45,7 @@ static const struct catalog_table text_table = {
     CATALOG_HIDDEN, "explain_text", "", CATALOG_COLUMNS(text_columns), 0,
     catalog_nothing};
 
-/* The name behind "SCAN " or "SEARCH ", or false. */
+/* Finds the name behind "SCAN " or "SEARCH "; false: neither is there. */
 static bool
 table_read(const char *detail, struct span *name)
 {
@@ -66,7 +68,7 @@ add_table(struct rowset *out, struct span name)
     rowset_null(out);
     rowset_text(out, "ALL");
     rowset_nulls(out, 4);
-    rowset_int(out, ROWS); /* as select_vtab.c estimates */
+    rowset_int(out, ROWS); /* an estimate, as in select_vtab_plan.c */
     rowset_text(out, "100.00");
     rowset_null(out);
 }
@@ -123,7 +125,7 @@ out:
 
 /* ---- as one text ---- */
 
-/* A name is the user's: an alias. */
+/* Quotes a name, which may be the user's alias. */
 static void
 add_quoted(struct buffer *out, const struct value *name)
 {
@@ -150,7 +152,7 @@ add_json_table(struct buffer *out, const struct value *name)
                   ROWS);
 }
 
-/* MySQL's names: one table stands alone, several in a list. */
+/* Writes one table by itself and several as a list, as MySQL does. */
 static void
 make_json(const struct rowset *plan, struct buffer *out)
 {
@@ -217,7 +219,7 @@ open_text(const struct rowset *plan, enum explain_format format,
     return NULL;
 }
 
-/* The SELECT is prepared, so its names and privileges are checked. */
+/* Prepares the SELECT, which checks its names and privileges. */
 struct cursor *
 explain_open(struct opening *o, struct error *err)
 {

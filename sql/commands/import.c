@@ -1,5 +1,6 @@
 /*
- * import.c - CALL import_snapshot('name', bytes): a snapshot from elsewhere.
+ * import.c - CALL import_snapshot('name', bytes): keeps a snapshot made
+ * elsewhere.
  *
  * The bytes are an export() or a heap profile that jemalloc wrote.  A worker
  * decodes them and writes the file.
@@ -24,7 +25,7 @@
 struct import_cursor {
     struct sql_cursor cursor;
     struct store *store;
-    struct arena *arena; /* of: */
+    struct arena *arena; /* holds bytes */
     struct span bytes;
     char kept[SNAPSHOT_NAME_MAX + 1];
 };
@@ -46,7 +47,8 @@ check_name(struct span name, struct error *err)
     return -1;
 }
 
-/* Clients that write a value to a file put a newline behind it. */
+/* Decodes the bytes, with or without a newline at the end, which some clients
+ * add when they write a value to a file. */
 static struct snapshot *
 decode(struct span bytes, struct error *err)
 {
@@ -60,7 +62,8 @@ decode(struct span bytes, struct error *err)
     return snapshot;
 }
 
-/* It is written as a file's bytes first, which are no more than it is. */
+/* Takes room for the file's bytes, which are built in memory first and are no
+ * more than the snapshot's. */
 static int
 add(struct store *store, struct snapshot *snapshot, struct error *err)
 {

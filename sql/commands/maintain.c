@@ -1,7 +1,8 @@
 /*
- * maintain.c - CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE: for each table
- * MySQL's note that its engine has nothing to do.  mysqlcheck names all tables
- * of a database in one statement.
+ * maintain.c - CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE.
+ *
+ * Each table is answered with MySQL's note that its engine has nothing to do.
+ * mysqlcheck names all tables of a database in one statement.
  */
 #include "commands.h"
 

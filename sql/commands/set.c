@@ -51,7 +51,7 @@ add(struct pending *p, const struct variable *variable, struct span name,
     return 0;
 }
 
-/* given NULL: the default. */
+/* given NULL: sets the default. */
 static int
 add_variable(struct pending *p, const char *name, const struct value *given)
 {
@@ -66,7 +66,7 @@ add_variable(struct pending *p, const char *name, const struct value *given)
 
 /* ---- SET NAMES ---- */
 
-/* Character sets that clients may name; text is UTF-8 in both directions. */
+/* Character sets that clients may name; all texts are UTF-8 either way. */
 static const struct {
     const char *name, *collation;
 } charsets[] = {
@@ -84,7 +84,7 @@ unknown_charset(struct pending *p, struct span name)
     return -1;
 }
 
-/* A collation belongs to its character set by name. */
+/* Whether the collation's name begins with its character set. */
 static bool
 fits(const char *charset, struct span collation)
 {
@@ -152,7 +152,7 @@ evaluate(struct pending *p, const struct assignment *a, struct value *out)
                : 0;
 }
 
-/* Described, not run: its value has parameters without values. */
+/* Whether the statement is only described: its parameters have no values. */
 static bool
 is_absent(const struct pending *p, const struct assignment *a)
 {
@@ -168,7 +168,8 @@ check_absent(const struct pending *p, const struct assignment *a)
     return select_check(&rewrite, p->err);
 }
 
-/* Refuses SET GLOBAL: the configuration file has the node's settings. */
+/* Refuses SET GLOBAL: only the configuration file changes the node's
+ * settings. */
 static int
 set_variable(struct pending *p, const struct assignment *a)
 {
@@ -184,7 +185,7 @@ set_variable(struct pending *p, const struct assignment *a)
     }
     if (a->kind == VALUE_IS_DEFAULT)
         return add_variable(p, variable->name, NULL);
-    if (is_absent(p, a)) /* may it be set at all? */
+    if (is_absent(p, a)) /* find out whether it can be set at all */
         return variable_accept(variable, NULL, &value, p->err) != 0
                    ? -1
                    : check_absent(p, a);
@@ -219,7 +220,7 @@ prepare(struct pending *p, const struct assignment *a)
     return set_variable(p, a);
 }
 
-/* The list was built backwards; what was assigned last must hold. */
+/* Reverses the list, which was built backwards: the last assignment wins. */
 static struct session_value *
 reversed(struct session_value *list)
 {
@@ -233,7 +234,7 @@ reversed(struct session_value *list)
     return out;
 }
 
-/* The one variable that the protocol shows in every answer. */
+/* Applies autocommit, the one variable whose value every answer shows. */
 static void
 follow_autocommit(struct sql_session *session, const struct session_value *list)
 {

@@ -18,8 +18,8 @@
 
 enum { LABEL_MAX = 256 };
 
-/* The hidden table that answers; "full_..." when FULL has columns of its own.
- */
+/* Finds the hidden table that answers: "full_..." if FULL has its own
+ * columns. */
 static const struct catalog_table *
 table_of(const struct show *show, struct error *err)
 {
@@ -66,7 +66,7 @@ find_table(const struct show *show, struct catalog_scope *scope,
     return -1;
 }
 
-/* A user sees its own grants; those of others take ADMIN. */
+/* A user sees its own grants; those of others take the privilege ADMIN. */
 static int
 find_user(const struct show *show, struct catalog_scope *scope,
           struct sql_identity *other, struct error *err)
@@ -134,7 +134,8 @@ find_subject(const struct show *show, struct catalog_scope *scope,
     return find_engine(show, err);
 }
 
-/* Keeps the rows whose name, a text, is LIKE pattern. */
+/* Keeps the rows whose name, the first column or the one behind Db, is LIKE
+ * pattern. */
 static void
 filter(const struct catalog_table *table, struct rowset *rows,
        struct span pattern)
@@ -168,8 +169,8 @@ limit(struct rowset *rows, const struct show *show)
     rows->filled = count * rows->columns;
 }
 
-/* "Tables_in_heapwire (pattern)", "Database (pattern)", "Grants for a@b";
- * NULL: as it is. */
+/* The first column's label: "Tables_in_heapwire (pattern)", "Database
+ * (pattern)", "Grants for a@b".  NULL: the table's own. */
 static const char *
 label_of(const struct show *show, const struct catalog_scope *scope,
          char out[LABEL_MAX])
@@ -193,7 +194,8 @@ label_of(const struct show *show, const struct catalog_scope *scope,
     return used > 0 ? out : NULL;
 }
 
-/* As SHOW ... WHERE 1: a SELECT can wait for other nodes, SHOW cannot. */
+/* Runs SHOW ... WHERE 1, since a SELECT can wait for other nodes and SHOW
+ * cannot. */
 static struct cursor *
 open_waiting(struct opening *o, const struct catalog_table *table,
              const struct catalog_scope *scope, struct error *err)
