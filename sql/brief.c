@@ -13,8 +13,9 @@ is_lock_word(const struct token *token)
            token_is(token, "release_all_locks");
 }
 
-/* From behind a function's name on: whether the statement ends with its call.
- * What comes after a call could make the statement begin anew, on a worker. */
+/* Whether the statement ends with this call; the lexer is behind the
+ * function's name.  What follows a call could make the statement begin
+ * anew, on a worker. */
 static bool
 ends_with_call(struct lexer lexer)
 {
@@ -62,7 +63,7 @@ is_one_row(const struct fragment *fragment, size_t selects)
     }
 }
 
-/* A literal or a variable, with a sign perhaps. */
+/* A literal or a variable, optionally with a sign. */
 static bool
 is_value(const struct fragment *fragment)
 {

@@ -1,7 +1,7 @@
 /*
- * brief.h - which statements take so little that the event loop opens them.
+ * brief.h - finds statements that are cheap enough for the event loop to open.
  *
- * By their words alone; see sql_is_brief.
+ * It looks at their words alone; see sql_is_brief.
  */
 #ifndef HW_BRIEF_H
 #define HW_BRIEF_H

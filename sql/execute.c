@@ -169,8 +169,8 @@ deallocate_open(struct opening *o, struct error *err)
     return NULL;
 }
 
-/* Every kind of statement, with the privilege that opening it takes.  Tables
- * and methods define theirs themselves. */
+/* Every kind of statement, with the privilege that it needs to be opened.
+ * Tables and methods declare their own privileges. */
 static const struct {
     uint32_t privilege;
     struct cursor *(*open)(struct opening *opening, struct error *err);
@@ -206,8 +206,8 @@ check_channel(const struct sql_session *session, bool forward,
     return -1;
 }
 
-/* heapwire_timeout, where it was set.  A SELECT's MAX_EXECUTION_TIME replaces
- * the session's, but never gives more time. */
+/* Sets heapwire_timeout where the session or the statement has one.  A SELECT's
+ * MAX_EXECUTION_TIME replaces the session's, but never gives more time. */
 static void
 limit_time(struct cursor *cursor, const struct sql_session *session,
            const struct sql_statement *statement)
@@ -225,7 +225,7 @@ limit_time(struct cursor *cursor, const struct sql_session *session,
     }
 }
 
-/* Whether it reads the warnings, or may: a SELECT without tables. */
+/* Whether the statement may read the warnings: a SELECT without tables may. */
 static bool
 keeps_warnings(const struct opening *o)
 {
@@ -308,7 +308,8 @@ int
 sql_describe(struct sql_session *session, struct span text,
              struct sql_description *out, struct error *err)
 {
-    static const struct waker no_waker = {NULL, NULL}; /* it is not stepped */
+    static const struct waker no_waker = {
+        NULL, NULL}; /* a described cursor is never stepped */
     struct opening opening = {
         .session = session, .waker = no_waker, .describing = true};
     struct cursor *cursor;

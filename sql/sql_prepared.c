@@ -14,10 +14,11 @@
 #include "sql_session.h"
 
 enum {
-    EXECUTE_BYTES_MAX = 64 * 1024, /* of EXECUTE: it is read on the loop */
-    INDIRECT_BYTES_MAX = 2 * 1024 * 1024, /* SESSION_VALUES_MAX of the largest,
-                                             and the text */
-    SHOWN = 64                            /* bytes of a name in an error */
+    EXECUTE_BYTES_MAX = 64 * 1024, /* of EXECUTE itself, which the loop reads */
+    INDIRECT_BYTES_MAX =
+        2 * 1024 *
+        1024,  /* SESSION_VALUES_MAX values of the largest size, and the text */
+    SHOWN = 64 /* bytes of a name in an error */
 };
 
 int

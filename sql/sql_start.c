@@ -1,13 +1,12 @@
 /*
- * sql_start.c - gives the floor's lower folders what only its top knows: the
- * list of all tables.
+ * sql_start.c - registers all tables with the catalog, which lies below them.
  */
 #include "sql.h"
 
 #include "catalog.h"
 #include "catalog_tables.h"
 
-/* Ascending by name in each database, as they are listed. */
+/* Sorted by name within each database, as SHOW TABLES lists them. */
 static const struct catalog_table *const tables[] = {
     &table_allocators,
     &table_audit_log,
@@ -35,7 +34,7 @@ static const struct catalog_table *const tables[] = {
     &table_snapshots,
     &table_symbol_indexes,
     &table_users,
-    /* information_schema, by name */
+    /* information_schema, sorted by name */
     &table_administrable_roles,
     &table_applicable_roles,
     &table_charsets,
@@ -87,7 +86,7 @@ static const struct catalog_table *const tables[] = {
     &table_mysql_db,
     &table_tables_priv,
     &table_mysql_user,
-    /* of SHOW */
+    /* hidden tables, which SHOW alone reads */
     &table_performance_appliers,
     &table_performance_digests,
     &table_performance_file_events,
