@@ -208,7 +208,7 @@ catalog_table(const char *database, struct span name, struct error *err)
     return NULL;
 }
 
-/* Those that are listed nowhere, too. */
+/* Finds a database, also one that no list has. */
 static const char *
 find_named(struct span name)
 {

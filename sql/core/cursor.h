@@ -1,8 +1,9 @@
 /*
  * cursor.h - a statement's result, which its sender pulls row by row.
  *
- * The same cursor feeds a text result set, a peer's reply and a test.  A
- * cursor belongs to one thread at a time; only cancel may come from another.
+ * The same cursor feeds a text result set, a peer's reply and a test.  One
+ * thread at a time uses a cursor; only cancel and progress may come from
+ * another.
  */
 #ifndef HW_CURSOR_H
 #define HW_CURSOR_H
@@ -24,14 +25,14 @@ struct value {
     double real;
 };
 
-/* What a column is declared to be, as MySQL has it.  A value of another kind is
- * converted where it is sent; temporal and decimal values are texts. */
+/* The declared type of a column, in MySQL's terms.  The sender converts values
+ * of another kind; temporal and decimal values are texts. */
 enum column_type {
-    COLUMN_NULL, /* nothing but NULL */
+    COLUMN_NULL, /* every value is NULL */
     COLUMN_TEXT, /* varchar */
     COLUMN_LONGTEXT,
     COLUMN_BLOB,    /* longblob */
-    COLUMN_TINYINT, /* of width 1: a truth value, to clients */
+    COLUMN_TINYINT, /* width 1: clients read it as a truth value */
     COLUMN_INT,
     COLUMN_BIGINT,
     COLUMN_DOUBLE,
@@ -51,39 +52,40 @@ enum column_flag { /* as in a column definition */
 
 struct column {
     const char *name;     /* the label */
-    const char *table;    /* "" when it is an expression */
-    const char *database; /* "" likewise */
+    const char *table;    /* "" for an expression */
+    const char *database; /* "" for an expression */
     enum column_type type;
     uint32_t width;     /* characters, for the client's display */
     uint16_t flags;     /* enum column_flag */
     uint8_t decimals;   /* of DECIMAL, TIME, DATETIME, TIMESTAMP */
-    const char *origin; /* its name in the table; NULL: as the label */
+    const char *origin; /* the column's name in its table; NULL: as name */
 };
 
-/* How far a slow statement is, in stages of its own. */
+/* How far a slow statement is, in its own stages. */
 struct progress {
     unsigned stage, stages; /* from 1 */
-    unsigned percent;       /* of the stage; 0: not known */
+    unsigned percent;       /* of the stage; 0: unknown */
     const char *text;       /* static */
 };
 
 enum {
     CURSOR_COLUMNS_MAX = 256,
-    CURSOR_BATCH = 256,       /* rows of one step, */
-    CURSOR_BATCH_SMALL = 16,  /* of one on the loop: as a rule there is one */
-    CURSOR_VALUES_MAX = 16384 /* values, but for one row */
+    CURSOR_BATCH = 256, /* rows of one step, */
+    CURSOR_BATCH_SMALL =
+        16, /* rows of one step on the loop, where most results have one row */
+    CURSOR_VALUES_MAX = 16384 /* values of one step, unless one row has more */
 };
 
-/* Where a step puts its rows.  Values are borrowed until the next step; where
- * there is room for one row only, its producer may lend them uncopied. */
+/* Where a step puts its rows.  Values are borrowed until the next step; if
+ * there is room for one row only, the producer may lend them uncopied. */
 struct rows {
-    struct value *values;   /* count rows of the cursor's column_count */
+    struct value *values;   /* count rows of column_count values each */
     size_t count, capacity; /* rows */
 };
 
 enum step {
     STEP_MORE, /* rows may have been added; go on */
-    STEP_DONE, /* rows may have been added; that was all */
+    STEP_DONE, /* rows may have been added; the last ones */
     STEP_WAIT, /* the waker is called when it can go on */
     STEP_FAIL  /* *err says why; nothing more will come */
 };
@@ -93,17 +95,18 @@ struct cursor_ops {
                       struct error *err);
     void (*cancel)(struct cursor *cursor); /* any thread, any time, twice */
     void (*free)(struct cursor *cursor);
-    /* Or NULL.  False: no figure yet.  Any thread, as cancel. */
+    /* NULL: no progress is known.  Any thread may call it, like cancel; false:
+     * no figure yet. */
     bool (*progress)(struct cursor *cursor, struct progress *out);
 };
 
 struct cursor {
-    const struct cursor_ops *ops; /* first member of every cursor */
-    const struct column *columns; /* known once opened, and then fixed */
+    const struct cursor_ops *ops; /* first in every cursor */
+    const struct column *columns; /* known and fixed once the cursor is open */
     size_t column_count; /* 0: an OK with the figures below, when DONE */
     bool instant;        /* steps never block: run on the loop */
-    bool timed;          /* max_execution_time holds for it: a SELECT */
-    uint32_t timeout_ms; /* that it may take; 0: what the server says */
+    bool timed;          /* max_execution_time applies to it: a SELECT */
+    uint32_t timeout_ms; /* its own time limit; 0: the server's */
     uint64_t affected_rows;
     const char *info; /* "" or text of the OK */
 };

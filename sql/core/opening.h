@@ -1,4 +1,4 @@
-/* opening.h - what a statement's cursor is opened with. */
+/* opening.h - the statement and the session that a cursor is opened for. */
 #ifndef HW_OPENING_H
 #define HW_OPENING_H
 
@@ -14,15 +14,17 @@ struct sql_statement;
 struct opening {
     struct sql_session *session;
     const struct sql_statement *statement;
-    const struct sql_parameters *parameters; /* NULL: none were given */
+    const struct sql_parameters
+        *parameters; /* NULL: the statement has no values for its ? */
     struct waker waker;
-    struct arena *arena; /* of the statement; a taker sets it to NULL */
-    bool describing;     /* gives the columns only, and does nothing */
-    bool brief;          /* see sql_is_brief: it may begin on the loop */
-    bool constant;       /* it was a SELECT without tables or assignments */
+    struct arena
+        *arena; /* the statement's; a cursor that takes it sets it to NULL */
+    bool describing; /* gives only the columns and does nothing else */
+    bool brief;      /* see sql_is_brief: it may begin on the loop */
+    bool constant;   /* set if it is a SELECT without tables or assignments */
 };
 
-/* The values of the ?; NULL: there are none. */
+/* The values of the ?, in order; NULL: none. */
 static inline const struct value *
 opening_parameters(const struct opening *opening)
 {

@@ -15,7 +15,8 @@ peers_list(const struct sql_session *session, struct peer_row **out)
     if (!rows)
         return 0;
     count = peers->list(peers->arg, rows, room);
-    return count < room ? count : room; /* some may have come or gone */
+    return count < room ? count
+                        : room; /* the list may have changed meanwhile */
 }
 
 bool

@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "sql_session.h"
 
-static atomic_size_t kept; /* bytes of all sessions' */
+static atomic_size_t kept; /* bytes of all sessions' texts */
 
 static size_t
 size_of(const struct prepared_text *prepared)
@@ -16,7 +16,7 @@ size_of(const struct prepared_text *prepared)
     return sizeof(*prepared) + prepared->size + 1;
 }
 
-/* Zeroed but for its size, or NULL with *err. */
+/* Zeroed, except for its size; NULL with *err. */
 static struct prepared_text *
 text_new(size_t text, struct error *err)
 {
@@ -57,7 +57,7 @@ prepared_texts_free(struct prepared_text *list)
     }
 }
 
-/* The link to the text of that name; NULL in it: none has the name. */
+/* The link to the text of that name; it holds NULL if the name is unknown. */
 static struct prepared_text **
 find(struct sql_session *session, struct span name)
 {

@@ -1,8 +1,8 @@
 /*
  * prepared_text.h - the texts that a session has prepared, by name.
  *
- * For PREPARE, EXECUTE and DEALLOCATE PREPARE as SQL text.  What
- * COM_STMT_PREPARE prepares is the server's.
+ * For PREPARE, EXECUTE and DEALLOCATE PREPARE as SQL text.  The server keeps
+ * what COM_STMT_PREPARE prepares.
  */
 #ifndef HW_PREPARED_TEXT_H
 #define HW_PREPARED_TEXT_H
@@ -22,13 +22,14 @@ struct prepared_text {
     char text[];
 };
 
-/* In place of an older one of that name.  -1 with 1461 past a ceiling. */
+/* Keeps the text, and replaces an earlier one of that name.  -1 with 1461 past
+ * a ceiling. */
 int prepared_text_keep(struct sql_session *session, struct span name,
                        struct span text, struct error *err);
-/* NULL: none has that name. */
+/* NULL: the name is unknown. */
 const struct prepared_text *prepared_text_find(struct sql_session *session,
                                                struct span name);
-/* False: none has that name. */
+/* False: the name is unknown. */
 bool prepared_text_drop(struct sql_session *session, struct span name);
 void prepared_texts_free(struct prepared_text *list);
 

@@ -1,4 +1,4 @@
-/* privileges.c - names of privileges, and the one check. */
+/* privileges.c - names and checks privileges. */
 #include "privileges.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "sql.h"
 
 static const struct {
-    const char *word;  /* in the configuration */
+    const char *word;  /* in the configuration file */
     const char *shown; /* in errors, as MySQL writes privileges */
     uint32_t bit;
 } names[] = {

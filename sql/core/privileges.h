@@ -1,4 +1,4 @@
-/* privileges.h - the one check, and its error. */
+/* privileges.h - checks privileges and words the refusal. */
 #ifndef HW_PRIVILEGES_H
 #define HW_PRIVILEGES_H
 
@@ -7,10 +7,10 @@
 
 struct error;
 
-/* -1 with 1227 unless all of needed is among has. */
+/* -1 with 1227 unless has contains all of needed. */
 int privilege_check(uint32_t has, uint32_t needed, struct error *err);
 
-/* "STATUS,PROFILE", or "". */
+/* Writes "STATUS,PROFILE"; "" for none. */
 void privileges_list(uint32_t has, char *out, size_t size);
 
 #endif

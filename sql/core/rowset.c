@@ -29,7 +29,7 @@ rowset_fini(struct rowset *set)
     memset(set, 0, sizeof(*set));
 }
 
-/* The next cell, NULL as a value; or NULL as a pointer. */
+/* The next cell, set to the value NULL; NULL without memory. */
 static struct value *
 next_cell(struct rowset *set)
 {

@@ -1,5 +1,5 @@
 /*
- * schema_types.h - the types that only MySQL's own tables have; nn: NOT NULL.
+ * schema_types.h - types that only MySQL's own tables have; nn means NOT NULL.
  *
  * catalog.c defines them.
  */

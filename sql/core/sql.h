@@ -1,8 +1,8 @@
 /*
  * sql.h - the statement language: text in, cursor out.
  *
- * What server/ calls, and what server/ must offer in return (struct
- * sql_host).  No packets here, no sockets.
+ * What server/ calls, and what server/ must offer in return (struct sql_host).
+ * No packets and no sockets here.
  */
 #ifndef HW_SQL_H
 #define HW_SQL_H
@@ -33,19 +33,20 @@ enum {
     SQL_INFO_MAX = 1024, /* of a statement, as SHOW PROCESSLIST cuts */
     SQL_PARAMETERS_MAX = 65535,
     SQL_AUDIT_TEXT_MAX = 512, /* bytes of a statement in the audit log */
-    SQL_AUDIT_ROWS_MAX = 1000 /* kept */
+    SQL_AUDIT_ROWS_MAX = 1000 /* statements that the log keeps */
 };
 
 enum privilege {
-    PRIVILEGE_STATUS = 1,  /* see */
+    PRIVILEGE_STATUS = 1,  /* read the state */
     PRIVILEGE_PROFILE = 2, /* take snapshots */
     PRIVILEGE_CONTROL = 4, /* enable, disable, reset */
     PRIVILEGE_CLUSTER = 8, /* reach other nodes */
-    PRIVILEGE_ADMIN = 16,  /* other people's sessions, accounts */
+    PRIVILEGE_ADMIN = 16,  /* manage other users' sessions, and accounts */
     PRIVILEGE_ALL = 31
 };
 
-/* "status, profile" to bits; -1 with *err naming the unknown word. */
+/* Reads "status, profile" into bits; -1 with *err, which names an unknown
+ * word. */
 int privileges_parse(const char *text, uint32_t *out, struct error *err);
 
 struct sql_identity {
@@ -53,8 +54,8 @@ struct sql_identity {
     char host[SQL_HOST_MAX + 1]; /* "localhost" or the address */
     uint32_t privileges;
     const char *tls_version, *tls_cipher; /* static; NULL without TLS */
-    /* By the operating system's word, without a password: an account of that
-     * name is another identity. */
+    /* The operating system names the user, without a password; an account of
+     * the same name is another identity. */
     bool trusted;
 };
 
@@ -79,17 +80,17 @@ struct sql_setting_row {
     bool reloadable; /* SIGHUP changes it */
 };
 
-/* A row of heapwire.users: nothing secret. */
+/* A row of heapwire.users, without secrets. */
 struct sql_user_row {
     char name[SQL_NAME_MAX + 1];
-    bool native; /* may log in with mysql_native_password */
+    bool native; /* its login may be mysql_native_password */
     uint32_t privileges;
-    uint64_t connections; /* open now */
+    uint64_t connections; /* open at present */
 };
 
 /* A row of heapwire.audit_log: one ADMIN EXECUTE that has ended. */
 struct sql_audit_row {
-    int64_t at_ms; /* wall clock, of its end */
+    int64_t at_ms; /* wall clock, at its end */
     uint32_t connection_id;
     char user[SQL_NAME_MAX + 1];
     char host[SQL_HOST_MAX + 1];
@@ -98,23 +99,23 @@ struct sql_audit_row {
     char text[SQL_AUDIT_TEXT_MAX + 1];
 };
 
-/* Since the start. */
+/* Counts since heapwired started. */
 struct sql_counts {
     uint64_t questions, connections;
-    uint64_t most_connections; /* at once */
-    uint64_t failed_logins;    /* and connections that never logged in */
-    uint64_t lost_clients;     /* that logged in and said no farewell */
+    uint64_t most_connections; /* the most at one time */
+    uint64_t failed_logins;    /* includes connections that never logged in */
+    uint64_t lost_clients;     /* logged in, but closed without COM_QUIT */
     uint64_t received, sent;   /* bytes */
 };
 
-/* What statements need of the server.  Callable from any thread.  The lists
- * copy at most max rows and return how many. */
+/* What statements need from the server; any thread may call it.  Each list
+ * copies at most max rows and returns their number. */
 struct sql_host {
     void *arg;
-    /* Copies at most max rows, ascending by id; returns how many. */
+    /* Ascending by id. */
     size_t (*list_sessions)(void *arg, struct sql_session_row *out, size_t max);
-    /* Ends session id, or only its statement.  A session may be ended by its
-     * own user and by PRIVILEGE_ADMIN.  1094 unknown, 1095 not the owner. */
+    /* Ends session id, or only its statement.  Its own user may do that, and
+     * PRIVILEGE_ADMIN.  -1 with 1094 (unknown) or 1095 (not the owner). */
     int (*kill)(void *arg, uint32_t id, bool query_only,
                 const struct sql_identity *by, struct error *err);
     void (*count)(void *arg, struct sql_counts *out);
@@ -127,61 +128,66 @@ struct sql_host {
 /* The node that all sessions of a heapwired share. */
 struct sql_node {
     uint32_t id;
-    char address[SQL_HOST_MAX + 1]; /* where it listens; "" socket only */
-    atomic_ushort port;             /* 0 until it is bound */
-    atomic_bool requires_tls;       /* of TCP; a reload may change it */
-    int64_t started_ms;             /* wall clock */
+    char address[SQL_HOST_MAX +
+                 1];    /* where it listens; "": on a socket file alone */
+    atomic_ushort port; /* 0 until it is bound */
+    atomic_bool
+        requires_tls;   /* TCP clients must use TLS; a reload may change it */
+    int64_t started_ms; /* wall clock */
     uint32_t max_connections;
-    atomic_uint idle_timeout_s; /* wait_timeout, where SET has not changed it */
-    atomic_uint statement_timeout_s; /* heapwire_timeout, likewise */
+    atomic_uint idle_timeout_s; /* wait_timeout, unless SET changed it */
+    atomic_uint
+        statement_timeout_s; /* heapwire_timeout, unless SET changed it */
     struct controller *controller;
     struct view_cache *views;
     const struct sql_peers *peers; /* peers.h; never NULL */
-    struct history *history;       /* NULL: there is none */
-    const char *state_dir;         /* likewise */
+    struct history *history;       /* NULL: no history is kept */
+    const char *state_dir;         /* NULL: nothing is kept on disk */
     struct sql_host host;
 };
 
 /* What the greeting names and SELECT VERSION() answers. */
 #define SQL_SERVER_VERSION "8.0.36-heapwire-" HW_VERSION
 
-/* Once, before any thread and before any session: the tables are known. */
+/* Registers all tables; called once, before any thread or session. */
 void sql_start(void);
 
 /* node outlives the session; who is copied.  NULL: out of memory. */
 struct sql_session *sql_session_new(const struct sql_node *node,
                                     const struct sql_identity *who,
                                     uint32_t connection_id);
-/* Makes it another node's session, which runs ADMIN FORWARD alone.  channel
- * outlives it. */
+/* Turns it into another node's session, which may run ADMIN FORWARD alone.
+ * channel outlives it. */
 void sql_session_set_channel(struct sql_session *session,
                              const struct peer_channel *channel);
 void sql_session_free(struct sql_session *session); /* NULL is fine */
-/* COM_RESET_CONNECTION: variables and transaction as after login. */
+/* COM_RESET_CONNECTION: variables and transaction become as after login. */
 void sql_session_reset(struct sql_session *session);
-/* COM_INIT_DB and USE: 1049 when there is no such database. */
+/* COM_INIT_DB and USE.  -1 with 1049: unknown database. */
 int sql_session_use(struct sql_session *session, struct span database,
                     struct error *err);
 const char *sql_session_database(const struct sql_session *session);
 bool sql_session_autocommit(const struct sql_session *session);
-/* Seconds that it may wait for a statement: its wait_timeout. */
+/* wait_timeout: seconds that the session may be idle. */
 uint32_t sql_session_idle_s(const struct sql_session *session);
-/* Seconds that a statement may take: its heapwire_timeout; 0: not set. */
+/* heapwire_timeout: seconds that a statement may take; 0: not set. */
 uint32_t sql_session_statement_s(const struct sql_session *session);
-/* Milliseconds that a timed cursor may take: max_execution_time; 0: any. */
+/* max_execution_time: milliseconds that a timed cursor may take; 0: no
+ * limit. */
 uint32_t sql_session_timeout_ms(const struct sql_session *session);
-/* Warnings of the last statement, for its OK or EOF. */
+/* The number of warnings of the last statement, for its OK or EOF. */
 uint16_t sql_session_warnings(const struct sql_session *session);
-/* Before a row is sent, on the statement's thread: in a column that is no BLOB,
- * bytes that are not UTF-8 become NULL, with a warning.  Clients decode every
- * text, and some lose their place in the stream where they cannot. */
+/* Checks a row before it is sent, on the statement's thread: in a column
+ * that is not BLOB, bytes that are not UTF-8 become NULL, with a warning.
+ * Clients decode every text, and some lose their place in the stream where
+ * they cannot. */
 void sql_session_check_row(struct sql_session *session,
                            const struct column *columns, struct value *values,
                            size_t count);
 bool sql_session_in_transaction(const struct sql_session *session);
 
-/* On: what the session opens, now or later, fails with ER_QUERY_INTERRUPTED
- * soon.  Any thread; a cursor that is open has its own cancel. */
+/* While on, every statement that the session opens, now or later, soon fails
+ * with ER_QUERY_INTERRUPTED.  Any thread; an open cursor has its own cancel. */
 void sql_session_interrupt(struct sql_session *session, bool on);
 
 /* The values of a prepared statement's ?, in order. */
@@ -191,56 +197,58 @@ struct sql_parameters {
 };
 
 /*
- * Parses text, checks the privilege, opens a cursor, which text outlives;
- * parameters are copied where they must last.  NULL: a ? is a syntax error.
- * waker is called when a cursor that said STEP_WAIT can go on; it is not called
- * any more once the cursor has been freed.  The cursor must be freed before the
- * session.  NULL with *err.
+ * Parses text, checks the privilege and opens a cursor; NULL with *err. text
+ * outlives the cursor; parameters (NULL: a ? is a syntax error) are copied
+ * where they must last. waker is called when a cursor that returned STEP_WAIT
+ * can go on, and never after the cursor was freed.  Free the cursor before the
+ * session.
  */
 struct cursor *sql_open(struct sql_session *session, struct span text,
                         const struct sql_parameters *parameters,
                         struct waker waker, struct error *err);
 
-/* The text, with the values of its ?, that another one stands for. */
+/* The text that a statement stands for, and the values of its ?. */
 struct sql_indirect {
-    struct arena *arena; /* NULL: it stands for itself, without values */
+    struct arena
+        *arena; /* NULL: the statement stands for itself and has no values */
     struct span text;
     struct sql_parameters parameters;
 };
 
-/* What text means: EXECUTE is the statement that was prepared by that name,
- * with the values of its variables; all others are themselves.  Borrows text.
- * It takes little.  -1: 1243 where there is none of that name. */
+/* Finds the text to run: EXECUTE stands for the statement prepared by that
+ * name, with the values of its variables; any other statement for itself.
+ * Borrows text; cheap.  -1 with 1243: the name is unknown. */
 int sql_indirect(struct sql_session *session, struct span text,
                  struct sql_indirect *out, struct error *err);
 void sql_indirect_fini(struct sql_indirect *indirect);
 
-/* The user variable @name; NULL: it is not set.  Borrowed. */
+/* The user variable @name, borrowed; NULL: not set. */
 const struct value *sql_session_variable(const struct sql_session *session,
                                          struct span name);
 
 enum { SQL_BRIEF_MAX = 512 };
 
-/* Whether the event loop may open or describe text, whatever its parameters
- * are: it has at most SQL_BRIEF_MAX bytes, and takes time in proportion to
- * them. */
+/* Whether the event loop may open or describe text, with any parameters: it has
+ * at most SQL_BRIEF_MAX bytes and takes time in proportion to them. */
 bool sql_is_brief(struct span text);
 
-/* What COM_STMT_PREPARE answers about a statement without running it. */
+/* What COM_STMT_PREPARE answers about a statement, found without running it. */
 struct sql_description {
     size_t parameter_count;
-    const struct column *columns; /* borrow arena; the cursor's, as far as
-                                     they do not depend on parameters */
+    const struct column
+        *columns; /* borrowed from arena; the columns of the cursor, except
+                     where they depend on parameters */
     size_t column_count;
     struct arena *arena;
 };
 
-/* Parses and checks as sql_open does.  -1 with *err and nothing to free. */
+/* Parses and checks as sql_open does.  -1 with *err, and there is nothing to
+ * free. */
 int sql_describe(struct sql_session *session, struct span text,
                  struct sql_description *out, struct error *err);
 void sql_description_fini(struct sql_description *description);
 
-/* COM_FIELD_LIST: a cursor with the table's columns and no rows. */
+/* COM_FIELD_LIST: opens a cursor with the table's columns and no rows. */
 struct cursor *sql_open_fields(struct sql_session *session, struct span table,
                                struct error *err);
 

@@ -82,12 +82,12 @@ sql_cursor_copy_columns(const struct cursor *cursor, struct arena *arena)
     return columns;
 }
 
-/* ---- rows in memory, or none at all ---- */
+/* ---- rows in memory, or an OK ---- */
 
 struct rows_cursor {
     struct sql_cursor cursor;
     struct rowset rows;
-    size_t next; /* row */
+    size_t next; /* index of the next row */
     char *label;
     struct column columns[];
 };

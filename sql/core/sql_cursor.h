@@ -1,5 +1,5 @@
 /*
- * sql_cursor.h - what every cursor of sql/ has: cancelling and waiting.
+ * sql_cursor.h - the base of every cursor of sql/: cancelling and waiting.
  *
  * Any thread may cancel while another one steps, but not after free.
  */
@@ -20,26 +20,28 @@ struct sql_cursor {
     struct cursor base; /* first */
     struct waker waker;
     atomic_bool cancelled;
-    atomic_bool waiting; /* the last step said WAIT */
+    atomic_bool waiting; /* the last step returned WAIT */
 };
 
 void sql_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
                      struct waker waker);
-void sql_cursor_cancel(struct cursor *base); /* every cursor's ops->cancel */
+void sql_cursor_cancel(struct cursor *base); /* ops->cancel of every cursor */
 
-/* At the start of a step: -1 with 1317 when cancelled. */
+/* Call it at the start of a step: -1 with 1317 if cancelled. */
 int sql_cursor_check(struct sql_cursor *cursor, struct error *err);
-/* At the end of one that waits: WAIT, or FAIL when cancelled meanwhile. */
+/* Call it at the end of a step that waits: WAIT, or FAIL if cancelled
+ * meanwhile. */
 enum step sql_cursor_wait(struct sql_cursor *cursor, struct error *err);
 
-/* In the arena, for when the cursor is gone; NULL: no memory. */
+/* Copies the columns into arena, where they outlive the cursor; NULL: out of
+ * memory. */
 const struct column *sql_cursor_copy_columns(const struct cursor *cursor,
                                              struct arena *arena);
 
-/* An OK. */
+/* A cursor that answers OK. */
 struct cursor *sql_cursor_ok(struct error *err);
-/* table's columns over rows, which are taken also on failure (NULL: none);
- * label replaces the first column's name (NULL: it stays). */
+/* A cursor with table's columns over rows (NULL: none), which it takes, also on
+ * failure. label replaces the first column's name, unless it is NULL. */
 struct cursor *sql_cursor_rows(const struct catalog_table *table,
                                struct rowset *rows, const char *label,
                                struct error *err);

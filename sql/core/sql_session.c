@@ -236,7 +236,7 @@ count(const struct session_value *s)
     return n;
 }
 
-/* How many of list the session does not have yet. */
+/* The number of values in list that would be new to the session. */
 static size_t
 count_new(const struct sql_session *session, const struct session_value *s)
 {
@@ -263,7 +263,7 @@ drop(struct sql_session *session, const struct variable *variable,
     mem_free(old);
 }
 
-/* The number of one that is not NULL, between least and most. */
+/* The value as a number between least and most; it must not be NULL. */
 static uint32_t
 bounded(const struct session_value *s, uint32_t least, uint32_t most)
 {
@@ -276,7 +276,7 @@ bounded(const struct session_value *s, uint32_t least, uint32_t most)
     return number < (int64_t)most ? (uint32_t)number : most;
 }
 
-/* Applies the variables that the server itself uses; NULL: the default. */
+/* Applies the variables that heapwire itself reads; value NULL: the default. */
 static void
 follow(struct sql_session *session, const struct session_value *s)
 {
@@ -294,7 +294,8 @@ follow(struct sql_session *session, const struct session_value *s)
         session->parallel = unset ? 0 : bounded(s, 0, PARALLEL_MAX);
 }
 
-/* DEFAULT of a computed variable: the session has no value of its own. */
+/* Whether the session drops its own value: SET x = DEFAULT of a computed
+ * one. */
 static bool
 is_default(const struct session_value *s)
 {

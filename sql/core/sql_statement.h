@@ -1,7 +1,7 @@
 /*
- * sql_statement.h - a parsed statement: what is to be done, nothing looked up.
+ * sql_statement.h - a parsed statement, before any name in it is looked up.
  *
- * Spans borrow the statement's text or live in the arena it was parsed into.
+ * Spans borrow the statement's text, or the arena that it was parsed into.
  */
 #ifndef HW_SQL_STATEMENT_H
 #define HW_SQL_STATEMENT_H
@@ -14,11 +14,11 @@
 
 enum {
     TARGETS_MAX = 1024,    /* ids of one ADMIN EXECUTE */
-    ASSIGNMENTS_MAX = 256, /* of one SET */
-    NESTING_MAX = 64       /* parentheses */
+    ASSIGNMENTS_MAX = 256, /* assignments of one SET */
+    NESTING_MAX = 64       /* levels of parentheses */
 };
 
-/* Of ER_STACK_OVERRUN.  18 levels or so are what SQLite's parser holds. */
+/* The text of ER_STACK_OVERRUN.  SQLite's parser holds about 18 levels. */
 #define STATEMENT_TOO_DEEP                                                     \
     "The expression is nested too deeply: about 18 levels of CASE or of "      \
     "subqueries fit, 64 of parentheses, and 500 operators in a row"
@@ -35,23 +35,24 @@ enum statement_kind {
     STATEMENT_END, /* COMMIT, ROLLBACK */
     STATEMENT_EXPLAIN,
     STATEMENT_MAINTAIN, /* CHECK TABLE, ... */
-    STATEMENT_FORWARD,  /* ADMIN FORWARD: another node asks */
+    STATEMENT_FORWARD,  /* ADMIN FORWARD, from another node */
     STATEMENT_IMPORT,   /* CALL import_snapshot() */
     STATEMENT_PREPARE,
     STATEMENT_DEALLOCATE,
-    STATEMENT_NOTHING, /* an OK: there is nothing to flush, lock, ... */
+    STATEMENT_NOTHING, /* answered with an OK: nothing to flush, lock, ... */
     STATEMENT_KIND_COUNT
 };
 
-/* A run of tokens to be read again: the lexer stands on its first one. */
+/* A run of tokens to be read again; the lexer stands on the first one. */
 struct fragment {
     struct lexer lexer;
     const char *end;          /* behind its last token */
-    size_t first, parameters; /* of the statement's: its ? and how many */
+    size_t first, parameters; /* index of its first ? in the statement, and
+                                 their number */
 };
 
 enum target_kind {
-    TARGET_ONE,  /* ids[0]; answered line by line */
+    TARGET_ONE,  /* ids[0]; its answer has a row for each line */
     TARGET_LIST, /* ids, ascending and distinct */
     TARGET_ALL,
     TARGET_BACKENDS,
@@ -63,7 +64,8 @@ struct admin_execute {
     const uint64_t *ids;
     size_t id_count;
     struct span script;
-    bool ids_unknown, script_unknown; /* a ? without its value */
+    bool ids_unknown,
+        script_unknown; /* a ? stands there, and its value is unknown */
 };
 
 struct import {
@@ -71,8 +73,8 @@ struct import {
 };
 
 enum show_subject {
-    SHOW_OF_NODE,        /* what it shows needs no more words */
-    SHOW_OF_DATABASE,    /* the one named, or the current one */
+    SHOW_OF_NODE,        /* needs no further words */
+    SHOW_OF_DATABASE,    /* lists the named database, or the current one */
     SHOW_OF_TABLE,       /* FROM table [FROM database] */
     SHOW_NAMED_TABLE,    /* CREATE TABLE table */
     SHOW_NAMED_ROUTINE,  /* CREATE FUNCTION table, PROCEDURE table */
@@ -82,7 +84,7 @@ enum show_subject {
 };
 
 struct show {
-    const char *what; /* a table's name in CATALOG_HIDDEN */
+    const char *what; /* name of a table in CATALOG_HIDDEN */
     enum show_subject subject;
     bool full, global;
     bool has_database, has_user, has_like, has_where;
@@ -100,7 +102,7 @@ enum assignment_target {
 
 enum assignment_value {
     VALUE_IS_DEFAULT,
-    VALUE_IS_TEXT, /* a bare word or a string: text */
+    VALUE_IS_TEXT, /* a bare word or a string is taken as text */
     VALUE_IS_EXPRESSION
 };
 
@@ -108,7 +110,7 @@ struct assignment {
     struct assignment *next;
     enum assignment_target target;
     enum variable_scope scope;
-    struct span name; /* of the variable; the collation, or empty */
+    struct span name; /* the variable; or the collation, possibly empty */
     enum assignment_value kind;
     struct span text;
     struct fragment expression;
@@ -125,10 +127,12 @@ struct named_table {
 struct sql_statement {
     enum statement_kind kind;
     struct span source;
-    size_t parameters;  /* ? in it */
-    uint32_t timeout_s; /* heapwire_timeout of this one; 0: the session's */
-    uint32_t max_ms;    /* MAX_EXECUTION_TIME of a SELECT; 0: the session's */
-    uint32_t parallel;  /* heapwire_parallel likewise */
+    size_t parameters; /* number of ? in the statement */
+    uint32_t
+        timeout_s;   /* heapwire_timeout of this statement; 0: the session's */
+    uint32_t max_ms; /* MAX_EXECUTION_TIME of this SELECT; 0: the session's */
+    uint32_t
+        parallel; /* heapwire_parallel of this statement; 0: the session's */
     union {
         struct admin_execute admin;
         struct span forward; /* the envelope */
@@ -137,19 +141,19 @@ struct sql_statement {
             struct span name, text;
         } prepare;
         struct show show;
-        struct assignment *set; /* in order */
-        struct span use;        /* database */
+        struct assignment *set; /* in the order of the statement */
+        struct span use;        /* the database */
         struct {
             uint32_t id;
             bool query_only, is_expression;
-            struct fragment expression; /* of the id */
+            struct fragment expression; /* the session's id */
         } kill;
         struct {
             const char *operation;      /* "check" */
-            struct named_table *tables; /* in order */
+            struct named_table *tables; /* in the order of the statement */
         } maintain;
         struct {
-            /* The whole of it, of EXPLAIN, too; DO: its expressions. */
+            /* The whole SELECT, also of EXPLAIN; for DO, its expressions. */
             struct fragment select;
             enum explain_format format;
         };

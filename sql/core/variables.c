@@ -1,4 +1,5 @@
-/* variables.c - see variables.h.  Which ones: what clients ask for. */
+/* variables.c - see variables.h.  The table has the variables that clients ask
+ * for. */
 #include "variables.h"
 
 #include <errno.h>
@@ -89,8 +90,8 @@ compute_server_id(const struct sql_session *session, char *out, size_t size)
     snprintf(out, size, "%" PRIu32, session->node->id);
 }
 
-/* The id alone identifies a node of a cluster, so the UUID ends with it.
- * Version 8 of RFC 9562 leaves the digits to the maker. */
+/* The node's id is unique in a cluster, so the UUID ends with it.  Version 8 of
+ * RFC 9562 leaves the digits to the application. */
 static void
 compute_server_uuid(const struct sql_session *session, char *out, size_t size)
 {
@@ -141,7 +142,7 @@ compute_thread_id(const struct sql_session *session, char *out, size_t size)
         name, type, ACCESS_SESSION, NULL, NULL, other                          \
     }
 
-/* Ascending, as SHOW VARIABLES lists them. */
+/* Sorted by name, as SHOW VARIABLES lists them. */
 const struct variable variables[] = {
     INT("auto_increment_increment", "1"),
     INT("auto_increment_offset", "1"),
@@ -294,7 +295,7 @@ set_text(struct value *out, const char *text)
     out->size = strlen(text);
 }
 
-/* A number past 63 bits (the usual "no limit") stays text. */
+/* Keeps a number past 63 bits (the usual "no limit") as a text. */
 static void
 set_number(struct value *out, const char *text)
 {
@@ -402,7 +403,7 @@ all_digits(const struct value *given)
     return given->size > 0;
 }
 
-/* A number, and one that the variable may have. */
+/* Accepts a number in the variable's range. */
 static int
 accept_range(const struct variable *variable, struct value *value,
              struct error *err)
@@ -441,7 +442,7 @@ accept_int(const struct variable *variable, const struct value *given,
     return refuse_type(variable, err);
 }
 
-/* Whether list, words between commas, has word. */
+/* Whether list, words separated by commas, contains word. */
 static bool
 has_word(struct span list, const char *word)
 {
@@ -463,7 +464,7 @@ has_word(struct span list, const char *word)
     return false;
 }
 
-/* Modes that would change how later statements are read. */
+/* Whether value has modes that would change how later statements are read. */
 static bool
 changes_reading(const struct variable *variable, struct span value)
 {
@@ -502,8 +503,8 @@ variable_accept(const struct variable *variable, const struct value *given,
         return -1;
     }
     if (!given && !variable->value && variable->type == VARIABLE_INT)
-        return 0; /* NULL: what is computed, see session_value_apply */
-    if (!given && !variable->value) { /* autocommit's default */
+        return 0; /* NULL: the value is computed; see session_value_apply */
+    if (!given && !variable->value) { /* the default of autocommit */
         out->type = VALUE_INT;
         out->integer = 1;
         return 0;

@@ -1,9 +1,9 @@
 /*
  * warnings.h - what statements leave for SHOW WARNINGS.
  *
- * The session's, of the last statement that was not a question about them: SHOW
- * WARNINGS, and a SELECT without tables, as in MySQL.  The thread that
- * runs the session's statement touches them.
+ * A session keeps the warnings of its last statement; SHOW WARNINGS, and a
+ * SELECT without tables, do not replace them, as in MySQL.  Only the thread
+ * that runs the session's statement uses them.
  */
 #ifndef HW_WARNINGS_H
 #define HW_WARNINGS_H
@@ -15,7 +15,7 @@
 struct sql_session;
 
 enum {
-    WARNINGS_MAX = 64 /* kept; all are counted */
+    WARNINGS_MAX = 64 /* kept; the count includes all */
 };
 
 struct warning {
@@ -28,17 +28,17 @@ struct warnings {
     struct warning *first, **last;
     size_t kept;
     uint64_t total;
-    bool old; /* of a statement before the one that runs */
+    bool old; /* from a statement before the present one */
 };
 
-/* Without memory it is counted and not kept. */
+/* Adds a warning; without memory it is only counted. */
 void warnings_add(struct sql_session *session, uint16_t code,
                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A statement begins: its first warning drops the older ones. */
+/* Call it when a statement begins: its first warning drops the older ones. */
 void warnings_begin(struct sql_session *session);
-/* The statement does not read the older ones: drops them. */
+/* Drops the older ones, for a statement that does not read them. */
 void warnings_drop_old(struct sql_session *session);
 void warnings_clear(struct sql_session *session);
 
