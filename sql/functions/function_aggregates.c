@@ -1,4 +1,5 @@
-/* function_aggregates.c - aggregates that SQLite has not, or not as MySQL. */
+/* function_aggregates.c - aggregates that SQLite lacks, or defines
+ * otherwise. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 enum {
     GROUP_ROWS_MAX = 100000,
-    GROUP_BYTES_MAX = 16 * 1024 * 1024 /* of a group's values and keys */
+    GROUP_BYTES_MAX = 16 * 1024 * 1024 /* bytes of a group's values and keys */
 };
 
 /* ---- GROUP_CONCAT(values..., keys..., count of values, distinct, directions,
@@ -31,7 +32,7 @@ struct group {
     size_t separator_size;
 };
 
-/* SQLite's memory: what a statement may take of it is bounded. */
+/* Allocates from SQLite, whose memory is bounded for each statement. */
 static char *
 copy_text(struct span text)
 {
@@ -88,7 +89,7 @@ grow(struct group *group)
     return true;
 }
 
-/* None of them set yet. */
+/* Allocates count keys, all NULL. */
 static sqlite3_value **
 new_keys(size_t count)
 {
@@ -151,7 +152,7 @@ step_group(sqlite3_context *c, int argc, sqlite3_value **argv)
         group->failed = true;
 }
 
-/* qsort_r's; NULL before all. */
+/* Compares for qsort_r; NULL comes first. */
 static int
 by_keys(const void *a, const void *b, void *arg)
 {
@@ -181,7 +182,7 @@ by_text(const void *a, const void *b)
     return order ? order : x < y ? -1 : x > y;
 }
 
-/* Takes away rows whose text an earlier one has. */
+/* Removes rows whose text equals an earlier row's. */
 static bool
 make_distinct(struct group *group)
 {
@@ -249,7 +250,7 @@ finish_group(sqlite3_context *c)
 
 struct spread {
     int64_t count;
-    double mean, squares; /* of differences from it */
+    double mean, squares; /* mean, and the sum of squared differences from it */
 };
 
 static void
@@ -329,7 +330,7 @@ step_one(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error_nomem(c);
 }
 
-/* Of no row: NULL. */
+/* A group without rows gives NULL. */
 static void
 finish_one(sqlite3_context *c)
 {

@@ -1,9 +1,9 @@
 /*
  * function_arithmetic.c - + - * / DIV % and the sign.
  *
- * Integers are checked: 64 bits, signed, or not where one of them is past
- * those.  Decimals are doubles that are rounded to their digits, so that 0.1 +
- * 0.2 is 0.3; a quotient's digits behind its own stay, as MySQL keeps some.
+ * Integers are checked: 64 bits, signed, or unsigned if an operand exceeds the
+ * signed range.  Decimals are doubles that are rounded to their digits, so that
+ * 0.1 + 0.2 is 0.3; a quotient keeps further digits, as MySQL keeps some.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +20,7 @@ enum { QUOTIENT_DECIMALS = 4, SCALED_MAX = 15 };
 __extension__ typedef __int128 wide;
 
 struct number {
-    wide whole; /* of an integer */
+    wide whole; /* the value of an integer */
     double real;
     int decimals; /* -1: a double */
     bool is_integer, is_quotient;
@@ -32,9 +32,8 @@ integer_of(wide whole)
     return (struct number){whole, (double)whole, 0, true, false};
 }
 
-/* A date or time whose kind is lost, for it is a column's of a derived table,
- * is still written like one; so may a string in the statement be, which is
- * none. */
+/* Reads a number.  A date or time from a column of a derived table has lost its
+ * kind, but its text is still one; a string literal of that form is no date. */
 static struct number
 number_of(sqlite3_value *value, bool literal)
 {
@@ -72,7 +71,7 @@ fail_range(sqlite3_context *c, const char *type, sqlite3_value **argv,
     sqlite3_result_error(c, text, -1);
 }
 
-/* Past 63 bits only where an operand was. */
+/* Sets an integer result, which is unsigned only if an operand was. */
 static void
 return_whole(sqlite3_context *c, sqlite3_value **argv, const char *op,
              wide whole, bool past)
@@ -104,8 +103,8 @@ return_real(sqlite3_context *c, sqlite3_value **argv, const char *op,
         fail_range(c, "DOUBLE", argv, op);
 }
 
-/* A sum, a difference or a product; the third argument says which of both is
- * a string in the statement. */
+/* Adds, subtracts or multiplies; the third argument says which operands are
+ * string literals. */
 static void
 calculate(sqlite3_context *c, int argc, sqlite3_value **argv, const char *op)
 {
@@ -171,7 +170,8 @@ call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
         true);
 }
 
-/* Decimals as integers of their smallest digit, for what is left is exact. */
+/* Works on decimals as integers of their smallest digit, for an exact
+ * remainder. */
 static void
 scale(struct number *a, struct number *b)
 {

@@ -12,7 +12,7 @@
 #include "kind.h"
 #include "utf8.h"
 
-enum { PRECISION = 10 /* of a DECIMAL that says none */ };
+enum { PRECISION = 10 /* precision of a DECIMAL that states none */ };
 
 static void
 cast_char(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
@@ -45,7 +45,7 @@ cast_binary(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
     buffer_fini(&out);
 }
 
-/* The digits that a text begins with; numbers are rounded. */
+/* Reads the digits that a text begins with; rounds a number. */
 static int64_t
 integer(sqlite3_value *value)
 {
@@ -74,7 +74,7 @@ cast_unsigned(sqlite3_context *c, sqlite3_value *value, int64_t length,
         function_unsigned(c, strtoull(function_argument(value).data, NULL, 10));
 }
 
-/* What has more digits becomes the largest of them. */
+/* Limits a value with more digits to the largest that fits. */
 static void
 cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
              int64_t n)

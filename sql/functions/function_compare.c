@@ -1,6 +1,7 @@
 /*
- * function_compare.c - MySQL's operators where SQLite's differ: comparisons of
- * texts with numbers, bits, XOR, DIV; and the functions that choose a value.
+ * function_compare.c - MySQL's operators where SQLite's differ, and choices.
+ *
+ * Comparisons of texts with numbers, XOR, bits; functions that choose a value.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 /* ---- comparisons ---- */
 
-/* The argument behind the operands, if there is one. */
+/* The argument that follows the operands, if it is present. */
 static enum compare_how
 how(int operand_count, int argc, sqlite3_value **argv)
 {
@@ -98,7 +99,7 @@ call_is(sqlite3_context *c, int argc, sqlite3_value **argv)
                : function_compare(argv[0], argv[1], how(2, argc, argv)) == 0);
 }
 
-/* Three-valued: one side alone can decide that it is false. */
+/* BETWEEN in three-valued logic: one comparison alone can make it false. */
 static void
 call_between(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -173,7 +174,7 @@ call_isnull(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int(c, sqlite3_value_type(argv[0]) == SQLITE_NULL);
 }
 
-/* Numbers if one is a number, else texts. */
+/* Compares as numbers if one value is a number, else as texts. */
 static void
 choose(sqlite3_context *c, int argc, sqlite3_value **argv, int sign)
 {
@@ -209,7 +210,7 @@ call_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
                                   (function_real(argv[1]) != 0));
 }
 
-/* The bits of a number; a negative one's are those of its complement. */
+/* The bits of a number, in two's complement if it is negative. */
 static bool
 bits(int argc, sqlite3_value **argv, uint64_t *a, uint64_t *b)
 {
@@ -276,7 +277,7 @@ call_shift_right(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- rows ---- */
 
-/* LIMIT ?: SQLite's would take -1 for all rows. */
+/* The count of LIMIT ?; SQLite would take -1 for all rows. */
 static void
 call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

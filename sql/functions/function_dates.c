@@ -1,5 +1,4 @@
-/* function_dates.c - parts of dates, and intervals between and added to them.
- */
+/* function_dates.c - parts of dates, and dates made from parts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

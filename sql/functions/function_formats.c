@@ -84,7 +84,7 @@ add_week(struct buffer *out, const struct moment *t, char c)
         }
 }
 
-/* A date's letter; false: none. */
+/* Writes a letter that stands for a part of the date; false: unknown letter. */
 static bool
 add_date_part(struct buffer *out, const struct parts *p, char c)
 {
@@ -238,9 +238,9 @@ call_time_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 struct reading {
     const char *p, *end;
     int year, month, day, hour, minute, second, micro;
-    int half;                 /* 0: none, 1: AM, 2: PM */
-    int weekday, day_of_year; /* 1: Monday; 0: none */
-    int week, week_year;      /* of %U %u %V %v, and of %X %x; -1: none */
+    int half;                 /* 0: not read, 1: AM, 2: PM */
+    int weekday, day_of_year; /* 1 is Monday and the first day; 0: not read */
+    int week, week_year;      /* of %U %u %V %v, and of %X %x; -1: not read */
     char week_letter, year_letter;
     bool has_date, has_time;
 };
@@ -297,7 +297,7 @@ micros(struct reading *r)
     return true;
 }
 
-/* From Sunday as 1 to Monday as 1. */
+/* Turns 1 for Sunday into 1 for Monday. */
 static bool
 from_monday(struct reading *r)
 {
@@ -305,8 +305,8 @@ from_monday(struct reading *r)
     return true;
 }
 
-/* The day that a week's day, or a year's, is.  %V goes with %X alone, %v with
- * %x, and the others with %Y. */
+/* Finds the date of a day of the week or year. %V needs %X, %v needs %x, and
+ * the others need %Y. */
 static bool
 find_day(struct reading *r)
 {

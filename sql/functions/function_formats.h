@@ -10,15 +10,15 @@
 
 struct moment;
 
-/* As DATE_FORMAT. */
+/* Sets the result to t, written as DATE_FORMAT does. */
 void function_format_moment(sqlite3_context *c, const struct moment *t,
                             struct span format);
 
-/* Whether STR_TO_DATE reads a date, or a time, by the letter behind %. */
+/* Whether STR_TO_DATE reads a date, or a time, for the letter behind %. */
 bool function_format_reads_date(char c);
 bool function_format_reads_time(char c);
 
-/* The names of DATE_FORMAT and MONTHNAME, from 0: January, Sunday. */
+/* Names as DATE_FORMAT and MONTHNAME write them; 0 is January or Sunday. */
 const char *function_format_month(int month);
 const char *function_format_day(int day);
 

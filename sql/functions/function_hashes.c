@@ -95,7 +95,7 @@ call_crc32(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- bytes as texts ---- */
 
-/* HEX: a number's digits, or the bytes of anything else. */
+/* HEX: the digits of a number, or the bytes of any other value. */
 static void
 call_hex(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -112,7 +112,7 @@ call_hex(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_buffer(c, &out);
 }
 
-/* In lines, as MySQL's. */
+/* Breaks the text into lines as MySQL does. */
 static void
 call_to_base64(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

@@ -1,4 +1,4 @@
-/* function_intervals.c - INTERVAL n UNIT: adding, between, and taking out. */
+/* function_intervals.c - INTERVAL n UNIT: adds, subtracts, extracts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,11 @@ enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };
 
 #define LIMIT_MICROS (INT64_C(3660000) * MOMENT_DAY)
 
-/* Fields from left to right: months, or microseconds. */
+/* The units; fields run from left to right and count months or microseconds. */
 static const struct unit {
     const char *name;
-    int64_t months, micros; /* of a plain one */
-    const char *fields;     /* of a compound one: y m d h i s f */
+    int64_t months, micros; /* of a unit with one field */
+    const char *fields;     /* of a unit with several: y m d h i s f */
 } units[] = {
     {"MICROSECOND", 0, 1, NULL},
     {"SECOND", 0, MOMENT_SECOND, NULL},
@@ -59,7 +59,7 @@ unit_of(sqlite3_value *value)
 struct amount {
     int64_t months, micros;
     bool has_time, has_fraction;
-    unsigned digits; /* of the fraction */
+    unsigned digits; /* digits of the fraction */
 };
 
 static int64_t
@@ -79,7 +79,7 @@ field_micros(char field)
     }
 }
 
-/* '1 2:3:4' as DAY_SECOND: the last numbers are the smallest. */
+/* Reads '1 2:3:4' as DAY_SECOND; if numbers are missing, the first ones are. */
 static bool
 compound(struct span text, const char *fields, struct amount *out)
 {
@@ -152,7 +152,7 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
     return true;
 }
 
-/* False outside of the years that there are. */
+/* False outside of MySQL's years. */
 static bool
 add_months(struct moment *t, int64_t months)
 {
@@ -167,8 +167,8 @@ add_months(struct moment *t, int64_t months)
     return true;
 }
 
-/* A date or moment, or what is written like a time; bare: digits alone are one,
- * too.  A wrong date is neither, though its year could be seconds. */
+/* Reads a date, a moment, or a text in a time's form; with bare, also digits
+ * alone.  A wrong date is refused, though its year could be read as seconds. */
 static bool
 any_moment(sqlite3_value *value, bool bare, struct moment *out)
 {
@@ -241,7 +241,7 @@ call_timestampadd(sqlite3_context *c, int argc, sqlite3_value **argv)
     add(c, argv[2], argv[1], unit_of(argv[0]), 1);
 }
 
-/* Whole months between: the later one's day and time count. */
+/* Counts whole months between, with day and time of the later moment. */
 static int64_t
 months_between(const struct moment *from, const struct moment *to)
 {
@@ -306,7 +306,7 @@ field_value(const struct moment *t, char field)
     }
 }
 
-/* A plain unit's one field, or a compound one's in a row of digits. */
+/* The field of a simple unit, or the fields of a compound one as one number. */
 static void
 call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

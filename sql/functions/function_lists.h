@@ -1,10 +1,11 @@
-/* function_lists.h - MySQL's functions for SELECT: a list per file. */
+/* function_lists.h - the lists of MySQL's functions for SELECT, one per
+ * file. */
 #ifndef HW_FUNCTION_LISTS_H
 #define HW_FUNCTION_LISTS_H
 
 #include "function.h"
 
-/* Each ends with a row without a name. */
+/* Each list ends with an entry whose name is NULL. */
 extern const struct function session_functions[];
 extern const struct function lock_functions[];
 extern const struct function compare_functions[];

@@ -1,4 +1,5 @@
-/* function_locks.c - GET_LOCK() and its like, by which clients' jobs meet. */
+/* function_locks.c - GET_LOCK() and its like, with which clients exclude each
+ * other. */
 #include <string.h>
 
 #include "clock.h"
@@ -26,7 +27,7 @@ fail(sqlite3_context *c, const struct error *err)
     sqlite3_result_error(c, err->text, -1);
 }
 
-/* False: the name is invalid, and the statement fails with the reason. */
+/* Checks the name.  False: the statement fails with the reason. */
 static bool
 take_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
 {
@@ -45,8 +46,8 @@ take_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
     return false;
 }
 
-/* GET_LOCK(name, seconds): 1, or 0 when another has it all that time; a
- * negative number waits for ever, which the statement's deadline ends. */
+/* GET_LOCK(name, seconds): 1, or 0 if another session holds the lock for so
+ * long.  A negative number waits until the statement's own time ends. */
 static void
 call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

@@ -1,5 +1,4 @@
-/* function_measures.c - functions that count bytes and characters, or are made
- * of their codes. */
+/* function_measures.c - functions that measure texts, and CHAR(). */
 #include <string.h>
 
 #include "buffer.h"
@@ -32,8 +31,8 @@ call_ascii(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int(c, text.size ? (unsigned char)*text.data : 0);
 }
 
-/* CHAR(77, 121) is hw_char(0, 77, 121): bytes of each number, from its highest;
- * 1: USING a character set. */
+/* hw_char(0, 77, 121) is CHAR(77, 121): each number's bytes, the highest first.
+ * The first argument is 1 if a character set was named. */
 static void
 call_char(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

@@ -56,9 +56,10 @@ function_moment_day_of_year(const struct moment *t)
 }
 
 /*
- * Mode's bits: 1: weeks begin on Monday; 2: 1 to 53, days of the year before's
- * last week count there; 4: the first week is the first whole one (or, when
- * weeks begin on Monday, turned round).
+ * Bits of mode: 1: weeks begin on Monday; 2: weeks run from 1 to 53, and days
+ * before the first week belong to the last of the year before; 4: with Monday,
+ * the first week is the first whole one, else the first with four days; with
+ * Sunday the other way round.
  */
 int
 function_moment_week(const struct moment *t, int mode, int *year)
@@ -69,7 +70,7 @@ function_moment_week(const struct moment *t, int mode, int *year)
     int start = (function_moment_weekday(&first) + (monday ? 6 : 0)) % 7;
     int day = function_moment_day_of_year(t) - 1, begins, week;
 
-    /* the day of the year on which its first week begins; may be negative */
+    /* day of the year on which the first week begins; may be negative */
     if (whole)
         begins = start == 0 ? 0 : 7 - start;
     else

@@ -1,4 +1,4 @@
-/* function_moment.h - dates and times as arguments and results of functions. */
+/* function_moment.h - dates and times as a function's arguments and result. */
 #ifndef HW_FUNCTION_MOMENT_H
 #define HW_FUNCTION_MOMENT_H
 
@@ -8,18 +8,19 @@
 
 #include "moment.h"
 
-/* A date, with or without a time.  False if NULL or invalid. */
+/* Reads a date, with or without a time.  False: NULL or invalid. */
 bool function_moment(sqlite3_value *value, struct moment *out);
-/* Likewise, or a time. */
+/* Reads a date or a time.  False: NULL or invalid. */
 bool function_moment_or_time(sqlite3_value *value, struct moment *out);
-/* NULL outside of the years 0 to MOMENT_YEAR_MAX. */
+/* Sets the result; NULL outside of the years 0 to MOMENT_YEAR_MAX. */
 void function_moment_result(sqlite3_context *c, const struct moment *t);
 
-/* 0: Sunday */
+/* 0 is Sunday. */
 int function_moment_weekday(const struct moment *t);
-/* From 1. */
+/* 1 is the first day. */
 int function_moment_day_of_year(const struct moment *t);
-/* WEEK(date, mode): the week; *year is that week's. */
+/* WEEK(date, mode): the week's number; *year is the year that the week belongs
+ * to. */
 int function_moment_week(const struct moment *t, int mode, int *year);
 
 #endif

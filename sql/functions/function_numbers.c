@@ -25,7 +25,7 @@ call_log(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_double(c, argc == 2 ? log(x) / log(base) : log(x));
 }
 
-/* SQLite's are quotients of LN: LOG10(1000) would be less than 3. */
+/* Replaces SQLite's, which divide LNs: LOG10(1000) would be less than 3. */
 static void
 call_log10(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -83,7 +83,7 @@ call_floor(sqlite3_context *c, int argc, sqlite3_value **argv)
         whole(c, floor(function_real(argv[0])));
 }
 
-/* From -DECIMALS_MAX on. */
+/* Number of decimals; at least -DECIMALS_MAX. */
 static int
 decimals(int argc, sqlite3_value **argv)
 {
@@ -119,7 +119,8 @@ call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
     }
     y = kind_round(function_real(argv[0]), places);
     if (kind_decimals(argv[0]) < 0 && places == 0)
-        y = rint(function_real(argv[0])); /* a double's, to the even one */
+        y = rint(function_real(
+            argv[0])); /* a double's half goes to the even neighbour */
     return_rounded(c, argv[0], y, places);
 }
 

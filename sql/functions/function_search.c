@@ -14,15 +14,15 @@
 #include "utf8.h"
 
 enum {
-    LIKE_STEPS = 16,          /* of LIKE count for a byte of work */
+    LIKE_STEPS = 16,          /* steps of LIKE that count as one byte of work */
     REGEX_PATTERN_MAX = 4096, /* bytes */
-    REGEX_MATCH_MAX = 100000, /* of PCRE2's steps from one place in a text */
+    REGEX_MATCH_MAX = 100000, /* of PCRE2's steps from one position in a text */
     REGEX_HEAP_KB = 4096,
     REGEX_DEPTH_MAX = 1000
 };
 
-/* x LIKE y is like(y, x); the escape is a backslash by default.  Bytes compare
- * as such: BINARY made them. */
+/* x LIKE y is like(y, x); the escape is a backslash by default.  Bytes (BINARY
+ * made them) compare with case. */
 static void
 call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -47,9 +47,9 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
                                   function_argument(argv[0]), *escape.data));
 }
 
-/* ---- REGEXP: on a worker, as one step of PCRE2 may look at all of a text, and
- * a match take 100,000 from each place.  So it looks whether it is cancelled at
- * each item of the pattern. ---- */
+/* ---- REGEXP runs on a worker: one step of PCRE2 may read a whole text, and a
+ * match may take 100,000 steps from each position.  It checks at each item of
+ * the pattern whether the statement was cancelled. ---- */
 
 static int
 look(pcre2_callout_block *at, void *handle)
@@ -75,7 +75,7 @@ fail_regex(sqlite3_context *c, int code)
     sqlite3_result_error(c, text, -1);
 }
 
-/* Of the two texts. */
+/* Options of PCRE2: bytes on either side match with case. */
 static uint32_t
 regex_options(sqlite3_value **argv)
 {
@@ -107,7 +107,8 @@ compile(sqlite3_context *c, sqlite3_value *value, uint32_t options)
     return code;
 }
 
-/* argv[place], compiled; kept by SQLite while the pattern is a constant. */
+/* Compiles argv[place]; SQLite keeps the result while the pattern is
+ * constant. */
 static pcre2_code *
 compiled(sqlite3_context *c, sqlite3_value **argv, int place, bool *owned)
 {
@@ -121,7 +122,7 @@ compiled(sqlite3_context *c, sqlite3_value **argv, int place, bool *owned)
     return code;
 }
 
-/* Where pattern matches first: 1 and its bytes, 0, or -1 with the error. */
+/* Finds the first match: 1 and its bytes, 0: no match, -1: the error is set. */
 static int
 search(sqlite3_context *c, pcre2_code *code, struct span text, size_t from,
        size_t *start, size_t *end)
@@ -158,7 +159,7 @@ search(sqlite3_context *c, pcre2_code *code, struct span text, size_t from,
     return found;
 }
 
-/* Last: SQLite may drop the pattern at once. */
+/* Call it last: SQLite may free the pattern at once. */
 static void
 keep(sqlite3_context *c, int place, pcre2_code *code, bool owned)
 {
@@ -186,7 +187,7 @@ call_regexp(sqlite3_context *c, int argc, sqlite3_value **argv)
     keep(c, 0, code, owned);
 }
 
-/* The letters of a match type; false: there is no such one. */
+/* Reads the letters of a match type; false: unknown letter. */
 static bool
 match_options(struct span letters, uint32_t *options)
 {
@@ -236,7 +237,7 @@ call_regexp_like(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (found >= 0)
         sqlite3_result_int(c, found);
     if (argc == 3)
-        free_regex(code); /* its type may be another one in the next row */
+        free_regex(code); /* the next row may have another type */
     else
         keep(c, 1, code, owned);
 }
@@ -283,7 +284,8 @@ call_regexp_substr(sqlite3_context *c, int argc, sqlite3_value **argv)
     regexp_find(c, argv, false);
 }
 
-/* REGEXP_REPLACE(x, pattern, to): every match, to as it is. */
+/* REGEXP_REPLACE(x, pattern, to): replaces every match by to, taken
+ * literally. */
 static void
 call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -304,7 +306,7 @@ call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
     while ((found = search(c, code, text, at, &start, &end)) == 1) {
         buffer_add(&out, text.data + at, start - at);
         buffer_add(&out, to.data, to.size);
-        if (end == start) { /* nothing: one character on */
+        if (end == start) { /* an empty match: copy one character */
             struct span rest = {text.data + end, text.size - end};
             size_t size = utf8_prefix(rest, 1);
 
@@ -333,7 +335,7 @@ add_folded(struct buffer *out, struct span text)
         buffer_char(out, (char)function_fold(text.data[i]));
 }
 
-/* Where needle begins, at a character; or NULL. */
+/* The first occurrence of needle that begins at a character, or NULL. */
 static const char *
 find(const char *at, const char *end, const char *needle, size_t size)
 {
@@ -342,12 +344,12 @@ find(const char *at, const char *end, const char *needle, size_t size)
                : memmem(at, (size_t)(end - at), needle, size);
 }
 
-/* The character, from 1, at which what begins in text; 0: nowhere. */
+/* The position, in characters from 1, of what in text; 0: not found. */
 static void
 return_place(sqlite3_context *c, struct span what, struct span text,
              int64_t from)
 {
-    struct buffer folded; /* both */
+    struct buffer folded; /* holds both texts in lower case */
     struct span before = {text.data, 0};
     const char *found = NULL;
 
@@ -404,7 +406,8 @@ call_field(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int(c, place);
 }
 
-/* SUBSTRING_INDEX(x, between, n): up to the n-th, or the n-th from the end. */
+/* SUBSTRING_INDEX(x, between, n): the text up to the n-th separator, or from
+ * the n-th one counted from the end. */
 static void
 call_substring_index(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

@@ -109,7 +109,7 @@ call_found_rows(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int64(c, (int64_t)handle_of(c)->found_rows);
 }
 
-/* hw_variable(place in the table, scope): @@x */
+/* hw_variable(index in the table, scope): @@x */
 static void
 call_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -125,7 +125,7 @@ call_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
     return_value(c, &value);
 }
 
-/* hw_user_variable('x'): @x, NULL unless set */
+/* hw_user_variable('x'): @x; NULL if it is not set */
 static void
 call_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -167,7 +167,7 @@ value_of(sqlite3_value *from)
     return out;
 }
 
-/* hw_assign('x', y): @x := y, at once and for the session */
+/* hw_assign('x', y): @x := y, which takes effect at once */
 static void
 call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -176,7 +176,7 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct session_value *setting;
 
     (void)argc;
-    if (!handle->session) { /* called by name, in a statement that was kept */
+    if (!handle->session) { /* called by name, in a kept statement */
         sqlite3_result_error(c, "not authorized to use function: hw_assign",
                              -1);
         return;

@@ -1,5 +1,5 @@
 /*
- * function_slots.c - functions that keep a value for the next call (slots.h).
+ * function_slots.c - functions that keep a value for later calls (slots.h).
  */
 #include <string.h>
 
@@ -32,7 +32,8 @@ keep(sqlite3_context *c, sqlite3_value **place, sqlite3_value *value)
 
 /* ---- CASE ---- */
 
-/* hw_case(slot, x): what hw_when gives where it is equal; NULL for NULL. */
+/* hw_case(slot, x): 1, which hw_when gives for an equal value; NULL for
+ * NULL. */
 static void
 call_case(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -56,7 +57,7 @@ call_when(sqlite3_context *c, int argc, sqlite3_value **argv)
 /* ---- ANY and ALL ---- */
 
 struct bounds {
-    struct slot *slot; /* NULL: no row yet */
+    struct slot *slot; /* NULL: no row so far */
     int number;
 };
 
@@ -86,7 +87,7 @@ step_bounds(sqlite3_context *c, int argc, sqlite3_value **argv)
         keep(c, &slot->high, argv[1]);
 }
 
-/* NULL: there was no row. */
+/* NULL if there were no rows. */
 static void
 finish_bounds(sqlite3_context *c)
 {
@@ -96,7 +97,8 @@ finish_bounds(sqlite3_context *c)
         sqlite3_result_int(c, bounds->number);
 }
 
-/* Whether x > each, or > one, of those between low and high. */
+/* Whether x compares so with all, or with any, of the values between two; low
+ * and high are its comparisons with these. */
 static bool
 holds(const char *op, bool all, int low, int high)
 {
@@ -104,9 +106,9 @@ holds(const char *op, bool all, int low, int high)
     int order = (*op == '>') == all ? high : low;
 
     if (strcmp(op, "=") == 0)
-        return low == 0 && high == 0; /* of ALL: ANY is IN */
+        return low == 0 && high == 0; /* = ALL; = ANY became IN */
     if (strcmp(op, "<>") == 0)
-        return low != 0 || high != 0; /* of ANY */
+        return low != 0 || high != 0; /* <> ANY; <> ALL became NOT IN */
     if (equal && order == 0)
         return true;
     return *op == '>' ? order > 0 : order < 0;

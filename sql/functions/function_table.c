@@ -32,13 +32,13 @@ function_table(size_t i)
     return i < TABLE_COUNT ? function_views_list() : NULL;
 }
 
-/* SQLite's own that mean in MySQL what they mean there. */
+/* SQLite's functions that mean the same in MySQL. */
 static const struct {
     const char *name;
     enum function_type type;
 } builtins[] = {
     {"avg", RETURNS_AVERAGE},
-    {"char", RETURNS_TEXT}, /* rewritten, as those below */
+    {"char", RETURNS_TEXT}, /* the rewriter makes calls of these */
     {"group_concat", RETURNS_TEXT},
     {"json_arrayagg", RETURNS_TEXT},
     {"json_objectagg", RETURNS_TEXT},
@@ -81,8 +81,8 @@ static const struct {
     {"sum", RETURNS_NUMBER},
 };
 
-/* Of time that grows with their arguments' size, and no faster: a view may be
- * larger than any other value is. */
+/* Whether its time grows at most in proportion to its arguments: such a
+ * function may take a view, which may be larger than any other value. */
 static bool
 takes_views(const char *name)
 {
@@ -114,7 +114,8 @@ fail_large(sqlite3_context *c, size_t size)
     sqlite3_result_error(c, text, -1);
 }
 
-/* Numbers have a length only once they are texts, and are short. */
+/* Calls the function unless its values are too large.  Numbers do not count:
+ * they are short, and have a length only as texts. */
 static void
 call(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -149,7 +150,7 @@ add(sqlite3 *db, struct function_use *use, int arguments)
         f->final ? NULL : call, f->final ? call : NULL, f->final, NULL);
 }
 
-/* SQLite takes any number for a function that takes many. */
+/* Counts arguments here, since SQLite accepts any number for such functions. */
 static void
 too_few(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

@@ -10,16 +10,16 @@
 #include "function.h"
 #include "reader.h"
 
-/* Our functions, a table per file, and the views; NULL behind the last. */
+/* Function i: ours, file by file, then the views; NULL past the last. */
 const struct function *function_table(size_t i);
 
-/* Ours, or one of SQLite's, by name in any case; false: no such function may be
- * called. */
+/* Finds one of our functions, or of SQLite's that a SELECT may call; the name's
+ * case does not matter.  False: no such function. */
 bool function_table_find(struct span name, enum function_type *type);
 
-/* Makes ours known to SQLite.  -1 when it refuses. */
+/* Registers our functions with SQLite.  -1 if SQLite refuses. */
 int function_table_add(struct handle *handle);
-/* One of ours, as SQLite calls it. */
+/* Finds one of our functions, with the name and arguments that SQLite gives. */
 bool function_table_get(const struct handle *handle, const char *name,
                         void (**call)(sqlite3_context *, int, sqlite3_value **),
                         void **arg);

@@ -1,4 +1,4 @@
-/* function_texts.c - functions that make texts of texts, by characters. */
+/* function_texts.c - functions that make texts from texts, by characters. */
 #include <stdint.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ repeat(sqlite3_context *c, struct span part, int64_t times)
     buffer_init(&text, SELECT_VALUE_MAX);
     if (part.size == 0 || times <= 0)
         times = 0;
-    else if (times > SELECT_VALUE_MAX) /* so is the product */
+    else if (times > SELECT_VALUE_MAX) /* the product would be too large, too */
         times = SELECT_VALUE_MAX + 1;
     size = part.size * (size_t)times;
     room = buffer_reserve(&text, size);
@@ -83,7 +83,7 @@ call_repeat(sqlite3_context *c, int argc, sqlite3_value **argv)
         repeat(c, function_argument(argv[0]), function_integer(argv[1]));
 }
 
-/* LPAD and RPAD: to n characters, cutting what is longer. */
+/* LPAD and RPAD: pads or cuts to n characters. */
 static void
 pad(sqlite3_context *c, int argc, sqlite3_value **argv, bool left)
 {
@@ -156,7 +156,7 @@ call_right(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_text(c, text.data + at, text.size - at);
 }
 
-/* From 1, or from the end when negative; 0 is nowhere. */
+/* Position from 1, or from the end if negative; 0 is outside of the text. */
 static void
 call_substring(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -200,7 +200,8 @@ trim(sqlite3_context *c, struct span text, struct span what, bool left,
     function_text(c, text.data, text.size);
 }
 
-/* TRIM(x), TRIM(what, x), TRIM('LEADING', what, x): as it was rewritten. */
+/* TRIM(x), TRIM(what, x), TRIM('LEADING', what, x), as the rewriter wrote
+ * it. */
 static void
 call_trim(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

@@ -1,4 +1,4 @@
-/* function_times.c - the clock, times of day, and zones. */
+/* function_times.c - the clock, times of day, and time zones. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "kind.h"
 #include "variables.h"
 
-#define UNIX_EPOCH INT64_C(719528) /* its TO_DAYS */
+#define UNIX_EPOCH INT64_C(719528) /* TO_DAYS('1970-01-01') */
 
 static struct moment
 from_unix(int64_t micros, unsigned digits)
@@ -97,7 +97,7 @@ call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
     return_seconds(c, micros > 0 ? micros : 0, t.digits > 0 && micros > 0);
 }
 
-/* Of the fraction of so many seconds: as they are written, or all. */
+/* Digits of the fraction of a number of seconds: as written, or all six. */
 static unsigned
 digits_shown(sqlite3_value *seconds)
 {
@@ -218,7 +218,7 @@ call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int64(c, moment_size(&t) % MOMENT_SECOND);
 }
 
-/* ---- zones: offsets, and UTC's names ---- */
+/* ---- zones: offsets, and names of UTC ---- */
 
 static bool
 offset(struct span zone, int64_t *micros)

@@ -21,8 +21,9 @@
 
 enum {
     FUNCTIONS_MAX = 32,
-    NAME_ROOM = CLUSTER_NAME_MAX + 2, /* for one that is too long, too */
-    ARENA_MAX = 64 * 1024,            /* of a call's choices */
+    NAME_ROOM =
+        CLUSTER_NAME_MAX + 2, /* room for a name that is too long, too */
+    ARENA_MAX = 64 * 1024,    /* bytes for the options of one call */
     KEY_MAX = 2 * NAME_ROOM + CHOICE_TEXT_MAX + 64
 };
 
@@ -31,14 +32,14 @@ enum {
 struct read_view {
     struct read_view *next;
     struct buffer key;
-    struct view *view; /* NULL: it is awaited */
+    struct view *view; /* NULL: not finished yet */
 };
 
-/* What one call asks for. */
+/* The view that one call asks for. */
 struct wish {
     const struct view_form *form; /* NULL: EXPORT */
     char name[NAME_ROOM];
-    char base[NAME_ROOM]; /* "": none */
+    char base[NAME_ROOM]; /* "": no base */
     struct view_choice choice;
     struct buffer key;
     struct arena *arena;
@@ -49,7 +50,7 @@ struct wish {
 static void
 set_ticket(struct function_views *views, struct view_ticket *ticket)
 {
-    struct view_ticket *old = views->ticket; /* only this function writes it */
+    struct view_ticket *old = views->ticket; /* only this function changes it */
 
     pthread_mutex_lock(views->lock);
     views->ticket = ticket;
@@ -80,7 +81,7 @@ function_views_end(struct function_views *views)
         remove_first(views);
 }
 
-/* Takes the key. */
+/* Adds a view to the statement's; takes the key. */
 static int
 add_first(struct function_views *views, struct buffer *key, struct error *err)
 {
@@ -163,7 +164,7 @@ is_sum(const struct wish *wish)
            (*wish->base && cluster_name_is(wish->base));
 }
 
-/* Asks for it.  SQLite's codes: ABORT, the statement is to wait. */
+/* Requests the view.  Returns SQLite's codes; ABORT: the statement waits. */
 static int
 begin(struct handle *handle, struct wish *wish, const struct view **out)
 {
@@ -184,7 +185,7 @@ begin(struct handle *handle, struct wish *wish, const struct view **out)
         if (rc != SQLITE_OK)
             return rc;
         request.snapshot = sum.snapshot;
-        request.name = request.base = NULL; /* it has its difference */
+        request.name = request.base = NULL; /* the difference is made already */
     } else if (is_now(wish->name)) {
         rc = select_need_fresh(handle, &request.snapshot);
         if (rc != SQLITE_OK)
@@ -211,7 +212,8 @@ begin(struct handle *handle, struct wish *wish, const struct view **out)
 
 /* ---- what a call asks for ---- */
 
-/* In lower case, as names are.  Cut where it is too long for one. */
+/* Writes a name in lower case, as snapshots' names are; cuts one that is too
+ * long. */
 static void
 take_name(sqlite3_value *value, char out[NAME_ROOM])
 {
@@ -252,7 +254,7 @@ take_base(struct wish *wish, sqlite3_value *value, struct error *err)
     return -1;
 }
 
-/* Options; or of top, so many. */
+/* Reads the options; or, for top, the number of functions. */
 static int
 take_choice(struct wish *wish, sqlite3_value *value, struct error *err)
 {
@@ -270,7 +272,7 @@ take_choice(struct wish *wish, sqlite3_value *value, struct error *err)
                         wish->arena, err);
 }
 
-/* Equal: an equal view. */
+/* The key: equal keys mean equal views. */
 static int
 make_key(struct wish *wish, struct span choice, struct error *err)
 {
@@ -341,15 +343,15 @@ is_binary(const struct view_form *form)
     return !form || (form->binary && !form->xml);
 }
 
-/* The raw profile: a file, whose last line keeps its end. */
+/* Whether the view is raw: a file, whose last newline belongs to it. */
 static bool
 is_file(const struct view_form *form)
 {
     return !form || form->binary || !form->takes_options;
 }
 
-/* The view's own bytes, which last as long as the statement.  Lines are given
- * without the last one's end: clients that print a value add one. */
+/* Returns the view's own bytes, which last as long as the statement.  A text is
+ * given without its last newline: clients that print a value add one. */
 static void
 give(sqlite3_context *c, const struct view_form *form, const struct view *view)
 {
@@ -367,7 +369,7 @@ give(sqlite3_context *c, const struct view_form *form, const struct view *view)
         sqlite3_result_text64(c, data, size, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-/* Never on the loop: there it begins anew, as what takes long does. */
+/* Runs on a worker only; on the loop the statement begins anew there. */
 static void
 call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
