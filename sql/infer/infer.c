@@ -1,4 +1,4 @@
-/* infer.c - see infer.h: the text taken apart, and the answer. */
+/* infer.c - see infer.h: splits the text into pieces, and lists the types. */
 #include "infer.h"
 
 #include <string.h>
@@ -57,7 +57,8 @@ take_apart(struct inference *p)
     return p->pieces ? 0 : -1;
 }
 
-/* NATURAL JOIN and USING give fewer columns than the tables have. */
+/* Finds a column's type by its label: NATURAL JOIN and USING give fewer columns
+ * than the tables have, so positions differ. */
 static struct result_type
 by_name(const struct shape *shape, const char *name)
 {

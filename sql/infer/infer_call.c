@@ -36,7 +36,7 @@ infer_case(struct inference *p)
     return out;
 }
 
-/* The type that a CAST names, with the digits of DECIMAL(p, s). */
+/* The type that a CAST names; a DECIMAL(p, s) has its digits. */
 static struct result_type
 cast_type(const struct inference *p)
 {
@@ -95,7 +95,8 @@ infer_cast(struct inference *p)
     return out;
 }
 
-/* DATE + INTERVAL: days stay a date, shorter units make it a time. */
+/* The type of DATE + INTERVAL: whole days keep a date, shorter units add a
+ * time. */
 static struct result_type
 moved(struct result_type from, struct span unit)
 {
@@ -115,7 +116,7 @@ moved(struct result_type from, struct span unit)
                : of(COLUMN_TEXT);
 }
 
-/* INTERVAL x unit: behind a value that it moves. */
+/* INTERVAL x unit, behind the value that it moves. */
 struct result_type
 infer_interval(struct inference *p, struct result_type from)
 {
@@ -131,8 +132,8 @@ infer_interval(struct inference *p, struct result_type from)
 struct arguments {
     size_t count;
     struct result_type first, all, behind_first, last;
-    struct span start, format; /* the first token; a second one, literal */
-    size_t digits;             /* of ROUND(x, digits), a literal */
+    struct span start, format; /* the first token; a literal second one */
+    size_t digits;             /* literal second argument of ROUND(x, digits) */
     bool has_digits;
 };
 
@@ -157,7 +158,7 @@ find_digits(const struct inference *p, struct arguments *out)
         out->digits = strtoul(here->token.text.data, NULL, 10);
 }
 
-/* ROUND(x), ROUND(x, 2); what is not known from the text stays a DOUBLE. */
+/* The type of ROUND(x), ROUND(x, 2); DOUBLE if the text does not tell. */
 static struct result_type
 rounded(const struct arguments *a)
 {
@@ -168,7 +169,7 @@ rounded(const struct arguments *a)
     return result_type_decimal(a->count > 1 ? a->digits : 0);
 }
 
-/* From behind "(" on, as far as they are understood. */
+/* Reads the arguments behind "(", as far as they are understood. */
 static struct arguments
 arguments(struct inference *p)
 {
@@ -203,7 +204,7 @@ arguments(struct inference *p)
     return out;
 }
 
-/* What STR_TO_DATE reads; a format that is not known may have all. */
+/* The type that STR_TO_DATE reads; an unknown format may contain every part. */
 static struct result_type
 read_with(struct span format)
 {
@@ -227,7 +228,7 @@ returned(enum function_type type, const struct arguments *a)
     switch (type) {
     case RETURNS_LINES:
         out = of(COLUMN_LONGTEXT);
-        out.width = VIEW_BYTES_MAX / 4; /* of utf8mb4's characters */
+        out.width = VIEW_BYTES_MAX / 4; /* in characters of utf8mb4 */
         return out;
     case RETURNS_BYTES:
         out = of(COLUMN_BLOB);
@@ -274,7 +275,8 @@ returned(enum function_type type, const struct arguments *a)
     return of(COLUMN_TEXT);
 }
 
-/* CHAR(228): bytes, unless USING names a charset. */
+/* Whether CHAR(228) gives bytes: it does, unless USING names a character
+ * set. */
 static bool
 is_bytes(const struct inference *p, struct span name)
 {
@@ -283,7 +285,7 @@ is_bytes(const struct inference *p, struct span name)
             token_is(&inference_here(p)[1].token, "BINARY"));
 }
 
-/* name(...), CURRENT_DATE; then OVER, of a window. */
+/* The type of name(...) or CURRENT_DATE, with the OVER of a window. */
 struct result_type
 infer_call(struct inference *p)
 {

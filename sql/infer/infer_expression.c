@@ -1,4 +1,4 @@
-/* infer_expression.c - the type of an expression, by its operators. */
+/* infer_expression.c - the type of an expression, from its operators. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ parameter(const struct inference *p)
         &p->job->parameters[fragment->first + inference_here(p)->parameters]);
 }
 
-/* 64 bits, and past the sign's no sign. */
+/* An unsigned integer, which may exceed 63 bits. */
 static struct result_type
 unsigned_type(void)
 {
@@ -37,7 +37,7 @@ unsigned_type(void)
     return out;
 }
 
-/* Past 64 bits, DECIMAL. */
+/* An integer literal; past 64 bits it is a DECIMAL. */
 static struct result_type
 integer(const struct token *token)
 {
@@ -68,7 +68,7 @@ decimal(const struct token *token)
     return result_type_decimal((size_t)(end - point - 1));
 }
 
-/* 'a' 'b' is one. */
+/* 'a' 'b' is one string. */
 static struct result_type
 string(struct inference *p)
 {
@@ -177,7 +177,7 @@ word(struct inference *p)
     }
     if (here->word == WORD_NAME)
         return column(p);
-    out.width = 1; /* TRUE, FALSE */
+    out.width = 1; /* TRUE and FALSE */
     p->at++;
     return token_is(&here->token, "NULL") ? of(COLUMN_NULL) : out;
 }
@@ -229,9 +229,10 @@ operand(struct inference *p)
 }
 
 enum operator_class {
-    OPERATOR_LOGIC, /* 1 or 0, and so are comparisons */
+    OPERATOR_LOGIC, /* the result is 1 or 0; comparisons are of this kind, too
+                     */
     OPERATOR_PIPES,
-    OPERATOR_IN, /* takes parentheses */
+    OPERATOR_IN, /* its right side is in parentheses */
     OPERATOR_BETWEEN,
     OPERATOR_BITS,
     OPERATOR_SUM,
@@ -243,7 +244,7 @@ enum { BINDS_NOT = 4, BINDS_COMPARISON = 5, BINDS_BITS = 6 };
 
 static const struct operation {
     const char *text;
-    unsigned binds; /* the more, the closer */
+    unsigned binds; /* a larger number binds more closely */
     enum operator_class class;
 } operators[] = {
     {"OR", 1, OPERATOR_LOGIC},    {"||", 1, OPERATOR_PIPES},
@@ -322,8 +323,8 @@ unary(struct inference *p)
     return of(result_type_is_integer(out) ? COLUMN_BIGINT : COLUMN_DOUBLE);
 }
 
-/* A sum has the decimals of the longer, a product those of both, a quotient
- * four more than what is divided. */
+/* A sum has the decimals of the longer operand, a product those of both, a
+ * quotient four more than its dividend. */
 static struct result_type
 calculated(const struct operation *op, struct result_type left,
            struct result_type right)

@@ -1,4 +1,4 @@
-/* infer_select.c - SELECT, FROM and WITH: which columns there are. */
+/* infer_select.c - the columns of SELECT, FROM and WITH. */
 #include <string.h>
 #include <strings.h>
 
@@ -95,7 +95,7 @@ accept_alias(struct inference *p, struct span *out)
     return true;
 }
 
-/* (a, b) behind a name: what the columns are called. */
+/* (a, b) behind a name: labels of its columns. */
 static void
 rename_columns(struct inference *p, struct shape *shape)
 {
@@ -149,7 +149,7 @@ named_table(struct inference *p)
 {
     struct span first = inference_name(p, &inference_here(p)->token), second;
     struct source *source = add_source(p);
-    struct error unlikely; /* SQLite took it */
+    struct error unlikely; /* never set: SQLite found the table */
     const struct cte *cte = p->ctes;
     bool qualified;
 
@@ -295,7 +295,8 @@ at_list_end(const struct inference *p)
     return inference_here(p)->word == WORD_FROM || at_from_end(p);
 }
 
-/* One SELECT of a UNION.  FROM comes first, though it stands behind. */
+/* One SELECT of a UNION.  It reads FROM first, though that comes later in the
+ * text. */
 static struct shape
 select_core(struct inference *p)
 {
@@ -347,7 +348,7 @@ widen(struct shape *shape, const struct shape *other)
             result_type_widened(shape->columns[i].type, other->columns[i].type);
 }
 
-/* SELECT, or one in parentheses, of a compound. */
+/* A SELECT, or one in parentheses, as part of a compound. */
 static struct shape
 part(struct inference *p)
 {
@@ -370,8 +371,8 @@ part(struct inference *p)
     return shape;
 }
 
-/* SELECT ... UNION SELECT ...; of a recursive one (cte not NULL) the first
- * tells what the others see. */
+/* SELECT ... UNION SELECT ...; if it is recursive (cte not NULL), the first
+ * part gives the columns that the others see. */
 static struct shape
 compound(struct inference *p, struct cte *cte, size_t names)
 {

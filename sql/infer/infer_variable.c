@@ -1,7 +1,7 @@
 /*
- * infer_variable.c - the types of values that are known: variables, parameters.
+ * infer_variable.c - types of known values: variables and parameters.
  *
- * @x is what the session has there, or what an @x := y to its left gives.
+ * @x has the type of the session's value, or of an @x := y to its left.
  */
 #include <strings.h>
 
@@ -48,7 +48,7 @@ infer_system_variable(const struct inference *p, const struct token *token)
     return infer_value(&value);
 }
 
-/* The assignment of name so far, or NULL. */
+/* The assignment to name so far, or NULL. */
 static struct assigned *
 find(const struct inference *p, struct span name)
 {
@@ -60,7 +60,8 @@ find(const struct inference *p, struct span name)
     return a;
 }
 
-/* What assignments of more names than a session may have give: anything. */
+/* Records the type assigned to name.  Names past a session's limit are left
+ * out. */
 static void
 note(struct inference *p, struct span name, struct result_type type)
 {

@@ -6,16 +6,16 @@
 #include "rewrite_words.h"
 
 enum {
-    INFERENCE_DEPTH_MAX = 1000, /* calls within calls; then it is lost */
-    DECIMALS_MAX = 30,          /* of a DECIMAL */
-    QUOTIENT_DECIMALS = 4       /* that "/" and AVG add */
+    INFERENCE_DEPTH_MAX = 1000, /* nested calls; past them the text is lost */
+    DECIMALS_MAX = 30,          /* decimals of a DECIMAL */
+    QUOTIENT_DECIMALS = 4       /* decimals that "/" and AVG add */
 };
 
 struct piece { /* a token, read once */
     struct token token;
     enum rewrite_word word; /* WORD_NAME unless it is a keyword */
-    size_t match;           /* of "(": the place of its ")" */
-    size_t parameters;      /* ? before it */
+    size_t match;           /* for "(": the index of its ")" */
+    size_t parameters;      /* number of ? before it */
 };
 
 struct shape_column {
@@ -23,17 +23,17 @@ struct shape_column {
     struct result_type type;
 };
 
-/* What a SELECT gives. */
+/* The columns of a SELECT. */
 struct shape {
     struct shape_column *columns;
     size_t count, capacity;
 };
 
-/* A table in FROM: one of the catalog's, or a SELECT's rows. */
+/* A table in FROM: one of the catalog's, or the rows of a SELECT. */
 struct source {
     struct source *next;
     struct span name;
-    const struct catalog_table *table; /* or NULL */
+    const struct catalog_table *table; /* NULL: a SELECT's rows */
     struct shape shape;
 };
 
@@ -48,7 +48,7 @@ struct cte {
     struct shape shape;
 };
 
-/* What @x := y gave so far. */
+/* The type that @x := y gave last. */
 struct assigned {
     struct assigned *next;
     struct span name;
@@ -65,7 +65,7 @@ struct inference {
     struct assigned *assigned;
     size_t assigned_count;
     size_t depth;
-    bool lost;      /* the text makes no sense from here on */
+    bool lost;      /* the text is not understood from here on */
     bool no_memory; /* sticks */
 };
 
@@ -75,39 +75,40 @@ bool inference_is(const struct inference *p, const char *word);
 bool inference_is_operator(const struct inference *p, const char *text);
 bool inference_accept(struct inference *p, const char *word);
 bool inference_accept_operator(struct inference *p, const char *text);
-/* Goes on behind the parenthesis that ends at end: what was lost within is not
- * lost outside. */
+/* Continues behind the parenthesis at end; text that was lost inside of it is
+ * not lost outside. */
 void inference_leave(struct inference *p, size_t end);
 bool inference_at_name(const struct inference *p);
-void inference_skip(struct inference *p); /* a token, or parentheses */
+void inference_skip(
+    struct inference *p); /* skips one token, or a whole pair of parentheses */
 struct span inference_name(struct inference *p, const struct token *token);
 void *inference_alloc(struct inference *p, size_t size);
-/* infer_operators, for what an expression consists of: each may contain the
- * other. */
+/* Calls infer_operators on behalf of the parts of an expression, since each may
+ * contain the other. */
 struct result_type infer_expression(struct inference *p);
 
-/* infer_expression.c: the expression here; afterwards the place is behind it,
- * or p->lost. */
+/* infer_expression.c: the type of the expression at the place.  Afterwards the
+ * place is behind it, or p->lost is set. */
 struct result_type infer_operators(struct inference *p);
 
-/* infer_call.c: from their first word on.  An interval that is added to from,
- * or taken from it. */
+/* infer_call.c: each begins at its first word. infer_interval takes the type of
+ * the value that the interval is added to or subtracted from. */
 struct result_type infer_case(struct inference *p);
 struct result_type infer_cast(struct inference *p);
 struct result_type infer_call(struct inference *p);
 struct result_type infer_interval(struct inference *p, struct result_type from);
 
-/* infer_variable.c; a user variable's place is behind it afterwards, and
- * behind what is assigned to it. */
+/* infer_variable.c: for a user variable, the place is behind it afterwards, and
+ * behind the value assigned to it. */
 struct result_type infer_value(const struct value *value);
 struct result_type infer_system_variable(const struct inference *p,
                                          const struct token *token);
 struct result_type infer_user_variable(struct inference *p);
 
-/* infer_select.c: SELECT or WITH, up to its ")" or the end. */
+/* infer_select.c: reads SELECT or WITH, up to its ")" or the end. */
 struct shape infer_select(struct inference *p);
 bool infer_at_select(const struct inference *p);
-/* [[database.]table.]column; TEXT if no source has it. */
+/* Type of [[database.]table.]column; TEXT if no source has it. */
 struct result_type infer_column(const struct inference *p,
                                 const struct span *table, struct span name);
 

@@ -32,7 +32,8 @@ result_type_is_integer(struct result_type t)
            t.type == COLUMN_BIGINT || t.type == COLUMN_NULL;
 }
 
-/* Without decimals it may be an unsigned one, which fits no double. */
+/* A DECIMAL without decimals may be an unsigned integer, which a double cannot
+ * hold: it does not count as exact. */
 bool
 result_type_is_exact(struct result_type t)
 {
@@ -80,7 +81,7 @@ result_type_widened(struct result_type a, struct result_type b)
     out.flags = a.flags & b.flags;
     if (a.past != b.past && result_type_is_integer(a) &&
         result_type_is_integer(b))
-        return result_type_of(COLUMN_DECIMAL); /* more than either */
+        return result_type_of(COLUMN_DECIMAL); /* more digits than either */
     if (a.type == b.type)
         return out;
     if (result_type_is_integer(a) && result_type_is_integer(b))
