@@ -6,10 +6,45 @@
 
 struct sql_session_row;
 
-/* The host's sessions, all of them; the caller frees *out, NULL without
- * memory. */
-size_t sessions_list(const struct sql_session *session,
-                     struct sql_session_row **out);
+/* tables_accounts.c */
+extern const struct catalog_table table_audit_log;
+extern const struct catalog_table table_settings;
+extern const struct catalog_table table_users;
+/* An account of the configuration file; 1141 if unknown. */
+int grantee_find(const struct sql_session *session, struct span name,
+                 struct sql_identity *out, struct error *err);
+
+/* tables_allocators.c */
+extern const struct catalog_table table_allocators;
+extern const struct catalog_table table_cluster_allocators;
+
+/* tables_deaths.c */
+extern const struct catalog_table table_deaths;
+
+/* tables_diff.c */
+extern const struct catalog_table table_heap_diff;
+
+/* tables_heap.c */
+extern const struct catalog_table table_cluster_heap_functions;
+extern const struct catalog_table table_heap_frames;
+extern const struct catalog_table table_heap_functions;
+extern const struct catalog_table table_heap_stacks;
+
+/* tables_history.c */
+extern const struct catalog_table table_memory_history;
+
+/* tables_malloc.c */
+extern const struct catalog_table table_cluster_malloc_stats;
+extern const struct catalog_table table_malloc_arenas;
+extern const struct catalog_table table_malloc_bins;
+extern const struct catalog_table table_malloc_stats;
+
+/* tables_mappings.c */
+extern const struct catalog_table table_mappings;
+
+/* tables_memory.c */
+extern const struct catalog_table table_cluster_memory;
+extern const struct catalog_table table_memory;
 
 /* tables_node.c */
 extern const struct catalog_table table_cluster_profiler;
@@ -17,30 +52,17 @@ extern const struct catalog_table table_profiler;
 
 /* tables_nodes.c */
 extern const struct catalog_table table_nodes;
-extern const struct catalog_table table_performance_appliers;
-extern const struct catalog_table table_performance_digests;
-extern const struct catalog_table table_performance_file_events;
-extern const struct catalog_table table_performance_files;
-extern const struct catalog_table table_performance_global_status;
-extern const struct catalog_table table_performance_global_variables;
-extern const struct catalog_table table_performance_index_io;
-extern const struct catalog_table table_performance_locks;
-extern const struct catalog_table table_performance_member_stats;
-extern const struct catalog_table table_performance_members;
-extern const struct catalog_table table_performance_memory;
-extern const struct catalog_table table_performance_status;
-extern const struct catalog_table table_performance_table_io;
-extern const struct catalog_table table_performance_variables;
-extern const struct catalog_table table_performance_waits;
 extern const struct catalog_table table_show_backends;
 extern const struct catalog_table table_show_compute_nodes;
 
-/* tables_heap.c */
-extern const struct catalog_table table_heap_diff;
-extern const struct catalog_table table_heap_frames;
-extern const struct catalog_table table_cluster_heap_functions;
-extern const struct catalog_table table_heap_functions;
-extern const struct catalog_table table_heap_stacks;
+/* tables_sessions.c */
+extern const struct catalog_table table_processlist;
+extern const struct catalog_table table_sessions;
+extern const struct catalog_table table_show_processlist;
+/* The host's sessions, all of them; the caller frees *out, NULL without
+ * memory. */
+size_t sessions_list(const struct sql_session *session,
+                     struct sql_session_row **out);
 
 /* tables_snapshots.c */
 extern const struct catalog_table table_cluster_snapshots;
@@ -49,155 +71,143 @@ extern const struct catalog_table table_snapshots;
 /* tables_symbols.c */
 extern const struct catalog_table table_symbol_indexes;
 
-/* tables_history.c */
-extern const struct catalog_table table_memory_history;
+/* mysql/tables_charset.c */
+extern const struct catalog_table table_applicability;
+extern const struct catalog_table table_charsets;
+extern const struct catalog_table table_collations;
+extern const struct catalog_table table_show_charsets;
+extern const struct catalog_table table_show_collations;
 
-/* tables_deaths.c */
-extern const struct catalog_table table_deaths;
-
-/* tables_allocators.c */
-extern const struct catalog_table table_allocators;
-extern const struct catalog_table table_cluster_allocators;
-
-/* tables_malloc.c */
-extern const struct catalog_table table_cluster_malloc_stats;
-extern const struct catalog_table table_malloc_stats;
-extern const struct catalog_table table_malloc_bins;
-extern const struct catalog_table table_malloc_arenas;
-
-/* tables_memory.c */
-extern const struct catalog_table table_cluster_memory;
-extern const struct catalog_table table_mappings;
-extern const struct catalog_table table_memory;
-
-/* tables_sessions.c */
-extern const struct catalog_table table_sessions;
-extern const struct catalog_table table_processlist;
-extern const struct catalog_table table_show_processlist;
-
-/* tables_accounts.c */
-extern const struct catalog_table table_settings;
-extern const struct catalog_table table_users;
-extern const struct catalog_table table_audit_log;
-
-/* tables_schema.c */
-extern const struct catalog_table table_schemata;
-extern const struct catalog_table table_schemata_extensions;
-extern const struct catalog_table table_show_databases;
-extern const struct catalog_table table_schema_tables;
-extern const struct catalog_table table_show_tables;
-extern const struct catalog_table table_show_full_tables;
-extern const struct catalog_table table_show_table_status;
-
-/* tables_columns.c */
+/* mysql/tables_columns.c */
 extern const struct catalog_table table_schema_columns;
 extern const struct catalog_table table_show_columns;
 extern const struct catalog_table table_show_full_columns;
 
-/* tables_show_create.c */
-extern const struct catalog_table table_show_create_table;
-extern const struct catalog_table table_show_create_database;
-
-/* tables_charset.c */
-extern const struct catalog_table table_charsets;
-extern const struct catalog_table table_show_charsets;
-extern const struct catalog_table table_collations;
-extern const struct catalog_table table_show_collations;
-extern const struct catalog_table table_applicability;
-
-/* tables_engines.c */
+/* mysql/tables_engines.c */
 extern const struct catalog_table table_engines;
-extern const struct catalog_table table_show_engines;
 extern const struct catalog_table table_plugins;
+extern const struct catalog_table table_show_engines;
 extern const struct catalog_table table_show_plugins;
 
-/* tables_privileges.c */
-extern const struct catalog_table table_user_privileges;
-extern const struct catalog_table table_schema_privileges;
-extern const struct catalog_table table_show_grants;
-extern const struct catalog_table table_show_privileges;
-
-/* tables_mysql.c */
-extern const struct catalog_table table_columns_priv;
-extern const struct catalog_table table_tables_priv;
-extern const struct catalog_table table_mysql_db;
-extern const struct catalog_table table_mysql_user;
-
-/* tables_keywords.c */
-extern const struct catalog_table table_keywords;
-
-/* tables_show.c */
-extern const struct catalog_table table_show_variables;
-extern const struct catalog_table table_show_status;
-extern const struct catalog_table table_show_errors;
-extern const struct catalog_table table_show_warnings;
-extern const struct catalog_table table_show_warning_count;
-extern const struct catalog_table table_show_error_count;
-
-/* tables_show_replica.c */
-extern const struct catalog_table table_show_replica_status;
-extern const struct catalog_table table_show_slave_status;
-
-/* tables_objects.c */
-extern const struct catalog_table table_statistics;
-extern const struct catalog_table table_key_column_usage;
-extern const struct catalog_table table_table_constraints;
-extern const struct catalog_table table_referential_constraints;
-extern const struct catalog_table table_check_constraints;
-extern const struct catalog_table table_routines;
-extern const struct catalog_table table_show_create_function;
-extern const struct catalog_table table_show_create_procedure;
-/* Its name; NULL past the last. */
-const char *routine_find(const char *database, struct span name,
-                         bool procedure);
-extern const struct catalog_table table_parameters;
-extern const struct catalog_table table_views;
-extern const struct catalog_table table_view_table_usage;
-extern const struct catalog_table table_view_routine_usage;
-extern const struct catalog_table table_events;
-extern const struct catalog_table table_triggers;
-extern const struct catalog_table table_partitions;
-
-/* tables_facilities.c */
-extern const struct catalog_table table_files;
-extern const struct catalog_table table_tablespaces;
-extern const struct catalog_table table_tables_extensions;
-extern const struct catalog_table table_columns_extensions;
-extern const struct catalog_table table_column_statistics;
-extern const struct catalog_table table_table_privileges;
-extern const struct catalog_table table_column_privileges;
-extern const struct catalog_table table_profiling;
-extern const struct catalog_table table_optimizer_trace;
-extern const struct catalog_table table_resource_groups;
-extern const struct catalog_table table_user_attributes;
-extern const struct catalog_table table_enabled_roles;
-extern const struct catalog_table table_applicable_roles;
+/* mysql/tables_facilities.c */
 extern const struct catalog_table table_administrable_roles;
+extern const struct catalog_table table_applicable_roles;
+extern const struct catalog_table table_column_privileges;
+extern const struct catalog_table table_column_statistics;
+extern const struct catalog_table table_columns_extensions;
+extern const struct catalog_table table_enabled_roles;
+extern const struct catalog_table table_files;
 extern const struct catalog_table table_geometry_columns;
 extern const struct catalog_table table_innodb_cmp;
 extern const struct catalog_table table_innodb_cmpmem;
 extern const struct catalog_table table_innodb_metrics;
 extern const struct catalog_table table_innodb_tables;
 extern const struct catalog_table table_innodb_trx;
+extern const struct catalog_table table_optimizer_trace;
+extern const struct catalog_table table_profiling;
+extern const struct catalog_table table_resource_groups;
+extern const struct catalog_table table_table_privileges;
+extern const struct catalog_table table_tables_extensions;
+extern const struct catalog_table table_tablespaces;
+extern const struct catalog_table table_user_attributes;
 
-/* tables_show_empty.c */
-extern const struct catalog_table table_show_create_view;
-extern const struct catalog_table table_show_index;
-extern const struct catalog_table table_show_triggers;
-extern const struct catalog_table table_show_events;
-extern const struct catalog_table table_show_functions;
-extern const struct catalog_table table_show_procedures;
-extern const struct catalog_table table_show_open_tables;
-extern const struct catalog_table table_show_engine_status;
-extern const struct catalog_table table_show_master_status;
-extern const struct catalog_table table_show_binary_logs;
-extern const struct catalog_table table_show_replicas;
-extern const struct catalog_table table_show_profiles;
+/* mysql/tables_help.c */
 extern const struct catalog_table table_show_help;
 extern const struct catalog_table table_show_help_topic;
 
-/* An account of the configuration file; 1141 if unknown. */
-int grantee_find(const struct sql_session *session, struct span name,
-                 struct sql_identity *out, struct error *err);
+/* mysql/tables_keys.c */
+extern const struct catalog_table table_key_column_usage;
+extern const struct catalog_table table_show_index;
+extern const struct catalog_table table_statistics;
+extern const struct catalog_table table_table_constraints;
+
+/* mysql/tables_keywords.c */
+extern const struct catalog_table table_keywords;
+
+/* mysql/tables_mysql.c */
+extern const struct catalog_table table_columns_priv;
+extern const struct catalog_table table_mysql_db;
+extern const struct catalog_table table_mysql_user;
+extern const struct catalog_table table_tables_priv;
+
+/* mysql/tables_objects.c */
+extern const struct catalog_table table_check_constraints;
+extern const struct catalog_table table_events;
+extern const struct catalog_table table_partitions;
+extern const struct catalog_table table_referential_constraints;
+extern const struct catalog_table table_triggers;
+extern const struct catalog_table table_view_routine_usage;
+extern const struct catalog_table table_view_table_usage;
+extern const struct catalog_table table_views;
+
+/* mysql/tables_performance.c */
+extern const struct catalog_table table_performance_appliers;
+extern const struct catalog_table table_performance_digests;
+extern const struct catalog_table table_performance_file_events;
+extern const struct catalog_table table_performance_files;
+extern const struct catalog_table table_performance_index_io;
+extern const struct catalog_table table_performance_locks;
+extern const struct catalog_table table_performance_member_stats;
+extern const struct catalog_table table_performance_members;
+extern const struct catalog_table table_performance_memory;
+extern const struct catalog_table table_performance_table_io;
+extern const struct catalog_table table_performance_waits;
+
+/* mysql/tables_privileges.c */
+extern const struct catalog_table table_schema_privileges;
+extern const struct catalog_table table_show_grants;
+extern const struct catalog_table table_show_privileges;
+extern const struct catalog_table table_user_privileges;
+
+/* mysql/tables_routines.c */
+extern const struct catalog_table table_parameters;
+extern const struct catalog_table table_routines;
+extern const struct catalog_table table_show_create_function;
+extern const struct catalog_table table_show_create_procedure;
+extern const struct catalog_table table_show_functions;
+extern const struct catalog_table table_show_procedures;
+/* Its name; NULL past the last. */
+const char *routine_find(const char *database, struct span name,
+                         bool procedure);
+
+/* mysql/tables_schema.c */
+extern const struct catalog_table table_schema_tables;
+extern const struct catalog_table table_schemata;
+extern const struct catalog_table table_schemata_extensions;
+extern const struct catalog_table table_show_databases;
+extern const struct catalog_table table_show_full_tables;
+extern const struct catalog_table table_show_table_status;
+extern const struct catalog_table table_show_tables;
+
+/* mysql/tables_show.c */
+extern const struct catalog_table table_performance_global_status;
+extern const struct catalog_table table_performance_global_variables;
+extern const struct catalog_table table_performance_status;
+extern const struct catalog_table table_performance_variables;
+extern const struct catalog_table table_show_error_count;
+extern const struct catalog_table table_show_errors;
+extern const struct catalog_table table_show_status;
+extern const struct catalog_table table_show_variables;
+extern const struct catalog_table table_show_warning_count;
+extern const struct catalog_table table_show_warnings;
+
+/* mysql/tables_show_create.c */
+extern const struct catalog_table table_show_create_database;
+extern const struct catalog_table table_show_create_table;
+
+/* mysql/tables_show_empty.c */
+extern const struct catalog_table table_show_binary_logs;
+extern const struct catalog_table table_show_create_view;
+extern const struct catalog_table table_show_engine_status;
+extern const struct catalog_table table_show_events;
+extern const struct catalog_table table_show_master_status;
+extern const struct catalog_table table_show_open_tables;
+extern const struct catalog_table table_show_profiles;
+extern const struct catalog_table table_show_replicas;
+extern const struct catalog_table table_show_triggers;
+
+/* mysql/tables_show_replica.c */
+extern const struct catalog_table table_show_replica_status;
+extern const struct catalog_table table_show_slave_status;
 
 #endif
