@@ -131,27 +131,53 @@ static const uint32_t singles[] = {0,
                                    PRIVILEGE_CLUSTER,
                                    PRIVILEGE_ADMIN};
 
-/* The privilege that heapwire's tables and all methods must have; a new one
- * has to be thought of here. */
+/* The privilege that each table of heapwire must have; a new one is missing
+ * here.  Those of all nodes take CLUSTER besides. */
 static const struct {
     const char *table;
     uint32_t privilege;
 } tables[] = {
-    {"nodes", PRIVILEGE_STATUS},    {"profiler", PRIVILEGE_STATUS},
-    {"settings", PRIVILEGE_STATUS}, {"users", PRIVILEGE_ADMIN},
-    {"audit_log", PRIVILEGE_ADMIN}, {"sessions", 0},
+    {"allocators", PRIVILEGE_STATUS},     {"audit_log", PRIVILEGE_ADMIN},
+    {"deaths", PRIVILEGE_STATUS},         {"heap_diff", PRIVILEGE_PROFILE},
+    {"heap_frames", PRIVILEGE_PROFILE},   {"heap_functions", PRIVILEGE_PROFILE},
+    {"heap_stacks", PRIVILEGE_PROFILE},   {"malloc_arenas", PRIVILEGE_STATUS},
+    {"malloc_bins", PRIVILEGE_STATUS},    {"malloc_stats", PRIVILEGE_STATUS},
+    {"mappings", PRIVILEGE_STATUS},       {"memory", PRIVILEGE_STATUS},
+    {"memory_history", PRIVILEGE_STATUS}, {"nodes", PRIVILEGE_STATUS},
+    {"profiler", PRIVILEGE_STATUS},       {"sessions", 0},
+    {"settings", PRIVILEGE_STATUS},       {"snapshots", PRIVILEGE_STATUS},
+    {"symbol_indexes", PRIVILEGE_STATUS}, {"users", PRIVILEGE_ADMIN},
 };
+
+/* PRIVILEGE_ALL + 1: the table is not listed. */
+static uint32_t
+privilege_of(const char *table)
+{
+    size_t all = strlen("cluster_");
+
+    if (strncmp(table, "cluster_", all) == 0)
+        return PRIVILEGE_CLUSTER | privilege_of(table + all);
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        if (strcmp(tables[i].table, table) == 0)
+            return tables[i].privilege;
+    return PRIVILEGE_ALL + 1;
+}
 
 START_TEST(each_table_takes_the_privilege_that_it_should)
 {
-    struct error err;
-    struct span name = {tables[_i].table, strlen(tables[_i].table)};
-    const struct catalog_table *table;
+    size_t found = 0;
 
     sql_start();
-    table = catalog_table("heapwire", name, &err);
-    ck_assert_ptr_nonnull(table);
-    ck_assert_uint_eq(table->privilege, tables[_i].privilege);
+    for (size_t i = 0; i < catalog_count(); i++) {
+        const struct catalog_table *t = catalog_at(i);
+
+        if (strcmp(t->database, "heapwire") != 0)
+            continue;
+        ck_assert_msg(t->privilege == privilege_of(t->name), "%s: %u", t->name,
+                      t->privilege);
+        found += !t->of;
+    }
+    ck_assert_uint_eq(found, sizeof(tables) / sizeof(tables[0]));
 }
 END_TEST
 
@@ -263,8 +289,7 @@ main(void)
                         sizeof(limits) / sizeof(limits[0]));
     tcase_add_test(tc, it_holds_for_selects_alone);
     tcase_add_test(tc, a_default_timeout_is_the_nodes_again);
-    tcase_add_loop_test(tc, each_table_takes_the_privilege_that_it_should, 0,
-                        sizeof(tables) / sizeof(tables[0]));
+    tcase_add_test(tc, each_table_takes_the_privilege_that_it_should);
     tcase_add_loop_test(tc, no_table_is_read_without_its_privilege, 0, count);
     tcase_add_loop_test(tc, no_method_is_called_without_its_privilege, 0,
                         count);
