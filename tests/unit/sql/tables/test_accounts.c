@@ -142,7 +142,7 @@ static const struct {
     {"heap_frames", PRIVILEGE_PROFILE},   {"heap_functions", PRIVILEGE_PROFILE},
     {"heap_stacks", PRIVILEGE_PROFILE},   {"malloc_arenas", PRIVILEGE_STATUS},
     {"malloc_bins", PRIVILEGE_STATUS},    {"malloc_stats", PRIVILEGE_STATUS},
-    {"mappings", PRIVILEGE_STATUS},       {"memory", PRIVILEGE_STATUS},
+    {"mappings", PRIVILEGE_PROFILE},      {"memory", PRIVILEGE_STATUS},
     {"memory_history", PRIVILEGE_STATUS}, {"nodes", PRIVILEGE_STATUS},
     {"profiler", PRIVILEGE_STATUS},       {"sessions", 0},
     {"settings", PRIVILEGE_STATUS},       {"snapshots", PRIVILEGE_STATUS},
