@@ -13,15 +13,20 @@
 #include "tree.h"
 
 const struct view_form view_forms[] = {
-    {"dot", false, true, false, false, false, dot_write},
-    {"text", false, true, false, false, false, text_write},
-    {"top", false, true, false, true, false, text_write_top},
-    {"tree", false, true, false, true, false, tree_write},
-    {"collapsed", false, true, false, true, false, collapsed_write},
-    {"flamegraph", true, true, false, true, true, flamegraph_write},
-    {"svg", true, true, false, true, true, graphviz_svg},
-    {"pprof", true, true, true, true, false, pprof_write},
-    {"raw", false, false, false, false, false, raw_write},
+    {"dot", .takes_options = true, .render = dot_write},
+    {"text", .takes_options = true, .render = text_write},
+    {"top", .takes_options = true, .whole_names = true,
+     .render = text_write_top},
+    {"tree", .takes_options = true, .whole_names = true, .render = tree_write},
+    {"collapsed", .takes_options = true, .whole_names = true,
+     .render = collapsed_write},
+    {"flamegraph", .binary = true, .takes_options = true, .whole_names = true,
+     .xml = true, .render = flamegraph_write},
+    {"svg", .binary = true, .takes_options = true, .whole_names = true,
+     .xml = true, .render = graphviz_svg},
+    {"pprof", .binary = true, .takes_options = true, .places = true,
+     .whole_names = true, .render = pprof_write},
+    {"raw", .render = raw_write},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);
