@@ -1,4 +1,5 @@
-/* privileges.h - checks privileges and words the refusal. */
+/* privileges.h - checks privileges (enum privilege: sql.h) and words the
+ * refusal. */
 #ifndef HW_PRIVILEGES_H
 #define HW_PRIVILEGES_H
 

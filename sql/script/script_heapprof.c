@@ -1,5 +1,6 @@
 /*
- * script_heapprof.c - StarRocks' seven methods of HeapProf, and state().
+ * script_heapprof.c - StarRocks' seven methods of HeapProf, reset() and
+ * state().
  *
  * Profile and the other methods of HeapProf can do all that these do.
  */

@@ -9,7 +9,7 @@
 
 struct view_request;
 
-/* script_heapprof.c: StarRocks' seven, and reset */
+/* script_heapprof.c: StarRocks' seven; reset and state */
 enum step heapprof_instance(struct script_call *call, struct error *err);
 enum step heapprof_enable(struct script_call *call, struct error *err);
 enum step heapprof_disable(struct script_call *call, struct error *err);
