@@ -13,14 +13,14 @@ struct arena;
 
 /* A ceiling that arenas share: take is asked before memory is. */
 struct arena_meter {
-    bool (*take)(size_t bytes); /* false: so much is not to be had */
+    bool (*take)(size_t bytes); /* false: over the ceiling */
     void (*give)(size_t bytes);
 };
 
 struct arena *arena_new(size_t limit_bytes); /* NULL: out of memory */
 void arena_free(struct arena *arena);        /* NULL is fine */
 
-/* As new, but keeps about the memory that was used. */
+/* Empties the arena but keeps its memory for reuse. */
 void arena_clear(struct arena *arena);
 
 /* Zeroed, aligned for any type; NULL at the ceiling or out of memory. */
@@ -29,15 +29,15 @@ void *arena_alloc(struct arena *arena, size_t size);
 void *arena_copy(struct arena *arena, const void *bytes, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t size);
 
-/* Takes all that from, of the same meter, holds, which is empty then.  -1: that
- * is more than the limit leaves. */
+/* Moves all allocations of from, which has the same meter, into arena.  -1 if
+ * they exceed the limit; nothing is moved then. */
 int arena_adopt(struct arena *arena, struct arena *from);
 
-/* From now on meter counts the memory that the arena takes, until it is freed;
- * NULL: nothing counts it. */
+/* Sets the meter that counts the arena's memory until it is freed; NULL: none.
+ */
 void arena_count(struct arena *arena, const struct arena_meter *meter);
 const struct arena_meter *arena_meter(const struct arena *arena);
-/* Counts bytes of the owner's beside the arena, too.  false: the meter, if any,
+/* Counts bytes that the owner holds outside of the arena.  False if the meter
  * refuses them. */
 bool arena_hold(struct arena *arena, size_t bytes);
 

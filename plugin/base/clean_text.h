@@ -6,10 +6,10 @@
 
 #include "reader.h"
 
-/* Nothing but ' ' to '~': clean_text leaves it as it is. */
+/* True if text has only ' ' to '~', which clean_text keeps. */
 bool text_is_plain(struct span text);
 
-/* Well-formed UTF-8, control characters and all. */
+/* True for well-formed UTF-8; control characters are allowed. */
 bool text_is_utf8(struct span text);
 
 /* Copies text to out, which has room for text.size + 1 bytes: every byte of a

@@ -33,8 +33,8 @@ char *mem_strndup(const char *text, size_t size); /* NUL-terminated copy */
 char *mem_strdup(const char *text);
 void mem_free(void *block); /* NULL is fine */
 
-/* How often there was none, ever: for what is made of many pieces, each of
- * which does without. */
+/* Number of failed allocations so far: lets a long computation see that one of
+ * its pieces failed. */
 size_t mem_failures(void);
 
 #endif

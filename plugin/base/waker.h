@@ -1,5 +1,5 @@
 /*
- * waker.h - how work under way says that there is something to look at.
+ * waker.h - the callback by which work in progress reports news.
  *
  * wake may be called from any thread, more than once, and must not block.
  */
