@@ -22,13 +22,12 @@ enum confined_call {
 
 enum { CONFINED_TEXT = 32 };
 
-/* The filters of a thread: how many, or 0; -1: there are some, or it cannot be
- * known. */
+/* Number of a thread's seccomp filters; -1: unknown. */
 int confined_filters(void);
 
 /* AGENT_ENV_FILTERS: "FILTERS,CALLS". */
 void confined_write(int filters, unsigned calls, char *out);
-/* What may be called under so many filters, by that text (or NULL). */
+/* The calls that the text (or NULL) allows under so many filters. */
 unsigned confined_read(int filters, const char *text);
 
 /* posix_spawn_file_actions_addclosefrom_np, which is close_range: not under

@@ -20,8 +20,8 @@ int fd_write_all(int fd, const char *data, size_t size);
 int file_open_regular(const char *path);
 int file_read_all(const char *path, struct buffer *out, struct error *err);
 
-/* What is no regular file is not ours: -1 with EEXIST.  One that is not there
- * is removed. */
+/* Removes a regular file; a missing one counts as removed.  -1 with EEXIST for
+ * anything else. */
 int file_remove_at(int dir, const char *name);
 
 #endif

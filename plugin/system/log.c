@@ -36,8 +36,8 @@ static bool torn;     /* the last of them in part */
 static uint64_t strangers_second;
 static unsigned strangers, strangers_left_out;
 
-/* Whoever owned the directory before us may have left something there: only a
- * plain file with one name is written to. */
+/* Writes only to a plain file with one name: an earlier owner of the directory
+ * may have left a link. */
 static int
 open_file(const char *name, struct error *err)
 {

@@ -11,12 +11,13 @@
 #include <stdbool.h>
 
 /* dir/name, made 0600 where flags have O_CREAT.  -1 with errno; EPERM when it
- * is not a regular file with one name, closed to others, of the directory's
- * owner or our own; for root, of anybody: the directory may have been another
- * user's. */
+ * is not a regular file with one name, closed to others, owned by the
+ * directory's owner or by us.  Root accepts any owner: the directory may have
+ * changed hands. */
 int own_file_open(const char *dir, const char *name, int flags);
 
-/* Whether that errno of own_file_open says that something else lies there. */
+/* True if that errno of own_file_open means that something else has the name.
+ */
 bool own_file_is_foreign(int error);
 
 /* Renames dir/name to dir/name.damaged, replacing an older one.  -1 with

@@ -19,8 +19,8 @@ enum { TMP_FILE_ROOM = 64 }; /* that a name takes beyond its stem, at most */
 int tmp_file_make(int dir, const char *stem, mode_t mode, char *name,
                   size_t size);
 
-/* Removes it, unless it is still being written; 0: it is gone, or in use.  -1
- * with errno: it is in the way. */
+/* Removes the file unless it is being written.  0: removed or in use; -1 with
+ * errno: it cannot be removed. */
 int tmp_file_clean(int dir, const char *name);
 
 #endif
