@@ -27,12 +27,11 @@ struct location {
     uint32_t frame_count;       /* at least 1 */
     bool in_allocator;          /* in the shared object that is jemalloc */
     /* The ELF symbol that holds the address, demangled as nm does, with its
-     * value: what tells functions of one name apart.  NULL: unknown. */
+     * value: distinguishes functions of one name.  NULL: unknown. */
     const char *symbol;
     uint64_t symbol_start;
-    /* The file mapped there, without its directories, and the address as the
-     * file itself has it, which tells nothing of where it was mapped.  "":
-     * unknown. */
+    /* The file mapped there, without its directories, and the address within
+     * the file, independent of its mapping.  "": unknown. */
     const char *module;
     uint64_t module_offset;
     /* Of another node's: how many of the frames, innermost first, it counts
@@ -46,21 +45,19 @@ struct texts;
 
 /* limit_bytes bounds all texts and tables.  NULL: out of memory. */
 struct names *names_new(size_t limit_bytes);
-/* What names take of memory from now on is meter's. */
+/* meter counts the memory that names take from now on. */
 void names_count_memory(struct names *names, const struct arena_meter *meter);
 void names_free(struct names *names); /* a reference; NULL is fine */
 struct names *names_ref(struct names *names);
-size_t names_memory(const struct names *names); /* what it holds of memory */
+size_t names_memory(const struct names *names); /* bytes held */
 
 /* Adds an address, copying the texts.  The first answer for an address stays.
  * -1 without memory or past the limit. */
 int names_add(struct names *names, uint64_t address, const struct frame *frames,
               uint32_t frame_count, bool in_allocator);
 
-/*
- * Likewise what another table knows, with its symbol.  That table keeps its
- * texts until names_forget_other: each is read only once.
- */
+/* Adds another table's location with its symbol.  That table must keep its
+ * texts until names_forget_other, so each is read only once. */
 int names_add_known(struct names *names, uint64_t address,
                     const struct location *known, bool in_allocator);
 void names_forget_other(struct names *names);
@@ -87,16 +84,16 @@ void names_expect(struct names *names, size_t count);
 /* Prefetches the slot of an address about to be added. */
 void names_prefetch(const struct names *names, uint64_t address);
 
-/* As names_add and the others at once, of texts that names_text gave, or "":
- * they are not looked at again. */
+/* As names_add and the others at once, with texts from names_text or "", which
+ * are not looked up again. */
 int names_add_own(struct names *names, const struct location *location);
 
 const struct location *names_find(const struct names *names, uint64_t address);
 size_t names_count(const struct names *names);
 
 /*
- * Keeps a value derived from the names with them, one of each kind, so that it
- * is made once.  The first one stays; false: this is not it.  Any thread.
+ * Keeps one value of each kind derived from the names.  The first one stays;
+ * false if another was kept before.  Any thread.
  */
 enum { NAMES_MADE_KINDS = 2 };
 struct names_made {

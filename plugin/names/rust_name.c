@@ -1,9 +1,9 @@
 /*
  * rust_name.c - see rust_name.h.
  *
- * Only what C++ never has tells that a name is Rust's: "<type>::", "::<types>",
- * hashes, and " .> ", which an arrow becomes in the older mangling.  All other
- * names of Rust are shortened right as C++'s.
+ * Only text that C++ never has identifies a name as Rust's: "<type>::",
+ * "::<types>", hashes, and " .> ", which an arrow becomes in the older
+ * mangling.  All other names of Rust are shortened right as C++'s.
  */
 #include "rust_name.h"
 
@@ -174,7 +174,8 @@ put_angles(struct writer *w, struct span text, struct span inner, size_t first,
     return w->size > first;
 }
 
-/* Bytes of what tells crates of one name apart, "[0123456789abcdef]", of which
+/* Bytes of the hash that distinguishes crates of one name,
+ * "[0123456789abcdef]", of which
  * "::" follows; 0: text begins with none. */
 static size_t
 crate_size(struct span text)

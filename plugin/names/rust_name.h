@@ -22,8 +22,8 @@
  */
 bool rust_name_shorten(struct span name, char *out, size_t *size);
 
-/* A function of the trait by which a program brings an allocator: only the
- * trait tells. */
+/* True for functions of the trait GlobalAlloc; only the trait identifies them.
+ */
 bool rust_name_is_global_allocator(struct span name);
 
 #endif
