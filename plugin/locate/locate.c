@@ -159,7 +159,8 @@ search_source(void *arg, const struct symbol_source *source)
     return search->address == 0;
 }
 
-/* Whose mallctl a symbol of that name is: the only one's, if there is one. */
+/* The jemalloc to which a symbol's mallctl belongs: the only one, if there is
+ * just one. */
 static struct locate_jemalloc *
 jemalloc_of(struct locate *file, const char *symbol)
 {

@@ -31,7 +31,7 @@ enum {
     LOCATE_IDENTITY_MAX = ELF_BUILD_ID_TEXT + 2
 };
 
-/* What more than this a file has is not looked at. */
+/* Limits; content beyond them is ignored. */
 #define LOCATE_BYTES_MAX   ((uint64_t)8 << 30) /* of loaded segments */
 #define LOCATE_SYMBOLS_MAX ((uint64_t)16 << 20)
 #define LOCATE_NAMES_MAX   ((uint64_t)2 << 30) /* bytes of symbols' names */
@@ -95,9 +95,9 @@ struct locate {
 int locate_read(struct locate *out, int fd, const char *path,
                 struct error *err);
 
-/* The user says where mallctl is: by its address, or, if symbol, by its name.
- * Changes the jemalloc of that prefix, or the first; -1 with *err when there is
- * no code. */
+/* Sets the user's place of mallctl: an address, or, if not NULL, a symbol.
+ * Changes the jemalloc of that prefix, or the first.  -1 with *err if no code
+ * is there. */
 int locate_give(struct locate *file, int fd, const char *path,
                 const char *symbol, uint64_t address, struct error *err);
 

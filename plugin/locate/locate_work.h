@@ -58,7 +58,7 @@ struct locate_work {
     uint32_t voted;
 };
 
-/* What to look at is [begin, end) of bytes; size of them may be read. */
+/* A piece: search [begin, end) of bytes; size bytes are readable. */
 struct piece {
     const uint8_t *bytes;
     size_t begin, end, size;

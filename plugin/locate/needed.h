@@ -23,7 +23,7 @@ struct needed {
     void *arg;
 };
 
-/* What is not found is passed over. */
+/* Skips libraries that are not found. */
 int needed_walk(const struct needed *needed, struct error *err);
 
 #endif
