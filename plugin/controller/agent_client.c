@@ -33,7 +33,7 @@ enum {
     SLICE_MS = 250,
     DEATHS_LOOKED_AT = 4,
     PATH_SHOWN = 80,
-    ENDING_MS = 5000 /* that its parent has to tell how it ended */
+    ENDING_MS = 5000 /* for the parent's record of the end */
 };
 
 void
@@ -108,7 +108,7 @@ enter_unresponsive(struct agent_client *client)
     client->status.stopped = process_stopped(client);
 }
 
-/* Whoever never greeted has not ended either. */
+/* Only a greeted process can have ended. */
 static bool
 process_ended(const struct agent_client *client)
 {
@@ -134,8 +134,8 @@ look_for_ending(struct agent_client *client)
                            sizeof(client->status.ending));
 }
 
-/* Whether the database that has come is one that was started without prof, for
- * the one before did not reach its main. */
+/* True if the new database was started without prof because the one before did
+ * not reach its main. */
 static bool
 was_restarted(const struct agent_client *client)
 {
@@ -186,7 +186,7 @@ proc_is_ours(void)
     return n > 0 && strtol(self, NULL, 10) == getpid();
 }
 
-/* The pid that the agent tells is its own namespace's; this one is ours. */
+/* The agent reports the pid of its own namespace; this one is of ours. */
 static pid_t
 peer_of(int fd)
 {
@@ -373,8 +373,8 @@ agent_client_same_incarnation(const struct agent_hello *a,
            strcmp(a->boot_id, b->boot_id) == 0;
 }
 
-/* One that answers in another protocol, or hangs up, as the first ones do:
- * their requests had another size. */
+/* An agent of another protocol answers so, or hangs up, as the first version
+ * did. */
 static void
 say_foreign(struct agent_client *client, uint32_t protocol)
 {
@@ -499,7 +499,7 @@ agent_client_call(struct agent_client *client,
 
 /* A pipe in place of a memfd would hold up the channel thread for ever: only
  * files in memory have seals. */
-/* A file where ours are, which can be read as they can. */
+/* True for a regular file on the state directory's file system. */
 static bool
 is_beside(const char *directory, int fd)
 {

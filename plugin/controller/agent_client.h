@@ -50,8 +50,8 @@ bool agent_client_same_incarnation(const struct agent_hello *a,
                                    const struct agent_hello *b);
 void agent_client_answer_close(struct agent_client_answer *answer);
 
-/* Connects where it must, takes late answers and notices the end; never waits
- * longer than one greeting.  True when the agent changed (new incarnation). */
+/* Connects if needed, takes late answers, detects the agent's end; waits for
+ * one greeting at most.  True for a new incarnation. */
 bool agent_client_refresh(struct agent_client *client);
 
 /* Asks and waits.  -1 with *err: not connected, late, ended, or the agent's
@@ -60,18 +60,19 @@ int agent_client_call(struct agent_client *client,
                       const struct agent_request *request,
                       struct agent_client_answer *answer, struct error *err);
 
-/* Appends what a descriptor of an answer holds; what names it in the error. */
+/* Appends what a descriptor of an answer holds; what is its name in the error.
+ */
 int agent_client_read_memory(const struct agent_client *client, int fd,
                              struct buffer *out, const char *what,
                              struct error *err);
 
 /*
- * Maps it instead, when it is sealed and complete; the caller unmaps it.
- * false: read it.
+ * Maps a sealed and complete file; the caller unmaps it.  False: read it
+ * instead.
  */
 bool agent_client_map_memory(int fd, size_t max, void **out, size_t *size);
 
-/* Whether the agent said something unasked: it ended, or answers late. */
+/* True if the agent ended or sent a late answer. */
 bool agent_client_input_pending(const struct agent_client *client);
 
 #endif

@@ -69,12 +69,12 @@ struct node_status {
      * away; 0: it did not, or profiling is on again. */
     int64_t unguarded_ms;
     struct risk_options risks;
-    bool unprepared; /* by the configuration: profiling = off */
+    bool unprepared; /* the configuration has profiling = off */
     bool attached;   /* it ran before heapwired attached to it */
     bool restarted;  /* with prof:true it did not reach its main: deaths.h */
-    /* Of the agent's greeting: why hello.allocator is not AGENT_OK, or what is
-     * to be known of profiles; while NODE_ABSENT, why one that is there cannot
-     * be served; or "". */
+    /* Of the agent's greeting: why hello.allocator is not AGENT_OK, or a remark
+     * about profiles; while NODE_ABSENT, why one that is there cannot be
+     * served; or "". */
     char note[AGENT_TEXT_MAX];
     char children[NODE_CHILDREN_MAX]; /* that nothing looks into; or "" */
     uint32_t knows; /* enum agent_knows; 0: none, an older agent */
@@ -88,7 +88,7 @@ struct controller *controller_start(const struct controller_options *options,
 void controller_stop(struct controller *controller);
 
 void controller_status(struct controller *controller, struct node_status *out);
-/* Sets why no database is connected, for while none is; "": unknown. */
+/* Sets the reason to report while no database is connected; "": unknown. */
 void controller_set_absence(struct controller *controller, const char *why);
 
 enum job_kind {

@@ -29,7 +29,7 @@ struct dump {
     void *mapped; /* the text in the agent's memory, or NULL: it is in text */
     size_t mapped_size;
     struct agent_hello hello;  /* the latest greeting before the dump */
-    char note[AGENT_TEXT_MAX]; /* likewise: what is to be known of profiles */
+    char note[AGENT_TEXT_MAX]; /* likewise: a remark about profiles */
     int64_t taken_ms;          /* wall clock */
 };
 

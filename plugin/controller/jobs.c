@@ -370,7 +370,7 @@ ticket_free(struct ticket *ticket)
     mem_free(ticket);
 }
 
-/* Names come one by one, so their share is known; a dump tells nothing. */
+/* Only naming has a known share; a dump reports no progress. */
 static void
 dump_stage(struct job *job, struct job_progress *out)
 {

@@ -41,7 +41,7 @@ struct jobs {
     struct job *queue;     /* waiting, oldest first */
     struct job *running;   /* on the channel thread, or NULL */
     struct job *resolving; /* its dump is with the resolver, or NULL */
-    /* The last that finished well, or NULL; a reference each. */
+    /* The last successful jobs, or NULL; a reference each. */
     struct job *recent_dump, *recent_stats;
     uint64_t generation; /* raised by what makes earlier answers wrong */
 };
@@ -63,7 +63,7 @@ void jobs_finish(struct jobs *jobs, struct job *job,
 
 /* The process changed: discards earlier results. */
 void jobs_forget(struct jobs *jobs);
-/* Lets go of what is too old to be shared. */
+/* Releases results that are too old to share. */
 void jobs_expire(struct jobs *jobs);
 
 /* Whether a job takes a heap dump. */

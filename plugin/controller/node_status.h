@@ -10,19 +10,19 @@
 
 struct error;
 
-/* Of an agent that lacks what this heapwired knows. */
+/* Reports an agent older than this heapwired. */
 #define NODE_OLDER                                                             \
     "is of an older heapwire and is served with what it knows; restart the "   \
     "database to load the new one"
 
-/* Why nothing can be asked of this node now; 0 when something can. */
+/* 0 if the node can take requests now; else fills *err with the reason. */
 int node_status_check(const struct node_status *status, struct error *err);
 
-/* Why its jemalloc can never do such a job; 0 when it can. */
+/* 0 if the node's jemalloc can do such a job; else fills *err. */
 int node_status_check_job(const struct node_status *status, enum job_kind kind,
                           struct error *err);
 
-/* Whether a request's numbers are such that an agent may be asked. */
+/* Checks the numbers of a request before it goes to the agent. */
 int node_status_check_request(const struct job_request *request,
                               struct error *err);
 

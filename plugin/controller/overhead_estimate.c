@@ -14,7 +14,7 @@
 
 enum {
     FRAMES_GUESSED = 32,
-    SPAN_MIN_MS = 500, /* a shorter one tells nothing */
+    SPAN_MIN_MS = 500, /* a shorter one is too imprecise */
     IDLE_MIN_MS = 2000,
     IDLE_MAX_MS = 10000, /* then it begins anew */
     METADATA_MIN = 64 << 20,

@@ -48,7 +48,7 @@ struct overhead_reading {
     struct stats_figure cpu_ms; /* of the process, ever */
 };
 
-/* What there is to tell.  CPUs: 1 is all the time of one. */
+/* The report.  In CPUs 1 is one CPU fully used. */
 struct overhead_report {
     bool estimated; /* the next five are known, as of the last two readings */
     bool counted;   /* the samples were; else there may have been more */
@@ -70,8 +70,8 @@ struct overhead_estimate {
     struct overhead_report report;
 };
 
-/* True when profiling is to be switched off: report.reason says why.  Once, or
- * again if it stays on. */
+/* True when profiling must be switched off for report.reason: once, and again
+ * if it stays on. */
 bool overhead_estimate_read(struct overhead_estimate *overhead,
                             const struct overhead_settings *settings,
                             const struct overhead_reading *reading);

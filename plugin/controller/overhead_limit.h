@@ -25,13 +25,13 @@ struct overhead_limit {
 void overhead_limit_init(struct overhead_limit *limit, double percent,
                          void (*log)(const char *line));
 
-/* Another process answers now. */
+/* The process changed: discards earlier readings. */
 void overhead_limit_forget(struct overhead_limit *limit,
                            struct agent_client *client);
 
-/* To be called now and then, with a node that has just greeted; asks it for
- * statistics, while profiling is on, at most every few seconds.  frames: of the
- * mean stack; 0 unknown.  True when it has switched profiling off. */
+/* Call it after each greeting.  While profiling is on it reads statistics every
+ * few seconds.  frames: of the mean stack; 0: unknown.  True when it has
+ * switched profiling off. */
 bool overhead_limit_look(struct overhead_limit *limit,
                          struct agent_client *client, double frames);
 

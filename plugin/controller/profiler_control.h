@@ -17,8 +17,8 @@ struct store;
 /* Profiling on (for so many seconds; 0: for good) or off. */
 int profiler_control_switch(struct agent_client *client, bool on,
                             uint32_t seconds, struct error *err);
-/* Refused, unless forced, while the store has snapshots that nothing could be
- * compared with any more. */
+/* Forgets all samples.  Refused, unless forced, while kept snapshots would lose
+ * their comparability. */
 int profiler_control_reset(struct agent_client *client, struct store *store,
                            const struct job_request *wanted, struct error *err);
 int profiler_control_get_active(struct agent_client *client, bool *active,

@@ -99,8 +99,8 @@ without_agent(struct agent_client *client, const struct error *failure)
     return NULL;
 }
 
-/* An agent that does not tell it is older than heapwired: that refreshes them
- * once a second, too. */
+/* An older agent does not report the age: it refreshes them once a second, too.
+ */
 static int64_t
 age_of(const struct stats *stats)
 {
