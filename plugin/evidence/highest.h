@@ -20,15 +20,15 @@ struct highest_pin {
     uint64_t start_ticks, rss;
 };
 
-/* A zeroed struct knows of none. */
+/* A zeroed struct has none. */
 struct highest {
     struct highest_pin now, before;
 };
 
-/* What an earlier heapwired had pinned. */
+/* Finds the snapshot that an earlier heapwired pinned. */
 void highest_adopt(struct highest *highest, struct store *store);
 
-/* The node took this one by itself. */
+/* Call it with each automatic snapshot. */
 void highest_note(struct highest *highest, struct store *store,
                   const struct snapshot *snapshot);
 

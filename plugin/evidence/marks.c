@@ -63,7 +63,7 @@ reason(struct marks_due *due, const char *format, ...)
     va_end(args);
 }
 
-/* The highest mark that was passed untold. */
+/* The highest mark passed since the last snapshot. */
 static bool
 due_by_percent(const struct marks *marks, const struct marks_rules *rules,
                const struct marks_now *now, struct marks_due *due)

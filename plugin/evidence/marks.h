@@ -57,13 +57,13 @@ struct marks_due {
     char reason[SNAPSHOT_REASON_MAX + 1]; /* also why not, of MARKS_TOO_FULL */
 };
 
-/* To be called for every sample.  Marks that memory was above when profiling
- * was switched on count once it has fallen below them. */
+/* Call it for every sample.  A mark that memory exceeded when profiling was
+ * switched on counts only after a fall below it. */
 enum marks_answer marks_look(struct marks *marks,
                              const struct marks_rules *rules,
                              const struct marks_now *now,
                              struct marks_due *due);
-/* The snapshot was taken; where it failed, it is tried again later. */
+/* Records that the snapshot was taken; a failed one is tried again later. */
 void marks_taken(struct marks *marks, const struct marks_rules *rules,
                  const struct marks_now *now);
 

@@ -313,7 +313,7 @@ look_at_marks(struct memory_sampler *sampler,
     struct marks_now now = {.now_ms = clock_ms()};
     struct marks_due due;
 
-    /* Who does not answer for a while has not passed its marks untold. */
+    /* Keep the marks of an unresponsive database: it has not passed them. */
     if (sampler->snapshot || (there && sample->unresponsive))
         return;
     now.ready = there && sample->profiling && sample->rss.known;
@@ -345,7 +345,7 @@ look_at_marks(struct memory_sampler *sampler,
 /* ---- a database that went unseen ---- */
 
 /*
- * heapwire-run tells how its own child ended.  A wrapper that starts another
+ * heapwire-run records how its own child ended.  A wrapper that starts another
  * database lives on: all that is known is that the first is gone.  Two that
  * lived at one time are no such two (one is the other's child), and what did
  * not live long was none.
@@ -364,7 +364,7 @@ took_its_place(const struct history_sample *before,
 /* A heapwired that lingers meets the successor that heapwire-run has started
  * beside it, and deaths.h's file has the end of its own database already. */
 static bool
-is_told(const struct memory_sampler *sampler)
+is_recorded(const struct memory_sampler *sampler)
 {
     struct death last[DEATHS_LOOKED_AT];
     size_t count = deaths_read(sampler->state_dir, last, DEATHS_LOOKED_AT);
@@ -386,7 +386,7 @@ keep_end(struct memory_sampler *sampler, int64_t at_ms)
                           .unknown = true};
     struct error err;
 
-    if (!sampler->state_dir || is_told(sampler))
+    if (!sampler->state_dir || is_recorded(sampler))
         return;
     memcpy(death.program, sampler->exe, sizeof(death.program));
     if (deaths_append(sampler->state_dir, &death, &err) != 0)
