@@ -33,7 +33,7 @@ struct death {
     int64_t at_ms;      /* wall clock */
     int64_t started_ms; /* likewise */
     int32_t pid;
-    bool unknown;  /* how: signalled and code tell nothing */
+    bool unknown;  /* signalled and code are meaningless */
     bool attached; /* unknown because heapwire-run was attached to it */
     bool signalled;
     /* Before its main was reached, and it was started again without prof:true
@@ -47,19 +47,19 @@ struct death {
     char program[DEATH_PROGRAM_MAX];
 };
 
-/* Told to, or without a fault. */
+/* True if it ended on request, or without a fault. */
 bool death_was_clean(const struct death *death);
 /* "was killed by signal 9 (Killed) ...": what follows the program's name. */
 void death_describe(const struct death *death, char *out, size_t size);
 
-/* A line, without its end; false: it is none. */
+/* Parses a line without its newline; false if malformed. */
 bool death_parse(struct span line, struct death *out);
 void death_format(const struct death *death, struct buffer *out);
 
-/* Room for a line, where the disk has it and its file system knows how, so that
- * an end is written when the disk is full. */
+/* Reserves disk space for a line, if possible, so that an end can be written on
+ * a full disk. */
 void deaths_reserve(const char *dir);
-/* On disk when it returns 0; -1 with *err, and the file as it was. */
+/* Appends a line and syncs it.  -1 with *err; the file is then unchanged. */
 int deaths_append(const char *dir, const struct death *death,
                   struct error *err);
 /* Reads the newest, at most max, the oldest of them first; skips damaged lines.

@@ -208,7 +208,7 @@ cgroup_find(const char *cgroup, const char *mountinfo, struct cgroup_place *out)
     return find_mount(mountinfo, path, out);
 }
 
-/* ---- what it says ---- */
+/* ---- its figures ---- */
 
 /* A number in a file of a cgroup's directory; "max" is none. */
 static struct stats_figure

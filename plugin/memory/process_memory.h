@@ -1,5 +1,5 @@
 /*
- * process_memory.h - what the kernel says of a process's memory and its limit.
+ * process_memory.h - the kernel's figures of a process's memory and its limit.
  *
  * Reads small files of /proc and of the cgroup file systems; cheap for a
  * process of any size (nothing walks its page tables).
@@ -44,7 +44,7 @@ void process_memory_read_at(pid_t pid, const struct cgroup_place *place,
                             struct stats *stats);
 
 /* How many processes of that cgroup the kernel has killed for want of memory;
- * place NULL, or it does not tell: on the whole machine. */
+ * place NULL, or a cgroup without that count: on the whole machine. */
 struct stats_figure process_memory_oom_kills(const struct cgroup_place *place);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * risks.h - what is known to go wrong with a version of jemalloc, and with the
- * options that it was started with, while its profiler is used.
+ * risks.h - known faults of profiling with a version of jemalloc and its
+ * options.
  *
  * Pure.
  */
@@ -23,8 +23,8 @@ struct risk_options {
 
 void risks_read_options(const struct stats *stats, struct risk_options *out);
 
-/* One sentence each, of a version as mallctl tells it ("5.3.0-0-g54eaed1d");
- * how many. */
+/* Fills one sentence for each risk of a version as mallctl returns it
+ * ("5.3.0-0-g54eaed1d").  Returns their number. */
 size_t risks_list(const char *version, const struct risk_options *options,
                   const char *out[RISKS_MAX]);
 

@@ -1,5 +1,5 @@
 /*
- * stats.h - what the node's allocator, kernel and cgroup say of its memory.
+ * stats.h - the node's memory figures, of allocator, kernel and cgroup.
  *
  * Immutable once made and shared by reference count (atomic).
  */
@@ -62,7 +62,7 @@ struct stats {
     size_t bin_count;
     const struct stats_arena *arenas; /* ascending by index */
     size_t arena_count;
-    /* All of the database; NULL: its agent does not tell. */
+    /* All jemallocs of the database; NULL: its agent does not list them. */
     const struct stats_allocator *allocators;
     size_t allocator_count;
     /* Forked by the database, and not looked into; NULL: there are none. */

@@ -18,7 +18,7 @@ enum {
     STATS_ALLOCATORS_TEXT_MAX = 256 << 10 /* bytes that an agent may send */
 };
 
-/* Texts are "" where the agent did not tell; truths false, but allocated. */
+/* Texts missing in the agent's list are "", flags false. */
 struct stats_allocator {
     const char *object, *mallctl, *version, *variable, *found, *note;
     bool chosen, callable, config_prof, opt_prof, active;
