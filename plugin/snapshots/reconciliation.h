@@ -1,6 +1,6 @@
 /*
- * reconciliation.h - one line that says how a profile's total, the allocator's
- * figures, the kernel's and the limit go together, and what lies between them.
+ * reconciliation.h - one line that compares a profile's total with the
+ * allocator's figures, the kernel's and the limit.
  *
  * Pure.
  */

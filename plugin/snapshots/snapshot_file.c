@@ -8,12 +8,12 @@
  * Head, at most SNAPSHOT_FILE_HEAD_MAX bytes (snapshot_head.c):
  *     8    "HWSNAP\r\n"
  *     u4   version: 2, or 3 where a location has wrappers; another one is not
- *          read, but for 1, where a list tells less
+ *          read, except 1, whose list has fewer fields
  *     u4   bytes of the head
  *     u8   bytes of the body, packed
  *     u8   bytes of the body, unpacked
  *     u4   CRC-32 of the packed body
- *     ...  what a list tells: the fields of struct store_entry
+ *     ...  what a list shows: the fields of struct store_entry
  *     u4   CRC-32 of the head up to here
  *
  * Body, packed by zlib's deflate (snapshot_body.c):

@@ -16,7 +16,7 @@ struct buffer;
 struct error;
 struct snapshot;
 
-/* Where the body is, and how to tell that it is whole. */
+/* The body's place, and its checksum. */
 struct snapshot_body {
     uint64_t packed, size; /* bytes in the file, and unpacked */
     uint32_t checksum;     /* of the packed ones */
@@ -29,7 +29,7 @@ struct snapshot_head {
     size_t size; /* bytes of the head itself: there the body begins */
 };
 
-/* What a list tells of snapshot. */
+/* Fills the entry that a list shows of snapshot. */
 void snapshot_describe(const struct snapshot *snapshot,
                        struct store_entry *out);
 

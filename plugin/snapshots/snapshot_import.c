@@ -1,8 +1,8 @@
 /*
  * snapshot_import.c - snapshots from elsewhere.
  *
- * Where a raw profile's modules lie here is not looked at: the addresses of
- * another machine's files would get this one's names.
+ * A raw profile's modules are not looked up here: this machine's files may
+ * differ, so names would be wrong.
  */
 #include <inttypes.h>
 #include <stdio.h>

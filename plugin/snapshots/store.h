@@ -41,11 +41,11 @@ struct store_entry {
     char name[SNAPSHOT_NAME_MAX + 1];
     uint64_t serial; /* the snapshot's */
     int64_t taken_ms;
-    int64_t kept_ms; /* since when it is here: the oldest go by that */
+    int64_t kept_ms; /* when it was kept; decides which is oldest */
     uint32_t node_id;
     enum snapshot_cause cause;
     char reason[SNAPSHOT_REASON_MAX + 1];
-    bool pinned;   /* is not let go for newer ones */
+    bool pinned;   /* never evicted */
     bool on_disk;  /* survives */
     uint64_t size; /* bytes there, or in memory */
     struct agent_hello hello;
@@ -63,13 +63,14 @@ void store_close(struct store *store); /* NULL is fine */
 
 /* A name that no other has: "heap_20261121_151347_1". */
 void store_make_name(struct store *store, struct snapshot *snapshot);
-/* Whether one may be kept under a name: -1 with *err when it is taken, or is
- * no name. */
+/* Checks a name for a new snapshot: -1 with *err if it is taken or malformed.
+ */
 int store_check_name(struct store *store, const char *name, struct error *err);
 
-/* Keeps it under its name.  Above a ceiling evicts the oldest first, automatic
- * snapshots before manual ones, and never pinned ones.  -1 with *err, and
- * nothing changed: the name is taken, the disk is full, all others are pinned,
+/* Keeps snapshot under its name.  Above a ceiling evicts the oldest first,
+ * automatic snapshots before manual ones, and never pinned ones.  -1 with *err,
+ * and nothing changed: the name is taken, the disk is full, all others are
+ * pinned,
  * ... */
 int store_add(struct store *store, struct snapshot *snapshot,
               struct error *err);

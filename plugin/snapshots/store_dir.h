@@ -2,7 +2,7 @@
  * store_dir.h - the directory that holds the snapshots' files.
  *
  *     NAME.snapshot   a whole snapshot
- *     NAME.pinned     likewise, and not to be let go for newer ones
+ *     NAME.pinned     likewise, never evicted
  *     NAME.tmp        one that is being written
  *
  * A file appears under its name whole and synced, or not at all.  Nothing is

@@ -1,5 +1,5 @@
 /*
- * store_keep.c - another snapshot comes, and old ones go.
+ * store_keep.c - adds a snapshot and evicts old ones.
  *
  * See store.h.
  */
@@ -18,7 +18,7 @@
 
 /* ---- which snapshots go: call with disk ---- */
 
-/* Who must go for another one; bytes: what they free. */
+/* Chooses snapshots to evict for a new one; bytes: what that frees. */
 struct plan {
     struct held *going[STORE_COUNT_MAX];
     size_t count;
@@ -47,8 +47,8 @@ is_wanted(const struct store_entry *entry)
     return entry->cause == SNAPSHOT_ASKED || entry->cause == SNAPSHOT_IMPORTED;
 }
 
-/* What is too old goes anyway; then, until there is room, the oldest of those
- * that the node took by itself, and of the others. */
+/* Evicts snapshots past their age; then, until there is room, the oldest
+ * automatic ones, then the oldest manual ones. */
 enum turn { TURN_EXPIRED, TURN_OWN, TURN_WANTED, TURNS };
 
 /* Reads the clock once: it may be set back meanwhile. */
