@@ -35,7 +35,7 @@ enum {
 
 static const rlim_t memory_max = (rlim_t)2 << 30;
 
-/* Where packages put it.  Never $PATH: heapwired's may be anybody's. */
+/* Where packages install it.  $PATH is not used: heapwired cannot trust it. */
 static const char *const places[] = {"/usr/bin/dot", "/usr/local/bin/dot",
                                      "/bin/dot", "/opt/graphviz/bin/dot"};
 
@@ -118,7 +118,7 @@ limit(pid_t pid, __rlimit_resource_t what, rlim_t value)
 {
     struct rlimit both = {value, value};
 
-    /* What a sandbox refuses is done without: there is the deadline. */
+    /* A sandbox may refuse this; the deadline remains. */
     (void)prlimit(pid, what, &both, NULL);
 }
 

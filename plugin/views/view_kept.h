@@ -28,7 +28,7 @@ struct view {
 struct view *view_new(size_t max); /* one reference; NULL: no memory */
 struct view *view_ref(struct view *view);
 void view_unref(struct view *view); /* NULL is fine */
-/* It grows no more: what it does not need, others do. */
+/* Ends a view's growth and releases unused memory. */
 void view_finish(struct view *view);
 /* Of all that are finished.  Any thread. */
 size_t view_bytes_alive(void);
