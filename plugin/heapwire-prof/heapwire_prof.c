@@ -37,7 +37,7 @@
 enum {
     EXIT_USAGE = 2,
     PATH_BYTES = 4096,
-    UNUSED_MAX = 8 /* complaints shown */
+    UNUSED_MAX = 8 /* warnings shown */
 };
 
 static const size_t heap_bytes = (size_t)256 << 20; /* grows by so much */
@@ -351,7 +351,7 @@ run(const struct prof_command *command, struct error *err)
     buffer_init(&out, output_bytes_max);
     reading.symbols = command->symbols;
     reading.alone = !command->base;
-    /* A difference needs files to tell functions of one name apart. */
+    /* A difference distinguishes functions of one name by their files. */
     reading.no_lines =
         reading.alone && !view_needs_places(command->form, &command->options);
     reading.short_names =

@@ -84,7 +84,7 @@ debug_bytes(const struct elf_file *elf)
 /* A split debug file was found by the symboliser, so its size is unknown here.
  */
 static int
-tell(const struct elf_file *elf, const char *target, struct error *err)
+print_size(const struct elf_file *elf, const char *target, struct error *err)
 {
     uint64_t debug = debug_bytes(elf);
     struct stat st;
@@ -169,7 +169,7 @@ prof_index_make(const char *symbolizer, const struct prof_command *command,
     if (make(symbolizer, &elf, path, target, remark, &why) != 0)
         error_set(err, ER_UNKNOWN, "no index of %s: %s", binary, why.text);
     else
-        rc = tell(&elf, target, err);
+        rc = print_size(&elf, target, err);
     if (rc == 0 && remark[0]) /* its debug file may be missing by mistake */
         fprintf(stderr, "heapwire-prof: the index of %s has symbols only: %s\n",
                 binary, remark);
