@@ -19,10 +19,10 @@
 
 struct agent_start {
     char settings[AGENT_SETTINGS_MAX]; /* agent_settings.h */
-    struct jemalloc_given given;       /* by the program, that knows its own */
-    struct jemalloc jemalloc; /* found before main; late: by the thread */
+    struct jemalloc_given given;       /* set by the program itself; or empty */
+    struct jemalloc jemalloc; /* found before main; if late, by the thread */
     bool late;                /* the program runs already */
-    bool silent;              /* nothing is written to stderr */
+    bool silent;              /* write nothing to stderr */
     bool child; /* after a fork: wait until no other process serves */
 };
 
@@ -30,18 +30,18 @@ struct agent {
     const struct agent_start *start;
     struct channel channel;
     struct jemalloc jemalloc;
-    bool look_due; /* for objects that were loaded since */
+    bool look_due; /* look for newly loaded objects */
     struct mapped_files files;
     struct beside beside;
-    int wake; /* signalfd: readable when it is to end; -1: none */
+    int wake; /* signalfd: readable when the thread must end; -1: none */
     bool own_table;
-    int filters;    /* of this thread, and what may be called (confined.h) */
-    unsigned calls; /* under them */
+    int filters;    /* seccomp filters of this thread (confined.h) */
+    unsigned calls; /* enum confined_call: allowed under these filters */
     int64_t started_ms;
-    int64_t guard_ms;     /* that heapwired may be away; 0: for ever */
-    int64_t heard_ms;     /* monotonic: its latest request, or connection */
-    bool away;            /* for so long, and what was due is done */
-    int64_t unguarded_ms; /* wall clock: profiling was switched off for that */
+    int64_t guard_ms; /* how long heapwired may be away; 0: for ever */
+    int64_t heard_ms; /* monotonic: heapwired's latest request or connection */
+    bool away;        /* guard_ms has passed, and profiling is off */
+    int64_t unguarded_ms; /* wall clock: switched off for that; or 0 */
 };
 
 #endif

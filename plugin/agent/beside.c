@@ -22,13 +22,13 @@
 
 enum { STACK_BYTES = 32 * 1024 };
 
-/* heapwired's arguments; what they point at are the settings. */
+/* heapwired's arguments, which point into the settings. */
 struct command {
     const char *argv[BESIDE_OPTIONS_MAX + 4];
     int log; /* its stderr; -1: none */
 };
 
-/* ---- what is to be started ---- */
+/* ---- the command ---- */
 
 /* E2BIG, or 0. */
 static int
@@ -108,9 +108,9 @@ between(void *arg)
     _exit(spawn(arg) != 0);
 }
 
-/* A process in between, in our memory like one of vfork(), which ends at once:
- * heapwired is init's.  It sends no signal when it ends, and only __WCLONE sees
- * it. */
+/* An intermediate process shares our memory, as with vfork(), and ends at once,
+ * so that init adopts heapwired.  It sends no signal at its end, and only
+ * __WCLONE waits for it. */
 static void
 spawn_detached(struct command *command)
 {
@@ -142,7 +142,8 @@ start_one(struct beside *beside)
     }
 }
 
-/* Its lock is tried, and let go at once. */
+/* True if another process holds heapwired's lock: tries the lock and releases
+ * it. */
 static bool
 is_served(const struct beside *beside)
 {

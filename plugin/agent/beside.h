@@ -1,5 +1,5 @@
 /*
- * beside.h - heapwired, started by the agent where nothing else does it.
+ * beside.h - starts heapwired from the agent, where nothing else starts it.
  *
  * While no heapwired is connected, and none holds the state directory's lock,
  * the agent starts one: at once, then after a pause that grows.  The new
@@ -21,18 +21,18 @@ enum {
 struct beside {
     const char *settings; /* borrowed: agent_settings.h */
     int directory;        /* the channel's */
-    int64_t due_ms;       /* monotonic: look then; 0: not now */
-    int64_t pause_ms;     /* the latest */
+    int64_t due_ms;       /* monotonic: time of the next attempt; 0: none */
+    int64_t pause_ms;     /* the latest pause between attempts */
 };
 
-/* 0, or why what the settings say cannot be done. */
+/* Checks the settings.  0, or an errno that says why they cannot work. */
 int beside_check(const char *settings);
 
 void beside_begin(struct beside *beside, const char *settings, int directory);
-/* Starts one when that is due.  Milliseconds until there is something to do, or
- * -1. */
+/* Starts heapwired when that is due.  Returns the milliseconds until the next
+ * call is due, or -1. */
 int beside_tick(struct beside *beside, bool connected);
-/* Tells one that an agent started to end. */
+/* Asks a heapwired that an agent started to end. */
 void beside_end(const struct beside *beside);
 
 #endif

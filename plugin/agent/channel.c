@@ -88,7 +88,7 @@ open_directory(const char *path)
     return fd;
 }
 
-/* The lock lives as long as this process's agent: the kernel drops it. */
+/* Takes the lock, which the kernel drops with this process. */
 static enum channel_result
 take_lock(struct channel *channel)
 {
@@ -116,7 +116,7 @@ take_lock(struct channel *channel)
     return CHANNEL_BUSY;
 }
 
-/* A file of ours, and not a hard link to another user's file. */
+/* Gives our own file to owner; refuses a hard link to another user's file. */
 static int
 give(int fd, uid_t owner)
 {
@@ -217,7 +217,8 @@ channel_close(struct channel *channel)
     forget(&channel->directory);
 }
 
-/* A number that is not ours any more is dropped, not closed. */
+/* False if the host has reused the descriptor, which is forgotten, not closed.
+ */
 static bool
 still_ours(int *fd, struct shared_fds_file file)
 {

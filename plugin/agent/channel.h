@@ -21,32 +21,32 @@ struct channel {
 enum channel_result {
     CHANNEL_OPEN,
     CHANNEL_BUSY,  /* another process serves this directory */
-    CHANNEL_FAILED /* said on stderr; errno says why */
+    CHANNEL_FAILED /* reported on stderr; errno has the reason */
 };
 
-/* The channel must be all -1. */
+/* Opens a channel whose descriptors are all -1. */
 enum channel_result channel_open(struct channel *channel,
                                  const char *state_dir);
-/* Whether the directory is another user's; that user may still give it to us.
+/* True if the directory belongs to another user, which may still give it to us.
  */
 bool channel_is_shut(const char *state_dir);
 void channel_close(struct channel *channel);
 /* Removes the socket's name.  Call before channel_close. */
 void channel_remove(struct channel *channel);
 
-/* False when the listener is no longer ours; forgets a connection that is not.
- * In a table shared with the host, the host may have closed them and have
- * something of its own under their numbers. */
+/* False when the listener is no longer ours; drops a connection that is not. In
+ * a shared descriptor table the host may have closed ours and reused the
+ * numbers. */
 bool channel_intact(struct channel *channel);
 
-/* Replaces the connection by a waiting one, if its peer is root, the
- * directory's owner or this process's own user now. */
+/* Accepts a waiting connection in place of the current one, if its peer is
+ * root, the directory's owner or this process's user. */
 void channel_accept(struct channel *channel);
 void channel_disconnect(struct channel *channel);
 
-/* One packet of exactly size bytes; -1 when anything else came. */
+/* Reads one packet of exactly size bytes; -1 for any other. */
 int channel_receive(struct channel *channel, void *out, size_t size);
-/* Never waits; -1 when the peer does not take it. */
+/* Sends one packet without waiting; -1 when the peer does not take it. */
 int channel_send(struct channel *channel, const void *data, size_t size,
                  const int *fds, size_t fd_count);
 

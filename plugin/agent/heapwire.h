@@ -1,5 +1,5 @@
 /*
- * heapwire.h - heapwire's agent, for the program that it is to serve.
+ * heapwire.h - starts and stops heapwire's agent in the calling program.
  *
  * The agent is one thread of this process: it serves heapwired on a socket in
  * the state directory.  All functions may be called from any thread, also
@@ -22,17 +22,16 @@ typedef int heapwire_mallctl(const char *name, void *old, size_t *old_size,
                              void *value, size_t value_size);
 
 /*
- * Which jemalloc the agent is to serve, before it is started, in a program
- * whose symbols cannot be looked up (linked statically).  prefix is what that
- * jemalloc was configured with: "" where its function is called mallctl, "je_"
- * for je_mallctl.  Only its "version" is asked here.  NULL: found by name
- * again.
+ * Names the jemalloc to profile, before the start, in a program without dynamic
+ * symbols (linked statically).  prefix is what that jemalloc was configured
+ * with: "" where its function is called mallctl, "je_" for je_mallctl.  The
+ * call reads its "version" only.  NULL: look it up by name again.
  *
  * A program linked with glibc by -static must not be started with prof:true:
  * jemalloc's unwinder aborts there (jemalloc issue 2454).  It has statistics,
  * and no profiles.
  *
- * EALREADY   the agent runs
+ * EALREADY   the agent is running
  * EAGAIN     another thread is in one of these functions
  * EINVAL     that is not the mallctl of a jemalloc, or the prefix is too long
  */

@@ -3,8 +3,8 @@
  *
  * INSTALL SONAME 'heapwire', or plugin_load_add = heapwire.  It starts the
  * agent, and that starts heapwired.  Where libheapwire.so is preloaded, the
- * loader takes heapwire_start and heapwire_stop from there: where that one
- * serves already, nothing is started, and nothing stopped.
+ * loader takes heapwire_start and heapwire_stop from there: if that agent
+ * serves already, the plugin starts and stops nothing.
  */
 #include "mariadb_plugin_api.h"
 
@@ -38,7 +38,7 @@ static char enabled;
 
 /* Status variables. */
 static const char *agent = "off", *socket_shown = "";
-static bool started; /* by us */
+static bool started; /* by this plugin */
 static char dir[AGENT_PATH_MAX], beside[PATH_MAX];
 static char socket_path[AGENT_PATH_MAX + sizeof(SOCKET)];
 
@@ -56,7 +56,8 @@ refuse(const char *format, ...)
 
 /* ---- the agent ---- */
 
-/* The one that is named, or one in the data directory; made where it is not. */
+/* The configured state directory, or one in the data directory, created if
+ * missing. */
 static int
 find_directory(void)
 {
@@ -73,8 +74,8 @@ find_directory(void)
     return mkdir(dir, 0700) == 0 || errno == EEXIST ? 0 : errno;
 }
 
-/* The heapwired that is named, or the one beside this library; NULL: something
- * else starts it. */
+/* The configured heapwired, or the one beside this library; NULL: started
+ * elsewhere. */
 static const char *
 find_heapwired(void)
 {
@@ -94,7 +95,7 @@ find_heapwired(void)
     return beside;
 }
 
-/* A line, if there is something to say. */
+/* Adds a setting, unless its value is empty. */
 static void
 add(char *settings, size_t *used, const char *name, const char *value)
 {
@@ -148,7 +149,7 @@ switch_on(void)
 {
     int error;
 
-    /* An UNINSTALL that could not wait for it: the server heeds no refusal. */
+    /* UNINSTALL did not wait for the agent: the server ignores a refusal. */
     if (started && switch_off() != 0)
         return EBUSY;
     error = start();
@@ -199,7 +200,7 @@ wanted(struct mariadb_value *value)
                : -1;
 }
 
-/* Done here, where it can be refused. */
+/* Applied in the check, since only a check can refuse. */
 static int
 check_enabled(void *thd, struct mariadb_variable *variable, void *save,
               struct mariadb_value *value)
@@ -297,7 +298,8 @@ deinit(void *arg)
 
 static struct mariadb_daemon daemon_info;
 
-/* A daemon plugin is of one server version: that of what is built in. */
+/* A daemon plugin must carry the server's version, which built-in plugins have.
+ */
 __attribute__((constructor)) static void
 learn_version(void)
 {

@@ -31,7 +31,7 @@ op_hello(struct agent *agent, const struct agent_request *request,
     if (request->number == 1 && request->seconds <= AGENT_SECONDS_MAX)
         agent->guard_ms = (int64_t)request->seconds * 1000;
     reply->value = (uint64_t)agent->unguarded_ms;
-    agent->look_due = true; /* once it is answered */
+    agent->look_due = true; /* after the reply */
     agent_identify(&reply->hello);
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
@@ -103,7 +103,7 @@ op_reset(struct agent *agent, const struct agent_request *request,
         fail(reply, error, "mallctl prof.reset");
 }
 
-/* A file that has no name any more. */
+/* Opens a file and removes its name. */
 static int
 new_nameless(int directory)
 {
@@ -117,8 +117,8 @@ new_nameless(int directory)
     return fd;
 }
 
-/* What an answer is written to.  The database may have made another filter
- * since, under which memfd_create would end it. */
+/* Opens the file for an answer.  The database may have added a seccomp filter
+ * since, under which memfd_create would kill it. */
 static int
 new_file(const struct agent *agent, const char *name)
 {
@@ -164,7 +164,7 @@ copy_maps(int to)
     return n < 0 ? -1 : 0;
 }
 
-/* What we hand out does not change any more. */
+/* Seals a file before it is sent. */
 static void
 seal(int fd)
 {
@@ -223,7 +223,7 @@ op_object(struct agent *agent, const struct agent_request *request,
 {
     int fd = mapped_files_find(&agent->files, request->number, request->inode);
 
-    if (fd < 0 && !agent->own_table) { /* where none is kept */
+    if (fd < 0 && !agent->own_table) { /* a shared table keeps none */
         fd = mapped_files_open(request->number, request->inode);
         shared_fds_add(fd);
         passed->owned = true;
@@ -237,7 +237,7 @@ op_object(struct agent *agent, const struct agent_request *request,
     passed->count = 1;
 }
 
-/* What write puts into a file, and how long that took. */
+/* Lets write fill a file, and measures how long that takes. */
 static void
 pass_text(struct agent *agent, struct agent_reply *reply,
           struct operation_files *passed,
@@ -294,7 +294,7 @@ static const struct operation {
     [AGENT_ALLOCATORS] = {op_allocators, NEEDS_NOTHING},
 };
 
-/* Why this process cannot do what an operation needs. */
+/* Fills the reply with why this process cannot do an operation. */
 static enum agent_status
 missing(struct agent *agent, enum needs needs, struct agent_reply *reply)
 {

@@ -1,7 +1,7 @@
 /*
- * operations.h - what the agent does for a request of heapwired.
+ * operations.h - carries out heapwired's requests.
  *
- * The agent's thread's.
+ * Used by the agent's thread alone.
  */
 #ifndef HW_OPERATIONS_H
 #define HW_OPERATIONS_H
@@ -13,15 +13,15 @@
 
 struct agent;
 
-/* What goes back beside a reply; owned ones are closed once sent. */
+/* Descriptors sent with a reply; owned ones are closed once sent. */
 struct operation_files {
     int fds[AGENT_FDS_MAX];
     size_t count;
     bool owned;
 };
 
-/* Fills in a zeroed reply; AGENT_BAD_REQUEST: the connection is to be closed.
- * All descriptors must be -1 before. */
+/* Fills a zeroed reply; all descriptors must be -1.  After AGENT_BAD_REQUEST
+ * close the connection. */
 void operation_answer(struct agent *agent, const struct agent_request *request,
                       struct agent_reply *reply,
                       struct operation_files *passed);

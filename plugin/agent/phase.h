@@ -1,5 +1,5 @@
 /*
- * phase.h - how far the agent's thread is, and whether it is to end.
+ * phase.h - the phase of the agent's thread, and whether it must end.
  *
  * The thread enters phases; the threads that start and stop it wait for them.
  * One agent runs at a time in a process.
@@ -11,19 +11,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sent to our thread alone, where it is blocked; the kernel never sends it. */
+/* A signal for our thread alone, which blocks it; the kernel never sends it. */
 #define PHASE_WAKE SIGSTKFLT
 
 enum phase { PHASE_STARTING, PHASE_SERVING, PHASE_ENDED };
 
-/* Before the thread is created: PHASE_STARTING, and it is not to end. */
+/* Call before creating the thread: sets PHASE_STARTING, clears the request to
+ * end. */
 void phase_reset(void);
 void phase_enter(enum phase phase);
 enum phase phase_now(void);
-/* Waits while it is PHASE_STARTING.  0 or ETIMEDOUT. */
+/* Waits while the phase is PHASE_STARTING.  0 or ETIMEDOUT. */
 int phase_await_start(uint32_t timeout_ms);
 
-/* It is to end; the caller sends PHASE_WAKE to the thread, too. */
+/* Requests the end; the caller also sends PHASE_WAKE to the thread. */
 void phase_stop(void);
 bool phase_stopping(void);
 

@@ -34,13 +34,13 @@
 enum {
     FIRST_FD = STDERR_FILENO + 1,
     CLOSE_MAX = 65536,
-    STOPPED_MS = 1000,  /* so late a wake-up is no matter of load */
-    STOP_LOOK_MS = 250, /* where nothing can wake us */
-    /* A process that daemonises: how long its parent may take to leave. */
+    STOPPED_MS = 1000,  /* a later wake-up means that we were stopped */
+    STOP_LOOK_MS = 250, /* between looks where no signal can wake us */
+    /* How long the parent of a daemonising process may take to end. */
     SURVIVOR_WAIT_MS = 10000,
     SURVIVOR_STEP_MS = 100,
     SUCCESSOR_STEP_MS = 250,
-    /* A child that is known by its name: how long until it has it. */
+    /* How long a child may take to set the name by which it is chosen. */
     NAMED_WAIT_MS = 10000,
     NAMED_STEP_MS = 100
 };
@@ -61,8 +61,8 @@ leave_shared_table(unsigned calls)
     return true;
 }
 
-/* Occupies 0-2 where the host has none, so that nothing of ours lands there;
- * with replace, lets go of the host's. */
+/* Opens /dev/null as 0-2 where the host has closed them, so that ours get other
+ * numbers; with replace, also in place of the host's. */
 static int
 null_stdio(bool replace)
 {
@@ -88,7 +88,7 @@ note_contact(struct agent *agent)
     agent->away = false;
 }
 
-/* Milliseconds until it has been away for too long, or -1. */
+/* Milliseconds until heapwired has been away for too long, or -1. */
 static int
 guard_left(const struct agent *agent)
 {
@@ -134,7 +134,7 @@ sooner(int a_ms, int b_ms)
     return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
-/* Does what time has made due.  Milliseconds until there is more, or -1. */
+/* Runs all timed work that is due.  Milliseconds until the next, or -1. */
 static int
 next_due(struct agent *agent)
 {
@@ -148,7 +148,7 @@ next_due(struct agent *agent)
 
 /* ---- requests ---- */
 
-/* -1: the connection is to be closed. */
+/* -1: close the connection. */
 static int
 serve_one(struct agent *agent)
 {
@@ -175,8 +175,8 @@ serve_one(struct agent *agent)
 
 /* ---- the thread ---- */
 
-/* Not in a shared table: there, the number may become something of the host's,
- * and that would be read. */
+/* None in a shared table: the host could reuse the number, and the agent would
+ * read the host's file. */
 static void
 open_wake(struct agent *agent)
 {
@@ -188,7 +188,8 @@ open_wake(struct agent *agent)
         agent->wake = signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* poll() with the wake as the first of count, and what is due as the limit. */
+/* poll() whose first entry is the wake and whose timeout is the next timed
+ * work. */
 static int
 wait_for(struct agent *agent, struct pollfd *polled, nfds_t count)
 {
@@ -199,15 +200,15 @@ wait_for(struct agent *agent, struct pollfd *polled, nfds_t count)
         limit_ms = STOP_LOOK_MS;
     polled[0] = (struct pollfd){.fd = agent->wake, .events = POLLIN};
     ready = poll(polled, count, limit_ms);
-    /* One for the whole process, that all others block: or we would spin. */
+    /* Takes a pending signal of the whole process, or poll() would return at
+     * once. */
     if (ready > 0 && polled[0].revents)
         (void)!read(agent->wake, &info, sizeof(info));
     return ready;
 }
 
-/* Not where the program has said which one it has; nor in a fork's child, where
- * the loader may be locked for ever; nor again with descriptors among the
- * host's. */
+/* Skipped if the program named its jemalloc, in a forked child (the loader's
+ * lock may never be released), and in a shared descriptor table. */
 static void
 look_late(struct agent *agent)
 {
@@ -223,8 +224,8 @@ look_late(struct agent *agent)
         agent_settings_get(start->settings, AGENT_ENV_ALLOCATOR));
 }
 
-/* Returns when it is to end, or when the listener is gone: the host, whose
- * table we share, has closed it. */
+/* Returns when the thread must end, or when the host has closed our listener in
+ * a shared table. */
 static void
 serve(struct agent *agent)
 {
@@ -260,8 +261,7 @@ serve(struct agent *agent)
 
 /* ---- in a fork's child ---- */
 
-/* Of the process: its main thread's name, or its title, which is where its
- * arguments were. */
+/* The name of the process's main thread, or its title (its argument area). */
 static bool
 is_called(const char *name)
 {
@@ -307,10 +307,9 @@ be_the_one(const struct agent_start *start)
     return wait_for_name(process);
 }
 
-/* A daemon's parent, or another child, holds the lock until it ends.  A
- * database that lives on without its heapwire-run holds it until it has ended,
- * while heapwire-run has started its successor, us; but a child of the database
- * is none. */
+/* Waits for the lock.  Its holder may be a daemon's parent, another child, or
+ * an earlier database that outlived its heapwire-run, which then started us as
+ * its successor. */
 static enum channel_result
 open_channel(struct agent *agent, const struct agent_start *start)
 {
@@ -321,7 +320,7 @@ open_channel(struct agent *agent, const struct agent_start *start)
     int64_t until = agent_monotonic_ms() + SURVIVOR_WAIT_MS;
     enum channel_result result;
 
-    /* What changed its user: heapwire-run has seen that, too. */
+    /* After a change of user heapwire-run gives the directory to that user. */
     while (
         awaited &&
         channel_is_shut(agent_settings_get(start->settings, AGENT_ENV_STATE)) &&
@@ -339,7 +338,7 @@ open_channel(struct agent *agent, const struct agent_start *start)
     }
 }
 
-/* 0, or why there is nothing to serve on. */
+/* Opens the channel.  0, or an errno. */
 static int
 begin(struct agent *agent, const struct agent_start *start)
 {
@@ -389,9 +388,9 @@ begin(struct agent *agent, const struct agent_start *start)
     return 0;
 }
 
-/* Without a listener: does only what is due. */
+/* Without a listener: runs timed work only. */
 static void
-serve_nobody(struct agent *agent)
+serve_without_listener(struct agent *agent)
 {
     struct pollfd polled[1];
 
@@ -434,7 +433,7 @@ serve_run(const struct agent_start *start)
     serve(&agent);
     if (!phase_stopping()) {
         channel_close(&agent.channel);
-        serve_nobody(&agent);
+        serve_without_listener(&agent);
     }
     end(&agent);
     return 0;

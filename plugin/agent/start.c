@@ -1,5 +1,6 @@
 /*
- * start.c - the agent's thread: started, ended, forgotten in a fork's child.
+ * start.c - starts and ends the agent's thread, and forgets it in a forked
+ * child.
  *
  * heapwire_start may run on a thread that heapwire-run has borrowed: it uses
  * little stack, and only tries its one lock.
@@ -29,10 +30,10 @@ enum {
 };
 
 static struct {
-    _Atomic pid_t busy; /* a thread of this process is in a function */
-    pid_t pid;          /* of the process that has thread, to be joined */
+    _Atomic pid_t busy; /* pid while a thread is in one of these functions */
+    pid_t pid;          /* the process that must join thread */
     pthread_t thread;
-    int error; /* why it ended while it was starting */
+    int error; /* errno of a thread that ended during its start */
     bool fork_handled;
     struct agent_start start;
 } own;
@@ -80,7 +81,7 @@ deadline(void)
     return at;
 }
 
-/* 0 once the thread is no more. */
+/* 0 once the thread has ended. */
 static int
 join(void)
 {
@@ -98,7 +99,7 @@ running(void)
     return own.pid == getpid() && (phase_now() != PHASE_ENDED || join() != 0);
 }
 
-/* 0, or why it ended before it served. */
+/* 0, or the errno of a thread that ended before it served. */
 static int
 wait_until_serving(void)
 {
@@ -111,7 +112,7 @@ wait_until_serving(void)
 
 /* ---- the interface ---- */
 
-/* A child has no thread but the one that forked. */
+/* Only the forking thread exists in a child. */
 void
 start_forked(void)
 {
@@ -221,13 +222,13 @@ stop(void)
     if (!running())
         return 0;
     phase_stop();
-    /* Not by its number: that may be another thread's by now, which the signal
-     * would end, and the program with it. */
+    /* Not by thread id: another thread may have it by now, and the signal would
+     * kill the program. */
     pthread_kill(own.thread, PHASE_WAKE);
     return join();
 }
 
-/* In a fork's child its parent's is no more. */
+/* In a forked child the parent's thread does not exist. */
 static bool
 enter_function(void)
 {

@@ -18,17 +18,18 @@ int start_take_environment(char *const *envp);
 /* Finds the jemalloc of the program that is about to start. */
 struct agent_start *start_look_early(void);
 
-/* Starts the thread with that and the settings there are, unless a child is to
- * be served; on_fork is called in the children of this process. */
+/* Starts the thread with that jemalloc and the settings, unless they name a
+ * child; on_fork is called in forked children. */
 int start_early(void (*on_fork)(void));
 
-/* The first thing in a fork's child. */
+/* Call first in a forked child: forgets the parent's agent. */
 void start_forked(void);
 
-/* Whether a child of the database is to be served, not itself. */
+/* True if the settings name a child of the database, not the database itself.
+ */
 bool start_wants_child(void);
 
-/* In a fork's child: one that serves as soon as no other process does. */
+/* In a forked child: starts an agent that serves once no other process does. */
 int start_in_child(void);
 
 #endif

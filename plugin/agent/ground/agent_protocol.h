@@ -21,16 +21,16 @@
 /* Settings of the agent, as variables of the environment or lines of
  * heapwire_start(). */
 #define AGENT_ENV_PREFIX "HEAPWIRE_"
-/* How heapwire-run tells the preloaded agent where it belongs. */
+/* Variables by which heapwire-run configures the preloaded agent. */
 #define AGENT_ENV_EXE   "HEAPWIRE_EXE"       /* the database's path */
 #define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */
 /* Where nothing else starts heapwired, the agent does: heapwired's path, and
  * one setting per option of it, but for --state-dir. */
 #define AGENT_ENV_HEAPWIRED "HEAPWIRE_HEAPWIRED"
 #define AGENT_ENV_OPTION    "HEAPWIRE_OPTION"
-/* Which process is served, where it is not the one that was started:
- * "parent", "child" (the first that it forks; when that has ended, the next),
- * or what is in the name or title of one. */
+/* Which process to serve, if not the started one: "parent", "child" (the first
+ * forked one; once it has ended, the next), or a part of a process's name or
+ * title. */
 #define AGENT_ENV_PROCESS    "HEAPWIRE_PROCESS"
 #define AGENT_PROCESS_PARENT "parent"
 #define AGENT_PROCESS_CHILD  "child"
@@ -49,10 +49,10 @@
 /* The pairs that jemalloc's variable lacks when opt.prof turns out to be false.
  */
 #define AGENT_ENV_PROFILING "HEAPWIRE_PROFILING"
-/* Where the start's milestones are awaited: an abstract socket's name, a blank,
- * and the secret that precedes each of them in a datagram. */
+/* Where heapwire-run awaits milestones of the start: an abstract socket's name,
+ * a blank, and the secret that precedes each milestone in its datagram. */
 #define AGENT_ENV_START "HEAPWIRE_START"
-/* The process that the agent executed again for that. */
+/* The process that the agent has executed again with these pairs. */
 #define AGENT_ENV_AGAIN "HEAPWIRE_AGAIN"
 
 /* What heapwire-run may call under its seccomp filters (confined.h). */
@@ -61,7 +61,7 @@
 enum agent_milestone { AGENT_LOADED = 'L', AGENT_AT_MAIN = 'M' };
 
 enum {
-    AGENT_PROTOCOL = 2, /* raised by what an older end would misread */
+    AGENT_PROTOCOL = 2, /* raised when an older end would misread it */
     AGENT_NAME_MAX = 64,
     AGENT_PATH_MAX = 1024,
     AGENT_SETTINGS_MAX = 16384,
@@ -73,7 +73,7 @@ enum {
      * next sample may be so long that it never sees a smaller rate. */
     AGENT_LG_SAMPLE_MIN = 16,
     AGENT_LG_SAMPLE_MAX = 30,
-    AGENT_LG_SAMPLE_SAME = 255 /* as it is */
+    AGENT_LG_SAMPLE_SAME = 255 /* keep the rate */
 };
 
 enum agent_op {
@@ -104,7 +104,7 @@ enum agent_knows { AGENT_KNOWS_ALLOCATORS = 1 };
 
 enum agent_status {
     AGENT_OK = 0,
-    AGENT_NO_JEMALLOC, /* none in the process, or none that serves malloc */
+    AGENT_NO_JEMALLOC, /* no jemalloc in the process, or none serves malloc */
     AGENT_NO_PROF,     /* jemalloc built without --enable-prof */
     AGENT_PROF_OFF,    /* opt.prof is false: MALLOC_CONF lacked prof:true */
     AGENT_NOT_FOUND,   /* object or statistic unknown */

@@ -10,8 +10,8 @@
 
 #include "agent_protocol.h"
 
-/* Both replace settings.  0; E2BIG when they do not fit; EINVAL for a line that
- * is no setting, or without a usable state directory. */
+/* Both replace settings.  0; E2BIG if they do not fit; EINVAL for a malformed
+ * line or without a usable state directory. */
 int agent_settings_take_lines(char settings[AGENT_SETTINGS_MAX],
                               const char *lines);
 int agent_settings_take_environment(char settings[AGENT_SETTINGS_MAX],
@@ -19,7 +19,7 @@ int agent_settings_take_environment(char settings[AGENT_SETTINGS_MAX],
 
 /* The value of the first setting of that name, or NULL. */
 const char *agent_settings_get(const char *settings, const char *name);
-/* The value of the next one of that name behind value, or NULL. */
+/* The next value of that name after value, or NULL. */
 const char *agent_settings_next(const char *value, const char *name);
 
 #endif

@@ -15,8 +15,8 @@
 
 /* Writes one line "heapwire: ..." to the host's stderr, in a single write. */
 void agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Ends all messages: the host may have made descriptor 2 a file of its own, and
- * that may be a table. */
+/* Disables messages from now on: the host may have opened a data file as
+ * descriptor 2. */
 void agent_quiet(void);
 
 int64_t agent_monotonic_ms(void);
@@ -25,19 +25,19 @@ int64_t agent_wall_ms(void);
 /* Fills in pid, start, boot and executable of this process. */
 void agent_identify(struct agent_hello *hello);
 
-/* The variable's value in an environment, or in one entry of it; NULL: not
- * there.  Works before libc is ready, too. */
+/* The variable's value in an environment, or in one entry of it; NULL if
+ * absent.  Works before libc is ready. */
 const char *agent_env(char *const *envp, const char *name);
 const char *agent_env_value(const char *entry, const char *name);
-/* The value that the variable had when the program began, cut off at size: in a
- * running program getenv() would race with its setenv().  False: not set. */
+/* Copies the variable's value at the program's start, cut off at size; getenv()
+ * would race with the host's setenv().  False if not set. */
 bool agent_first_env(const char *name, char *out, size_t size);
 
-/* Whether this process runs the file of that path; false for NULL. */
+/* True if this process executes the file at path; false for NULL. */
 bool agent_is_executable(const char *path);
 
-/* Reads at most size - 1 bytes of a small file and ends them with NUL; the
- * length, or -1. */
+/* Reads at most size - 1 bytes of a small file and a NUL behind them.  Returns
+ * the length, or -1. */
 int agent_read_small(const char *path, char *out, int size);
 
 #endif

@@ -17,7 +17,7 @@ struct loaded_object {
     uintptr_t base;
     const ElfW(Phdr) * headers;
     size_t header_count;
-    const char *path; /* "": the program */
+    const char *path; /* "" for the program */
 };
 
 /* Whether all bytes from address on lie in one loaded segment with these
@@ -25,7 +25,7 @@ struct loaded_object {
 bool object_holds(const struct loaded_object *object, uintptr_t address,
                   size_t size, unsigned flags);
 
-/* Its build-id's bytes into out; their number, 0: it has none. */
+/* Copies the object's build-id to out.  Returns its size; 0: none. */
 size_t object_build_id(const struct loaded_object *object,
                        uint8_t out[BUILD_ID_MAX]);
 

@@ -21,16 +21,16 @@ struct mapped_files {
     size_t count;
 };
 
-/* Opens what is newly mapped.  What cannot be opened is left out. */
+/* Opens newly mapped files; leaves out those that cannot be opened. */
 void mapped_files_scan(struct mapped_files *files);
 
-/* Opens that one, which is the caller's; -1: it is not mapped, or cannot be
+/* Opens one mapped file; the caller closes it.  -1: not mapped, or it cannot be
  * opened. */
 int mapped_files_open(uint64_t device, uint64_t inode);
 
 void mapped_files_close(struct mapped_files *files);
 
-/* The kept descriptor, still ours; -1 when there is none. */
+/* The kept descriptor, which stays ours; -1: none. */
 int mapped_files_find(const struct mapped_files *files, uint64_t device,
                       uint64_t inode);
 

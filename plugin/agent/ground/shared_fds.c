@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 /*
- * Written by the agent's thread alone, read by a fork's child, where that
- * thread is no more.  fork() copies descriptors before memory, so an entry
- * outlives its descriptor for a while; the file tells whether the number still
- * means the same.
+ * Written by the agent's thread alone, read in a forked child, which lacks that
+ * thread.  fork() copies descriptors before memory, so an entry may outlive its
+ * descriptor: compare the file.
  */
 static volatile struct shared {
-    struct shared_fds_file file; /* zeroed: never used */
+    struct shared_fds_file file; /* zeroed: unused */
     int fd;
     bool closed;
 } shared[SHARED_FDS_MAX];

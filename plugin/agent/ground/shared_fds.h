@@ -1,9 +1,9 @@
 /*
  * shared_fds.h - our descriptors in a table that the host shares with us.
  *
- * A host may close any number of its table, or copy all into a fork's child.
- * So the agent records what it opens there, and checks which file a number
- * means.  In a table of our own nothing is recorded.
+ * A host may close any descriptor of its table, or copy the table into a forked
+ * child.  So the agent records its descriptors and checks which file a number
+ * refers to.  It records nothing in a table of its own.
  */
 #ifndef HW_SHARED_FDS_H
 #define HW_SHARED_FDS_H
@@ -13,19 +13,20 @@
 
 enum { SHARED_FDS_MAX = 16 };
 
-/* Which file a descriptor means; zeroed when it is not open. */
+/* The file that a descriptor refers to; zeroed if it is not open. */
 struct shared_fds_file {
     dev_t device;
     ino_t inode;
 };
 struct shared_fds_file shared_fds_file_of(int fd);
-/* Whether fd is open and means file. */
+/* True if fd is open and refers to file. */
 bool shared_fds_file_is(int fd, struct shared_fds_file file);
 
 void shared_fds_begin(void); /* from here on, record */
 void shared_fds_add(int fd);
 void shared_fds_drop(int fd);
-/* In a fork's child: closes what was recorded and still means the same file. */
+/* In a forked child: closes recorded descriptors that still refer to the same
+ * file. */
 void shared_fds_close_all(void);
 
 #endif

@@ -20,7 +20,7 @@ struct line {
 static void add(struct line *line, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Left out where there is no room for all of it. */
+/* Leaves out a value that does not fit. */
 static void
 add(struct line *line, const char *key, const char *format, ...)
 {
@@ -68,8 +68,8 @@ describe(struct line *line, const struct allocator *a, bool chosen)
         add(line, "allocated", "%llu", (unsigned long long)a->bytes);
 }
 
-/* The chosen one's together with all its statistics: what the kernel counted at
- * that moment is compared with them. */
+/* The chosen jemalloc is refreshed with all its statistics, as the kernel's
+ * figures of that moment are compared with them. */
 static void
 count_bytes(struct jemalloc *jemalloc, size_t index)
 {

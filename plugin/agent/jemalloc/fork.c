@@ -12,8 +12,8 @@
 static struct {
     mallctl_fn *_Atomic mallctl;
     _Atomic unsigned handlers;
-    unsigned ran;  /* of them, */
-    pid_t ran_pid; /* in this child */
+    unsigned ran;  /* handlers that have run */
+    pid_t ran_pid; /* in this process */
     bool was_active;
 } forks;
 

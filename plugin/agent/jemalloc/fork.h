@@ -1,21 +1,20 @@
 /*
  * fork.h - profiling in the children that the database forks.
  *
- * A child without an agent would sample all its life, and nothing could read or
- * stop that: so prof.active is switched off in children.  A child that an agent
- * is to serve gets it back.  Children of vfork() share their parent's memory
- * and stay as they are.
+ * Nothing could read or stop sampling in a child without an agent, so
+ * prof.active is switched off in children, and back on in a child with an
+ * agent.  Children of vfork() share their parent's memory and stay as they are.
  */
 #ifndef HW_FORK_H
 #define HW_FORK_H
 
 #include "mallctl.h"
 
-/* From now on, for this jemalloc, which can profile.  To be called after it was
- * used: its own handlers of forks have to be there before ours. */
+/* Registers the handlers for a jemalloc that can profile.  Call it after the
+ * first use of that jemalloc, whose own fork handlers must come before ours. */
 void fork_watch(mallctl_fn *mallctl);
 
-/* In a child that is served: as it was in its parent. */
+/* In a child with an agent: restores the parent's prof.active. */
 void fork_keep(void);
 
 #endif

@@ -72,8 +72,8 @@ jemalloc_status(const struct jemalloc *jemalloc)
     return jemalloc->opt_prof ? AGENT_OK : AGENT_PROF_OFF;
 }
 
-/* What the program has on by itself while new threads are not to be sampled:
- * none of those of now is. */
+/* The program had profiling on with thread_active_init false: none of its
+ * present threads is sampled. */
 static uint64_t
 unsampled_until(const struct jemalloc *jemalloc)
 {
@@ -137,8 +137,8 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
     return 0;
 }
 
-/* When it is to end; 0: not by itself.  A request never shortens an earlier
- * one: no end, or the later end, stays. */
+/* When profiling ends; 0: never.  A request never shortens an earlier one: the
+ * later end, or none, stays. */
 static int64_t
 end_after(const struct jemalloc *jemalloc, bool was_active, uint32_t seconds)
 {

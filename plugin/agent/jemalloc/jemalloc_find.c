@@ -18,7 +18,7 @@ enum {
     PREFIXES_MAX = 2 * KNOWN_MAX + 8
 };
 
-/* Whoever exports a mallctl of another prefix is found in its file. */
+/* Prefixes to try with dlsym; others are found in the file. */
 static const char *const usual_prefixes[] = {"je_", "je", "_rjem_", "_rjem_je_",
                                              ""};
 
@@ -32,10 +32,10 @@ base_name(const char *path)
 
 /* ---- one jemalloc ---- */
 
-/* The first thing that is ever asked of it.  The text must lie in its own
- * object, as every jemalloc's does. */
+/* Calls mallctl for the first time.  The version's text must lie in the same
+ * object, as in every jemalloc. */
 static bool
-tells_version(struct allocator *a, const struct loaded_object *object)
+read_version(struct allocator *a, const struct loaded_object *object)
 {
     const char *version = NULL;
     size_t size = 0;
@@ -56,10 +56,10 @@ tells_version(struct allocator *a, const struct loaded_object *object)
     return true;
 }
 
-/* Does a block that the process gets from its malloc, or operator new, count
- * in this one?  Without its counter: is the function of its object?  The block
- * stays: where a second allocator is loaded, what gives back may not be of the
- * one that gave. */
+/* True if a block from the process's malloc, or operator new, counts in this
+ * jemalloc; without a counter, if the function lies in its object.  The block
+ * is not freed: with two allocators loaded, free may belong to the other one.
+ */
 static bool
 serves(const struct allocator *a, const struct loaded_object *object,
        const char *name)
@@ -192,7 +192,7 @@ add_exported(struct allocators *all, const struct loaded_object *object,
     a->mallctl = (mallctl_fn *)address;
     a->exported = true;
     snprintf(a->how, sizeof(a->how), "exported");
-    if (!tells_version(a, object))
+    if (!read_version(a, object))
         return;
     look_inside(a, object);
     all->count++;
@@ -219,31 +219,31 @@ cannot_call(struct allocator *a, const char *why)
     snprintf(a->note, sizeof(a->note), "%s", why);
 }
 
-/* told: heapwire-run found it, not we. */
+/* from_run: heapwire-run found it, not the agent. */
 static void
-add_what_is_known(struct allocator *a, const struct known *known, bool told)
+add_what_is_known(struct allocator *a, const struct known *known, bool from_run)
 {
-    a->own = a->own || (told && !a->preloaded);
+    a->own = a->own || (from_run && !a->preloaded);
     if (*known->variable)
         snprintf(a->variable, sizeof(a->variable), "%s", known->variable);
 }
 
 static void
 add_known(struct allocators *all, const struct loaded_object *object,
-          const struct known *known, bool told)
+          const struct known *known, bool from_run)
 {
     uintptr_t at = object->base + known->address;
     struct allocator *a;
 
     for (size_t i = 0; known->address && i < all->count; i++)
         if ((uintptr_t)all->list[i].mallctl == at) {
-            add_what_is_known(&all->list[i], known, told);
+            add_what_is_known(&all->list[i], known, from_run);
             return;
         }
     a = begin(all, object, known->prefix);
     if (!a)
         return;
-    add_what_is_known(a, known, told);
+    add_what_is_known(a, known, from_run);
     snprintf(a->how, sizeof(a->how), "%s", known->how);
     a->mallctl = (mallctl_fn *)at;
     if (known->address == 0)
@@ -253,7 +253,7 @@ add_known(struct allocators *all, const struct loaded_object *object,
     else if (!object_holds(object, at, 1, PF_X))
         cannot_call(a, "the address that was found for its mallctl is not in "
                        "its code: give the right mallctl = ADDRESS");
-    else if (!tells_version(a, object))
+    else if (!read_version(a, object))
         cannot_call(a, "what lies at the address that was found for its "
                        "mallctl does not answer as one: give the right "
                        "mallctl = ADDRESS");
@@ -264,9 +264,8 @@ add_known(struct allocators *all, const struct loaded_object *object,
 
 /* ---- which one ---- */
 
-/* May it be the database's?  One that serves nothing is not, nor one that is
- * loaded before and does not serve malloc; the program's own under a prefix, or
- * hidden in it, is called by name. */
+/* True if it may be the database's: it serves malloc or new, or it is the
+ * program's own, which code calls by a prefixed or hidden name. */
 static bool
 eligible(const struct allocator *a)
 {
@@ -281,8 +280,8 @@ better(const struct allocator *a, const struct allocator *b)
     int serves_a = a->serves_malloc + a->serves_new;
     int serves_b = b->serves_malloc + b->serves_new;
 
-    /* What the program has of its own cannot be passed over because we cannot
-     * call it: the other one is not the database's. */
+    /* Do not fall back to another jemalloc when the program's own cannot be
+     * called. */
     if (a->in_program != b->in_program && (!a->mallctl || !b->mallctl))
         return a->in_program;
     if (!a->mallctl != !b->mallctl)
@@ -315,7 +314,7 @@ say_names(struct allocators *all, const char *wanted)
                                  base_name(all->list[i].object));
 }
 
-/* A library's, in a program whose malloc is another. */
+/* A library's jemalloc, in a program with another malloc. */
 static void
 say_partial(struct allocators *all, const struct allocator *a)
 {
@@ -406,7 +405,7 @@ prefixes_of(const struct known *known, size_t known_count,
 void
 allocators_look(struct allocators *all, const struct loaded_object *object,
                 void *handle, const struct known *known, size_t known_count,
-                size_t told)
+                size_t from_run)
 {
     const char *prefixes[PREFIXES_MAX];
     size_t count = prefixes_of(known, known_count, prefixes);
@@ -415,10 +414,11 @@ allocators_look(struct allocators *all, const struct loaded_object *object,
         add_exported(all, object, handle, prefixes[i]);
     for (size_t i = 0; i < known_count; i++)
         if (is_of(&known[i], object))
-            add_known(all, object, &known[i], i < told);
+            add_known(all, object, &known[i], i < from_run);
 }
 
-/* What has a jemalloc stays loaded, for it may be called at any time. */
+/* An object with a jemalloc stays loaded, since the agent may call it at any
+ * time. */
 static void
 look_at(struct allocators *all, const struct loaded_object *object,
         const struct known *known, size_t known_count)
@@ -460,7 +460,7 @@ allocators_give(struct allocators *all, mallctl_fn *mallctl, const char *prefix)
     a = begin(all, &object, prefix);
     a->mallctl = mallctl;
     snprintf(a->how, sizeof(a->how), "given");
-    if (!tells_version(a, &object))
+    if (!read_version(a, &object))
         return;
     ask_settings(a);
     all->count = 1;

@@ -18,13 +18,13 @@ struct known {
     uint8_t mark[KNOWN_MARK_MAX]; /* build-id, or the function's first bytes */
     size_t mark_size;
     bool is_code;
-    uint64_t address; /* of the file; 0: not found */
+    uint64_t address; /* in the file; 0: not found */
     char prefix[AGENT_NAME_MAX - sizeof("mallctl")];
     char variable[AGENT_NAME_MAX];
     char how[16];
 };
 
-/* How many there are; what is malformed is passed over. */
+/* Returns the number of entries; skips malformed ones. */
 size_t known_parse(const char *text, struct known out[KNOWN_MAX]);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * An object shows up before the loader has relocated it, and a function in it
  * must not be called then; dlopen(RTLD_NOLOAD) answers when that is done, and
- * keeps the object.  It is asked only about files that bring a jemalloc: giving
- * back another one could end it on our thread.
+ * keeps the object.  Only files with a jemalloc are opened so: closing another
+ * one could run its destructors on our thread.
  */
 #include "jemalloc_late.h"
 
@@ -52,7 +52,7 @@ take_one(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* By number: between two calls the loader is free to go on. */
+/* Finds an object by its number: the list may change between two calls. */
 static bool
 object_at(size_t index, struct wanted_object *out)
 {
@@ -60,7 +60,7 @@ object_at(size_t index, struct wanted_object *out)
     return dl_iterate_phdr(take_one, out) != 0;
 }
 
-/* Of its place and name. */
+/* A hash of the object's address and name. */
 static uint64_t
 hash_of(const struct wanted_object *wanted)
 {
@@ -98,7 +98,7 @@ late_begin(struct late *late)
         note_seen(late, hash_of(&wanted));
 }
 
-/* What its file says, as heapwire-run would have said it. */
+/* Reads the file of the object, as heapwire-run does. */
 static size_t
 read_file(const char *path, struct known out[KNOWN_MAX])
 {
@@ -124,7 +124,7 @@ read_file(const char *path, struct known out[KNOWN_MAX])
     return count;
 }
 
-/* NULL: the loader is not done with it, or it is gone. */
+/* NULL: the loader has not finished it, or the object is gone. */
 static void *
 hold(const struct wanted_object *wanted)
 {
@@ -146,12 +146,12 @@ look_at(struct late *late, struct allocators *all,
         const struct wanted_object *wanted, const char *known_text)
 {
     struct known known[2 * KNOWN_MAX];
-    size_t told = known_text ? known_parse(known_text, known) : 0, count;
+    size_t from_run = known_text ? known_parse(known_text, known) : 0, count;
     size_t before = all->count;
     void *handle;
 
     count = read_file(*wanted->path ? wanted->path : "/proc/self/exe",
-                      known + told);
+                      known + from_run);
     if (count == 0) {
         note_seen(late, hash_of(wanted));
         return;
@@ -162,7 +162,8 @@ look_at(struct late *late, struct allocators *all,
         return;
     }
     note_seen(late, hash_of(wanted));
-    allocators_look(all, &wanted->object, handle, known, told + count, told);
+    allocators_look(all, &wanted->object, handle, known, from_run + count,
+                    from_run);
     if (all->count == before)
         dlclose(handle);
 }

@@ -16,20 +16,19 @@
 enum { LATE_SEEN_MAX = 1024 };
 
 struct late {
-    unsigned long long adds; /* the loader's count of objects, as of then */
-    bool again;              /* one was not ready */
+    unsigned long long adds; /* dlpi_adds at the last look */
+    bool again;              /* an object was not ready: look again */
     uint64_t seen[LATE_SEEN_MAX];
     size_t seen_count;
 };
 
-/* What is loaded now is known already. */
+/* Marks all objects loaded now as known. */
 void late_begin(struct late *late);
 
 /*
- * Whether the list got longer: each object that is new (with a zeroed struct:
- * each) and whose file brings a jemalloc is added once the loader has finished
- * with it, and stays loaded.  known and wanted as of allocators_find; the
- * choice, where there was one, stays.
+ * Adds the jemallocs of new objects (with a zeroed struct: of all) once the
+ * loader has finished with them, and keeps these objects loaded.  known and
+ * wanted as in allocators_find; an earlier choice stays.  True if it added one.
  */
 bool late_look(struct late *late, struct allocators *all, const char *known,
                const char *wanted);

@@ -13,21 +13,22 @@
 typedef int mallctl_fn(const char *name, void *old, size_t *old_size, void *new,
                        size_t new_size);
 
-/* EINVAL, too, when the value has another size. */
+/* Also EINVAL when the value has another size. */
 int mallctl_read(mallctl_fn *mallctl, const char *name, void *out, size_t size);
-/* false where it cannot be read. */
+/* False if it cannot be read. */
 bool mallctl_read_bool(mallctl_fn *mallctl, const char *name);
 int mallctl_write_bool(mallctl_fn *mallctl, const char *name, bool value);
 
-/* When a jemalloc's figures were refreshed; zeroed: never, or do it again. */
+/* When a jemalloc's figures were refreshed; zeroed: refresh at the next call.
+ */
 struct mallctl_epoch {
     int64_t at_ms;   /* monotonic */
     uint64_t number; /* the program may refresh them, too */
 };
 
 /*
- * Refreshes the figures, or leaves those of at most a second ago: that adds up
- * every arena under a lock that the program's own calls of mallctl want, too.
+ * Refreshes the figures unless they are younger than a second: a refresh adds
+ * up every arena under a lock that the program's own mallctl calls take, too.
  */
 int mallctl_refresh(mallctl_fn *mallctl, struct mallctl_epoch *epoch);
 

@@ -18,7 +18,7 @@
 
 enum {
     BINS_MAX = 256,     /* jemalloc has 36 to 232 */
-    ARENAS_MAX = 1024,  /* listed */
+    ARENAS_MAX = 1024,  /* at most so many are listed */
     ARENAS_SEEN = 4096, /* MALLCTL_ARENAS_ALL: no arena has this number */
     LINE_MAX_BYTES = 256,
     OUT_BYTES = 8192
@@ -28,7 +28,7 @@ enum {
 enum figure_type { SIZE, SSIZE, U64, U32, BOOL, WORD };
 
 struct figure {
-    const char *name; /* of a bin or an arena: behind its number */
+    const char *name; /* of a bin or an arena: what follows its number */
     enum figure_type type;
 };
 
@@ -141,7 +141,7 @@ line(struct writer *w, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(w->bytes + w->used, LINE_MAX_BYTES, format, args);
     va_end(args);
-    if (n > 0 && n < LINE_MAX_BYTES) /* else it is left out */
+    if (n > 0 && n < LINE_MAX_BYTES) /* left out if cut */
         w->used += (size_t)n;
 }
 
@@ -233,10 +233,9 @@ bytes_requested(struct writer *w, const char *number, const char *sizes,
     return bytes;
 }
 
-/* What was ever allocated: of its growth every 2^lg_sample'th byte is sampled
- * while profiling is on.  jemalloc has no such figure itself.  Not less than
- * that: what a thread's cache has served since it was last filled or flushed
- * is in the thread only. */
+/* Bytes ever allocated, which jemalloc itself does not report: of their growth
+ * every 2^lg_sample'th byte is sampled.  A lower bound: blocks served by a
+ * thread's cache count only when it is filled or flushed. */
 static void
 allocated_ever(struct writer *w)
 {
@@ -281,7 +280,7 @@ sampled_ever(struct writer *w)
         line(w, "heapwire.sampled_ever %llu\n", samples);
 }
 
-/* An arena that no thread has used yet has nothing to tell. */
+/* Skips arenas that no thread has used yet. */
 static bool
 initialised(struct writer *w, unsigned arena)
 {
@@ -327,8 +326,8 @@ look_at_rss(struct jemalloc *jemalloc)
     jemalloc->rss_file = shared * page;
 }
 
-/* What is compared with jemalloc's figures is looked at together with them.
- * Where the program has refreshed those since, they are younger than that. */
+/* Reads the kernel's figures together with jemalloc's, for comparison.  The
+ * program may have refreshed jemalloc's since. */
 static void
 moment(struct writer *w, const struct jemalloc *jemalloc)
 {

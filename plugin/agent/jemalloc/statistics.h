@@ -13,9 +13,9 @@ struct jemalloc;
  * younger than the last dump. */
 int statistics_refresh(struct jemalloc *jemalloc);
 
-/* Writes them to fd, as of now or at most a second ago, with how long ago that
- * was and what the kernel counted then.  What this version of jemalloc does not
- * know is left out.  0 or an errno. */
+/* Writes the figures to fd, at most a second old, with their age and the
+ * kernel's figures of that moment.  Leaves out what this jemalloc lacks.  0 or
+ * an errno. */
 int statistics_write(struct jemalloc *jemalloc, int fd);
 
 #endif

@@ -15,7 +15,8 @@
 
 enum { LIST_BYTES = 4096, STAT_BYTES = 1024, TICK_NS = 1000000000 };
 
-/* As the kernel gives it; libc's takes memory from the host's malloc. */
+/* The kernel's directory entry: libc's readdir takes memory from the host's
+ * malloc. */
 struct entry {
     uint64_t inode;
     int64_t next;
@@ -35,7 +36,7 @@ unsampled_now(void)
            (uint64_t)now.tv_nsec * per_second / TICK_NS;
 }
 
-/* When it was; 0: it is gone, or jemalloc's, or ours. */
+/* The thread's start time; 0: it has ended, or is jemalloc's, or the caller. */
 static uint64_t
 born(const char *thread)
 {

@@ -7,13 +7,13 @@
 
 #include <stdint.h>
 
-enum { UNSAMPLED_THREADS_MAX = 4096 }; /* looked at */
+enum { UNSAMPLED_THREADS_MAX = 4096 }; /* that are examined */
 
-/* Now, as the kernel counts births. */
+/* The time now, in the unit of a thread's start time. */
 uint64_t unsampled_now(void);
 
-/* Counts this process's threads that were born by then, without the calling one
- * and jemalloc's own; *all: of any age. */
+/* Counts this process's threads born until then, except the calling one and
+ * jemalloc's own; *all gets the number of any age. */
 unsigned unsampled_count(uint64_t then, unsigned *all);
 
 #endif

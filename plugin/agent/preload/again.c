@@ -1,10 +1,10 @@
 /*
  * again.c - see again.h.
  *
- * execve() keeps the process, its descriptors and its parent; what is lost is
- * what the program's constructors did, and they do that again.  Twice is
- * impossible: the process, by pid and start, is written down in its environment
- * and, for programs that clear that, in the state directory.
+ * execve() keeps the process, its descriptors and its parent; the program's
+ * constructors run again.  It happens once: the process's pid and start time
+ * are recorded in its environment and, for programs that clear it, in the state
+ * directory.
  */
 #include "again.h"
 
@@ -43,8 +43,8 @@ struct plan {
     char again[MARK_MAX + sizeof(AGENT_ENV_AGAIN "=")];
 };
 
-/* jemalloc's own thread, which its settings may have started already, is no
- * loss. */
+/* Counts other threads, except jemalloc's background thread, which may be lost.
+ */
 static int
 others(void)
 {
@@ -68,7 +68,7 @@ others(void)
     return count - 1;
 }
 
-/* That thread takes its name a little after it was born. */
+/* The thread sets its name shortly after its start. */
 static bool
 alone(const struct allocator *a)
 {
@@ -85,7 +85,7 @@ alone(const struct allocator *a)
     return true;
 }
 
-/* What the program sets when it is built; jemalloc reads it just so. */
+/* The compiled-in options, read as jemalloc reads them. */
 static const char *
 compiled_conf(const struct allocator *a)
 {
@@ -127,7 +127,7 @@ write_mark(const struct plan *plan)
     return close(fd) == 0 && done;
 }
 
-/* The path must still lead to what runs. */
+/* Checks that the path still leads to the running file. */
 static bool
 find_program(struct plan *plan)
 {
@@ -163,7 +163,7 @@ environment(struct plan *plan, char **envp)
     return copy;
 }
 
-/* False: there is nothing to gain. */
+/* False if executing again would not help. */
 static bool
 make_plan(struct plan *plan, const struct agent_start *start,
           const struct allocator *a, char **envp)

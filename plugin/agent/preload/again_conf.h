@@ -1,5 +1,5 @@
 /*
- * again_conf.h - the text of jemalloc's variable, with what it lacks in front.
+ * again_conf.h - adds missing options in front of jemalloc's variable.
  *
  * Pure.
  */
@@ -13,9 +13,9 @@ enum { AGAIN_CONF_MAX = 8192 };
 
 /*
  * Into out: the pairs of wanted whose keys neither present, the variable's
- * value, nor compiled, what the program was built with, sets; then present.  Of
- * compiled, prof itself does not count.  Either may be NULL.  False where that
- * would not bring prof:true, or there is no room.
+ * value, nor compiled, what the program was built with, sets; then present.
+ * prof in compiled is ignored.  present and compiled may be NULL.  False if the
+ * result lacks prof:true or does not fit.
  */
 bool again_conf_merge(char out[AGAIN_CONF_MAX], const char *wanted,
                       const char *present, const char *compiled);

@@ -44,12 +44,12 @@ static struct {
     main_fn *main;
     pid_t (*setsid)(void);
     int (*daemon)(int nochdir, int noclose);
-    pid_t main_pid;     /* of the database; 0: this is not it */
-    pid_t pid;          /* whose agent was started last */
-    pid_t forked_pid;   /* this process, if fork() made it of the database */
+    pid_t main_pid;     /* the database's; 0: this process is another program */
+    pid_t pid;          /* the process that started its agent last */
+    pid_t forked_pid;   /* this process, if it is a fork of the database */
     pid_t survivor_pid; /* the daemonising child that called setsid() */
     int64_t survivor_ms;
-    _Atomic unsigned forks; /* so many made this process's children */
+    _Atomic unsigned forks; /* calls of fork() by this process */
 } host;
 
 static void
@@ -59,9 +59,9 @@ serve_child(void)
     start_in_child();
 }
 
-/* In a child that has just left its parent's session.  One of vfork() lives in
- * its parent's memory, where no thread of its own may be left behind: fork()
- * alone leads through after_fork(). */
+/* In a child that has just left its parent's session.  Only fork()'s children
+ * pass after_fork(); one of vfork() shares its parent's memory and must start
+ * no thread. */
 static void
 start_in_survivor(void)
 {
@@ -82,8 +82,8 @@ before_fork(void)
     host.forks++;
 }
 
-/* The classic daemon forks again after setsid(); any other child (BGSAVE, a
- * shell) gets nothing, but where a child is to be served. */
+/* A classic daemon forks again after setsid(); other children (BGSAVE, a shell)
+ * get an agent only if the settings say so. */
 static void
 after_fork(void)
 {
@@ -99,8 +99,8 @@ after_fork(void)
     errno = saved;
 }
 
-/* The one that heapwire-run named, by the file that was executed; what it is to
- * serve with is in /proc as well. */
+/* True in the database without /proc, which identifies it elsewhere: compares
+ * the executed file by path. */
 static bool
 lacks_proc(const char *exe)
 {
@@ -171,7 +171,7 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
     start_fn *next = (start_fn *)dlsym(RTLD_NEXT, "__libc_start_main");
 
     if (!next) {
-        /* Nothing is left that could run the program. */
+        /* Without it the program cannot run. */
         agent_say("libc has no __libc_start_main");
         _exit(127);
     }

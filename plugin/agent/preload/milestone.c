@@ -1,11 +1,10 @@
 /*
- * milestone.c - how far the database's start has come, said to heapwire-run.
+ * milestone.c - see milestone.h.
  *
  * The first word is sent before any other library's constructor (the library is
  * linked with -z initfirst), the second right before main: between the two a
- * fault is not the database's.  Each is a datagram, which the kernel has when
- * the call returns, and which may be lost.  Calls of the system alone: libc may
- * not be initialised.
+ * fault is not the database's.  Each is a datagram, which may be lost.  Uses
+ * system calls alone: libc may not be initialised.
  */
 #include "milestone.h"
 

@@ -1,10 +1,10 @@
-/* milestone.h - tells heapwire-run how far the database's start has come. */
+/* milestone.h - reports milestones of the database's start to heapwire-run. */
 #ifndef HW_MILESTONE_H
 #define HW_MILESTONE_H
 
 #include "agent_protocol.h"
 
-/* Nothing where heapwire-run did not ask, or this is not the database. */
+/* Does nothing unless heapwire-run asked for it and this is the database. */
 void milestone_tell(char *const *envp, enum agent_milestone milestone);
 
 #endif
