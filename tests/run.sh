@@ -147,7 +147,7 @@ verdict() {
     exit
 }
 
-# ---- some of them, for whoever works on them ----
+# ---- some of them, by name ----
 
 # Whatever can be named, one a line: file names.
 all_files() {

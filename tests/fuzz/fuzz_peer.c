@@ -2,8 +2,8 @@
  * fuzz_peer.c - any bytes as what another node says.
  *
  * The first byte says what they are: a challenge, a hello, a welcome or an
- * envelope; and whether its proof is made right before it is read, as whoever
- * has broken into a node would.
+ * envelope; and whether its proof is made right before it is read, as a peer
+ * that has broken into a node would.
  */
 #include <stdlib.h>
 #include <string.h>

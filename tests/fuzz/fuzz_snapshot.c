@@ -2,7 +2,7 @@
  * fuzz_snapshot.c - any bytes as a snapshot that is imported.
  *
  * The first byte says what they are: a file, whose checksums are made right
- * first, as whoever forges one would; a raw profile is such a file, too; or the
+ * first, as a forger would; a raw profile is such a file, too; or the
  * body of one, not packed.  What is imported can be exported, and that is
  * imported as the same.
  */

@@ -4,7 +4,7 @@
  *     fuzz_statements ROUNDS SEED FILE...
  *
  * Each line of the files is a statement.  Its mutants are described, opened
- * and read by somebody with all privileges and by somebody with none, under
+ * and read by a user with all privileges and by one with none, under
  * the sanitizers; whatever is answered is fine, but for what the second one
  * may not see.
  */

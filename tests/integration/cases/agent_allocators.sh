@@ -1,6 +1,6 @@
 #!/bin/sh
 # Hosts without jemalloc, with one that does not serve, that cannot profile,
-# that has a prefix; and state directories that are of no use.
+# that has a prefix; and unusable state directories.
 . tests/integration/lib/agent.inc
 forker=$WORK/forker
 cp "$BUILD/bin/forker" "$forker"

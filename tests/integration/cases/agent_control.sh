@@ -1,6 +1,6 @@
 #!/bin/sh
 # Profiling that ends by itself and samples that are forgotten, in a real
-# redis-server with the agent in it; nobody is connected meanwhile.
+# redis-server with the agent in it; no client is connected meanwhile.
 . tests/integration/lib/agent.inc
 sock=$WORK/redis.sock
 cli() { redis-cli -s "$sock" "$@"; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # cluster_tables.sh - tables and profiles of all nodes, over five redis nodes:
 # each node's rows are its own; a sum of profiles is the sum of the single
-# ones; who does not answer is a warning and is in no row.
+# ones; a silent node gives a warning and no row.
 . tests/integration/lib/lib.inc
 
 nodes="10001 10002 10003 10004 10005"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # control.sh - profiling for a while, resets, the overhead guard, and every
-# state that the profiler can be in, told apart.
+# state that the profiler can be in, distinguished.
 . tests/integration/lib/lib.inc
 c++ -O1 -g -fno-optimize-sibling-calls -pthread \
     -o "$work/load" tests/integration/programs/control_load.cc

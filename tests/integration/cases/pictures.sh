@@ -1,5 +1,5 @@
 #!/bin/sh
-# pictures.sh - the forms of a profile, on real programs, against those who know
+# pictures.sh - the forms of a profile, on real programs, against other tools
 # (collapsed stacks, text and dot: see jeprof.sh):
 #   pprof      "go tool pprof -top" and our own top
 #   raw        "jeprof --text" on our text and on jemalloc's

@@ -97,7 +97,7 @@ class Hosts:
                 return False
 
     def route(self, number, kind, to):
-        """unreachable: its sender is told; blackhole: nobody is."""
+        """unreachable: the sender gets an error; blackhole: it gets none."""
         ip("route", "add", kind, to + "/32", host=self.holders[number].pid)
 
     def unroute(self, number, to):

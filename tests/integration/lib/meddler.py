@@ -53,7 +53,7 @@ class Meddler:
         self.connections, self.clients = 0, []
         self.stripped = 0  # logins that went through
         self.listener = socket.create_server((address, port), backlog=64)
-        # Little, so that whoever sends to a deaf one has to wait soon
+        # Little, so that a sender to a deaf one has to wait soon
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -200,7 +200,7 @@ class Meddler:
         client.recv(1)
 
     def early_open(self, client):
-        """Lets anybody in, and proves nothing."""
+        """Accepts every login, and proves nothing."""
         client.sendall(frame(0, b"\x0a8.0\0" + b"\x01\0\0\0" + b"saltsalt\0" +
                              b"\xff\xf7\x21\x02\0\xff\xc1\x15" + b"\0" * 10 +
                              b"saltsaltsalt\0heapwire_peer\0"))
@@ -210,7 +210,7 @@ class Meddler:
         client.recv(1 << 16)
 
     def early_strip(self, client):
-        """Speaks TLS with the node, and none with whoever asks it."""
+        """Speaks TLS with the node, and plain text with its own clients."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         with socket.create_connection(self.target) as bare:

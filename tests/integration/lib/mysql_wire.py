@@ -64,7 +64,7 @@ def type_of(definition):
 
 
 class Prepared:
-    """What COM_STMT_PREPARE told."""
+    """The answer to COM_STMT_PREPARE."""
 
     def __init__(self, number):
         self.number = number

@@ -1,5 +1,5 @@
 """A node that is none: proves itself with the cluster's secret, and says of
-itself whatever it is told to say.
+itself the answers that it is given.
 """
 import os
 import socket

@@ -29,7 +29,7 @@ def prove(key, end, said):
 
 
 class Peer(Wire):
-    """Logs in as a node; what is sent may be told to be something else."""
+    """Logs in as a node; arguments replace what it sends."""
 
     def __init__(self, where, key=KEY, own=10002, wanted=10001, **more):
         super().__init__(where, **more)

@@ -1,4 +1,4 @@
-"""Ports that nobody listens on."""
+"""Free TCP ports."""
 import socket
 
 given = set()

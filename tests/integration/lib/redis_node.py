@@ -81,7 +81,7 @@ class RedisNode:
         return self.children["heapwired"]
 
     def crash(self):
-        """As when its machine is lost: nobody has time to say anything."""
+        """Kills all at once, as the loss of a machine does."""
         pids = [self.process.pid, *self.children.values()]
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):

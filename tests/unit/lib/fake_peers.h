@@ -48,7 +48,7 @@ struct fake_node *fake_peers_add(uint64_t id, enum peer_role role);
 void fake_peers_let_go(uint64_t id);
 /* Rows of one that is held, before its end. */
 void fake_peers_say(uint64_t id, const char *rows);
-/* Blocks and ends that nobody has taken. */
+/* Blocks and ends not taken yet. */
 size_t fake_peers_waiting(void);
 
 #endif

@@ -312,7 +312,7 @@ bare(void)
     send_all();
 }
 
-/* Says so though nobody would have it. */
+/* Sends it unasked. */
 static void
 bare_unasked(void)
 {
@@ -358,7 +358,7 @@ endless_parts(void)
     }
 }
 
-/* An answer that nobody asked for, or parts of an index that nobody did. */
+/* An unrequested answer, or unrequested parts of an index. */
 static void
 other(void)
 {

@@ -20,7 +20,7 @@ struct agent {
     pthread_mutex_t lock;
     bool stop, mute; /* mute: reads, answers later */
     struct agent_hello hello;
-    uint64_t allocated_ever; /* told behind the statistics, if it */
+    uint64_t allocated_ever; /* sent after the statistics, if it */
     uint64_t growing;        /* grows by so much at each */
     const char *statistics;  /* of AGENT_STATS; NULL: not found */
     const char *allocators;  /* likewise; NULL: it is older than that */

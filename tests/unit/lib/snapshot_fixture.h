@@ -13,7 +13,7 @@
 
 enum { FIXTURE_TEMPLATE = 100 << 10 /* bytes of the longest name */ };
 
-/* What somebody calls a function to harm those who look at it. */
+/* A function name made to harm its readers. */
 static const char *const fixture_names[] = {"main",
                                             "it's \"quoted\" \\ name",
                                             "two\nlines\r\tand\x1b[31mred",

@@ -202,7 +202,7 @@ START_TEST(more_descriptors_than_asked_for_are_closed)
 }
 END_TEST
 
-START_TEST(an_agent_that_ends_while_it_is_asked_is_told)
+START_TEST(an_agent_that_ends_during_a_request_is_reported)
 {
     struct agent_request request = {.op = AGENT_DUMP};
     struct agent_client_answer answer;
@@ -241,7 +241,7 @@ START_TEST(a_late_answer_is_taken_and_its_descriptors_closed)
 }
 END_TEST
 
-START_TEST(a_stopped_process_is_told_and_an_ended_one)
+START_TEST(stopped_and_ended_processes_are_reported)
 {
     struct agent_request request = {.op = AGENT_GET_ACTIVE};
     struct agent_client_answer answer;
@@ -395,9 +395,9 @@ main(void)
                         sizeof(nonsense) / sizeof(nonsense[0]));
     tcase_add_test(tc, texts_without_an_end_get_one);
     tcase_add_test(tc, more_descriptors_than_asked_for_are_closed);
-    tcase_add_test(tc, an_agent_that_ends_while_it_is_asked_is_told);
+    tcase_add_test(tc, an_agent_that_ends_during_a_request_is_reported);
     tcase_add_test(tc, a_late_answer_is_taken_and_its_descriptors_closed);
-    tcase_add_test(tc, a_stopped_process_is_told_and_an_ended_one);
+    tcase_add_test(tc, stopped_and_ended_processes_are_reported);
     tcase_add_test(tc, a_dump_is_read_from_memory_only);
     tcase_add_loop_test(tc, what_can_still_change_is_not_mapped, 0,
                         sizeof(sealed) / sizeof(sealed[0]));

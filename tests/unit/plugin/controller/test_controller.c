@@ -339,7 +339,7 @@ START_TEST(given_up_requests_do_not_fill_the_queue)
 }
 END_TEST
 
-START_TEST(an_ended_database_is_told_with_its_time)
+START_TEST(an_ended_database_is_reported_with_its_time)
 {
     struct agent agent;
     struct controller *c;
@@ -428,7 +428,7 @@ main(void)
     tcase_add_test(tc, a_late_agent_is_left_alone_and_taken_back);
     tcase_add_test(tc, a_cancelled_wait_leaves_the_job_to_others);
     tcase_add_test(tc, given_up_requests_do_not_fill_the_queue);
-    tcase_add_test(tc, an_ended_database_is_told_with_its_time);
+    tcase_add_test(tc, an_ended_database_is_reported_with_its_time);
     tcase_add_loop_test(tc, what_jemalloc_cannot_do_is_said, 0,
                         sizeof(allocators) / sizeof(allocators[0]));
     suite_add_tcase(suite, tc);

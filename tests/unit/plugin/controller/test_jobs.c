@@ -152,7 +152,7 @@ START_TEST(allocators_are_listed_by_an_agent_that_knows_them)
 }
 END_TEST
 
-START_TEST(an_agent_older_than_statistics_is_told)
+START_TEST(an_agent_without_statistics_is_reported)
 {
     struct job_result result = {0};
     struct error err = {0};
@@ -328,7 +328,7 @@ START_TEST(another_incarnation_shares_nothing)
 }
 END_TEST
 
-START_TEST(a_job_tells_its_stage)
+START_TEST(a_job_reports_its_stage)
 {
     struct job_progress progress;
     struct ticket *one, *two;
@@ -402,7 +402,7 @@ END_TEST
 
 /* Of two that wait for one name the second fails; who only wants to see the
  * profile that was to have it does not. */
-START_TEST(what_cannot_be_kept_fails_those_alone_who_want_it_kept)
+START_TEST(a_failed_keep_fails_only_requests_to_keep)
 {
     struct ticket *first, *named, *again, *profile;
     struct job_result result = {0};
@@ -438,7 +438,7 @@ main(void)
     tcase_add_test(tc, without_jemalloc_the_kernels_figures_are_left);
     tcase_add_test(tc, statistics_that_make_no_sense_are_an_error);
     tcase_add_test(tc, allocators_are_listed_by_an_agent_that_knows_them);
-    tcase_add_test(tc, an_agent_older_than_statistics_is_told);
+    tcase_add_test(tc, an_agent_without_statistics_is_reported);
     tcase_add_loop_test(
         tc, an_answer_is_shared_for_a_second_unless_something_changed, 0,
         sizeof(sharings) / sizeof(sharings[0]));
@@ -447,10 +447,10 @@ main(void)
     tcase_add_test(tc, a_change_that_waits_already_ends_sharing);
     tcase_add_test(tc, a_reset_sees_the_snapshot_that_is_being_made);
     tcase_add_test(tc, another_incarnation_shares_nothing);
-    tcase_add_test(tc, a_job_tells_its_stage);
+    tcase_add_test(tc, a_job_reports_its_stage);
     tcase_add_test(tc, kept_snapshots_are_listed_oldest_first);
     tcase_add_test(tc, a_snapshot_is_kept_under_the_name_that_was_asked_for);
-    tcase_add_test(tc, what_cannot_be_kept_fails_those_alone_who_want_it_kept);
+    tcase_add_test(tc, a_failed_keep_fails_only_requests_to_keep);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

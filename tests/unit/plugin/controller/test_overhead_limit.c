@@ -99,7 +99,7 @@ START_TEST(readings_have_a_pace_of_their_own)
 }
 END_TEST
 
-START_TEST(too_dear_a_profile_is_ended_and_told)
+START_TEST(too_dear_a_profile_is_ended_and_reported)
 {
     int looks = 0;
 
@@ -151,7 +151,7 @@ main(void)
     tcase_add_test(tc, options_are_read_once_while_it_is_inactive);
     tcase_add_test(tc, an_allocator_that_cannot_profile_is_left_alone);
     tcase_add_test(tc, readings_have_a_pace_of_their_own);
-    tcase_add_test(tc, too_dear_a_profile_is_ended_and_told);
+    tcase_add_test(tc, too_dear_a_profile_is_ended_and_reported);
     tcase_add_test(tc, a_cheap_profile_goes_on);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -1,4 +1,4 @@
-/* test_profiler_state.c - every state of the profiler, and what is told of it.
+/* test_profiler_state.c - every state of the profiler, and its description.
  */
 #include <stdio.h>
 #include <string.h>
@@ -140,7 +140,7 @@ static const struct {
      "overhead guard:"},
 };
 
-START_TEST(every_state_is_told_apart_and_explained)
+START_TEST(every_state_is_distinguished_and_explained)
 {
     const struct node_status *status = &cases[_i].status;
     struct buffer text;
@@ -162,7 +162,7 @@ START_TEST(every_state_is_told_apart_and_explained)
 }
 END_TEST
 
-START_TEST(risks_are_told_in_one_line_where_there_can_be_profiles)
+START_TEST(risks_take_one_line_where_profiles_are_possible)
 {
     struct node_status status = {.state = NODE_CONNECTED,
                                  .hello = {.version = "5.2.1"}};
@@ -186,9 +186,9 @@ main(void)
     Suite *suite = suite_create("profiler_state");
     TCase *tc = tcase_create("profiler_state");
 
-    tcase_add_loop_test(tc, every_state_is_told_apart_and_explained, 0,
+    tcase_add_loop_test(tc, every_state_is_distinguished_and_explained, 0,
                         sizeof(cases) / sizeof(cases[0]));
-    tcase_add_test(tc, risks_are_told_in_one_line_where_there_can_be_profiles);
+    tcase_add_test(tc, risks_take_one_line_where_profiles_are_possible);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -144,7 +144,7 @@ START_TEST(snapshots_are_taken_when_they_are_due)
 }
 END_TEST
 
-START_TEST(nothing_is_due_of_a_limit_that_nobody_knows)
+START_TEST(nothing_is_due_with_an_unknown_limit)
 {
     struct marks_now now = {.now_ms = 1, .ready = true, .rss = 1, .used = 1};
     struct marks_due due;
@@ -176,7 +176,7 @@ main(void)
 
     tcase_add_loop_test(tc, snapshots_are_taken_when_they_are_due, 0,
                         sizeof(courses) / sizeof(courses[0]));
-    tcase_add_test(tc, nothing_is_due_of_a_limit_that_nobody_knows);
+    tcase_add_test(tc, nothing_is_due_with_an_unknown_limit);
     tcase_add_test(tc, absurd_figures_do_no_harm);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

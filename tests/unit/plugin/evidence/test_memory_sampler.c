@@ -325,7 +325,7 @@ START_TEST(each_second_is_sampled_and_the_allocator_seldom)
 }
 END_TEST
 
-START_TEST(who_does_not_answer_is_not_asked)
+START_TEST(an_unresponsive_database_is_not_asked)
 {
     struct history_sample sample;
     struct memory_sampler *sampler;
@@ -339,7 +339,7 @@ START_TEST(who_does_not_answer_is_not_asked)
 }
 END_TEST
 
-START_TEST(who_is_gone_is_not_sampled)
+START_TEST(an_ended_database_is_not_sampled)
 {
     struct history_sample sample;
     uint64_t next = 0;
@@ -370,7 +370,7 @@ static const struct {
     {20000, 5000, true, 1, true},
 };
 
-START_TEST(one_that_went_unseen_is_told_when_another_comes)
+START_TEST(an_unseen_end_is_recorded_with_the_successor)
 {
     char dir[] = "/tmp/hw-sampler-XXXXXX", command[64], how[512];
     struct memory_sampler_options options = {.rules = marks_defaults,
@@ -519,7 +519,7 @@ count_said(const char *words)
     return count;
 }
 
-START_TEST(a_refusal_is_told_once_and_again_when_it_changes)
+START_TEST(a_refusal_is_logged_once_and_again_when_it_changes)
 {
     struct marks_rules rules = {.every_ms = 1000, .min_interval_ms = 1000};
     struct history_sample sample;
@@ -552,15 +552,15 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, each_second_is_sampled_and_the_allocator_seldom);
-    tcase_add_test(tc, who_does_not_answer_is_not_asked);
-    tcase_add_test(tc, who_is_gone_is_not_sampled);
-    tcase_add_loop_test(tc, one_that_went_unseen_is_told_when_another_comes, 0,
+    tcase_add_test(tc, an_unresponsive_database_is_not_asked);
+    tcase_add_test(tc, an_ended_database_is_not_sampled);
+    tcase_add_loop_test(tc, an_unseen_end_is_recorded_with_the_successor, 0,
                         sizeof(successors) / sizeof(successors[0]));
     tcase_add_test(tc, what_grows_is_taken_and_what_failed_once_more);
     tcase_add_test(tc, what_grows_while_it_does_not_answer_is_taken_then);
     tcase_add_test(tc, nothing_is_taken_while_profiling_is_off);
     tcase_add_test(tc, other_rules_hold_from_now_on);
-    tcase_add_test(tc, a_refusal_is_told_once_and_again_when_it_changes);
+    tcase_add_test(tc, a_refusal_is_logged_once_and_again_when_it_changes);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

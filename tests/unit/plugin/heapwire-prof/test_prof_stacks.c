@@ -177,7 +177,7 @@ START_TEST(few_start_no_thread)
 END_TEST
 
 /* As when names fail. */
-START_TEST(nobody_needs_to_take_them)
+START_TEST(they_may_stay_untaken)
 {
     struct heap_dump *dump = read_dump(_i, true);
     struct prof_stacks stacks;
@@ -221,7 +221,7 @@ main(void)
     tcase_add_loop_test(tc, a_thread_takes_them_as_they_are, 0, 4);
     tcase_add_loop_test(tc, without_a_thread_they_are_the_same, 0, 2);
     tcase_add_test(tc, few_start_no_thread);
-    tcase_add_loop_test(tc, nobody_needs_to_take_them, 0, 2);
+    tcase_add_loop_test(tc, they_may_stay_untaken, 0, 2);
     tcase_add_test(tc, without_memory_there_are_none);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

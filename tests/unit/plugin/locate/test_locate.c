@@ -126,7 +126,7 @@ START_TEST(without_a_build_id_the_code_identifies)
 END_TEST
 
 /* Each with its own variable, though the texts are shared. */
-START_TEST(two_in_one_program_are_told_apart)
+START_TEST(two_in_one_program_are_distinguished)
 {
     struct locate whole;
 
@@ -235,7 +235,7 @@ main(void)
     tcase_add_test(tcase, a_split_debug_file_of_the_same_build_is_asked);
     tcase_add_test(tcase, what_is_no_mallctl_any_more_is_not_found);
     tcase_add_test(tcase, without_a_build_id_the_code_identifies);
-    tcase_add_test(tcase, two_in_one_program_are_told_apart);
+    tcase_add_test(tcase, two_in_one_program_are_distinguished);
     tcase_add_test(tcase, debians_jemalloc_is_found_in_a_program);
     tcase_add_test(tcase, what_has_no_jemalloc_has_none);
     tcase_add_test(tcase, nothing_that_is_installed_is_taken_for_one);

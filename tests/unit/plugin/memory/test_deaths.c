@@ -140,7 +140,7 @@ START_TEST(a_line_that_does_not_fit_leaves_the_file_as_it_was)
 }
 END_TEST
 
-START_TEST(room_is_reserved_that_nobody_reads)
+START_TEST(reserved_room_is_not_read)
 {
     struct death deaths[4];
     struct stat st;
@@ -395,7 +395,7 @@ static const struct {
      false},
 };
 
-START_TEST(an_end_is_told_in_words)
+START_TEST(an_end_is_described_in_words)
 {
     char text[512], little[8];
 
@@ -417,7 +417,7 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, what_is_appended_is_read);
     tcase_add_test(tc, a_line_that_does_not_fit_leaves_the_file_as_it_was);
-    tcase_add_test(tc, room_is_reserved_that_nobody_reads);
+    tcase_add_test(tc, reserved_room_is_not_read);
     tcase_add_test(tc, the_oldest_go);
     tcase_add_test(tc, two_that_append_at_once_lose_nothing);
     tcase_add_test(tc, a_torn_line_spoils_no_other);
@@ -428,7 +428,7 @@ main(void)
     tcase_add_test(tc, every_line_may_be_cut_off_anywhere);
     tcase_add_test(tc, a_program_cannot_make_lines);
     tcase_add_loop_test(tc, what_is_no_file_of_ours_is_set_aside, 0, 5);
-    tcase_add_loop_test(tc, an_end_is_told_in_words, 0,
+    tcase_add_loop_test(tc, an_end_is_described_in_words, 0,
                         sizeof(ends) / sizeof(ends[0]));
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -108,7 +108,7 @@ check_samples(struct history *history, uint64_t from, uint64_t to,
     ck_assert_uint_eq(n, to + 1);
 }
 
-START_TEST(samples_outlive_who_took_them)
+START_TEST(samples_outlive_their_taker)
 {
     int status;
     pid_t child = fork();
@@ -346,7 +346,7 @@ main(void)
 
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, samples_outlive_who_took_them);
+    tcase_add_test(tc, samples_outlive_their_taker);
     tcase_add_test(tc, the_newest_stay);
     tcase_add_test(tc, without_a_directory_it_is_in_memory);
     tcase_add_test(tc, there_is_none_without_a_history);

@@ -110,7 +110,7 @@ START_TEST(names_past_the_ceiling_are_one)
 }
 END_TEST
 
-START_TEST(shared_memory_is_told_from_files)
+START_TEST(shared_memory_is_distinguished_from_files)
 {
     struct stats before = {0}, after = {0};
     size_t count;
@@ -153,7 +153,7 @@ main(void)
     tcase_add_loop_test(tc, mappings_of_a_name_are_one, 0, COUNT(wanted));
     tcase_add_test(tc, what_is_cut_is_read_as_far_as_it_goes);
     tcase_add_test(tc, names_past_the_ceiling_are_one);
-    tcase_add_test(tc, shared_memory_is_told_from_files);
+    tcase_add_test(tc, shared_memory_is_distinguished_from_files);
     tcase_add_test(tc, what_cannot_be_read_says_so);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -72,7 +72,7 @@ static const struct {
     {"opt.prof_accum yes\nopt.prof 1\nopt.abort_conf 1\n", ""},
 };
 
-START_TEST(an_option_that_is_dangerous_is_told)
+START_TEST(a_dangerous_option_is_reported)
 {
     const char *text = told("5.3.0", options[_i].statistics);
 
@@ -99,7 +99,7 @@ main(void)
 
     tcase_add_loop_test(tc, a_version_has_its_notes_and_no_others, 0,
                         sizeof(versions) / sizeof(versions[0]));
-    tcase_add_loop_test(tc, an_option_that_is_dangerous_is_told, 0,
+    tcase_add_loop_test(tc, a_dangerous_option_is_reported, 0,
                         sizeof(options) / sizeof(options[0]));
     tcase_add_test(tc, a_sampled_object_has_pages_of_its_own);
     suite_add_tcase(suite, tc);

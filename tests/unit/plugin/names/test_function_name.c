@@ -114,7 +114,7 @@ static const char *const plain[][2] = {
     {"", ""},
 };
 
-START_TEST(plain_names_keep_what_tells_functions_apart)
+START_TEST(plain_names_keep_what_distinguishes_functions)
 {
     char *name = strdup(plain[_i][0]); /* that reads past it are found */
     struct buffer out;
@@ -221,7 +221,7 @@ main(void)
     TCase *tc = tcase_create("function_name");
 
     tcase_add_loop_test(tc, names_are_shortened_as_jeprof_does, 0, NAMES);
-    tcase_add_loop_test(tc, plain_names_keep_what_tells_functions_apart, 0,
+    tcase_add_loop_test(tc, plain_names_keep_what_distinguishes_functions, 0,
                         sizeof(plain) / sizeof(plain[0]));
     tcase_add_loop_test(tc, what_is_short_stays_as_it_is, 0,
                         NAMES + (int)(sizeof(odd) / sizeof(odd[0])));

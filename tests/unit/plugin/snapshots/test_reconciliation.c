@@ -166,7 +166,7 @@ static const struct {
      "profile 0.0 MB (0 samples, profiling is not active)"},
 };
 
-START_TEST(every_gap_is_told_with_what_explains_it)
+START_TEST(every_gap_is_shown_with_its_reason)
 {
     const double error = cases[_i].margin * 1048576.0 / PROFILE_95;
     const struct profile_stack stack = {.variance = error * error};
@@ -223,7 +223,7 @@ main(void)
     Suite *suite = suite_create("reconciliation");
     TCase *tc = tcase_create("reconciliation");
 
-    tcase_add_loop_test(tc, every_gap_is_told_with_what_explains_it, 0,
+    tcase_add_loop_test(tc, every_gap_is_shown_with_its_reason, 0,
                         sizeof(cases) / sizeof(cases[0]));
     tcase_add_test(tc, a_snapshot_keeps_the_figures);
     suite_add_tcase(suite, tc);

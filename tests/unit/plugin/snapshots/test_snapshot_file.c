@@ -100,7 +100,7 @@ START_TEST(equal_texts_are_one_text)
 }
 END_TEST
 
-START_TEST(the_head_alone_tells_what_a_list_shows)
+START_TEST(the_head_alone_has_what_a_list_shows)
 {
     struct store_entry entry, described;
 
@@ -432,7 +432,7 @@ START_TEST(counts_are_not_believed)
 END_TEST
 
 /* A kilobyte that unpacks to a gigabyte, says its head, or to less. */
-START_TEST(a_body_larger_than_told_is_not_unpacked)
+START_TEST(a_body_larger_than_declared_is_not_unpacked)
 {
     struct snapshot_body place = {.size = SNAPSHOT_BODY_MAX};
     Bytef packed[1024], zeros[65536] = {0};
@@ -592,7 +592,7 @@ static const struct {
      "cannot be imported: its version is "},
 };
 
-START_TEST(what_cannot_be_imported_is_told)
+START_TEST(a_failed_import_has_a_reason)
 {
     const char *bytes = not_imported[_i].bytes;
 
@@ -632,7 +632,7 @@ main(void)
     tcase_add_test(tc, what_its_node_counts_among_the_allocators_comes_with_it);
     tcase_add_test(tc, an_empty_profile_comes_back);
     tcase_add_test(tc, equal_texts_are_one_text);
-    tcase_add_test(tc, the_head_alone_tells_what_a_list_shows);
+    tcase_add_test(tc, the_head_alone_has_what_a_list_shows);
     tcase_add_test(tc, a_file_of_version_1_is_read);
     tcase_add_test(tc, a_note_is_cut_where_a_list_shows_it);
     tcase_add_test(tc, a_difference_is_not_kept);
@@ -645,12 +645,12 @@ main(void)
     tcase_add_loop_test(tc, extreme_numbers_are_rejected, 0,
                         sizeof(extremes) / sizeof(extremes[0]));
     tcase_add_loop_test(tc, counts_are_not_believed, 0, COUNT(promises));
-    tcase_add_test(tc, a_body_larger_than_told_is_not_unpacked);
+    tcase_add_test(tc, a_body_larger_than_declared_is_not_unpacked);
     tcase_add_test(tc, want_of_memory_is_an_error);
     tcase_add_test(tc, a_raw_profile_is_imported);
     tcase_add_test(tc, an_exported_one_is_imported_without_its_name);
     tcase_add_test(tc, an_import_without_memory_is_an_error);
-    tcase_add_loop_test(tc, what_cannot_be_imported_is_told, 0,
+    tcase_add_loop_test(tc, a_failed_import_has_a_reason, 0,
                         COUNT(not_imported));
     tcase_add_test(tc, a_cut_raw_profile_does_no_harm);
     suite_add_tcase(suite, tc);

@@ -349,7 +349,7 @@ START_TEST(a_deleted_one_is_gone)
 }
 END_TEST
 
-START_TEST(who_reads_one_that_goes_keeps_it)
+START_TEST(a_reader_keeps_a_removed_snapshot)
 {
     struct snapshot *read;
 
@@ -515,7 +515,7 @@ START_TEST(age_has_a_ceiling)
 }
 END_TEST
 
-START_TEST(ages_do_not_matter_unless_told)
+START_TEST(ages_matter_only_if_configured)
 {
     reopen();
     add("a");
@@ -1056,13 +1056,13 @@ main(void)
     tcase_add_loop_test(tc, the_last_two_go_by_when_they_were_taken, 0, 2);
     tcase_add_test(tc, a_made_up_name_is_new);
     tcase_add_test(tc, a_deleted_one_is_gone);
-    tcase_add_test(tc, who_reads_one_that_goes_keeps_it);
+    tcase_add_test(tc, a_reader_keeps_a_removed_snapshot);
     tcase_add_loop_test(tc, the_oldest_go, 0, 2);
     tcase_add_loop_test(tc, those_asked_for_outlive_the_nodes_own, 0, 2);
     tcase_add_loop_test(tc, pinned_ones_stay, 0, 2);
     tcase_add_loop_test(tc, bytes_have_a_ceiling, 0, 2);
     tcase_add_test(tc, age_has_a_ceiling);
-    tcase_add_test(tc, ages_do_not_matter_unless_told);
+    tcase_add_test(tc, ages_matter_only_if_configured);
     tcase_add_test(tc, memory_has_a_ceiling);
     tcase_add_test(tc, what_is_damaged_is_passed_over);
     tcase_add_test(tc, what_is_not_ours_is_left_alone);

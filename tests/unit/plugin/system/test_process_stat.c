@@ -43,7 +43,7 @@ START_TEST(what_is_cut_off_is_refused)
 }
 END_TEST
 
-START_TEST(a_process_and_its_child_are_told_apart)
+START_TEST(a_process_and_its_child_are_distinguished)
 {
     struct process_stat own, other;
     pid_t child;
@@ -76,7 +76,7 @@ main(void)
 
     tcase_add_loop_test(tc, a_name_may_hold_what_ends_names, 0, 5);
     tcase_add_test(tc, what_is_cut_off_is_refused);
-    tcase_add_test(tc, a_process_and_its_child_are_told_apart);
+    tcase_add_test(tc, a_process_and_its_child_are_distinguished);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -135,7 +135,7 @@ START_TEST(what_goes_wrong_is_said_and_changes_nothing)
 }
 END_TEST
 
-START_TEST(one_who_asked_to_stop_is_obeyed)
+START_TEST(a_cancel_request_is_obeyed)
 {
     atomic_bool cancelled = true;
     struct error err = {0};
@@ -244,7 +244,7 @@ main(void)
     tcase_add_test(tc, large_sources_and_answers_do_not_block_each_other);
     tcase_add_loop_test(tc, what_goes_wrong_is_said_and_changes_nothing, 0,
                         sizeof(failures) / sizeof(failures[0]));
-    tcase_add_test(tc, one_who_asked_to_stop_is_obeyed);
+    tcase_add_test(tc, a_cancel_request_is_obeyed);
     tcase_add_test(tc, a_program_that_is_not_there_is_named);
     tcase_add_test(tc, a_profile_is_drawn_by_graphviz_itself);
     tcase_add_test(tc, titles_are_text_whatever_functions_are_called);

@@ -1,5 +1,5 @@
 /*
- * test_view_cache.c - views: computed once for all who ask, kept, cancelled.
+ * test_view_cache.c - views: computed once for all requests, kept, cancelled.
  *
  * With forms of our own, over a store in memory.
  */
@@ -446,8 +446,8 @@ START_TEST(the_last_one_that_goes_cancels_it)
 }
 END_TEST
 
-/* Who asks then is not told of somebody else's cancelling. */
-START_TEST(nobody_joins_what_is_cancelled)
+/* A later request does not see an earlier cancellation. */
+START_TEST(no_request_joins_a_cancelled_job)
 {
     struct view_ticket *first, *second;
 
@@ -665,7 +665,7 @@ main(void)
     tcase_add_test(tc, equal_requests_share_one_computation);
     tcase_add_test(tc, one_that_goes_leaves_the_work_to_the_others);
     tcase_add_test(tc, the_last_one_that_goes_cancels_it);
-    tcase_add_test(tc, nobody_joins_what_is_cancelled);
+    tcase_add_test(tc, no_request_joins_a_cancelled_job);
     tcase_add_test(tc, what_waits_for_its_turn_can_be_given_up);
     tcase_add_test(tc, no_more_than_so_many_wait);
     tcase_add_test(tc, what_is_read_has_a_ceiling);

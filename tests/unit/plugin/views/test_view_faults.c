@@ -51,7 +51,7 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-START_TEST(every_form_obeys_one_who_asked_to_stop)
+START_TEST(every_form_obeys_a_cancel_request)
 {
     struct profile *profile = fixture_profile(text, names, NULL);
     struct view_options options = view_defaults;
@@ -129,7 +129,7 @@ main(void)
 
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, every_allocation_may_fail);
-    tcase_add_test(tc, every_form_obeys_one_who_asked_to_stop);
+    tcase_add_test(tc, every_form_obeys_a_cancel_request);
     tcase_add_test(tc, every_form_stops_at_its_ceiling);
     tcase_add_test(tc, every_form_shows_profiles_of_nothing);
     suite_add_tcase(suite, tc);

@@ -259,7 +259,7 @@ START_TEST(nonces_are_ascii_and_differ)
 }
 END_TEST
 
-START_TEST(nobody_is_always_the_same_nobody)
+START_TEST(an_unknown_user_gets_a_stable_salt)
 {
     uint8_t secret[AUTH_SHA256] = {1};
     struct verifier a, b, c;
@@ -290,7 +290,7 @@ main(void)
                         sizeof(texts) / sizeof(texts[0]));
     tcase_add_test(tc, a_sha2_user_never_passes_natively);
     tcase_add_test(tc, nonces_are_ascii_and_differ);
-    tcase_add_test(tc, nobody_is_always_the_same_nobody);
+    tcase_add_test(tc, an_unknown_user_gets_a_stable_salt);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -323,7 +323,7 @@ read_both(struct certificate *out, struct error *err)
     return certificate_read(out, cert_path, key_path, &note, err);
 }
 
-START_TEST(a_named_key_is_nobody_elses_to_read)
+START_TEST(a_named_key_must_be_private)
 {
     static const mode_t modes[] = {0600, 0400, 0604, 0606, 0660, 0620};
     struct certificate c;
@@ -384,7 +384,7 @@ main(void)
     tcase_add_test(tc, the_nodes_own_is_made_once);
     tcase_add_loop_test(tc, the_nodes_own_is_made_again_when_it_is_of_no_use, 0,
                         sizeof(spoilers) / sizeof(spoilers[0]));
-    tcase_add_test(tc, a_named_key_is_nobody_elses_to_read);
+    tcase_add_test(tc, a_named_key_must_be_private);
     tcase_add_test(tc, a_named_file_that_is_wrong_is_named);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -246,7 +246,7 @@ START_TEST(another_node_at_the_address_is_a_mismatch)
 END_TEST
 
 /* A client that was told nothing of the sort. */
-START_TEST(who_wants_another_node_is_told_so)
+START_TEST(another_node_id_is_refused)
 {
     struct talk t = start;
     struct span said;
@@ -334,7 +334,7 @@ main(void)
     tcase_add_test(tcase, what_was_said_before_proves_nothing_now);
     tcase_add_test(tcase, a_proof_is_of_one_end);
     tcase_add_test(tcase, another_node_at_the_address_is_a_mismatch);
-    tcase_add_test(tcase, who_wants_another_node_is_told_so);
+    tcase_add_test(tcase, another_node_id_is_refused);
     tcase_add_test(tcase, a_second_node_of_the_same_id_is_a_mismatch);
     tcase_add_test(tcase, a_secret_has_a_length);
     tcase_add_test(tcase, a_secret_makes_one_key_and_none_makes_any);

@@ -243,7 +243,7 @@ START_TEST(garbage_gets_an_alert_and_no_more)
 }
 END_TEST
 
-START_TEST(who_wants_no_more_ends_it)
+START_TEST(a_false_from_the_callback_ends_it)
 {
     shake_hands(4096);
     ck_assert_int_eq(SSL_write(client, "x", 1), 1);
@@ -290,7 +290,7 @@ main(void)
     tcase_add_test(tc, a_second_batch_waits_for_the_first);
     tcase_add_test(tc, key_updates_are_followed_but_not_a_flood_of_them);
     tcase_add_test(tc, garbage_gets_an_alert_and_no_more);
-    tcase_add_test(tc, who_wants_no_more_ends_it);
+    tcase_add_test(tc, a_false_from_the_callback_ends_it);
     tcase_add_test(tc, want_of_memory_ends_it);
     tcase_add_test(tc, no_memory_for_the_handshake_fails_it);
     suite_add_tcase(suite, tc);

@@ -285,7 +285,7 @@ START_TEST(what_is_late_has_failed)
 }
 END_TEST
 
-START_TEST(who_asked_may_leave_at_any_moment)
+START_TEST(a_caller_may_leave_at_any_moment)
 {
     struct asker askers[ASKERS];
 
@@ -340,7 +340,7 @@ main(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(tcase, every_node_has_its_end, 0, 3);
     tcase_add_test(tcase, what_is_late_has_failed);
-    tcase_add_test(tcase, who_asked_may_leave_at_any_moment);
+    tcase_add_test(tcase, a_caller_may_leave_at_any_moment);
     tcase_add_test(tcase, a_stop_ends_what_was_asked);
     tcase_add_test(tcase, what_cannot_be_asked_is_refused);
     suite_add_tcase(suite, tcase);

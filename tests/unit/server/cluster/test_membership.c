@@ -1,4 +1,4 @@
-/* test_membership.c - who belongs to the cluster, by all that is known. */
+/* test_membership.c - the cluster's members, from all sources. */
 #include <stdio.h>
 #include <string.h>
 
@@ -135,7 +135,7 @@ START_TEST(etcd_never_displaces_the_configuration)
 }
 END_TEST
 
-START_TEST(who_came_first_has_the_address)
+START_TEST(the_earlier_entry_wins_the_address)
 {
     tell(3, "10.0.0.3", 1, 9);
     tell(4, "10.0.0.3", 1, 8);
@@ -153,7 +153,7 @@ START_TEST(who_came_first_has_the_address)
 }
 END_TEST
 
-START_TEST(who_is_not_in_etcd_any_more_keeps_no_address)
+START_TEST(a_node_gone_from_etcd_keeps_no_address)
 {
     struct etcd_nodes now = {0}, both;
 
@@ -204,8 +204,8 @@ main(void)
     tcase_add_test(tcase, peers_are_members_and_so_is_this_node);
     tcase_add_test(tcase, etcd_adds_to_the_configuration);
     tcase_add_test(tcase, etcd_never_displaces_the_configuration);
-    tcase_add_test(tcase, who_came_first_has_the_address);
-    tcase_add_test(tcase, who_is_not_in_etcd_any_more_keeps_no_address);
+    tcase_add_test(tcase, the_earlier_entry_wins_the_address);
+    tcase_add_test(tcase, a_node_gone_from_etcd_keeps_no_address);
     tcase_add_test(tcase, without_memory_there_are_no_members);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

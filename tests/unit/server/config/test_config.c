@@ -291,7 +291,7 @@ static const struct {
      "f:2: the line is longer than 190 bytes"},
 };
 
-START_TEST(each_fault_is_told_with_its_line)
+START_TEST(each_fault_is_reported_with_its_line)
 {
     ck_assert_int_eq(parse(wrong[_i].text), -1);
     ck_assert_uint_eq(faults.count, 1);
@@ -322,7 +322,7 @@ START_TEST(faults_have_a_ceiling)
 }
 END_TEST
 
-START_TEST(a_nul_byte_is_told)
+START_TEST(a_nul_byte_is_reported)
 {
     static const char text[] = "[node]\nid = 1\0\n";
 
@@ -493,11 +493,11 @@ main(void)
     tcase_add_test(tc, how_the_database_is_started_is_read);
     tcase_add_test(tc, how_long_heapwired_may_be_away_is_read);
     tcase_add_test(tc, marks_and_linger_are_read);
-    tcase_add_loop_test(tc, each_fault_is_told_with_its_line, 0,
+    tcase_add_loop_test(tc, each_fault_is_reported_with_its_line, 0,
                         sizeof(wrong) / sizeof(wrong[0]));
     tcase_add_test(tc, a_verifier_is_never_repeated);
     tcase_add_test(tc, faults_have_a_ceiling);
-    tcase_add_test(tc, a_nul_byte_is_told);
+    tcase_add_test(tc, a_nul_byte_is_reported);
     suite_add_tcase(suite, tc);
     tcase_add_checked_fixture(files, setup_files, teardown_files);
     tcase_add_test(files, a_file_with_users_is_private);

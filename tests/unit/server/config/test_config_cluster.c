@@ -105,7 +105,7 @@ START_TEST(one_file_serves_all_nodes)
 }
 END_TEST
 
-START_TEST(what_a_node_listens_on_may_be_told)
+START_TEST(the_advertised_address_can_be_set)
 {
     write_file(path, THREE, 0600);
     ck_assert_int_eq(load_as(NULL, "127.0.0.1:9001"), 0);
@@ -221,7 +221,7 @@ static const struct {
      ": [cluster] etcd_cert and etcd_key: both, or neither"},
 };
 
-START_TEST(each_fault_is_told_with_its_line)
+START_TEST(each_fault_is_reported_with_its_line)
 {
     ck_assert_int_eq(load(wrong[_i].text), -1);
     ck_assert_msg(strstr(faults.text.data, wrong[_i].fault), "%s",
@@ -259,7 +259,7 @@ START_TEST(the_keys_of_etcd_are_read)
 }
 END_TEST
 
-START_TEST(more_nodes_than_a_cluster_may_have_are_told)
+START_TEST(too_many_nodes_are_reported)
 {
     struct buffer text;
 
@@ -386,12 +386,12 @@ main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, one_file_serves_all_nodes);
-    tcase_add_test(tcase, what_a_node_listens_on_may_be_told);
+    tcase_add_test(tcase, the_advertised_address_can_be_set);
     tcase_add_test(tcase, the_keys_of_cluster_are_read);
-    tcase_add_loop_test(tcase, each_fault_is_told_with_its_line, 0,
+    tcase_add_loop_test(tcase, each_fault_is_reported_with_its_line, 0,
                         sizeof(wrong) / sizeof(wrong[0]));
     tcase_add_test(tcase, the_keys_of_etcd_are_read);
-    tcase_add_test(tcase, more_nodes_than_a_cluster_may_have_are_told);
+    tcase_add_test(tcase, too_many_nodes_are_reported);
     tcase_add_test(tcase, a_file_with_a_secret_is_private);
     tcase_add_test(tcase, a_secret_may_have_a_file_of_its_own);
     tcase_add_loop_test(tcase, a_secrets_file_is_vetted, 0,

@@ -147,7 +147,7 @@ static const struct {
      ER_MALFORMED_PACKET},
 };
 
-START_TEST(what_is_wrong_is_told)
+START_TEST(faults_are_reported)
 {
     struct prepared *p = prepare(1);
     struct execute_values out;
@@ -298,7 +298,7 @@ main(void)
     tcase_add_checked_fixture(tc, NULL, teardown);
     tcase_add_loop_test(tc, each_type_has_its_value, 0, VALUES);
     tcase_add_loop_test(tc, cut_or_longer_they_are_refused, 0, VALUES);
-    tcase_add_loop_test(tc, what_is_wrong_is_told, 0,
+    tcase_add_loop_test(tc, faults_are_reported, 0,
                         sizeof(faults) / sizeof(faults[0]));
     tcase_add_test(tc, a_bad_type_leaves_the_old_ones);
     tcase_add_test(tc, long_data_stand_in_for_what_the_packet_leaves_out);

@@ -90,7 +90,7 @@ START_TEST(a_message_has_a_ceiling)
 }
 END_TEST
 
-START_TEST(what_nobody_takes_is_given_up)
+START_TEST(unread_output_is_given_up)
 {
     struct buffer large;
     int size = 4096;
@@ -206,7 +206,7 @@ main(void)
     tcase_add_loop_test(wire, a_message_that_is_cut_off_is_none, 0, 8);
     tcase_add_test(wire, a_message_that_does_not_come_is_not_waited_for);
     tcase_add_test(wire, a_message_has_a_ceiling);
-    tcase_add_test(wire, what_nobody_takes_is_given_up);
+    tcase_add_test(wire, unread_output_is_given_up);
     tcase_add_test(rest, a_configuration_comes_without_its_secrets);
     tcase_add_test(rest, a_configuration_that_is_cut_off_is_none);
     suite_add_tcase(suite, wire);

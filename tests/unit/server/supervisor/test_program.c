@@ -26,7 +26,7 @@ write_file(const void *data, size_t size)
     close(fd);
 }
 
-START_TEST(scripts_are_told)
+START_TEST(scripts_are_recognised)
 {
     write_file("#!/bin/sh\n", 10);
     ck_assert(program_is_script(path));
@@ -69,7 +69,7 @@ main(void)
     int fd = mkstemp(path), rc;
 
     close(fd);
-    tcase_add_test(tcase, scripts_are_told);
+    tcase_add_test(tcase, scripts_are_recognised);
     tcase_add_test(tcase, commands_are_found_as_the_shell_finds_them);
     suite_add_tcase(suite, tcase);
     rc = suite_run(suite);

@@ -72,7 +72,7 @@ START_TEST(sequence_ids_are_checked)
 }
 END_TEST
 
-START_TEST(too_large_is_told_by_the_header)
+START_TEST(the_header_shows_excess_size)
 {
     struct packet_reader r;
     struct span p;
@@ -196,7 +196,7 @@ main(void)
     tcase_add_test(tc, a_packet_may_be_cut_at_every_byte);
     tcase_add_test(tc, an_empty_packet_is_one);
     tcase_add_test(tc, sequence_ids_are_checked);
-    tcase_add_test(tc, too_large_is_told_by_the_header);
+    tcase_add_test(tc, the_header_shows_excess_size);
     tcase_add_test(tc, what_is_sent_ahead_has_a_ceiling);
     tcase_add_loop_test(tc, large_payloads_are_split_and_joined, 0,
                         sizeof(sizes) / sizeof(sizes[0]));

@@ -277,7 +277,7 @@ pull_to_the_end(void)
     return step;
 }
 
-START_TEST(a_profile_tells_its_stages_and_then_rendering)
+START_TEST(a_profile_reports_its_stages_and_then_rendering)
 {
     struct progress progress;
 
@@ -342,7 +342,7 @@ main(void)
     tcase_add_test(tc, a_failed_job_is_a_row_of_a_list);
     tcase_add_test(tc, renderers_keep_off_the_loop);
     tcase_add_test(tc, the_cursor_needs_nothing_of_the_text);
-    tcase_add_test(tc, a_profile_tells_its_stages_and_then_rendering);
+    tcase_add_test(tc, a_profile_reports_its_stages_and_then_rendering);
     tcase_add_test(tc, what_is_not_rendered_has_the_jobs_stages_alone);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

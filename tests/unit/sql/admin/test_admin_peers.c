@@ -96,7 +96,7 @@ START_TEST(the_nodes_that_are_named_answer)
 }
 END_TEST
 
-START_TEST(what_is_asked_says_who_asks_and_for_how_long)
+START_TEST(a_request_carries_its_caller_and_deadline)
 {
     harness_run(&h, "ADMIN EXECUTE ON 10002 'System.print(\"a\\'b\")'");
     ck_assert_int_eq(fake_peers.request.verb, PEER_SCRIPT);
@@ -248,7 +248,7 @@ START_TEST(what_was_forwarded_asks_no_further)
 }
 END_TEST
 
-START_TEST(nobody_to_ask_is_an_error)
+START_TEST(no_nodes_to_ask_is_an_error)
 {
     fake_peers.count = 2;
     ck_assert_str_eq(
@@ -305,7 +305,7 @@ START_TEST(one_nodes_lines_come_before_its_end)
 }
 END_TEST
 
-START_TEST(who_reads_slowly_holds_the_node_back)
+START_TEST(a_slow_reader_holds_the_node_back)
 {
     struct value value[1];
     struct rows rows = {value, 0, 1};
@@ -370,7 +370,7 @@ START_TEST(killing_gives_the_nodes_up)
 }
 END_TEST
 
-START_TEST(who_goes_gives_the_nodes_up)
+START_TEST(a_closed_caller_releases_the_nodes)
 {
     harness_open(&h, "ADMIN EXECUTE ON ALL " CHEAP);
     ck_assert_uint_eq(fake_peers.asked, 0); /* a client may only prepare it */
@@ -383,7 +383,7 @@ START_TEST(who_goes_gives_the_nodes_up)
 }
 END_TEST
 
-START_TEST(describing_asks_nobody)
+START_TEST(describing_asks_no_node)
 {
     static const char *const texts[] = {"ADMIN EXECUTE ON ALL " CHEAP,
                                         "ADMIN EXECUTE ON 10002 " CHEAP,
@@ -402,7 +402,7 @@ END_TEST
 
 /* ---- many ---- */
 
-START_TEST(a_failed_node_has_a_row_and_fails_nobody)
+START_TEST(a_failed_node_has_a_row_and_fails_no_other)
 {
     node(10002)->error = ER_UNKNOWN;
     node(10002)->why = "submit failed for 127.0.0.2:9036: Connection refused";
@@ -448,7 +448,7 @@ START_TEST(a_node_that_breaks_off_keeps_none_of_its_lines)
 }
 END_TEST
 
-START_TEST(progress_tells_how_many_have_answered)
+START_TEST(progress_counts_answers)
 {
     struct progress progress;
 
@@ -540,7 +540,7 @@ main(void)
     tcase_set_timeout(tc, 30);
     tcase_add_loop_test(tc, the_nodes_that_are_named_answer, 0,
                         sizeof(cases) / sizeof(cases[0]));
-    tcase_add_test(tc, what_is_asked_says_who_asks_and_for_how_long);
+    tcase_add_test(tc, a_request_carries_its_caller_and_deadline);
     tcase_add_test(tc, slow_scripts_take_turns_and_others_do_not);
     tcase_add_loop_test(tc, a_statement_has_its_own_time_and_share, 0,
                         sizeof(timed) / sizeof(timed[0]));
@@ -549,20 +549,20 @@ main(void)
     tcase_add_loop_test(tc, other_nodes_need_the_privilege_cluster, 0,
                         sizeof(privileged) / sizeof(privileged[0]));
     tcase_add_test(tc, what_was_forwarded_asks_no_further);
-    tcase_add_test(tc, nobody_to_ask_is_an_error);
+    tcase_add_test(tc, no_nodes_to_ask_is_an_error);
     tcase_add_test(tc, a_question_that_cannot_be_put_fails);
     tcase_add_test(tc, one_nodes_failure_is_the_statements);
     tcase_add_test(tc, one_nodes_lines_come_before_its_end);
-    tcase_add_test(tc, who_reads_slowly_holds_the_node_back);
+    tcase_add_test(tc, a_slow_reader_holds_the_node_back);
     tcase_add_test(tc, bytes_stay_what_they_are);
     tcase_add_test(tc, half_of_one_nodes_answer_is_a_failure);
     tcase_add_loop_test(tc, killing_gives_the_nodes_up, 0, 2);
-    tcase_add_test(tc, who_goes_gives_the_nodes_up);
-    tcase_add_loop_test(tc, describing_asks_nobody, 0, 3);
-    tcase_add_test(tc, a_failed_node_has_a_row_and_fails_nobody);
+    tcase_add_test(tc, a_closed_caller_releases_the_nodes);
+    tcase_add_loop_test(tc, describing_asks_no_node, 0, 3);
+    tcase_add_test(tc, a_failed_node_has_a_row_and_fails_no_other);
     tcase_add_test(tc, rows_go_out_once_all_smaller_ids_have_theirs);
     tcase_add_test(tc, a_node_that_breaks_off_keeps_none_of_its_lines);
-    tcase_add_test(tc, progress_tells_how_many_have_answered);
+    tcase_add_test(tc, progress_counts_answers);
     tcase_add_loop_test(tc, a_long_answer_is_cut_and_says_so, 0, 3);
     tcase_add_test(tc, newlines_count_to_a_cells_size);
     tcase_add_test(tc, cut_bytes_are_no_answer);

@@ -132,7 +132,7 @@ START_TEST(nothing_is_prepared_or_listed)
 }
 END_TEST
 
-START_TEST(nobody_else_forwards)
+START_TEST(only_nodes_forward)
 {
     harness_fini(&h);
     harness_init(&h, PRIVILEGE_ALL);
@@ -201,7 +201,7 @@ main(void)
     tcase_add_loop_test(tcase, another_nodes_session_runs_nothing_else, 0,
                         sizeof(others) / sizeof(others[0]));
     tcase_add_test(tcase, nothing_is_prepared_or_listed);
-    tcase_add_test(tcase, nobody_else_forwards);
+    tcase_add_test(tcase, only_nodes_forward);
     tcase_add_test(tcase, the_callers_privileges_hold_here);
     tcase_add_test(tcase, what_is_left_of_the_time_holds);
     tcase_add_test(tcase, a_cancelled_one_is_interrupted);

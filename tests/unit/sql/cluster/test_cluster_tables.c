@@ -58,7 +58,7 @@ run(const char *text)
 
 /* ---- tables ---- */
 
-START_TEST(each_nodes_rows_are_there_and_a_warning_for_who_is_silent)
+START_TEST(each_nodes_rows_and_a_warning_for_silent_nodes)
 {
     ck_assert_str_eq(run("SELECT * FROM heapwire.cluster_malloc_stats"),
                      "node_id|name|value|text\n#10001|opt.prof|#1|true\n"
@@ -98,7 +98,7 @@ START_TEST(only_nodes_that_are_named_are_asked)
 }
 END_TEST
 
-START_TEST(a_condition_that_no_node_can_meet_asks_nobody)
+START_TEST(an_impossible_condition_asks_no_node)
 {
     ck_assert_str_eq(run("SELECT count(*) n FROM heapwire.cluster_malloc_stats "
                          "WHERE node_id = NULL"),
@@ -128,7 +128,7 @@ static const struct {
      "1105/HY000 none of 2 nodes answered; node 1: node not found"},
 };
 
-START_TEST(when_nobody_answers_it_is_an_error)
+START_TEST(no_answer_at_all_is_an_error)
 {
     char text[256];
 
@@ -222,7 +222,7 @@ END_TEST
 static const char *const forwarded[] = {
     "SELECT * FROM heapwire.cluster_malloc_stats", "SELECT dot('cluster')"};
 
-START_TEST(what_was_forwarded_asks_nobody)
+START_TEST(a_forwarded_statement_asks_no_node)
 {
     h.session->forwarded = true;
     ck_assert_str_eq(run(forwarded[_i]), "1227/42000 Access denied; the "
@@ -295,7 +295,7 @@ START_TEST(a_view_of_the_cluster_is_the_sum)
 }
 END_TEST
 
-START_TEST(the_sum_says_whose_it_is_and_who_is_missing)
+START_TEST(the_sum_names_its_nodes_and_missing_ones)
 {
     send_snapshots();
     ck_assert_ptr_nonnull(
@@ -397,21 +397,20 @@ main(void)
 #define LOOP(test, list)                                                       \
     tcase_add_loop_test(tc, test, 0, sizeof(list) / sizeof((list)[0]))
     tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc,
-                   each_nodes_rows_are_there_and_a_warning_for_who_is_silent);
+    tcase_add_test(tc, each_nodes_rows_and_a_warning_for_silent_nodes);
     LOOP(only_nodes_that_are_named_are_asked, restricted);
-    tcase_add_test(tc, a_condition_that_no_node_can_meet_asks_nobody);
+    tcase_add_test(tc, an_impossible_condition_asks_no_node);
     tcase_add_test(tc, a_join_asks_all_at_once);
-    LOOP(when_nobody_answers_it_is_an_error, unanswered);
+    LOOP(no_answer_at_all_is_an_error, unanswered);
     tcase_add_loop_test(tc, it_waits_and_holds_no_thread_and_a_kill_ends_it, 0,
                         2);
     LOOP(what_is_no_value_of_its_column_is_null, hostile);
     tcase_add_test(tc, a_cut_answer_is_a_warning);
     tcase_add_test(tc, a_profile_of_each_rolls_and_a_kept_one_does_not);
-    LOOP(what_was_forwarded_asks_nobody, forwarded);
+    LOOP(a_forwarded_statement_asks_no_node, forwarded);
     tcase_add_test(tc, it_takes_the_privilege_to_reach_others);
     tcase_add_test(tc, a_view_of_the_cluster_is_the_sum);
-    tcase_add_test(tc, the_sum_says_whose_it_is_and_who_is_missing);
+    tcase_add_test(tc, the_sum_names_its_nodes_and_missing_ones);
     tcase_add_test(tc, tables_read_the_sum);
     tcase_add_test(tc, one_question_feeds_all_that_a_statement_reads);
     LOOP(what_cannot_be_summed_says_why, faults);

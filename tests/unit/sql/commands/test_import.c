@@ -146,7 +146,7 @@ START_TEST(calls_as_people_write_them)
 }
 END_TEST
 
-START_TEST(the_table_of_snapshots_tells_it)
+START_TEST(the_table_of_snapshots_shows_it)
 {
     struct snapshot *snapshot = snapshot_import(RAW, sizeof(RAW) - 1, NULL);
     struct error err;
@@ -235,7 +235,7 @@ main(void)
     tcase_add_test(t, a_raw_profile_is_imported);
     tcase_add_test(t, what_was_exported_is_imported);
     tcase_add_loop_test(t, calls_as_people_write_them, 0, COUNT(cases));
-    tcase_add_test(t, the_table_of_snapshots_tells_it);
+    tcase_add_test(t, the_table_of_snapshots_shows_it);
     tcase_add_test(t, a_name_is_taken_once);
     tcase_add_test(t, it_needs_the_privilege);
     tcase_add_test(t, both_may_be_parameters);

@@ -63,7 +63,7 @@ static const struct {
     {"DO 1", STATEMENT_DO},
 };
 
-START_TEST(statements_are_told_apart)
+START_TEST(statements_are_distinguished)
 {
     ck_assert_msg(parse(good[_i].text) == 0, "%s: %s", good[_i].text, err.text);
     ck_assert_int_eq(st.kind, good[_i].kind);
@@ -281,7 +281,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, statements_are_told_apart, 0,
+    tcase_add_loop_test(tc, statements_are_distinguished, 0,
                         sizeof(good) / sizeof(good[0]));
     tcase_add_loop_test(tc, faults_have_mysqls_errors, 0,
                         sizeof(bad) / sizeof(bad[0]));

@@ -257,7 +257,7 @@ START_TEST(views_of_a_script_have_a_ceiling)
 }
 END_TEST
 
-START_TEST(who_asks_for_the_name_now_is_told_of_the_method)
+START_TEST(an_old_name_gets_a_hint_to_the_method)
 {
     expect_failure("Profile.of(\"now\").dot()",
                    "no snapshot named 'now' is kept; Profile.now() takes a "
@@ -318,7 +318,7 @@ START_TEST(numbers_have_bounds)
 }
 END_TEST
 
-START_TEST(a_taken_name_is_told_before_anything_is_dumped)
+START_TEST(a_taken_name_is_refused_before_the_dump)
 {
     expect_failure(HEAP "snapshot(\"heap_1\")",
                    "script line 1, column 33: a snapshot named 'heap_1' is "
@@ -418,11 +418,11 @@ main(void)
     tcase_add_test(tc, equal_views_of_a_script_are_rendered_once);
     tcase_add_test(tc, bytes_are_printed_as_they_are);
     tcase_add_test(tc, views_of_a_script_have_a_ceiling);
-    tcase_add_test(tc, who_asks_for_the_name_now_is_told_of_the_method);
+    tcase_add_test(tc, an_old_name_gets_a_hint_to_the_method);
     tcase_add_test(tc, a_base_must_be_there_and_comparable);
     tcase_add_test(tc, jobs_have_what_they_were_asked_with);
     tcase_add_test(tc, numbers_have_bounds);
-    tcase_add_test(tc, a_taken_name_is_told_before_anything_is_dumped);
+    tcase_add_test(tc, a_taken_name_is_refused_before_the_dump);
     tcase_add_test(tc, snapshots_are_listed_described_pinned_and_deleted);
     tcase_add_test(tc, many_are_deleted_by_a_pattern);
     tcase_add_test(tc, a_list_is_not_made_on_the_loop);

@@ -183,7 +183,7 @@ START_TEST(kept_statements_have_their_own_values)
 END_TEST
 
 /* In a statement that was kept for others; the name is no secret. */
-START_TEST(assigning_by_the_functions_name_harms_nobody)
+START_TEST(assigning_by_the_functions_name_is_harmless)
 {
     for (int i = 0; i < 3; i++) {
         harness_fini(&h);
@@ -235,7 +235,7 @@ main(void)
     tcase_add_test(tc, a_kept_statement_opens_no_table_to_others);
     tcase_add_test(tc, a_kept_statement_reads_what_this_one_may);
     tcase_add_test(tc, kept_statements_have_their_own_values);
-    tcase_add_test(tc, assigning_by_the_functions_name_harms_nobody);
+    tcase_add_test(tc, assigning_by_the_functions_name_is_harmless);
     tcase_add_test(tc, threads_share_the_pool);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

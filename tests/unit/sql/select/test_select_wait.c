@@ -156,7 +156,7 @@ START_TEST(waiting_can_be_cancelled_and_given_up)
 }
 END_TEST
 
-START_TEST(those_who_wait_leave_room_for_others)
+START_TEST(waiting_statements_leave_room_for_others)
 {
     struct cursor *waiting[SELECT_WAITERS_MAX];
 
@@ -528,7 +528,7 @@ main(void)
     tcase_add_test(tc, rows_are_given_once);
     tcase_add_test(tc, a_failure_of_the_node_is_the_statements);
     tcase_add_test(tc, waiting_can_be_cancelled_and_given_up);
-    tcase_add_test(tc, those_who_wait_leave_room_for_others);
+    tcase_add_test(tc, waiting_statements_leave_room_for_others);
     tcase_add_test(tc, one_statement_sees_one_snapshot);
     tcase_add_test(tc, statistics_and_a_snapshot_are_awaited_together);
     tcase_add_test(tc, a_total_is_a_wish);

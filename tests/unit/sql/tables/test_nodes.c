@@ -1,4 +1,4 @@
-/* test_nodes.c - the tables of nodes: who answers, who does not, and why. */
+/* test_nodes.c - the tables of nodes: which answer, which do not, and why. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -162,7 +162,7 @@ START_TEST(they_are_asked_once_in_a_statement)
 }
 END_TEST
 
-START_TEST(who_is_killed_asks_no_more)
+START_TEST(a_killed_session_asks_no_more)
 {
     static const char *const texts[] = {"SELECT * FROM heapwire.nodes",
                                         "SHOW BACKENDS"};
@@ -237,7 +237,7 @@ check_as_known(void)
     ck_assert_uint_eq(fake_peers.asked, 0);
 }
 
-START_TEST(who_may_not_ask_sees_what_is_known)
+START_TEST(without_the_privilege_known_rows_remain)
 {
     tear_down();
     set_up_with(PRIVILEGE_STATUS);
@@ -245,7 +245,7 @@ START_TEST(who_may_not_ask_sees_what_is_known)
 }
 END_TEST
 
-START_TEST(what_was_forwarded_asks_nobody)
+START_TEST(a_forwarded_statement_asks_no_node)
 {
     h.session->forwarded = true;
     check_as_known();
@@ -261,7 +261,7 @@ START_TEST(what_cannot_wait_sees_what_is_known)
 }
 END_TEST
 
-START_TEST(a_node_alone_asks_nobody)
+START_TEST(a_single_node_asks_no_other)
 {
     fake_peers.count = 1;
     ck_assert_str_eq(run("SELECT id, self FROM heapwire.nodes"),
@@ -332,13 +332,13 @@ main(void)
     tcase_add_test(tc, the_question_is_one_that_a_node_answers);
     tcase_add_test(tc, a_select_waits_for_them_and_holds_no_thread);
     tcase_add_test(tc, they_are_asked_once_in_a_statement);
-    tcase_add_loop_test(tc, who_is_killed_asks_no_more, 0, 2);
+    tcase_add_loop_test(tc, a_killed_session_asks_no_more, 0, 2);
     tcase_add_test(tc, backends_and_compute_nodes_are_shown_apart);
     tcase_add_loop_test(tc, shown_or_described_the_columns_are_the_same, 0, 2);
-    tcase_add_test(tc, who_may_not_ask_sees_what_is_known);
-    tcase_add_test(tc, what_was_forwarded_asks_nobody);
+    tcase_add_test(tc, without_the_privilege_known_rows_remain);
+    tcase_add_test(tc, a_forwarded_statement_asks_no_node);
     tcase_add_test(tc, what_cannot_wait_sees_what_is_known);
-    tcase_add_test(tc, a_node_alone_asks_nobody);
+    tcase_add_test(tc, a_single_node_asks_no_other);
     tcase_add_test(tc, a_question_that_cannot_be_put_fails);
     tcase_add_loop_test(tc, an_answer_is_not_trusted, 0,
                         sizeof(hostile) / sizeof(hostile[0]));

@@ -69,7 +69,7 @@ static const char *const wrong[][2] = {
     {" ", "must be names"},
 };
 
-START_TEST(what_is_wrong_is_told)
+START_TEST(faults_are_reported)
 {
     char text[WRAPPERS_TEXT_BYTES] = "f";
     struct error err = {0};
@@ -131,7 +131,7 @@ main(void)
     tcase_add_loop_test(tc, names_are_looked_up_as_they_are_shown, 0,
                         sizeof(names) / sizeof(names[0]));
     tcase_add_test(tc, lists_are_read_and_joined);
-    tcase_add_loop_test(tc, what_is_wrong_is_told, 0,
+    tcase_add_loop_test(tc, faults_are_reported, 0,
                         sizeof(wrong) / sizeof(wrong[0]));
     tcase_add_test(tc, lists_have_an_end);
     tcase_add_test(tc, frames_are_counted_to_the_outermost_one);

@@ -89,7 +89,7 @@ START_TEST(names_cannot_break_a_line)
 }
 END_TEST
 
-START_TEST(one_who_asked_to_stop_is_obeyed)
+START_TEST(a_cancel_request_is_obeyed)
 {
     struct profile *profile =
         fixture_profile("heap_v2/1\n@ 1\nt*: 1: 1 [0: 0]\n", NULL, NULL);
@@ -151,7 +151,7 @@ main(void)
     tcase_add_test(tc, an_empty_profile_is_no_lines);
     tcase_add_loop_test(tc, names_cannot_break_a_line, 0,
                         sizeof(cleaned) / sizeof(cleaned[0]));
-    tcase_add_test(tc, one_who_asked_to_stop_is_obeyed);
+    tcase_add_test(tc, a_cancel_request_is_obeyed);
     tcase_add_test(tc, what_was_not_counted_cannot_be_shown);
     tcase_add_test(tc, the_outputs_ceiling_is_an_error);
     suite_add_tcase(suite, tc);

@@ -258,7 +258,7 @@ START_TEST(a_time_that_has_no_nanoseconds_is_left_out)
 }
 END_TEST
 
-START_TEST(what_was_ever_allocated_is_told_where_it_was_counted)
+START_TEST(all_allocations_are_shown_where_counted)
 {
     struct view_options options = view_defaults;
     struct profile *profile = fixture_profile("heap_v2/1\n"
@@ -354,7 +354,7 @@ main(void)
     tcase_add_test(tc, differences_are_signed);
     tcase_add_test(tc, time_and_comments_are_there);
     tcase_add_test(tc, a_time_that_has_no_nanoseconds_is_left_out);
-    tcase_add_test(tc, what_was_ever_allocated_is_told_where_it_was_counted);
+    tcase_add_test(tc, all_allocations_are_shown_where_counted);
     tcase_add_test(tc, only_what_is_in_focus_is_in_the_file);
     tcase_add_test(tc, an_empty_profile_is_a_file_without_samples);
     tcase_add_test(tc, hostile_names_are_clean_strings);

@@ -51,7 +51,7 @@ START_TEST(only_branches_are_indented_and_small_ones_folded)
 }
 END_TEST
 
-START_TEST(what_a_function_allocates_itself_is_told)
+START_TEST(a_functions_own_allocations_are_shown)
 {
     struct buffer out = tree_of(fixture_profile("heap_v2/1\n"
                                                 "@ 0x1000 0x2001 0x4001\n"
@@ -250,7 +250,7 @@ main(void)
     TCase *tc = tcase_create("tree");
 
     tcase_add_test(tc, only_branches_are_indented_and_small_ones_folded);
-    tcase_add_test(tc, what_a_function_allocates_itself_is_told);
+    tcase_add_test(tc, a_functions_own_allocations_are_shown);
     tcase_add_test(tc, at_most_nodecount_lines_are_shown);
     tcase_add_test(tc, objects_are_counted_where_asked_for);
     tcase_add_test(tc, a_difference_has_signs_and_marks_noise);

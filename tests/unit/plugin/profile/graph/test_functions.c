@@ -84,7 +84,7 @@ START_TEST(recursion_counts_once)
 END_TEST
 
 /* Forty functions of one template, inlined and not, are eighty. */
-START_TEST(template_arguments_tell_functions_apart)
+START_TEST(template_arguments_distinguish_functions)
 {
     enum { SITES = 40, FIRST = 0x10000, STEP = 0x100 };
     static char called[SITES][64];
@@ -223,7 +223,7 @@ main(void)
     tcase_add_checked_fixture(tc, NULL, tear_down);
     tcase_add_test(tc, bytes_and_objects_are_weighed_flat_and_cumulative);
     tcase_add_test(tc, recursion_counts_once);
-    tcase_add_test(tc, template_arguments_tell_functions_apart);
+    tcase_add_test(tc, template_arguments_distinguish_functions);
     tcase_add_test(tc, a_stack_of_the_allocator_alone_is_nobodys);
     tcase_add_test(tc, an_empty_profile_has_no_functions);
     tcase_add_test(tc, stacks_have_the_frames_that_count);

@@ -104,7 +104,7 @@ START_TEST(inlined_frames_are_nodes_of_their_own)
 }
 END_TEST
 
-START_TEST(functions_of_one_name_are_told_apart)
+START_TEST(functions_of_one_name_are_distinguished)
 {
     struct graph *graph = graph_of("@ 0x1000 0x7001\nt*: 1: 2000 [0: 0]\n"
                                    "@ 0x1000 0x8001\nt*: 1: 1000 [0: 0]\n",
@@ -119,7 +119,7 @@ START_TEST(functions_of_one_name_are_told_apart)
 }
 END_TEST
 
-START_TEST(callbacks_are_told_apart_by_what_they_call)
+START_TEST(callbacks_are_distinguished_by_their_callees)
 {
     struct graph *graph =
         graph_of("@ 0x1000 0x2001 0x9001\nt*: 1: 2000 [0: 0]\n"
@@ -293,8 +293,8 @@ main(void)
     tcase_add_test(tc, flat_and_cumulative_are_weighed);
     tcase_add_test(tc, recursion_counts_once_per_node_and_each_time_per_edge);
     tcase_add_test(tc, inlined_frames_are_nodes_of_their_own);
-    tcase_add_test(tc, functions_of_one_name_are_told_apart);
-    tcase_add_test(tc, callbacks_are_told_apart_by_what_they_call);
+    tcase_add_test(tc, functions_of_one_name_are_distinguished);
+    tcase_add_test(tc, callbacks_are_distinguished_by_their_callees);
     tcase_add_test(tc, allocator_frames_go_unless_wanted);
     tcase_add_test(tc, nodes_are_dropped_at_the_fraction_and_past_the_count);
     tcase_add_test(tc, ties_are_broken_by_name);

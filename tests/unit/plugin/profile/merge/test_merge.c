@@ -281,7 +281,7 @@ START_TEST(differences_are_added)
 }
 END_TEST
 
-START_TEST(it_says_whose_it_is_and_who_is_missing)
+START_TEST(it_names_its_nodes_and_missing_ones)
 {
     struct profile *sum = sum_of(process(first, one_build, 0x550000, "abcd"),
                                  process(second, one_build, 0x7f0000, "abcd"),
@@ -440,7 +440,7 @@ main(void)
                    functions_of_one_build_are_matched_by_what_all_nodes_saw);
     tcase_add_test(tc, each_nodes_stacks_may_stand_on_its_frame);
     tcase_add_test(tc, differences_are_added);
-    tcase_add_test(tc, it_says_whose_it_is_and_who_is_missing);
+    tcase_add_test(tc, it_names_its_nodes_and_missing_ones);
     tcase_add_test(tc, of_many_nodes_the_largest_are_shown);
     tcase_add_test(tc, what_lies_nowhere_keeps_its_name);
     tcase_add_test(tc, the_node_that_knows_more_names_it);

@@ -121,7 +121,7 @@ START_TEST(an_index_is_what_the_helper_says)
 }
 END_TEST
 
-START_TEST(of_symbols_only_is_told_or_refused)
+START_TEST(symbols_only_is_reported_or_refused)
 {
     static const char *const confused[] = {"bare_twice", "bare_late",
                                            "bare_at_length"};
@@ -212,7 +212,7 @@ START_TEST(a_cancel_leaves_nothing)
 }
 END_TEST
 
-START_TEST(what_cannot_be_written_is_told)
+START_TEST(a_failed_write_is_reported)
 {
     struct error err;
 
@@ -464,7 +464,7 @@ START_TEST(questions_sent_ahead_are_answered_in_their_turn)
 }
 END_TEST
 
-START_TEST(a_question_sent_to_who_died_fails_like_others)
+START_TEST(a_question_to_a_dead_helper_fails_like_others)
 {
     static const uint64_t offset = 1;
     struct helper_question question = {.object_fd = elf.fd,
@@ -520,7 +520,7 @@ START_TEST(helpers_that_cannot_be_killed_do_not_pile_up)
 }
 END_TEST
 
-START_TEST(parts_that_nobody_asked_for_are_garbage)
+START_TEST(unrequested_parts_are_garbage)
 {
     static const uint64_t offset = 1;
     struct helper_question question = {.object_fd = elf.fd,
@@ -548,11 +548,11 @@ main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, an_index_is_what_the_helper_says);
-    tcase_add_test(tc, of_symbols_only_is_told_or_refused);
+    tcase_add_test(tc, symbols_only_is_reported_or_refused);
     tcase_add_loop_test(tc, a_failure_leaves_nothing_but_what_was_there, 0,
                         sizeof(failures) / sizeof(failures[0]));
     tcase_add_test(tc, a_cancel_leaves_nothing);
-    tcase_add_test(tc, what_cannot_be_written_is_told);
+    tcase_add_test(tc, a_failed_write_is_reported);
     tcase_add_test(tc, what_is_no_file_is_not_replaced);
     tcase_add_test(tc, without_a_build_id_there_is_no_index);
     tcase_add_test(tc, our_own_index_goes_before_the_shipped_one);
@@ -560,9 +560,9 @@ main(void)
     tcase_add_test(tc, a_path_fits_or_is_refused);
     tcase_add_test(tc, an_index_comes_along_with_its_object);
     tcase_add_test(tc, questions_sent_ahead_are_answered_in_their_turn);
-    tcase_add_test(tc, a_question_sent_to_who_died_fails_like_others);
+    tcase_add_test(tc, a_question_to_a_dead_helper_fails_like_others);
     tcase_add_test(tc, helpers_that_cannot_be_killed_do_not_pile_up);
-    tcase_add_test(tc, parts_that_nobody_asked_for_are_garbage);
+    tcase_add_test(tc, unrequested_parts_are_garbage);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

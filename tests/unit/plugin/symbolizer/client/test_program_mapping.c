@@ -1,4 +1,4 @@
-/* test_program_mapping.c - a binary's place in somebody's address space. */
+/* test_program_mapping.c - a binary's place in a process's address space. */
 #include <elf.h>
 
 #include "elf_file.h"

@@ -168,7 +168,7 @@ START_TEST(what_comes_too_late_is_missing)
 }
 END_TEST
 
-START_TEST(without_memory_here_the_helper_tells_the_rest)
+START_TEST(without_memory_here_the_helper_names_the_rest)
 {
     const struct symbolizer_options by_helper = {.once = true};
     const struct symbolizer_options here = {.once = true, .here = true};
@@ -212,7 +212,7 @@ main(void)
         6);
     tcase_add_loop_test(faults, damage_costs_the_same_names_on_any_cores, 0, 2);
     tcase_add_loop_test(faults, what_comes_too_late_is_missing, 0, 4);
-    tcase_add_test(faults, without_memory_here_the_helper_tells_the_rest);
+    tcase_add_test(faults, without_memory_here_the_helper_names_the_rest);
     suite_add_tcase(suite, faults);
     return suite_run(suite);
 }

@@ -175,7 +175,7 @@ START_TEST(a_bad_helper_leaves_offsets_and_a_note)
 }
 END_TEST
 
-START_TEST(a_missing_helper_is_told)
+START_TEST(a_missing_helper_is_reported)
 {
     struct symbolizer *s;
     struct names *names;
@@ -301,7 +301,7 @@ static const struct {
     {"dwarf", false, 0, NULL, "symbol names only"},
 };
 
-START_TEST(who_keeps_indexes_is_asked_and_told)
+START_TEST(index_keeper_is_asked_and_gets_the_index)
 {
     struct symbolizer *s =
         new_with_indexes(with_index[_i].behaviour, with_index[_i].there);
@@ -486,7 +486,7 @@ START_TEST(a_prepared_helper_answers_and_nothing_of_it_is_left)
 }
 END_TEST
 
-START_TEST(a_prepared_helper_that_dies_is_told)
+START_TEST(a_prepared_helper_that_dies_is_reported)
 {
     struct symbolizer *s;
     struct names *names;
@@ -721,7 +721,7 @@ START_TEST(a_binary_is_matched_by_its_headers)
 }
 END_TEST
 
-START_TEST(what_is_no_object_file_is_told)
+START_TEST(an_invalid_object_file_is_reported)
 {
     uint64_t address = 0x10000001;
     struct mapping m = {.start = 0x10000000,
@@ -786,11 +786,11 @@ main(void)
     tcase_add_checked_fixture(fake, set_up, tear_down);
     tcase_add_loop_test(fake, a_bad_helper_leaves_offsets_and_a_note, 0,
                         sizeof(failures) / sizeof(failures[0]));
-    tcase_add_test(fake, a_missing_helper_is_told);
+    tcase_add_test(fake, a_missing_helper_is_reported);
     tcase_add_test(fake, three_failures_are_the_last);
     tcase_add_test(fake, what_dwarf_breaks_gets_symbol_names);
     tcase_add_test(fake, the_second_time_needs_no_helper);
-    tcase_add_loop_test(fake, who_keeps_indexes_is_asked_and_told, 0,
+    tcase_add_loop_test(fake, index_keeper_is_asked_and_gets_the_index, 0,
                         sizeof(with_index) / sizeof(with_index[0]));
     tcase_add_test(fake, an_index_ends_being_degraded);
     tcase_add_test(fake, a_remark_is_repeated_until_there_is_an_index);
@@ -798,7 +798,7 @@ main(void)
     tcase_add_test(fake, an_answer_that_may_get_better_is_not_given_again);
     tcase_add_loop_test(
         fake, a_prepared_helper_answers_and_nothing_of_it_is_left, 0, 3);
-    tcase_add_test(fake, a_prepared_helper_that_dies_is_told);
+    tcase_add_test(fake, a_prepared_helper_that_dies_is_reported);
     tcase_add_test(fake, hostile_texts_are_cleaned);
     tcase_add_test(fake, the_helper_inherits_nothing);
     tcase_add_test(fake, cancelling_returns_soon);
@@ -808,7 +808,7 @@ main(void)
     tcase_add_checked_fixture(real, real_set_up, real_tear_down);
     tcase_add_test(real, this_process_is_named);
     tcase_add_test(real, a_binary_is_matched_by_its_headers);
-    tcase_add_test(real, what_is_no_object_file_is_told);
+    tcase_add_test(real, an_invalid_object_file_is_reported);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     tcase_add_test(real, without_memory_symbol_names_remain);
 #endif

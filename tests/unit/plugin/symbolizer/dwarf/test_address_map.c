@@ -1,4 +1,4 @@
-/* test_address_map.c - of overlapping ranges, who has which address. */
+/* test_address_map.c - which of overlapping ranges has an address. */
 #include "address_map.h"
 
 #include <string.h>

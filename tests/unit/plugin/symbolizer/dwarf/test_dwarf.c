@@ -802,7 +802,7 @@ END_TEST
 
 /* Names and lists are in other sections: with any ceiling either all is as
  * without one, or it is said that there was no room. */
-START_TEST(what_has_no_room_is_not_told_by_half)
+START_TEST(a_text_without_room_is_left_out_whole)
 {
     static const uint16_t function[] = {DW_AT_name, DW_FORM_strp, DW_AT_ranges,
                                         DW_FORM_sec_offset, 0};
@@ -923,7 +923,7 @@ main(void)
     tcase_add_test(tc, without_room_it_is_said_so);
     tcase_add_test(tc, entries_packed_past_the_ceiling_have_no_room);
     tcase_add_test(tc, answers_do_not_take_more_than_the_ceiling);
-    tcase_add_test(tc, what_has_no_room_is_not_told_by_half);
+    tcase_add_test(tc, a_text_without_room_is_left_out_whole);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }

@@ -216,7 +216,7 @@ START_TEST(symbols_only_are_plain_however_many)
 }
 END_TEST
 
-START_TEST(what_overlaps_is_told_of_who_came_first)
+START_TEST(the_first_of_overlapping_ranges_wins)
 {
     struct index_builder *b = fixture_builder();
     struct symbol_index_figures figures;
@@ -641,7 +641,7 @@ check_use(const struct uses *uses, uint32_t number, enum symbol_index_use use,
  * function's, a symbol's, both, or nobody's here. */
 enum { NAMED = 150 };
 
-START_TEST(symbols_apart_are_told_once_for_each_use)
+START_TEST(separate_symbols_are_passed_once_for_each_use)
 {
     static const char *const addresses_of[] = {"fn", "sym", "both", "other"};
     struct index_builder *b = fixture_builder();
@@ -705,7 +705,7 @@ START_TEST(symbols_apart_are_told_once_for_each_use)
 }
 END_TEST
 
-START_TEST(who_takes_the_texts_can_end_it)
+START_TEST(the_text_callback_can_end_it)
 {
     uint64_t addresses[SMALL];
     struct taken taken = {.stop_at = 2};
@@ -730,7 +730,7 @@ START_TEST(who_takes_the_texts_can_end_it)
 }
 END_TEST
 
-START_TEST(files_and_lines_are_left_away_when_nobody_looks)
+START_TEST(unneeded_files_and_lines_are_left_out)
 {
     uint64_t address = 0x100c;
     struct taken taken = {0};
@@ -949,7 +949,7 @@ main(void)
     tcase_add_loop_test(
         tcase, an_index_of_debug_information_is_never_of_symbols_only, 0, 2);
     tcase_add_test(tcase, symbols_only_are_plain_however_many);
-    tcase_add_loop_test(tcase, what_overlaps_is_told_of_who_came_first, 0, 2);
+    tcase_add_loop_test(tcase, the_first_of_overlapping_ranges_wins, 0, 2);
     tcase_add_loop_test(tcase, of_a_chain_too_long_the_innermost_are_kept, 0,
                         2);
     tcase_add_loop_test(tcase, long_texts_are_cut, 0, 2);
@@ -961,10 +961,10 @@ main(void)
     tcase_add_test(tcase,
                    keys_are_found_in_any_order_with_blocks_read_ahead_or_not);
     tcase_add_loop_test(tcase, many_at_once_are_answered_as_one_by_one, 0, 2);
-    tcase_add_loop_test(tcase, symbols_apart_are_told_once_for_each_use, 0, 4);
-    tcase_add_loop_test(tcase, who_takes_the_texts_can_end_it, 0, 2);
-    tcase_add_loop_test(tcase, files_and_lines_are_left_away_when_nobody_looks,
-                        0, 2);
+    tcase_add_loop_test(tcase, separate_symbols_are_passed_once_for_each_use, 0,
+                        4);
+    tcase_add_loop_test(tcase, the_text_callback_can_end_it, 0, 2);
+    tcase_add_loop_test(tcase, unneeded_files_and_lines_are_left_out, 0, 2);
     tcase_add_loop_test(tcase, runs_have_one_outermost_function, 0,
                         sizeof(runs) / sizeof(runs[0]));
     tcase_add_loop_test(tcase, writing_without_memory_is_an_error, 0, 2);

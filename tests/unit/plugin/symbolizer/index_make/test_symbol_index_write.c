@@ -307,7 +307,7 @@ write_nothing(void *arg, const void *data, size_t size, struct error *err)
     return -1;
 }
 
-START_TEST(who_cannot_write_says_why)
+START_TEST(an_unwritable_directory_is_reported)
 {
     struct symbol_index_figures figures;
     struct symbol_index_source source;
@@ -350,7 +350,7 @@ main(void)
     tcase_add_test(tcase, the_same_program_gives_the_same_bytes);
     tcase_add_test(tcase, debug_information_may_be_in_another_file);
     tcase_add_test(tcase, what_there_is_no_memory_for_is_an_error);
-    tcase_add_test(tcase, who_cannot_write_says_why);
+    tcase_add_test(tcase, an_unwritable_directory_is_reported);
     tcase_add_test(tcase, without_a_build_id_there_is_no_index);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

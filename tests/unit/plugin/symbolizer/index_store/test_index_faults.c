@@ -1,4 +1,4 @@
-/* test_index_faults.c - who keeps symbol indexes, without memory. */
+/* test_index_faults.c - the keeper of symbol indexes, without memory. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -272,7 +272,7 @@ START_TEST(what_is_cheap_or_has_no_build_id_gets_none)
 }
 END_TEST
 
-START_TEST(an_index_beside_the_object_is_told)
+START_TEST(an_index_beside_the_object_is_reported)
 {
     struct symbolizer_asked asked = {
         .elf = &elf, .path = "/bin/x", .indexed = true, .elapsed_ms = SLOW_MS};
@@ -373,7 +373,7 @@ START_TEST(what_is_wrong_with_a_shipped_one_is_mended)
 }
 END_TEST
 
-START_TEST(what_is_wrong_with_a_shipped_one_is_told_once)
+START_TEST(a_shipped_index_fault_is_reported_once)
 {
     struct symbolizer_asked asked = {
         .elf = &elf, .path = "/bin/x", .indexed = true};
@@ -572,7 +572,7 @@ START_TEST(another_node_in_the_same_directory_is_not_disturbed)
 }
 END_TEST
 
-START_TEST(a_full_disk_is_told_and_loses_nothing)
+START_TEST(a_full_disk_is_reported_and_loses_nothing)
 {
     struct rlimit limit = {100, RLIM_INFINITY}, old;
 
@@ -694,20 +694,20 @@ main(void)
     tcase_add_test(tc, a_costly_object_gets_an_index);
     tcase_add_test(tc, much_debug_information_is_costly_too);
     tcase_add_test(tc, what_is_cheap_or_has_no_build_id_gets_none);
-    tcase_add_test(tc, an_index_beside_the_object_is_told);
+    tcase_add_test(tc, an_index_beside_the_object_is_reported);
     tcase_add_loop_test(tc, a_failure_leaves_no_file_and_is_not_repeated_soon,
                         0, sizeof(failures) / sizeof(failures[0]));
     tcase_add_test(tc, three_failures_are_the_last);
     tcase_add_test(tc, a_damaged_one_is_made_again_once);
     tcase_add_test(tc, what_is_wrong_with_a_shipped_one_is_mended);
-    tcase_add_test(tc, what_is_wrong_with_a_shipped_one_is_told_once);
+    tcase_add_test(tc, a_shipped_index_fault_is_reported_once);
     tcase_add_loop_test(tc, what_is_no_file_is_neither_used_nor_replaced, 0,
                         sizeof(strangers) / sizeof(strangers[0]));
     tcase_add_test(tc, a_file_that_was_removed_is_not_listed_and_made_again);
     tcase_add_test(tc, those_unused_for_longest_go);
     tcase_add_test(tc, a_start_removes_what_was_not_finished);
     tcase_add_test(tc, another_node_in_the_same_directory_is_not_disturbed);
-    tcase_add_test(tc, a_full_disk_is_told_and_loses_nothing);
+    tcase_add_test(tc, a_full_disk_is_reported_and_loses_nothing);
     tcase_add_test(tc, a_directory_that_others_reach_is_refused);
     tcase_add_test(tc, stopping_does_not_wait_for_an_index);
     tcase_add_test(tc, wishes_have_a_ceiling);

@@ -160,7 +160,7 @@ START_TEST(cut_at_any_byte_nothing_is_taken)
 }
 END_TEST
 
-START_TEST(another_version_is_told_apart)
+START_TEST(another_version_is_recognised)
 {
     static const char newer[] = {WIRE_NAME, WIRE_VERSION + 1, 'x', 'y'};
     struct wire_request request;
@@ -294,7 +294,7 @@ main(void)
     tcase_add_test(tc, a_part_of_an_index_has_1_byte_to_64_kib);
     tcase_add_test(tc, an_answer_comes_back_as_it_was_put);
     tcase_add_test(tc, cut_at_any_byte_nothing_is_taken);
-    tcase_add_test(tc, another_version_is_told_apart);
+    tcase_add_test(tc, another_version_is_recognised);
     tcase_add_test(tc, sizes_past_the_ceiling_are_refused);
     tcase_add_test(tc, hostile_answers_are_refused);
     tcase_add_test(tc, only_the_single_frame_may_be_without_a_name);

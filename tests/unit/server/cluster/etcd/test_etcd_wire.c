@@ -150,7 +150,7 @@ START_TEST(what_is_put_is_what_is_read)
 }
 END_TEST
 
-START_TEST(a_key_that_is_held_by_no_node_is_told_apart)
+START_TEST(a_key_without_a_node_is_distinguished)
 {
     struct etcd_node holder;
     bool done = true;
@@ -216,7 +216,7 @@ static const struct {
      "its value has no incarnation"},
 };
 
-START_TEST(what_is_no_node_is_refused_and_told)
+START_TEST(an_invalid_node_is_refused_with_a_reason)
 {
     buffer_text(&text, "{" HEADER ",\"kvs\":[");
     add_kv("/heapwire/east/nodes/10001",
@@ -325,7 +325,7 @@ static const char *const no_answers[] = {
     "<html>502 Bad Gateway</html>",
 };
 
-START_TEST(what_is_no_answer_is_told)
+START_TEST(an_invalid_answer_is_reported)
 {
     struct etcd_node holder;
     struct span answer = span_of(no_answers[_i]);
@@ -424,7 +424,7 @@ START_TEST(pages_go_on_behind_the_last_key)
 }
 END_TEST
 
-START_TEST(the_watch_tells_who_comes_and_goes)
+START_TEST(the_watch_reports_joins_and_leaves)
 {
     struct etcd_node node = node_of(10001);
     size_t changes;
@@ -469,7 +469,7 @@ static const struct {
     {"{\"result\":[]}", "etcd says: (nothing)"},
 };
 
-START_TEST(what_ends_the_watch_is_told)
+START_TEST(the_end_of_the_watch_has_a_reason)
 {
     size_t changes;
     int64_t revision = 3;
@@ -573,18 +573,18 @@ main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_page_of_nodes_is_read);
     tcase_add_test(tcase, what_is_put_is_what_is_read);
-    tcase_add_test(tcase, a_key_that_is_held_by_no_node_is_told_apart);
-    LOOP(what_is_no_node_is_refused_and_told, refused);
+    tcase_add_test(tcase, a_key_without_a_node_is_distinguished);
+    LOOP(an_invalid_node_is_refused_with_a_reason, refused);
     tcase_add_test(tcase, a_node_whose_entry_goes_bad_is_gone);
     LOOP(what_is_no_key_is_refused, not_kvs);
     tcase_add_test(tcase, keys_and_values_have_a_ceiling);
-    LOOP(what_is_no_answer_is_told, no_answers);
+    LOOP(an_invalid_answer_is_reported, no_answers);
     tcase_add_test(tcase, a_truncated_answer_is_none);
     tcase_add_test(tcase, deep_and_wide_answers_have_a_ceiling);
     tcase_add_test(tcase, more_nodes_than_a_cluster_has_are_refused);
     tcase_add_test(tcase, pages_go_on_behind_the_last_key);
-    tcase_add_test(tcase, the_watch_tells_who_comes_and_goes);
-    LOOP(what_ends_the_watch_is_told, no_lines);
+    tcase_add_test(tcase, the_watch_reports_joins_and_leaves);
+    LOOP(the_end_of_the_watch_has_a_reason, no_lines);
     tcase_add_test(tcase, leases_are_granted_kept_and_lost);
     tcase_add_test(tcase, a_log_in_gives_a_token);
     tcase_add_test(tcase, a_failure_says_what_etcd_says);

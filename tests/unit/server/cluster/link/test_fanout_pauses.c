@@ -1,4 +1,4 @@
-/* test_fanout_pauses.c - who asks slowly holds the nodes back, and lets them go
+/* test_fanout_pauses.c - a slow reader holds the nodes back, and lets them go
  * on: the loop's end of a question, over links that are not there. */
 #include <pthread.h>
 #include <string.h>
@@ -163,7 +163,7 @@ START_TEST(nodes_wait_while_too_much_is_unread)
 END_TEST
 
 /* One of them was in the middle of a row when the others had to wait. */
-START_TEST(who_waits_goes_on_though_another_brought_a_row_meanwhile)
+START_TEST(a_waiting_reader_goes_on_after_anothers_row)
 {
     struct peer_fanout *fanout = ask(few);
 
@@ -206,8 +206,7 @@ main(void)
     TCase *tcase = tcase_create("fanout_pauses");
 
     tcase_add_test(tcase, nodes_wait_while_too_much_is_unread);
-    tcase_add_test(tcase,
-                   who_waits_goes_on_though_another_brought_a_row_meanwhile);
+    tcase_add_test(tcase, a_waiting_reader_goes_on_after_anothers_row);
     tcase_add_test(tcase, long_questions_go_to_some_at_a_time);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

@@ -156,7 +156,7 @@ START_TEST(a_failure_names_the_node)
 }
 END_TEST
 
-START_TEST(a_deadline_is_told_in_seconds)
+START_TEST(a_deadline_is_reported_in_seconds)
 {
     struct error got;
 
@@ -185,7 +185,7 @@ main(void)
     suite_add_tcase(suite, blocks);
     tcase_add_loop_test(texts, a_failure_names_the_node, 0,
                         sizeof(failures) / sizeof(failures[0]));
-    tcase_add_test(texts, a_deadline_is_told_in_seconds);
+    tcase_add_test(texts, a_deadline_is_reported_in_seconds);
     suite_add_tcase(suite, texts);
     return suite_run(suite);
 }
