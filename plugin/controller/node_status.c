@@ -40,7 +40,8 @@ node_status_check(const struct node_status *status, struct error *err)
     }
     error_set(err, ER_UNKNOWN,
               "the database (pid %d) ended at %s UTC%s%s%s; the next one that "
-              "starts with this state directory is served",
+              "starts with this state directory is served; heapwire.snapshots "
+              "lists the snapshots that are kept",
               status->hello.pid, since, *status->ending ? ": it " : "",
               status->ending,
               *status->ending ? " (heapwire.deaths has more)" : "");

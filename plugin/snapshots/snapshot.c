@@ -74,7 +74,7 @@ snapshot_comparable(const struct snapshot *snapshot,
         a->start_ticks != b->start_ticks) {
         error_set(err, ER_UNKNOWN,
                   "snapshots %s (pid %d) and %s (pid %d) are of different "
-                  "processes; " HOW_NEVERTHELESS,
+                  "processes; take a new snapshot as base; " HOW_NEVERTHELESS,
                   snapshot->name, a->pid, base->name, b->pid);
         return -1;
     }
