@@ -31,7 +31,7 @@
 enum { LATE_MS = 150, FAR_MS = 300, KINDS_MAX = 32 };
 
 static atomic_bool end;
-static atomic_ulong rounds, wrong;
+static atomic_ulong rounds, wrong, late;
 static atomic_long latest_us;
 
 static void
@@ -361,7 +361,7 @@ run(void *arg)
             note(kind->name, "so many us too early, of ms", (long)-over,
                  FAR_MS);
         if (over > LATE_MS * 1000L)
-            note(kind->name, "so many us too late, of ms", (long)over, FAR_MS);
+            late++;
         if (over > latest_us)
             latest_us = (long)over;
         rounds++;
@@ -402,6 +402,11 @@ main(int argc, char **argv)
     run((void *)last);
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
+    /* A busy machine makes one late now and then; a sleep that is begun anew
+     * once its thread comes back, most of them. */
+    if (late > 2 + rounds / 8)
+        note("any", "so many sleeps too late, the latest by us", (long)late,
+             latest_us);
     printf("%lu sleeps, %lu wrong, %ld us late at most\n",
            (unsigned long)rounds, (unsigned long)wrong, (long)latest_us);
     return wrong != 0;
