@@ -60,7 +60,7 @@ closes_all() {
     host=$!
     started $host
     exec 9>"$WORK/stdin"
-    eventually 5 file_has "$WORK/stdout" descriptors= || fail "no host"
+    wait_for 5 file_has "$WORK/stdout" descriptors= || fail "no host"
 }
 closes_all env
 agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump after close-all"

@@ -5,6 +5,7 @@ sock=$WORK/redis.sock
 conf="--port 0 --unixsocket $sock --save --dir $WORK --enable-debug-command yes"
 cli() { redis-cli -s "$sock" "$@"; }
 
+only_listens() { [ "$(grep -c "$sock" /proc/net/unix)" = 1 ]; }
 start_redis() { # start_redis plain|agent
     if [ "$1" = plain ]; then
         redis-server $conf >"$WORK/log" 2>&1 &
@@ -13,13 +14,14 @@ start_redis() { # start_redis plain|agent
     fi
     redis=$!
     started $redis
-    eventually 10 cli ping >/dev/null 2>&1 || fail "redis does not start"
-    sleep 0.5 # the client's connection has been closed on its side, too
+    wait_for 10 cli ping || fail "redis does not start"
+    # The client's connection has been closed on its side, too.
+    wait_for 5 only_listens || fail "connections stay"
 }
 
 stop_redis() {
     kill "$redis"
-    eventually 10 gone "$redis" || fail "redis does not end"
+    wait_for 10 gone "$redis" || fail "redis does not end"
     wait "$redis" 2>/dev/null
 }
 
@@ -113,20 +115,21 @@ awk '$1 ~ /^stats.arenas.[0-9]+.pactive$/ {sum += $2}
 # Bad requests close that connection and nothing else; the newest one wins.
 agent short | grep -q closed=1 || fail "a short request was answered"
 expect "bad op" 6 "$(agent badop | field status)"
+rm -f "$WORK/watch"
 agent watch 10 >"$WORK/watch" &
 watcher=$!
 started $watcher
-sleep 0.3
+wait_for 5 test -s "$WORK/watch" || fail "no watcher"
 agent hello >/dev/null || fail "a second connection"
 wait $watcher
-expect "the older connection" "ended=1" "$(cat "$WORK/watch")"
+expect "the older connection" "watching ended=1" "$(paste -sd ' ' "$WORK/watch")"
 
 # A child has no thread and no descriptor of ours.
 agent enable >/dev/null
 cli config set rdb-key-save-delay 200 >/dev/null
 cli bgsave >/dev/null
 child() { pgrep -P "$redis" >/dev/null; }
-eventually 5 child || fail "no child"
+wait_for 5 child || fail "no child"
 child=$(pgrep -P "$redis" | head -n 1)
 expect "threads of the child" 0 "$(agent_threads "$child")"
 ls -l "/proc/$child/fd" | grep -E 'agent\.|memfd|\.so' && fail "leaked"
@@ -140,19 +143,20 @@ ANSWER_MS=500 agent hello >"$WORK/stopped"
 expect "stopped" 4 $?
 kill -CONT $redis
 agent hello >/dev/null || fail "not back after SIGCONT"
+rm -f "$WORK/watch"
 agent watch 10 >"$WORK/watch" &
 watcher=$!
 started $watcher
-sleep 0.3
+wait_for 5 test -s "$WORK/watch" || fail "no watcher"
 kill -KILL $redis
 wait $watcher
-expect "killed" "ended=1" "$(cat "$WORK/watch")"
+expect "killed" "watching ended=1" "$(paste -sd ' ' "$WORK/watch")"
 # The watcher may hear of the end before the listener is closed.
 absent() {
     CONNECT_MS=0 agent hello >/dev/null
     [ $? = 3 ]
 }
-eventually 5 absent || fail "a killed database answers"
+wait_for 5 absent || fail "a killed database answers"
 
 # The next incarnation takes the directory over.
 start_redis agent
@@ -167,12 +171,12 @@ stop_redis
 # daemonize yes: the survivor serves, its parent has left.
 (CONF=prof:true,prof_active:true && with_agent "$REDIS" redis-server $conf --daemonize yes \
     --pidfile "$WORK/pid") >"$WORK/log" 2>&1
-eventually 10 test -s "$WORK/pid" || fail "no pid file"
+wait_for 10 test -s "$WORK/pid" || fail "no pid file"
 redis=$(cat "$WORK/pid")
 started "$redis"
-eventually 10 cli ping >/dev/null 2>&1 || fail "the daemon does not start"
+wait_for 10 cli ping || fail "the daemon does not start"
 serving() { [ "$(agent_field pid)" = "$redis" ]; }
-eventually 5 serving || fail "the daemon has no agent"
+wait_for 5 serving || fail "the daemon has no agent"
 expect "profiling in the daemon, as it was before its fork" 1 \
     "$(agent_field active)"
 agent enable >/dev/null || fail "enable in the daemon"

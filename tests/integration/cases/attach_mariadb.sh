@@ -60,7 +60,6 @@ same "heapwired's user" "$(id -u mysql)" "$(stat -c %u "$work/node/mysql.sock")"
 prof 'enable_prof()' >/dev/null
 ask "select length(group_concat(repeat('x', 1000))) from
     information_schema.columns" >/dev/null
-sql "select sleep(2)" >/dev/null
 same "a snapshot" attached "$(prof 'snapshot("attached")')"
 same "names of MariaDB's own" 1 "$(sql "select count(*) > 0 from
     heapwire.heap_functions where function like '%mysql%' or function like

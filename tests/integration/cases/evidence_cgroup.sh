@@ -47,7 +47,10 @@ wait_for 10 prof 'has_enable()'
 redis=$(redis_pid)
 began=$(milliseconds)
 prof 'enable_prof()' >/dev/null
-sleep 1.2
+was_on() {
+    [ "$(sql 'select count(*) from heapwire.memory_history where profiling')" -ge 1 ]
+}
+wait_for 10 was_on
 
 taken() {
     sed -n 's/.*took the snapshot \([a-z0-9_]*\) by itself: \(.*\)/\1 \2/p' \

@@ -161,7 +161,7 @@ cat >"$work/wrapper" <<EOF
 #!/bin/sh
 while [ ! -e '$work/enough' ]; do
     redis-server --port $redis_port --bind 127.0.0.1 --save '' --dir '$work'
-    sleep 2
+    sleep 1
 done
 EOF
 chmod +x "$work/wrapper"
@@ -173,9 +173,9 @@ $python - "$work/node/mysql.sock" "$(redis_pid)" >"$work/session" <<'EOF' || fau
 import os
 import signal
 import sys
-import time
 
 import pymysql
+from node_under_test import wait_for
 
 db = pymysql.connect(unix_socket=sys.argv[1], user="root")
 cursor = db.cursor()
@@ -192,14 +192,9 @@ def prof(call):
 
 assert prof("has_enable()") == "false"
 os.kill(int(sys.argv[2]), signal.SIGKILL)
-time.sleep(0.7)
-print(prof("has_enable()"))
-for _ in range(100):
-    time.sleep(0.1)
-    answer = prof("has_enable()")
-    if answer == "false":
-        break
-print(answer)
+for said in ("ended at 20", "false"):
+    wait_for(lambda: said in prof("has_enable()"), 20)
+    print(said)
 EOF
 contains "ended, and when" "ended at 20" "$(head -n 1 "$work/session")"
 same "the next incarnation serves" false "$(tail -n 1 "$work/session")"

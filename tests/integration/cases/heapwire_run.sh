@@ -27,7 +27,7 @@ MALLOC_CONF=lg_prof_sample:16 TEST_MARK=7 \
     --enable-debug-command yes >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-eventually 10 redis_up || fail "redis does not start: $(cat "$WORK/log")"
+wait_for 10 redis_up || fail "redis does not start: $(cat "$WORK/log")"
 heapwired=$(heapwired_of $runner)
 expect "heapwired's options" \
     "--node-id 10001 --listen none --state-dir $STATE" \
@@ -37,7 +37,7 @@ grep -qE '^(LD_PRELOAD|MALLOC_CONF|HEAPWIRE_EXE)=' "$WORK/environ" &&
     fail "heapwired has the database's environment"
 grep -q '^TEST_MARK=7' "$WORK/environ" || fail "heapwired has no environment"
 alone() { ! ls -l "/proc/$heapwired/fd" | grep -q "$WORK/log\$"; }
-eventually 5 alone || fail "heapwired has the database's streams"
+wait_for 5 alone || fail "heapwired has the database's streams"
 expect "heapwired's session" "$heapwired" \
     "$(ps -o sid= -p "$heapwired" | tr -d ' ')"
 redis=$(agent_field pid)
@@ -46,7 +46,7 @@ expect "profiling, the user's rate" "1 0 16" "$(agent_field opt_prof) \
 $(agent_field active) $(agent_field lg_sample)"
 expect "process group" "$redis" "$(ps -o pgid= -p "$redis" | tr -d ' ')"
 answers() { [ "$(profiling 2>/dev/null)" = "$1" ]; }
-eventually 5 answers false || fail "no answer through heapwired: $(profiling 2>&1)"
+wait_for 5 answers false || fail "no answer through heapwired: $(profiling 2>&1)"
 
 expect "where it is" "heapwire-run: socket $STATE/mysql.sock, log \
 $STATE/heapwired.log" "$(grep '^heapwire' "$WORK/log")"
@@ -55,9 +55,9 @@ $STATE/heapwired.log" "$(grep '^heapwire' "$WORK/log")"
 # else it may end is in companion.sh.
 for pause in 1 2 4; do
     back() { heapwired=$(heapwired_of $runner) && profiling >/dev/null 2>&1; }
-    eventually 10 back || fail "heapwired is not back before $pause s"
+    wait_for 10 back || fail "heapwired is not back before $pause s"
     kill -KILL "$heapwired"
-    eventually 5 file_has "$WORK/log" "by signal 9; .* again in $pause s" ||
+    wait_for 5 file_has "$WORK/log" "by signal 9; .* again in $pause s" ||
         fail "no word: $(grep '^heapwire' "$WORK/log")"
 done
 expect "lines: $(grep '^heapwire' "$WORK/log")" 3 "$(lines "$WORK/log")"
@@ -312,14 +312,14 @@ for profiling in on off; do
     $start --profiling $profiling -- redis-server $conf >"$WORK/log" 2>&1 &
     runner=$!
     started $runner
-    eventually 10 serving || fail "profiling $profiling: $(cat "$WORK/log")"
+    wait_for 10 serving || fail "profiling $profiling: $(cat "$WORK/log")"
     state() { sql -e "ADMIN EXECUTE ON 10001 \
         'System.print(HeapProf.getInstance().state())'" >"$WORK/out" 2>&1; }
     told() { state && file_has "$WORK/out" "$1"; }
     if [ $profiling = on ]; then
-        eventually 5 told "state: active" || fail "on: $(cat "$WORK/out")"
+        wait_for 5 told "state: active" || fail "on: $(cat "$WORK/out")"
     else
-        eventually 5 told "reason: .* has profiling = off; set profiling = prep" ||
+        wait_for 5 told "reason: .* has profiling = off; set profiling = prep" ||
             fail "off: $(cat "$WORK/out")"
         expect "statistics without profiling" 1 "$(sql -e \
             'SELECT count(*) > 10 FROM heapwire.malloc_stats')"
@@ -347,8 +347,8 @@ for how in exec stay; do
         "$WORK/wrapper" $how >"$WORK/log" 2>&1 &
     runner=$!
     started $runner
-    eventually 10 redis_up || fail "wrapper: $(cat "$WORK/log")"
-    eventually 5 serving || fail "wrapper, $how: no agent"
+    wait_for 10 redis_up || fail "wrapper: $(cat "$WORK/log")"
+    wait_for 5 serving || fail "wrapper, $how: no agent"
     expect "who serves" "$REDIS" "$(agent_field exe)"
     for pid in $(pgrep -P "$runner"); do
         [ "$(realpath "/proc/$pid/exe")" = "$REDIS" ] ||
@@ -364,11 +364,11 @@ $start -- redis-server $conf --daemonize yes \
     --pidfile "$WORK/pid" >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-eventually 10 redis_up || fail "daemon: $(cat "$WORK/log")"
-eventually 5 test -s "$WORK/pid" || fail "no pid file"
+wait_for 10 redis_up || fail "daemon: $(cat "$WORK/log")"
+wait_for 5 test -s "$WORK/pid" || fail "no pid file"
 redis=$(cat "$WORK/pid")
 serving() { [ "$(agent_field pid)" = "$redis" ]; }
-eventually 5 serving || fail "the daemon has no agent"
+wait_for 5 serving || fail "the daemon has no agent"
 sleep 1.2
 alive $runner || fail "heapwire-run left the daemon alone"
 kill -TERM $runner
@@ -381,7 +381,7 @@ $start -- redis-server $conf --daemonize yes \
     --pidfile "$WORK/pid" >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-eventually 10 redis_up || fail "daemon: $(cat "$WORK/log")"
+wait_for 10 redis_up || fail "daemon: $(cat "$WORK/log")"
 sleep 1.2
 kill -KILL "$(cat "$WORK/pid")"
 wait $runner
@@ -392,7 +392,7 @@ $start -- redis-server $conf \
     --enable-debug-command yes >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-eventually 10 redis_up || fail "no redis"
+wait_for 10 redis_up || fail "no redis"
 cli debug populate 1000 >/dev/null
 cli config set rdb-key-save-delay 1000 >/dev/null
 cli bgsave >/dev/null
@@ -404,9 +404,10 @@ expect "status after SHUTDOWN beside BGSAVE" 0 $?
 $start -- redis-server $conf >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-eventually 10 redis_up || fail "no redis"
+wait_for 10 redis_up || fail "no redis"
 first=$(agent_field pid)
-$start -- sh -c 'sleep 1; exit 5' 2>"$WORK/err"
+$start -- timeout 20 sh -c "until grep -q 'another heapwired' '$WORK/err'
+    do sleep 0.05; done; exit 5" 2>"$WORK/err"
 expect "the second" "5 1" "$? $(lines "$WORK/err")"
 grep -q "another heapwired" "$WORK/err" || fail "$(cat "$WORK/err")"
 expect "who serves" "$first" "$(agent_field pid)"
@@ -429,20 +430,20 @@ else
     unshare --pid --fork --mount-proc --kill-child "$run" \
         --listen none --state-dir "$WORK/one" -- redis-server $conf >"$WORK/log" 2>&1 &
     started $!
-    eventually 10 redis_up || fail "as PID 1: $(cat "$WORK/log")"
+    wait_for 10 redis_up || fail "as PID 1: $(cat "$WORK/log")"
     outer=$(pgrep -f "^$run --listen none --state-dir $WORK/one")
     STATE=$WORK/one
     agent_up() {
         [ -n "$(agent_field pid)" ]
     }
-    eventually 10 agent_up || fail "no agent as PID 1"
+    wait_for 10 agent_up || fail "no agent as PID 1"
     expect "pid of redis in there" "yes" \
         "$([ "$(agent_field pid)" -lt 100 ] && echo yes)"
     nsenter -t "$outer" -p -m sh -c '(sleep 0.1 &) ; exit 0'
     reaped() {
         ! nsenter -t "$outer" -p -m ps -eo stat=,comm= | grep -qE '^Z|sleep$'
     }
-    eventually 10 reaped || fail "a zombie"
+    wait_for 10 reaped || fail "a zombie"
     kill -TERM "$outer"
     wait $!
     expect "status as PID 1" 0 $?
@@ -481,8 +482,8 @@ broken() { # broken STATUS LINES
     "$run" -- sleep 30 2>"$WORK/err" &
     runner=$!
     started $runner
-    eventually 10 starts 3 || fail "status $1: tried $(cat "$WORK/starts")"
-    eventually 5 told "$1" || fail "status $1: $(cat "$WORK/err")"
+    wait_for 10 starts 3 || fail "status $1: tried $(cat "$WORK/starts")"
+    wait_for 5 told "$1" || fail "status $1: $(cat "$WORK/err")"
     kill $runner
     wait $runner
     expect "lines, status $1: $(cat "$WORK/err")" "$2" \

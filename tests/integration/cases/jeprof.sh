@@ -12,6 +12,7 @@
 # Usage: jeprof.sh [CASE...]; BUILD is the build directory; KEEP=1 keeps the
 # files; VERBOSE=1 prints the differences of as-is.
 set -eu
+. tests/integration/lib/wait.inc
 
 top=$(pwd)
 build=${BUILD:-build/release}
@@ -222,10 +223,7 @@ case_redis() {
         /usr/bin/redis-server --port 0 --unixsocket "$dir/redis.sock" \
         --save "" --dir "$dir" --daemonize no >"$dir/redis.log" 2>&1 &
     redis=$!
-    for _ in $(seq 100); do
-        redis-cli -s "$dir/redis.sock" ping >/dev/null 2>&1 && break
-        sleep 0.1
-    done
+    wait_for 10 redis-cli -s "$dir/redis.sock" ping
     redis-benchmark -s "$dir/redis.sock" -q -n 5000 -r 5000 -P 16 \
         -t set,lpush,sadd,hset,zadd,incr >/dev/null
     redis-cli -s "$dir/redis.sock" debug populate 50000 >/dev/null

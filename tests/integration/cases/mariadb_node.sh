@@ -55,7 +55,11 @@ disabled() {
 check
 wait_for 20 disabled || fault "no second incarnation: $(prof 'has_enable()')"
 wait_for 20 db 'SELECT 1'
-sleep 1 # it has dropped root again
+is_mysqls() {
+    [ "$(awk '/^Uid:/ { print $3 }' "/proc/$(cat "$work/db/pid")/status")" = \
+        "$(id -u mysql)" ]
+}
+wait_for 10 is_mysqls
 same "enable the second" "instance of HeapProf" "$(prof 'enable_prof()')"
 same "heapwired stays" mysql "$(heapwired_user)"
 

@@ -8,6 +8,7 @@
 # Usage: pictures.sh [CASE...]; BUILD is the build directory; KEEP=1 keeps the
 # files.
 set -eu
+. tests/integration/lib/wait.inc
 
 top=$(pwd)
 build=${BUILD:-build/release}
@@ -155,10 +156,7 @@ case_redis() {
         /usr/bin/redis-server --port 0 --unixsocket "$dir/redis.sock" \
         --save "" --dir "$dir" --daemonize no >"$dir/redis.log" 2>&1 &
     redis=$!
-    for _ in $(seq 100); do
-        redis-cli -s "$dir/redis.sock" ping >/dev/null 2>&1 && break
-        sleep 0.1
-    done
+    wait_for 10 redis-cli -s "$dir/redis.sock" ping
     redis-benchmark -s "$dir/redis.sock" -q -n 20000 -r 10000 -P 16 \
         -t set,lpush,sadd,hset,zadd,incr >/dev/null
     cp "$(ls "$dir"/redis.*.i*.heap | head -n 1)" "$dir/before.heap"

@@ -82,7 +82,7 @@ refused() {
     sql "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()'" |
         grep -q "with prof:true, or .*, it did not reach its main, so it was"
 }
-eventually 10 refused || fail "not said why: $(cat "$WORK/err")"
+wait_for 10 refused || fail "not said why: $(cat "$WORK/err")"
 expect "deaths" "$(grep -c restarted "$STATE/deaths")" "$(sql "SELECT count(*)
     FROM heapwire.deaths WHERE how LIKE 'was killed by signal %, before its main \
 was reached: it was started again without prof:true and without a preloaded%'" |
@@ -95,14 +95,14 @@ $start -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
 runner=$!
 started $runner
 hangs() { pgrep -P $runner -x start_fault >/dev/null; }
-eventually 5 hangs || fail "no database"
+wait_for 5 hangs || fail "no database"
 kill -ABRT "$(pgrep -P $runner -x start_fault)"
 wait $runner
 expect "a fault from outside is one, too" 5 $?
 $start -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
 runner=$!
 started $runner
-eventually 5 hangs || fail "no database"
+wait_for 5 hangs || fail "no database"
 kill $runner
 wait $runner
 expect "told to end" "143 " "$? $(cat "$WORK/out")"
@@ -113,13 +113,13 @@ pid = int(sys.argv[1])
 assert libc.ptrace(16, pid, 0, 0) == 0  # attach
 os.waitpid(pid, 0)
 print("held", flush=True)
-time.sleep(2.5)
+time.sleep(1.5)  # longer than --start-timeout, which is the least
 libc.ptrace(17, pid, 0, 0)  # detach
 END
 $start --start-timeout 1 -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
 runner=$!
 started $runner
-eventually 5 hangs || fail "no database"
+wait_for 5 hangs || fail "no database"
 held=$(pgrep -P $runner -x start_fault)
 /usr/bin/python3 "$WORK/hold.py" "$held" >"$WORK/held"
 expect "held by a debugger" "held $held" "$(cat "$WORK/held") $(pgrep -P $runner \
@@ -134,12 +134,12 @@ $start --start-timeout 1 --exe "$fault" -- "$WORK/script" prof hang \
 runner=$!
 started $runner
 told() { grep -q 'did not reach its main in 1 s, with prof:true' "$WORK/err"; }
-eventually 5 told || fail "a script's database: $(cat "$WORK/err")"
+wait_for 5 told || fail "a script's database: $(cat "$WORK/err")"
 scripted() {
     script=$(pgrep -P $runner -x script) &&
         pgrep -x -P "$script" start_fault >"$WORK/scripted"
 }
-eventually 5 scripted || fail "no database under the script"
+wait_for 5 scripted || fail "no database under the script"
 kill "$(cat "$WORK/scripted")"
 wait $runner
 expect "the script goes on" 3 $?

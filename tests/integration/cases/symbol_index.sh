@@ -488,6 +488,7 @@ stop_node
 cat >"$work/hang.py" <<'END'
 import ctypes
 import os
+import select
 import sys
 import time
 
@@ -498,6 +499,8 @@ if fd < 0 or libc.fanotify_mark(fd, ADD, ctypes.c_uint64(OPEN_PERM), AT_FDCWD,
                                 sys.argv[1].encode()) != 0:
     sys.exit(os.strerror(ctypes.get_errno()))
 print("hangs", flush=True)
+select.select([fd], [], [])
+print("asked", flush=True)
 time.sleep(1000)
 END
 rm -rf "$work/load.hwindex" "$work/node"
@@ -505,14 +508,12 @@ cp "$work/moved.hwindex" "$work/load.hwindex"
 "$python" "$work/hang.py" "$work/load.hwindex" >"$work/hang.log" 2>&1 &
 hang=$!
 pids="$pids $hang"
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-    [ -s "$work/hang.log" ] || sleep 0.2
-done
+wait_for 5 test -s "$work/hang.log"
 if grep -q hangs "$work/hang.log"; then
     start
     names >/dev/null 2>&1 &
     asks=$!
-    sleep 2
+    wait_for 10 grep -q asked "$work/hang.log"
     began=$(milliseconds)
     stop_node
     took=$(($(milliseconds) - began))

@@ -4,6 +4,7 @@ ends with, what heapwire says of it, against what it knows itself.
 check() prints the row of the table; faults are counted, not raised, so that a
 run tells of all of them.
 """
+import contextlib
 import math
 import os
 import re
@@ -15,6 +16,7 @@ import tempfile
 import time
 
 import pymysql
+from node_under_test import wait_for
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build/release"))
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
@@ -192,13 +194,16 @@ def one_of(found, pattern):
 
 def allocated(node, expected, slack):
     """The allocator's figure, which may be of a second ago."""
-    end = time.monotonic() + 3
-    while True:
+    def is_it():
+        nonlocal figure
         figure = node.one("SELECT value FROM heapwire.malloc_stats "
                           "WHERE name = 'stats.allocated'")
-        if abs(figure - expected) <= slack or time.monotonic() > end:
-            return figure
-        time.sleep(0.1)
+        return abs(figure - expected) <= slack
+
+    figure = 0
+    with contextlib.suppress(AssertionError):  # who asks compares
+        wait_for(is_it, 3)
+    return figure
 
 
 def profiled(form, p, node):

@@ -251,6 +251,8 @@ run_watch(struct exchange *x, char **args)
     struct pollfd polled = {.fd = x->socket, .events = POLLIN};
     char byte;
 
+    printf("watching\n");
+    fflush(stdout);
     if (poll(&polled, 1, (int)strtol(args[0], NULL, 10) * 1000) == 0) {
         printf("ended=0\n");
         return SILENT;

@@ -3,6 +3,7 @@
 Argument: the socket of a node that keeps a snapshot "many", of a process whose
 graph takes long to draw (many_stacks.c).
 """
+import socket
 import statistics
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import time
 
 import pymysql
 from mysql_wire import DEFAULT, PROGRESS, Refused, Wire
+from node_under_test import wait_for
 
 SOCKET = sys.argv[1]
 # graphviz takes seconds for the one, and for ever for the other
@@ -42,13 +44,6 @@ def counts(connection):
 def state_of(connection, other):
     rows = ask(connection, "SHOW PROCESSLIST")
     return next((r[6] for r in rows if r[0] == other.thread_id()), None)
-
-
-def wait_for(what, seconds=20):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def drawing():
@@ -145,7 +140,8 @@ def test_a_client_that_goes_ends_it_too(c):
 def test_progress_is_told(c):
     w = Wire(SOCKET).login(flags=DEFAULT | PROGRESS)
     w.command(3, script(ENDLESS).encode())
-    time.sleep(2.5)
+    wait_for(lambda: b"Drawing with graphviz" in
+             w.sock.recv(1 << 16, socket.MSG_PEEK))
     ask(c, f"KILL QUERY {w.id}")
     try:
         w.result()

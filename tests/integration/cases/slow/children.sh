@@ -29,13 +29,13 @@ stop() {
 if varnishd=$(command -v varnishd); then
     run --process child -- "$varnishd" -F -a 127.0.0.1:0 -b none \
         -n "$WORK/varnish" -j none -s malloc,16m
-    eventually 20 serves cache-main || fail "varnish: $pid, $(cat "$WORK/log")"
+    wait_for 20 serves cache-main || fail "varnish: $pid, $(cat "$WORK/log")"
     worker=$pid
     call 'enable_prof()' >/dev/null
-    eventually 10 [ "$(call 'has_enable()')" = true ] || fail "varnish: enable"
+    wait_for 10 [ "$(call 'has_enable()')" = true ] || fail "varnish: enable"
     kill -KILL "$worker"
     another() { serves cache-main && [ "$pid" != "$worker" ]; }
-    eventually 20 another || fail "varnish: the next worker is not served"
+    wait_for 20 another || fail "varnish: the next worker is not served"
     stop # 64: varnishd's, because a worker was killed
 else
     echo "skipped: no varnish"
@@ -54,7 +54,7 @@ if [ -x $pg/postgres ]; then
             -c listen_addresses=
     }
     run_pg --exe $pg/postgres --process 'postgres: checkpointer'
-    eventually 20 serves checkpointer || fail "pg: $pid $(cat "$WORK/log")"
+    wait_for 20 serves checkpointer || fail "pg: $pid $(cat "$WORK/log")"
     call 'enable_prof()' >/dev/null
     expect "the checkpointer is profiled" true "$(call 'has_enable()')"
     psql -h "$WORK/pg" -U postgres -Atc 'select count(*) from generate_series(1,100000)' ||
