@@ -22,7 +22,8 @@ enum confined_call {
 
 enum { CONFINED_TEXT = 32 };
 
-/* Number of a thread's seccomp filters; -1: unknown. */
+/* Number of a thread's seccomp filters; -1: there are some, or the number
+ * cannot be known. */
 int confined_filters(void);
 
 /* AGENT_ENV_FILTERS: "FILTERS,CALLS". */

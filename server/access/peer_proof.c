@@ -17,7 +17,7 @@ said_up_to(const struct peer_transcript *t, size_t size)
     return (struct span){(const char *)t->bytes, size};
 }
 
-/* ---- appending; who calls knows that there is room ---- */
+/* ---- appending; the caller knows that there is room ---- */
 
 static void
 put(struct peer_transcript *t, const void *data, size_t size)

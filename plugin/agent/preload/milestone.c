@@ -3,8 +3,9 @@
  *
  * The first word is sent before any other library's constructor (the library is
  * linked with -z initfirst), the second right before main: between the two a
- * fault is not the database's.  Each is a datagram, which may be lost.  Uses
- * system calls alone: libc may not be initialised.
+ * fault is not the database's.  Each is a datagram, which the kernel has once
+ * the call returns, so that a crash right after does not lose it; a full queue
+ * may.  Uses system calls alone: libc may not be initialised.
  */
 #include "milestone.h"
 
