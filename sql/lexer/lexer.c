@@ -33,7 +33,7 @@ is_word(char c)
            c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* The byte n places on, or NUL past the end. */
+/* The byte n places further on, or NUL past the end. */
 static char
 peek(const struct lexer *lexer, size_t n)
 {
@@ -68,8 +68,8 @@ skip_line(struct lexer *lexer)
     lexer->pos = newline ? newline + 1 : lexer->end;
 }
 
-/* Past the end of a comment; a comment inside a skipped versioned one counts,
- * as in MySQL.  False when it is not closed; pos stays. */
+/* Skips a comment.  Inside a skipped versioned comment another comment nests,
+ * as in MySQL.  False if it is not closed; pos stays. */
 static bool
 skip_comment(struct lexer *lexer, bool nests)
 {
@@ -110,7 +110,7 @@ enter_versioned(struct lexer *lexer)
     return true;
 }
 
-/* False at a comment that is not closed. */
+/* Skips blanks and comments.  False at a comment that is not closed. */
 static bool
 skip_blanks(struct lexer *lexer)
 {
@@ -138,7 +138,7 @@ skip_blanks(struct lexer *lexer)
     }
 }
 
-/* Past a quoted run; pos stands on the quote.  False when not closed. */
+/* Skips a quoted run; pos is on the quote.  False if it is not closed. */
 static bool
 scan_quoted(struct lexer *lexer, bool escapes)
 {
@@ -173,7 +173,7 @@ scan_string(struct lexer *lexer)
     return scan_quoted(lexer, true) ? TOKEN_STRING : TOKEN_INVALID;
 }
 
-/* x'1f': an even number of hexadecimal digits; pos stands on the quote. */
+/* x'1f': an even number of hexadecimal digits; pos is on the quote. */
 static enum token_kind
 scan_hex_string(struct lexer *lexer)
 {
@@ -187,7 +187,7 @@ scan_hex_string(struct lexer *lexer)
     return TOKEN_HEX;
 }
 
-/* b'01'; pos stands on the quote. */
+/* b'01'; pos is on the quote. */
 static enum token_kind
 scan_bit_string(struct lexer *lexer)
 {
@@ -256,7 +256,7 @@ tail:
     return TOKEN_WORD;
 }
 
-/* One part of a variable's dotted name. */
+/* Reads one part of a variable's dotted name. */
 static bool
 scan_part(struct lexer *lexer)
 {
@@ -333,7 +333,8 @@ scan(struct lexer *lexer)
     }
     if (is_digit(c) || (c == '.' && is_digit(peek(lexer, 1))))
         return scan_number(lexer);
-    if (c == '$') /* mysql >= 8.1 asks `select $$` and wants a syntax error */
+    if (c ==
+        '$') /* mysql >= 8.1 sends `select $$` and expects a syntax error */
         return TOKEN_INVALID;
     if (is_word(c)) {
         scan_words(lexer);

@@ -1,9 +1,9 @@
 /*
- * lexer.h - MySQL's tokens, one at a time, out of borrowed text.
+ * lexer.h - MySQL's tokens, one at a time, from borrowed text.
  *
- * Comments are skipped; the body of a versioned comment (one that starts with
- * an exclamation mark) is read when its number is at most the version in our
- * greeting.  Every call is linear in what it consumes; there is no recursion.
+ * Comments are skipped; a versioned comment (one that starts with an
+ * exclamation mark) is read as code if its number is at most LEXER_VERSION.
+ * Every call takes time in proportion to the text it consumes; none recurses.
  */
 #ifndef HW_LEXER_H
 #define HW_LEXER_H
@@ -16,7 +16,7 @@ struct arena;
 struct error;
 
 enum {
-    LEXER_VERSION = 80036, /* versioned comments up to this are code */
+    LEXER_VERSION = 80036, /* versioned comments up to this one are code */
     LEXER_NEAR_MAX = 80    /* bytes of text that a syntax error quotes */
 };
 
@@ -27,12 +27,12 @@ enum token_kind {
     TOKEN_STRING,    /* '...', "...", N'...' */
     TOKEN_INTEGER,   /* decimal digits */
     TOKEN_DECIMAL,   /* with a point or an exponent */
-    TOKEN_HEX,       /* 0x1f, x'1f', 0b01, b'01': what was typed */
+    TOKEN_HEX,       /* 0x1f, x'1f', 0b01, b'01', as typed */
     TOKEN_SYSTEM,    /* @@name, @@session.name */
     TOKEN_USER,      /* @name, @'name' */
     TOKEN_PARAMETER, /* ? */
     TOKEN_OPERATOR,  /* punctuation, the longest that matches */
-    TOKEN_INVALID    /* unterminated or no token of ours */
+    TOKEN_INVALID    /* unterminated, or not a token */
 };
 
 struct token {
@@ -53,16 +53,16 @@ struct token lexer_next(struct lexer *lexer); /* END and INVALID repeat */
 bool token_is(const struct token *token, const char *word); /* keyword */
 bool token_is_operator(const struct token *token, const char *text);
 
-/* The value of a string, quoted identifier, word or user variable: escapes
- * and quotes undone, in arena.  -1 without memory. */
+/* Decodes a string, quoted identifier, word or user variable into arena,
+ * without quotes and escapes.  -1: out of memory. */
 int token_decode(const struct token *token, struct arena *arena,
                  struct span *out);
 
-/* Takes a TOKEN_SYSTEM apart; the name is borrowed. */
+/* Splits a TOKEN_SYSTEM into scope and name; the name is borrowed. */
 void token_variable(const struct token *token, enum variable_scope *scope,
                     struct span *name);
 
-/* MySQL's 1064 for what stands at `at` in source.  Returns -1. */
+/* Sets MySQL's 1064, which quotes the source from `at` on.  Returns -1. */
 int syntax_error(struct span source, const char *at, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* lexer_text.c - what tokens mean, and where a statement went wrong. */
+/* lexer_text.c - decodes tokens, and words syntax errors. */
 #include "lexer.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ escape(char c)
     }
 }
 
-/* Undoes quoting of [p, end), the quotes included. */
+/* Decodes the quoted run [p, end), which includes the quotes. */
 static size_t
 unquote(const char *p, const char *end, char *out)
 {
@@ -113,7 +113,7 @@ syntax_error(struct span source, const char *at, struct error *err)
     if (size > LEXER_NEAR_MAX) {
         size = LEXER_NEAR_MAX;
         while (size > 0 && ((unsigned char)at[size] & 0xc0) == 0x80)
-            size--; /* not in the middle of a character */
+            size--; /* do not cut a character */
     }
     error_set(err, ER_PARSE,
               "You have an error in your SQL syntax; check the manual that "

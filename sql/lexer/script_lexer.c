@@ -139,8 +139,8 @@ encode_utf8(uint32_t c, char *out)
     return 4;
 }
 
-/* \xhh is a byte, \uhhhh and \Uhhhhhhhh a character; pos behind the letter.
- * The escape is never shorter than what it stands for. */
+/* \xhh is a byte, \uhhhh and \Uhhhhhhhh are characters; pos is behind the
+ * letter.  An escape is never shorter than the bytes it stands for. */
 static int
 read_hex(struct script_lexer *lexer, size_t digits, char *out, size_t *size,
          struct error *err)
@@ -166,7 +166,7 @@ read_hex(struct script_lexer *lexer, size_t digits, char *out, size_t *size,
     return 0;
 }
 
-/* pos stands on the backslash. */
+/* Decodes an escape; pos is on the backslash. */
 static int
 read_escape(struct script_lexer *lexer, char *out, size_t *size,
             struct error *err)
@@ -192,7 +192,8 @@ read_escape(struct script_lexer *lexer, char *out, size_t *size,
                     out, size, err);
 }
 
-/* Bytes up to and with the closing quote: what a string can need. */
+/* Bytes up to and including the closing quote, which bound the decoded
+ * string. */
 static size_t
 measure_string(const struct script_lexer *lexer)
 {

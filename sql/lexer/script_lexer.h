@@ -20,27 +20,27 @@ enum script_token_kind {
 
 struct script_token {
     enum script_token_kind kind;
-    size_t offset;    /* in the script */
-    struct span text; /* as typed; of a string, what it means */
+    size_t offset;    /* of the token in the script */
+    struct span text; /* as typed; for a string, its decoded value */
     double number;
-    bool semicolon; /* the BREAK was one */
+    bool semicolon; /* the BREAK is a semicolon */
 };
 
 struct script_lexer {
     struct span text;
     size_t pos;
-    struct arena *arena; /* of unescaped strings */
+    struct arena *arena; /* holds decoded strings */
 };
 
-/* -1 with 1064. */
+/* Reads the next token.  -1 with 1064. */
 int script_lex(struct script_lexer *lexer, struct script_token *out,
                struct error *err);
 
-/* 1064 with the line and column of offset.  Returns -1. */
+/* Sets 1064 with the line and column of offset.  Returns -1. */
 int script_error(struct span text, size_t offset, struct error *err,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The same before the error that is there, whose code stays. */
+/* Puts line and column before the text of *err, whose code stays. */
 void script_place(struct span text, size_t offset, struct error *err);
 
 unsigned script_line(struct span text, size_t offset); /* from 1 */

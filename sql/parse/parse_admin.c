@@ -1,8 +1,10 @@
 /*
- * parse_admin.c - ADMIN EXECUTE ON <target> '<script>', and the same as
- * CALL admin_execute(<target>, '<script>'): ODBC drivers drop the rows of
- * statements whose first word they do not know.  Also CALL import_snapshot(),
- * and ADMIN FORWARD '<envelope>', which nodes send each other.
+ * parse_admin.c - ADMIN EXECUTE ON <target> '<script>', and its form as a CALL.
+ *
+ * CALL admin_execute(<target>, '<script>') does the same for ODBC drivers,
+ * which drop the rows of statements whose first word they do not know.  Also
+ * CALL import_snapshot(), and ADMIN FORWARD '<envelope>', which nodes send each
+ * other.
  */
 #include "parser.h"
 
@@ -11,7 +13,8 @@
 #include "arena.h"
 #include "errors.h"
 
-/* Ascending, each once: ids is kept sorted, TARGETS_MAX is small. */
+/* Inserts id into ids, which stay ascending and distinct; TARGETS_MAX is
+ * small. */
 static void
 insert_id(uint64_t *ids, size_t *count, uint64_t id)
 {
@@ -93,7 +96,8 @@ parse_admin(struct parser *p, struct sql_statement *out)
     return parser_string(p, &out->admin.script, &out->admin.script_unknown);
 }
 
-/* The target as one argument: an id, or the text between ON and the script. */
+/* Reads a CALL's target argument: an id, or the text between ON and the
+ * script. */
 static int
 parse_target_argument(struct parser *p, struct admin_execute *out)
 {
@@ -107,7 +111,8 @@ parse_target_argument(struct parser *p, struct admin_execute *out)
     } else if (parser_string(p, &text, &unknown) != 0) {
         return -1;
     }
-    if (unknown) { /* only described: an id has the same columns */
+    if (unknown) { /* the statement is only described: one id has the same
+                      columns */
         text.data = "0";
         text.size = 1;
         out->ids_unknown = true;

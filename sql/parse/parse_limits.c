@@ -1,6 +1,7 @@
 /*
- * parse_limits.c - how long one statement may take, and on how many nodes at a
- * time: SET STATEMENT heapwire_timeout = 5 FOR ..., as MariaDB has it, or a
+ * parse_limits.c - limits for one statement: its time, and nodes at a time.
+ *
+ * SET STATEMENT heapwire_timeout = 5 FOR ... is MariaDB's form; the other is a
  * hint, which some clients drop as they drop comments.
  */
 #include "parser.h"
@@ -17,7 +18,7 @@ enum { SHOWN = 64 }; /* bytes of what was typed in an error */
 static const struct {
     const char *name;
     uint64_t least, most;
-    size_t offset; /* of its uint32_t in struct sql_statement */
+    size_t offset; /* of the limit's uint32_t in struct sql_statement */
 } limits[] = {{"heapwire_parallel", 1, PARALLEL_MAX,
                offsetof(struct sql_statement, parallel)},
               {"heapwire_timeout", 1, TIMEOUT_MAX_S,
@@ -39,7 +40,7 @@ refuse_name(struct parser *p, struct span name)
     return -1;
 }
 
-/* The number of the limit called name. */
+/* Reads the number for the limit called name. */
 static int
 parse_value(struct parser *p, struct span name, struct sql_statement *out)
 {
@@ -101,8 +102,8 @@ parse_hints(struct parser *p, struct sql_statement *out)
     return 0;
 }
 
-/* Looks for a hint before the token; inner then reads the hint.  False: there
- * is none. */
+/* Looks for a hint before the token; inner then reads the hint.  False: no
+ * hint. */
 static bool
 find_hint(const struct parser *p, struct parser *inner)
 {
@@ -132,7 +133,7 @@ parse_hint(struct parser *p, struct sql_statement *out)
     return find_hint(p, &inner) ? parse_hints(&inner, out) : 0;
 }
 
-/* Skips MySQL's other hints, which are for its optimizer. */
+/* Skips MySQL's other hints, which address its optimizer. */
 void
 parse_select_hint(const struct parser *p, struct sql_statement *out)
 {

@@ -1,7 +1,8 @@
 /*
- * parse_other.c - statements of MySQL that do nothing here.  Some get an OK
- * (there is nothing to flush or lock), some a note; the others are refused,
- * with the reason.
+ * parse_other.c - MySQL's statements that do nothing here.
+ *
+ * Some get an OK, since they have nothing to flush or lock; some get a note;
+ * the others are refused with the reason.
  */
 #include "parser.h"
 
@@ -24,7 +25,7 @@ parse_change(struct parser *p, struct sql_statement *out)
 
 /* ---- answered with an OK ---- */
 
-/* Names, commas and dots, at least one. */
+/* Reads names, commas and dots; at least one of them. */
 static int
 skip_names(struct parser *p)
 {
@@ -147,7 +148,7 @@ parse_deallocate(struct parser *p, struct sql_statement *out)
     return parser_name(p, &out->prepare.name);
 }
 
-/* DROP anything else would change something. */
+/* DROP of anything else is refused as a change. */
 static int
 parse_drop(struct parser *p, struct sql_statement *out)
 {
@@ -185,7 +186,7 @@ parse_call(struct parser *p, struct sql_statement *out)
     return -1;
 }
 
-/* heapwire has one topic of its own; any other gives an empty set. */
+/* HELP has one topic here; any other gives an empty set. */
 static int
 parse_help(struct parser *p, struct sql_statement *out)
 {

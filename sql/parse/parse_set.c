@@ -28,7 +28,13 @@ add_assignment(struct parser *p, struct assignment ***tail)
     return a;
 }
 
-/* ISOLATION LEVEL x | READ ONLY | READ WRITE, [, ...]: variables both. */
+/*
+ * ISOLATION LEVEL x
+ *
+ * READ ONLY
+ *
+ * READ WRITE, [, ...]; each sets a variable.
+ */
 static int
 parse_characteristic(struct parser *p, struct assignment *a)
 {
@@ -67,7 +73,7 @@ parse_characteristic(struct parser *p, struct assignment *a)
     return parser_fail(p);
 }
 
-/* A whole statement: no other assignment may follow. */
+/* TRANSACTION is a whole statement: no other assignment may follow. */
 static int
 parse_set_transaction(struct parser *p, struct sql_statement *out,
                       enum variable_scope scope)
@@ -100,8 +106,8 @@ parse_names(struct parser *p, struct assignment *a, bool collate)
     return 0;
 }
 
-/* A word alone is text (utf8mb4, ON), DEFAULT is itself, and everything else is
- * an expression as in a SELECT. */
+/* A bare word (utf8mb4, ON) is text, DEFAULT is itself, and anything else is an
+ * expression as in a SELECT. */
 static int
 parse_value(struct parser *p, struct assignment *a)
 {
@@ -169,7 +175,7 @@ parse_assignment(struct parser *p, struct assignment *a,
     return parse_variable(p, a);
 }
 
-/* SESSION, LOCAL or GLOBAL belongs to the name behind it alone. */
+/* SESSION, LOCAL or GLOBAL applies only to the name behind it. */
 static enum variable_scope
 parse_scope(struct parser *p)
 {
@@ -182,7 +188,7 @@ parse_scope(struct parser *p)
     return SCOPE_DEFAULT;
 }
 
-/* SET PASSWORD [FOR user] = ...: there is no such variable. */
+/* SET PASSWORD [FOR user] = ... is refused as a change. */
 static int
 refuse_password(struct parser *p)
 {

@@ -15,7 +15,8 @@ enum {
     MAY_FILTER = MAY_LIKE | MAY_WHERE
 };
 
-/* Words with a blank between, and the hidden table that answers. */
+/* The words of each SHOW, separated by blanks, and the hidden table that
+ * answers. */
 static const struct {
     const char *words, *what;
     enum show_subject subject;
@@ -71,8 +72,7 @@ static const struct {
     {"WARNINGS", "warnings", SHOW_OF_NODE, MAY_LIMIT},
 };
 
-/* Consumes all the words, or none; *furthest is the last token that was read.
- */
+/* Consumes all the words, or none; *furthest is the last token read. */
 static bool
 accept_words(struct parser *p, const char *words, struct parser *furthest)
 {
@@ -211,7 +211,7 @@ parse_filter(struct parser *p, struct show *out, unsigned may)
     return 0;
 }
 
-/* Consumes FULL, GLOBAL and the like; returns which of them it found. */
+/* Consumes FULL, GLOBAL and the like; returns those that it found. */
 static unsigned
 parse_modifiers(struct parser *p, struct show *out)
 {

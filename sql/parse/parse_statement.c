@@ -30,7 +30,7 @@ parse_use(struct parser *p, struct sql_statement *out)
     return parser_name(p, &out->use);
 }
 
-/* Whether a number, or a ? for one, stands alone: it is no expression. */
+/* Whether a number, or a ? for one, stands alone and is no expression. */
 static bool
 at_id(const struct parser *p)
 {
@@ -49,7 +49,7 @@ parse_id(struct parser *p, uint32_t *out)
 
     if (p->token.kind == TOKEN_INTEGER) {
         if (!parser_digits(p->token.text, &id))
-            id = UINT64_MAX; /* no session has it */
+            id = UINT64_MAX; /* an id that no session has */
         parser_advance(p);
     } else if (parser_number(p, &id, NULL) != 0) {
         return -1;

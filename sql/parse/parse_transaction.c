@@ -1,6 +1,8 @@
 /*
- * parse_transaction.c - BEGIN, COMMIT, ROLLBACK and savepoints.  Nothing
- * is ever changed, so they only switch the session's transaction on and off.
+ * parse_transaction.c - BEGIN, COMMIT, ROLLBACK and savepoints.
+ *
+ * Statements change no data, so these only start and end the session's
+ * transaction.
  */
 #include "parser.h"
 
@@ -18,7 +20,7 @@ parse_end(struct parser *p, struct sql_statement *out)
         if (parser_expect(p, "CHAIN") != 0)
             return -1;
         if (!no)
-            out->kind = STATEMENT_BEGIN; /* the next one at once */
+            out->kind = STATEMENT_BEGIN; /* CHAIN begins the next one at once */
     }
     if (parser_accept(p, "NO"))
         return parser_expect(p, "RELEASE");

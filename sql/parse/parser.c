@@ -1,4 +1,4 @@
-/* parser.c - one token ahead: what every statement's parser is made of. */
+/* parser.c - the parser's tools, with one token of look-ahead. */
 #include "parser.h"
 
 #include "errors.h"

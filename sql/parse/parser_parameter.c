@@ -1,4 +1,4 @@
-/* parser_parameter.c - a ? or @name whose value the parser itself needs. */
+/* parser_parameter.c - a ? or @name whose value the parser needs. */
 #include "parser.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ parser_count_parameters(struct parser *p)
     return 0;
 }
 
-/* The value of the @name at the token. */
+/* Finds the value of the @name that is the token. */
 static int
 take_variable(struct parser *p, const struct value **out)
 {
@@ -56,8 +56,8 @@ take_variable(struct parser *p, const struct value **out)
     return -1;
 }
 
-/* The value of the ? or @name at the token, which is consumed; *out NULL when
- * it is absent. */
+/* Finds the value of the ? or @name that is the token, and consumes it; *out is
+ * NULL if the value is absent. */
 static int
 take_parameter(struct parser *p, const struct value **out)
 {
@@ -80,7 +80,7 @@ take_parameter(struct parser *p, const struct value **out)
     return 0;
 }
 
-/* The value as a literal's text. */
+/* Writes the value as a literal's text. */
 static int
 value_text(struct parser *p, const struct value *value, struct span *out)
 {
@@ -132,7 +132,7 @@ nibble(char c)
     return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c | 0x20) - 'a' + 10;
 }
 
-/* x'1f2e' and 0x1f2e, of an even number of digits. */
+/* Decodes x'1f2e' and 0x1f2e, which have an even number of digits. */
 static int
 decode_hex(struct parser *p, struct span *out)
 {
@@ -189,7 +189,8 @@ parser_number(struct parser *p, uint64_t *out, bool *unknown)
     const struct value *value = NULL;
     struct span text;
 
-    /* Clients that put a parameter's value into the text quote numbers, too. */
+    /* clients that write a parameter's value into the text quote numbers,
+     * too */
     if (p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_STRING) {
         text = p->token.text;
         if (p->token.kind == TOKEN_STRING && text.size >= 2) {
