@@ -11,7 +11,8 @@
 #include "sql_session.h"
 #include "variables.h"
 
-/* A SELECT in parentheses where a query stands: SQLite has no such thing. */
+/* A SELECT in parentheses where a query stands, which SQLite does not
+ * accept. */
 static bool
 opens_query(struct rewriter *r, const struct level *outer)
 {
@@ -70,7 +71,8 @@ open_parenthesis(struct rewriter *r)
     return rewriter_call_open(r);
 }
 
-/* What may follow a derived table in parentheses, UNION included. */
+/* Whether the token may follow a derived table in parentheses, UNION
+ * included. */
 static bool
 is_alias(const struct token *token)
 {
@@ -182,8 +184,7 @@ string(struct rewriter *r)
     if (rewriter_emit_string(r, &r->token) != 0)
         return -1;
     if (listed && r->ahead.kind != TOKEN_STRING)
-        rewriter_emit(
-            r, "COLLATE NOCASE"); /* so compares what selects it, or a row */
+        rewriter_emit(r, "COLLATE NOCASE"); /* compares as its reader does */
     return 0;
 }
 
@@ -220,7 +221,7 @@ token(struct rewriter *r)
         rewriter_operand(r, OPERAND_OTHER);
         return rewriter_emit_system_variable(r, &r->token);
     case TOKEN_PARAMETER:
-        /* not ?7: SQLite looks numbers up one by one */
+        /* not ?7: SQLite searches for a number one by one */
         rewriter_operand(r, OPERAND_OTHER);
         rewriter_emit(r, "?");
         if (r->job->parameters)
@@ -239,7 +240,7 @@ token(struct rewriter *r)
     }
 }
 
-/* For rewrite_locate: without memory it is less exact. */
+/* Notes a place for rewrite_locate, which is less exact without memory. */
 static void
 mark(struct rewriter *r)
 {
@@ -304,7 +305,7 @@ int
 rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
             struct rewritten *out, struct error *err)
 {
-    MEM_UNSET struct rewriter r; /* begin sets what is there at the start */
+    MEM_UNSET struct rewriter r; /* begin sets the members that are read */
 
     begin(&r, rewrite, out, sql);
     r.err = err;
@@ -325,15 +326,15 @@ rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
     return -1;
 }
 
-/* SQLite's text of a fault, a token or less, comes from the last token of ours
- * that began before it. */
+/* SQLite reports a fault as a token or less of its text: finds the last token
+ * of ours that began before it. */
 const char *
 rewrite_locate(const struct rewrite *rewrite, size_t start, size_t offset,
                const char **where)
 {
     struct buffer sql;
     struct rewritten result = {0};
-    struct error again; /* the one that is being located */
+    struct error again; /* the error that is being located, again */
     const char *located = rewrite->fragment->end;
     struct rewriter r;
     size_t at = 0;

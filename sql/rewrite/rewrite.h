@@ -1,8 +1,8 @@
 /*
- * rewrite.h - MySQL's SELECT in SQLite's words, token by token.
+ * rewrite.h - rewrites MySQL's SELECT for SQLite, token by token.
  *
- * Names, strings, variables, operators and labels are translated here and
- * tables are looked up in the catalog; SQLite decides what a query means.
+ * It translates names, strings, variables, operators and labels, and looks
+ * tables up in the catalog; SQLite decides what a query means.
  */
 #ifndef HW_REWRITE_H
 #define HW_REWRITE_H
@@ -28,40 +28,42 @@ enum {
 };
 
 enum rewrite_form {
-    REWRITE_SELECT,      /* the whole of it */
-    REWRITE_EXPRESSIONS, /* a list of them: SELECT goes before */
-    REWRITE_CONDITION    /* one, behind a WHERE that is in the output */
+    REWRITE_SELECT,      /* a whole SELECT */
+    REWRITE_EXPRESSIONS, /* a list of expressions; SELECT is written before it
+                          */
+    REWRITE_CONDITION    /* one condition, behind a WHERE that the output has */
 };
 
 struct rewrite {
     struct sql_session *session;
-    struct span source; /* the statement, for errors */
+    struct span source; /* the whole statement, which errors quote */
     const struct fragment *fragment;
     enum rewrite_form form;
-    struct arena *arena;            /* of decoded names */
-    const struct value *parameters; /* the statement's; NULL: not known */
+    struct arena *arena;            /* holds decoded names */
+    const struct value *parameters; /* the values of the ?; NULL: unknown */
 };
 
 struct rewritten {
-    bool has_tables; /* anything but constants is read */
+    bool has_tables; /* reads more than constants */
     bool assigns;    /* @x := y */
-    bool has_limit;  /* a LIMIT of its own */
-    bool may_null;   /* a column of a table may be NULL where none of it is */
-    struct table_set tables; /* each that was looked up and allowed */
-    /* A condition has a column called snapshot in it, other than to join it
-     * with another of that name: the snapshots that are kept are asked for. */
+    bool has_limit;  /* has a LIMIT of its own */
+    bool may_null; /* a column may be NULL though its table declares NOT NULL */
+    struct table_set tables; /* all tables found, which the session may read */
+    /* A condition mentions a column called snapshot, except to join it with
+     * another of that name: the statement asks for kept snapshots. */
     bool names_snapshot;
-    bool names_now;    /* a value is 'now' */
-    struct span *into; /* user variables, in the arena */
+    bool names_now;    /* a value is the text 'now' */
+    struct span *into; /* user variables of INTO, in the arena */
     size_t into_count;
 };
 
-/* Appends to sql.  -1 with 1064, 1193, 1046, 1049, 1146, 1227. */
+/* Appends the rewritten text to sql.  -1 with 1064, 1193, 1046, 1049, 1146 or
+ * 1227. */
 int rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
                 struct rewritten *out, struct error *err);
 
-/* Where in the source the output's byte `offset` comes from; start is the
- * size that sql had before rewrite_run; *where is the clause's name. */
+/* The place in the source that the output's byte `offset` comes from. start is
+ * the size of sql before rewrite_run; *where is the clause's name. */
 const char *rewrite_locate(const struct rewrite *rewrite, size_t start,
                            size_t offset, const char **where);
 

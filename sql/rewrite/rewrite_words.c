@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Ascending. */
+/* Sorted by word. */
 const struct rewrite_entry rewrite_words[] = {
     {"ALL", WORD_QUANTIFIER, NULL},
     {"AND", WORD_OPERATOR, NULL},

@@ -1,5 +1,5 @@
-/* rewriter.c - see rewriter.h: tokens, levels and operands, and where they
- * stand. */
+/* rewriter.c - see rewriter.h: tokens, levels and operands, and their
+ * places. */
 #include "rewriter.h"
 
 #include <string.h>
@@ -71,14 +71,14 @@ rewriter_operand(struct rewriter *r, enum operand_kind kind)
     level->operand.depth = 1;
 }
 
-/* Puts text at `at`; what stands there moves on. */
+/* Inserts text at offset `at` of sql, and moves the rest. */
 void
 rewriter_insert(struct rewriter *r, size_t at, const char *text)
 {
     size_t size = strlen(text);
     char *end;
 
-    if (at > r->sql->size) { /* no such place: the statement fails */
+    if (at > r->sql->size) { /* past the end: the statement fails */
         r->sql->failed = true;
         return;
     }

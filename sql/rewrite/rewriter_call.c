@@ -1,5 +1,6 @@
 /*
- * rewriter_call.c - function calls whose arguments are not just a list:
+ * rewriter_call.c - calls whose arguments are no plain list.
+ *
  * CAST(x AS type), TRIM(LEADING x FROM y), EXTRACT(unit FROM x) and the like
  * become lists.
  */
@@ -14,7 +15,7 @@
 
 enum { GROUP_KEYS_MAX = 8 };
 
-/* What GROUP_CONCAT's last argument holds. */
+/* Members of GROUP_CONCAT's last argument. */
 struct group_concat {
     size_t values, keys;
     bool ordered;
@@ -25,7 +26,7 @@ struct group_concat {
 static const struct {
     const char *name;
     enum special special;
-    const char *out; /* SQLite's or ours; NULL: the same */
+    const char *out; /* SQLite's name or ours; NULL: the same */
 } calls[] = {
     {"ADDDATE", SPECIAL_DATE_ADD, NULL},
     {"AVG", SPECIAL_AGGREGATE, NULL},
@@ -109,7 +110,7 @@ rewriter_special(struct span name, const char **out)
     return SPECIAL_NONE;
 }
 
-/* The SELECT's, where its clauses are. */
+/* The level of the SELECT, which has the clauses. */
 static struct level *
 select_level(struct rewriter *r)
 {
@@ -120,7 +121,7 @@ select_level(struct rewriter *r)
     return &r->levels[i];
 }
 
-/* Behind the parenthesis. */
+/* Called behind the parenthesis. */
 int
 rewriter_call_open(struct rewriter *r)
 {
@@ -153,7 +154,7 @@ next_argument(struct rewriter *r)
     buffer_char(r->sql, ',');
 }
 
-/* The unit as a text. */
+/* Writes the unit as a text. */
 static void
 unit(struct rewriter *r)
 {
@@ -164,7 +165,7 @@ unit(struct rewriter *r)
 
 /* ---- CAST and CONVERT ---- */
 
-/* (60), (10,2) behind a type: as two more arguments. */
+/* Writes (60) or (10,2) behind a type as two more arguments. */
 static int
 lengths(struct rewriter *r)
 {
@@ -361,7 +362,7 @@ rewriter_call_token(struct rewriter *r, bool *known)
     return 0;
 }
 
-/* Before the parenthesis is written. */
+/* Called before the parenthesis is written. */
 int
 rewriter_call_close(struct rewriter *r)
 {

@@ -1,10 +1,11 @@
-/* rewriter_clause.c - clauses of a SELECT that SQLite has otherwise, or not. */
+/* rewriter_clause.c - clauses of a SELECT that SQLite has in another form, or
+ * lacks. */
 #include "rewriter.h"
 
 #include "arena.h"
 #include "errors.h"
 
-/* ---- HAVING without groups: a condition on what was selected ---- */
+/* ---- HAVING without groups: a condition on the selected rows ---- */
 
 int
 rewriter_having(struct rewriter *r)
@@ -21,8 +22,8 @@ rewriter_having(struct rewriter *r)
     return 0;
 }
 
-/* At the clause behind it.  With neither groups nor aggregates the condition
- * is taken out, to stand around the SELECT. */
+/* Called at the clause behind HAVING.  Without groups and aggregates the
+ * condition is removed, and written around the SELECT. */
 int
 rewriter_having_end(struct rewriter *r)
 {
@@ -34,7 +35,7 @@ rewriter_having_end(struct rewriter *r)
         return 0;
     level->has_having = false;
     if (level->has_aggregate && !level->has_group &&
-        !level->selects_aggregate) /* SQLite wants groups then: one is all */
+        !level->selects_aggregate) /* SQLite needs a group then */
         rewriter_insert(r, level->having, " GROUP BY NULL");
     if (level->has_group || level->has_aggregate || r->sql->failed ||
         r->sql->size < skip)
@@ -62,7 +63,8 @@ rewriter_select_end(struct rewriter *r)
 
     if (rewriter_having_end(r) != 0)
         return -1;
-    /* A ? has no number: those of the condition cannot go behind others. */
+    /* A ? has no number, so those of the condition cannot move behind
+     * others. */
     if (level->conditional && level->condition_has_parameters &&
         level->having_parameters != r->parameters) {
         error_set(r->err, ER_NOT_SUPPORTED,
@@ -81,8 +83,8 @@ rewriter_select_end(struct rewriter *r)
 
 /* ---- LIMIT ---- */
 
-/* No expression; -1 would be all rows to SQLite, and this stands in manuals:
- * LIMIT 5, 18446744073709551615. */
+/* Writes a count, which is no expression.  SQLite would take -1 for all rows;
+ * MySQL's manual has LIMIT 5, 18446744073709551615 for that. */
 static int
 limit_number(struct rewriter *r)
 {
@@ -153,7 +155,7 @@ rewriter_limit(struct rewriter *r)
 
 /* ---- INTO ---- */
 
-/* INTO @a, @b: the only place for results that we have. */
+/* INTO @a, @b: the only destination that is supported. */
 int
 rewriter_into(struct rewriter *r)
 {
@@ -186,10 +188,14 @@ rewriter_into(struct rewriter *r)
     } while (true);
 }
 
-/* ---- what says nothing here ---- */
+/* ---- clauses without effect here ---- */
 
-/* FOR UPDATE [OF t] [NOWAIT | SKIP LOCKED], FOR SHARE, LOCK IN SHARE MODE:
- * what is read is nobody's to change. */
+/*
+ * FOR UPDATE [OF t] [NOWAIT
+ *
+ * SKIP LOCKED], FOR SHARE, LOCK IN SHARE MODE: dropped, since no statement
+ * changes data.
+ */
 int
 rewriter_locking(struct rewriter *r)
 {

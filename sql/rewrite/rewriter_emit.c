@@ -1,4 +1,4 @@
-/* rewriter_emit.c - tokens in SQLite's spelling. */
+/* rewriter_emit.c - writes tokens as SQLite spells them. */
 #include "rewriter.h"
 
 #include <string.h>
@@ -46,8 +46,8 @@ rewriter_emit(struct rewriter *r, const char *text)
     rewriter_emit_span(r, span);
 }
 
-/* text between quotes, the quotes in it doubled; a NUL, which would end the
- * statement for SQLite, becomes a question mark. */
+/* Writes text between quotes and doubles the quotes in it.  A NUL, which would
+ * end the statement for SQLite, becomes a question mark. */
 static void
 emit_quoted(struct rewriter *r, struct span text, char quote)
 {
@@ -163,7 +163,7 @@ rewriter_emit_moment(struct rewriter *r)
     return 0;
 }
 
-/* As many digits as doubles have are exact, and 2^63 and more a text. */
+/* Doubles hold so many digits exactly; 2^63 and more become a text. */
 void
 rewriter_emit_number(struct rewriter *r, const struct token *token)
 {

@@ -1,8 +1,8 @@
 /*
- * rewriter_label.c - what selected expressions are called.
+ * rewriter_label.c - labels of selected expressions.
  *
  * Clients find columns by label: an expression without an alias has its source
- * text for a name, as typed; a column its own name; a string its value.
+ * text as typed, a column its own name, a string its value.
  */
 #include "rewrite_words.h"
 #include "rewriter.h"
@@ -17,7 +17,7 @@ rewriter_label_note(struct level *level, const struct token *token)
         level->start = token->text.data;
         level->aliased = false;
         level->plain = name;
-    } else { /* names and dots take turns */
+    } else { /* names and dots alternate */
         level->plain =
             level->plain && (token_is_operator(&level->last, ".") ? name : dot);
     }
@@ -52,7 +52,7 @@ ends_operand(const struct token *token)
     }
 }
 
-/* The last token is an alias without AS: it follows a whole operand. */
+/* Whether the last token is an alias without AS: it follows a whole operand. */
 static bool
 has_bare_alias(const struct level *level)
 {

@@ -1,4 +1,5 @@
-/* rewriter_name.c - names: of tables, common ones, columns and functions. */
+/* rewriter_name.c - names of tables, common table expressions, columns,
+ * functions. */
 #include "rewriter.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ is_cte(const struct rewriter *r, struct span name)
     return false;
 }
 
-/* [database.]table where one is expected; the token is the first name. */
+/* [database.]table where a table is expected; the token is the first name. */
 static int
 table_reference(struct rewriter *r)
 {
@@ -74,7 +75,7 @@ define_cte(struct rewriter *r)
     return 0;
 }
 
-/* A function's name: its parenthesis is next. */
+/* A function's name, which a parenthesis follows. */
 static int
 call(struct rewriter *r)
 {
@@ -89,7 +90,8 @@ call(struct rewriter *r)
     return 0;
 }
 
-/* hw_...: calls that the rewriter makes, with arguments that it has chosen. */
+/* hw_...: only the rewriter makes such calls, with arguments that it has
+ * chosen. */
 static int
 check_call(struct rewriter *r)
 {

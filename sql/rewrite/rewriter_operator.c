@@ -1,10 +1,10 @@
 /*
- * rewriter_operator.c - operators: precedence, and what SQLite calls them.
+ * rewriter_operator.c - operators: their precedence, and their form for SQLite.
  *
- * Where MySQL's operator means or binds otherwise than SQLite's, its operands
- * become arguments of a function.  An operator waits in r->pending until one
- * that binds no tighter follows; then its text, which depends on what its right
- * side turned out to be, goes between them.  A comparison with a column stays
+ * Where MySQL's operator differs from SQLite's in meaning or precedence, its
+ * operands become a function's arguments.  An operator waits in r->pending
+ * until one follows that binds no tighter; then its text, which depends on the
+ * kind of its right side, goes between them.  A comparison with a column stays
  * SQLite's own: the column knows how it compares.
  */
 #include "rewriter.h"
@@ -18,7 +18,7 @@
 #include "variables.h"
 
 enum {
-    BINDS_CASE,   /* nothing closes it but END */
+    BINDS_CASE,   /* only END closes it */
     BINDS_ASSIGN, /* its value is all that follows */
     BINDS_OR,
     BINDS_XOR,
@@ -38,16 +38,16 @@ enum {
 };
 
 enum shape {
-    SHAPE_NATIVE,   /* SQLite's own */
-    SHAPE_FUNCTION, /* always a function */
-    SHAPE_EQUAL,    /* a function unless a column takes part */
-    SHAPE_ORDER,    /* a function unless columns and texts are compared */
+    SHAPE_NATIVE,   /* written as SQLite's operator */
+    SHAPE_FUNCTION, /* always a function call */
+    SHAPE_EQUAL,    /* a function call, unless one side is a column */
+    SHAPE_ORDER,    /* a function call, unless columns and texts are compared */
     SHAPE_IN,
     SHAPE_BETWEEN,
-    SHAPE_PREFIX, /* SQLite's own */
+    SHAPE_PREFIX, /* written as SQLite's operator */
     SHAPE_WRAPPING_PREFIX,
     SHAPE_CASE,
-    SHAPE_ASSIGN,    /* @x := y; its call is open already */
+    SHAPE_ASSIGN,    /* @x := y; its call has begun before */
     SHAPE_INTERVAL,  /* x + INTERVAL n UNIT */
     SHAPE_QUANTIFIED /* x > ALL (SELECT y) */
 };
@@ -110,7 +110,8 @@ static const struct operator concatenation = {
     "||", BINDS_BIT_XOR, SHAPE_FUNCTION, " ||", " concat("};
 static const struct operator case_marker = {"CASE", BINDS_CASE, SHAPE_CASE,
                                             NULL, NULL};
-/* As comparisons, in their order. */
+/* Comparison operators that ALL and ANY may follow, in the order of those
+ * above. */
 static const struct operator quantifieds[] = {
     {"=", BINDS_COMPARISON, SHAPE_QUANTIFIED, " =", NULL},
     {"<>", BINDS_COMPARISON, SHAPE_QUANTIFIED, " <>", NULL},
@@ -132,10 +133,10 @@ is_text(enum operand_kind kind)
     return kind == OPERAND_STRING || kind == OPERAND_MOMENT;
 }
 
-/* A column of a derived table has no type to SQLite: beside a literal it does
- * not know how it compares.  What is selected may be one, for FROM comes later;
- * elsewhere '=' is how the snapshot, the node and the key are named, and a
- * number alone is compared so: see vtab_find_function. */
+/* A column of a derived table has no type in SQLite: beside a literal it does
+ * not know how to compare.  A selected column may be such a one, for FROM comes
+ * later; elsewhere '=' names the snapshot, the node and the key, and only a
+ * number is compared so: see vtab_find_function. */
 static bool
 may_be_derived(struct rewriter *r, enum operand_kind other)
 {
@@ -179,8 +180,9 @@ how_compared(enum operand_kind left, enum operand_kind right)
     return left == OPERAND_BINARY || right == OPERAND_BINARY ? ",1" : "";
 }
 
-/* x IN (a, b).  A column knows how it compares, and a SELECT's does; to others
- * it is told, or they are compared one by one, as texts or as numbers. */
+/* x IN (a, b).  A column knows how it compares, and so does a SELECT's; other
+ * operands get that as an argument, or are compared one by one, as texts or
+ * numbers. */
 static void
 close_in(struct rewriter *r, struct pending *p)
 {
@@ -218,7 +220,7 @@ close_binary(struct rewriter *r, struct pending *p)
         close_in(r, p);
         return;
     }
-    if (p->op->shape == SHAPE_INTERVAL) { /* its unit never came */
+    if (p->op->shape == SHAPE_INTERVAL) { /* INTERVAL without its unit */
         rewriter_insert(r, p->middle, " ,");
         buffer_char(r->sql, ')');
         rewriter_insert(r, p->left.start, p->op->function);
@@ -263,7 +265,7 @@ close_prefix(struct rewriter *r, const struct pending *p)
     rewriter_insert(r, p->left.start, p->op->function);
 }
 
-/* The innermost pending operator with its operands is one operand now. */
+/* Makes the innermost pending operator and its operands one operand. */
 static void
 reduce(struct rewriter *r)
 {
@@ -351,7 +353,7 @@ push(struct rewriter *r, const struct operator* op, bool binary)
     return 0;
 }
 
-/* The AND of a BETWEEN that waits for it. */
+/* Whether the AND belongs to a BETWEEN that waits for it. */
 static bool
 continue_between(struct rewriter *r)
 {
@@ -414,7 +416,7 @@ binary(struct rewriter *r, const struct operator* op)
     if (op->shape == SHAPE_IN) {
         r->rows_follow = rewriter_top(r)->operand.kind == OPERAND_ROW;
         if (!token_is_operator(&r->ahead, "(")) {
-            /* SQLite would take a table's name, too */
+            /* SQLite would accept a table's name, too */
             rewriter_advance(r);
             return rewriter_fail(r);
         }
@@ -521,7 +523,7 @@ rewriter_case(struct rewriter *r)
     return 0;
 }
 
-/* WHEN, THEN, ELSE; what is compared ends at the first WHEN. */
+/* WHEN, THEN, ELSE; the compared value ends at the first WHEN. */
 void
 rewriter_case_part(struct rewriter *r, const char *out)
 {

@@ -1,9 +1,9 @@
 /*
- * rewriter_snapshot.c - whether a statement asks for snapshots that are kept.
+ * rewriter_snapshot.c - finds out whether a statement asks for kept snapshots.
  *
- * A heap_* table is the heap of now, unless a condition is about its snapshot.
- * SQLite shows a table few conditions: no OR, no function of a column.  So they
- * are seen here, by the column's name.
+ * A heap_* table is the present heap, unless a condition mentions its snapshot.
+ * SQLite shows a table few conditions: no OR, no function of a column.  So the
+ * rewriter looks for them here, by the column's name.
  */
 #include <string.h>
 #include <strings.h>
@@ -22,7 +22,7 @@ name_of(const struct token *token)
     return rewriter_may_name(token) ? text : (struct span){"", 0};
 }
 
-/* By its name, or as the latest SELECT called it. */
+/* Whether it is snapshot's name, or its label in the latest SELECT. */
 static bool
 is_snapshot(const struct rewriter *r, const struct token *token)
 {
@@ -33,7 +33,7 @@ is_snapshot(const struct rewriter *r, const struct token *token)
             strncasecmp(name.data, alias.data, alias.size) == 0);
 }
 
-/* [AS] name is ahead. */
+/* Whether [AS] name is ahead. */
 static void
 note_alias(struct rewriter *r)
 {
@@ -46,7 +46,7 @@ note_alias(struct rewriter *r)
         r->snapshot_alias = name_of(&token);
 }
 
-/* = t.snapshot, in any of its spellings, is ahead. */
+/* Whether = t.snapshot is ahead, in any spelling. */
 static bool
 is_joined(const struct rewriter *r)
 {
@@ -66,7 +66,7 @@ is_joined(const struct rewriter *r)
     return is_snapshot(r, &token);
 }
 
-/* Behind a column that is not in a condition: it is compared there, too. */
+/* Whether the column is compared though it is outside of a condition. */
 static bool
 is_compared(const struct rewriter *r)
 {

@@ -1,8 +1,8 @@
 /*
- * rewriter_subquery.c - a SELECT where a value stands has one row at most.
+ * rewriter_subquery.c - a SELECT in place of a value may have one row at most.
  *
- * SQLite takes the first of many.  So what may have many is read by hw_one(),
- * an aggregate which fails at the second.
+ * SQLite takes the first row of many.  So hw_one(), an aggregate that fails at
+ * the second row, reads a SELECT that may have several.
  */
 #include "rewriter.h"
 

@@ -1,4 +1,4 @@
-/* rewriter_word.c - words: keywords, each in its place. */
+/* rewriter_word.c - handles keywords, each in its place. */
 #include "rewriter.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "errors.h"
 #include "rewrite_words.h"
 
-/* What ends a list or a FROM. */
+/* Ends a list or a FROM. */
 static int
 clause_end(struct rewriter *r, enum clause next, const char *out)
 {
@@ -54,8 +54,8 @@ from(struct rewriter *r)
     return 0;
 }
 
-/* Where a SELECT may stand: first, behind WITH or UNION, in a FROM's
- * parentheses. */
+/* Whether a SELECT may stand here: first, behind WITH or UNION, or in the
+ * parentheses of a FROM. */
 static bool
 may_select(const struct level *level)
 {
@@ -85,7 +85,7 @@ select(struct rewriter *r)
     return 0;
 }
 
-/* A UNION whose first part was a SELECT in parentheses, in a FROM. */
+/* A UNION in a FROM whose first part was a SELECT in parentheses. */
 static int
 compound(struct rewriter *r, const char *out)
 {
@@ -337,7 +337,7 @@ frame_word(struct rewriter *r)
     return level->frame;
 }
 
-/* What a word is here: some are keywords only in their place. */
+/* The role of a word here: some are keywords in their own place only. */
 static enum rewrite_word
 kind_here(struct rewriter *r, enum rewrite_word kind)
 {
@@ -417,7 +417,7 @@ moment(struct rewriter *r)
         return -1;
     if (level->clause == CLAUSE_LIST)
         rewriter_label_note(level, &r->token);
-    /* neither an alias, nor continued by the next string */
+    /* no alias, and the next string does not continue it */
     level->last.kind = r->token.kind = TOKEN_DECIMAL;
     return 0;
 }
@@ -431,7 +431,7 @@ rewriter_word(struct rewriter *r)
 
     if (r->token.text.data[0] == '_' &&
         (r->ahead.kind == TOKEN_STRING || r->ahead.kind == TOKEN_HEX))
-        return 0; /* _utf8mb4'text': everything here is UTF-8 */
+        return 0; /* _utf8mb4'text': all texts are UTF-8 */
     if (rewriter_top(r)->clause == CLAUSE_LIST && is_listed(kind))
         rewriter_label_note(rewriter_top(r), &r->token);
     if (frame_word(r))
@@ -445,7 +445,7 @@ rewriter_word(struct rewriter *r)
     if (!token_is_operator(&r->previous, ".")) {
         if (!rewriter_wants_operand(r) && rewriter_is_unit(&r->token) &&
             rewriter_interval_unit(r, r->token.text)) {
-            /* for the label: the end of an operand, no alias */
+            /* marks the end of an operand, so that no alias follows */
             rewriter_top(r)->last.kind = TOKEN_DECIMAL;
             return 0;
         }
