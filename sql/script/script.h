@@ -1,10 +1,9 @@
 /*
  * script.h - the script of ADMIN EXECUTE: Wren's syntax, without loops.
  *
- * Straight-line code, so that every type is known once it is parsed, every
- * method is resolved and its privilege checked before anything runs, and each
- * call runs at most once: values stay in the tree, and running again resumes
- * where a method had to wait.
+ * The code is a straight line: parsing finds every type and method and checks
+ * its privilege before anything runs.  Each call runs at most once: values stay
+ * in the tree, and a script that had to wait resumes at that call.
  */
 #ifndef HW_SCRIPT_H
 #define HW_SCRIPT_H
@@ -36,17 +35,17 @@ enum {
     SCRIPT_STATEMENTS_MAX = 1024,
     SCRIPT_ARGUMENTS_MAX = 16,
     SCRIPT_OUTPUT_MAX = 64 * 1024 * 1024,
-    SCRIPT_OUTPUTS_MAX = 4 * SCRIPT_OUTPUT_MAX, /* of all there are */
-    SCRIPT_VIEWS_BYTES_MAX = SCRIPT_OUTPUT_MAX  /* kept by its calls */
+    SCRIPT_OUTPUTS_MAX = 4 * SCRIPT_OUTPUT_MAX, /* of all scripts together */
+    SCRIPT_VIEWS_BYTES_MAX = SCRIPT_OUTPUT_MAX  /* kept by one script's calls */
 };
 
 enum script_type {
-    SCRIPT_ANY, /* in the table only: it returns its argument */
+    SCRIPT_ANY, /* only in the table: the method returns its argument */
     SCRIPT_NULL,
     SCRIPT_BOOL,
     SCRIPT_NUMBER,
     SCRIPT_STRING,
-    SCRIPT_BYTES, /* not text: printed alone, or not at all */
+    SCRIPT_BYTES, /* no text: a script prints it alone, or not at all */
     SCRIPT_CLASS,
     SCRIPT_INSTANCE
 };
@@ -57,23 +56,23 @@ struct script_value {
     double number;
     struct span text;       /* STRING and BYTES: borrowed from the script */
     const char *class_name; /* CLASS and INSTANCE */
-    const void *state;      /* INSTANCE: immutable, the script's; or NULL */
+    const void *state;      /* INSTANCE: immutable, the script's; NULL: none */
 };
 
 /*
- * The progress of the running call, for other threads.  lock guards the rest
- * and is taken before the controller's and the cache's locks; a ticket leaves
- * this struct before it is freed.
+ * The progress of the running call, for other threads. lock guards the rest;
+ * take it before the controller's and the cache's locks.  A ticket leaves this
+ * struct before it is freed.
  */
 struct script_watch {
     pthread_mutex_t lock;
-    struct ticket *ticket; /* waited for, or NULL */
+    struct ticket *ticket; /* the ticket that the call waits for, or NULL */
     struct view_ticket *view;
-    bool renders;    /* after the ticket's stages comes one more */
-    unsigned before; /* the view's, as many stages */
+    bool renders;    /* one more stage follows the ticket's */
+    unsigned before; /* stages before the view's */
 };
 
-/* What a call keeps while it waits, and what its result borrows. */
+/* What a call keeps while it waits; its result may borrow from it. */
 struct script_work {
     struct ticket *ticket;
     struct view_ticket *view_ticket;
@@ -93,63 +92,66 @@ struct script_host {
 struct script_call {
     const struct script_host *host;
     const struct script_method *method;
-    struct arena *arena;   /* the script's */
-    struct buffer *output; /* what System.print writes */
+    struct arena *arena;   /* the script's, until it is freed */
+    struct buffer *output; /* takes the output of System.print */
     const struct script_value *receiver, *arguments;
     size_t argument_count;
     struct script_work *work;
     struct script_watch *watch;
-    /* The fresh dump that all calls of the script share, borrowed; or NULL. */
+    /* The fresh dump that all calls of the script share, borrowed; NULL: none
+     * yet. */
     struct snapshot **now;
-    size_t *views_bytes; /* of all views that the script has */
-    size_t blamed;       /* FAIL: the argument that is wrong, from 1; 0: none */
-    struct script_value result; /* null unless set */
+    size_t *views_bytes; /* of all views that the script keeps */
+    size_t blamed; /* FAIL: the number of the wrong argument, from 1; 0: none */
+    struct script_value result; /* null, unless the call sets it */
 };
 
 enum script_kind {
-    SCRIPT_PURE,     /* of its arguments alone: done while parsing, if known */
-    SCRIPT_INSTANT,  /* never computes for long */
-    SCRIPT_CHANGING, /* instant, and the node is different afterwards */
-    SCRIPT_SLOW      /* reads the store or renders: not on the event loop */
+    SCRIPT_PURE, /* depends on its arguments alone; parsing runs it if they are
+                    known */
+    SCRIPT_INSTANT,  /* never takes long */
+    SCRIPT_CHANGING, /* takes no time, and changes the node */
+    SCRIPT_SLOW /* reads the store or renders, so never runs on the event loop
+                 */
 };
 
 struct script_method {
     const char *class_name, *name;
-    /* A letter for each argument: s, b, n, m for a snapshot's name, * for any;
-     * those behind a bar may be left out. */
+    /* One letter for each argument: s, b, n; m for a snapshot's name, * for any
+     * type.  Arguments behind a bar are optional. */
     const char *takes;
     bool is_static;
-    enum script_type returns; /* INSTANCE: of its own class */
+    enum script_type returns; /* INSTANCE: of the method's own class */
     uint32_t privilege;       /* 0: none */
     enum script_kind kind;
-    /* DONE, WAIT (to be called again once woken) or FAIL. */
+    /* DONE, WAIT (call it again once woken), or FAIL with *err. */
     enum step (*call)(struct script_call *call, struct error *err);
-    const struct view_form *form; /* that it gives; or NULL */
+    const struct view_form *form; /* the form that it returns; NULL: no view */
 };
 
-/* All methods, class by class: the table's, then one for each form of Profile.
- */
+/* All methods, sorted by class: the table's, then one for each form of
+ * Profile. */
 size_t script_method_count(void);
 struct script_method script_method(size_t i);
 
-/* text must outlive the script.  NULL with 1064 and the script's line and
- * column. */
+/* text outlives the script.  NULL with 1064, which names line and column. */
 struct script *script_parse(struct span text, struct arena *arena,
                             struct error *err);
 void script_free(struct script *script); /* NULL is fine */
 
-/* -1 with 1227 where a call needs a privilege that is not among these. */
+/* -1 with 1227 if a call needs a privilege that is missing. */
 int script_check(const struct script *script, uint32_t privileges,
                  struct error *err);
 bool script_is_slow(const struct script *script);
-bool script_switches_on(const struct script *script); /* by enable_prof() */
-/* Whether its output is one binary value, not text. */
+bool
+script_switches_on(const struct script *script); /* it calls enable_prof() */
+/* Whether the output is one binary value and not text. */
 bool script_prints_bytes(const struct script *script);
 
-/* DONE, WAIT (run again once woken) or FAIL. */
+/* DONE, WAIT (run it again once woken), or FAIL with *err. */
 enum step script_run(struct script *script, const struct script_host *host,
                      struct error *err);
-/* From any thread, until script is freed.  False: no figure yet. */
+/* Any thread may call it until the script is freed.  False: no figure yet. */
 bool script_progress(struct script *script, struct progress *out);
 const struct buffer *script_output(const struct script *script);
 

@@ -1,7 +1,8 @@
 /*
- * script_chain.c - Profile: which snapshot to show, and how.
+ * script_chain.c - Profile: chooses the snapshot to show, and the view's
+ * options.
  *
- * Every option gives a new instance; the one before stays as it was.
+ * Every option gives a new instance; the one before does not change.
  */
 #include "script_methods.h"
 
@@ -39,7 +40,7 @@ chain_of(struct script_call *call, struct error *err)
     return STEP_DONE;
 }
 
-/* Equal calls share one dump, up to where something changes the node. */
+/* Equal calls share one dump, until a call changes the node. */
 enum step
 chain_now(struct script_call *call, struct error *err)
 {

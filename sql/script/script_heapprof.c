@@ -2,7 +2,7 @@
  * script_heapprof.c - StarRocks' seven methods of HeapProf, reset() and
  * state().
  *
- * Profile and the other methods of HeapProf can do all that these do.
+ * Profile and the other methods of HeapProf can do the same.
  */
 #include "script_methods.h"
 
@@ -35,7 +35,7 @@ change(struct script_call *call, const struct job_request *request,
     return step;
 }
 
-/* enable_prof(seconds): off again after so many. */
+/* enable_prof(seconds): switches profiling on for so long. */
 enum step
 heapprof_enable(struct script_call *call, struct error *err)
 {
@@ -53,7 +53,7 @@ heapprof_disable(struct script_call *call, struct error *err)
     return change(call, &(struct job_request){.kind = JOB_DISABLE}, err);
 }
 
-/* reset(lg_sample, force); lg_sample 0: as it is. */
+/* reset(lg_sample, force); lg_sample 0 keeps the present one. */
 enum step
 heapprof_reset(struct script_call *call, struct error *err)
 {
@@ -82,7 +82,7 @@ heapprof_has_enable(struct script_call *call, struct error *err)
     return step;
 }
 
-/* snapshot(name): refuses a name in use before anything is dumped. */
+/* snapshot(name): refuses a name in use before it takes a dump. */
 enum step
 heapprof_snapshot(struct script_call *call, struct error *err)
 {
@@ -109,7 +109,7 @@ heapprof_snapshot(struct script_call *call, struct error *err)
     return STEP_DONE;
 }
 
-/* The dump is awaited first, then the graph. */
+/* Awaits the dump first, then the graph. */
 enum step
 heapprof_dump_dot(struct script_call *call, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* script_methods.c - everything that a script can call. */
+/* script_methods.c - the table of methods that a script can call. */
 #include "script_methods.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "sql.h"
 #include "view.h"
 
-/* As Wren's Num.toString writes it. */
+/* Writes a number as Wren's Num.toString does. */
 static void
 print_number(struct buffer *out, double number)
 {
@@ -46,7 +46,8 @@ print_value(struct buffer *out, const struct script_value *value)
     }
 }
 
-/* System.print(x): a line; its value is x.  Its output is checked later. */
+/* System.print(x): prints a line, and returns x.  The runner bounds the
+ * output. */
 static enum step
 system_print(struct script_call *call, struct error *err)
 {

@@ -9,7 +9,7 @@
 
 struct view_request;
 
-/* script_heapprof.c: StarRocks' seven; reset and state */
+/* script_heapprof.c: StarRocks' seven methods, reset and state */
 enum step heapprof_instance(struct script_call *call, struct error *err);
 enum step heapprof_enable(struct script_call *call, struct error *err);
 enum step heapprof_disable(struct script_call *call, struct error *err);
@@ -29,8 +29,8 @@ enum step heapprof_pin(struct script_call *call, struct error *err);
 
 /* script_chain.c: what an instance of Profile shows. */
 struct chain {
-    char name[SNAPSHOT_NAME_MAX + 1]; /* "": */
-    struct snapshot *now;             /* this one; the script's reference */
+    char name[SNAPSHOT_NAME_MAX + 1]; /* "": take now instead */
+    struct snapshot *now; /* the fresh one; the script holds the reference */
     char base[SNAPSHOT_NAME_MAX + 1]; /* "": none */
     struct view_choice choice;
 };
@@ -43,16 +43,16 @@ enum step chain_option(struct script_call *call, struct error *err);
 /* script_views.c */
 enum step chain_view(struct script_call *call, struct error *err);
 enum step chain_export(struct script_call *call, struct error *err);
-/* The view as the call's result: DONE, WAIT or FAIL. */
+/* Makes the view the call's result: DONE, WAIT, or FAIL with *err. */
 enum step script_view(struct script_call *call,
                       const struct view_request *request, struct error *err);
 
-/* script_watch.c: the first call queues the job, and every call looks at its
- * ticket.  renders: a view of it comes next. */
+/* script_watch.c: the first call queues the job, each further one checks its
+ * ticket. renders: a view is made from it afterwards. */
 enum step script_await(struct script_call *call,
                        const struct job_request *request, bool renders,
                        struct job_result *result, struct error *err);
-/* Likewise for a view, which the call's work keeps. */
+/* Does the same for a view, which the call's work keeps. */
 enum step script_await_view(struct script_call *call,
                             const struct view_request *request,
                             struct error *err);

@@ -1,4 +1,5 @@
-/* script_parser.c - script text to nodes, every type and method resolved. */
+/* script_parser.c - parses a script into nodes, with every type and method
+ * found. */
 #include "script_parser.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ at(const struct script_parser *p, char c)
            p->token.text.data[0] == c;
 }
 
-/* Newlines where an expression cannot end. */
+/* Skips newlines where an expression cannot end. */
 static int
 skip_newlines(struct script_parser *p)
 {
@@ -31,7 +32,7 @@ skip_newlines(struct script_parser *p)
     return 0;
 }
 
-/* Past c and the newlines behind it. */
+/* Consumes c and the newlines behind it. */
 static int
 advance_over(struct script_parser *p, char c)
 {
@@ -40,7 +41,7 @@ advance_over(struct script_parser *p, char c)
     return advance(p) != 0 || skip_newlines(p) != 0 ? -1 : 0;
 }
 
-/* A method chain may go on in the next line, with the dot first. */
+/* Skips newlines before a dot, which continues a method chain. */
 static int
 skip_newlines_before_dot(struct script_parser *p)
 {
@@ -71,7 +72,7 @@ new_node(struct script_parser *p, enum script_node_kind kind, size_t offset)
     return node;
 }
 
-/* The runner's recursion is as deep as the tree. */
+/* Bounds the tree's depth, which the runner's recursion follows. */
 static int
 put_above(struct script_parser *p, struct script_node *node,
           const struct script_node *part)
@@ -181,7 +182,8 @@ parse_primary(struct script_parser *p)
     return NULL;
 }
 
-/* Behind the opening parenthesis, up to behind the closing one. */
+/* Reads arguments, from behind the opening parenthesis to behind the closing
+ * one. */
 static int
 parse_arguments(struct script_parser *p, struct script_node *call)
 {
@@ -209,7 +211,7 @@ parse_arguments(struct script_parser *p, struct script_node *call)
     return advance(p);
 }
 
-/* Bytes are the whole result: a script prints them alone. */
+/* Checks that a script that prints bytes prints nothing else. */
 static int
 check_print(struct script_parser *p, const struct script_node *call)
 {
@@ -225,7 +227,7 @@ check_print(struct script_parser *p, const struct script_node *call)
                    "a script that prints bytes can print nothing else");
 }
 
-/* Whether the call is pure and has all its values already. */
+/* Whether the call is pure and all its values are known. */
 static bool
 is_known(const struct script_node *call)
 {
@@ -250,7 +252,7 @@ run_known(struct script_parser *p, struct script_node *call)
     return -1;
 }
 
-/* .name(arguments) of receiver; the token is the dot. */
+/* Reads .name(arguments) of receiver; the token is the dot. */
 static struct script_node *
 parse_call(struct script_parser *p, struct script_node *receiver)
 {
@@ -348,7 +350,7 @@ parse_expression(struct script_parser *p)
     return node;
 }
 
-/* var name = expression; the token is the name. */
+/* Reads var name = expression; the token is the name. */
 static struct script_node *
 parse_variable(struct script_parser *p)
 {

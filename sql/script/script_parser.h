@@ -1,4 +1,4 @@
-/* script_parser.h - what the script's parser and its name tables share. */
+/* script_parser.h - shared by the script's parser and its tables of names. */
 #ifndef HW_SCRIPT_PARSER_H
 #define HW_SCRIPT_PARSER_H
 
@@ -23,17 +23,17 @@ struct script_parser {
 #define fail_at(p, offset, ...)                                                \
     script_error((p)->script->text, offset, (p)->err, __VA_ARGS__)
 
-/* The table's own spelling, or NULL. */
+/* The class's name as the table spells it; NULL: unknown. */
 const char *script_class(struct span name);
 
-/* An error for an unknown name, with the names that exist. */
+/* Sets the error for an unknown name, which lists the known ones. */
 void script_unknown_name(struct script_parser *p);
 
-/* How an error calls a value: its class, or its type. */
+/* The class or type of a value, for errors. */
 const char *script_describe(const struct script_node *node);
 
-/* Finds the method of a call, and so its type; receiver and arguments are
- * resolved.  -1 with the receiver's methods. */
+/* Finds the method of a call, and thereby its type; receiver and arguments are
+ * resolved before.  -1 with *err, which lists the receiver's methods. */
 int script_resolve(struct script_parser *p, struct script_node *call,
                    const struct script_token *name);
 

@@ -1,4 +1,4 @@
-/* script_resolve.c - names of classes and methods, and what exists instead. */
+/* script_resolve.c - finds classes and methods, and lists them in errors. */
 #include "script_parser.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ script_class(struct span name)
     return NULL;
 }
 
-/* "HeapProf, System": every class once, as the table has them. */
+/* Lists every class once, in the table's order: "HeapProf, System". */
 static void
 list_classes(struct buffer *out)
 {
@@ -38,7 +38,7 @@ list_classes(struct buffer *out)
     }
 }
 
-/* What a letter of takes stands for. */
+/* The meanings of the letters in takes. */
 static const struct {
     char letter;
     enum script_type type;
@@ -49,7 +49,7 @@ static const struct {
     {'*', SCRIPT_ANY, "_"},
 };
 
-/* The kind of argument i, or -1: it takes fewer. */
+/* The kind of argument i; -1: the method takes fewer. */
 static int
 kind_of(const struct script_method *m, size_t i)
 {
@@ -72,7 +72,7 @@ takes_so_many(const struct script_method *m, size_t arguments)
 {
     size_t most = strlen(m->takes), least = strcspn(m->takes, "|");
 
-    most -= least < most; /* the bar */
+    most -= least < most; /* without the bar */
     return arguments >= least && arguments <= most;
 }
 

@@ -19,7 +19,7 @@ struct runner {
     struct error *err;
 };
 
-static atomic_size_t outputs; /* bytes, of all scripts: a count, no more */
+static atomic_size_t outputs; /* bytes of all scripts' outputs */
 
 static enum step run_node(struct runner *r, struct script_node *node);
 
@@ -138,7 +138,7 @@ add_line(const struct script *script, const struct script_node *statement,
               script_line(script->text, statement->offset), cause.text);
 }
 
-/* The output stays until the client has read it. */
+/* Counts the output, which stays until the client has read it. */
 static int
 check_output(struct script *script, struct error *err)
 {

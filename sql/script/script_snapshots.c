@@ -174,7 +174,7 @@ heapprof_delete(struct script_call *call, struct error *err)
     return STEP_DONE;
 }
 
-/* As files are named; % is SQL's. */
+/* Whether c is a wildcard: * as in files' names, or % as in SQL. */
 static bool
 is_wild(char c)
 {
@@ -239,7 +239,8 @@ delete_each(struct script_call *call, struct store_entry *list, size_t count,
     return 0;
 }
 
-/* Reports how many went, and which stayed because they are pinned. */
+/* Reports the number of deleted snapshots, and those that stay because they are
+ * pinned. */
 enum step
 heapprof_delete_like(struct script_call *call, struct error *err)
 {

@@ -1,4 +1,5 @@
-/* script_tree.h - a parsed script: the parser makes it, the runner runs it. */
+/* script_tree.h - a parsed script, as the parser makes it and the runner runs
+ * it. */
 #ifndef HW_SCRIPT_TREE_H
 #define HW_SCRIPT_TREE_H
 
@@ -6,7 +7,7 @@
 
 enum script_node_kind {
     SCRIPT_NODE_LITERAL,  /* value is known */
-    SCRIPT_NODE_VARIABLE, /* left: what it was initialised with */
+    SCRIPT_NODE_VARIABLE, /* left: its initial value */
     SCRIPT_NODE_JOIN,     /* left + right, both strings */
     SCRIPT_NODE_CALL      /* left: the receiver */
 };
@@ -19,12 +20,13 @@ struct script_node {
     struct script_method method;
     struct script_node **arguments;
     size_t argument_count;
-    enum script_type type;  /* known once parsed */
-    const char *class_name; /* of CLASS and INSTANCE */
-    bool done;              /* value is there */
+    enum script_type type;  /* set by the parser */
+    const char *class_name; /* for CLASS and INSTANCE */
+    bool done;              /* value is computed */
     struct script_value value;
     struct script_work work;
-    struct script_node *next_call; /* all calls: privileges, clean-up */
+    struct script_node
+        *next_call; /* links all calls, for privileges and for clean-up */
 };
 
 struct script {
@@ -32,20 +34,20 @@ struct script {
     struct arena *arena;
     struct script_node *statements[SCRIPT_STATEMENTS_MAX];
     size_t statement_count;
-    size_t current; /* statement */
+    size_t current; /* index of the statement that runs */
     struct script_node *calls;
     struct script_watch watch;
     struct snapshot *now; /* see struct script_call */
     size_t views_bytes;   /* likewise */
-    unsigned prints;      /* calls of System.print, */
-    bool prints_bytes;    /* one of which prints bytes */
-    bool placed;          /* the error has its line already */
+    unsigned prints;      /* number of calls of System.print */
+    bool prints_bytes;    /* one of them prints bytes */
+    bool placed;          /* the error has its line */
     struct buffer output;
-    size_t counted; /* bytes of it, among those of all scripts */
+    size_t counted; /* bytes of output counted among all scripts' */
 };
 
-/* script_run.c: makes a call whose receiver and arguments have their values.
- * DONE, WAIT or FAIL: an error about an argument has its line. */
+/* script_run.c: runs a call whose receiver and arguments are computed.  DONE,
+ * WAIT or FAIL; an error about an argument has its line. */
 enum step script_call_node(struct script *script,
                            const struct script_host *host,
                            struct script_node *node, struct error *err);

@@ -24,7 +24,7 @@ script_view(struct script_call *call, const struct view_request *request,
 
     owned.owner = call->host->user;
     step = script_await_view(call, &owned, err);
-    /* None is ever kept under that name. */
+    /* no kept snapshot has that name */
     if (step == STEP_FAIL && (is_now(request->name) || is_now(request->base)))
         error_set(err, ER_UNKNOWN,
                   "no snapshot named 'now' is kept; Profile.now() takes a "
@@ -49,7 +49,7 @@ request_of(const struct script_call *call)
                                  .options = &chain->choice.options};
 }
 
-/* top(n): of so many. */
+/* top(n): n functions. */
 enum step
 chain_view(struct script_call *call, struct error *err)
 {

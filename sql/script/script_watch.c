@@ -1,5 +1,4 @@
-/* script_watch.c - how a call waits, and how other threads read its progress.
- */
+/* script_watch.c - lets a call wait, and other threads read its progress. */
 #include "script_methods.h"
 
 #include "errors.h"
@@ -15,7 +14,7 @@ watch_job(struct script_watch *watch, struct ticket *ticket, bool renders)
     pthread_mutex_unlock(&watch->lock);
 }
 
-/* After this the ticket may be freed. */
+/* Afterwards the ticket may be freed. */
 static void
 unwatch_job(struct script_watch *watch)
 {
@@ -60,7 +59,7 @@ script_await(struct script_call *call, const struct job_request *request,
     return state == TICKET_DONE ? STEP_DONE : STEP_FAIL;
 }
 
-/* Variables may hold a text until the script ends. */
+/* Counts the view's bytes: variables may hold it until the script ends. */
 static enum step
 count_view(struct script_call *call, struct error *err)
 {

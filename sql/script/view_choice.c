@@ -26,7 +26,7 @@ enum kind {
 static const struct word {
     const char *name;
     enum kind kind;
-    size_t at; /* in struct view_choice */
+    size_t at; /* offset in struct view_choice */
 } words[] = {
 #define WORD(name, kind)                                                       \
     {                                                                          \
@@ -111,7 +111,7 @@ set_pattern(const struct word *word, struct span given, struct arena *arena,
     return pattern ? 0 : -1;
 }
 
-/* As a C string; "" when it is no word at all. */
+/* A copy that ends with a NUL; "" if it is too long or contains one. */
 static const char *
 copy_word(struct span given, char room[WORD_MAX])
 {
@@ -187,7 +187,7 @@ choice_set(struct view_choice *choice, struct span name,
 
 /* ---- SQL's text ---- */
 
-/* Up to c, which is taken from text, too; found: it was there. */
+/* Takes the text up to c off the front, with c; found: c was there. */
 static struct span
 split(struct span *text, char c, bool *found)
 {
@@ -214,7 +214,7 @@ parse_flag(const struct word *word, struct span text, bool *out,
     return fail_word(word, text, "true, false", err);
 }
 
-/* NaN, which nothing takes, where it is no number. */
+/* NaN, which every option refuses, if it is no number. */
 static double
 parse_number(struct span text)
 {

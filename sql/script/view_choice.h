@@ -1,7 +1,8 @@
 /*
- * view_choice.h - the words that choose what a view shows: the same for a
- * chain in a script, .by("alloc_space").nodecount(20), and for a text in SQL,
- * 'by=alloc_space; nodecount=20'.
+ * view_choice.h - the options of a view.
+ *
+ * A chain in a script writes .by("alloc_space").nodecount(20), and a text in
+ * SQL 'by=alloc_space; nodecount=20'.
  */
 #ifndef HW_VIEW_CHOICE_H
 #define HW_VIEW_CHOICE_H
@@ -15,34 +16,34 @@ struct arena;
 struct error;
 
 enum {
-    CHOICE_COUNT_MAX = 1000000, /* of nodecount, maxdegree, top */
-    CHOICE_TEXT_MAX = 4096      /* bytes of SQL's text */
+    CHOICE_COUNT_MAX = 1000000, /* largest nodecount, maxdegree, top */
+    CHOICE_TEXT_MAX = 4096      /* bytes of the text in SQL */
 };
 
 struct view_choice {
-    bool force; /* compare what cannot be compared */
+    bool force; /* compare snapshots that do not match */
     struct view_options options;
 };
 
-/* The value behind a word; the word decides which member is used. */
+/* The value of an option; the option decides which member is used. */
 struct choice_value {
     bool flag;
     double number;
     struct span text;
 };
 
-/* Sets the value of the word name.  Patterns are copied to the arena.  -1 with
- * *err, which has the word, also where there is no such word. */
+/* Sets the option called name.  Copies patterns to the arena.  -1 with *err,
+ * which names the option, also if it is unknown. */
 int choice_set(struct view_choice *choice, struct span name,
                const struct choice_value *value, struct arena *arena,
                struct error *err);
-/* For words of others. */
+/* Checks the number of another option. */
 int choice_count(const char *word, double given, double least, double most,
                  uint32_t *out, struct error *err);
 
-/* 'by=alloc_space; focus=Block; force', with ; between them and blanks
- * anywhere around.  whole: the name of a form that shows all there is, and
- * takes force alone; or NULL.  -1 with *err. */
+/* Reads 'by=alloc_space; focus=Block; force': options separated by ; with
+ * blanks anywhere around. whole: the name of a form that accepts force alone,
+ * since it shows everything; or NULL.  -1 with *err. */
 int choice_parse(struct view_choice *choice, struct span text,
                  const char *whole, struct arena *arena, struct error *err);
 
