@@ -17,7 +17,7 @@ allows(const char *function)
     return function_table_find(name, &type);
 }
 
-/* Reading tables of ours and calling functions of the list: nothing else. */
+/* Allows reading our tables and calling functions of the list, nothing else. */
 static int
 authorize(void *arg, int action, const char *first, const char *second,
           const char *database, const char *trigger)
@@ -29,7 +29,7 @@ authorize(void *arg, int action, const char *first, const char *second,
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
-    case SQLITE_READ: /* main has SQLite's own alone; NULL: no table */
+    case SQLITE_READ: /* main has SQLite's own tables only; NULL: no table */
         return database && (strcmp(database, "main") == 0 ||
                             strcmp(database, "temp") == 0)
                    ? SQLITE_DENY
@@ -75,8 +75,8 @@ handle_lock(struct handle *handle, bool on)
     return rc == SQLITE_OK ? 0 : -1;
 }
 
-/* Temporary tables in memory, nothing written, no extensions, and a name in
- * double quotes is never a string. */
+/* Temporary tables stay in memory, nothing is written, extensions are off, and
+ * a name in double quotes is never a string. */
 int
 handle_lock_down(struct handle *handle)
 {

@@ -1,5 +1,5 @@
-/* handle_lock.h - what SQLite may do: read our tables and call our functions.
- */
+/* handle_lock.h - limits SQLite to reading our tables and calling our
+ * functions. */
 #ifndef HW_HANDLE_LOCK_H
 #define HW_HANDLE_LOCK_H
 
@@ -7,9 +7,9 @@
 
 struct handle;
 
-/* Of a new handle, for good: -1 when SQLite refuses. */
+/* Locks a new handle for good.  -1 if SQLite refuses. */
 int handle_lock_down(struct handle *handle);
-/* Off: tables may be made.  -1 when SQLite refuses. */
+/* Switches the lock; off: tables may be made.  -1 if SQLite refuses. */
 int handle_lock(struct handle *handle, bool on);
 
 #endif

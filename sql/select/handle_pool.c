@@ -19,8 +19,8 @@ static struct {
     struct handle *idle;
     size_t idle_count;
     const char *users[HANDLES_MAX +
-                      HANDLES_SPARE]; /* of those that are taken; NULL: free */
-    size_t places; /* of users, that were ever taken at once */
+                      HANDLES_SPARE]; /* user of each lent handle; NULL: free */
+    size_t places; /* highest number of places used at one time */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- statements ---- */
@@ -74,7 +74,7 @@ void
 handle_put(struct handle *handle, sqlite3_stmt *statement)
 {
     struct kept_statement *place;
-    bool sound = sqlite3_reset(statement) == SQLITE_OK; /* the last step was */
+    bool sound = sqlite3_reset(statement) == SQLITE_OK; /* of the last step */
     size_t size;
 
     if (!statement)
@@ -157,7 +157,7 @@ set_heap_limit(void)
     sqlite3_hard_heap_limit64(SELECT_HEAP_MAX);
 }
 
-/* A place among users for one more, or NULL with *err. */
+/* A free place for the user, or NULL with *err. */
 static const char **
 find_place(const struct sql_identity *who, struct error *err)
 {
@@ -188,7 +188,7 @@ find_place(const struct sql_identity *who, struct error *err)
     return theirs < HANDLES_USER_MAX ? place : NULL;
 }
 
-/* Takes a place, and an idle handle if there is one. */
+/* Takes a place, and an idle handle if there are any. */
 static int
 take(const struct sql_identity *who, struct handle **out, const char ***place,
      struct error *err)
@@ -209,7 +209,7 @@ take(const struct sql_identity *who, struct handle **out, const char ***place,
     return *place ? 0 : -1;
 }
 
-/* True when the pool keeps it. */
+/* Whether the pool keeps it. */
 static bool
 put(struct handle *handle, const char **place)
 {

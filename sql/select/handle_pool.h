@@ -1,6 +1,8 @@
 /*
- * handle_pool.h - handles (handle.h) that are borrowed, and the statements that
- * they keep prepared.  From any thread.
+ * handle_pool.h - lends handles (handle.h), and keeps their prepared
+ * statements.
+ *
+ * Any thread may call these.
  */
 #ifndef HW_HANDLE_POOL_H
 #define HW_HANDLE_POOL_H
@@ -13,24 +15,23 @@ struct catalog_scope;
 struct error;
 struct handle;
 
-/* 1105 when too many are taken, by all or by the scope's user. */
+/* Lends a handle.  NULL with 1105 if all, or the user's share, are taken. */
 struct handle *handle_acquire(const struct catalog_scope *scope,
                               struct error *err);
-/* After its statements were put back.  NULL is fine. */
+/* Takes it back; its statements were returned before.  NULL is fine. */
 void handle_release(struct handle *handle);
 
 /*
- * The statement of sql, prepared now or kept since an earlier one read so.
- * It serves any session: it has nothing of one in it, and what it
- * may read is looked up each time it runs, in handle->readable.  Returns
- * SQLite's code.
+ * Lends a statement for sql: prepared now, or kept since an equal text was.  It
+ * holds nothing of a session, and each run checks handle->readable for the
+ * tables that it may read.  Returns SQLite's code.
  */
 int handle_prepare(struct handle *handle, const char *sql, size_t size,
                    sqlite3_stmt **out);
 void handle_put(struct handle *handle,
                 sqlite3_stmt *statement); /* NULL: fine */
 
-/* Forgets what idle handles have kept. */
+/* Drops all statements that idle handles keep. */
 void handle_forget(void);
 
 #endif

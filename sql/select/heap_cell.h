@@ -1,4 +1,4 @@
-/* heap_cell.h - what the cells of heap_* tables are set to. */
+/* heap_cell.h - sets the cells of heap_* tables. */
 #ifndef HW_HEAP_CELL_H
 #define HW_HEAP_CELL_H
 
@@ -7,7 +7,7 @@
 
 #include "cursor.h"
 
-/* Borrowed. */
+/* Borrows text. */
 static inline void
 cell_text(struct value *out, const char *text)
 {
@@ -16,7 +16,7 @@ cell_text(struct value *out, const char *text)
     out->size = strlen(text);
 }
 
-/* What is not known is NULL. */
+/* An unknown text is NULL. */
 static inline void
 cell_known(struct value *out, const char *text)
 {

@@ -11,7 +11,7 @@
 #include "select_pins.h"
 #include "snapshot.h"
 
-/* At a stack: its frames; stacks without any have no rows of frames. */
+/* Moves to a stack and finds its frames; a stack without frames has no rows. */
 static void
 arrive(struct heap_place *place)
 {

@@ -1,8 +1,8 @@
 /*
- * heap_walk.h - rows of a heap_* table, straight from a pinned snapshot.
+ * heap_walk.h - the rows of a heap_* table, read from a pinned snapshot.
  *
- * A snapshot may have 20,000 stacks of 30 frames: they are walked where they
- * lie, not made into rows first.
+ * A snapshot may have 20,000 stacks of 30 frames: the walk reads them in place
+ * and makes no rows of them first.
  */
 #ifndef HW_HEAP_WALK_H
 #define HW_HEAP_WALK_H
@@ -22,25 +22,26 @@ enum heap_row { HEAP_FUNCTIONS, HEAP_STACKS, HEAP_FRAMES };
 struct heap_place {
     const struct heap_walk *walk;
     const struct select_pin *pin;
-    uint32_t at, end;           /* functions or stacks */
-    const uint32_t *order;      /* of functions found by name, or NULL */
-    struct stack_frame *frames; /* of the stack, leaf first; owned */
+    uint32_t at, end; /* indices of functions or stacks */
+    const uint32_t
+        *order; /* of functions found by name; NULL: in the profile's order */
+    struct stack_frame *frames; /* of the present stack, leaf first; owned */
     size_t frame_count, frame;
     struct buffer text; /* of the last cell */
 };
 
-/* A table's first column is the snapshot; then comes, in one of differences,
- * the base; then a key: the function's name or the stack's number. */
+/* The columns of a table: the snapshot; for differences the base; then the key,
+ * which is a function's name or a stack's number. */
 struct heap_walk {
     enum heap_row row;
-    uint32_t rows, rows_of_key; /* a guess, for the planner */
-    /* *out is NULL as it comes.  Texts are borrowed until the next cell. */
+    uint32_t rows, rows_of_key; /* estimates for the planner */
+    /* The caller sets *out to NULL.  A text is valid until the next cell. */
     void (*cell)(struct heap_place *place, size_t column, struct value *out);
-    bool compares; /* there is a base */
+    bool compares; /* the table has a base */
 };
 
-/* Before the first row (of key: NULL: of all).  place is zeroed or was opened
- * before.  -1 without memory. */
+/* Moves before the first row with key (NULL: of all). place is zeroed or was
+ * opened before.  -1: out of memory. */
 int heap_place_open(struct heap_place *place, const struct heap_walk *walk,
                     const struct select_pin *pin, const struct value *key);
 void heap_place_fini(struct heap_place *place); /* zeroed is fine */

@@ -1,10 +1,10 @@
 /*
  * select_cursor.c - a SELECT's rows as a cursor.
  *
- * A brief SELECT without tables is a short row as a rule: it begins on the
- * loop, and what takes longer begins anew on a worker, where all others run.
- * One that assigns variables begins there, for it may do so once, and one that
- * does more than to take or release a lock.
+ * A brief SELECT without tables mostly gives one short row, so it begins on the
+ * loop; if it takes longer it begins anew on a worker, where all others run.  A
+ * SELECT that assigns variables begins on a worker, since it must not run
+ * twice; so does one that does more than to take or release a lock.
  */
 #include "select_cursor.h"
 
@@ -29,11 +29,11 @@
 #include "variables.h"
 
 enum {
-    BATCH_BYTES = 256 * 1024, /* after which a step is enough */
+    BATCH_BYTES = 256 * 1024, /* bytes after which a step ends */
     BATCH_BYTES_MAX = BATCH_BYTES + CURSOR_COLUMNS_MAX * SELECT_VALUE_MAX
 };
 
-static _Atomic uint64_t selects; /* a count, and no more */
+static _Atomic uint64_t selects; /* SELECTs opened so far */
 
 uint64_t
 select_count(void)
@@ -44,16 +44,16 @@ select_count(void)
 struct select_cursor {
     struct sql_cursor cursor;
     struct query query;
-    struct select_plan *plan; /* has the columns; or NULL, and: */
-    struct arena *arena; /* of the statement: labels, the rewrite's names */
-    struct arena *batch; /* values of the last step */
-    uint64_t rows_left;  /* sql_select_limit */
+    struct select_plan *plan; /* has the columns; NULL: columns has them */
+    struct arena *arena;      /* holds labels and the rewrite's names */
+    struct arena *batch;      /* holds values of the last step */
+    uint64_t rows_left;       /* what sql_select_limit leaves */
     struct select_wait wait;
     struct select_pins pins;
     struct function_views views;
     struct sql_session *session; /* gets FOUND_ROWS(); or NULL */
-    uint64_t given;              /* rows */
-    uint64_t again; /* of those, to be passed over: it began anew */
+    uint64_t given;              /* rows returned */
+    uint64_t again; /* of those, rows to skip after the statement began anew */
     struct column columns[];
 };
 
@@ -73,7 +73,7 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
     return 0;
 }
 
-/* A table needs something of the node: the next step begins anew, with it. */
+/* Waits for what a table needs; the next step begins anew with it. */
 static enum step
 stop(struct select_cursor *c, struct error *err)
 {
@@ -117,14 +117,14 @@ fill(struct select_cursor *c, struct rows *out, struct error *err)
         c->given++;
         c->rows_left--;
     }
-    /* A row that is lent must not go with the statement. */
+    /* a lent row ends with the statement */
     return c->rows_left == 0 && (out->capacity > 1 || out->count == 0)
                ? STEP_DONE
                : STEP_MORE;
 }
 
-/* The first step of a SELECT without tables; no other is taken there.  What
- * takes many operations, or large values, begins anew. */
+/* The first step of a SELECT without tables.  If it takes many operations, or
+ * reads large values, the statement begins anew. */
 static enum step
 fill_on_loop(struct select_cursor *c, struct rows *out, struct error *err)
 {
@@ -159,7 +159,7 @@ end(struct select_cursor *c)
     select_wait_end(&c->wait);
 }
 
-/* At the end the handle goes back. */
+/* Ends the statement and returns the handle. */
 static enum step
 select_step(struct cursor *base, struct rows *out, struct error *err)
 {
@@ -221,7 +221,7 @@ copy(struct select_cursor *c, const char *text)
     return text ? arena_strndup(c->arena, text, strlen(text)) : "";
 }
 
-/* The catalog's column that a column of the result is, or NULL. */
+/* The type of a result's column that is a table's own column; else NULL. */
 static const struct catalog_type *
 origin(sqlite3_stmt *statement, int i)
 {
@@ -268,7 +268,7 @@ describe(struct select_cursor *c, int i, const struct result_type *type)
     out->database = copy(c, sqlite3_column_database_name(statement, i));
     if (!out->name || !out->table || !out->database)
         return -1;
-    /* Only of a table's own column is it known. */
+    /* known only for a table's own column */
     if (!*out->table || c->query.rewritten.may_null)
         out->flags &= (uint16_t) ~(CATALOG_KEY);
     if (strcmp(out->database, CATALOG_HIDDEN) == 0)
@@ -279,7 +279,7 @@ describe(struct select_cursor *c, int i, const struct result_type *type)
     return out->origin ? 0 : -1;
 }
 
-/* SHOW selects from a table of the catalog alone. */
+/* Opens a SELECT from a table of the catalog, for SHOW. */
 static int
 infer(struct select_cursor *c, struct result_type *types)
 {
@@ -311,7 +311,7 @@ describe_all(struct select_cursor *c, struct error *err)
     return rc;
 }
 
-/* sql_select_limit holds for a SELECT without LIMIT of its own. */
+/* Applies sql_select_limit to a SELECT that has no LIMIT of its own. */
 static uint64_t
 row_limit(const struct query *query)
 {
@@ -329,7 +329,7 @@ row_limit(const struct query *query)
                : UINT64_MAX;
 }
 
-/* With room for so many columns of its own.  Takes query, also on failure. */
+/* Allocates it with room for the columns.  Takes query, also on failure. */
 static struct select_cursor *
 cursor_new(const struct opening *o, struct query *query, size_t columns,
            struct error *err)
@@ -379,7 +379,7 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
     if (c->query.rewrite.form == REWRITE_SELECT && !o->describing &&
         o->statement->timeout_s == 0 && o->statement->parallel == 0)
         select_plan_keep(&c->query, &c->cursor.base, o->parameters);
-    c->query.rewrite.fragment = NULL; /* it is gone when this one steps */
+    c->query.rewrite.fragment = NULL; /* freed before this cursor steps */
     return &c->cursor.base;
 }
 

@@ -11,15 +11,15 @@ struct error;
 struct opening;
 struct select_plan;
 
-/* SELECTs that were opened to be read, since the start. */
+/* Number of SELECTs that were opened to be read, since the start. */
 uint64_t select_count(void);
 
 struct cursor *select_open(struct opening *opening, struct error *err);
-/* Without a statement or an arena; takes the plan. */
+/* Opens a cursor without a statement or an arena; takes the plan. */
 struct cursor *select_open_plan(const struct opening *opening,
                                 struct select_plan *plan, struct error *err);
 struct cursor *do_open(struct opening *opening, struct error *err);
-/* A row of table's where condition holds: SHOW ... WHERE. */
+/* Opens table's rows that meet the condition, for SHOW ... WHERE. */
 struct cursor *select_open_where(struct opening *opening,
                                  const struct catalog_table *table,
                                  const struct catalog_scope *scope,

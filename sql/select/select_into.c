@@ -1,4 +1,4 @@
-/* select_into.c - see select_into.h: nothing is set until all was read. */
+/* select_into.c - see select_into.h: assigns once it has read all rows. */
 #include "select_into.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct into_cursor {
     struct value room[]; /* ROWS_AT_ONCE rows */
 };
 
-/* A DECIMAL is sent as a text, and kept as a number. */
+/* A DECIMAL is sent as a text, but kept as a number. */
 static struct value
 kept(const struct column *column, const struct value *value)
 {
@@ -61,7 +61,7 @@ finish(struct into_cursor *c, struct error *err)
     struct session_value *values = c->values;
 
     c->values = NULL;
-    if (c->count == 0) /* DO */
+    if (c->count == 0) /* DO drops the row */
         return STEP_DONE;
     c->base.affected_rows = c->row_count;
     return session_value_apply(c->session, values, err) == 0 ? STEP_DONE
@@ -119,7 +119,7 @@ into_progress(struct cursor *base, struct progress *out)
 static const struct cursor_ops into_ops = {into_step, into_cancel, into_free,
                                            into_progress};
 
-/* Takes rows, which are a SELECT's, also on failure. */
+/* Takes rows, a SELECT's cursor, also on failure. */
 static struct into_cursor *
 into_new(struct cursor *rows, struct error *err)
 {

@@ -10,12 +10,12 @@ struct cursor;
 struct error;
 struct opening;
 
-/* Takes rows, also on failure; the names live as long as it does. */
+/* Takes rows, also on failure.  The names must last as long as the cursor. */
 struct cursor *select_into(const struct opening *opening, struct cursor *rows,
                            const struct span *names, size_t count,
                            struct error *err);
 
-/* Likewise, for DO, which drops the row. */
+/* The same for DO, which drops the row. */
 struct cursor *select_into_nothing(struct cursor *rows, struct error *err);
 
 #endif

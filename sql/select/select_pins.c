@@ -52,7 +52,7 @@ let_go(struct select_pins *pins, struct select_pin *pin)
 void
 select_pins_end(struct select_pins *pins)
 {
-    /* A difference goes before what it is of. */
+    /* free a difference before its two snapshots */
     for (size_t i = pins->count; i > 0; i--) {
         let_go(pins, pins->list[i - 1]);
         mem_free(pins->list[i - 1]);
@@ -78,8 +78,8 @@ select_pins_take(struct select_pins *pins, struct snapshot *fresh)
     hold(pins, &pins->fresh, fresh, fresh->profile);
 }
 
-/* What was asked for longest ago, and can be had again, goes for another one.
- * The fresh one must still find room. */
+/* Drops the snapshot that was used longest ago and can be loaded again; the
+ * fresh one must still find room. */
 static int
 make_room(struct handle *handle)
 {
@@ -149,7 +149,7 @@ add(struct handle *handle, const char *label, const char *base)
     return pin;
 }
 
-/* alias: what entry was asked for by. */
+/* alias: the name that the statement used for entry. */
 static struct select_pin *
 add_kept(struct handle *handle, const struct store_entry *entry,
          const char *alias)
@@ -205,7 +205,7 @@ read_kept(struct handle *handle, struct select_pin *pin)
     return SQLITE_OK;
 }
 
-/* The sum of nodes, or how it grew. */
+/* The sum of nodes, or how much it grew. */
 static int
 pin_cluster(struct handle *handle, const char *name, const char *base,
             struct select_pin **out)
@@ -250,7 +250,7 @@ pin_one(struct handle *handle, const char *name, struct select_pin **out)
     return pin->snapshot ? SQLITE_OK : read_kept(handle, pin);
 }
 
-/* What now has more than base has, both of which are there. */
+/* Computes what now has more than base; both are loaded. */
 static int
 compare(struct handle *handle, struct select_pin *pin)
 {
@@ -269,7 +269,7 @@ compare(struct handle *handle, struct select_pin *pin)
     return SQLITE_OK;
 }
 
-/* What a difference is of stays as long as it does. */
+/* Keeps both snapshots of a difference as long as the difference. */
 static int
 pin_difference(struct handle *handle, const char *name, const char *base_name,
                struct select_pin **out)
@@ -308,7 +308,7 @@ pin_difference(struct handle *handle, const char *name, const char *base_name,
 
 /* ---- for tables ---- */
 
-/* Says why a snapshot has no rows. */
+/* Warns once why a snapshot has no rows. */
 static void
 tell_empty(struct handle *handle, struct select_pin *pin)
 {
@@ -372,7 +372,7 @@ select_unpin(struct select_pin *pin)
         pin->readers--;
 }
 
-/* All that are kept now. */
+/* Lists all snapshots that are kept now. */
 static int
 list(struct handle *handle)
 {
@@ -397,7 +397,7 @@ list(struct handle *handle)
     return rc;
 }
 
-/* By its own name, and not what it is short for. */
+/* Whether the text is the snapshot's own name and no short form of it. */
 static bool
 is_kept(const struct select_pin *pin)
 {
@@ -411,7 +411,7 @@ is_fatal(const struct error *failure)
            failure->code == ER_QUERY_INTERRUPTED;
 }
 
-/* Before all others: what is wrong with the base is wrong with all. */
+/* Checks the base first, since its fault would fail every comparison. */
 static int
 begin_list(struct handle *handle, const char *base)
 {
@@ -424,7 +424,7 @@ begin_list(struct handle *handle, const char *base)
     return rc;
 }
 
-/* Once: the statement may begin anew. */
+/* Warns once, though the statement may begin anew. */
 static void
 pass_over(struct handle *handle, struct select_pin *pin)
 {
@@ -444,7 +444,7 @@ select_pin_next(struct handle *handle, size_t *at, const char *base,
 
     *out = NULL;
     if (!handle->wait || (base && cluster_name_is(base)))
-        return select_pin(handle, NULL, base, out); /* which says why not */
+        return select_pin(handle, NULL, base, out); /* which sets the reason */
     pins = handle->wait->pins;
     rc = *at == 0 ? begin_list(handle, base) : SQLITE_OK;
     while (rc == SQLITE_OK && *at <= pins->count) {

@@ -10,13 +10,13 @@
 #include "sql_cursor.h"
 #include "sql_session.h"
 
-/* Each text has one place; the newest stays there. */
+/* Each text has one place, which the newest plan takes. */
 static struct {
     pthread_mutex_t lock;
     struct select_plan *plans[PLANS_KEPT];
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* FNV-1a's. */
+/* FNV-1a. */
 static size_t
 place_of(struct span text)
 {
@@ -33,8 +33,8 @@ count_of(const struct sql_parameters *parameters)
     return parameters ? parameters->count : 0;
 }
 
-/* Whether neither a hint nor the session's variables can matter: their own
- * values and types, and what sql_mode says of " and ||. */
+/* Whether hints and session variables do not matter: the variables' values and
+ * types, and the parts of sql_mode about " and ||. */
 static bool
 is_plain(const struct sql_session *session, struct span text)
 {
@@ -103,7 +103,7 @@ copy_types(struct arena *arena, const struct sql_parameters *parameters)
     return types;
 }
 
-/* With one reference; NULL: too large, or no memory. */
+/* A plan with one reference; NULL: too large, or out of memory. */
 static struct select_plan *
 plan_new(const struct query *query, const struct cursor *cursor,
          const struct sql_parameters *parameters)
@@ -132,7 +132,7 @@ plan_new(const struct query *query, const struct cursor *cursor,
     return plan;
 }
 
-/* Takes plan, which may be NULL. */
+/* Stores plan (or NULL) in its place, and takes it. */
 static void
 put(size_t place, struct select_plan *plan)
 {

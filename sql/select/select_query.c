@@ -1,4 +1,5 @@
-/* select_query.c - preparing, and what SQLite's errors are in MySQL's words. */
+/* select_query.c - prepares a SELECT, and words SQLite's errors as MySQL
+ * does. */
 #include "select_query.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "select_vtab.h"
 #include "sql_session.h"
 
-/* A name as SQLite quotes it. */
+/* Writes a name in SQLite's quotes. */
 static void
 add_name(struct buffer *sql, const char *name)
 {
@@ -25,8 +26,8 @@ add_name(struct buffer *sql, const char *name)
     buffer_char(sql, '"');
 }
 
-/* SHOW ... WHERE; label (NULL: its own) is the first column's name, for the
- * condition, too. */
+/* Begins SHOW ... WHERE; label is the first column's name in the condition,
+ * too; NULL: the column's own. */
 static void
 select_from(struct buffer *sql, const struct catalog_table *table,
             const char *label)
@@ -166,12 +167,12 @@ query_close(struct query *query)
     query->handle = NULL;
 }
 
-/* What SQLite's message starts with, and what MySQL says around the name,
- * which comes quoted or followed by more words. */
+/* The start of SQLite's message, and MySQL's words around the name, which
+ * follows in quotes or before more words. */
 static const struct {
     const char *start;
     enum error_code code;
-    const char *before, *after; /* with the clause's name for %s */
+    const char *before, *after; /* %s is the clause's name */
 } messages[] = {
     {"no such column: ", ER_BAD_FIELD, "Unknown column '", "' in '%s'"},
     {"no such function: ", ER_FUNCTION_UNKNOWN, "FUNCTION ", " does not exist"},
@@ -185,7 +186,7 @@ static const struct {
      "Incorrect parameter count in the call to native function '", "'"},
 };
 
-/* Likewise, by words anywhere in it; text NULL: SQLite's, which is ours. */
+/* Words anywhere in SQLite's message; text NULL: SQLite's message is ours. */
 static const struct {
     const char *words;
     enum error_code code;
@@ -359,7 +360,7 @@ select_evaluate(const struct rewrite *rewrite, struct value *out,
     rc = select_memory_step(&query.handle->memory, query.statement);
     if (rc == SQLITE_ROW)
         result = copy_value(query.statement, rewrite->arena, out, err);
-    else if (rc == SQLITE_DONE) /* SET x = (SELECT nothing) */
+    else if (rc == SQLITE_DONE) /* SET x = (SELECT ...) without rows */
         result = 0;
     else
         query_fail(&query, rc, err);

@@ -1,5 +1,5 @@
 /*
- * select_query.h - a rewritten SELECT, prepared on a handle of its own.
+ * select_query.h - a rewritten SELECT, prepared on its own handle.
  */
 #ifndef HW_SELECT_QUERY_H
 #define HW_SELECT_QUERY_H
@@ -12,39 +12,40 @@ struct select_plan;
 struct value;
 
 enum {
-    /* Operations that a SELECT may take on the event loop, some milliseconds;
-     * past them it starts again on a worker. */
+    /* SQLite operations that a SELECT may take on the event loop, some
+     * milliseconds; after them it starts again on a worker. */
     SELECT_LOOP_OPS = 100 * 1000
 };
 
 struct query {
-    struct rewrite rewrite; /* borrows the statement: until it is open */
+    struct rewrite rewrite; /* borrows the statement, until the query is open */
     struct rewritten rewritten;
     struct buffer sql;
-    size_t prefix; /* bytes of sql that were not rewritten */
+    size_t prefix; /* bytes of sql before the rewritten text */
     struct handle *handle;
     sqlite3_stmt *statement;
 };
 
-/* Rewrites and prepares.  A table (not NULL: SHOW's, whose privilege was
- * checked) is selected from, and the rewritten text its condition.  -1 with
- * *err and nothing to close. */
+/* Rewrites and prepares. table (SHOW's, whose privilege was checked; or NULL)
+ * is selected from, with the rewritten text as the condition.  -1 with *err,
+ * and there is nothing to close. */
 int query_open(struct query *query, const struct rewrite *rewrite,
                const struct catalog_scope *scope,
                const struct catalog_table *table, struct error *err);
-/* The same of a SELECT that was rewritten before, without an error's place. */
+/* Prepares the SELECT of a plan; its errors name no place in the text. */
 int query_open_plan(struct query *query, const struct select_plan *plan,
                     struct sql_session *session, const struct value *parameters,
                     struct error *err);
 void query_close(struct query *query); /* a zeroed or closed one is fine */
 
-/* sqlite3_step's answer when that is neither a row nor the end.  Returns -1. */
+/* Sets *err for an answer of sqlite3_step that is neither a row nor the end.
+ * Returns -1. */
 int query_fail(const struct query *query, int rc, struct error *err);
 
-/* Whether select_evaluate would find all names. */
+/* Checks that select_evaluate would find all names.  -1 with *err. */
 int select_check(const struct rewrite *rewrite, struct error *err);
 
-/* Works out one expression; out's data is in the rewrite's arena. */
+/* Evaluates one expression; out's data is in the rewrite's arena. */
 int select_evaluate(const struct rewrite *rewrite, struct value *out,
                     struct error *err);
 

@@ -12,7 +12,7 @@
 #include "errors.h"
 #include "kind.h"
 
-/* Made here: what the arena has. */
+/* A text made in the arena. */
 static int
 add_bytes(struct arena *arena, const void *data, size_t size, struct value *out)
 {
@@ -22,7 +22,7 @@ add_bytes(struct arena *arena, const void *data, size_t size, struct value *out)
     return out->data ? 0 : -1;
 }
 
-/* SQLite's own, until the statement's next step. */
+/* SQLite's bytes, until the statement's next step. */
 static int
 lend(enum value_type type, const char *data, size_t size, struct value *out)
 {
@@ -41,7 +41,7 @@ lend_text(sqlite3_stmt *statement, int i, struct value *out)
                 out);
 }
 
-/* An empty one has no bytes of its own. */
+/* Lends a blob; SQLite has no pointer for an empty one. */
 static int
 lend_blob(sqlite3_stmt *statement, int i, struct value *out)
 {
@@ -51,7 +51,7 @@ lend_blob(sqlite3_stmt *statement, int i, struct value *out)
     return lend(VALUE_BLOB, data || size > 0 ? data : "", size, out);
 }
 
-/* A double that an integer holds, or 1690. */
+/* Converts a double that an integer can hold; else 1690. */
 static int
 add_integer(sqlite3_stmt *statement, int i, const struct column *column,
             struct value *out, struct error *err)
@@ -80,7 +80,7 @@ out_of_range:
     return -1;
 }
 
-/* What function_unsigned made. */
+/* Reads a text that function_unsigned made. */
 static bool
 is_unsigned(sqlite3_stmt *statement, int i)
 {
@@ -94,7 +94,7 @@ is_unsigned(sqlite3_stmt *statement, int i)
                (size_t)sqlite3_column_bytes(statement, i);
 }
 
-/* Zeros behind those digits that a double has. */
+/* Appends zeros behind the digits that a double has. */
 static int
 real_digits(char *text, size_t room, double x, int decimals)
 {
@@ -107,7 +107,7 @@ real_digits(char *text, size_t room, double x, int decimals)
                     decimals - sure, 0);
 }
 
-/* With as many digits behind the point as the column has. */
+/* Writes as many digits behind the point as the column has. */
 static int
 add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
             struct arena *arena, struct value *out)
@@ -125,13 +125,13 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
         size = real_digits(text, sizeof(text),
                            sqlite3_column_double(statement, i), decimals);
     if (sqlite3_column_type(statement, i) == SQLITE_INTEGER && !decimals)
-        size--; /* %0*d writes a digit at least */
+        size--; /* %0*d writes at least one digit */
     return add_bytes(arena, text, (size_t)size, out);
 }
 
 /* ---- dates and times ---- */
 
-/* d is a digit, anything else itself. */
+/* In the pattern, d is a digit and anything else is itself. */
 static bool
 has_form(const char *text, size_t size, const char *form)
 {
@@ -144,7 +144,7 @@ has_form(const char *text, size_t size, const char *form)
     return true;
 }
 
-/* Nothing, or a point and at most six digits. */
+/* Accepts nothing, or a point and at most six digits. */
 static bool
 is_fraction(const char *text, size_t size)
 {
@@ -168,8 +168,8 @@ is_time(const char *text, size_t size)
            is_fraction(text + sign + hours, size - sign - hours);
 }
 
-/* A date and a time may stand for each other's part; all else is NULL, as a
- * CAST of it is. */
+/* Takes a date's or a time's part where the column needs it; anything else is
+ * NULL, as after CAST. */
 static int
 add_temporal(sqlite3_stmt *statement, int i, enum column_type type,
              struct arena *arena, struct value *out)

@@ -1,4 +1,4 @@
-/* select_value.h - a value of SQLite's as its column declares it. */
+/* select_value.h - converts SQLite's value to its column's declared type. */
 #ifndef HW_SELECT_VALUE_H
 #define HW_SELECT_VALUE_H
 
@@ -9,12 +9,12 @@
 struct arena;
 struct error;
 
-/* Column i of the statement's row; bytes are SQLite's until its next step, or
- * in arena.  What is no date in a column of dates is NULL.  -1 with 1037 or
- * 1690. */
+/* Reads column i of the present row.  Its bytes are SQLite's until the next
+ * step, or lie in arena.  A wrong date in a column of dates is NULL.  -1 with
+ * 1037 or 1690. */
 int select_value(sqlite3_stmt *statement, int i, const struct column *column,
                  struct arena *arena, struct value *out, struct error *err);
-/* Moves the bytes into arena. */
+/* Copies the value's bytes to arena.  -1 with *err. */
 int select_value_keep(struct arena *arena, struct value *value,
                       struct error *err);
 

@@ -24,7 +24,8 @@
 
 enum {
     DECLARATION_MAX = 8192,
-    NODES_MAX = 1024 /* that a statement names; past these all are asked */
+    NODES_MAX =
+        1024 /* nodes that a statement names; with more, all are asked */
 };
 
 struct vtab {
@@ -35,14 +36,14 @@ struct vtab {
 
 struct vtab_cursor {
     sqlite3_vtab_cursor base;  /* first */
-    const struct rowset *rows; /* NULL: one of the places */
+    const struct rowset *rows; /* NULL: a place has them */
     size_t row;
     struct heap_place place;
-    struct select_pin *pin; /* that the place is in, or NULL */
-    bool walks;             /* one snapshot after the other, with: */
+    struct select_pin *pin; /* the pin that place is in, or NULL */
+    bool walks; /* one snapshot after the other, with the members below */
     size_t next;
     sqlite3_value *base_name, *key; /* owned; NULL: none */
-    struct cluster_place of_nodes;  /* where the table is of all nodes */
+    struct cluster_place of_nodes;  /* for a table of all nodes */
 };
 
 /* Texts compare without case, as MySQL's default collation does. */
@@ -110,7 +111,7 @@ vtab_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* hw_eq(column, x) is an equality, too. */
+/* Treats hw_eq(column, x) as an equality, too. */
 static int
 vtab_find_function(sqlite3_vtab *base, int argc, const char *name,
                    void (**call)(sqlite3_context *, int, sqlite3_value **),
@@ -164,7 +165,7 @@ vtab_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Made once per statement; SQLite's codes. */
+/* Produces the table, once per statement.  Returns SQLite's codes. */
 static int
 make_rows(struct handle *handle, size_t index)
 {
@@ -197,8 +198,8 @@ key_of(sqlite3_value *from)
     return key;
 }
 
-/* The base of a table of differences is never guessed: without one the table is
- * empty, so that reading every table still works. */
+/* Warns about a table of differences without a base, which is empty: a base is
+ * never guessed, and reading every table still works. */
 static int
 no_base(struct handle *handle)
 {
@@ -217,7 +218,7 @@ text_of(sqlite3_value *value)
     return value ? (const char *)sqlite3_value_text(value) : NULL;
 }
 
-/* Before the first row of the pin. */
+/* Moves before the first row of the pin. */
 static int
 enter(struct vtab_cursor *cursor, const struct heap_walk *walk,
       sqlite3_value *key)
@@ -232,7 +233,7 @@ enter(struct vtab_cursor *cursor, const struct heap_walk *walk,
                : SQLITE_NOMEM;
 }
 
-/* To the next snapshot that has rows. */
+/* Moves to the next snapshot that has rows. */
 static int
 walk_on(struct vtab_cursor *cursor, struct handle *handle,
         const struct heap_walk *walk)
@@ -258,7 +259,7 @@ names_kept(const struct handle *handle, int number)
            (number & READS_SNAPSHOT && handle->names_snapshot);
 }
 
-/* Without names, = NULL: no rows. */
+/* No rows for = NULL. */
 static int
 find_place(struct vtab_cursor *cursor, struct handle *handle,
            const struct heap_walk *walk, int number, sqlite3_value **argv)
@@ -299,7 +300,7 @@ compare_ids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Adds one that may be a node's.  false: no room. */
+/* Adds a number that may be a node's.  False: no room. */
 static bool
 add_id(uint64_t ids[NODES_MAX], size_t *count, sqlite3_value *value)
 {
@@ -313,7 +314,8 @@ add_id(uint64_t ids[NODES_MAX], size_t *count, sqlite3_value *value)
     return true;
 }
 
-/* The list's, or the only one; ascending, each once.  false: too many. */
+/* Reads the list, or the one value; ascending and distinct.  False: too
+ * many. */
 static bool
 take_ids(sqlite3_value *from, uint64_t ids[NODES_MAX], size_t *out)
 {
@@ -335,7 +337,7 @@ take_ids(sqlite3_value *from, uint64_t ids[NODES_MAX], size_t *out)
     return fits;
 }
 
-/* No rows where no node, or no snapshot, can be meant. */
+/* Gives no rows if the values cannot be a node or a snapshot. */
 static int
 find_nodes(struct vtab_cursor *cursor, struct handle *handle,
            const struct catalog_table *table, int number, sqlite3_value **argv)
@@ -353,7 +355,7 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
             return SQLITE_OK;
     }
     if ((number & BY_NODE) && !take_ids(*argv, ids, &count))
-        count = 0; /* all of them, then */
+        count = 0; /* then ask all of them */
     else if ((number & BY_NODE) && count == 0)
         return SQLITE_OK;
     rc = cluster_rows_need(
@@ -376,7 +378,7 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
 
     (void)text;
     (void)argc;
-    /* A table is read only if this statement looked it up, and so checked its
+    /* A table is read only if this statement looked it up, which checked its
      * privilege. */
     if (!table_set_has(&handle->readable, vtab->index))
         return SQLITE_AUTH;
@@ -433,7 +435,8 @@ static int
 vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     struct vtab_cursor *cursor = (struct vtab_cursor *)base;
-    sqlite3_destructor_type borrowed = SQLITE_STATIC; /* it outlives us */
+    sqlite3_destructor_type borrowed =
+        SQLITE_STATIC; /* the rows outlive this call */
     struct value value = {0};
     char text[ROWSET_TEXT];
 
@@ -459,8 +462,8 @@ vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
     return SQLITE_OK;
 }
 
-/* Rows of several snapshots must differ: SQLite unites the halves of an OR by
- * their numbers. */
+/* Rows of several snapshots need different numbers: SQLite unites the halves of
+ * an OR by them. */
 static int
 vtab_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
@@ -549,7 +552,7 @@ select_vtab_create(struct handle *handle)
     int rc = 0;
 
     if (table_set_has_all(&handle->created, &handle->readable))
-        return 0; /* as a rule */
+        return 0; /* the usual case */
     for (size_t i = 0; rc == 0 && i < catalog_count(); i++) {
         if (!table_set_has(&handle->readable, i) ||
             table_set_has(&handle->created, i))

@@ -4,10 +4,11 @@
 
 struct handle;
 
-/* The catalog's databases, still empty, in a new handle.  -1 when SQLite
+/* Attaches the catalog's databases, still empty, to a new handle.  -1 if SQLite
  * refuses. */
 int select_vtab_attach(struct handle *handle);
-/* Those tables of handle->readable that it has not yet.  Likewise. */
+/* Creates the tables of handle->readable that the handle lacks.  -1 if SQLite
+ * refuses. */
 int select_vtab_create(struct handle *handle);
 
 #endif

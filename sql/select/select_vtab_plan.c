@@ -7,8 +7,8 @@
 #include "heap_walk.h"
 
 enum {
-    ROWS_GUESS = 100, /* of a table that is made */
-    /* Any plan that knows the snapshot's name beforehand must be cheaper. */
+    ROWS_GUESS = 100, /* of a produced table */
+    /* More than any plan that knows the snapshot's name in advance. */
     UNNAMED_COST = 1000000000
 };
 
@@ -20,7 +20,8 @@ is_equality(unsigned op)
            op == SQLITE_INDEX_CONSTRAINT_FUNCTION;
 }
 
-/* What the statement has to do with the column of snapshots, but =. */
+/* Notes that the statement mentions the column of snapshots in another way than
+ * =. */
 static int
 use_of(int column, const sqlite3_index_info *info)
 {
@@ -35,9 +36,9 @@ use_of(int column, const sqlite3_index_info *info)
 }
 
 /*
- * The names and the key are looked up; SQLite checks them again.  Without a
- * name the fresh snapshot is read, or all: so where any term gives the name, be
- * it from another table or in each half of an OR, that plan must win.
+ * Uses terms on names and the key; SQLite checks them again.  Without a name
+ * the fresh snapshot is read, or all of them.  So where any term gives the
+ * name, from another table or in each half of an OR, that plan must win.
  */
 static void
 plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
@@ -69,9 +70,9 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
 }
 
 /*
- * Only nodes that the statement itself names are asked alone: those that come
- * from another table's rows would be asked one after the other, and one that
- * does not answer would be a failure then.
+ * Whether the statement itself names the nodes: only then they alone are asked.
+ * Nodes from another table's rows would be asked one after the other, and one
+ * that does not answer would fail the statement.
  */
 static bool
 names_nodes(sqlite3_index_info *info, int i)
@@ -82,12 +83,12 @@ names_nodes(sqlite3_index_info *info, int i)
         (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ &&
          info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_FUNCTION))
         return false;
-    if (sqlite3_vtab_in(info, i, -1)) /* all of a list at once */
+    if (sqlite3_vtab_in(info, i, -1)) /* take a whole list at once */
         return sqlite3_vtab_in(info, i, 1) != 0;
     return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
 }
 
-/* Which nodes are asked, and for which snapshot. */
+/* Chooses the nodes to ask, and the snapshot. */
 static void
 plan_nodes(const struct catalog_table *of, sqlite3_index_info *info)
 {

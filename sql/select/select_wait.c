@@ -16,7 +16,7 @@
 
 enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
 
-static atomic_int waiters; /* a count, and no more */
+static atomic_int waiters; /* SELECTs that wait */
 
 void
 select_wait_init(struct select_wait *wait, struct select_pins *pins,
@@ -37,7 +37,7 @@ select_wait_init(struct select_wait *wait, struct select_pins *pins,
 static void
 set_ticket(struct select_wait *wait, struct ticket **place, struct ticket *new)
 {
-    struct ticket *old = *place; /* only this function writes it */
+    struct ticket *old = *place; /* only this function changes it */
 
     if (old == new)
         return;
@@ -105,7 +105,7 @@ select_wait_fini(struct select_wait *wait)
 
 /* ---- for the cursor ---- */
 
-/* The last that was asked is the first of the list. */
+/* Whether a question is unanswered; the last one asked is first in the list. */
 static bool
 is_asking(const struct select_wait *wait)
 {
@@ -118,7 +118,7 @@ select_wait_stopped(const struct select_wait *wait)
     return wait->wanted != 0 || is_asking(wait) || wait->views->ticket;
 }
 
-/* Submits at the first look: an answer may be there at once. */
+/* Submits the job at the first look; the answer may be there at once. */
 static enum ticket_state
 look(struct select_wait *wait, enum job_kind kind, struct ticket **place,
      struct job_result *result, struct error *err)
@@ -140,7 +140,7 @@ look(struct select_wait *wait, enum job_kind kind, struct ticket **place,
     return state;
 }
 
-/* A snapshot for NEED_TOTAL alone is a wish: without one the statement goes
+/* A snapshot for NEED_TOTAL alone is optional: without it the statement goes
  * on. */
 static enum ticket_state
 look_for_snapshot(struct select_wait *wait, struct catalog_scope *scope,
@@ -202,7 +202,7 @@ look_for_peers(struct select_wait *wait, struct catalog_scope *scope,
     return step;
 }
 
-/* All are asked for before any is waited for. */
+/* Asks for all before it waits for any. */
 enum step
 select_wait_step(struct select_wait *wait, struct catalog_scope *scope,
                  struct error *err)
