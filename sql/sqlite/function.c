@@ -7,7 +7,7 @@
 #include "handle.h"
 
 enum {
-    NAP_MS = 20 /* between two looks at whether it was cancelled */
+    NAP_MS = 20 /* between two checks for cancelling */
 };
 
 struct handle *
@@ -48,8 +48,7 @@ function_stopped(sqlite3_context *c)
     return handle->exhausted || handle_is_cancelled(handle);
 }
 
-/* On a worker only: a statement that began on the loop starts anew, as one
- * that used up what it may do there. */
+/* On a worker only; a statement on the loop begins anew there. */
 bool
 function_nap(sqlite3_context *c, uint64_t until_ms)
 {

@@ -1,7 +1,7 @@
 /*
  * function.h - a function of MySQL for SELECT, and the statement that calls it.
  *
- * A function returns NULL by returning nothing.
+ * A function that sets no result returns NULL.
  */
 #ifndef HW_FUNCTION_H
 #define HW_FUNCTION_H
@@ -14,8 +14,8 @@
 
 struct handle;
 
-/* What a function's column is declared to be, before any row is known; its
- * values are converted to that. */
+/* The declared type of a function's column, known before any row; its values
+ * are converted to it. */
 enum function_type {
     RETURNS_TEXT,
     RETURNS_LINES, /* a view's text */
@@ -25,31 +25,34 @@ enum function_type {
     RETURNS_DATE,
     RETURNS_TIME,
     RETURNS_DATETIME,
-    RETURNS_ARGUMENTS, /* what holds all its arguments: COALESCE */
-    RETURNS_BRANCHES,  /* likewise, all but the first: IF */
-    RETURNS_FIRST,     /* as its first argument: NULLIF */
-    RETURNS_MOVED,     /* a date or time as its first: DATE_ADD; else text */
-    RETURNS_SECONDS,   /* DATETIME, or what a format gives: FROM_UNIXTIME */
-    RETURNS_READ,      /* by the letters of a format: STR_TO_DATE */
-    RETURNS_NUMBER,    /* of integers alone, and of decimals, the same: SUM */
-    RETURNS_ROUNDED,   /* likewise, with the decimals of the second: ROUND */
-    RETURNS_WHOLE,     /* BIGINT of exact numbers, else DOUBLE: CEIL */
-    RETURNS_AVERAGE    /* DECIMAL, with four decimals more; or DOUBLE */
+    RETURNS_ARGUMENTS, /* the type that holds all its arguments: COALESCE */
+    RETURNS_BRANCHES,  /* the type that holds all but the first: IF */
+    RETURNS_FIRST,     /* the first argument's: NULLIF */
+    RETURNS_MOVED, /* date or time as the first argument, moved: DATE_ADD; else
+                      text */
+    RETURNS_SECONDS, /* DATETIME, or what a format gives: FROM_UNIXTIME */
+    RETURNS_READ,    /* by the letters of its format: STR_TO_DATE */
+    RETURNS_NUMBER,  /* integers and decimals keep their type: SUM */
+    RETURNS_ROUNDED, /* as RETURNS_NUMBER, with the decimals of the second
+                        argument: ROUND */
+    RETURNS_WHOLE,   /* BIGINT from exact numbers, else DOUBLE: CEIL */
+    RETURNS_AVERAGE  /* DECIMAL, with four decimals more; or DOUBLE */
 };
 
 enum { FUNCTION_ANY = -1 /* number of arguments */ };
 
-#define FUNCTION_WAIT_MAX_MS 1000000000000U /* 30 years: for ever */
+#define FUNCTION_WAIT_MAX_MS 1000000000000U /* 30 years, in place of no limit  \
+                                             */
 
 struct function {
     const char *name;
-    int least, most; /* arguments; FUNCTION_ANY: no end, least 1 */
+    int least, most; /* number of arguments; FUNCTION_ANY: no limit, least 1 */
     void (*call)(sqlite3_context *c, int argc, sqlite3_value **argv);
     enum function_type type;           /* of what it returns */
-    void (*final)(sqlite3_context *c); /* an aggregate's; call is a row's */
+    void (*final)(sqlite3_context *c); /* for an aggregate; call takes a row */
 };
 
-/* The user data of a function in SQLite. */
+/* SQLite's user data of a function. */
 struct function_use {
     struct handle *handle;
     const struct function *function;
@@ -58,15 +61,15 @@ struct function_use {
 /* The statement that calls the function. */
 struct handle *function_handle(sqlite3_context *c);
 const char *function_name(sqlite3_context *c);
-/* For work past that on its arguments.  True: the statement has stopped, and
- * the function returns. */
+/* Call it before work that exceeds the size of the arguments.  True: the
+ * statement has stopped, and the function must return. */
 bool function_charge(sqlite3_context *c, size_t bytes);
-/* For work that is out of proportion.  True: it is on the loop, and begins anew
- * on a worker: the function returns. */
+/* Call it before work without proportion to the arguments.  True: the statement
+ * is on the loop and begins anew on a worker; the function must return. */
 bool function_leave_loop(sqlite3_context *c);
 
 /* Waits a little, at most until until_ms (clock_ms).  False: it is that late,
- * or the statement has stopped, and the function returns. */
+ * or the statement has stopped and the function must return. */
 bool function_nap(sqlite3_context *c, uint64_t until_ms);
 bool function_stopped(sqlite3_context *c);
 

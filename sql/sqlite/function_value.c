@@ -16,8 +16,8 @@
 
 enum { SQLITE_ARGUMENTS_MAX = 128 };
 
-/* The arguments of the call that is under way, and their texts: SQLite would
- * write 1.50 as 1.5, and 1e20 as 1.0e+20. */
+/* The arguments of the running call, and their texts: SQLite would write 1.50
+ * as 1.5, and 1e20 as 1.0e+20. */
 static _Thread_local struct {
     int count;
     sqlite3_value **values;
@@ -80,7 +80,7 @@ function_real(sqlite3_value *value)
     return isnan(real) ? 0 : real;
 }
 
-/* A text of digits past SQLite's integers. */
+/* Whether it is a text of digits past SQLite's integers. */
 static bool
 is_unsigned(sqlite3_value *value, uint64_t *out)
 {
@@ -173,8 +173,7 @@ compare_bytes(struct span a, struct span b)
     return order ? order : a.size < b.size ? -1 : a.size > b.size;
 }
 
-/* Beside a moment, texts and numbers are moments, too: NULL's place is before
- * all others. */
+/* The moment of a value that is compared with one; invalid ones come first. */
 static int64_t
 moment_of(sqlite3_value *value, bool time)
 {
@@ -209,7 +208,7 @@ is_past(sqlite3_value *value)
     return kind_of(value) == KIND_UNSIGNED;
 }
 
-/* Digits without zeros in front: the longer one is the larger. */
+/* Compares digits without leading zeros: the longer number is larger. */
 static int
 compare_digits(struct span a, struct span b)
 {

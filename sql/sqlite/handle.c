@@ -2,8 +2,8 @@
 #include "handle.h"
 
 enum {
-    PROGRESS_OPS = 64, /* of SQLite's machine between two looks */
-    LOOK_BYTES = 64    /* that a function works on in their time */
+    PROGRESS_OPS = 64, /* of SQLite's machine between two checks */
+    LOOK_BYTES = 64    /* bytes that a function handles in that time */
 };
 
 void
@@ -42,8 +42,8 @@ handle_charge(struct handle *handle, size_t bytes)
     return handle->exhausted || handle_is_cancelled(handle);
 }
 
-/* Non-zero stops the statement.  Only this statement: sqlite3_interrupt from
- * the cancelling thread could meet the handle's next one. */
+/* Non-zero stops this statement. sqlite3_interrupt from the cancelling thread
+ * could stop the handle's next one. */
 static int
 progress(void *arg)
 {

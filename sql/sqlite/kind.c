@@ -83,7 +83,7 @@ kind_real(sqlite3_value *value, double *out)
     struct span bytes;
 
     switch (kind_of(value)) {
-    case KIND_HEX: /* the first byte is the highest */
+    case KIND_HEX: /* the highest byte comes first */
         bytes = kind_bytes(value);
         *out = 0;
         for (size_t i = 0; i < bytes.size; i++)
@@ -151,13 +151,13 @@ kind_round(double x, int places)
 bool
 kind_whole(double x, int64_t *out)
 {
-    if (!(x >= -0x1p63 && x < 0x1p63)) /* NaN, too */
+    if (!(x >= -0x1p63 && x < 0x1p63)) /* also refuses NaN */
         return false;
     *out = (int64_t)x;
     return true;
 }
 
-/* A double has the digits for it. */
+/* Whether a double has enough digits for it. */
 static bool
 is_exact(double x, int decimals)
 {

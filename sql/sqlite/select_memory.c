@@ -5,7 +5,7 @@
 
 static sqlite3_mem_methods real;
 
-/* Of the statement that steps on this thread, or NULL. */
+/* The statement that runs on this thread, or NULL. */
 static _Thread_local struct select_memory *counting;
 
 static bool
@@ -14,7 +14,8 @@ is_cancelled(const struct select_memory *memory)
     return atomic_load_explicit(memory->cancelled, memory_order_relaxed);
 }
 
-/* SQLite takes blocks all along while it prepares. */
+/* Counts an allocation, and allows it or not; SQLite allocates all along while
+ * it prepares. */
 static bool
 may_take(int size)
 {
@@ -71,7 +72,7 @@ select_memory_count(void)
 {
     sqlite3_mem_methods counted;
 
-    /* Refused once SQLite runs: then the limit of all is the only one. */
+    /* refused if SQLite runs already: then its own limit is the only one */
     if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK)
         return;
     counted = real;
@@ -95,7 +96,7 @@ select_memory_prepare(struct select_memory *memory, sqlite3 *db,
     rc = sqlite3_prepare_v3(db, sql, (int)size, flags, out, NULL);
     counting = NULL;
     memory->preparing = false;
-    memory->used = 0; /* what is left is the statement's own */
+    memory->used = 0; /* what remains belongs to the statement */
     return rc == SQLITE_NOMEM && is_cancelled(memory) ? SQLITE_INTERRUPT : rc;
 }
 

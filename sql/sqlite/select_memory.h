@@ -1,8 +1,8 @@
 /*
- * select_memory.h - what one SELECT takes of SQLite's memory.
+ * select_memory.h - counts the memory that one SELECT takes from SQLite.
  *
- * SQLite has one limit for the whole process, and one user's sort must not use
- * it up.  So its allocator is wrapped, and counts for the statement that steps
+ * SQLite has one limit for the whole process, which one user's sort must not
+ * use up.  So its allocator is wrapped, and counts for the statement that runs
  * on the thread.
  */
 #ifndef HW_SELECT_MEMORY_H
@@ -15,35 +15,34 @@
 
 #include <sqlite3.h>
 
-enum {                                        /* bytes of one statement, */
+enum {                                        /* bytes of one statement */
        SELECT_MEMORY_MAX = 64 * 1024 * 1024,  /* while it runs */
-       PREPARE_MEMORY_MAX = 16 * 1024 * 1024, /* and to prepare it */
-       PREPARE_BLOCKS_MAX = 200 * 1000        /* that may be taken for that:
-                                                 some 50 ms */
+       PREPARE_MEMORY_MAX = 16 * 1024 * 1024, /* and while it is prepared */
+       PREPARE_BLOCKS_MAX =
+           200 * 1000 /* allocations while it is prepared, some 50 ms */
 };
 
 struct select_memory {
     int64_t used;    /* bytes */
-    uint32_t blocks; /* taken since its preparing began */
+    uint32_t blocks; /* allocations since its preparing began */
     bool preparing;
     bool exceeded;                /* an allocation was refused */
-    const atomic_bool *cancelled; /* of a preparing */
+    const atomic_bool *cancelled; /* while it is prepared */
 };
 
-/* Once, before SQLite is used at all. */
+/* Call it once, before any other use of SQLite. */
 void select_memory_count(void);
 
-/* sqlite3_prepare_v3, counted.  The time that SQLite takes to prepare doubles
- * with each level of views, and grows with the square of the number of windows;
- * only its allocations can stop it.  A limit in seconds would make a
- * statement's answer depend on how busy the node is.  SQLITE_INTERRUPT: it was
- * cancelled. */
+/* sqlite3_prepare_v3, counted.  SQLite's time to prepare doubles with each
+ * level of views, and grows with the square of the number of windows; only its
+ * allocations can stop it.  A limit in seconds would make a statement's answer
+ * depend on the node's load.  SQLITE_INTERRUPT: it was cancelled. */
 int select_memory_prepare(struct select_memory *memory, sqlite3 *db,
                           const char *sql, size_t size, unsigned flags,
                           sqlite3_stmt **out);
 /* sqlite3_step, counted. */
 int select_memory_step(struct select_memory *memory, sqlite3_stmt *statement);
-/* The statement was reset or finalized: what it took is free again. */
+/* Call it when the statement was reset or finalized, which frees its memory. */
 void select_memory_forget(struct select_memory *memory);
 
 #endif

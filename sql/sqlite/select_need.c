@@ -10,7 +10,7 @@
 #include "peers.h"
 #include "sql_session.h"
 
-/* SET and KILL work their expressions out at once. */
+/* SET and KILL evaluate their expressions at once. */
 int
 select_need_refuse(struct handle *handle)
 {
@@ -21,8 +21,8 @@ select_need_refuse(struct handle *handle)
     return SQLITE_ERROR;
 }
 
-/* NEED_TOTAL is for an account that may take a snapshot, of a profiler that is
- * on: an empty one is not worth waiting for. */
+/* NEED_TOTAL is for an account that may take a snapshot, and an active
+ * profiler: an empty profile is not worth the time. */
 static bool
 has_total(struct handle *handle)
 {
@@ -48,7 +48,7 @@ select_need(struct handle *handle, unsigned needs)
 
     if ((needs & NEED_PEERS) &&
         (!wait || !peers_can_ask(handle->scope.session)))
-        needs &= ~(unsigned)NEED_PEERS; /* then as they are known */
+        needs &= ~(unsigned)NEED_PEERS; /* use the last known state instead */
     if (needs == 0)
         return SQLITE_OK;
     if (!wait)

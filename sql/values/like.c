@@ -22,7 +22,8 @@ character(const char *p, const char *end)
     return size;
 }
 
-/* Matches one pattern character; false leaves both where they are. */
+/* Matches one character of the pattern; false leaves both positions
+ * unchanged. */
 static bool
 match_one(const char **text, const char *text_end, const char **pattern,
           const char *pattern_end, char escape, bool binary)
@@ -48,7 +49,8 @@ match(struct span text, struct span pattern, char escape, bool binary)
 {
     const char *t = text.data, *t_end = t + text.size;
     const char *p = pattern.data, *p_end = p + pattern.size;
-    const char *retry_t = NULL, *retry_p = NULL; /* behind the last % */
+    const char *retry_t = NULL,
+               *retry_p = NULL; /* positions behind the last % */
 
     if (pattern.size > LIKE_PATTERN_MAX)
         return false;

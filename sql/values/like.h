@@ -8,7 +8,7 @@ enum { LIKE_PATTERN_MAX = 256 }; /* bytes; a longer one matches nothing */
 
 /* _ is one UTF-8 character.  No recursion: at worst text times pattern. */
 bool like_match(struct span text, struct span pattern, char escape);
-/* Likewise, byte by byte. */
+/* The same for bytes, with case. */
 bool like_match_binary(struct span text, struct span pattern, char escape);
 
 #endif

@@ -109,7 +109,7 @@ at_digit(const struct scan *s)
     return s->p < s->end && is_digit(*s->p);
 }
 
-/* At most `most` digits; their count. */
+/* Reads at most `most` digits; returns their number. */
 static size_t
 number(struct scan *s, size_t most, int64_t *out)
 {
@@ -120,7 +120,7 @@ number(struct scan *s, size_t most, int64_t *out)
     return count;
 }
 
-/* .123 in microseconds, rounded down. */
+/* Reads .123 as microseconds, rounded down. */
 static void
 fraction(struct scan *s, struct moment *t)
 {

@@ -1,7 +1,8 @@
 /*
- * moment.h - MySQL's dates and times: texts, numbers, and days between.
+ * moment.h - MySQL's dates and times as texts and numbers, and days between
+ * them.
  *
- * Pure: no clock, no zone.
+ * Pure functions: no clock, no time zone.
  */
 #ifndef HW_MOMENT_H
 #define HW_MOMENT_H
@@ -13,9 +14,9 @@
 #include "reader.h"
 
 enum {
-    MOMENT_TEXT = 48, /* bytes of one as text, with its NUL */
+    MOMENT_TEXT = 48, /* bytes of a moment as text, with its NUL */
     MOMENT_YEAR_MAX = 9999,
-    MOMENT_DAYS_MAX = 3652424 /* its last */
+    MOMENT_DAYS_MAX = 3652424 /* the last day */
 };
 
 #define MOMENT_SECOND   INT64_C(1000000) /* microseconds */
@@ -27,13 +28,14 @@ enum moment_kind { MOMENT_DATE, MOMENT_DATETIME, MOMENT_TIME };
 struct moment {
     enum moment_kind kind;
     int year, month, day;
-    int64_t micros;  /* of the day; a TIME's own, which may be negative */
-    unsigned digits; /* of the fraction that is shown: at most 6 */
+    int64_t
+        micros; /* since midnight; the whole of a TIME, which may be negative */
+    unsigned digits; /* digits of the fraction that are shown, at most 6 */
 };
 
-/* A date or a moment, in any of MySQL's spellings; false: it is none. */
+/* Reads a date or a moment in any of MySQL's spellings; false: invalid. */
 bool moment_parse(struct span text, struct moment *out);
-/* Likewise, where a time stands: 10:11, 101112, 1 10:11:12, or a moment. */
+/* Reads a time as well: 10:11, 101112, 1 10:11:12, or a moment. */
 bool moment_parse_time(struct span text, struct moment *out);
 
 size_t moment_text(const struct moment *t, char out[MOMENT_TEXT]);
@@ -43,9 +45,9 @@ int64_t moment_days(const struct moment *t);
 void moment_set_days(struct moment *t, int64_t days);
 unsigned moment_month_days(int year, int month);
 
-/* Its micros without their sign. */
+/* The micros without their sign. */
 int64_t moment_size(const struct moment *t);
-/* Microseconds since year 0; of a TIME, its own. */
+/* Microseconds since year 0; for a TIME, its own. */
 int64_t moment_micros(const struct moment *t);
 void moment_set_micros(struct moment *t, int64_t micros);
 

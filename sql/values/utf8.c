@@ -31,7 +31,7 @@ utf8_length(struct span text)
     return n;
 }
 
-/* Of glibc's own; without it other letters than ASCII's stay. */
+/* A locale of glibc; without it, only ASCII's letters change case. */
 static locale_t letters;
 
 static void
@@ -40,7 +40,8 @@ find_letters(void)
     letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
 }
 
-/* A character of two bytes: where scripts have cases. */
+/* Changes the case of a character of two bytes, which covers the scripts that
+ * have cases. */
 static void
 add_two(struct buffer *out, const unsigned char *bytes, bool up)
 {
