@@ -41,8 +41,7 @@ enum function_type {
 
 enum { FUNCTION_ANY = -1 /* number of arguments */ };
 
-#define FUNCTION_WAIT_MAX_MS 1000000000000U /* 30 years, in place of no limit  \
-                                             */
+#define FUNCTION_WAIT_MAX_MS 1000000000000U /* 30 years: no limit */
 
 struct function {
     const char *name;

@@ -10,7 +10,7 @@ struct sql_session_row;
 extern const struct catalog_table table_audit_log;
 extern const struct catalog_table table_settings;
 extern const struct catalog_table table_users;
-/* An account of the configuration file; 1141 if unknown. */
+/* Finds an account of the configuration file; -1 with 1141. */
 int grantee_find(const struct sql_session *session, struct span name,
                  struct sql_identity *out, struct error *err);
 
@@ -59,7 +59,7 @@ extern const struct catalog_table table_show_compute_nodes;
 extern const struct catalog_table table_processlist;
 extern const struct catalog_table table_sessions;
 extern const struct catalog_table table_show_processlist;
-/* The host's sessions, all of them; the caller frees *out, NULL without
+/* Lists all sessions of the host; the caller frees *out, which is NULL without
  * memory. */
 size_t sessions_list(const struct sql_session *session,
                      struct sql_session_row **out);
@@ -166,7 +166,7 @@ extern const struct catalog_table table_show_create_function;
 extern const struct catalog_table table_show_create_procedure;
 extern const struct catalog_table table_show_functions;
 extern const struct catalog_table table_show_procedures;
-/* Its name; NULL past the last. */
+/* Finds a routine; returns its name, or NULL. */
 const char *routine_find(const char *database, struct span name,
                          bool procedure);
 

@@ -75,7 +75,7 @@ add_last(struct rowset *out, struct history *history, const struct death *death)
     rowset_time(out, last.allocator_ms);
 }
 
-/* The time of an unseen death is that of the last look at the process. */
+/* An unseen death has the time of the last look at the process. */
 static bool
 is_of_its_life(const struct store_entry *kept, const struct death *death)
 {
@@ -86,7 +86,7 @@ is_of_its_life(const struct store_entry *kept, const struct death *death)
             kept->hello.started_ms == death->started_ms);
 }
 
-/* kept: oldest first. */
+/* kept is sorted, oldest first. */
 static void
 add_snapshot(struct rowset *out, const struct store_entry *kept, size_t count,
              const struct death *death)

@@ -51,7 +51,7 @@ set_int(struct value *out, uint64_t number)
     out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
 }
 
-/* To the hundredth. */
+/* Rounds to hundredths. */
 static void
 set_percent(struct value *out, double part, double whole)
 {
@@ -218,7 +218,7 @@ set_collapsed(struct heap_place *place, struct value *out)
     }
     out->type = VALUE_TEXT;
     out->data = text->data;
-    /* Too large for a value: SQLite says so by this size. */
+    /* SQLite refuses a value of this size */
     out->size = text->failed ? SELECT_VALUE_MAX + 1 : text->size;
 }
 

@@ -79,7 +79,7 @@ cell(const void *taken, size_t row, size_t column, struct value *out,
     }
 }
 
-/* Hours of seconds: a copy of the samples is a sixth of their cells. */
+/* Copies the samples, which take a sixth of the memory of their cells. */
 static void
 produce(const struct catalog_scope *scope, struct rowset *out)
 {

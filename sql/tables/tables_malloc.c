@@ -26,7 +26,7 @@
 #include "sql.h"
 #include "stats.h"
 
-/* NULL, and the table has failed, if no jemalloc gives statistics. */
+/* The statistics; NULL, and the table fails, if jemalloc gives none. */
 static const struct stats *
 jemalloc_stats(const struct catalog_scope *scope, struct rowset *out)
 {

@@ -34,7 +34,7 @@ add_mapping(struct rowset *out, const struct process_mapping *mapping)
     rowset_int(out, (int64_t)mapping->swap);
 }
 
-/* One row says why there are no others: reading every table still works. */
+/* Without rows, one row gives the reason: reading every table still works. */
 static void
 add_why(struct rowset *out, const char *why)
 {

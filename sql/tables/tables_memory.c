@@ -24,11 +24,11 @@
 #include "stats.h"
 
 enum {
-    NOTE_MAX = 4096, /* there is room for all that can be said, */
+    NOTE_MAX = 4096, /* bytes; room for every possible sentence */
     NOTE_SHOWN = 1024
 };
 
-/* An estimate may be past what an integer holds: 2 to the 63rd. */
+/* 2 to the 63rd: an estimate may exceed an integer. */
 #define MOST_BYTES 9223372036854775808.0
 
 static void
@@ -40,7 +40,7 @@ add_figure(struct rowset *out, struct stats_figure figure)
         rowset_null(out);
 }
 
-/* a - b, where both are known; may be negative. */
+/* a - b, if both are known; may be negative. */
 static bool
 difference(struct stats_figure a, struct stats_figure b, int64_t *out)
 {
@@ -48,7 +48,7 @@ difference(struct stats_figure a, struct stats_figure b, int64_t *out)
     return a.known && b.known;
 }
 
-/* A sentence of the note, with bytes in its middle. */
+/* Adds a sentence to the note, with a number of bytes inside. */
 static void
 say(struct buffer *note, const char *before, double bytes, const char *after)
 {
@@ -109,7 +109,7 @@ explain_allocator(const struct stats *stats, struct buffer *note)
             ": free pages not given back to the kernel yet");
 }
 
-/* Huge pages are counted whole by the kernel, by jemalloc as far as used. */
+/* The kernel counts huge pages as a whole, jemalloc the used parts. */
 static void
 explain_rss(const struct stats *stats, struct buffer *note)
 {

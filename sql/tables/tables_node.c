@@ -41,7 +41,7 @@ node_state_name(enum node_state state)
     return names[state];
 }
 
-/* Why profiling cannot be switched on here, or "". */
+/* Explains what keeps profiling from being switched on; "": nothing does. */
 const char *
 node_explain(const struct node_status *status, struct error *why)
 {
@@ -50,8 +50,6 @@ node_explain(const struct node_status *status, struct error *why)
         return "";
     return why->text;
 }
-
-/* ---- heapwire.profiler ---- */
 
 /* A share of one CPU as percent. */
 static void

@@ -1,4 +1,4 @@
-/* tables_node.h - how the tables of nodes say how a node is. */
+/* tables_node.h - words for a node's state, shared by the tables of nodes. */
 #ifndef HW_TABLES_NODE_H
 #define HW_TABLES_NODE_H
 
@@ -8,7 +8,8 @@ struct error;
 
 /* "connected", ... */
 const char *node_state_name(enum node_state state);
-/* Why profiling cannot be switched on there, or ""; in *why. */
+/* Explains in *why what keeps profiling from being switched on; "": nothing
+ * does. */
 const char *node_explain(const struct node_status *status, struct error *why);
 
 #endif

@@ -27,19 +27,20 @@
 #include "sql_session.h"
 #include "tables_node.h"
 
-/* How a node is: NULL where that is not known. */
+/* The state of a node; NULL where it is unknown. */
 struct shown {
     const struct peer_row *row;
     bool alive, alive_known;
-    int64_t since_ms;  /* or, if it is not NULL: */
-    const char *since; /* as the node wrote it */
+    int64_t since_ms;  /* used unless since is set */
+    const char *since; /* as the node wrote it, or NULL */
     const char *state, *profiling;
     const char *reason; /* why profiling cannot be switched on */
-    const char *error;  /* the last, and when */
+    const char *error;  /* the last error, and its time */
     int64_t error_ms;
-    int64_t started_ms; /* the database; or, if it is not NULL: */
+    int64_t
+        started_ms; /* when the database started; used unless started is set */
     const char *started;
-    int64_t cpus; /* 0: not known */
+    int64_t cpus; /* 0: unknown */
     struct error why;
 };
 
@@ -59,7 +60,7 @@ show_self(const struct sql_node *node, struct shown *s)
     s->reason = node_explain(&status, &s->why);
 }
 
-/* What was wrong before it answered again is over. */
+/* Drops an error from before the node answered again. */
 static void
 show_recovered(struct shown *s)
 {
@@ -67,7 +68,8 @@ show_recovered(struct shown *s)
         s->error = NULL;
 }
 
-/* Asked now, it is alive if its database is; else it is as it was. */
+/* A node asked just now is alive if its database is; else its last known state
+ * holds. */
 static void
 show_other(const struct peer_say *say, struct shown *s)
 {
@@ -169,7 +171,7 @@ add_node(const struct shown *s, struct rowset *out)
     add_text(out, s->profiling);
 }
 
-/* They are asked nothing, and no statement goes to them. */
+/* Nodes that have left are not asked, and get no statements. */
 static void
 add_left(const struct sql_peers *peers, struct rowset *out)
 {
@@ -264,7 +266,7 @@ add_version(const struct shown *s, struct rowset *out)
     rowset_text(out, s->row->self ? HW_VERSION : s->row->version);
 }
 
-/* Cores, then what does not apply. */
+/* The number of cores, then columns that do not apply. */
 static void
 add_cores(const struct shown *s, struct rowset *out)
 {
@@ -275,7 +277,7 @@ add_cores(const struct shown *s, struct rowset *out)
     rowset_nulls(out, 3); /* NumRunningQueries, MemUsedPct, CpuUsedPct */
 }
 
-/* Id to ClusterDecommissioned, of both. */
+/* The columns from Id to ClusterDecommissioned, which both lists have. */
 static void
 add_common(const struct shown *s, struct rowset *out)
 {

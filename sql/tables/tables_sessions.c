@@ -70,7 +70,8 @@ add_session(struct rowset *out, const struct sql_session_row *row, bool whole)
         rowset_null(out);
 }
 
-/* Others' sessions take ADMIN; without it, one's own are shown. */
+/* Another user's sessions take the privilege ADMIN; a session's own user always
+ * sees them. */
 static void
 produce(const struct catalog_scope *scope, struct rowset *out, bool whole)
 {

@@ -120,8 +120,8 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     mem_free(list);
 }
 
-/* A list of all nodes' snapshots has the node that keeps it in front; which
- * one took it is left out there. */
+/* A list of all nodes' snapshots begins with the node that keeps each; it omits
+ * the node that took it. */
 /* clang-format off */
 #define BEFORE_NODE_ID \
     {"name", &type_name, "What snapshot() answered", CATALOG_KEY}, \

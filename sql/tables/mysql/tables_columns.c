@@ -21,7 +21,7 @@
 #include "rowset.h"
 #include "schema_types.h"
 
-/* Texts have lengths and collations. */
+/* Whether the type is a text, which has a length and a collation. */
 static bool
 is_text(const struct catalog_type *type)
 {
@@ -58,7 +58,7 @@ key_word(uint16_t flags)
     return flags & COLUMN_PRI_KEY ? "PRI" : "";
 }
 
-/* What MySQL says about a type, by the words before any parenthesis. */
+/* MySQL's facts about types, by the words before any parenthesis. */
 static const struct {
     const char *name;
     int64_t octets; /* of a text without a length */

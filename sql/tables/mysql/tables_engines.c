@@ -59,7 +59,7 @@ const struct catalog_table table_engines = {
     "information_schema",     "ENGINES", "",
     CATALOG_COLUMNS(engines), 0,         produce_engines};
 
-/* A login's method is a plugin to MySQL, and so is an engine. */
+/* To MySQL, a method of login is a plugin, and so is an engine. */
 static const char *const plugins[][2] = {
     {"mysql_native_password", "AUTHENTICATION"},
     {"caching_sha2_password", "AUTHENTICATION"},

@@ -1,9 +1,9 @@
-/* tables_help.c - HELP: it explains ADMIN EXECUTE. */
+/* tables_help.c - HELP, whose one topic is ADMIN EXECUTE. */
 #include "catalog_tables.h"
 #include "rowset.h"
 #include "schema_types.h"
 
-/* Of all other topics. */
+/* Columns of the answer about any other topic. */
 static const struct catalog_column help[] = {
     {"source_category_name", &type_name},
     {"name", &type_name},

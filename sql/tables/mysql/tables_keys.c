@@ -6,7 +6,7 @@
 #include "rowset.h"
 #include "schema_types.h"
 
-/* add: of the n-th column of the key, from 1. */
+/* Calls add for each column of a key; n counts them from 1. */
 static void
 each_column(const struct catalog_table *table, struct rowset *out,
             void (*add)(const struct catalog_table *table, const char *column,
@@ -29,12 +29,14 @@ each_visible(const struct catalog_scope *scope, struct rowset *out,
             each_column(catalog_at(i), out, add);
 }
 
-/* Collation to Expression: the same in STATISTICS and SHOW INDEX. */
+/* The columns from Collation to Expression, which STATISTICS and SHOW INDEX
+ * share. */
 static void
 add_facts(struct rowset *out)
 {
     rowset_text(out, "A");
-    rowset_nulls(out, 3); /* how many is not known without making them */
+    rowset_nulls(
+        out, 3); /* unknown, since counting would mean producing the table */
     rowset_text(out, "");
     rowset_text(out, "BTREE");
     rowset_text(out, "");

@@ -1,5 +1,5 @@
 /*
- * tables_keywords.c - the words that a name must be quoted for.
+ * tables_keywords.c - words that must be quoted if they are names.
  *
  * CREATE TABLE information_schema.KEYWORDS (
  *     WORD varchar(64), RESERVED int)

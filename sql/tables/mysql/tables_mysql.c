@@ -70,15 +70,14 @@ const struct catalog_table table_mysql_db = {
 
 enum { USERS_MAX = 1024, PRIVS = 29 };
 
-/* A column of MySQL's, and the privilege that it is here; 0: no account has it.
- */
+/* MySQL's column, and the privilege that it shows; 0: no account has it. */
 static const uint32_t privs[PRIVS] = {
     [0] = PRIVILEGE_STATUS | PRIVILEGE_PROFILE, /* Select */
     [8] = PRIVILEGE_ADMIN,                      /* Process */
     [18] = PRIVILEGE_CONTROL,                   /* Execute */
 };
 
-/* Whether an account has a password, and never anything of it. */
+/* Shows whether an account has a password, and nothing more of it. */
 static void
 add_user(const char *name, const char *host, uint32_t privileges,
          const char *plugin, struct rowset *out)
@@ -100,7 +99,8 @@ add_user(const char *name, const char *host, uint32_t privileges,
     rowset_nulls(out, 4);
 }
 
-/* Others' take ADMIN.  One's own is there, also when no file has it. */
+/* Other accounts take ADMIN.  The session's own account is always listed, even
+ * if no file has it. */
 static void
 produce_user(const struct catalog_scope *scope, struct rowset *out)
 {

@@ -22,8 +22,8 @@ enum { LIST_MAX = 128, LINE_MAX = 512 };
 
 /* ---- SHOW GRANTS ---- */
 
-/* The account's own privileges are dynamic ones, of the whole node; who has
- * STATUS may read heapwire's tables. */
+/* An account's privileges are dynamic ones of the whole node; STATUS includes
+ * reading heapwire's tables. */
 static void
 produce_grants(const struct catalog_scope *scope, struct rowset *out)
 {

@@ -48,7 +48,7 @@ static const struct catalog_column routines[] = {
     {"DATABASE_COLLATION", &type_name_nn},
 };
 
-static const int64_t since_ever_ms = 1000; /* the first TIMESTAMP there is */
+static const int64_t since_ever_ms = 1000; /* MySQL's earliest TIMESTAMP */
 
 struct routine {
     const char *name, *type, *returns, *access, *comment;
@@ -83,7 +83,7 @@ add_routine(const struct routine *routine, struct rowset *out)
     else
         rowset_null(out);
     rowset_text(out, "SQL");
-    rowset_nulls(out, 2); /* how it is made is not SQL */
+    rowset_nulls(out, 2); /* the body is not SQL */
     rowset_text(out, "SQL");
     rowset_text(out, "SQL");
     rowset_text(out, "NO");
@@ -152,14 +152,14 @@ static const struct parameter parameters_of[] = {
     {"import_snapshot", "bytes", "longblob", UINT32_MAX, UINT32_MAX},
 };
 
-/* What every function takes, behind what it returns. */
+/* The parameters of every function, after its result. */
 static const struct parameter of_functions[] = {
     {NULL, "snapshot", "varchar(64)", 64, 256},
     {NULL, "base", "varchar(64)", 64, 256},
     {NULL, "options", "longtext", UINT32_MAX, UINT32_MAX},
 };
 
-/* n 0: what it returns. */
+/* n 0 is the result. */
 static void
 add_parameter(const char *routine, const char *kind, int64_t n,
               const struct parameter *parameter, struct rowset *out)
@@ -311,7 +311,8 @@ routine_find(const char *database, struct span name, bool procedure)
     return NULL;
 }
 
-/* MySQL's answer to an account that may not see a body: here none has one. */
+/* Answers as MySQL does for an account that may not see a body: no routine has
+ * one here. */
 static void
 produce_create(const struct catalog_scope *scope, struct rowset *out)
 {

@@ -112,15 +112,15 @@ is_base(const struct catalog_table *table)
     return strcmp(table->database, "heapwire") == 0;
 }
 
-/* heapwire's tables are base tables, for tools offer no others to people. */
+/* heapwire's tables are base tables, since tools show users no others. */
 static const char *
 type_of(const struct catalog_table *table)
 {
     return is_base(table) ? "BASE TABLE" : "SYSTEM VIEW";
 }
 
-/* From the engine on, up to the collation: the same in TABLES and TABLE
- * STATUS.  How many rows is not known without making them. */
+/* The columns from the engine to the collation, which TABLES and TABLE STATUS
+ * share.  The number of rows is unknown until a table is produced. */
 static void
 add_facts(const struct catalog_scope *scope, const struct catalog_table *table,
           struct rowset *out)
@@ -190,7 +190,7 @@ const struct catalog_table table_schema_tables = {
     "information_schema",    "TABLES", "",
     CATALOG_COLUMNS(tables), 0,        produce_tables};
 
-/* Those of the scope's database. */
+/* Lists the tables of the scope's database. */
 static bool
 is_shown(const struct catalog_scope *scope, const struct catalog_table *table)
 {
@@ -210,7 +210,7 @@ produce_show_tables(const struct catalog_scope *scope, struct rowset *out)
     }
 }
 
-/* The first column's label has the database's name behind it. */
+/* The label of the first column ends with the database's name. */
 static const struct catalog_column show_tables[] = {{"Tables_in", &type_name},
                                                     {"Table_type", &type_name}};
 

@@ -128,7 +128,7 @@ tell_tls_version(const struct sql_session *session)
     return session->who.tls_version;
 }
 
-/* What server and views count. */
+/* The counts of the server and of the views. */
 struct counted {
     struct sql_counts server;
     struct view_counts views;
@@ -137,8 +137,8 @@ struct counted {
 #define COUNT(field) offsetof(struct counted, server.field)
 #define VIEWS(field) offsetof(struct counted, views.field)
 
-/* What is counted, what is asked of others, or a text; none of them: nothing
- * is counted, for there is none. */
+/* The source of a variable: a count, a function, or a text.  Without any of
+ * them the variable is 0, since the feature is missing. */
 static const struct {
     const char *name;
     uint64_t (*count)(const struct sql_session *session);
@@ -242,7 +242,7 @@ const struct catalog_table table_performance_global_status = {
     0,
     produce_status};
 
-/* ---- warnings; what is an error failed its statement ---- */
+/* ---- warnings; an error fails its statement, so none is listed ---- */
 
 static void
 produce_warnings(const struct catalog_scope *scope, struct rowset *out)

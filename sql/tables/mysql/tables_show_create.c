@@ -48,7 +48,7 @@ add_key(struct buffer *sql, const struct catalog_table *table)
     buffer_text(sql, catalog_has_key(table) ? ")" : "");
 }
 
-/* As MySQL lays it out, for clients read it line by line. */
+/* In MySQL's layout, since clients read it line by line. */
 static void
 produce_table(const struct catalog_scope *scope, struct rowset *out)
 {
