@@ -224,8 +224,8 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
     }
     if (!reading->binary) {
         error_set(err, ER_UNKNOWN,
-                  "%s is jemalloc's own profile, without names: say "
-                  "also BINARY, the program that wrote it",
+                  "%s is jemalloc's own profile, without names: "
+                  "add BINARY, the program that wrote it",
                   path);
         goto out;
     }

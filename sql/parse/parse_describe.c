@@ -49,8 +49,8 @@ parse_format(struct parser *p, enum explain_format *out)
             return 0;
         }
     error_set(p->err, ER_UNKNOWN_EXPLAIN_FORMAT,
-              "Unknown EXPLAIN format name: '%.*s'; TRADITIONAL, JSON and TREE "
-              "are known",
+              "Unknown EXPLAIN format name: '%.*s'; allowed are TRADITIONAL, "
+              "JSON and TREE",
               format.size < SHOWN ? (int)format.size : SHOWN, format.data);
     return -1;
 }

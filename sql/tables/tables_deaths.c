@@ -153,8 +153,8 @@ static const struct catalog_column deaths[] = {
     {"allocator_sampled", &type_time,
      "When these two were taken, UTC: up to ten seconds before rss was"},
     {"last_snapshot", &type_name,
-     "The newest of its life that is kept; NULL: there is none, as where "
-     "profiling was not on (profiling = on: from the start)"},
+     "The newest kept snapshot of that process; NULL: none was kept, for "
+     "instance because profiling was off"},
 };
 
 const struct catalog_table table_deaths = {

@@ -101,8 +101,8 @@ static const struct catalog_column columns[] = {
                          CATALOG_SET},
     [DIFF_FLAT_ERROR] =
         {"flat_error", &type_ubigint,
-         "Its standard error: of what happened to be sampled of "
-         "what came and went",
+         "Its standard error, by the sampling of what was allocated and "
+         "freed between",
          CATALOG_SET},
     [DIFF_CUM_BYTES] = {"cum_bytes", &type_bigint,
                         "More in use than before, allocated by it and "

@@ -157,12 +157,12 @@ static const struct catalog_column functions[] = {
                                    "In use, allocated by it and whatever it "
                                    "called",
                                    CATALOG_SET},
-    [1 + FUNCTIONS_FLAT_ERROR] = {"flat_error", &type_ubigint,
-                                  "Of flat_bytes, the standard error: of what "
-                                  "happened to be sampled",
-                                  CATALOG_SET},
+    [1 + FUNCTIONS_FLAT_ERROR] =
+        {"flat_error", &type_ubigint,
+         "The standard error of flat_bytes, by sampling", CATALOG_SET},
     [1 + FUNCTIONS_CUM_ERROR] = {"cum_error", &type_ubigint,
-                                 "Of cum_bytes, likewise", CATALOG_SET},
+                                 "The standard error of cum_bytes",
+                                 CATALOG_SET},
 };
 
 static const struct heap_walk functions_walk = {HEAP_FUNCTIONS, 3000, 1,

@@ -58,7 +58,8 @@ produce(const struct catalog_scope *scope, struct rowset *out)
         node_status_check(&status, &err);
     else if (status.peer == 0)
         error_set(&err, ER_UNKNOWN,
-                  "no database is there, or it is out of sight");
+                  "no database is connected, or its process cannot be seen "
+                  "from here (another pid namespace)");
     else
         count =
             process_mappings_read(status.peer, scope->cancelled, list, &err);
@@ -78,7 +79,7 @@ static const struct catalog_column mappings[] = {
      "file, shared memory, heap (brk), stack, anonymous, kernel; others: past "
      "1024 names; unknown: it cannot be read, and name says why",
      CATALOG_SET},
-    {"mappings", &type_bigint, "How many it is of"},
+    {"mappings", &type_bigint, "The number of mappings"},
     {"size", &type_bigint, "Bytes of address space"},
     {"rss", &type_bigint, "Bytes in memory, also where others share them"},
     {"swap", &type_bigint, "Bytes swapped out"},

@@ -278,8 +278,8 @@ static const struct {
      "    -> Table scan on n  (rows=100)\n"
      "    -> Table scan on s  (rows=100)\n"},
     {"EXPLAIN FORMAT=XML SELECT 1",
-     "1791/HY000 Unknown EXPLAIN format name: 'XML'; TRADITIONAL, JSON and "
-     "TREE are known"},
+     "1791/HY000 Unknown EXPLAIN format name: 'XML'; allowed are TRADITIONAL, "
+     "JSON and TREE"},
     {"EXPLAIN DELETE FROM heapwire.nodes", READ_ONLY},
 
     /* nothing to do */
