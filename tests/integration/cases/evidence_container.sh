@@ -93,6 +93,8 @@ wait_for 10 gone "$old"
 status=0
 wait "$old" || status=$?
 same "the first one's status" 139 "$status"
+# Its heapwired may have answered for the second database until it gave way.
+wait_for 10 prof 'has_enable()'
 same "the second finds it" "1	11	1" "$(sql "$how")"
 two_lives() {
     [ "$(sql 'select count(distinct started) from heapwire.memory_history')" = 2 ]
