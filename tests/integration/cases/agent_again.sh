@@ -68,6 +68,7 @@ export HEAPWIRE_PROFILING=prof:true,prof_active:false
 
 host_up() {
     : >"$BIRTHS"
+    : >"$WORK/stdout" # what the host before said
     (CONF=prof:true,prof_active:false,narenas:9 with_agent "$HOST" bash \
         "$WORK/start.sh") <"$WORK/stdin" >"$WORK/stdout" 2>"$WORK/stderr" \
         8</dev/null &

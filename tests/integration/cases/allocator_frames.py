@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 
-from mysql_wire import Wire
+from mysql_wire import Refused, Wire
 from node_under_test import BUILD, wait_for
 from ports import free_port
 from redis_node import RedisNode
@@ -58,8 +58,16 @@ class Pair:
             node.wait()
             self.sql[i] = Wire(node.socket, timeout=60)
             self.sql[i].login()
+            wait_for(lambda node=i: self.has_database(node))
             self.script(i, "HeapProf.getInstance().enable_prof()")
         return self
+
+    def has_database(self, node):
+        try:
+            self.script(node, "HeapProf.getInstance().has_enable()")
+            return True
+        except Refused:
+            return False
 
     def __exit__(self, *_):
         for sql in self.sql.values():

@@ -16,11 +16,17 @@ start_database() {
 owned_by_mysql() {
     [ "$(stat -c %U "$work/node")" = mysql ]
 }
+# The sampler has the allocator's figures each ten seconds.
 kill_database() {
     grown_old "$began"
     database=$(cat "$work/db/pid")
+    wait_for 15 sampled
     kill -KILL "$database"
     wait_for 10 grep -q "(pid $database) was killed by signal 9" "$work/node.log"
+}
+sampled() {
+    [ "$(sql "select max(allocated) > 10000000 from heapwire.memory_history
+        where pid = $database")" = 1 ]
 }
 deaths="select count(*), min(rss > 50000000 and allocated > 10000000),
     min(killed_by) from heapwire.deaths"

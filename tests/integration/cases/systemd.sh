@@ -7,6 +7,7 @@ python_exe=$(realpath "$python")
 begin() { # ADDRESS COMMAND...
     address=$1
     shift
+    : >"$work/said" # by the service before
     # shellcheck disable=SC2086
     $notify manager "$address" "$bin/heapwire-run" --listen none \
         --state-dir "$work/state" --linger 0 "$@" >"$work/said" \
