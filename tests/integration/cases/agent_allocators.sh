@@ -7,6 +7,7 @@ cp "$BUILD/bin/forker" "$forker"
 mkfifo "$WORK/stdin"
 
 host_up() {
+    : >"$WORK/stdout" # what the one before said
     (with_agent "$forker" "$forker" closeall) <"$WORK/stdin" \
         >"$WORK/stdout" 2>"$WORK/stderr" &
     host=$!
@@ -373,6 +374,7 @@ if [ "$(id -u)" -eq 0 ]; then
     mkdir -m 700 "$STATE"
     chmod 755 "$WORK" "$STATE" "$forker"
     cp "$BUILD/lib/libheapwire.so" "$WORK/"
+    : >"$WORK/stderr" # what the one before said
     HEAPWIRE_EXE=$forker HEAPWIRE_STATE_DIR=$STATE \
         LD_PRELOAD=$WORK/libheapwire.so setpriv --reuid=nobody --clear-groups \
         "$forker" closeall <"$WORK/stdin" >"$WORK/stdout" 2>"$WORK/stderr" &

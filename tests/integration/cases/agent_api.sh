@@ -155,6 +155,7 @@ server() {
     g++ -O1 -g -DMALLCTL=mallctl -DPREFIX='""' $(pkg-config --cflags heapwire) \
         tests/integration/programs/api_server.cc -o "$name" "$@" \
         $(pkg-config --libs heapwire) 2>"$WORK/link" || fail "$(cat "$WORK/link")"
+    : >"$WORK/stdout" # what the one before said
     HEAPWIRE_STATE_DIR=$STATE MALLOC_CONF=$CONF "$name" <"$WORK/stdin" \
         >"$WORK/stdout" 2>"$WORK/stderr" &
     pid=$!

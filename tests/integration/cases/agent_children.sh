@@ -7,6 +7,7 @@ CONF=prof:true,prof_active:true
 
 # host PROCESS: three workers, one of which calls itself forker-second
 host() {
+    : >"$WORK/workers" # what the host before said
     (HEAPWIRE_PROCESS=$1 with_agent "$forker" "$forker" workers 3) \
         >"$WORK/workers" 2>"$WORK/stderr" &
     host=$!

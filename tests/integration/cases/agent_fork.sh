@@ -55,6 +55,7 @@ expect "lines on stderr" 1 "$(grep -c '^heapwire: ' "$WORK/stderr")"
 # closes_all COMMAND...: a host that closes 3 to 1023 is served all the same
 mkfifo "$WORK/stdin"
 closes_all() {
+    : >"$WORK/stdout" # what the one before said
     (with_agent "$forker" "$@" "$forker" closeall) \
         <"$WORK/stdin" >"$WORK/stdout" 2>"$WORK/stderr" &
     host=$!

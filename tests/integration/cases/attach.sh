@@ -47,6 +47,7 @@ detach() {
 sleeps() {
     name=$1
     shift
+    : >"$work/$name.out" # what the one before said
     "$bin/sleepers" "$@" >"$work/$name.out" &
     sleeper=$!
     pids="$sleeper $pids"
