@@ -23,7 +23,8 @@ struct agent_start {
     struct jemalloc jemalloc; /* found before main; if late, by the thread */
     bool late;                /* the program runs already */
     bool silent;              /* write nothing to stderr */
-    bool child; /* after a fork: wait until no other process serves */
+    bool child;      /* after a fork: wait until no other process serves */
+    pid_t elders[2]; /* of a child: it serves once they have ended; 0: none */
 };
 
 struct agent {

@@ -307,6 +307,22 @@ be_the_one(const struct agent_start *start)
     return wait_for_name(process);
 }
 
+/* False for a zombie, too, and where /proc does not show the process. */
+static bool
+lives(pid_t pid)
+{
+    char path[32], text[512];
+    const char *name_end;
+
+    if (pid == 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    if (agent_read_small(path, text, sizeof(text)) <= 0)
+        return false;
+    name_end = strrchr(text, ')'); /* PID (NAME) STATE ... */
+    return name_end && !strchr("ZX", name_end[1] ? name_end[2] : '\0');
+}
+
 /* Waits for the lock.  Its holder may be a daemon's parent, another child, or
  * an earlier database that outlived its heapwire-run, which then started us as
  * its successor. */
@@ -327,9 +343,11 @@ open_channel(struct agent *agent, const struct agent_start *start)
         !phase_stopping() && agent_monotonic_ms() < until)
         nanosleep(&step, NULL);
     for (;;) {
-        result =
-            channel_open(&agent->channel,
-                         agent_settings_get(start->settings, AGENT_ENV_STATE));
+        result = lives(start->elders[0]) || lives(start->elders[1])
+                     ? CHANNEL_BUSY
+                     : channel_open(&agent->channel,
+                                    agent_settings_get(start->settings,
+                                                       AGENT_ENV_STATE));
         if (result != CHANNEL_BUSY || phase_stopping() ||
             !(start->child ? agent_monotonic_ms() < until
                            : awaited && agent->channel.holder != getppid()))

@@ -164,9 +164,11 @@ start_wants_child(void)
 }
 
 int
-start_in_child(void)
+start_in_child(pid_t elder, pid_t younger)
 {
     own.start.silent = own.start.child = true;
+    own.start.elders[0] = elder;
+    own.start.elders[1] = younger;
     return start_thread();
 }
 

@@ -8,6 +8,7 @@
 #define HW_START_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct agent_start;
 
@@ -29,7 +30,8 @@ void start_forked(void);
  */
 bool start_wants_child(void);
 
-/* In a forked child: starts an agent that serves once no other process does. */
-int start_in_child(void);
+/* In a forked child: starts an agent that serves once no other process does and
+ * the two (0: none) have ended. */
+int start_in_child(pid_t elder, pid_t younger);
 
 #endif

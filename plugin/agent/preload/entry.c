@@ -52,11 +52,14 @@ static struct {
     _Atomic unsigned forks; /* calls of fork() by this process */
 } host;
 
+/* A daemon's parents end.  While they live, they are what is served: their
+ * agent may not have taken its lock yet. */
 static void
-serve_child(void)
+serve_survivor(void)
 {
     host.pid = getpid();
-    start_in_child();
+    start_in_child(host.main_pid,
+                   host.survivor_pid == host.pid ? 0 : host.survivor_pid);
 }
 
 /* In a child that has just left its parent's session.  Only fork()'s children
@@ -71,7 +74,7 @@ start_in_survivor(void)
         host.forks <= SURVIVOR_FORKS && !start_wants_child()) {
         host.survivor_pid = getpid();
         host.survivor_ms = agent_monotonic_ms();
-        serve_child();
+        serve_survivor();
     }
     errno = saved;
 }
@@ -91,11 +94,15 @@ after_fork(void)
 
     start_forked();
     host.forked_pid = getpid();
-    if (start_wants_child()
-            ? getppid() == host.main_pid
-            : host.survivor_pid != 0 && host.survivor_pid == host.pid &&
-                  agent_monotonic_ms() - host.survivor_ms < SURVIVOR_FORK_MS)
-        serve_child();
+    if (start_wants_child()) {
+        if (getppid() == host.main_pid) {
+            host.pid = getpid();
+            start_in_child(0, 0);
+        }
+    } else if (host.survivor_pid != 0 && host.survivor_pid == host.pid &&
+               agent_monotonic_ms() - host.survivor_ms < SURVIVOR_FORK_MS) {
+        serve_survivor();
+    }
     errno = saved;
 }
 
