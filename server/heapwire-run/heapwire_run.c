@@ -16,8 +16,6 @@
 #include "options.h"
 #include "program.h"
 #include "run.h"
-#include "run_attached.h"
-#include "run_environment.h"
 #include "start_watch.h"
 #include "state_dir.h"
 #include "supervise.h"

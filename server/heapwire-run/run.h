@@ -48,4 +48,23 @@ int run_find_parts(struct run *run, struct error *err);
 void run_plan_heapwired(struct run *run);
 int run_plan_heartbeat(struct run *run, struct error *err);
 
+/* ---- run_environment.c ---- */
+
+/* Finds the jemallocs; a setting that cannot be applied costs one line. */
+int run_find_allocators(struct run *run, struct error *err);
+/* Sets what the agent needs, and removes settings for another database's
+ * agent, if its script started us. */
+int run_prepare_agent(struct run *run, struct environment *env,
+                      struct error *err);
+/* All that the database gets, and the plan of its start.  -1 with *err. */
+int run_prepare_environments(struct run *run, struct error *err);
+/* --explain: prints what would be done; the exit status. */
+int run_explain(struct run *run);
+
+/* ---- run_attached.c ---- */
+
+/* --attach: heapwire in and beside a database that runs already.  The exit
+ * status; a fault costs one line, and nothing is attached. */
+int run_attached(struct run *run, char **envp);
+
 #endif

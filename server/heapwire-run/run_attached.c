@@ -1,5 +1,6 @@
-/* run_attached.c - see run_attached.h. */
-#include "run_attached.h"
+/* run_attached.c - --attach: heapwire in and beside a database that runs
+ * already. */
+#include "run.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -14,8 +15,6 @@
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
-#include "run.h"
-#include "run_environment.h"
 #include "state_dir.h"
 #include "supervised_env.h"
 

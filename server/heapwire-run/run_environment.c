@@ -1,5 +1,8 @@
-/* run_environment.c - see run_environment.h. */
-#include "run_environment.h"
+/*
+ * run_environment.c - which jemallocs the database has, which one to preload,
+ * and the environment that it and its agent get.
+ */
+#include "run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +14,6 @@
 #include "errors.h"
 #include "probe.h"
 #include "program.h"
-#include "run.h"
 
 /* Finds libjemalloc where the loader would, to preload it by its path. */
 static bool

@@ -35,6 +35,10 @@ struct keeper {
     uint32_t key_number, key_base;
 };
 
+static int sign(struct keeper_signer *signer, uint32_t number, int padding,
+                struct span digest, uint8_t *out, size_t *size,
+                struct error *err);
+
 /* ---- the process ---- */
 
 /* Gives the child no descriptor but its socket, and no blocked signal. */
@@ -138,6 +142,7 @@ keeper_start(char **argv, struct error *err)
         error_memory(err, KEEPER_NAME);
         return NULL;
     }
+    k->signer.sign = sign;
     k->argv = argv;
     k->fd = -1;
     pthread_mutex_init(&k->lock, NULL);
@@ -454,7 +459,6 @@ keeper_certificate(struct keeper *k, const char *state_dir,
         goto out;
     }
     say(is_fault, note);
-    k->signer.sign = sign;
     c.key = keeper_key_new(&k->signer, number, X509_get0_pubkey(c.leaf), err);
     if (!c.key)
         goto out;

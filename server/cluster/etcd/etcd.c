@@ -8,13 +8,14 @@
 
 #include <curl/curl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <openssl/rand.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
-#include "curl_memory.h"
 #include "etcd_http.h"
 #include "etcd_session.h"
 #include "etcd_wire.h"
@@ -57,7 +58,39 @@ struct etcd {
     struct etcd_session session;
 };
 
-/* ---- telling ---- */
+/* ---- libcurl's memory is wiped when it is freed: it holds passwords and
+ * tokens ---- */
+
+static void
+wipe_free(void *data)
+{
+    if (data)
+        explicit_bzero(data, malloc_usable_size(data));
+    free(data);
+}
+
+static void *
+copy_realloc(void *data, size_t size)
+{
+    void *more = malloc(size);
+    size_t old = data ? malloc_usable_size(data) : 0;
+
+    if (!more)
+        return NULL;
+    if (old > 0)
+        memcpy(more, data, old < size ? old : size);
+    wipe_free(data);
+    return more;
+}
+
+static void
+init_curl(void)
+{
+    curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, wipe_free, copy_realloc,
+                         strdup, calloc);
+}
+
+/* ---- what the session found ---- */
 
 /* When etcd is back, perhaps with less than before, the nodes come again one by
  * one: known ones stay until settles_ms. */
@@ -311,7 +344,7 @@ etcd_start(const struct etcd_options *options, struct error *err)
         error_memory(err, "the nodes that etcd lists");
         return NULL;
     }
-    curl_memory_init();
+    init_curl();
     etcd_wire_prepare();
     pthread_mutex_init(&e->lock, NULL);
     etcd_session_init(&e->session);
