@@ -183,7 +183,7 @@ remove_stale(const struct sockaddr_un *name, struct error *err)
         return -1;
     }
     if (!S_ISSOCK(st.st_mode)) {
-        error_set(err, ER_UNKNOWN, "%s is there and is not a socket",
+        error_set(err, ER_UNKNOWN, "%s exists and is not a socket",
                   name->sun_path);
         return -1;
     }

@@ -233,7 +233,7 @@ static struct {
     char *value;
     char standard;
 } enabled_variable = {{MARIADB_VAR_BOOL | MARIADB_VAR_OPCMDARG, "enabled",
-                       "Whether the agent is there; OFF ends it, and heapwired",
+                       "Whether the agent runs; OFF ends it and heapwired",
                        check_enabled, update_enabled},
                       &enabled,
                       1};

@@ -259,7 +259,7 @@ static void
 say_refused(struct memory_sampler *sampler, const char *reason, const char *why)
 {
     if (is_news(sampler, why))
-        say(sampler, "no snapshot by itself (%s): %s", reason, why);
+        say(sampler, "no automatic snapshot (%s): %s", reason, why);
 }
 
 static void
@@ -301,7 +301,7 @@ take_snapshot(struct memory_sampler *sampler)
                 &sampler->snapshot_now);
     highest_note(&sampler->highest, controller_store(sampler->controller),
                  result.snapshot);
-    say(sampler, "took the snapshot %s by itself: %s", result.snapshot->name,
+    say(sampler, "took the automatic snapshot %s: %s", result.snapshot->name,
         sampler->snapshot_reason);
     snapshot_unref(result.snapshot);
 }
@@ -335,7 +335,7 @@ look_at_marks(struct memory_sampler *sampler,
         break;
     case MARKS_TOO_FULL:
         if (is_news(sampler, "too full")) /* its percent goes up and down */
-            say(sampler, "no snapshot by itself: %s", due.reason);
+            say(sampler, "no automatic snapshot: %s", due.reason);
         break;
     case MARKS_NOTHING:
         break;

@@ -300,7 +300,7 @@ check_comparable(const struct prof_command *command, const struct loaded *now,
     if (snapshot_comparable(now->snapshot, base->snapshot, &why) == 0)
         return 0;
     why.text[strcspn(why.text, ";")] = '\0';
-    error_set(err, ER_UNKNOWN, "%s; say --force to compare them nevertheless",
+    error_set(err, ER_UNKNOWN, "%s; add --force to compare them anyway",
               why.text);
     return -1;
 }

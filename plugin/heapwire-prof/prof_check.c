@@ -84,14 +84,14 @@ prof_check_program(const struct profile *now, const char *now_path,
         return 0;
     if (strcmp(mapping_basename(a->path), mapping_basename(b->path)) != 0)
         error_set(err, ER_UNKNOWN,
-                  "%s is a profile of %s, and %s of %s; say --force to compare "
-                  "them nevertheless",
+                  "%s is a profile of %s, and %s of %s; add --force to compare "
+                  "them anyway",
                   now_path, a->path, base_path, b->path);
     else if (a->offset != b->offset || a->end - a->start != b->end - b->start)
         error_set(err, ER_UNKNOWN,
                   "%s and %s are profiles of two builds of %s, with %llu and "
-                  "%llu bytes of code; say --force to compare them "
-                  "nevertheless",
+                  "%llu bytes of code; add --force to compare them "
+                  "anyway",
                   now_path, base_path, a->path,
                   (unsigned long long)(a->end - a->start),
                   (unsigned long long)(b->end - b->start));

@@ -89,7 +89,7 @@ users_add(struct users *users, const struct user *user, struct error *err)
     }
     for (size_t i = 0; i < users->count; i++)
         if (is_named(&users->list[i], name)) {
-            error_set(err, ER_WRONG_VALUE, "user '%s' is there already",
+            error_set(err, ER_WRONG_VALUE, "user '%s' exists already",
                       user->name);
             return -1;
         }

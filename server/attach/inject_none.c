@@ -7,7 +7,7 @@ inject(struct injection *injection, struct error *err)
 {
     (void)injection;
     error_set(err, ER_NOT_SUPPORTED,
-              "--attach is there for x86-64 only: start the database under "
+              "--attach works on x86-64 only: start the database under "
               "heapwire-run");
     return -1;
 }

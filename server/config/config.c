@@ -121,7 +121,7 @@ begin_section(struct parse *p, const char *name)
         p->keys++;
     if (p->keys < SECTIONS) {
         if (p->sections_seen[p->keys])
-            fault(p, p->line, "[%s] is there already", name);
+            fault(p, p->line, "[%s] is given twice", name);
         p->sections_seen[p->keys] = true;
         p->section = SECTION_KEYS;
     } else if (strncmp(name, "user ", 5) == 0) {
@@ -180,7 +180,7 @@ setting_line(struct parse *p, const char *key, const char *value)
         if (!name || strcmp(key, name) != 0)
             continue;
         if (p->keys_seen[i])
-            fault(p, p->line, "'%s' is there already", key);
+            fault(p, p->line, "'%s' is given twice", key);
         else if (setting_apply(p->config, i, value, &err) != 0)
             fault(p, p->line, "%s = %s: %s", key,
                   setting_is_secret(i) ? "(not shown)" : value, err.text);
@@ -209,7 +209,7 @@ user_key(struct parse *p, const char *key, const char *value)
         return;
     }
     if (*seen) {
-        fault(p, p->line, "'%s' is there already", key);
+        fault(p, p->line, "'%s' is given twice", key);
         return;
     }
     *seen = true;

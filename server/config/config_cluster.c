@@ -53,7 +53,7 @@ set_address(struct config_peer *peer, const char *value, struct error *err)
     struct config_address address = {0};
 
     if (peer->address_told)
-        return setting_wrong(err, "'address' is there already");
+        return setting_wrong(err, "'address' is given twice");
     peer->address_told = true;
     if (setting_address(value, &address) != 0)
         return setting_wrong(err,
@@ -82,7 +82,7 @@ config_peer_key(struct config_peer *peer, const char *key, const char *value,
             err, "unknown key '%s' in [peer %u] (allowed: address, role)", key,
             peer->id);
     if (peer->role_told)
-        return setting_wrong(err, "'role' is there already");
+        return setting_wrong(err, "'role' is given twice");
     peer->role_told = true;
     if (setting_role(value, &peer->role, err) == 0)
         return 0;
@@ -194,7 +194,7 @@ config_peers_check(struct config_cluster *cluster, const char *name,
 
         if (a->id == b->id)
             config_fault(faults, name, b->line,
-                         "[peer %u] is there already, in line %u", b->id,
+                         "[peer %u] is given twice, in line %u", b->id,
                          a->line);
     }
     check_places(cluster, name, faults);

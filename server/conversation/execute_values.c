@@ -215,7 +215,7 @@ read_types(struct prepared *p, struct reader *r, struct error *err)
             return 0;
         error_set(err, ER_WRONG_ARGUMENTS,
                   "Incorrect arguments to COM_STMT_EXECUTE: the first one of "
-                  "a statement must tell the types of its parameters");
+                  "a statement must send the types of its parameters");
         return -1;
     }
     types = *r;

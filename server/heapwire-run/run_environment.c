@@ -107,7 +107,7 @@ run_find_allocators(struct run *run, struct error *err)
         allocators_name(&run->allocators, wanted, &why) != 0)
         run_say(why.text, "; it is looked for in the database alone");
     if (*given && allocators_give(&run->allocators, run->exe, given, &why) != 0)
-        run_say(why.text, "; the setting mallctl is not heeded");
+        run_say(why.text, "; the setting mallctl is ignored");
     return 0;
 }
 

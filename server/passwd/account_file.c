@@ -105,7 +105,7 @@ account_file_change(struct span text, const struct account_change *change,
     }
     if (found && !change->replace) {
         error_set(err, ER_WRONG_VALUE,
-                  "user '%s' is there already (--replace gives a new password)",
+                  "user '%s' exists already (--replace gives a new password)",
                   change->name);
         return -1;
     }

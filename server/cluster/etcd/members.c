@@ -67,7 +67,7 @@ check_ids(const struct members *members, struct error *err)
     for (size_t i = 1; i < members->count; i++) {
         if (members->items[i - 1].id != members->items[i].id)
             continue;
-        error_set(err, ER_UNKNOWN, "node %" PRIu64 " is there twice",
+        error_set(err, ER_UNKNOWN, "node %" PRIu64 " is listed twice",
                   members->items[i].id);
         return -1;
     }

@@ -11,7 +11,7 @@ has_samples() {
     [ "$(samples)" -ge "$1" ]
 }
 taken() {
-    sed -n 's/.*took the snapshot \([a-z0-9_]*\) by itself: \(.*\)/\1 \2/p' \
+    sed -n 's/.*took the automatic snapshot \([a-z0-9_]*\): \(.*\)/\1 \2/p' \
         "$work/node/heapwired.log"
 }
 has_taken() {

@@ -53,7 +53,7 @@ was_on() {
 wait_for 10 was_on
 
 taken() {
-    sed -n 's/.*took the snapshot \([a-z0-9_]*\) by itself: \(.*\)/\1 \2/p' \
+    sed -n 's/.*took the automatic snapshot \([a-z0-9_]*\): \(.*\)/\1 \2/p' \
         "$work/node/heapwired.log"
 }
 # Ten megabytes at a time, slowly enough to be looked at.

@@ -144,7 +144,7 @@ file_has "$WORK/err" "has a jemalloc of its own (prefix je_) whose mallctl was \
 not found: .*; link it with -rdynamic, install its debug file, or set mallctl = " ||
     fail "$(cat "$WORK/err")"
 $start --mallctl /no/such:main -- true 2>"$WORK/err"
-file_has "$WORK/err" "no/such.*; the setting mallctl is not heeded" ||
+file_has "$WORK/err" "no/such.*; the setting mallctl is ignored" ||
     fail "$(cat "$WORK/err")"
 # One that is loaded later, by its path: no other is preloaded beside it.
 $start --allocator "$hosts/libhost_library.so" --explain -- true >"$WORK/out"

@@ -130,7 +130,7 @@ expect 0 "nothing changed" --text --by-growth --base "$dir/moved.heap" \
     /bin/true "$dir/one.heap"
 sed 's,at" all,other,' "$dir/one.heap" >"$dir/other.heap"
 expect 1 "one.heap is a profile of /nowhere/\"at\" all, and $dir/other.heap \
-of /nowhere/\"other; say --force to" --text --base "$dir/other.heap" \
+of /nowhere/\"other; add --force to" --text --base "$dir/other.heap" \
     /bin/true "$dir/one.heap"
 silent_stdout
 expect 0 "nothing changed" --text --force --base "$dir/other.heap" /bin/true \
@@ -159,7 +159,7 @@ silent_stdout
 expect 0 ' all+0x1000' --text "$dir/seven"
 expect 0 'Total: 2.0 MB' --text /bin/true "$dir/seven"
 expect 0 'Total: -2.0 MB' --text --base "$dir/seven" "$dir/empty"
-expect 1 'of_8 (pid 8) are of different processes; say --force to' --text \
+expect 1 'of_8 (pid 8) are of different processes; add --force to' --text \
     --base "$dir/eight" "$dir/seven"
 silent_stdout
 expect 0 'Total: 2.0 MB' --text --force --base "$dir/eight" "$dir/seven"

@@ -444,7 +444,8 @@ START_TEST(what_grows_is_taken_and_what_failed_once_more)
     ck_assert_uint_eq(store_list(store, kept, 4), 1);
     ck_assert(kept[0].pinned);
     ck_assert_ptr_nonnull(strstr(said, "the dump failed"));
-    ck_assert_ptr_nonnull(strstr(said, "by itself: memory grew by "));
+    ck_assert_ptr_nonnull(strstr(said, "took the automatic snapshot "));
+    ck_assert_ptr_nonnull(strstr(said, ": memory grew by "));
     free(grown);
 }
 END_TEST
@@ -540,7 +541,7 @@ START_TEST(a_refusal_is_logged_once_and_again_when_it_changes)
     await_samples(sampler, 9, &sample);
     memory_sampler_stop(sampler);
     ck_assert_uint_eq(count_said("(every 1 s): the dump failed"), 1);
-    ck_assert_uint_eq(count_said("no snapshot by itself"), 2);
+    ck_assert_uint_eq(count_said("no automatic snapshot"), 2);
 }
 END_TEST
 
