@@ -26,8 +26,6 @@
 #include "prof_flags.h"
 #include "prof_index.h"
 #include "prof_input.h"
-#include "prof_replaced.h"
-#include "prof_stacks.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
@@ -213,7 +211,6 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
     const char *path = input->path;
     struct names *names = NULL;
     struct profile *profile = NULL;
-    struct prof_stacks stacks;
 
     if (!dump) {
         if (input->failed)
@@ -229,13 +226,10 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
                   path);
         goto out;
     }
-    prof_stacks_init(&stacks, dump);
-    prof_replaced_tell(&dump->maps, reading->binary, path);
+    prof_check_replaced(&dump->maps, reading->binary, path);
     names = name_addresses(reading, dump, err);
     if (names)
-        profile = profile_finish(prof_stacks_take(&stacks), dump, names,
-                                 reading->binary, NULL, err);
-    prof_stacks_fini(&stacks);
+        profile = profile_new(dump, names, reading->binary, NULL, err);
     if (profile && modules_fill(profile, &dump->maps, NULL, err) != 0) {
         profile_free(profile);
         profile = NULL;
@@ -418,7 +412,6 @@ main(int argc, char **argv)
     decode_room_set(0);
     if (prof_flags_parse(argc, argv, &command) != 0)
         return EXIT_USAGE;
-    command.options.may_thread = true;
     if (command.help) {
         prof_flags_usage();
         return EXIT_SUCCESS;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 struct error;
+struct mappings;
 struct profile;
 
 /* Decides by the first bytes. */
@@ -22,5 +23,10 @@ int prof_check_binary(const char *binary, const char *path, struct error *err);
 int prof_check_program(const struct profile *now, const char *now_path,
                        const struct profile *base, const char *base_path,
                        struct error *err);
+
+/* Warns on stderr of a raw profile's files that were replaced, and if binary is
+ * another build than the file that it stands for.  path is the profile's. */
+void prof_check_replaced(const struct mappings *maps, const char *binary,
+                         const char *path);
 
 #endif

@@ -12,7 +12,6 @@
 #include "files.h"
 #include "heap_dump.h"
 #include "heap_lines.h"
-#include "prof_halves.h"
 
 /* Reads at a place of a file, or the next bytes of a pipe. */
 static ssize_t
@@ -100,7 +99,6 @@ struct heap_dump *
 prof_input_dump(struct prof_input *input, struct error *err)
 {
     const struct heap_source source = {read_piece, input};
-    struct heap_dump *dump = input->pipe ? NULL : prof_halves_dump(input->fd);
 
-    return dump ? dump : heap_dump_read(&source, err);
+    return heap_dump_read(&source, err);
 }

@@ -2,7 +2,7 @@
  * fuzz_heap_dump.c - any bytes as jemalloc's heap profile, with its mappings.
  *
  * The text is read whole, then piece by piece, the first byte giving the size
- * of a piece, then in two parts that are joined: all three have to agree.
+ * of a piece: both have to agree.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "errors.h"
 #include "fuzz_target.h"
 #include "heap_dump.h"
-#include "heap_join.h"
 #include "heap_lines.h"
 #include "names.h"
 #include "profile.h"
@@ -56,25 +55,25 @@ check_mappings(const struct mappings *maps)
     }
 }
 
-/* Where the next stack is, from the first part on. */
+/* Where the next stack is. */
 struct place {
-    const struct heap_dump *dump;
-    int part;
     const struct heap_piece *piece;
     size_t i;
 };
 
+static struct place
+first_of(const struct heap_dump *dump)
+{
+    return (struct place){dump->stacks.first, 0};
+}
+
 static const struct heap_stack *
 next(struct place *at)
 {
-    while (!at->piece || at->i == at->piece->count) {
-        at->piece = at->piece ? at->piece->next : NULL;
-        at->i = 0;
-        while (!at->piece && at->part < HEAP_DUMP_PARTS)
-            at->piece = at->dump->parts[at->part++].first;
-        if (!at->piece)
-            abort(); /* fewer than it says */
-    }
+    if (at->piece && at->i == at->piece->count)
+        *at = (struct place){at->piece->next, 0};
+    if (!at->piece || at->i == at->piece->count)
+        abort(); /* fewer than it says */
     return &at->piece->stacks[at->i++];
 }
 
@@ -82,7 +81,7 @@ next(struct place *at)
 static void
 check_order(const struct heap_dump *dump)
 {
-    struct place at = {.dump = dump};
+    struct place at = first_of(dump);
     const struct heap_stack *stack, *last = NULL;
 
     for (size_t i = 0; i < dump->stack_count; i++, last = stack) {
@@ -93,25 +92,21 @@ check_order(const struct heap_dump *dump)
 }
 
 static void
-check_dump(struct heap_dump *dump)
+check_dump(const struct heap_dump *dump)
 {
     size_t count = 0;
 
-    for (int part = 0; part < HEAP_DUMP_PARTS; part++)
-        heap_stacks_place(&dump->parts[part]);
     for (size_t i = 1; i < dump->address_count; i++)
         if (dump->addresses[i] <= dump->addresses[i - 1])
             abort();
-    for (int part = 0; part < HEAP_DUMP_PARTS; part++)
-        for (const struct heap_piece *piece = dump->parts[part].first; piece;
-             piece = piece->next)
-            for (size_t i = 0; i < piece->count; i++, count++)
-                for (uint32_t k = 0; k < piece->stacks[i].depth; k++)
-                    if (piece->stacks[i].depth > HEAP_DUMP_DEPTH_MAX ||
-                        piece->stacks[i].addresses[k] >= dump->address_count)
-                        abort();
-    if (count != dump->stack_count || dump->rate == 0 ||
-        (!dump->has_maps && !dump->truncated))
+    for (const struct heap_piece *piece = dump->stacks.first; piece;
+         piece = piece->next)
+        for (size_t i = 0; i < piece->count; i++, count++)
+            for (uint32_t k = 0; k < piece->stacks[i].depth; k++)
+                if (piece->stacks[i].depth > HEAP_DUMP_DEPTH_MAX ||
+                    piece->stacks[i].addresses[k] >= dump->address_count)
+                    abort();
+    if (count != dump->stack_count || dump->rate == 0)
         abort();
     if (dump->sorted)
         check_order(dump);
@@ -132,16 +127,14 @@ check_same_maps(const struct mappings *a, const struct mappings *b)
             abort();
 }
 
-/* Of stacks without counts, which are none, the parts know less: so b may be
- * sorted where a is not. */
 static void
 check_same(const struct heap_dump *a, const struct heap_dump *b)
 {
-    struct place x = {.dump = a}, y = {.dump = b};
+    struct place x = first_of(a), y = first_of(b);
 
     if (a->rate != b->rate || a->stack_count != b->stack_count ||
-        (a->sorted && !b->sorted) || a->truncated != b->truncated ||
-        a->has_maps != b->has_maps || a->address_count != b->address_count ||
+        a->sorted != b->sorted || a->truncated != b->truncated ||
+        a->address_count != b->address_count ||
         (a->address_count > 0 &&
          memcmp(a->addresses, b->addresses,
                 a->address_count * sizeof(*a->addresses)) != 0))
@@ -172,7 +165,7 @@ compare(const struct heap_dump *dump, struct heap_dump *other)
     heap_dump_free(other);
 }
 
-/* ---- the three ways ---- */
+/* ---- both ways ---- */
 
 static struct heap_dump *
 read_pieces(struct span text, size_t most)
@@ -182,39 +175,6 @@ read_pieces(struct span text, size_t most)
     struct error err;
 
     return heap_dump_read(&source, &err);
-}
-
-/* Where the last line of a stack begins before the mappings, if it is not the
- * only one; 0: there is none. */
-static size_t
-find_cut(struct span text)
-{
-    static const char maps[] = "\nMAPPED_LIBRARIES:";
-    const char *end = memmem(text.data, text.size, maps, sizeof(maps) - 1);
-    const char *first = memmem(text.data, text.size, "\n@", 2), *at;
-
-    for (at = end ? end : text.data + text.size; first && at-- > first + 1;)
-        if (*at == '@' && at[-1] == '\n')
-            return at > first + 1 ? (size_t)(at - text.data) : 0;
-    return 0;
-}
-
-/* NULL as well where a part has no stack. */
-static struct heap_dump *
-read_parts(struct span text, size_t cut, size_t most)
-{
-    struct pieces pieces = {{text.data + cut, text.size - cut}, most};
-    const struct heap_source source = {read_piece, &pieces};
-    struct error err;
-    struct heap_dump *first = heap_dump_parse(text.data, cut, &err);
-    struct heap_dump *second = heap_dump_read_part(&source, &err);
-
-    if (!first || !second || heap_join(first, second) != 0) {
-        heap_dump_free(first);
-        first = NULL;
-    }
-    heap_dump_free(second);
-    return first;
 }
 
 /* Takes dump's stacks. */
@@ -242,9 +202,9 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct span text;
-    struct heap_dump *dump, *joined;
+    struct heap_dump *dump;
     struct error err;
-    size_t most, cut;
+    size_t most;
     char *bytes;
 
     if (size == 0)
@@ -260,10 +220,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (dump)
         check_dump(dump);
     compare(dump, read_pieces(text, most));
-    cut = find_cut(text);
-    joined = cut > 0 ? read_parts(text, cut, most) : NULL;
-    if (joined)
-        compare(dump, joined);
     if (dump)
         check_profile(dump);
     heap_dump_free(dump);

@@ -23,7 +23,6 @@ enum {
 
 struct parser {
     struct heap_dump *dump;
-    struct heap_stacks *stacks; /* the dump's first part */
     struct error *err;
     size_t line; /* for messages */
     struct heap_lines lines;
@@ -243,9 +242,9 @@ parse_stack(struct parser *p, struct reader r)
         return fail(p, "a stack is too deep");
     depth = add_common(p, indices, depth, from, line.size);
     /* Allocates even for depth 0: stacks are told apart by their pointer. */
-    copy = depth
-               ? arena_copy(p->stacks->indices, indices, depth * sizeof(*copy))
-               : arena_copy(p->stacks->indices, &none, sizeof(none));
+    copy = depth ? arena_copy(p->dump->stacks.indices, indices,
+                              depth * sizeof(*copy))
+                 : arena_copy(p->dump->stacks.indices, &none, sizeof(none));
     if (!copy) {
         error_memory(p->err, "the profile's stacks");
         return -1;
@@ -274,7 +273,7 @@ add_stack(struct parser *p, const struct heap_stack *counts)
 
     if (dump->stack_count == HEAP_DUMP_STACKS_MAX)
         return fail(p, "too many stacks");
-    stack = heap_stacks_add(p->stacks);
+    stack = heap_stacks_add(&dump->stacks);
     if (!stack) {
         error_memory(p->err, "the profile's stacks");
         return -1;
@@ -326,7 +325,6 @@ parse_maps(struct parser *p)
 
     if (heap_lines_rest(&p->lines, &text, p->err) != 0)
         return -1;
-    p->dump->has_maps = true;
     /* Only whole lines come: an empty text was cut off. */
     p->dump->truncated |= text.size == 0;
     return mappings_parse(p->dump->arena, text.data, text.size, &p->dump->maps,
@@ -382,13 +380,14 @@ static int
 sort_addresses(struct parser *p)
 {
     struct heap_dump *dump = p->dump;
+    uint32_t *places = heap_addresses_sort(&p->addresses);
 
-    p->stacks->place_count = p->addresses.count;
-    p->stacks->places = heap_addresses_sort(&p->addresses);
-    if (!p->stacks->places) {
+    if (!places) {
         error_memory(p->err, "the profile's addresses");
         return -1;
     }
+    heap_stacks_place(&dump->stacks, places);
+    mem_free(places);
     dump->addresses = p->addresses.list;
     dump->address_count = p->addresses.count;
     p->addresses.list = NULL;
@@ -396,17 +395,13 @@ sort_addresses(struct parser *p)
 }
 
 static int
-parse_all(struct parser *p, bool part)
+parse_all(struct parser *p)
 {
     struct span line = {"", 0};
 
-    if (!part) {
-        p->line = 1;
-        if (heap_lines_next(&p->lines, &line, p->err) < 0 ||
-            parse_header(p, line) != 0)
-            return -1;
-    }
-    if (parse_body(p) != 0)
+    p->line = 1;
+    if (heap_lines_next(&p->lines, &line, p->err) < 0 ||
+        parse_header(p, line) != 0 || parse_body(p) != 0)
         return -1;
     p->dump->truncated |= heap_lines_cut(&p->lines);
     heap_lines_fini(&p->lines); /* makes room for sorting */
@@ -414,7 +409,7 @@ parse_all(struct parser *p, bool part)
 }
 
 static struct heap_dump *
-parse(struct span text, const struct heap_source *source, bool part,
+parse(struct span text, const struct heap_source *source,
       const struct arena_meter *meter, struct error *err)
 {
     struct parser p = {.err = err};
@@ -425,20 +420,19 @@ parse(struct span text, const struct heap_source *source, bool part,
     if (p.dump)
         p.dump->arena = arena_new(DUMP_MEMORY_MAX);
     if (!p.dump || !p.dump->arena ||
-        heap_stacks_init(&p.dump->parts[0], DUMP_MEMORY_MAX) != 0) {
+        heap_stacks_init(&p.dump->stacks, DUMP_MEMORY_MAX) != 0) {
         error_memory(err, "the profile");
         goto out;
     }
-    p.stacks = &p.dump->parts[0];
     arena_count(p.dump->arena, meter);
-    arena_count(p.stacks->indices, meter);
+    arena_count(p.dump->stacks.indices, meter);
     if (heap_addresses_init(&p.addresses, HEAP_DUMP_ADDRESSES_MAX,
                             p.dump->arena) != 0) {
         error_memory(err, "the profile's addresses");
         goto out;
     }
     p.dump->sorted = true;
-    if (parse_all(&p, part) != 0)
+    if (parse_all(&p) != 0)
         goto out;
     done = p.dump;
 out:
@@ -452,26 +446,20 @@ out:
 struct heap_dump *
 heap_dump_parse(const char *text, size_t size, struct error *err)
 {
-    return parse((struct span){text, size}, NULL, false, NULL, err);
+    return parse((struct span){text, size}, NULL, NULL, err);
 }
 
 struct heap_dump *
 heap_dump_parse_counted(const char *text, size_t size,
                         const struct arena_meter *meter, struct error *err)
 {
-    return parse((struct span){text, size}, NULL, false, meter, err);
+    return parse((struct span){text, size}, NULL, meter, err);
 }
 
 struct heap_dump *
 heap_dump_read(const struct heap_source *source, struct error *err)
 {
-    return parse((struct span){NULL, 0}, source, false, NULL, err);
-}
-
-struct heap_dump *
-heap_dump_read_part(const struct heap_source *source, struct error *err)
-{
-    return parse((struct span){NULL, 0}, source, true, NULL, err);
+    return parse((struct span){NULL, 0}, source, NULL, err);
 }
 
 void
@@ -480,8 +468,7 @@ heap_dump_free(struct heap_dump *dump)
     if (!dump)
         return;
     arena_free(dump->arena);
-    for (int i = 0; i < HEAP_DUMP_PARTS; i++)
-        heap_stacks_fini(&dump->parts[i]);
+    heap_stacks_fini(&dump->stacks);
     mem_free(dump->addresses);
     mem_free(dump);
 }

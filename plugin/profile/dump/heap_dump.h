@@ -30,18 +30,17 @@ struct error;
 struct heap_source; /* heap_lines.h */
 
 enum {
-    HEAP_DUMP_DEPTH_MAX = 1024,        /* addresses of one stack */
-    HEAP_DUMP_STACKS_MAX = 1 << 20,    /* real programs have thousands */
-    HEAP_DUMP_ADDRESSES_MAX = 1 << 22, /* distinct ones */
-    HEAP_DUMP_PARTS = 2                /* a dump may be read in two parts */
+    HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */
+    HEAP_DUMP_STACKS_MAX = 1 << 20,   /* real programs have thousands */
+    HEAP_DUMP_ADDRESSES_MAX = 1 << 22 /* distinct ones */
 };
 
 struct heap_dump {
     uint64_t rate; /* mean bytes between two samples */
     /* In the dump's order.  A stack may repeat unless jemalloc sorted them.
      * profile_new takes them over. */
-    struct heap_stacks parts[HEAP_DUMP_PARTS];
-    size_t stack_count; /* in all */
+    struct heap_stacks stacks;
+    size_t stack_count;
     bool sorted;
     /* The addresses to be named: ascending, distinct.  All but a stack's first
      * are one less than in the text: the text has return addresses, and the
@@ -49,7 +48,6 @@ struct heap_dump {
     uint64_t *addresses;
     size_t address_count;
     struct mappings maps; /* empty if the dump was cut before them */
-    bool has_maps;        /* the text reached their heading */
     bool truncated;       /* cut off; the whole lines before are here */
     struct arena *arena;
 };
@@ -65,9 +63,6 @@ struct heap_dump *heap_dump_parse_counted(const char *text, size_t size,
 /* Likewise, from source, keeping little of the text in memory. */
 struct heap_dump *heap_dump_read(const struct heap_source *source,
                                  struct error *err);
-/* Likewise, of a dump's second part, which begins with a stack's line. */
-struct heap_dump *heap_dump_read_part(const struct heap_source *source,
-                                      struct error *err);
 void heap_dump_free(struct heap_dump *dump); /* NULL is fine */
 
 #endif

@@ -24,7 +24,6 @@ heap_stacks_fini(struct heap_stacks *stacks)
         mem_free(piece);
     }
     arena_free(stacks->indices);
-    mem_free(stacks->places);
     memset(stacks, 0, sizeof(*stacks));
 }
 
@@ -51,12 +50,10 @@ heap_stacks_add(struct heap_stacks *stacks)
 }
 
 void
-heap_stacks_place(struct heap_stacks *stacks)
+heap_stacks_place(struct heap_stacks *stacks, const uint32_t *places)
 {
-    const uint32_t *places = stacks->places, *before = NULL;
+    const uint32_t *before = NULL;
 
-    if (!places)
-        return;
     for (struct heap_piece *piece = stacks->first; piece; piece = piece->next)
         for (size_t i = 0; i < piece->count; i++) {
             const struct heap_stack *stack = &piece->stacks[i];
@@ -67,8 +64,6 @@ heap_stacks_place(struct heap_stacks *stacks)
                 indices[k] = places[indices[k]];
             before = indices;
         }
-    mem_free(stacks->places);
-    stacks->places = NULL;
 }
 
 bool

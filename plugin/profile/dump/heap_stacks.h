@@ -1,8 +1,6 @@
 /*
- * heap_stacks.h - the stacks of a heap profile's text, or of a part of it.
- *
- * Stacks never move, so two parts that two threads have read make one dump
- * without copying.
+ * heap_stacks.h - the stacks of a heap profile's text, in pieces: they never
+ * move.
  */
 #ifndef HW_HEAP_STACKS_H
 #define HW_HEAP_STACKS_H
@@ -17,7 +15,7 @@ struct arena;
 enum { HEAP_STACKS_PIECE = 1400 };
 
 struct heap_stack {
-    uint32_t *addresses;     /* indices, see places; leaf first */
+    uint32_t *addresses;     /* indices; leaf first */
     uint32_t depth;          /* may be 0: the unwinder found nothing */
     uint64_t objects, bytes; /* in use */
     uint64_t objects_ever, bytes_ever;
@@ -31,12 +29,7 @@ struct heap_piece {
 
 struct heap_stacks {
     struct heap_piece *first, *last;
-    struct arena
-        *indices; /* the memory of the stacks' addresses: see heap_join.h */
-    /* Reading numbers addresses as they come.  By that number: the index in the
-     * dump's list.  NULL: the stacks have indices of the list already. */
-    uint32_t *places;
-    size_t place_count;
+    struct arena *indices; /* the memory of the stacks' addresses */
 };
 
 /* -1: no memory. */
@@ -46,8 +39,8 @@ void heap_stacks_fini(struct heap_stacks *stacks); /* zeroed is fine */
 /* Appends a stack, not initialized.  NULL: no memory. */
 struct heap_stack *heap_stacks_add(struct heap_stacks *stacks);
 
-/* Replaces the stacks' numbers by indices into the dump's list. */
-void heap_stacks_place(struct heap_stacks *stacks);
+/* Replaces the stacks' indices by those that places has for them. */
+void heap_stacks_place(struct heap_stacks *stacks, const uint32_t *places);
 
 /* Whether stack follows last in jemalloc's order, which compares the bytes in
  * memory.  Both begin with at least common equal addresses, as indices into

@@ -2,7 +2,6 @@
 #include "calls.h"
 
 #include <assert.h>
-#include <stdalign.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,7 +9,6 @@
 #include "graph.h"
 #include "memory.h"
 #include "profile.h"
-#include "stack_halves.h"
 #include "view_options.h"
 #include "weights.h"
 
@@ -35,23 +33,17 @@ struct met {
     bool any;
 };
 
-/* Read-only during the walk over stacks. */
-struct weighing {
+struct sums {
     struct weights *weights;
     const struct profile *profile;
     const struct view_options *options;
     const struct calls_among *among;
     struct passage *passages; /* per location; NULL: names come per stack */
-};
-
-/* The sums of one half of the stacks, or of all. */
-struct sums {
-    alignas(STACK_HALVES_APART) const struct weighing *w;
+    struct met *met;          /* per location, if there are passages */
     struct graph_edge *edges;
     uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
     uint32_t edge_count, edge_room;
     uint32_t *table; /* 1 + edge, per caller and callee, or NULL */
-    struct met *met; /* per location */
 };
 
 static uint32_t *
@@ -103,7 +95,7 @@ add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
 
     if (s->edge_count == s->edge_room && grow_edges(s) != 0)
         return -1;
-    slot = s->table ? &s->table[caller * s->w->among->node_count + callee]
+    slot = s->table ? &s->table[caller * s->among->node_count + callee]
                     : edge_slot(s, caller, callee);
     if (*slot == 0) {
         s->edges[s->edge_count++] = (struct graph_edge){caller, callee, 0};
@@ -119,7 +111,7 @@ add_calls(struct sums *s, const uint32_t *names, size_t count, double value,
           uint32_t *callee)
 {
     for (size_t k = 0; k < count; k++) {
-        uint32_t caller = s->w->among->nodes[names[k]];
+        uint32_t caller = s->among->nodes[names[k]];
 
         if (caller && *callee &&
             add_call(s, caller - 1, *callee - 1, value) != 0)
@@ -136,8 +128,7 @@ add_calls(struct sums *s, const uint32_t *names, size_t count, double value,
 static int
 add_located(struct sums *s, const struct profile_stack *stack, double value)
 {
-    const struct weighing *w = s->w;
-    const struct stack_names *names = &w->weights->names;
+    const struct stack_names *names = &s->weights->names;
     struct allocator_cut cut = stack_names_cut(names, stack);
     uint32_t callee = 0, at = cut.location;
 
@@ -150,7 +141,7 @@ add_located(struct sums *s, const struct profile_stack *stack, double value)
             return -1;
     }
     for (; at < stack->depth; at++) {
-        const struct passage *passage = &w->passages[stack->locations[at]];
+        const struct passage *passage = &s->passages[stack->locations[at]];
 
         if (!passage->shown)
             continue;
@@ -171,10 +162,9 @@ add_located(struct sums *s, const struct profile_stack *stack, double value)
 static int
 add_within_locations(struct sums *s)
 {
-    const struct weighing *w = s->w;
-    const struct stack_names *names = &w->weights->names;
+    const struct stack_names *names = &s->weights->names;
 
-    for (size_t i = 0; i < w->profile->location_count; i++) {
+    for (size_t i = 0; i < s->profile->location_count; i++) {
         struct shown_frames shown = names->shown[i];
         uint32_t callee = 0;
 
@@ -187,17 +177,18 @@ add_within_locations(struct sums *s)
 }
 
 static int
-make_passages(struct weighing *w)
+make_passages(struct sums *s)
 {
-    const struct stack_names *names = &w->weights->names;
-    const uint32_t *nodes = w->among->nodes;
+    const struct stack_names *names = &s->weights->names;
+    const uint32_t *nodes = s->among->nodes;
 
-    w->passages = mem_zalloc(w->profile->location_count, sizeof(*w->passages));
-    if (!w->passages)
+    s->passages = mem_zalloc(s->profile->location_count, sizeof(*s->passages));
+    s->met = mem_zalloc(s->profile->location_count, sizeof(*s->met));
+    if (!s->passages || !s->met)
         return -1;
-    for (size_t i = 0; i < w->profile->location_count; i++) {
+    for (size_t i = 0; i < s->profile->location_count; i++) {
         const uint32_t *of = names->symbols.names + names->shown[i].first;
-        struct passage *passage = &w->passages[i];
+        struct passage *passage = &s->passages[i];
         uint32_t count = names->shown[i].count;
 
         for (uint32_t k = 1; k < count; k++)
@@ -213,22 +204,14 @@ make_passages(struct weighing *w)
 static int
 sums_init(struct sums *s)
 {
-    enum { METS_APART = STACK_HALVES_APART / sizeof(struct met) };
-    const struct weighing *w = s->w;
-    size_t count = w->among->node_count;
+    size_t count = s->among->node_count;
 
     if (count <= TABLE_NODES_MAX) {
         s->table = mem_zalloc(count * count, sizeof(*s->table));
         if (!s->table)
             return -1;
     }
-    if (w->passages) {
-        s->met = mem_zalloc(w->profile->location_count + METS_APART,
-                            sizeof(*s->met));
-        if (!s->met)
-            return -1;
-    }
-    return 0;
+    return stack_names_are_located(&s->weights->names) ? make_passages(s) : 0;
 }
 
 static void
@@ -237,6 +220,7 @@ sums_fini(struct sums *s)
     mem_free(s->edges);
     mem_free(s->slots);
     mem_free(s->table);
+    mem_free(s->passages);
     mem_free(s->met);
 }
 
@@ -244,71 +228,30 @@ sums_fini(struct sums *s)
 static int
 add_stack(struct sums *s, const struct profile_stack *stack)
 {
-    struct weights *weights = s->w->weights;
-    double value = profile_value(stack, s->w->options->measure);
+    struct weights *weights = s->weights;
+    double value = profile_value(stack, s->options->measure);
     uint32_t callee = 0;
     size_t count;
 
-    if (s->w->passages)
+    if (s->passages)
         return add_located(s, stack, value);
     if (stack_names_list(&weights->names, stack, weights->frames, &count) != 0)
         return -1;
     return add_calls(s, weights->frames, count, value, &callee);
 }
 
-/* stack_walk */
 static int
-add_stacks(void *arg, size_t first, size_t end, struct error *err)
+add_stacks(struct sums *s, struct error *err)
 {
-    struct sums *s = arg;
-
-    for (size_t i = first; i < end; i++) {
-        if (view_cancelled(s->w->options, i, err))
+    for (size_t i = 0; i < s->profile->stack_count; i++) {
+        if (view_cancelled(s->options, i, err))
             return -1;
-        if (add_stack(s, &s->w->profile->stacks[i]) != 0) {
+        if (add_stack(s, &s->profile->stacks[i]) != 0) {
             error_memory(err, "the call graph");
             return -1;
         }
     }
-    return 0;
-}
-
-static int
-add_sums(struct sums *to, const struct sums *from)
-{
-    for (uint32_t i = 0; i < from->edge_count; i++) {
-        const struct graph_edge *edge = &from->edges[i];
-
-        if (add_call(to, edge->caller, edge->callee, edge->value) != 0)
-            return -1;
-    }
-    for (size_t i = 0; i < to->w->profile->location_count; i++) {
-        to->met[i].any |= from->met[i].any;
-        to->met[i].value += from->met[i].value;
-    }
-    return 0;
-}
-
-/* Beyond 8 TB, which the bytes ever allocated soon reach, a sum depends on its
- * order.  So this many stacks are always added in two halves, even by one
- * thread. */
-static int
-add_all(struct sums *s, struct error *err)
-{
-    const struct weighing *w = s->w;
-    struct sums second = {.w = w};
-    int rc = -1;
-
-    if (!w->passages || w->profile->stack_count < STACK_HALVES_MIN)
-        return add_stacks(s, 0, w->profile->stack_count, err);
-    if (sums_init(&second) == 0)
-        rc = stack_halves_walk(w->profile,
-                               stack_halves_wanted(w->profile, w->options),
-                               add_stacks, s, &second, err);
-    if (rc == 0)
-        rc = add_sums(s, &second);
-    sums_fini(&second);
-    return rc;
+    return s->passages ? add_within_locations(s) : 0;
 }
 
 int
@@ -316,25 +259,21 @@ calls_weigh(struct calls *calls, struct weights *weights,
             const struct calls_among *among, const struct view_options *options,
             struct error *err)
 {
-    struct weighing w = {.weights = weights,
-                         .profile = weights->names.profile,
-                         .options = options,
-                         .among = among};
-    struct sums sums = {.w = &w};
+    struct sums sums = {.weights = weights,
+                        .profile = weights->names.profile,
+                        .options = options,
+                        .among = among};
     int rc = -1;
 
-    if (w.profile->location_count == 0)
+    if (sums.profile->location_count == 0)
         return 0;
     assert(weights->names.shown && weights->names.symbols.names);
-    if ((!stack_names_are_located(&weights->names) || make_passages(&w) == 0) &&
-        sums_init(&sums) == 0 && add_all(&sums, err) == 0 &&
-        (!w.passages || add_within_locations(&sums) == 0)) {
+    if (sums_init(&sums) == 0 && add_stacks(&sums, err) == 0) {
         *calls = (struct calls){sums.edges, sums.edge_count};
         sums.edges = NULL;
         rc = 0;
     }
     sums_fini(&sums);
-    mem_free(w.passages);
     return rc;
 }
 

@@ -20,6 +20,7 @@ struct weight {
     double cumulative; /* by itself and all it called */
     /* Sums of struct profile_stack's: 0 unless the measure is inuse_space. */
     double flat_variance, cumulative_variance;
+    uint32_t seen; /* while weighing: 1 + the last stack with the name */
 };
 
 struct weights {

@@ -232,26 +232,21 @@ add_counts(struct profile_stack *to, const struct heap_stack *from,
     add_sampled(&to->ever, from->objects_ever, from->bytes_ever);
 }
 
-/* Frees a part at once, which makes room for the rest. */
-static int
-take_part(struct taking *t, struct heap_stacks *part, uint64_t rate)
+static void
+add_stacks(struct taking *t, const struct heap_dump *dump)
 {
     struct profile *profile = t->profile;
 
-    heap_stacks_place(part);
-    for (struct heap_piece *piece = part->first; piece; piece = piece->next)
+    for (struct heap_piece *piece = dump->stacks.first; piece;
+         piece = piece->next)
         for (size_t i = 0; i < piece->count; i++) {
             const struct heap_stack *from = &piece->stacks[i];
 
             add_counts(t->slots ? place_stack(t, from) : add_stack(t, from),
-                       from, rate);
+                       from, dump->rate);
             add_saturated(&profile->samples, from->objects);
             profile->accumulated |= from->objects_ever > 0;
         }
-    if (part->indices && arena_adopt(profile->arena, part->indices) != 0)
-        return -1;
-    heap_stacks_fini(part);
-    return 0;
 }
 
 static int
@@ -259,7 +254,6 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
 {
     struct taking t = {.profile = profile};
     size_t capacity = 16;
-    int rc = -1;
 
     t.list = arena_alloc(profile->arena, dump->stack_count * sizeof(*t.list));
     if (!t.list)
@@ -274,15 +268,14 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
         if (!t.slots)
             return -1;
     }
-    for (int i = 0; i < HEAP_DUMP_PARTS; i++)
-        if (take_part(&t, &dump->parts[i], dump->rate) != 0)
-            goto out;
+    add_stacks(&t, dump);
+    mem_free(t.slots);
+    if (arena_adopt(profile->arena, dump->stacks.indices) != 0)
+        return -1;
+    heap_stacks_fini(&dump->stacks); /* makes room for the rest */
     profile->stacks = t.list;
     profile_add_up(profile);
-    rc = 0;
-out:
-    mem_free(t.slots);
-    return rc;
+    return 0;
 }
 
 /* ---- locations ---- */
@@ -331,26 +324,18 @@ list_locations(struct profile *profile, const struct heap_dump *dump,
 /* ---- a profile ---- */
 
 struct profile *
-profile_begin(struct heap_dump *dump)
+profile_new(struct heap_dump *dump, struct names *names, const char *program,
+            const struct profile_origin *origin, struct error *err)
 {
     struct profile *profile = mem_zalloc(1, sizeof(*profile));
 
-    if (profile)
-        profile->arena = arena_new(PROFILE_MEMORY_MAX);
-    if (profile && profile->arena)
-        arena_count(profile->arena, arena_meter(dump->arena));
-    if (profile && profile->arena && take_stacks(profile, dump) == 0)
-        return profile;
-    profile_free(profile);
-    return NULL;
-}
-
-struct profile *
-profile_finish(struct profile *profile, const struct heap_dump *dump,
-               struct names *names, const char *program,
-               const struct profile_origin *origin, struct error *err)
-{
     if (!profile)
+        goto out;
+    profile->arena = arena_new(PROFILE_MEMORY_MAX);
+    if (!profile->arena)
+        goto out;
+    arena_count(profile->arena, arena_meter(dump->arena));
+    if (take_stacks(profile, dump) != 0)
         goto out;
     profile->names = names_ref(names);
     profile->rate = dump->rate;
@@ -368,14 +353,6 @@ out:
     error_memory(err, "the profile");
     profile_free(profile);
     return NULL;
-}
-
-struct profile *
-profile_new(struct heap_dump *dump, struct names *names, const char *program,
-            const struct profile_origin *origin, struct error *err)
-{
-    return profile_finish(profile_begin(dump), dump, names, program, origin,
-                          err);
 }
 
 size_t

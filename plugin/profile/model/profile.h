@@ -82,16 +82,6 @@ struct profile *profile_new(struct heap_dump *dump, struct names *names,
                             const char *program,
                             const struct profile_origin *origin,
                             struct error *err);
-/* The same in two steps, so that another thread can name dump's addresses
- * meanwhile.  profile_begin touches dump's stacks alone; its result may only be
- * given to profile_finish or profile_free.  NULL: no memory, which
- * profile_finish reports.  profile_finish frees the profile on failure. */
-struct profile *profile_begin(struct heap_dump *dump);
-struct profile *profile_finish(struct profile *profile,
-                               const struct heap_dump *dump,
-                               struct names *names, const char *program,
-                               const struct profile_origin *origin,
-                               struct error *err);
 void profile_free(struct profile *profile); /* NULL is fine */
 
 /* The bytes of memory that it holds, with the names. */

@@ -45,8 +45,6 @@ struct view_options {
      * may match ignore; NULL: any. */
     const char *focus, *ignore;
     const atomic_bool *cancelled; /* or NULL */
-    /* May use another core: in a process with no other work. */
-    bool may_thread;
 };
 
 /* jeprof's: in use bytes by function, 80, .005, .001, 8 */

@@ -1,6 +1,9 @@
-/* test_profile.c - estimates from samples, and a profile owns its parts. */
+/* test_profile.c - estimates from samples, and a profile owns its parts: its
+ * stacks are those of the text. */
 #include <math.h>
 
+#include "buffer.h"
+#include "failing_memory.h"
 #include "profile_fixture.h"
 #include "suite.h"
 
@@ -156,6 +159,107 @@ START_TEST(the_variance_is_that_of_the_estimates)
 }
 END_TEST
 
+/* ---- large ones ---- */
+
+enum { STACKS = 6000, DISTINCT = 2048 /* a power of two */, DEPTH = 20 };
+
+/* Which of the distinct stacks the i-th one is. */
+static uint32_t
+pick_of(uint32_t i, bool sorted)
+{
+    return sorted ? i : i * 2654435761U >> 8 & (DISTINCT - 1);
+}
+
+static uint32_t
+bytes_of(uint32_t i)
+{
+    return 4096 + i % 777;
+}
+
+/* Sorted as jemalloc sorts, by the bytes in memory, of which the lowest is the
+ * first; or with stacks that occur in many places.  NULL: no memory. */
+static struct profile *
+large_profile(bool sorted, unsigned fails)
+{
+    struct names *names = names_new(1 << 20);
+    struct profile *profile = NULL;
+    struct error err = {0};
+    struct heap_dump *dump;
+    struct buffer text;
+
+    buffer_init(&text, 16 << 20);
+    buffer_text(&text, "heap_v2/524288\n  t*: 9: 99 [0: 0]\n");
+    for (uint32_t i = 0; i < STACKS; i++) {
+        uint32_t pick = pick_of(i, sorted);
+
+        buffer_format(&text, "@ 0x%x",
+                      0x5500000 | (pick & 255) << 8 | pick >> 8);
+        for (uint32_t k = 1; k < DEPTH + pick % 9; k++)
+            buffer_format(&text, " 0x%x", 0x400000 + pick * k % 5003);
+        buffer_format(&text, "\n  t*: %u: %u [0: 0]\n", 1 + i % 5, bytes_of(i));
+    }
+    buffer_text(&text, "\nMAPPED_LIBRARIES:\n\n");
+    ck_assert(names && !text.failed);
+    allocations = 0;
+    failing = fails;
+    dump = heap_dump_parse(text.data, text.size, &err);
+    if (dump)
+        profile = profile_new(dump, names, "/bin/db", NULL, &err);
+    failing = 0;
+    ck_assert_int_eq(err.code, profile ? 0 : ER_OUT_OF_MEMORY);
+    heap_dump_free(dump);
+    names_free(names);
+    buffer_fini(&text);
+    return profile;
+}
+
+/* Each stack is where it came first, with all that its kind has. */
+START_TEST(a_large_one_is_what_its_text_says)
+{
+    static uint32_t place[STACKS]; /* 1 + its stack's */
+    static uint64_t bytes[STACKS];
+    const bool sorted = _i;
+    struct profile *profile = large_profile(sorted, 0);
+    uint32_t distinct = 0;
+
+    for (uint32_t i = 0; i < STACKS; i++) {
+        uint32_t pick = pick_of(i, sorted);
+
+        if (!place[pick])
+            place[pick] = ++distinct;
+        bytes[place[pick] - 1] += bytes_of(i);
+    }
+    ck_assert_uint_eq(profile->stack_count, distinct);
+    for (uint32_t pick = 0; pick < STACKS; pick++) {
+        const struct profile_stack *stack;
+
+        if (!place[pick])
+            continue;
+        stack = &profile->stacks[place[pick] - 1];
+        ck_assert_uint_eq(stack->depth, DEPTH + pick % 9);
+        ck_assert_uint_eq(stack->in_use.bytes, bytes[place[pick] - 1]);
+        ck_assert_uint_eq(profile->locations[stack->locations[0]].address,
+                          0x5500000 | (pick & 255) << 8 | pick >> 8);
+        for (uint32_t k = 1; k < stack->depth; k++)
+            ck_assert_uint_eq(profile->locations[stack->locations[k]].address,
+                              0x400000 + pick * k % 5003 - 1);
+    }
+    profile_free(profile);
+}
+END_TEST
+
+START_TEST(a_large_one_without_memory_is_none)
+{
+    struct profile *profile = NULL;
+
+    for (unsigned n = 1; !profile; n += 1 + n / 20) {
+        profile = large_profile(_i, n);
+        ck_assert_int_eq(profile != NULL, allocations < n);
+    }
+    profile_free(profile);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -169,6 +273,8 @@ main(void)
     tcase_add_test(tc, names_are_copied);
     tcase_add_test(tc, what_was_ever_allocated_is_kept);
     tcase_add_test(tc, the_variance_is_that_of_the_estimates);
+    tcase_add_loop_test(tc, a_large_one_is_what_its_text_says, 0, 2);
+    tcase_add_loop_test(tc, a_large_one_without_memory_is_none, 0, 2);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

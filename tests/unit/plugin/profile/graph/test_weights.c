@@ -1,16 +1,12 @@
-/*
- * test_stack_halves.c - what two threads add up of a profile's stacks is what
- * one does, whatever is in them.
- */
+/* test_weights.c - what is added up of a profile's stacks, and drawn of it, is
+ * what a plain walk adds up, whatever is in them. */
 #include <math.h>
 
-#include "counted_threads.h"
 #include "arena.h"
 #include "buffer.h"
 #include "failing_memory.h"
 #include "graph.h"
 #include "profile_fixture.h"
-#include "stack_halves.h"
 #include "suite.h"
 #include "texts.h"
 #include "view_options.h"
@@ -18,32 +14,10 @@
 
 enum {
     FUNCTIONS = 400, /* more than a table of edges is for */
-    STACKS = STACK_HALVES_MIN + 501,
+    STACKS = 4597,
     DEPTH_MAX = 24,
     MEMORY = 1 << 26
 };
-
-static const struct way {
-    bool may_thread;
-    unsigned cores, threads_max;
-    unsigned started; /* by a graph */
-} ways[] = {
-    {false, 2, 9, 0}, /* as in a node */
-    {true, 1, 9, 0},  {true, 2, 9, 2},
-    {true, 2, 1, 1}, /* the second walk gets no thread */
-    {true, 2, 0, 0},
-};
-
-enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
-
-static void
-take_way(const struct way *way, struct view_options *options)
-{
-    options->may_thread = way->may_thread;
-    cores = way->cores;
-    threads_max = way->threads_max;
-    threads_started = 0;
-}
 
 /* ---- a profile ---- */
 
@@ -263,43 +237,10 @@ START_TEST(weights_are_those_of_a_plain_walk)
     uint32_t nameless;
 
     arena = arena_new(MEMORY);
-    for (int k = 0; k < WAYS; k++) {
-        take_way(&ways[k], &options);
-        weigh(&weights, profile, &options);
-        ck_assert_uint_eq(threads_started, ways[k].started > 0);
-        nameless = walk_plainly(profile, &weights.names, &options);
-        check_weights(&weights, nameless);
-        weights_fini(&weights);
-    }
-    arena_free(arena);
-    profile_free(profile);
-}
-END_TEST
-
-/* To the last bit. */
-START_TEST(variances_do_not_depend_on_threads)
-{
-    struct view_options options;
-    struct profile *profile = profile_of(&kinds[_i], &options);
-    struct weights first, other;
-
-    arena = arena_new(MEMORY);
-    take_way(&ways[0], &options);
-    weigh(&first, profile, &options);
-    for (int k = 1; k < WAYS; k++) {
-        take_way(&ways[k], &options);
-        weigh(&other, profile, &options);
-        ck_assert_uint_eq(first.count, other.count);
-        ck_assert_double_eq(first.focus, other.focus);
-        for (uint32_t i = 0; i < first.count; i++) {
-            struct weight *a = &first.list[i], *b = &other.list[i];
-
-            ck_assert_double_eq(a->flat_variance, b->flat_variance);
-            ck_assert_double_eq(a->cumulative_variance, b->cumulative_variance);
-        }
-        weights_fini(&other);
-    }
-    weights_fini(&first);
+    weigh(&weights, profile, &options);
+    nameless = walk_plainly(profile, &weights.names, &options);
+    check_weights(&weights, nameless);
+    weights_fini(&weights);
     arena_free(arena);
     profile_free(profile);
 }
@@ -346,53 +287,16 @@ START_TEST(graphs_are_those_of_a_plain_walk)
     ck_assert_int_eq(stack_names_init(&names, profile, &options, arena, &err),
                      0);
     (void)walk_plainly(profile, &names, &options);
-    for (int k = 0; k < WAYS; k++) {
-        take_way(&ways[k], &options);
-        graph = graph_new(profile, &options, &err);
-        ck_assert_msg(graph != NULL, "%s", err.text);
-        ck_assert_uint_eq(threads_started, ways[k].started);
-        if (kind->nodecount < FUNCTIONS)
-            ck_assert_uint_eq(graph->node_count, kind->nodecount);
-        else
-            ck_assert_uint_gt(graph->edge_count, 1024);
-        check_edges(graph, &names);
-        graph_free(graph);
-    }
+    graph = graph_new(profile, &options, &err);
+    ck_assert_msg(graph != NULL, "%s", err.text);
+    if (kind->nodecount < FUNCTIONS)
+        ck_assert_uint_eq(graph->node_count, kind->nodecount);
+    else
+        ck_assert_uint_gt(graph->edge_count, 1024);
+    check_edges(graph, &names);
+    graph_free(graph);
     stack_names_fini(&names);
     arena_free(arena);
-    profile_free(profile);
-}
-END_TEST
-
-/* To the last bit, though no sum is exact. */
-START_TEST(huge_values_do_not_depend_on_threads)
-{
-    struct view_options options;
-    struct profile *profile = profile_of(&kinds[_i], &options);
-    struct graph *first, *other;
-    struct profile_stack *stacks;
-
-    stacks = (struct profile_stack *)profile->stacks;
-    for (size_t i = 0; i < profile->stack_count; i++) {
-        stacks[i].bytes *= 1e13 / 3;
-        stacks[i].bytes_ever *= 1e13 / 3;
-        stacks[i].objects *= 1e13 / 3;
-    }
-    take_way(&ways[0], &options);
-    first = graph_new(profile, &options, NULL);
-    ck_assert_ptr_nonnull(first);
-    for (int k = 1; k < WAYS; k++) {
-        take_way(&ways[k], &options);
-        other = graph_new(profile, &options, NULL);
-        ck_assert_ptr_nonnull(other);
-        ck_assert_double_eq(other->focus, first->focus);
-        ck_assert_uint_eq(other->node_count, first->node_count);
-        ck_assert_uint_eq(other->edge_count, first->edge_count);
-        for (size_t i = 0; i < first->edge_count; i++)
-            ck_assert_double_eq(other->edges[i].value, first->edges[i].value);
-        graph_free(other);
-    }
-    graph_free(first);
     profile_free(profile);
 }
 END_TEST
@@ -405,21 +309,19 @@ START_TEST(every_allocation_may_fail)
     struct graph *graph;
     struct error err;
 
-    take_way(&ways[_i], &options);
     graph = graph_new(profile, &options, NULL);
     ck_assert_ptr_nonnull(graph);
     graph_free(graph);
     graph = NULL;
     for (failing = 1; !graph; failing++) {
         memset(&err, 0, sizeof(err));
-        take_way(&ways[_i], &options);
         allocations = 0;
         graph = graph_new(profile, &options, &err);
         if (!graph)
             ck_assert_msg(err.code == ER_OUT_OF_MEMORY, "%u: %d %s", failing,
                           err.code, err.text);
     }
-    ck_assert_uint_gt(failing, 20);
+    ck_assert_uint_gt(failing, 15);
     failing = 0;
     graph_free(graph);
     profile_free(profile);
@@ -431,107 +333,26 @@ START_TEST(cancelling_ends_it)
     atomic_bool yes = true;
     struct view_options options;
     struct profile *profile = profile_of(&kinds[0], &options);
+    struct error err = {0};
 
     options.cancelled = &yes;
-    for (int k = 0; k < WAYS; k++) {
-        struct error err = {0};
-
-        take_way(&ways[k], &options);
-        ck_assert_ptr_null(graph_new(profile, &options, &err));
-        ck_assert_int_eq(err.code, ER_QUERY_INTERRUPTED);
-    }
+    ck_assert_ptr_null(graph_new(profile, &options, &err));
+    ck_assert_int_eq(err.code, ER_QUERY_INTERRUPTED);
     profile_free(profile);
-}
-END_TEST
-
-START_TEST(few_stacks_and_names_by_stack_need_no_thread)
-{
-    struct view_options options = view_defaults;
-    struct profile *profile;
-
-    take_way(&ways[2], &options);
-    profile = make_profile(STACK_HALVES_MIN / 2);
-    graph_free(graph_new(profile, &options, NULL));
-    ck_assert_uint_eq(threads_started, 0);
-    profile_free(profile);
-    profile = make_profile(STACKS);
-    options.focus = "plain4";
-    graph_free(graph_new(profile, &options, NULL));
-    ck_assert_uint_eq(threads_started, 0);
-    profile_free(profile);
-}
-END_TEST
-
-/* ---- the halves by themselves ---- */
-
-struct noted {
-    size_t first, end;
-    const char *fails; /* with that; NULL: it does not */
-};
-
-static int
-note(void *half, size_t first, size_t end, struct error *err)
-{
-    struct noted *noted = half;
-
-    noted->first = first;
-    noted->end = end;
-    if (!noted->fails)
-        return 0;
-    error_set(err, ER_UNKNOWN, "%s", noted->fails);
-    return -1;
-}
-
-static const struct {
-    const char *first, *second, *told;
-} failures[] = {
-    {NULL, NULL, NULL},
-    {"first", NULL, "first"},
-    {NULL, "second", "second"},
-    {"first", "second", "first"},
-};
-
-START_TEST(a_failure_is_that_of_the_first_half_that_has_one)
-{
-    const struct profile profile = {.stack_count = 7};
-    struct view_options options;
-
-    for (int k = 0; k < WAYS; k++) {
-        struct noted first = {.fails = failures[_i].first};
-        struct noted second = {.fails = failures[_i].second};
-        struct error err = {0};
-        int rc;
-
-        take_way(&ways[k], &options);
-        rc = stack_halves_walk(&profile, k > 0, note, &first, &second, &err);
-        ck_assert_int_eq(rc, failures[_i].told ? -1 : 0);
-        ck_assert_str_eq(err.text, failures[_i].told ? failures[_i].told : "");
-        ck_assert_uint_eq(first.first, 0);
-        ck_assert_uint_eq(first.end, 3);
-        if (threads_started > 0 || !failures[_i].first) {
-            ck_assert_uint_eq(second.first, 3);
-            ck_assert_uint_eq(second.end, 7);
-        }
-    }
 }
 END_TEST
 
 int
 main(void)
 {
-    Suite *suite = suite_create("stack_halves");
-    TCase *tc = tcase_create("stack_halves");
+    Suite *suite = suite_create("weights");
+    TCase *tc = tcase_create("weights");
 
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, weights_are_those_of_a_plain_walk, 0, KINDS);
-    tcase_add_loop_test(tc, variances_do_not_depend_on_threads, 0, KINDS);
     tcase_add_loop_test(tc, graphs_are_those_of_a_plain_walk, 0, KINDS);
-    tcase_add_loop_test(tc, huge_values_do_not_depend_on_threads, 0, KINDS);
-    tcase_add_loop_test(tc, every_allocation_may_fail, 1, 3);
+    tcase_add_test(tc, every_allocation_may_fail);
     tcase_add_test(tc, cancelling_ends_it);
-    tcase_add_test(tc, few_stacks_and_names_by_stack_need_no_thread);
-    tcase_add_loop_test(tc, a_failure_is_that_of_the_first_half_that_has_one, 0,
-                        sizeof(failures) / sizeof(failures[0]));
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
