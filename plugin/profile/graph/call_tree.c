@@ -23,7 +23,8 @@ enum {
     NAME_BYTES_MAX = 1 << 20
 };
 
-const char call_tree_nameless[] = "(no frames)";
+/* The name of a stack that has no frame left. */
+static const char nameless[] = "(no frames)";
 
 struct builder {
     const struct profile *profile;
@@ -145,7 +146,7 @@ add_stack(struct builder *b, const struct profile_stack *stack)
         if (*name && descend(b, text, name, &at) != 0)
             return -1;
     }
-    if (at == 0 && descend(b, UINT32_MAX, call_tree_nameless, &at) != 0)
+    if (at == 0 && descend(b, UINT32_MAX, nameless, &at) != 0)
         return -1;
     node = &b->tree->nodes[at];
     node->self += weight;

@@ -47,9 +47,6 @@ struct call_tree {
     struct arena *arena;
 };
 
-/* The name of a stack that has no frame left. */
-extern const char call_tree_nameless[];
-
 /* options NULL: view_defaults.  The profile may be freed afterwards.  NULL with
  * *err: no memory, past the ceiling, cancelled, or the measure was not counted.
  */

@@ -192,8 +192,9 @@ form_indexed_address(struct dwarf_sections *sections,
                         unit->address_size, address);
 }
 
-bool
-form_is_address(const struct form_value *value)
+/* DW_AT_high_pc is a length otherwise. */
+static bool
+is_address(const struct form_value *value)
 {
     switch (value->form) {
     case DW_FORM_addr:
@@ -213,7 +214,7 @@ bool
 form_address(struct dwarf_sections *sections, const struct dwarf_unit *unit,
              const struct form_value *value, uint64_t *address)
 {
-    if (!form_is_address(value))
+    if (!is_address(value))
         return false;
     if (value->form != DW_FORM_addr)
         return form_indexed_address(sections, unit, value->number, address);

@@ -53,8 +53,6 @@ bool form_text(struct dwarf_sections *sections, const struct dwarf_unit *unit,
 /* As an offset in .debug_info. */
 bool form_reference(const struct dwarf_unit *unit,
                     const struct form_value *value, uint64_t *offset);
-/* Whether DW_AT_high_pc is an address; else it is a length. */
-bool form_is_address(const struct form_value *value);
 
 /* The i-th address of the unit's part of .debug_addr. */
 bool form_indexed_address(struct dwarf_sections *sections,

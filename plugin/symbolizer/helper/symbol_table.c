@@ -33,6 +33,23 @@ span_of(const char *text)
     return (struct span){text, strlen(text)};
 }
 
+static size_t
+size_without_version(struct span name)
+{
+    const char *at = memchr(name.data, '@', name.size);
+
+    return at ? (size_t)(at - name.data) : name.size;
+}
+
+/* Equal except for the version that follows '@'. */
+static bool
+is_same_name(struct span a, struct span b)
+{
+    size_t size = size_without_version(a);
+
+    return size == size_without_version(b) && memcmp(a.data, b.data, size) == 0;
+}
+
 /* The functions by which programs allocate: C's, and C++'s operator new. */
 static bool
 is_allocators(const char *name)
@@ -47,7 +64,7 @@ is_allocators(const char *name)
                (name[3] == 'w' || name[3] == 'a');
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (name[0] == all[i][0] &&
-            symbol_name_equal(span_of(name), span_of(all[i])))
+            is_same_name(span_of(name), span_of(all[i])))
             return true;
     return false;
 }
@@ -296,7 +313,7 @@ symbol_table_alias(const struct symbol_table *table,
 
     for (const struct symbol *s = symbol; s < end && s->start == symbol->start;
          s++)
-        if (symbol_name_equal(span_of(s->name), name) &&
+        if (is_same_name(span_of(s->name), name) &&
             (!widest || s->size > widest->size))
             widest = s;
     return widest;
@@ -308,20 +325,4 @@ symbol_table_next(const struct symbol_table *table, uint64_t address)
     size_t i = upper(table, address);
 
     return i < table->count ? table->list[i].start : UINT64_MAX;
-}
-
-static size_t
-size_without_version(struct span name)
-{
-    const char *at = memchr(name.data, '@', name.size);
-
-    return at ? (size_t)(at - name.data) : name.size;
-}
-
-bool
-symbol_name_equal(struct span a, struct span b)
-{
-    size_t size = size_without_version(a);
-
-    return size == size_without_version(b) && memcmp(a.data, b.data, size) == 0;
 }

@@ -49,7 +49,4 @@ const struct symbol *symbol_table_alias(const struct symbol_table *table,
 /* The start of the first symbol behind address; UINT64_MAX: none. */
 uint64_t symbol_table_next(const struct symbol_table *table, uint64_t address);
 
-/* Equal except for the version that follows '@'. */
-bool symbol_name_equal(struct span a, struct span b);
-
 #endif
