@@ -6,7 +6,7 @@
  * CALL import_snapshot(), and ADMIN FORWARD '<envelope>', which nodes send each
  * other.
  */
-#include "parser.h"
+#include "parse.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* parse_describe.c - DESCRIBE table, which is SHOW COLUMNS; EXPLAIN SELECT. */
-#include "parser.h"
+#include "parse.h"
 
 #include "errors.h"
 

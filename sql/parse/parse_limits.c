@@ -4,7 +4,7 @@
  * SET STATEMENT heapwire_timeout = 5 FOR ... is MariaDB's form; the other is a
  * hint, which some clients drop as they drop comments.
  */
-#include "parser.h"
+#include "parse.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * Some get an OK, since they have nothing to flush or lock; some get a note;
  * the others are refused with the reason.
  */
-#include "parser.h"
+#include "parse.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* parse_set.c - SET, in all the forms that clients send. */
-#include "parser.h"
+#include "parse.h"
 
 #include "arena.h"
 #include "errors.h"

@@ -1,5 +1,5 @@
 /* parse_show.c - SHOW ... [FROM db] [LIKE 'x' | WHERE expression]. */
-#include "parser.h"
+#include "parse.h"
 
 #include <string.h>
 #include <strings.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "errors.h"
-#include "parser.h"
+#include "parse.h"
 
 static int
 parse_select(struct parser *p, struct sql_statement *out)

@@ -2,30 +2,14 @@
 #ifndef HW_PARSE_STATEMENT_H
 #define HW_PARSE_STATEMENT_H
 
+#include "parsing.h"
 #include "sql_statement.h"
 
-struct arena;
 struct error;
-struct sql_parameters;
-struct sql_session;
 
 enum {
     STATEMENT_BYTES_MAX = 24 * 1024 * 1024
 }; /* bytes of a statement's arena */
-
-enum parameter_use {
-    PARAMETERS_NONE,   /* a ? is a syntax error */
-    PARAMETERS_ABSENT, /* each ? is counted and has no value */
-    PARAMETERS_GIVEN
-};
-
-struct parsing {
-    struct arena *arena;
-    enum parameter_use use;
-    const struct sql_parameters
-        *parameters; /* for PARAMETERS_GIVEN; borrowed to the end */
-    const struct sql_session *session; /* gives the values of @names; or NULL */
-};
 
 /*
  * Parses exactly one statement, which may end with a semicolon.  -1 with 1064

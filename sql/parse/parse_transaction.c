@@ -4,7 +4,7 @@
  * Statements change no data, so these only start and end the session's
  * transaction.
  */
-#include "parser.h"
+#include "parse.h"
 
 #include "errors.h"
 

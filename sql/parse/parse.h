@@ -1,46 +1,19 @@
 /*
- * parser.h - the parser's tools, and the parsers of the statements.
+ * parse.h - the parsers of the statements, and their tools.
  *
- * parser.c and parser_parameter.c are the tools, which look one token ahead.
  * Each statement has a parse_ function; parse_statement.c has the table of all.
  */
-#ifndef HW_PARSER_H
-#define HW_PARSER_H
+#ifndef HW_PARSE_H
+#define HW_PARSE_H
 
 #include "parse_statement.h"
+#include "parser.h"
 
-struct parser {
-    struct lexer lexer;
-    struct token token;   /* the next token, not consumed yet */
-    struct lexer before;  /* stands on token */
-    const char *consumed; /* end of the last consumed token */
-    struct span source;
-    const struct parsing *how;
-    struct arena *arena;
-    size_t parameters; /* number of ? consumed so far */
-    struct error *err;
-    /* Parses any statement, from its first word on; SET STATEMENT contains
-     * one. */
-    int (*any)(struct parser *p, struct sql_statement *out);
-};
-
-void parser_advance(struct parser *p);
-bool parser_accept(struct parser *p, const char *word);
-bool parser_accept_operator(struct parser *p, const char *text);
-int parser_expect(struct parser *p, const char *word); /* -1: 1064 */
-int parser_fail(struct parser *p);                     /* 1064 at the token */
-bool
-parser_done(struct parser *p); /* at the end of the text or of the statement */
-
-/* A word or `quoted` name, or a string where MySQL allows one. */
-int parser_name(struct parser *p, struct span *out);
+/* A word, or a string where MySQL allows one. */
 int parser_name_or_string(struct parser *p, struct span *out);
 
 /* [database.]table */
 int parser_table(struct parser *p, struct show *out);
-
-/* Decodes the token and consumes it. */
-int parser_decode(struct parser *p, struct span *out);
 
 /* A string, or a ? for one.  Without the ?'s value: *unknown, and "". unknown
  * NULL: the value does not matter. */

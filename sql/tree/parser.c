@@ -1,0 +1,130 @@
+/* parser.c - see parser.h. */
+#include "parser.h"
+
+#include "arena.h"
+#include "errors.h"
+#include "sql_statement.h"
+
+/* With ANSI_QUOTES "a" is a name; only a tree cares. */
+static struct token
+next(const struct parser *p, struct lexer *lexer)
+{
+    struct token token = lexer_next(lexer);
+
+    if (p->ansi_quotes && token.kind == TOKEN_STRING &&
+        token.text.data[0] == '"')
+        token.kind = TOKEN_QUOTED;
+    return token;
+}
+
+void
+parser_advance(struct parser *p)
+{
+    p->consumed = p->token.text.data + p->token.text.size;
+    p->parameters += p->token.kind == TOKEN_PARAMETER;
+    if (p->looked) {
+        p->token = p->ahead;
+        p->before = p->lexer;
+        p->lexer = p->behind;
+        p->looked = false;
+        return;
+    }
+    p->before = p->lexer;
+    p->token = next(p, &p->lexer);
+}
+
+const struct token *
+parser_ahead(struct parser *p)
+{
+    if (!p->looked) {
+        p->behind = p->lexer;
+        p->ahead = next(p, &p->behind);
+        p->looked = true;
+    }
+    return &p->ahead;
+}
+
+bool
+parser_accept(struct parser *p, const char *word)
+{
+    bool is = token_is(&p->token, word);
+
+    if (is)
+        parser_advance(p);
+    return is;
+}
+
+bool
+parser_accept_operator(struct parser *p, const char *text)
+{
+    bool is = token_is_operator(&p->token, text);
+
+    if (is)
+        parser_advance(p);
+    return is;
+}
+
+int
+parser_fail(struct parser *p)
+{
+    return syntax_error(p->source, p->token.text.data, p->err);
+}
+
+int
+parser_fail_deep(struct parser *p)
+{
+    error_set(p->err, ER_STACK_OVERRUN, STATEMENT_TOO_DEEP);
+    return -1;
+}
+
+int
+parser_fail_memory(struct parser *p)
+{
+    error_memory(p->err, "the statement");
+    return -1;
+}
+
+int
+parser_expect(struct parser *p, const char *word)
+{
+    return parser_accept(p, word) ? 0 : parser_fail(p);
+}
+
+int
+parser_expect_operator(struct parser *p, const char *text)
+{
+    return parser_accept_operator(p, text) ? 0 : parser_fail(p);
+}
+
+bool
+parser_done(struct parser *p)
+{
+    return p->token.kind == TOKEN_END || token_is_operator(&p->token, ";");
+}
+
+void *
+parser_alloc(struct parser *p, size_t size)
+{
+    void *room = arena_alloc(p->arena, size);
+
+    if (!room)
+        parser_fail_memory(p);
+    return room;
+}
+
+int
+parser_decode(struct parser *p, struct span *out)
+{
+    if (token_decode(&p->token, p->arena, out) != 0)
+        return parser_fail_memory(p);
+    parser_advance(p);
+    return 0;
+}
+
+int
+parser_name(struct parser *p, struct span *out)
+{
+    if (p->token.kind != TOKEN_WORD && p->token.kind != TOKEN_QUOTED)
+        return parser_fail(p);
+    return parser_decode(p, out);
+}

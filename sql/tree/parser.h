@@ -1,0 +1,66 @@
+/* parser.h - the tools of all parsers, which look two tokens ahead. */
+#ifndef HW_PARSER_H
+#define HW_PARSER_H
+
+#include "lexer.h"
+#include "parsing.h"
+
+struct sql_statement;
+struct tree_cte;
+struct tree_grammar;
+struct tree_select;
+struct tree_table;
+struct tree;
+
+struct parser {
+    struct lexer lexer;   /* behind token */
+    struct lexer before;  /* stands on token */
+    struct token token;   /* the next token, not consumed yet */
+    struct token ahead;   /* the one behind it, once parser_ahead was called */
+    struct lexer behind;  /* behind ahead */
+    bool looked;          /* ahead is set */
+    const char *consumed; /* end of the last consumed token */
+    struct span source;
+    const struct parsing *how;
+    struct arena *arena;
+    size_t parameters; /* number of ? consumed so far */
+    struct error *err;
+    /* Parses any statement, from its first word on; SET STATEMENT contains
+     * one. */
+    int (*any)(struct parser *p, struct sql_statement *out);
+    /* While a tree is parsed: */
+    struct tree *tree;
+    const struct tree_grammar *grammar;
+    struct tree_table **tables; /* the end of its list */
+    struct tree_select *select; /* the innermost one */
+    struct tree_cte *ctes;      /* the known ones, the nearest first */
+    size_t cte_count;
+    const char *start;              /* of the tree */
+    size_t nesting;                 /* parentheses that are open */
+    size_t recursion;               /* operators that are */
+    size_t deepest;                 /* levels of nodes in this query so far */
+    bool ansi_quotes, pipes_concat; /* sql_mode */
+};
+
+void parser_advance(struct parser *p);
+const struct token *parser_ahead(struct parser *p);
+bool parser_accept(struct parser *p, const char *word);
+bool parser_accept_operator(struct parser *p, const char *text);
+int parser_expect(struct parser *p, const char *word); /* -1: 1064 */
+int parser_expect_operator(struct parser *p, const char *text);
+int parser_fail(struct parser *p);      /* 1064 at the token */
+int parser_fail_deep(struct parser *p); /* 1436 */
+int parser_fail_memory(struct parser *p);
+bool
+parser_done(struct parser *p); /* at the end of the text or of the statement */
+
+/* Zeroed; NULL with *p->err. */
+void *parser_alloc(struct parser *p, size_t size);
+
+/* A word or `quoted` name. */
+int parser_name(struct parser *p, struct span *out);
+
+/* Decodes the token and consumes it. */
+int parser_decode(struct parser *p, struct span *out);
+
+#endif

@@ -1,0 +1,318 @@
+/*
+ * tree_expression.c - operators, by how closely they bind.
+ *
+ * Operators of one level make a left-deep tree without recursion.
+ */
+#include "sql_statement.h"
+#include "tree_parser.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct infix {
+    const char *text;
+    enum binds binds;
+    enum node_kind kind;
+    enum tree_operator op;
+} words[] =
+    {
+        {"AND", BINDS_AND, NODE_BINARY, OP_AND},
+        {"OR", BINDS_OR, NODE_BINARY, OP_OR},
+        {"XOR", BINDS_XOR, NODE_BINARY, OP_XOR},
+        {"IS", BINDS_COMPARISON, NODE_IS, OP_NONE},
+        {"LIKE", BINDS_PREDICATE, NODE_LIKE, OP_NONE},
+        {"REGEXP", BINDS_PREDICATE, NODE_REGEXP, OP_NONE},
+        {"RLIKE", BINDS_PREDICATE, NODE_REGEXP, OP_NONE},
+        {"IN", BINDS_PREDICATE, NODE_IN, OP_NONE},
+        {"BETWEEN", BINDS_PREDICATE, NODE_BETWEEN, OP_NONE},
+        {"MOD", BINDS_PRODUCT, NODE_BINARY, OP_MOD},
+        {"DIV", BINDS_PRODUCT, NODE_BINARY, OP_DIV},
+        {"COLLATE", BINDS_COLLATE, NODE_COLLATE, OP_NONE},
+},
+  signs[] = {
+      {"=", BINDS_COMPARISON, NODE_BINARY, OP_EQUAL},
+      {"<=>", BINDS_COMPARISON, NODE_BINARY, OP_IS_EQUAL},
+      {"<>", BINDS_COMPARISON, NODE_BINARY, OP_NOT_EQUAL},
+      {"!=", BINDS_COMPARISON, NODE_BINARY, OP_NOT_EQUAL},
+      {"<", BINDS_COMPARISON, NODE_BINARY, OP_LESS},
+      {"<=", BINDS_COMPARISON, NODE_BINARY, OP_LESS_EQUAL},
+      {">", BINDS_COMPARISON, NODE_BINARY, OP_GREATER},
+      {">=", BINDS_COMPARISON, NODE_BINARY, OP_GREATER_EQUAL},
+      {"&&", BINDS_AND, NODE_BINARY, OP_AND},
+      {"||", BINDS_OR, NODE_BINARY, OP_OR},
+      {"+", BINDS_SUM, NODE_BINARY, OP_PLUS},
+      {"-", BINDS_SUM, NODE_BINARY, OP_MINUS},
+      {"*", BINDS_PRODUCT, NODE_BINARY, OP_TIMES},
+      {"/", BINDS_PRODUCT, NODE_BINARY, OP_DIVIDE},
+      {"%", BINDS_PRODUCT, NODE_BINARY, OP_MOD},
+      {"^", BINDS_BIT_XOR, NODE_BINARY, OP_BIT_XOR},
+      {"&", BINDS_BIT_AND, NODE_BINARY, OP_BIT_AND},
+      {"|", BINDS_BIT_OR, NODE_BINARY, OP_BIT_OR},
+      {"<<", BINDS_SHIFT, NODE_BINARY, OP_SHIFT_LEFT},
+      {">>", BINDS_SHIFT, NODE_BINARY, OP_SHIFT_RIGHT},
+      {"->", BINDS_BINARY, NODE_BINARY, OP_ARROW},
+      {"->>", BINDS_BINARY, NODE_BINARY, OP_ARROW_TEXT},
+};
+
+static const struct infix concatenation = {"||", BINDS_BIT_XOR, NODE_BINARY,
+                                           OP_CONCAT};
+
+static const struct prefix {
+    const char *text;
+    enum binds binds;
+    enum tree_operator op;
+} prefixes[] = {
+    {"-", BINDS_SIGN, OP_NEGATIVE}, {"+", BINDS_SIGN, OP_POSITIVE},
+    {"~", BINDS_SIGN, OP_BIT_NOT},  {"!", BINDS_BANG, OP_BANG},
+    {"NOT", BINDS_NOT, OP_NOT},     {"BINARY", BINDS_BINARY, OP_BINARY},
+};
+
+static const struct infix *
+infix_of(const struct parser *p, const struct token *token)
+{
+    if (token->kind == TOKEN_WORD) {
+        for (size_t i = 0; i < COUNT(words); i++)
+            if (token_is(token, words[i].text))
+                return &words[i];
+        return NULL;
+    }
+    if (token->kind != TOKEN_OPERATOR)
+        return NULL;
+    if (p->pipes_concat && token_is_operator(token, "||"))
+        return &concatenation;
+    for (size_t i = 0; i < COUNT(signs); i++)
+        if (token_is_operator(token, signs[i].text))
+            return &signs[i];
+    return NULL;
+}
+
+/* The operator at the token, if it binds so closely; *negated: NOT stands
+ * before it.  Consumes it. */
+static const struct infix *
+accept_infix(struct parser *p, enum binds least, bool *negated)
+{
+    const struct infix *infix;
+
+    *negated = token_is(&p->token, "NOT");
+    if (*negated) {
+        infix = infix_of(p, parser_ahead(p));
+        if (!infix || infix->binds != BINDS_PREDICATE || infix->binds < least)
+            return NULL;
+        parser_advance(p);
+    } else {
+        infix = infix_of(p, &p->token);
+        if (!infix || infix->binds < least)
+            return NULL;
+    }
+    parser_advance(p);
+    return infix;
+}
+
+/* ---- what stands on the right ---- */
+
+/* NULL, UNKNOWN, TRUE, FALSE */
+static bool
+right_of_is(struct parser *p, struct node *node, struct node ***tail)
+{
+    enum node_kind kind = NODE_NULL;
+    struct node *right;
+
+    node->negated = parser_accept(p, "NOT");
+    if (token_is(&p->token, "TRUE")) {
+        kind = NODE_TRUE;
+    } else if (token_is(&p->token, "FALSE")) {
+        kind = NODE_FALSE;
+    } else if (!token_is(&p->token, "NULL") &&
+               !token_is(&p->token, "UNKNOWN")) {
+        parser_fail(p);
+        return false;
+    }
+    right = tree_node(p, kind, p->token.text.data);
+    if (!right)
+        return false;
+    parser_advance(p);
+    return tree_adopt(p, node, tail, tree_end(p, right));
+}
+
+static bool
+right_of_like(struct parser *p, struct node *node, struct node ***tail)
+{
+    if (!tree_adopt(p, node, tail, tree_operators(p, BINDS_BIT_OR)))
+        return false;
+    return !parser_accept(p, "ESCAPE") ||
+           tree_adopt(p, node, tail, tree_operators(p, BINDS_BIT_OR));
+}
+
+static bool
+right_of_between(struct parser *p, struct node *node, struct node ***tail)
+{
+    return tree_adopt(p, node, tail, tree_operators(p, BINDS_BIT_OR)) &&
+           parser_expect(p, "AND") == 0 &&
+           tree_adopt(p, node, tail, tree_operators(p, BINDS_PREDICATE));
+}
+
+/* (a, b), (SELECT a); a query in parentheses is its own list. */
+static bool
+right_of_in(struct parser *p, struct node *node, struct node ***tail)
+{
+    if (tree_open(p) != 0 ||
+        !tree_adopt(p, node, tail, tree_query_or_expression(p)))
+        return false;
+    while (parser_accept_operator(p, ","))
+        if (!tree_adopt(p, node, tail, tree_operators(p, BINDS_ALL)))
+            return false;
+    return tree_close(p) == 0;
+}
+
+static struct node *
+quantified_query(struct parser *p)
+{
+    struct node *right;
+
+    if (!token_is_operator(&p->token, "(")) {
+        parser_fail(p);
+        return NULL;
+    }
+    right = tree_operand(p);
+    if (right && right->kind != NODE_QUERY) {
+        parser_fail(p);
+        return NULL;
+    }
+    return right;
+}
+
+/* x > ALL (SELECT y); = ANY and <> ALL are IN and NOT IN. */
+static bool
+right_of_quantifier(struct parser *p, struct node *node, struct node ***tail)
+{
+    node->kind = NODE_QUANTIFIED;
+    node->all = token_is(&p->token, "ALL");
+    parser_advance(p);
+    if (node->op == (node->all ? OP_NOT_EQUAL : OP_EQUAL)) {
+        node->kind = NODE_IN;
+        node->negated = node->all;
+    }
+    return tree_adopt(p, node, tail, quantified_query(p));
+}
+
+static bool
+right_of_collate(struct parser *p, struct node *node)
+{
+    size_t size;
+
+    if (!tree_may_name(&p->token) && p->token.kind != TOKEN_STRING) {
+        parser_fail(p);
+        return false;
+    }
+    if (parser_decode(p, &node->name) != 0)
+        return false;
+    size = node->name.size;
+    node->binary =
+        span_is_nocase(node->name, "binary") ||
+        (size > 4 &&
+         span_is_nocase((struct span){node->name.data + size - 4, 4}, "_bin"));
+    return true;
+}
+
+static bool
+right_of_interval(struct parser *p, struct node *node, struct node ***tail)
+{
+    node->kind = NODE_INTERVAL;
+    parser_advance(p);
+    return tree_adopt(p, node, tail, tree_interval(p, &node->word));
+}
+
+static bool
+at_quantifier(struct parser *p)
+{
+    return (token_is(&p->token, "ANY") || token_is(&p->token, "SOME") ||
+            token_is(&p->token, "ALL")) &&
+           token_is_operator(parser_ahead(p), "(");
+}
+
+static bool
+right_of(struct parser *p, const struct infix *infix, struct node *node,
+         struct node ***tail)
+{
+    switch (infix->kind) {
+    case NODE_IS:
+        return right_of_is(p, node, tail);
+    case NODE_LIKE:
+        return right_of_like(p, node, tail);
+    case NODE_BETWEEN:
+        return right_of_between(p, node, tail);
+    case NODE_IN:
+        return right_of_in(p, node, tail);
+    case NODE_COLLATE:
+        return right_of_collate(p, node);
+    default:
+        break;
+    }
+    if (infix->binds == BINDS_COMPARISON && infix->op != OP_IS_EQUAL &&
+        at_quantifier(p))
+        return right_of_quantifier(p, node, tail);
+    if ((infix->op == OP_PLUS || infix->op == OP_MINUS) &&
+        token_is(&p->token, "INTERVAL") && !tree_interval_calls(p))
+        return right_of_interval(p, node, tail);
+    return tree_adopt(p, node, tail, tree_operators(p, infix->binds + 1));
+}
+
+static struct node *
+apply(struct parser *p, const struct infix *infix, bool negated,
+      struct node *left, const char *start)
+{
+    struct node *node = tree_node(p, infix->kind, start), **tail;
+
+    if (!node)
+        return NULL;
+    node->op = infix->op;
+    node->negated = negated;
+    tail = &node->first;
+    if (!tree_adopt(p, node, &tail, left) || !right_of(p, infix, node, &tail))
+        return NULL;
+    return tree_end(p, node);
+}
+
+static struct node *
+read_prefix(struct parser *p, enum binds least)
+{
+    const char *start = p->token.text.data;
+    struct node *node, **tail;
+
+    for (size_t i = 0; i < COUNT(prefixes); i++) {
+        if (!token_is(&p->token, prefixes[i].text) &&
+            !token_is_operator(&p->token, prefixes[i].text))
+            continue;
+        if (prefixes[i].binds < least && prefixes[i].op == OP_NOT)
+            break;
+        node = tree_node(p, NODE_PREFIX, start);
+        if (!node)
+            return NULL;
+        node->op = prefixes[i].op;
+        tail = &node->first;
+        parser_advance(p);
+        return tree_adopt(p, node, &tail, tree_operators(p, prefixes[i].binds))
+                   ? tree_end(p, node)
+                   : NULL;
+    }
+    return tree_operand(p);
+}
+
+struct node *
+tree_operators(struct parser *p, enum binds least)
+{
+    const char *start = p->token.text.data;
+    const struct infix *infix;
+    struct node *left;
+    bool negated;
+
+    if (p->recursion == TREE_DEPTH_MAX) {
+        parser_fail_deep(p);
+        return NULL;
+    }
+    p->recursion++;
+    left = read_prefix(p, least);
+    while (left && (infix = accept_infix(p, least, &negated)))
+        left = apply(p, infix, negated, left, start);
+    p->recursion--;
+    return left;
+}

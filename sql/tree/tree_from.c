@@ -1,0 +1,230 @@
+/* tree_from.c - FROM: tables, queries, joins. */
+#include <strings.h>
+
+#include "errors.h"
+#include "tree_parser.h"
+
+/* The CTE of that name, the nearest one. */
+static const struct tree_cte *
+find_cte(const struct parser *p, struct span name)
+{
+    const struct tree_cte *cte = p->ctes;
+
+    while (cte && (cte->name.size != name.size ||
+                   strncasecmp(cte->name.data, name.data, name.size) != 0))
+        cte = cte->outer;
+    return cte;
+}
+
+struct tree_table *
+tree_table_named(struct parser *p)
+{
+    struct tree_table *table = parser_alloc(p, sizeof(*table));
+
+    if (!table)
+        return NULL;
+    table->text.data = p->token.text.data;
+    if (!tree_is_name(&p->token)) {
+        parser_fail(p);
+        return NULL;
+    }
+    if (parser_decode(p, &table->name) != 0)
+        return NULL;
+    table->has_database = parser_accept_operator(p, ".");
+    if (table->has_database) {
+        table->database = table->name;
+        if (parser_name(p, &table->name) != 0)
+            return NULL;
+    } else {
+        table->cte = find_cte(p, table->name);
+    }
+    table->text.size = (size_t)(p->consumed - table->text.data);
+    p->tree->has_tables = true;
+    if (table->cte) {
+        p->select->reads_query = true;
+        return table;
+    }
+    *p->tables = table;
+    p->tables = &table->named;
+    return table;
+}
+
+/* USE INDEX [FOR JOIN] (a, b) and its like: any index is as good. */
+static int
+skip_hints(struct parser *p)
+{
+    while (token_is(&p->token, "USE") || token_is(&p->token, "FORCE") ||
+           token_is(&p->token, "IGNORE")) {
+        parser_advance(p);
+        if (!parser_accept(p, "INDEX") && parser_expect(p, "KEY") != 0)
+            return -1;
+        if (parser_accept(p, "FOR") && !parser_accept(p, "JOIN") &&
+            !((parser_accept(p, "ORDER") || parser_accept(p, "GROUP")) &&
+              parser_accept(p, "BY")))
+            return parser_fail(p);
+        if (tree_open(p) != 0)
+            return -1;
+        while (tree_may_name(&p->token)) {
+            parser_advance(p);
+            if (!parser_accept_operator(p, ","))
+                break;
+        }
+        if (tree_close(p) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static struct tree_table *
+named(struct parser *p)
+{
+    struct tree_table *table = tree_table_named(p);
+    bool found;
+
+    if (!table || tree_alias(p, false, &table->alias, &found) != 0 ||
+        skip_hints(p) != 0)
+        return NULL;
+    return table;
+}
+
+/* The alias that a query must have; with its columns, perhaps. */
+static struct tree_table *
+finish_derived(struct parser *p, struct tree_table *table)
+{
+    bool found;
+
+    if (tree_alias(p, false, &table->alias, &found) != 0)
+        return NULL;
+    if (!found) {
+        error_set(p->err, ER_DERIVED_ALIAS,
+                  "Every derived table must have its own alias");
+        return NULL;
+    }
+    if (token_is_operator(&p->token, "(") &&
+        tree_names(p, &table->columns) != 0)
+        return NULL;
+    return table;
+}
+
+static struct tree_table *read_joins(struct parser *p,
+                                     struct tree_query **only);
+
+/*
+ * (SELECT ...) alias, or joins in parentheses.  *only, unless NULL, takes a
+ * query that has no alias: perhaps the parentheses around have it, or a UNION
+ * follows.
+ */
+static struct tree_table *
+parenthesised(struct parser *p, struct tree_query **only)
+{
+    struct tree_table *table = parser_alloc(p, sizeof(*table));
+
+    if (!table || tree_open(p) != 0)
+        return NULL;
+    table->text.data = p->token.text.data;
+    if (tree_at_query(&p->token))
+        table->query = p->grammar->query(p, NULL);
+    else
+        table->inner = read_joins(p, &table->query);
+    if ((!table->query && !table->inner) || tree_close(p) != 0)
+        return NULL;
+    p->tree->has_tables = true;
+    if (!table->query)
+        return table;
+    table->inner = NULL;
+    p->select->reads_query = true;
+    if (only && (token_is_operator(&p->token, ")") || tree_at_set(&p->token))) {
+        *only = table->query;
+        return table;
+    }
+    return finish_derived(p, table);
+}
+
+static struct tree_table *
+factor(struct parser *p, struct tree_query **only)
+{
+    if (token_is_operator(&p->token, "("))
+        return parenthesised(p, only);
+    return named(p);
+}
+
+/* The join that begins here; *found: there is one. */
+static int
+read_join(struct parser *p, struct tree_table *join, bool *found)
+{
+    *found = true;
+    if (parser_accept_operator(p, ",")) {
+        join->join = JOIN_COMMA;
+        return 0;
+    }
+    join->join = JOIN_INNER;
+    if (parser_accept(p, "STRAIGHT_JOIN") || parser_accept(p, "JOIN"))
+        return 0;
+    join->natural = parser_accept(p, "NATURAL");
+    if (token_is(&p->token, "LEFT") || token_is(&p->token, "RIGHT")) {
+        join->join = token_is(&p->token, "LEFT") ? JOIN_LEFT : JOIN_RIGHT;
+        p->tree->may_null = true;
+        parser_advance(p);
+        parser_accept(p, "OUTER");
+    } else if (!parser_accept(p, "INNER") &&
+               !(parser_accept(p, "CROSS") && !join->natural) &&
+               !join->natural) {
+        *found = false;
+        return 0;
+    }
+    return parser_expect(p, "JOIN");
+}
+
+/* ON or USING, which an outer join must have. */
+static int
+read_condition(struct parser *p, struct tree_table *table)
+{
+    if (table->join == JOIN_COMMA || table->natural)
+        return 0;
+    if (parser_accept(p, "ON")) {
+        table->on = tree_operators(p, BINDS_ALL);
+        return table->on ? 0 : -1;
+    }
+    if (parser_accept(p, "USING"))
+        return tree_names(p, &table->using);
+    return table->join == JOIN_INNER ? 0 : parser_fail(p);
+}
+
+static struct tree_table *
+read_joins(struct parser *p, struct tree_query **only)
+{
+    struct tree_table *first = factor(p, only), *last = first;
+    struct tree_table join = {0};
+    bool found;
+
+    if (!first)
+        return NULL;
+    if (only && *only) {
+        if (tree_at_set(&p->token))
+            *only = p->grammar->query(p, *only);
+        return *only ? first : NULL;
+    }
+    for (;;) {
+        if (read_join(p, &join, &found) != 0)
+            return NULL;
+        if (!found)
+            return first;
+        last->next = factor(p, NULL);
+        if (!last->next)
+            return NULL;
+        last = last->next;
+        last->join = join.join;
+        last->natural = join.natural;
+        if (read_condition(p, last) != 0)
+            return NULL;
+    }
+}
+
+int
+tree_from(struct parser *p, struct tree_select *select)
+{
+    if (parser_accept(p, "DUAL"))
+        return 0;
+    select->from = read_joins(p, NULL);
+    return select->from ? 0 : -1;
+}

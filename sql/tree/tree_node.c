@@ -1,0 +1,175 @@
+/* tree_node.c - what all parsers of a tree use: nodes, parentheses, lists. */
+#include "errors.h"
+#include "sql_statement.h"
+#include "tree_parser.h"
+
+int
+tree_check_size(struct parser *p)
+{
+    if ((size_t)(p->token.text.data - p->start) <= TREE_SOURCE_MAX)
+        return 0;
+    error_set(p->err, ER_NOT_SUPPORTED,
+              "This version of heapwire doesn't yet support 'SELECT of "
+              "more than %d bytes'",
+              TREE_SOURCE_MAX);
+    return -1;
+}
+
+struct node *
+tree_node(struct parser *p, enum node_kind kind, const char *start)
+{
+    struct node *node;
+
+    if (tree_check_size(p) != 0)
+        return NULL;
+    node = parser_alloc(p, sizeof(*node));
+    if (!node)
+        return NULL;
+    node->kind = kind;
+    node->text.data = start;
+    node->depth = 1;
+    p->deepest = p->deepest > 0 ? p->deepest : 1;
+    return node;
+}
+
+struct node *
+tree_end(const struct parser *p, struct node *node)
+{
+    node->text.size = (size_t)(p->consumed - node->text.data);
+    return node;
+}
+
+bool
+tree_adopt(struct parser *p, struct node *parent, struct node ***tail,
+           struct node *child)
+{
+    if (!child)
+        return false;
+    if (child->depth >= TREE_DEPTH_MAX) {
+        parser_fail_deep(p);
+        return false;
+    }
+    if (parent->depth <= child->depth)
+        parent->depth = (uint16_t)(child->depth + 1);
+    if (p->deepest < parent->depth)
+        p->deepest = parent->depth;
+    **tail = child;
+    *tail = &child->next;
+    return true;
+}
+
+size_t
+tree_below(struct parser *p)
+{
+    size_t around = p->deepest;
+
+    p->deepest = 0;
+    return around;
+}
+
+bool
+tree_above(struct parser *p, struct node *node, size_t around)
+{
+    if (p->deepest >= TREE_DEPTH_MAX) {
+        parser_fail_deep(p);
+        return false;
+    }
+    if (node->depth <= p->deepest)
+        node->depth = (uint16_t)(p->deepest + 1);
+    p->deepest = around > node->depth ? around : node->depth;
+    return true;
+}
+
+int
+tree_open(struct parser *p)
+{
+    if (p->nesting == NESTING_MAX)
+        return parser_fail_deep(p);
+    if (parser_expect_operator(p, "(") != 0)
+        return -1;
+    p->nesting++;
+    return 0;
+}
+
+int
+tree_close(struct parser *p)
+{
+    p->nesting--;
+    return parser_expect_operator(p, ")");
+}
+
+int
+tree_names(struct parser *p, struct tree_name **out)
+{
+    if (tree_open(p) != 0)
+        return -1;
+    do {
+        struct tree_name *name = parser_alloc(p, sizeof(*name));
+
+        if (!name)
+            return -1;
+        if (!tree_is_name(&p->token))
+            return parser_fail(p);
+        if (parser_decode(p, &name->name) != 0)
+            return -1;
+        *out = name;
+        out = &name->next;
+    } while (parser_accept_operator(p, ","));
+    return tree_close(p);
+}
+
+struct node *
+tree_expression(struct parser *p, enum binds least)
+{
+    return p->grammar->operators(p, least);
+}
+
+int
+tree_list(struct parser *p, struct node *parent, struct node **tail)
+{
+    struct node floating = {0}; /* a list that is no node's */
+
+    do
+        if (!tree_adopt(p, parent ? parent : &floating, &tail,
+                        tree_expression(p, BINDS_ALL)))
+            return -1;
+    while (parser_accept_operator(p, ","));
+    return 0;
+}
+
+struct tree_order *
+tree_order_read(struct parser *p)
+{
+    struct tree_order *first = NULL, **tail = &first;
+
+    do {
+        struct tree_order *order = parser_alloc(p, sizeof(*order));
+
+        if (!order)
+            return NULL;
+        order->value = tree_expression(p, BINDS_ALL);
+        if (!order->value)
+            return NULL;
+        order->descending = parser_accept(p, "DESC");
+        if (!order->descending)
+            parser_accept(p, "ASC");
+        *tail = order;
+        tail = &order->next;
+    } while (parser_accept_operator(p, ","));
+    return first;
+}
+
+int
+tree_alias(struct parser *p, bool text, struct span *out, bool *found)
+{
+    bool as = parser_accept(p, "AS");
+    bool string = text && p->token.kind == TOKEN_STRING;
+
+    *found =
+        string || tree_is_name(&p->token) ||
+        (as && (token_is(&p->token, "END") || token_is(&p->token, "ESCAPE") ||
+                token_is(&p->token, "OFFSET")));
+    if (*found)
+        return parser_decode(p, out);
+    return as ? parser_fail(p) : 0;
+}

@@ -1,0 +1,355 @@
+/* tree_operand.c - literals, names, parentheses, CASE. */
+#include <string.h>
+
+#include "arena.h"
+#include "tree_parser.h"
+
+/* ---- literals ---- */
+
+/* A node of the token's text alone. */
+static struct node *
+literal(struct parser *p, enum node_kind kind)
+{
+    struct node *node = tree_node(p, kind, p->token.text.data);
+
+    if (!node)
+        return NULL;
+    parser_advance(p);
+    return tree_end(p, node);
+}
+
+/* The bytes that the strings from here on have as typed. */
+static size_t
+typed_size(const struct parser *p)
+{
+    struct lexer lexer = p->lexer;
+    struct token token = p->token;
+    size_t size = 0;
+
+    for (; token.kind == TOKEN_STRING; token = lexer_next(&lexer))
+        size += token.text.size;
+    return size;
+}
+
+/* 'a' 'b' is one string. */
+static struct node *
+string(struct parser *p)
+{
+    struct node *node = tree_node(p, NODE_STRING, p->token.text.data);
+    struct span piece;
+    char *joined;
+
+    if (!node || parser_decode(p, &node->name) != 0)
+        return NULL;
+    if (p->token.kind != TOKEN_STRING)
+        return tree_end(p, node);
+    joined = parser_alloc(p, node->name.size + typed_size(p));
+    if (!joined)
+        return NULL;
+    memcpy(joined, node->name.data, node->name.size);
+    while (p->token.kind == TOKEN_STRING) {
+        if (parser_decode(p, &piece) != 0)
+            return NULL;
+        memcpy(joined + node->name.size, piece.data, piece.size);
+        node->name.size += piece.size;
+    }
+    node->name.data = joined;
+    return tree_end(p, node);
+}
+
+/* DATE'2026-01-31' */
+static struct node *
+moment(struct parser *p)
+{
+    struct node *node = tree_node(p, NODE_MOMENT, p->token.text.data);
+
+    if (!node)
+        return NULL;
+    node->word = p->token.text;
+    parser_advance(p);
+    return parser_decode(p, &node->name) == 0 ? tree_end(p, node) : NULL;
+}
+
+/* _utf8mb4'a', _binary x'61': all texts are UTF-8. */
+static struct node *
+introduced(struct parser *p)
+{
+    bool binary = token_is(&p->token, "_BINARY");
+    struct node *node;
+
+    parser_advance(p);
+    node = tree_operand(p);
+    if (node)
+        node->introduced = binary;
+    return node;
+}
+
+/* @x, or @x := y, whose value is all that follows. */
+static struct node *
+user_variable(struct parser *p)
+{
+    bool assigns = token_is_operator(parser_ahead(p), ":=");
+    struct node *node =
+        tree_node(p, assigns ? NODE_ASSIGN : NODE_USER, p->token.text.data);
+    struct node **tail;
+
+    if (!node || parser_decode(p, &node->name) != 0)
+        return NULL;
+    if (!assigns)
+        return tree_end(p, node);
+    tail = &node->first;
+    p->tree->assigns = true;
+    parser_advance(p);
+    if (!tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)))
+        return NULL;
+    return tree_end(p, node);
+}
+
+static struct node *
+parameter(struct parser *p)
+{
+    size_t index = p->parameters;
+    struct node *node;
+
+    if (p->how->use == PARAMETERS_NONE) {
+        parser_fail(p);
+        return NULL;
+    }
+    node = literal(p, NODE_PARAMETER);
+    if (node)
+        node->parameter = index;
+    return node;
+}
+
+/* ---- names ---- */
+
+/* [[database.]table.]column; any word may follow a dot. */
+static struct node *
+column(struct parser *p)
+{
+    struct node *node = tree_node(p, NODE_COLUMN, p->token.text.data);
+    struct tree_qualifier *of = NULL;
+
+    if (!node || parser_name(p, &node->name) != 0)
+        return NULL;
+    while (token_is_operator(&p->token, ".")) {
+        if (of && of->has_database) {
+            parser_fail(p);
+            return NULL;
+        }
+        if (of) {
+            of->has_database = true;
+            of->database = of->table;
+        } else {
+            of = parser_alloc(p, sizeof(*of));
+            if (!of)
+                return NULL;
+        }
+        of->table = node->name;
+        parser_advance(p);
+        if (parser_name(p, &node->name) != 0)
+            return NULL;
+    }
+    node->of = of;
+    return tree_end(p, node);
+}
+
+/* ---- parentheses ---- */
+
+static struct node *
+query_node(struct parser *p)
+{
+    struct node *node = tree_node(p, NODE_QUERY, p->token.text.data);
+    size_t around = tree_below(p);
+
+    if (!node)
+        return NULL;
+    node->query = p->grammar->query(p, NULL);
+    return node->query && tree_above(p, node, around) ? tree_end(p, node)
+                                                      : NULL;
+}
+
+struct node *
+tree_query_or_expression(struct parser *p)
+{
+    const char *start = p->token.text.data;
+    struct node *node;
+    size_t around;
+
+    if (tree_at_query(&p->token))
+        return query_node(p);
+    node = tree_expression(p, BINDS_ALL);
+    if (!node || node->kind != NODE_QUERY || !tree_query_goes_on(&p->token))
+        return node;
+    around = tree_below(p); /* (SELECT) UNION SELECT */
+    node->text.data = node->query->text.data = start;
+    node->query = p->grammar->query(p, node->query);
+    return node->query && tree_above(p, node, around) ? tree_end(p, node)
+                                                      : NULL;
+}
+
+/* (a), (a, b), (SELECT a) */
+static struct node *
+parenthesis(struct parser *p, bool row)
+{
+    const char *start = p->token.text.data;
+    struct node *first, *node, **tail;
+
+    if (tree_open(p) != 0)
+        return NULL;
+    first = tree_query_or_expression(p);
+    if (!first)
+        return NULL;
+    if (!token_is_operator(&p->token, ",") && !row)
+        return tree_close(p) == 0 ? first : NULL;
+    node = tree_node(p, NODE_ROW, start);
+    if (!node)
+        return NULL;
+    tail = &node->first;
+    if (!tree_adopt(p, node, &tail, first) ||
+        (parser_accept_operator(p, ",") && tree_list(p, node, tail) != 0) ||
+        tree_close(p) != 0)
+        return NULL;
+    return tree_end(p, node);
+}
+
+static struct node *
+exists(struct parser *p)
+{
+    const char *start = p->token.text.data;
+    struct node *node;
+
+    parser_advance(p);
+    node = parenthesis(p, false);
+    if (!node)
+        return NULL;
+    if (node->kind != NODE_QUERY) {
+        parser_fail(p);
+        return NULL;
+    }
+    node->kind = NODE_EXISTS;
+    node->text.data = start;
+    return tree_end(p, node);
+}
+
+/* CASE [x] WHEN y THEN z ... [ELSE w] END */
+static struct node *
+read_case(struct parser *p)
+{
+    struct node *node = tree_node(p, NODE_CASE, p->token.text.data), **tail;
+
+    if (!node)
+        return NULL;
+    tail = &node->first;
+    parser_advance(p);
+    node->has_operand = !token_is(&p->token, "WHEN");
+    if (node->has_operand &&
+        !tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)))
+        return NULL;
+    do {
+        if (parser_expect(p, "WHEN") != 0 ||
+            !tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)) ||
+            parser_expect(p, "THEN") != 0 ||
+            !tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)))
+            return NULL;
+    } while (token_is(&p->token, "WHEN"));
+    node->has_else = parser_accept(p, "ELSE");
+    if (node->has_else &&
+        !tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)))
+        return NULL;
+    return parser_expect(p, "END") == 0 ? tree_end(p, node) : NULL;
+}
+
+/* INTERVAL 1 DAY + x */
+static struct node *
+leading_interval(struct parser *p)
+{
+    struct node *node = tree_node(p, NODE_INTERVAL, p->token.text.data);
+    struct node *amount, **tail;
+
+    if (!node)
+        return NULL;
+    parser_advance(p);
+    amount = tree_interval(p, &node->word);
+    tail = &node->first;
+    if (!amount || parser_expect_operator(p, "+") != 0 ||
+        !tree_adopt(p, node, &tail, tree_expression(p, BINDS_PRODUCT)) ||
+        !tree_adopt(p, node, &tail, amount))
+        return NULL;
+    node->op = OP_PLUS;
+    return tree_end(p, node);
+}
+
+/* ---- all ---- */
+
+static struct node *
+word(struct parser *p)
+{
+    const struct token *ahead = parser_ahead(p);
+    bool open = token_is_operator(ahead, "(");
+
+    if (p->token.text.data[0] == '_' &&
+        (ahead->kind == TOKEN_STRING || ahead->kind == TOKEN_HEX))
+        return introduced(p);
+    if (ahead->kind == TOKEN_STRING &&
+        (token_is(&p->token, "DATE") || token_is(&p->token, "TIME") ||
+         token_is(&p->token, "TIMESTAMP")))
+        return moment(p);
+    if (!tree_word_reserved(p->token.text)) {
+        if (!open)
+            return column(p);
+        if (!token_is(&p->token, "ROW"))
+            return tree_call_read(p);
+        parser_advance(p);
+        return parenthesis(p, true);
+    }
+    if (token_is(&p->token, "NULL"))
+        return literal(p, NODE_NULL);
+    if (token_is(&p->token, "TRUE"))
+        return literal(p, NODE_TRUE);
+    if (token_is(&p->token, "FALSE"))
+        return literal(p, NODE_FALSE);
+    if (token_is(&p->token, "CASE"))
+        return read_case(p);
+    if (token_is(&p->token, "EXISTS"))
+        return exists(p);
+    if (token_is(&p->token, "INTERVAL") && !tree_interval_calls(p))
+        return leading_interval(p);
+    if (tree_word_niladic(p->token.text) ||
+        (open && tree_word_calls(p->token.text)))
+        return tree_call_read(p);
+    parser_fail(p);
+    return NULL;
+}
+
+struct node *
+tree_operand(struct parser *p)
+{
+    switch (p->token.kind) {
+    case TOKEN_WORD:
+        return word(p);
+    case TOKEN_QUOTED:
+        return token_is_operator(parser_ahead(p), "(") ? tree_call_read(p)
+                                                       : column(p);
+    case TOKEN_STRING:
+        return string(p);
+    case TOKEN_INTEGER:
+        return literal(p, NODE_INTEGER);
+    case TOKEN_DECIMAL:
+        return literal(p, NODE_DECIMAL);
+    case TOKEN_HEX:
+        return literal(p, NODE_HEX);
+    case TOKEN_SYSTEM:
+        return literal(p, NODE_SYSTEM);
+    case TOKEN_USER:
+        return user_variable(p);
+    case TOKEN_PARAMETER:
+        return parameter(p);
+    default:
+        break;
+    }
+    if (token_is_operator(&p->token, "("))
+        return parenthesis(p, false);
+    parser_fail(p);
+    return NULL;
+}

@@ -1,0 +1,109 @@
+/*
+ * tree_parser.h - the parsers of a tree's parts, for each other.
+ *
+ * Each begins at its first token, and ends behind its last one.  NULL, false or
+ * -1: it failed, with *p->err.
+ */
+#ifndef HW_TREE_PARSER_H
+#define HW_TREE_PARSER_H
+
+#include "parser.h"
+#include "select_tree.h"
+#include "tree_words.h"
+
+/* From the loosest to the closest. */
+enum binds {
+    BINDS_ALL,
+    BINDS_OR,
+    BINDS_XOR,
+    BINDS_AND,
+    BINDS_NOT,
+    BINDS_COMPARISON,
+    BINDS_PREDICATE, /* LIKE, IN, BETWEEN */
+    BINDS_BIT_OR,
+    BINDS_BIT_AND,
+    BINDS_SHIFT,
+    BINDS_SUM,
+    BINDS_PRODUCT,
+    BINDS_BIT_XOR,
+    BINDS_SIGN,
+    BINDS_BANG,
+    BINDS_BINARY,
+    BINDS_COLLATE
+};
+
+/* What stands above its callers. */
+struct tree_grammar {
+    struct node *(*operators)(struct parser *p, enum binds least);
+    /* first: one in parentheses that was read before; or NULL. */
+    struct tree_query *(*query)(struct parser *p, struct tree_query *first);
+};
+
+/* ---- tree_node.c ---- */
+
+struct node *tree_node(struct parser *p, enum node_kind kind,
+                       const char *start);
+/* Ends its text behind the last token consumed; returns node. */
+struct node *tree_end(const struct parser *p, struct node *node);
+/* Appends child to its parent, whose list ends at *tail. */
+bool tree_adopt(struct parser *p, struct node *parent, struct node ***tail,
+                struct node *child);
+/* Around what is no operand, but below a node all the same: the node's depth
+ * counts it. */
+size_t tree_below(struct parser *p);
+bool tree_above(struct parser *p, struct node *node, size_t around);
+/* "(", which nests; tree_close takes the ")". */
+int tree_open(struct parser *p);
+int tree_close(struct parser *p);
+int tree_names(struct parser *p, struct tree_name **out); /* (a, b) */
+/* [AS] alias; *found: there is one. */
+int tree_alias(struct parser *p, bool text, struct span *out, bool *found);
+int tree_check_size(struct parser *p);
+struct node *tree_expression(struct parser *p, enum binds least);
+/* Appends expressions to *tail; a comma between them.  parent may be NULL. */
+int tree_list(struct parser *p, struct node *parent, struct node **tail);
+struct tree_order *tree_order_read(struct parser *p);
+
+/* ---- tree_window.c ---- */
+
+struct tree_window *tree_over(struct parser *p); /* behind OVER */
+int tree_windows(struct parser *p, struct tree_window **out);
+
+/* ---- tree_call.c ---- */
+
+struct node *tree_call_read(struct parser *p);
+/* INTERVAL amount unit, behind INTERVAL: the amount; *unit is the unit. */
+struct node *tree_interval(struct parser *p, struct span *unit);
+/* Whether INTERVAL, the token, is a function here. */
+bool tree_interval_calls(struct parser *p);
+
+/* ---- tree_operand.c ---- */
+
+struct node *tree_operand(struct parser *p);
+/* Behind "(". */
+struct node *tree_query_or_expression(struct parser *p);
+
+/* ---- tree_expression.c ---- */
+
+struct node *tree_operators(struct parser *p, enum binds least);
+
+/* ---- tree_from.c ---- */
+
+int tree_from(struct parser *p, struct tree_select *select);
+/* [database.]name, without an alias. */
+struct tree_table *tree_table_named(struct parser *p);
+
+/* ---- tree_select.c ---- */
+
+/* SELECT, TABLE or VALUES, without what may follow a UNION, too. */
+struct tree_select *tree_select_read(struct parser *p);
+int tree_items(struct parser *p, struct tree_select *select, bool one,
+               struct tree_item **out);
+int tree_into(struct parser *p); /* behind INTO */
+
+/* ---- tree_query.c ---- */
+
+/* Behind "(" or at the start of the statement; for first see tree_grammar. */
+struct tree_query *tree_query_read(struct parser *p, struct tree_query *first);
+
+#endif
