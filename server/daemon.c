@@ -544,7 +544,7 @@ daemon_run(const struct arguments *arguments)
     d->keeper = keeper_start(arguments->argv, &err);
     if (d->keeper && keeper_load(d->keeper, "", &d->config, &faults) != 0) {
         daemon_say_faults(&faults);
-    } else if (!d->keeper || cluster_prepare(&err) != 0) {
+    } else if (!d->keeper) {
         rc = EX_OSERR;
         daemon_say(&err);
     } else {

@@ -27,6 +27,15 @@ use_certificate(SSL_CTX *ctx, const struct certificate *c)
            SSL_CTX_use_PrivateKey(ctx, c->key) == 1;
 }
 
+/* As both ends need it: most connections are idle. */
+static void
+save_memory(SSL_CTX *ctx)
+{
+    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(ctx, 0);
+}
+
 SSL_CTX *
 tls_context_new(const struct certificate *certificate, struct error *err)
 {
@@ -46,9 +55,20 @@ tls_context_new(const struct certificate *certificate, struct error *err)
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                  SSL_OP_NO_TICKET |
                                  SSL_OP_CIPHER_SERVER_PREFERENCE);
-    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_mode(ctx,
-                     SSL_MODE_RELEASE_BUFFERS); /* most connections are idle */
-    SSL_CTX_set_read_ahead(ctx, 0);
+    save_memory(ctx);
+    return ctx;
+}
+
+SSL_CTX *
+tls_context_for_links(struct error *err)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+
+    if (!ctx || SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) != 1) {
+        error_set(err, ER_UNKNOWN, "TLS cannot begin: %s", tls_reason());
+        SSL_CTX_free(ctx);
+        return NULL;
+    }
+    save_memory(ctx);
     return ctx;
 }

@@ -128,7 +128,10 @@ tls_stream_new(SSL_CTX *context, struct error *err)
     SSL_set_bio(tls->ssl, bio, bio);
     SSL_set_msg_callback(tls->ssl, on_message);
     SSL_set_msg_callback_arg(tls->ssl, tls);
-    SSL_set_accept_state(tls->ssl);
+    if (SSL_is_server(tls->ssl))
+        SSL_set_accept_state(tls->ssl);
+    else
+        SSL_set_connect_state(tls->ssl);
     return tls;
 out:
     tls_stream_free(tls);
@@ -286,7 +289,9 @@ static bool
 digest(const struct tls_stream *tls, const EVP_MD *kind, size_t size,
        uint8_t *out)
 {
-    const X509 *shown = SSL_get_certificate(tls->ssl);
+    const X509 *shown = SSL_is_server(tls->ssl)
+                            ? SSL_get_certificate(tls->ssl)
+                            : SSL_get0_peer_certificate(tls->ssl);
     unsigned written = 0;
 
     return shown && X509_digest(shown, kind, out, &written) == 1 &&

@@ -28,6 +28,8 @@ enum {
     TLS_FINGERPRINT = 20
 };
 
+/* The end that context is for.  A client's begins once tls_stream_receive is
+ * called, with nothing. */
 struct tls_stream *tls_stream_new(SSL_CTX *context, struct error *err);
 void tls_stream_free(struct tls_stream *tls); /* NULL is fine */
 
@@ -58,7 +60,7 @@ const char *tls_stream_version(const struct tls_stream *tls);
 const char *tls_stream_cipher(const struct tls_stream *tls);
 /* SHA-256 of the certificate that the server showed. */
 bool tls_stream_digest(const struct tls_stream *tls, uint8_t out[TLS_DIGEST]);
-/* SHA-1 of it: what libmysqlclient pins. */
+/* SHA-1 of it: what nodes prove to each other. */
 bool tls_stream_fingerprint(const struct tls_stream *tls,
                             uint8_t out[TLS_FINGERPRINT]);
 

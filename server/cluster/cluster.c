@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "address.h"
@@ -13,7 +12,6 @@
 #include "log.h"
 #include "members.h"
 #include "memory.h"
-#include "peer_client.h"
 #include "wakes.h"
 
 struct cluster {
@@ -266,28 +264,12 @@ on_wake(struct wake *wake)
 
 /* What server/ calls */
 
-int
-cluster_prepare(struct error *err)
-{
-    /* For each connection the library would read all authorities that the
-     * system trusts, which takes the loop 40 ms and a megabyte, and use none: a
-     * node's proof covers its certificate.
-     * NOLINTBEGIN(concurrency-mt-unsafe): there are no other threads yet. */
-    if (setenv("SSL_CERT_FILE", "/dev/null", 1) != 0 ||
-        setenv("SSL_CERT_DIR", "/dev/null", 1) != 0) {
-        error_memory(err, "the environment");
-        return -1;
-    }
-    /* NOLINTEND(concurrency-mt-unsafe) */
-    return peer_client_prepare(err) == 0 && peer_socket_prepare(err) == 0 ? 0
-                                                                          : -1;
-}
-
 struct cluster *
 cluster_start(uv_loop_t *loop, struct wakes *wakes,
               const struct cluster_options *options, struct error *err)
 {
     struct cluster *c = mem_zalloc(1, sizeof(*c));
+    int rc;
 
     if (c)
         c->socket = mem_strdup(options->socket);
@@ -310,16 +292,16 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
                                  .take = fanout_take,
                                  .release = fanout_release};
     peer_gather_init(&c->home.gather);
-    peer_pool_init(&c->pool, loop, &c->lock, &options->identity,
-                   options->connect_timeout_ms);
     wake_init(&c->wake, wakes, on_wake);
-    if (take_members(c, options->members) != 0) {
+    rc = peer_pool_init(&c->pool, loop, &c->lock, &options->identity,
+                        options->connect_timeout_ms, err);
+    if (rc == 0 && (rc = take_members(c, options->members)) != 0)
         error_memory(err, "the members");
-        cluster_free(c);
-        c = NULL;
-    }
     members_free(options->members);
-    return c;
+    if (rc == 0)
+        return c;
+    cluster_free(c);
+    return NULL;
 }
 
 const struct sql_peers *
@@ -370,6 +352,7 @@ cluster_free(struct cluster *c)
         return;
     drop_peers(c->peers, c->count);
     peer_gather_fini(&c->home.gather);
+    peer_pool_fini(&c->pool);
     pthread_mutex_destroy(&c->lock);
     mem_free(c->socket);
     mem_free(c);

@@ -2,8 +2,8 @@
  * cluster.h - this node's peers, and questions to them.
  *
  * Belongs to the loop; what statements call (struct sql_peers) is for any
- * thread.  Asks over libmysqlclient, without blocking.  This node asks itself
- * over its own unix socket, so that every answer is made in one way.
+ * thread.  This node asks itself over its own unix socket, so that every answer
+ * is made in one way.
  */
 #ifndef HW_CLUSTER_H
 #define HW_CLUSTER_H
@@ -24,9 +24,6 @@ struct cluster_options {
     const char *socket;      /* this node's; copied */
     unsigned connect_timeout_ms;
 };
-
-/* Once, before there are other threads. */
-int cluster_prepare(struct error *err);
 
 /* NULL with *err. */
 struct cluster *cluster_start(uv_loop_t *loop, struct wakes *wakes,

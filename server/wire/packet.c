@@ -41,6 +41,12 @@ packet_waiting(const struct packet_reader *r)
     return r->bytes.size - r->start;
 }
 
+size_t
+packet_expected(const struct packet_reader *r)
+{
+    return r->joined + (r->in_piece ? r->piece : 0);
+}
+
 /* Removes the header behind the joined payload. */
 static void
 take_header(struct packet_reader *r)
@@ -119,6 +125,20 @@ packet_done(struct packet_reader *r, uint8_t sequence)
     r->start = 0;
     buffer_fini(&r->bytes);
     buffer_init(&r->bytes, max);
+}
+
+void
+packet_trim(struct packet_reader *r)
+{
+    struct buffer less;
+
+    buffer_init(&less, r->bytes.max);
+    buffer_add(&less, r->bytes.data + r->start, packet_waiting(r));
+    if (less.failed)
+        return;
+    buffer_fini(&r->bytes);
+    r->bytes = less;
+    r->start = 0;
 }
 
 size_t

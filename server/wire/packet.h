@@ -53,6 +53,11 @@ enum packet_state packet_next(struct packet_reader *r, struct span *payload);
  * a stale pointer shows. */
 void packet_done(struct packet_reader *r, uint8_t sequence);
 
+/* After packet_done: gives back what one large packet needed. */
+void packet_trim(struct packet_reader *r);
+
+/* Bytes of the packet under way, as far as its headers say. */
+size_t packet_expected(const struct packet_reader *r);
 size_t packet_waiting(const struct packet_reader *r); /* bytes fed, not used */
 
 /* Append the payload to out between the two; packet_end fills in the header and

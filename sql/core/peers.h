@@ -30,7 +30,7 @@ enum {
     PEER_BLOCK_BYTES = 64 << 10, /* bytes of an answer in one block, roughly */
     PEER_UNREAD_MAX = 4 << 20, /* bytes of all answers that wait to be taken */
     PEER_CELL_MAX =
-        16 << 20 /* bytes of one value: the limit of libmysqlclient's packets */
+        16 << 20 /* bytes of one row, which is one packet, and so of a value */
 };
 
 /* A node, as its last answer showed it. */

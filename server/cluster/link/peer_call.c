@@ -167,11 +167,10 @@ connected(struct peer_link *link)
 
 /* Is there a reason to try once more? */
 static bool
-recover(struct peer_call *call)
+recover(struct peer_call *call, const struct error *why)
 {
     struct peer_place *place = &call->peer->place;
     struct peer_link *link = call->link;
-    unsigned number = mysql_errno(&link->mysql);
 
     if (link->state != PEER_LINK_CONNECTING) {
         if (!link->reused || link->heard || call->tried)
@@ -180,7 +179,7 @@ recover(struct peer_call *call)
         peer_drop_idle(call->peer); /* they are as old as the dead one */
         return true;
     }
-    if (!link->place.tls && number == ER_SECURE_TRANSPORT_REQUIRED &&
+    if (!link->place.tls && why->code == ER_SECURE_TRANSPORT_REQUIRED &&
         !call->secured) {
         call->secured = place->tls = true;
         return true;
@@ -194,7 +193,7 @@ broken(struct peer_link *link, const struct error *why)
     struct peer_call *call = link->arg;
     struct error err;
 
-    if (recover(call)) {
+    if (recover(call, why)) {
         connect_again(call);
         return;
     }
@@ -221,7 +220,8 @@ open_link(struct peer_call *call)
     struct error err;
 
     call->link = peer_link_open(pool->loop, &call->peer->place, &pool->identity,
-                                pool->connect_timeout_ms, &events, call, &err);
+                                pool->tls, pool->connect_timeout_ms, &events,
+                                call, &err);
     if (!call->link) {
         end(call, &err);
         return;

@@ -1,17 +1,13 @@
 /* peer_link.c - see peer_link.h. */
 #include "peer_link.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "files.h"
 #include "memory.h"
-
-/* A state's call of the library, and what follows it. */
-struct step {
-    void (*call)(struct peer_link *l);
-    /* After the call; true: the next state's call may begin at once. */
-    bool (*ended)(struct peer_link *l);
-};
+#include "tls_stream.h"
 
 static void drive(struct peer_link *l);
 
@@ -24,9 +20,9 @@ on_closed(uv_handle_t *handle)
 
     if (--l->handles > 0)
         return;
-    buffer_fini(&l->text);
-    peer_stack_fini(l);
-    peer_client_reset(&l->client);
+    tls_stream_free(l->tls);
+    buffer_fini(&l->writing);
+    peer_wire_fini(&l->wire);
     mem_free(l);
 }
 
@@ -38,33 +34,17 @@ unwatch(struct peer_link *l)
     l->watching = 0;
 }
 
-/* libuv lets go of the descriptor before it is closed. */
-static void
-close_now(struct peer_link *l)
+static bool
+is_alive(const struct peer_link *l)
 {
-    unwatch(l);
-    if (l->poll_open)
-        uv_close((uv_handle_t *)&l->poll, on_closed);
-    uv_close((uv_handle_t *)&l->timer, on_closed);
-    peer_link_abandon(l);
+    return l->events && !l->broken;
 }
 
-void
-peer_link_close(struct peer_link *l)
-{
-    if (!l || !l->events)
-        return;
-    l->events = NULL;
-    if (!l->driving)
-        close_now(l);
-}
-
-/* The poll stops first: the library may have closed the descriptor, and what
- * the owner opens next could get its number. */
+/* The owner closes a link that is broken. */
 static void
 fail(struct peer_link *l, const struct error *why)
 {
-    if (!l->events || l->broken)
+    if (!is_alive(l))
         return;
     l->broken = true;
     unwatch(l);
@@ -81,14 +61,91 @@ fail_text(struct peer_link *l, const char *text)
     fail(l, &why);
 }
 
-/* With the library's reason. */
 static void
-fail_reason(struct peer_link *l)
+fail_memory(struct peer_link *l)
 {
     struct error why;
 
-    peer_link_reason(l, &why);
+    error_memory(&why, "a connection");
     fail(l, &why);
+}
+
+static void
+fail_lost(struct peer_link *l)
+{
+    fail_text(l, l->state == PEER_LINK_ASKING ? "the connection was lost"
+                                              : "it hung up");
+}
+
+/* Output */
+
+/* The next bytes for the socket; -1: no memory. */
+static int
+take_output(struct peer_link *l)
+{
+    struct buffer *out = &l->wire.out;
+    bool failed = out->failed;
+
+    buffer_fini(&l->writing);
+    l->written = 0;
+    if (!failed && l->tls) {
+        tls_stream_give(l->tls, out);
+        return tls_stream_seal(l->tls, false, &l->writing);
+    }
+    if (out->size > 0) {
+        l->writing = *out;
+        buffer_init(out, l->writing.max);
+    }
+    return failed ? -1 : 0;
+}
+
+/* What the socket takes at once.  If it takes nothing more for good, then
+ * reading says why: the last of what the node said is still to come. */
+static void
+flush(struct peer_link *l)
+{
+    ssize_t put;
+
+    for (;;) {
+        if (l->written == l->writing.size && take_output(l) != 0) {
+            fail_memory(l);
+            return;
+        }
+        if (l->writing.size == 0)
+            return;
+        put = peer_socket_write(l->fd, l->writing.data + l->written,
+                                l->writing.size - l->written);
+        if (put < 0 && errno == EAGAIN)
+            return;
+        l->written = put < 0 ? l->writing.size : l->written + (size_t)put;
+    }
+}
+
+/* An idle one says farewell, for which the socket always has room.  libuv lets
+ * go of the descriptor before it is closed. */
+static void
+close_now(struct peer_link *l)
+{
+    if (l->state == PEER_LINK_READY && !l->broken) {
+        peer_wire_quit(&l->wire);
+        flush(l);
+    }
+    unwatch(l);
+    if (l->poll_open)
+        uv_close((uv_handle_t *)&l->poll, on_closed);
+    uv_close((uv_handle_t *)&l->timer, on_closed);
+    fd_close(l->fd);
+    l->fd = -1;
+}
+
+void
+peer_link_close(struct peer_link *l)
+{
+    if (!l || !l->events)
+        return;
+    l->events = NULL;
+    if (!l->driving)
+        close_now(l);
 }
 
 /* Waiting */
@@ -111,9 +168,9 @@ on_timer(uv_timer_t *timer)
         return;
     }
     error_set(&why, ER_UNKNOWN,
-              l->logs_in ? "it did not prove itself within %" PRIu64 " ms"
-                         : "no connection within %" PRIu64 " ms",
-              l->logs_in ? PEER_LINK_LOGIN * l->timeout_ms : l->timeout_ms);
+              l->established ? "it did not prove itself within %" PRIu64 " ms"
+                             : "no connection within %" PRIu64 " ms",
+              l->established ? PEER_LINK_LOGIN * l->timeout_ms : l->timeout_ms);
     fail(l, &why);
 }
 
@@ -140,27 +197,17 @@ on_poll(uv_poll_t *poll, int status, int events)
         drive(l);
 }
 
-static int
-open_poll(struct peer_link *l)
-{
-    if (l->fd < 0 || uv_poll_init(l->timer.loop, &l->poll, l->fd) != 0)
-        return -1;
-    l->poll.data = l;
-    l->poll_open = true;
-    l->handles++;
-    return 0;
-}
-
 static void
-watch(struct peer_link *l, int wait)
+watch(struct peer_link *l)
 {
-    int events = (wait & MYSQL_WAIT_READ ? UV_READABLE : 0) |
-                 (wait & MYSQL_WAIT_WRITE ? UV_WRITABLE : 0);
+    bool reads = l->established && !l->paused && !l->starved,
+         writes = !l->established || l->written < l->writing.size;
+    int events = (reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0);
 
-    if (events == l->watching)
-        return;
-    if ((!l->poll_open && open_poll(l) != 0) ||
-        uv_poll_start(&l->poll, events, on_poll) != 0) {
+    if (events == 0)
+        unwatch(l);
+    else if (events != l->watching &&
+             uv_poll_start(&l->poll, events, on_poll) != 0) {
         fail_text(l, "its descriptor cannot be watched");
         return;
     }
@@ -169,233 +216,271 @@ watch(struct peer_link *l, int wait)
 
 /* Connecting */
 
-static void
-call_connect(struct peer_link *l)
+static int
+open_poll(struct peer_link *l)
 {
-    const struct peer_place *at = &l->place;
-
-    /* A name, because the library would look up this process's own. */
-    l->made = mysql_real_connect(&l->mysql, at->socket ? NULL : at->address,
-                                 "node", NULL, NULL, at->port, at->socket,
-                                 CLIENT_REMEMBER_OPTIONS);
+    if (uv_poll_init(l->timer.loop, &l->poll, l->fd) != 0)
+        return -1;
+    l->poll.data = l;
+    l->poll_open = true;
+    l->handles++;
+    return 0;
 }
 
+/* True: it is connected. */
 static bool
-connected(struct peer_link *l)
+establish(struct peer_link *l)
 {
-    if (!l->made) {
-        fail_reason(l);
+    bool begins = l->fd < 0;
+    int why = begins ? peer_socket_connect(&l->place, l->timeout_ms, &l->fd)
+                     : peer_socket_fault(l->fd);
+    const char *text = why != 0 ? strerrordesc_np(why) : NULL;
+
+    if (why != 0)
+        fail_text(l, text ? text : "it cannot be reached");
+    else if (begins && open_poll(l) != 0)
+        fail_text(l, "its descriptor cannot be watched");
+    if (why != 0 || begins)
         return false;
+    l->established = true;
+    uv_timer_start(&l->timer, on_timer, PEER_LINK_LOGIN * l->timeout_ms, 0);
+    return true;
+}
+
+static int
+keep(void *arg, const void *data, size_t size)
+{
+    struct peer_link *l = arg;
+
+    return peer_wire_feed(&l->wire, data, size);
+}
+
+static void
+decrypt(struct peer_link *l, const char *data, size_t size)
+{
+    struct span bytes = {data, size};
+    struct error err, why;
+
+    switch (tls_stream_receive(l->tls, bytes, keep, l, &err)) {
+    case TLS_OPEN:
+        return;
+    case TLS_ENDED:
+        if (l->wire.in.bytes.failed)
+            fail_memory(l);
+        else
+            fail_lost(l);
+        return;
+    case TLS_FAILED:
+        flush(l); /* TLS's own alert */
+        error_set(&why, ER_UNKNOWN, "TLS/SSL error: %s", err.text);
+        fail(l, &why);
     }
-    if (!l->client.proven) {
-        fail_text(l, "it accepted the login and proved nothing");
-        return false;
+}
+
+/* The request for it goes out in the clear. */
+static void
+start_tls(struct peer_link *l)
+{
+    struct error err;
+
+    flush(l);
+    l->tls = tls_stream_new(l->context, &err);
+    if (!l->tls) {
+        fail(l, &err);
+        return;
     }
-    if (l->place.tls && !mysql_get_ssl_cipher(&l->mysql)) {
-        fail_text(l, "it does not encrypt");
-        return false;
-    }
+    peer_wire_secured(&l->wire);
+    decrypt(l, "", 0);
+}
+
+/* NULL: it is the certificate that the node has proven to be its own. */
+static const char *
+distrust(const struct peer_link *l)
+{
+    const struct peer_client *client = &l->wire.client;
+    uint8_t shown[TLS_FINGERPRINT];
+
     /* This node's own socket is not encrypted.  A certificate shown here was
      * shown to a third party, which passes on the proof. */
-    if (!l->place.tls && l->client.has_fingerprint) {
-        fail_text(l, "it uses TLS, and this connection does not: a third party "
-                     "is in between");
-        return false;
-    }
-    /* Sends no question that a third party could read. */
-    if (l->place.tls && !peer_socket_is_proven(l)) {
-        fail_text(l, l->client.has_fingerprint
-                         ? "the certificate is not the one that it proves to "
-                           "have: a third party may be in between"
-                         : "it sends no fingerprint of its certificate");
-        return false;
-    }
-    uv_timer_stop(&l->timer);
-    l->mysql.net.max_packet_size = PEER_CELL_MAX;
-    peer_socket_connected(l);
-    peer_link_trim(l, PEER_LINK_RESTING);
-    peer_stack_trim(l);
-    l->state = PEER_LINK_READY;
-    l->events->connected(l);
-    return false;
+    if (!l->tls)
+        return client->has_fingerprint
+                   ? "it uses TLS, and this connection does not: a third party "
+                     "is in between"
+                   : NULL;
+    if (!client->has_fingerprint)
+        return "it sends no fingerprint of its certificate";
+    return tls_stream_fingerprint(l->tls, shown) &&
+                   memcmp(shown, client->fingerprint, sizeof(shown)) == 0
+               ? NULL
+               : "the certificate is not the one that it proves to have: a "
+                 "third party may be in between";
 }
 
-/* Asking */
-
+/* Sends no question that a third party could read. */
 static void
-call_query(struct peer_link *l)
+connected(struct peer_link *l)
 {
-    l->refused = mysql_real_query(&l->mysql, l->text.data, l->text.size);
+    const char *why = distrust(l);
+
+    if (why) {
+        fail_text(l, why);
+        return;
+    }
+    uv_timer_stop(&l->timer);
+    l->state = PEER_LINK_READY;
+    l->events->connected(l);
+}
+
+/* Answers */
+
+static bool
+is_large(const struct peer_link *l)
+{
+    return packet_expected(&l->wire.in) > PEER_WIRE_KEPT;
+}
+
+/* After a large packet. */
+static void
+shrink(struct peer_link *l)
+{
+    if (!l->large || is_large(l) || l->wire.in.bytes.capacity > PEER_WIRE_KEPT)
+        return;
+    l->large = false;
+    l->events->shrank(l);
 }
 
 /* It has answered, and may be asked again. */
 static void
 rest(struct peer_link *l, const struct error *error)
 {
-    peer_link_note_byte(l);
+    shrink(l);
     l->state = PEER_LINK_READY;
     l->reused = true;
-    buffer_fini(&l->text);
-    buffer_init(&l->text, PEER_CELL_MAX);
-    peer_link_trim(l, PEER_LINK_RESTING);
     l->events->answered(l, error);
-    if (l->events && !l->broken && !l->mysql.net.pvio)
-        fail_text(l, "it hung up");
 }
-
-/* May another row be read? */
-static bool
-may_read(struct peer_link *l)
-{
-    if (!l->events->wants(l)) {
-        unwatch(l);
-        return false;
-    }
-    return l->events != NULL;
-}
-
-static bool
-asked(struct peer_link *l)
-{
-    struct error error;
-
-    if (l->refused) {
-        if (peer_link_said(l, &error))
-            rest(l, &error);
-        else
-            fail_reason(l);
-        return false;
-    }
-    if (mysql_field_count(&l->mysql) != l->columns) {
-        error_set(&error, ER_UNKNOWN,
-                  "it answered with %u columns instead of %zu",
-                  mysql_field_count(&l->mysql), l->columns);
-        fail(l, &error);
-        return false;
-    }
-    l->result = mysql_use_result(&l->mysql);
-    if (!l->result) {
-        fail_reason(l);
-        return false;
-    }
-    l->state = PEER_LINK_READING;
-    return may_read(l);
-}
-
-/* Reading */
 
 static void
-call_fetch(struct peer_link *l)
+row(struct peer_link *l, const struct span *cells)
 {
-    l->row = mysql_fetch_row(l->result);
-}
-
-static bool
-rows_ended(struct peer_link *l)
-{
-    static const struct error none;
-    struct error error;
-    bool failed = mysql_errno(&l->mysql) != 0,
-         said = failed && peer_link_said(l, &error),
-         more = mysql_more_results(&l->mysql);
-
-    if (failed && !said) {
-        fail_reason(l);
-        return false;
-    }
-    if (!failed)
-        mysql_free_result(l->result);
-    else {
-        l->result->handle = NULL; /* there is nothing left to skip */
-        mysql_free_result(l->result);
-        l->mysql.status = MYSQL_STATUS_READY;
-    }
-    l->result = NULL;
-    if (!failed && more)
-        fail_text(l, "it answers more than it was asked");
-    else
-        rest(l, failed ? &error : &none);
-    return false;
-}
-
-static bool
-fetched(struct peer_link *l)
-{
-    struct span cells[PEER_COLUMNS_MAX];
-    const unsigned long *sizes;
-
-    if (!l->row)
-        return rows_ended(l);
-    sizes = mysql_fetch_lengths(l->result);
-    for (size_t i = 0; i < l->columns; i++) {
-        cells[i].data = l->row[i];
-        cells[i].size = l->row[i] ? sizes[i] : 0;
-    }
     l->run += PEER_LINK_ROW;
     l->events->row(l, cells);
-    if (!l->events || l->broken)
-        return false;
-    peer_link_trim(l, PEER_LINK_KEPT);
-    return may_read(l);
 }
 
-static const struct step steps[] = {
-    [PEER_LINK_CONNECTING] = {call_connect, connected},
-    [PEER_LINK_ASKING] = {call_query, asked},
-    [PEER_LINK_READING] = {call_fetch, fetched},
-};
-
-/* Handles the progress of the call. */
-static void
-look(struct peer_link *l)
+/* May the packet under way be read to its end? */
+static bool
+has_room(struct peer_link *l)
 {
-    if (l->state == PEER_LINK_CONNECTING && l->established && !l->logs_in) {
-        l->logs_in = true;
-        uv_timer_start(&l->timer, on_timer, PEER_LINK_LOGIN * l->timeout_ms, 0);
-    }
-    if (l->state == PEER_LINK_ASKING &&
-        l->bytes - l->bytes_before > PEER_LINK_HEADER)
-        fail_text(l, "the columns of its answer have no end");
+    shrink(l);
+    if (l->large || !is_large(l))
+        return true;
+    if (!l->starved)
+        l->large = l->events->grows(l);
+    l->starved = !l->large;
+    return l->large;
 }
 
-/* Continues the call, or begins the state's. */
+static void
+handle_one(struct peer_link *l, enum peer_wire_event event,
+           const struct span *cells, const struct error *err)
+{
+    switch (event) {
+    case PEER_WIRE_MORE:
+        break;
+    case PEER_WIRE_TLS:
+        start_tls(l);
+        break;
+    case PEER_WIRE_READY:
+        connected(l);
+        break;
+    case PEER_WIRE_ROW:
+        row(l, cells);
+        break;
+    case PEER_WIRE_ANSWERED:
+        rest(l, err);
+        break;
+    case PEER_WIRE_BROKEN:
+        fail(l, err);
+    }
+}
+
+/* Handles what came in; true: further bytes may be read. */
+static bool
+handle(struct peer_link *l)
+{
+    enum peer_wire_event event;
+    struct span cells[PEER_COLUMNS_MAX];
+    struct error err;
+
+    do {
+        l->paused = l->state == PEER_LINK_ASKING && !l->events->wants(l);
+        if (l->paused)
+            return false;
+        event = peer_wire_next(&l->wire, cells, &err);
+        handle_one(l, event, cells, &err);
+    } while (is_alive(l) && event != PEER_WIRE_MORE &&
+             l->state != PEER_LINK_READY);
+    return is_alive(l) && l->state != PEER_LINK_READY && has_room(l) &&
+           l->run < PEER_LINK_RUN;
+}
+
+static void
+note_byte(struct peer_link *l)
+{
+    if (l->heard || l->state == PEER_LINK_CONNECTING)
+        return;
+    l->heard = true;
+    l->heard_ns = uv_hrtime();
+}
+
+/* True: bytes came. */
+static bool
+receive(struct peer_link *l)
+{
+    char bytes[PEER_LINK_READ];
+    ssize_t got = peer_socket_read(l->fd, bytes, sizeof(bytes));
+
+    if (got < 0 && errno == EAGAIN)
+        return false;
+    if (got <= 0) {
+        fail_lost(l);
+        return false;
+    }
+    l->run += (size_t)got;
+    note_byte(l);
+    if (l->tls)
+        decrypt(l, bytes, (size_t)got);
+    else if (keep(l, bytes, (size_t)got) != 0)
+        fail_memory(l);
+    return is_alive(l);
+}
+
+/* Reads and writes what can be now. */
 static void
 drive(struct peer_link *l)
 {
-    bool more = true;
-    int wait = 0;
-
     l->driving = true;
     l->run = 0;
-    while (more) {
-        wait = l->pending ? peer_stack_go_on(l)
-                          : peer_stack_call(l, steps[l->state].call);
-        l->pending = wait != 0;
-        if (l->pending)
-            look(l);
-        more =
-            !l->pending && steps[l->state].ended(l) && l->events && !l->broken;
-    }
-    if (l->events && !l->broken && l->state == PEER_LINK_READING)
+    if (l->established || establish(l))
+        while (handle(l) && receive(l))
+            continue;
+    if (is_alive(l) && l->established)
+        flush(l);
+    if (is_alive(l) && l->state == PEER_LINK_ASKING)
         l->events->quiet(l);
     l->driving = false;
     if (!l->events)
         close_now(l);
-    else if (!l->broken && l->starved)
-        unwatch(l);
-    else if (!l->broken && wait != 0)
-        watch(l, wait);
-    else if (!l->broken && l->state == PEER_LINK_READY && !l->due)
-        watch(l, MYSQL_WAIT_READ);
+    else if (!l->broken)
+        watch(l);
 }
 
 /* What owners call */
 
 struct peer_link *
 peer_link_open(uv_loop_t *loop, const struct peer_place *place,
-               const struct peer_identity *identity, uint64_t timeout_ms,
-               const struct peer_link_events *events, void *arg,
-               struct error *err)
+               const struct peer_identity *identity, SSL_CTX *context,
+               uint64_t timeout_ms, const struct peer_link_events *events,
+               void *arg, struct error *err)
 {
     struct peer_link *l = mem_zalloc(1, sizeof(*l));
 
@@ -405,20 +490,15 @@ peer_link_open(uv_loop_t *loop, const struct peer_place *place,
     }
     l->place = *place;
     l->identity = *identity;
-    l->client.self = &l->identity;
-    l->client.expected_id = place->id;
+    l->context = context;
     l->events = events;
     l->arg = arg;
     l->fd = -1;
     l->timeout_ms = timeout_ms;
-    buffer_init(&l->text, PEER_CELL_MAX);
+    peer_wire_init(&l->wire, &l->identity, place->id, place->tls);
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     l->handles = 1;
-    if (peer_stack_init(l, err) != 0 || peer_link_prepare(l, err) != 0) {
-        peer_link_close(l);
-        return NULL;
-    }
     drive_soon(l);
     return l;
 }
@@ -435,19 +515,14 @@ int
 peer_link_ask(struct peer_link *l, const struct peer_request *request,
               unsigned timeout_ms, struct error *err)
 {
-    if (peer_client_seal(&l->client, request, timeout_ms, &l->text, err) != 0)
+    if (peer_wire_ask(&l->wire, request, timeout_ms, err) != 0)
         return -1;
-    if (l->text.failed) {
-        error_memory(err, "a statement for another node");
-        return -1;
-    }
-    l->columns = request->column_count;
     l->heard = false;
     l->asked_ns = uv_hrtime();
     l->heard_ns = 0;
-    l->bytes_before = l->bytes;
     l->state = PEER_LINK_ASKING;
-    drive_soon(l);
+    if (!l->driving)
+        drive_soon(l);
     return 0;
 }
 
@@ -460,7 +535,7 @@ peer_link_rest(struct peer_link *l, uint64_t timeout_ms)
 void
 peer_link_resume(struct peer_link *l)
 {
-    if (l->state == PEER_LINK_READING && !l->pending && !l->broken && !l->due)
+    if (l->state == PEER_LINK_ASKING && l->paused && !l->broken && !l->due)
         drive_soon(l);
 }
 
@@ -475,8 +550,8 @@ peer_link_admit(struct peer_link *l)
 bool
 peer_link_reusable(const struct peer_link *l)
 {
-    return l->state == PEER_LINK_READY && !l->broken && l->mysql.net.pvio &&
-           l->mysql.net.max_packet <= PEER_LINK_KEPT;
+    return l->state == PEER_LINK_READY && !l->broken && !l->large &&
+           peer_wire_is_clean(&l->wire);
 }
 
 uint64_t

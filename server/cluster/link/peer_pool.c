@@ -4,9 +4,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include <openssl/ssl.h>
+
 #include "clock.h"
 #include "linked_list.h"
 #include "memory.h"
+#include "tls_context.h"
 
 /* Nodes */
 
@@ -53,8 +56,9 @@ peer_note(struct peer *peer, const struct peer_link *link,
         known->since_ms = now;
     known->known = true;
     known->alive = alive;
-    if (link && link->client.proven)
-        memcpy(known->version, link->client.version, sizeof(known->version));
+    if (link && link->wire.client.proven)
+        memcpy(known->version, link->wire.client.version,
+               sizeof(known->version));
     if (link && peer_link_round_trip_us(link) > 0)
         known->round_trip_us = peer_link_round_trip_us(link);
     if (error) {
@@ -196,10 +200,10 @@ peer_pool_has_room(struct peer_pool *pool)
     return pool->open < pool->links_max;
 }
 
-void
+int
 peer_pool_init(struct peer_pool *pool, uv_loop_t *loop, pthread_mutex_t *lock,
                const struct peer_identity *identity,
-               unsigned connect_timeout_ms)
+               unsigned connect_timeout_ms, struct error *err)
 {
     struct rlimit files;
 
@@ -213,6 +217,14 @@ peer_pool_init(struct peer_pool *pool, uv_loop_t *loop, pthread_mutex_t *lock,
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
         files.rlim_cur / 4 < pool->links_max)
         pool->links_max = files.rlim_cur / 4 + 1;
+    pool->tls = tls_context_for_links(err);
+    return pool->tls ? 0 : -1;
+}
+
+void
+peer_pool_fini(struct peer_pool *pool)
+{
+    SSL_CTX_free(pool->tls);
 }
 
 void

@@ -23,7 +23,7 @@ enum {
     PEER_LINKS_MAX = 4096,    /* open; the others wait for one */
     PEER_CONNECTING_MAX = 64, /* at once: each proof costs processor time */
     PEER_LARGE_MAX =
-        8 /* links that may read a packet of more than PEER_LINK_KEPT, up to
+        8 /* links that may read a packet of more than PEER_WIRE_KEPT, up to
              PEER_CELL_MAX: others' packets wait in their sockets */
 };
 
@@ -53,6 +53,7 @@ struct peer_pool {
     uv_loop_t *loop;
     pthread_mutex_t *lock;
     struct peer_identity identity;
+    SSL_CTX *tls; /* of links to places that need it */
     unsigned connect_timeout_ms;
     size_t links_max;
     size_t open, connecting, idle;
@@ -87,9 +88,10 @@ struct peer_call {
     bool secured;  /* it asked for TLS, in this call */
 };
 
-void peer_pool_init(struct peer_pool *pool, uv_loop_t *loop,
-                    pthread_mutex_t *lock, const struct peer_identity *identity,
-                    unsigned connect_timeout_ms);
+int peer_pool_init(struct peer_pool *pool, uv_loop_t *loop,
+                   pthread_mutex_t *lock, const struct peer_identity *identity,
+                   unsigned connect_timeout_ms, struct error *err);
+void peer_pool_fini(struct peer_pool *pool); /* zeroed is fine */
 /* Links proven with another secret end when they are idle. */
 void peer_pool_set_identity(struct peer_pool *pool,
                             const struct peer_identity *identity);

@@ -446,9 +446,9 @@ def test_a_login_without_end_holds_up_nobody():
         relay.mode = "flood"
         relay.cut()
         began = time.monotonic()
-        said = c.one(B)
-        assert "it did not prove itself within 2000 ms" in said, said
-        between(1.9, 3, began)
+        said = c.one(B)  # the first of it says enough
+        assert said.startswith("ERROR submit failed for "), said
+        between(0, 1, began)
         relay.cut()
         relay.mode = "old"
         said = c.one(B)

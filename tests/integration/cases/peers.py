@@ -93,7 +93,7 @@ def test_where_tls_is_required_nodes_need_it_too():
         Peer(node.socket).enter().close()
 
 
-def test_the_plugin_of_libmysqlclient_agrees():
+def test_a_nodes_own_end_of_a_link_agrees():
     with node_with() as node:
         tcp = f"127.0.0.1:{node.port}"
         for place, shows in ((node.socket, "no fingerprint"),
@@ -105,10 +105,10 @@ def test_the_plugin_of_libmysqlclient_agrees():
         assert (status, text.splitlines()[1:]) == (0, ["1", "2"])
         status, text = peer_ask(node.socket, wanted=10009)
         assert (status, text) == (
-            1, "plugin 1105 id mismatch: node 10001 answers for node 10009\n")
+            1, "1105 id mismatch: node 10001 answers for node 10009\n")
         status, text = peer_ask(node.socket, own=10001)
         assert (status, text) == (
-            1, "plugin 1105 id mismatch: two nodes claim to be node "
+            1, "1105 id mismatch: two nodes claim to be node "
                "10001\n")
         for more in ({"secret": b"another-secret-of-some-length"},
                      {"cluster": "green"}):

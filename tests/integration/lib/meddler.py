@@ -11,6 +11,11 @@ def frame(number, payload):
     return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
 
 
+def frames(payload, count, number):
+    """So many packets, a multiple of 256 so that more of them may follow."""
+    return b"".join(frame((number + i) % 256, payload) for i in range(count))
+
+
 def column(name=b"\x01r\x01r"):
     return b"\x03def\0\0\0" + name + b"\x0c\x2d\0\xff\xff\xff\xff\xfd\0\0\0\0\0"
 
@@ -257,8 +262,7 @@ class Meddler:
         with self.start_tls(client) as c:
             self.packet(c)
             number = 3
-            many = b"".join(frame((number + i) % 256, said)
-                            for i in range(256 * 64))
+            many = frames(said, 256 * 64, number)
             while True:
                 c.sendall(many)
 
@@ -267,10 +271,10 @@ class Meddler:
         client.recv(1)
 
     def late_endless(self, client):
-        row = frame(4, b"\xfc\xe8\x03" + b"z" * 1000) * 60
+        rows = frames(b"\xfc\xe8\x03" + b"z" * 1000, 256, 4)
         client.sendall(HEAD)
         while True:
-            client.sendall(row)
+            client.sendall(rows)
 
     def late_wide(self, client):
         """A row of 15 MB, the last byte of which takes its time."""
@@ -284,11 +288,12 @@ class Meddler:
     def late_void(self, client):
         """Rows without end, of nothing."""
         client.sendall(HEAD)
+        rows = frames(b"\xfb", 256 * 40, 4)
         while True:
-            client.sendall(frame(4, b"\xfb") * 10000)
+            client.sendall(rows)
 
     def late_columns(self, client):
         client.sendall(frame(1, b"\x01"))
-        many = frame(2, column()) * 1000
+        many = frames(column(), 1024, 2)
         while True:
             client.sendall(many)

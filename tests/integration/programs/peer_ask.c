@@ -1,75 +1,93 @@
 /*
- * peer_ask.c - a node's end of a link, over the real libmysqlclient, for
- * peers.py: asks one thing once and prints what comes.
+ * peer_ask.c - a node's end of a link, as heapwired has it, for peers.py: asks
+ * one thing once and prints what comes.
  *
  *     peer_ask PLACE WANTED-ID OWN-ID CLUSTER SECRET PRIVILEGES VERB TEXT
  *
  * PLACE is a unix socket, or an IPv4 address and port, or "tls:" and that.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffer.h"
-#include "peer_client.h"
-#include "peer_envelope.h"
+#include <openssl/ssl.h>
 
-enum { ARGUMENTS = 9 };
+#include "peer_link.h"
+#include "tls_context.h"
 
-static int
-fail(const struct peer_client *client, MYSQL *mysql)
+enum { ARGUMENTS = 9, TIMEOUT_MS = 5000 };
+
+static struct peer_request request = {.column_count = 1};
+static int status = 1;
+
+static void
+leave(struct peer_link *link, const struct error *why)
 {
-    if (client->error.code)
-        printf("plugin %u %s\n", client->error.code, client->error.text);
-    else
-        printf("%u %s\n", mysql_errno(mysql), mysql_error(mysql));
-    return 1;
+    if (why->code)
+        printf("%u %s\n", why->code, why->text);
+    status = why->code != 0;
+    peer_link_close(link);
 }
 
-static int
-dial(struct peer_client *client, MYSQL *mysql, const char *place)
+static void
+connected(struct peer_link *link)
 {
-    char address[64];
+    const struct peer_client *client = &link->wire.client;
+    struct error err;
+
+    printf("proven %d, %s, %s\n", client->proven, client->version,
+           client->has_fingerprint ? "fingerprint" : "no fingerprint");
+    if (peer_link_ask(link, &request, TIMEOUT_MS, &err) != 0)
+        leave(link, &err);
+}
+
+static bool
+wants(struct peer_link *link)
+{
+    (void)link;
+    return true;
+}
+
+static void
+row(struct peer_link *link, const struct span *cells)
+{
+    (void)link;
+    printf("%.*s\n", (int)cells[0].size,
+           cells[0].data ? cells[0].data : "NULL");
+}
+
+static void
+quiet(struct peer_link *link)
+{
+    (void)link;
+}
+
+static const struct peer_link_events events = {.connected = connected,
+                                               .wants = wants,
+                                               .row = row,
+                                               .quiet = quiet,
+                                               .grows = wants,
+                                               .shrank = quiet,
+                                               .answered = leave,
+                                               .broken = leave};
+
+static struct peer_place
+place_of(const char *text, const char *id)
+{
+    struct peer_place place = {.id = strtoull(id, NULL, 10)};
     const char *port;
 
-    if (*place == '/')
-        return mysql_real_connect(mysql, NULL, "peer", NULL, NULL, 0, place, 0)
-                   ? 0
-                   : fail(client, mysql);
-    if (strncmp(place, "tls:", 4) == 0) {
-        mysql_ssl_set(mysql, NULL, NULL, NULL, NULL, NULL);
-        place += 4;
+    if (*text == '/') {
+        place.socket = text;
+        return place;
     }
-    port = strrchr(place, ':');
-    snprintf(address, sizeof(address), "%.*s", (int)(port - place), place);
-    return mysql_real_connect(mysql, address, "peer", NULL, NULL,
-                              (unsigned)strtoul(port + 1, NULL, 10), NULL, 0)
-               ? 0
-               : fail(client, mysql);
-}
-
-static int
-ask(struct peer_client *client, MYSQL *mysql,
-    const struct peer_request *request)
-{
-    struct buffer text;
-    struct error err;
-    MYSQL_RES *rows;
-    MYSQL_ROW row;
-
-    buffer_init(&text, (size_t)2 * PEER_ENVELOPE_MAX + 100);
-    if (peer_client_seal(client, request, 5000, &text, &err) != 0 ||
-        mysql_real_query(mysql, text.data, text.size) != 0 ||
-        !(rows = mysql_store_result(mysql))) {
-        buffer_fini(&text);
-        return fail(client, mysql);
-    }
-    buffer_fini(&text);
-    while ((row = mysql_fetch_row(rows)))
-        puts(row[0] ? row[0] : "NULL");
-    mysql_free_result(rows);
-    return 0;
+    place.tls = strncmp(text, "tls:", 4) == 0;
+    text += place.tls ? 4 : 0;
+    port = strrchr(text, ':');
+    snprintf(place.address, sizeof(place.address), "%.*s", (int)(port - text),
+             text);
+    place.port = (uint16_t)strtoul(port + 1, NULL, 10);
+    return place;
 }
 
 /* The key is here: this is no heapwired. */
@@ -91,37 +109,32 @@ int
 main(int argc, char **argv)
 {
     struct sql_identity caller = {.user = "ann", .host = "10.1.2.3"};
-    struct peer_request request = {.caller = &caller, .connection_id = 77};
     struct peer_key key;
     struct peer_prover prover = {prove, check, &key};
     struct peer_identity self;
-    struct peer_client client = {.self = &self};
+    struct peer_place place;
     struct error err;
-    MYSQL *mysql;
-    int rc;
+    SSL_CTX *tls;
 
     if (argc != ARGUMENTS)
         return 2;
-    client.expected_id = strtoull(argv[2], NULL, 10);
     caller.privileges = (uint32_t)strtoul(argv[6], NULL, 10);
+    request.caller = &caller;
+    request.connection_id = 77;
     request.verb = strcmp(argv[7], "select") == 0 ? PEER_SELECT : PEER_SCRIPT;
     request.text = (struct span){argv[8], strlen(argv[8])};
-    if (peer_key_make(&key, argv[4], argv[5], &err) != 0 ||
+    place = place_of(argv[1], argv[2]);
+    tls = tls_context_for_links(&err);
+    if (!tls || peer_key_make(&key, argv[4], argv[5], &err) != 0 ||
         peer_identity_make(&self, &prover, 1, strtoull(argv[3], NULL, 10),
                            &err) != 0 ||
-        peer_client_prepare(&err) != 0) {
+        !peer_link_open(uv_default_loop(), &place, &self, tls, TIMEOUT_MS,
+                        &events, NULL, &err)) {
         puts(err.text);
         return 2;
     }
-    mysql = mysql_init(NULL);
-    rc = peer_client_attach(&client, mysql, &err) != 0 ||
-         dial(&client, mysql, argv[1]) != 0;
-    if (rc == 0) {
-        printf("proven %d, %s, %s\n", client.proven, client.version,
-               client.has_fingerprint ? "fingerprint" : "no fingerprint");
-        rc = ask(&client, mysql, &request);
-    }
-    mysql_close(mysql);
-    mysql_library_end();
-    return rc;
+    uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+    uv_loop_close(uv_default_loop());
+    SSL_CTX_free(tls);
+    return status;
 }

@@ -70,7 +70,6 @@ set_up(void)
     closed_port = items[1].port = listen_somewhere(&fd);
     close(fd);
     items[2].port = listen_somewhere(&silent);
-    ck_assert_int_eq(cluster_prepare(&err), 0);
     options.identity = peer_node("blue", "", SELF);
     options.members = members_new(SELF, items, 3, &err);
     ck_assert_ptr_nonnull(options.members);

@@ -1,0 +1,407 @@
+/* peer_wire.c - see peer_wire.h. */
+#include "peer_wire.h"
+
+#include <string.h>
+
+#include "capability.h"
+#include "errors.h"
+#include "peer_envelope.h"
+
+enum {
+    PROTOCOL_VERSION = 10,
+    CHARSET_UTF8MB4 = 45,
+    NONCE_FIRST = 8,
+    RESPONSE_FILLER = 23,
+    COM_QUIT = 1,
+    COM_QUERY = 3,
+    HEADER_OK = 0x00,
+    HEADER_NONE = 0x100, /* the packet is empty */
+    HEADER_MORE = 0x01,
+    HEADER_FILE = 0xfb, /* asks for a file; in a row NULL */
+    HEADER_END = 0xfe,  /* also asks for another plugin */
+    HEADER_ERROR = 0xff,
+    END_SIZE = 5,
+    SQLSTATE = 6, /* with its '#' */
+    OUT_MAX = 2 * (PEER_ENVELOPE_MAX + PEER_WIRE_PACKET),
+    /* The classic form of answers: an end behind the columns, too. */
+    CAPABILITIES = CAPABILITY_LONG_PASSWORD | CAPABILITY_LONG_FLAG |
+                   CAPABILITY_PROTOCOL_41 | CAPABILITY_TRANSACTIONS |
+                   CAPABILITY_SECURE_CONNECTION | CAPABILITY_PLUGIN_AUTH
+};
+
+typedef enum peer_wire_event step(struct peer_wire *w, struct span packet,
+                                  struct span *cells, struct error *err);
+
+static step greeted, switched, welcomed, admitted, counted, defined, begun,
+    read_row, unasked;
+
+static enum peer_wire_event
+broken(struct error *err, const char *why)
+{
+    error_set(err, ER_UNKNOWN, "%s", why);
+    return PEER_WIRE_BROKEN;
+}
+
+static unsigned
+head_of(struct span packet)
+{
+    return packet.size > 0 ? (unsigned char)packet.data[0] : HEADER_NONE;
+}
+
+static bool
+is_end(struct span packet)
+{
+    return head_of(packet) == HEADER_END && packet.size == END_SIZE;
+}
+
+/* The next packet is a row, or it is not. */
+static void
+go_on(struct peer_wire *w, step *next)
+{
+    w->step = next;
+    packet_reader_set_limit(&w->in, next == read_row ? PEER_CELL_MAX
+                                                     : PEER_WIRE_PACKET);
+}
+
+/* Numbers that clients keep for themselves, and two that say that the packets
+ * were not understood: the node is not asked again over this connection. */
+static bool
+is_clients(unsigned number)
+{
+    return number == 0 || number == ER_PACKETS_OUT_OF_ORDER ||
+           number == ER_PACKET_TOO_LARGE || (number >= 2000 && number < 3000) ||
+           (number >= 5000 && number < 6000) || number == UINT16_MAX;
+}
+
+/* An error packet; before the login it has no SQLSTATE. */
+static enum peer_wire_event
+refused(struct peer_wire *w, struct span packet, struct error *err)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+    bool answers = w->step == counted || w->step == defined ||
+                   w->step == begun || w->step == read_row;
+    struct span text;
+    unsigned number;
+
+    reader_u8(&r);
+    number = reader_u16(&r);
+    text = reader_rest(&r);
+    if (text.size >= SQLSTATE && *text.data == '#') {
+        text.data += SQLSTATE;
+        text.size -= SQLSTATE;
+    }
+    error_set(err, (enum error_code)number, "%.*s", (int)text.size, text.data);
+    if (*err->text == '\0')
+        error_set(err, (enum error_code)number, "it gives no reason");
+    if (!answers || is_clients(number))
+        return PEER_WIRE_BROKEN;
+    go_on(w, unasked);
+    return PEER_WIRE_ANSWERED;
+}
+
+/* Logging in */
+
+static void
+put_response(struct peer_wire *w, bool whole)
+{
+    static const char filler[RESPONSE_FILLER], user[] = "node";
+    size_t mark = packet_begin(&w->out);
+
+    buffer_u32(&w->out, CAPABILITIES | (w->tls ? CAPABILITY_SSL : 0));
+    buffer_u32(&w->out, PEER_CELL_MAX);
+    buffer_u8(&w->out, CHARSET_UTF8MB4);
+    buffer_add(&w->out, filler, sizeof(filler));
+    if (whole) {
+        buffer_add(&w->out, user, sizeof(user));
+        buffer_u8(&w->out, 0); /* no answer to the greeting's nonce */
+        buffer_add(&w->out, PEER_PLUGIN, sizeof(PEER_PLUGIN));
+    }
+    packet_end(&w->out, mark, &w->sequence);
+}
+
+/* Up to its capabilities. */
+static bool
+read_greeting(struct span packet, uint32_t *capabilities)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+    bool known = reader_u8(&r) == PROTOCOL_VERSION;
+
+    reader_text(&r); /* its version */
+    reader_u32(&r);  /* the connection's number */
+    reader_bytes(&r, NONCE_FIRST + 1);
+    *capabilities = reader_u16(&r);
+    reader_u8(&r);  /* its character set */
+    reader_u16(&r); /* its status */
+    *capabilities |= (uint32_t)reader_u16(&r) << 16;
+    return known && !r.failed;
+}
+
+/* It must wait for what we say: what it says before came from a third party. */
+static bool
+is_ahead(const struct peer_wire *w, struct span packet)
+{
+    return packet_waiting(&w->in) > packet.size;
+}
+
+static enum peer_wire_event
+greeted(struct peer_wire *w, struct span packet, struct span *cells,
+        struct error *err)
+{
+    uint32_t capabilities;
+
+    (void)cells;
+    if (!read_greeting(packet, &capabilities) || is_ahead(w, packet))
+        return broken(err, "it does not speak the MySQL protocol");
+    if (w->tls && !(capabilities & CAPABILITY_SSL))
+        return broken(err, "it does not encrypt");
+    go_on(w, switched);
+    put_response(w, !w->tls);
+    return w->tls ? PEER_WIRE_TLS : PEER_WIRE_MORE;
+}
+
+void
+peer_wire_secured(struct peer_wire *w)
+{
+    put_response(w, true);
+    packet_done(&w->in, w->sequence); /* the number that comes next */
+}
+
+static enum peer_wire_event
+switched(struct peer_wire *w, struct span packet, struct span *cells,
+         struct error *err)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+    struct span hello;
+    unsigned head = reader_u8(&r);
+    size_t mark;
+
+    (void)cells;
+    if (head == HEADER_OK)
+        return broken(err, "it accepted the login and proved nothing");
+    if (head != HEADER_END || !span_is(reader_text(&r), PEER_PLUGIN) ||
+        is_ahead(w, packet))
+        return broken(err, "it does not log in other nodes");
+    if (peer_client_challenge(&w->client, reader_rest(&r), &hello, err) != 0)
+        return PEER_WIRE_BROKEN;
+    mark = packet_begin(&w->out);
+    buffer_add(&w->out, hello.data, hello.size);
+    packet_end(&w->out, mark, &w->sequence);
+    go_on(w, welcomed);
+    return PEER_WIRE_MORE;
+}
+
+static enum peer_wire_event
+welcomed(struct peer_wire *w, struct span packet, struct span *cells,
+         struct error *err)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+
+    (void)cells;
+    if (reader_u8(&r) != HEADER_MORE)
+        return broken(err, "it accepted the login and proved nothing");
+    if (peer_client_welcome(&w->client, reader_rest(&r), err) != 0)
+        return PEER_WIRE_BROKEN;
+    go_on(w, admitted);
+    return PEER_WIRE_MORE;
+}
+
+static enum peer_wire_event
+admitted(struct peer_wire *w, struct span packet, struct span *cells,
+         struct error *err)
+{
+    (void)cells;
+    if (head_of(packet) != HEADER_OK || is_ahead(w, packet))
+        return broken(err, "it does not end the login");
+    go_on(w, unasked);
+    return PEER_WIRE_READY;
+}
+
+/* Answers */
+
+static enum peer_wire_event
+counted(struct peer_wire *w, struct span packet, struct span *cells,
+        struct error *err)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+    uint64_t count;
+
+    (void)cells;
+    if (head_of(packet) == HEADER_FILE)
+        return broken(err, "it asks for a file");
+    count = reader_lenenc(&r);
+    if (count == w->columns && reader_done(&r)) {
+        w->defined = 0;
+        go_on(w, defined);
+        return PEER_WIRE_MORE;
+    }
+    error_set(err, ER_UNKNOWN, "it answered with %llu columns instead of %zu",
+              (unsigned long long)count, w->columns);
+    return PEER_WIRE_BROKEN;
+}
+
+/* A definition of a column: both ends know what they are. */
+static enum peer_wire_event
+defined(struct peer_wire *w, struct span packet, struct span *cells,
+        struct error *err)
+{
+    (void)cells;
+    if (is_end(packet))
+        return broken(err, "the columns of its answer are not all there");
+    if (++w->defined == w->columns)
+        go_on(w, begun);
+    return PEER_WIRE_MORE;
+}
+
+static enum peer_wire_event
+begun(struct peer_wire *w, struct span packet, struct span *cells,
+      struct error *err)
+{
+    (void)cells;
+    if (!is_end(packet))
+        return broken(err, "the columns of its answer have no end");
+    go_on(w, read_row);
+    return PEER_WIRE_MORE;
+}
+
+static enum peer_wire_event
+end_rows(struct peer_wire *w, struct span packet, struct error *err)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+
+    reader_bytes(&r, 3); /* its head and its warnings */
+    if (reader_u16(&r) & STATUS_MORE_RESULTS)
+        return broken(err, "it answers more than it was asked");
+    memset(err, 0, sizeof(*err));
+    go_on(w, unasked);
+    return PEER_WIRE_ANSWERED;
+}
+
+static enum peer_wire_event
+read_row(struct peer_wire *w, struct span packet, struct span *cells,
+         struct error *err)
+{
+    struct reader r = reader_of(packet.data, packet.size);
+
+    if (is_end(packet))
+        return end_rows(w, packet, err);
+    for (size_t i = 0; i < w->columns; i++) {
+        cells[i] = (struct span){NULL, 0};
+        if (reader_left(&r) > 0 && *r.pos == HEADER_FILE)
+            reader_u8(&r);
+        else
+            cells[i] = reader_lenenc_bytes(&r);
+    }
+    return reader_done(&r) ? PEER_WIRE_ROW
+                           : broken(err, "a row of its answer is malformed");
+}
+
+static enum peer_wire_event
+unasked(struct peer_wire *w, struct span packet, struct span *cells,
+        struct error *err)
+{
+    (void)w;
+    (void)packet;
+    (void)cells;
+    return broken(err, "it speaks unasked");
+}
+
+/* What owners call */
+
+void
+peer_wire_init(struct peer_wire *w, const struct peer_identity *self,
+               uint64_t expected_id, bool tls)
+{
+    memset(w, 0, sizeof(*w));
+    w->client.self = self;
+    w->client.expected_id = expected_id;
+    w->tls = tls;
+    w->step = greeted;
+    packet_reader_init(&w->in, PEER_WIRE_PACKET);
+    buffer_init(&w->out, OUT_MAX);
+}
+
+void
+peer_wire_fini(struct peer_wire *w)
+{
+    packet_reader_fini(&w->in);
+    buffer_fini(&w->out);
+    peer_client_fini(&w->client);
+}
+
+int
+peer_wire_feed(struct peer_wire *w, const void *data, size_t size)
+{
+    return packet_feed(&w->in, data, size);
+}
+
+static void
+drop_packet(struct peer_wire *w)
+{
+    packet_done(&w->in, w->sequence);
+    if (w->in.bytes.capacity > PEER_WIRE_KEPT)
+        packet_trim(&w->in);
+}
+
+enum peer_wire_event
+peer_wire_next(struct peer_wire *w, struct span *cells, struct error *err)
+{
+    enum peer_wire_event event = PEER_WIRE_MORE;
+    enum packet_state state;
+    struct span packet;
+
+    if (w->lent)
+        drop_packet(w);
+    w->lent = false;
+    while (event == PEER_WIRE_MORE) {
+        state = packet_next(&w->in, &packet);
+        if (state == PACKET_MORE)
+            return PEER_WIRE_MORE;
+        if (state == PACKET_OUT_OF_ORDER)
+            return broken(err, "its packets are out of order");
+        if (state == PACKET_TOO_LARGE)
+            return broken(err, "a packet of it is too large");
+        w->sequence = w->in.sequence;
+        event = head_of(packet) == HEADER_ERROR
+                    ? refused(w, packet, err)
+                    : w->step(w, packet, cells, err);
+        w->lent = event == PEER_WIRE_ROW;
+        if (!w->lent)
+            drop_packet(w);
+    }
+    return event;
+}
+
+int
+peer_wire_ask(struct peer_wire *w, const struct peer_request *request,
+              unsigned timeout_ms, struct error *err)
+{
+    size_t mark = packet_begin(&w->out);
+
+    buffer_u8(&w->out, COM_QUERY);
+    if (peer_client_seal(&w->client, request, timeout_ms, &w->out, err) != 0) {
+        packet_drop(&w->out, mark);
+        return -1;
+    }
+    w->sequence = 0;
+    packet_end(&w->out, mark, &w->sequence);
+    packet_done(&w->in, w->sequence);
+    w->columns = request->column_count;
+    go_on(w, counted);
+    return 0;
+}
+
+void
+peer_wire_quit(struct peer_wire *w)
+{
+    size_t mark = packet_begin(&w->out);
+
+    buffer_u8(&w->out, COM_QUIT);
+    w->sequence = 0;
+    packet_end(&w->out, mark, &w->sequence);
+}
+
+bool
+peer_wire_is_clean(const struct peer_wire *w)
+{
+    return packet_waiting(&w->in) == 0;
+}
