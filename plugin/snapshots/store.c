@@ -1,11 +1,15 @@
 /*
  * store.c - see store.h; store_keep.c has what adds.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "buffer.h"
 #include "errors.h"
+#include "files.h"
 #include "memory.h"
 #include "snapshot_file.h"
 #include "store_state.h"
@@ -45,34 +49,43 @@ make_room(struct store *store, const struct held *held)
 }
 
 static void
-on_found(void *arg, const struct store_file *file)
+on_found(void *arg, const struct file_found *file)
 {
     struct store *store = arg;
     struct held *held = mem_zalloc(1, sizeof(*held));
+    char *head = mem_alloc(SNAPSHOT_FILE_HEAD_MAX);
+    char name[SNAPSHOT_NAME_MAX + 1];
     struct error err;
+    ssize_t size;
 
-    if (!held) {
-        on_odd(store, file->name, "memory ran out");
-        return;
+    snprintf(name, sizeof(name), "%.*s", (int)file->stem, file->name);
+    if (!held || !head) {
+        on_odd(store, name, "memory ran out");
+        goto out;
     }
-    if (snapshot_decode_head(file->head, file->head_size, &held->entry, &err) !=
-        0) {
-        on_odd(store, file->name, err.text);
-    } else if (held->entry.size != file->size) {
-        on_odd(store, file->name, "it is cut off");
-    } else if (store_held(store, file->name)) {
-        on_odd(store, file->name, "it is there twice, pinned and not");
+    size = pread(file->fd, head, SNAPSHOT_FILE_HEAD_MAX, 0);
+    if (size < 0) {
+        on_odd(store, name, "it cannot be read");
+    } else if (snapshot_decode_head(head, (size_t)size, &held->entry, &err) !=
+               0) {
+        on_odd(store, name, err.text);
+    } else if (held->entry.size != file->bytes) {
+        on_odd(store, name, "it is cut off");
+    } else if (store_held(store, name)) {
+        on_odd(store, name, "it is there twice, pinned and not");
     } else {
-        memcpy(held->entry.name, file->name, sizeof(held->entry.name));
+        memcpy(held->entry.name, name, sizeof(name));
         held->entry.serial = snapshot_serial();
-        held->entry.kept_ms = file->written_ms;
-        held->entry.pinned = file->pinned;
+        held->entry.kept_ms = file->made_ms;
+        held->entry.pinned = strcmp(file->ending, STORE_PINNED) == 0;
         held->entry.on_disk = true;
         if (make_room(store, held)) {
             store->list[store->count++] = held;
             held = NULL;
         }
     }
+out:
+    mem_free(head);
     held_free(held);
 }
 
@@ -92,10 +105,13 @@ by_age(const void *left, const void *right)
 static int
 load(struct store *store, const char *path, struct error *err)
 {
-    struct store_dir_scan scan = {on_found, on_odd, store};
+    static const char *const endings[] = {STORE_ENDING, STORE_PINNED, NULL};
+    static const struct file_kind kind = {"a snapshot's file", endings,
+                                          snapshot_is_name};
+    struct file_scan scan = {on_found, on_odd, store};
 
-    if (store_dir_open(&store->dir, path, err) != 0 ||
-        store_dir_scan(&store->dir, &scan, err) != 0)
+    if (file_store_open(&store->dir, path, &kind, err) != 0 ||
+        file_store_scan(&store->dir, &scan, err) != 0)
         return -1;
     qsort(store->list, store->count, sizeof(store->list[0]), by_age);
     return 0;
@@ -134,7 +150,7 @@ store_close(struct store *store)
         return;
     while (store->count > 0)
         store_forget(store, store->list[store->count - 1]);
-    store_dir_close(&store->dir);
+    file_store_close(&store->dir);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->disk);
     mem_free(store);
@@ -178,12 +194,16 @@ read_file(struct store *store, struct held *held, struct error *err)
 {
     const struct store_entry *entry = &held->entry;
     struct snapshot *snapshot = NULL;
+    char file[FILE_STORE_NAME];
     struct buffer bytes;
     struct error why;
+    struct stat st;
+    int fd;
 
     buffer_init(&bytes, SNAPSHOT_FILE_MAX);
-    if (store_dir_read(&store->dir, entry->name, entry->pinned, &bytes, err) !=
-        0)
+    store_file(entry->name, entry->pinned, file);
+    fd = file_store_read(&store->dir, file, &st, err);
+    if (fd < 0 || fd_read_all(fd, &bytes, "the snapshot's file", err) != 0)
         goto out;
     snapshot = snapshot_decode(bytes.data, bytes.size, &why);
     if (!snapshot) {
@@ -198,6 +218,7 @@ read_file(struct store *store, struct held *held, struct error *err)
     store_use(store, held);
     pthread_mutex_unlock(&store->lock);
 out:
+    fd_close(fd);
     buffer_fini(&bytes);
     return snapshot;
 }
@@ -234,6 +255,19 @@ store_delete(struct store *store, const char *name, struct error *err)
     return rc;
 }
 
+static int
+rename_pinned(struct store *store, const struct store_entry *entry, bool pinned,
+              struct error *err)
+{
+    char from[FILE_STORE_NAME], to[FILE_STORE_NAME];
+
+    if (entry->pinned == pinned || !entry->on_disk)
+        return 0;
+    store_file(entry->name, !pinned, from);
+    store_file(entry->name, pinned, to);
+    return file_store_rename(&store->dir, from, to, err);
+}
+
 int
 store_pin(struct store *store, const char *name, bool pinned, struct error *err)
 {
@@ -242,9 +276,7 @@ store_pin(struct store *store, const char *name, bool pinned, struct error *err)
 
     pthread_mutex_lock(&store->disk);
     held = find_or_tell(store, name, err);
-    if (held &&
-        (held->entry.pinned == pinned || !held->entry.on_disk ||
-         store_dir_pin(&store->dir, held->entry.name, pinned, err) == 0)) {
+    if (held && rename_pinned(store, &held->entry, pinned, err) == 0) {
         pthread_mutex_lock(&store->lock);
         held->entry.pinned = pinned;
         pthread_mutex_unlock(&store->lock);
@@ -288,14 +320,7 @@ store_give(struct store *store, uid_t uid, gid_t gid, struct error *err)
 
     pthread_mutex_lock(&store->disk);
     if (store->dir.fd >= 0)
-        rc = store_dir_give(&store->dir, uid, gid, err);
-    for (size_t i = 0; i < store->count && rc == 0; i++) {
-        const struct store_entry *entry = &store->list[i]->entry;
-
-        if (entry->on_disk)
-            rc = store_dir_give_file(&store->dir, entry->name, entry->pinned,
-                                     uid, gid, err);
-    }
+        rc = file_store_give(&store->dir, uid, gid, err);
     pthread_mutex_unlock(&store->disk);
     return rc;
 }

@@ -18,64 +18,52 @@
 
 /* ---- which snapshots go: call with disk ---- */
 
-/* Chooses snapshots to evict for a new one; bytes: what that frees. */
+/* What is to go, of the store's list, and after them the new one. */
 struct plan {
-    struct held *going[STORE_COUNT_MAX];
-    size_t count;
-    uint64_t bytes;
+    struct file_held held[STORE_COUNT_MAX + 1];
+    size_t count; /* but for the new one */
 };
 
-static void
-plan_add(struct plan *plan, struct held *held)
-{
-    plan->going[plan->count++] = held;
-    plan->bytes += held->entry.size;
-}
+/* Snapshots past their age go; then, until there is room, the oldest automatic
+ * ones, then the oldest that a user asked for. */
+enum { TURN_OWN = FILE_GOES + 1, TURN_WANTED };
 
-static bool
-is_expired(const struct store *store, const struct store_entry *entry,
-           int64_t now_ms)
+static int
+turn_of(const struct store *store, const struct store_entry *entry,
+        int64_t now_ms)
 {
-    return store->options.age_ms > 0 &&
-           now_ms - entry->kept_ms > store->options.age_ms;
+    if (entry->pinned)
+        return FILE_STAYS;
+    if (store->options.age_ms > 0 &&
+        now_ms - entry->kept_ms > store->options.age_ms)
+        return FILE_GOES;
+    return entry->cause == SNAPSHOT_ASKED || entry->cause == SNAPSHOT_IMPORTED
+               ? TURN_WANTED
+               : TURN_OWN;
 }
-
-/* Whether a user asked for it: it outlives automatic snapshots. */
-static bool
-is_wanted(const struct store_entry *entry)
-{
-    return entry->cause == SNAPSHOT_ASKED || entry->cause == SNAPSHOT_IMPORTED;
-}
-
-/* Evicts snapshots past their age; then, until there is room, the oldest
- * automatic ones, then the oldest manual ones. */
-enum turn { TURN_EXPIRED, TURN_OWN, TURN_WANTED, TURNS };
 
 /* Reads the clock once: it may be set back meanwhile. */
+static void
+plan_expired(const struct store *store, struct plan *plan)
+{
+    int64_t now_ms = clock_wall_ms();
+
+    plan->count = store->count;
+    for (size_t i = 0; i < store->count; i++) {
+        const struct store_entry *entry = &store->list[i]->entry;
+
+        plan->held[i] = (struct file_held){turn_of(store, entry, now_ms),
+                                           (int64_t)i, entry->size};
+    }
+}
+
 static int
 make_plan(const struct store *store, uint64_t size, struct plan *plan,
           struct error *err)
 {
     const struct store_options *most = &store->options;
-    int64_t now_ms = clock_wall_ms();
-    uint64_t bytes = size;
+    size_t pinned = 0;
 
-    memset(plan, 0, sizeof(*plan));
-    for (size_t i = 0; i < store->count; i++)
-        bytes += store->list[i]->entry.size;
-    for (int turn = 0; turn < TURNS; turn++)
-        for (size_t i = 0; i < store->count; i++) {
-            struct held *held = store->list[i];
-            int due = is_expired(store, &held->entry, now_ms) ? TURN_EXPIRED
-                      : is_wanted(&held->entry)               ? TURN_WANTED
-                                                              : TURN_OWN;
-            bool over = store->count + 1 - plan->count > most->count ||
-                        bytes - plan->bytes > most->bytes;
-
-            if (!held->entry.pinned && due == turn &&
-                (due == TURN_EXPIRED || over))
-                plan_add(plan, held);
-        }
     if (size > most->bytes) {
         error_set(err, ER_UNKNOWN,
                   "the snapshot takes %" PRIu64 " bytes, and at most %" PRIu64
@@ -83,15 +71,17 @@ make_plan(const struct store *store, uint64_t size, struct plan *plan,
                   size, most->bytes);
         return -1;
     }
-    if (store->count + 1 - plan->count > most->count ||
-        bytes - plan->bytes > most->bytes) {
-        error_set(err, ER_UNKNOWN,
-                  "there is no room for another snapshot: %zu are pinned; "
-                  "delete some, or raise keep or keep_bytes in [snapshots]",
-                  store->count - plan->count);
-        return -1;
-    }
-    return 0;
+    plan_expired(store, plan);
+    plan->held[plan->count] = (struct file_held){FILE_STAYS, 0, size};
+    if (file_store_evict(plan->held, plan->count + 1, most->count, most->bytes))
+        return 0;
+    for (size_t i = 0; i < plan->count; i++)
+        pinned += plan->held[i].turn == FILE_STAYS;
+    error_set(err, ER_UNKNOWN,
+              "there is no room for another snapshot: %zu are pinned; delete "
+              "some, or raise keep or keep_bytes in [snapshots]",
+              pinned);
+    return -1;
 }
 
 /* One whose file cannot be removed stays, too. */
@@ -100,8 +90,9 @@ carry_out(struct store *store, struct plan *plan)
 {
     struct error err;
 
-    for (size_t i = 0; i < plan->count; i++)
-        if (store_let_go(store, plan->going[i], &err) != 0)
+    while (plan->count-- > 0)
+        if (plan->held[plan->count].turn == FILE_GOES &&
+            store_let_go(store, store->list[plan->count], &err) != 0)
             store_say(store, "a snapshot too many stays: %s", err.text);
     plan->count = 0;
 }
@@ -109,16 +100,12 @@ carry_out(struct store *store, struct plan *plan)
 void
 store_expire(struct store *store)
 {
-    int64_t now_ms = clock_wall_ms();
-    struct plan plan = {.count = 0};
+    struct plan plan;
 
     if (store->options.age_ms == 0)
         return;
     pthread_mutex_lock(&store->disk);
-    for (size_t i = 0; i < store->count; i++)
-        if (!store->list[i]->entry.pinned &&
-            is_expired(store, &store->list[i]->entry, now_ms))
-            plan_add(&plan, store->list[i]);
+    plan_expired(store, &plan);
     carry_out(store, &plan);
     pthread_mutex_unlock(&store->disk);
 }
@@ -148,9 +135,29 @@ static bool
 would_help(const struct store *store, const struct plan *plan, uint64_t bytes)
 {
     enum { SLACK = 1 << 16 /* what the file system needs besides */ };
-    uint64_t room = store_dir_room(&store->dir), wanted = bytes + SLACK;
+    uint64_t room, all, wanted = bytes + SLACK, freed = 0;
 
-    return room < wanted && plan->bytes >= wanted - room;
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->held[i].turn == FILE_GOES)
+            freed += plan->held[i].bytes;
+    return file_store_room(&store->dir, &room, &all) && room < wanted &&
+           freed >= wanted - room;
+}
+
+static int
+write_once(struct store *store, struct held *held, const struct buffer *bytes,
+           struct error *err)
+{
+    char file[FILE_STORE_NAME];
+    struct file_writer writer;
+    int rc = -1;
+
+    store_file(held->entry.name, false, file);
+    if (file_writer_open(&writer, &store->dir, file, err) == 0 &&
+        file_writer_write(&writer, bytes->data, bytes->size, err) == 0)
+        rc = file_writer_commit(&writer, false, &held->entry.kept_ms, err);
+    file_writer_close(&writer);
+    return rc;
 }
 
 /* The new one is safely there before old ones go.  Only where the disk has no
@@ -159,16 +166,12 @@ static int
 write_file(struct store *store, struct held *held, const struct buffer *bytes,
            struct plan *plan, struct error *err)
 {
-    int64_t *when = &held->entry.kept_ms;
-    const char *name = held->entry.name;
-    bool full;
-
-    if (store_dir_write(&store->dir, name, bytes, when, &full, err) == 0)
+    if (write_once(store, held, bytes, err) == 0)
         return 0;
-    if (!full || !would_help(store, plan, bytes->size))
+    if (err->code != ER_DISK_FULL || !would_help(store, plan, bytes->size))
         return -1;
     carry_out(store, plan);
-    return store_dir_write(&store->dir, name, bytes, when, &full, err);
+    return write_once(store, held, bytes, err);
 }
 
 static bool

@@ -122,13 +122,20 @@ store_use(struct store *store, struct held *held)
     shrink(store);
 }
 
+void
+store_file(const char *name, bool pinned, char file[FILE_STORE_NAME])
+{
+    snprintf(file, FILE_STORE_NAME, "%s%s", name,
+             pinned ? STORE_PINNED : STORE_ENDING);
+}
+
 int
 store_let_go(struct store *store, struct held *held, struct error *err)
 {
-    const struct store_entry *entry = &held->entry;
+    char file[FILE_STORE_NAME];
 
-    if (entry->on_disk &&
-        store_dir_remove(&store->dir, entry->name, entry->pinned, err) != 0)
+    store_file(held->entry.name, held->entry.pinned, file);
+    if (held->entry.on_disk && file_store_remove(&store->dir, file, err) != 0)
         return -1;
     pthread_mutex_lock(&store->lock);
     store_forget(store, held);

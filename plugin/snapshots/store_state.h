@@ -11,8 +11,8 @@
 
 #include <pthread.h>
 
+#include "file_store.h"
 #include "store.h"
-#include "store_dir.h"
 
 struct held {
     struct store_entry entry;
@@ -23,7 +23,7 @@ struct held {
 struct store {
     pthread_mutex_t disk, lock;
     struct store_options options; /* its dir is not used */
-    struct store_dir dir;         /* fd -1: memory alone */
+    struct file_store dir;        /* fd -1: memory alone */
     void (*log)(const char *line);
     struct held *list[STORE_COUNT_MAX]; /* oldest first */
     size_t count;
@@ -50,6 +50,11 @@ void store_forget(struct store *store, const struct held *held);
 void store_use(struct store *store, struct held *held);
 
 uint64_t store_memory_of(const struct snapshot *snapshot);
+
+/* NAME.snapshot, or NAME.pinned, which is never evicted. */
+#define STORE_ENDING ".snapshot"
+#define STORE_PINNED ".pinned"
+void store_file(const char *name, bool pinned, char file[FILE_STORE_NAME]);
 
 /* Its file and all.  Call with disk. */
 int store_let_go(struct store *store, struct held *held, struct error *err);

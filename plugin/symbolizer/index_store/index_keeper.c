@@ -55,9 +55,8 @@ struct index_keeper {
     uint64_t bytes_max;
     uint32_t reader_mb, quiet_ms;
     void (*log)(const char *line);
-    struct store_dir
-        dir;       /* the thread writes to it; other threads open files */
-    int cancel_fd; /* eventfd */
+    struct file_store dir; /* the thread writes to it; others open files */
+    int cancel_fd;         /* eventfd */
     pthread_t thread;
     bool runs;
 
@@ -101,6 +100,7 @@ index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
 {
     struct index_keeper *keeper = arg;
     struct build_id id = build_id_of(elf);
+    struct stat st;
     bool ready;
     int fd;
 
@@ -111,10 +111,11 @@ index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
     pthread_mutex_unlock(&keeper->lock);
     if (!ready)
         return -1;
-    fd = index_dir_open_file(&keeper->dir, &id, why);
+    fd = index_dir_use(&keeper->dir, &id, &st, why);
     if (fd >= 0)
         return fd;
-    if (!why->text[0]) {
+    if (!index_dir_has(&keeper->dir, &id)) {
+        why->text[0] = '\0';
         lose(keeper, &id);
         return -1;
     }
@@ -174,17 +175,16 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
 static void
 make_room(struct index_keeper *keeper, uint64_t bytes, size_t files)
 {
-    struct build_id victim;
+    struct build_id victims[INDEX_ENTRIES_MAX];
     struct error err;
-    bool found;
+    size_t count;
 
-    do {
-        pthread_mutex_lock(&keeper->lock);
-        found = index_list_evict(&keeper->list, bytes, files, &victim);
-        pthread_mutex_unlock(&keeper->lock);
-        if (found && index_dir_remove(&keeper->dir, &victim, &err) != 0)
+    pthread_mutex_lock(&keeper->lock);
+    count = index_list_evict(&keeper->list, bytes, files, victims);
+    pthread_mutex_unlock(&keeper->lock);
+    for (size_t i = 0; i < count; i++)
+        if (index_dir_remove(&keeper->dir, &victims[i], &err) != 0)
             say(keeper, "%s", err.text);
-    } while (found);
 }
 
 /* The memory for making it; half of the free memory stays free.  0 with *err.
@@ -245,6 +245,7 @@ make(struct index_keeper *keeper, const struct index_wish *wish,
      uint64_t *bytes, struct error *err)
 {
     struct index_writer writer;
+    int64_t made_ms;
     int rc = -1;
 
     if (index_writer_open(&writer, &keeper->dir, &wish->id, keeper->bytes_max,
@@ -252,10 +253,10 @@ make(struct index_keeper *keeper, const struct index_wish *wish,
         return -1;
     if (fill(keeper, wish, &writer, err) == 0) {
         make_room(keeper, writer.bytes, 1);
-        rc = index_writer_commit(&writer, err);
+        rc = file_writer_commit(&writer.file, true, &made_ms, err);
     }
     *bytes = writer.bytes;
-    index_writer_close(&writer);
+    file_writer_close(&writer.file);
     return rc;
 }
 
@@ -279,21 +280,17 @@ is_made(struct index_keeper *keeper, const struct index_wish *wish)
 {
     struct error unsaid;
     struct stat st;
-    bool made;
     int fd;
 
     if (wish->damaged)
         return false;
-    fd = index_dir_open_file(&keeper->dir, &wish->id, &unsaid);
+    fd = index_dir_use(&keeper->dir, &wish->id, &st, &unsaid);
     if (fd < 0)
         return false;
-    made = fstat(fd, &st) == 0;
     fd_close(fd);
-    if (!made)
-        return false;
     pthread_mutex_lock(&keeper->lock);
     index_list_made(&keeper->list, &wish->id, (uint64_t)st.st_size,
-                    (int64_t)st.st_mtim.tv_sec * 1000, 0);
+                    file_made_ms(&st), 0);
     pthread_mutex_unlock(&keeper->lock);
     say(keeper, "found the symbol index of %s", wish->object);
     return true;
@@ -377,16 +374,16 @@ on_odd(void *arg, const char *file, const char *why)
 }
 
 static void
-on_found(void *arg, const struct index_file *file)
+on_found(void *arg, const struct file_found *file)
 {
     struct index_keeper *keeper = arg;
-    struct index_entry entry = {.id = file->id,
-                                .state = INDEX_READY,
+    struct index_entry entry = {.state = INDEX_READY,
                                 .bytes = file->bytes,
                                 .made_ms = file->made_ms,
                                 .used_ms = file->used_ms};
 
-    if (!index_list_add(&keeper->list, &entry))
+    if (!build_id_parse(file->name, file->stem, &entry.id) ||
+        !index_list_add(&keeper->list, &entry))
         on_odd(keeper, "an index", "there are too many");
     make_room(keeper, 0, 0);
 }
@@ -395,7 +392,7 @@ static int
 init(struct index_keeper *keeper, const struct index_keeper_options *options,
      struct error *err)
 {
-    struct index_dir_scan scan = {on_found, on_odd, keeper};
+    struct file_scan scan = {on_found, on_odd, keeper};
 
     keeper->bytes_max = options->rules.bytes;
     keeper->reader_mb = options->reader_mb ? options->reader_mb : READER_MB;
@@ -412,9 +409,9 @@ init(struct index_keeper *keeper, const struct index_keeper_options *options,
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
         return -1;
     }
-    if (index_dir_open(&keeper->dir, options->dir, err) != 0)
+    if (file_store_open(&keeper->dir, options->dir, &index_dir_kind, err) != 0)
         return -1;
-    return index_dir_scan(&keeper->dir, &scan, err);
+    return file_store_scan(&keeper->dir, &scan, err);
 }
 
 struct index_keeper *
@@ -459,7 +456,7 @@ index_keeper_stop(struct index_keeper *keeper)
         pthread_join(keeper->thread, NULL);
     }
     index_list_fini(&keeper->list);
-    index_dir_close(&keeper->dir);
+    file_store_close(&keeper->dir);
     fd_close(keeper->cancel_fd);
     pthread_cond_destroy(&keeper->rests);
     pthread_cond_destroy(&keeper->work);
@@ -510,7 +507,7 @@ index_keeper_give(struct index_keeper *keeper, uid_t uid, gid_t gid,
     while (keeper->making)
         pthread_cond_wait(&keeper->rests, &keeper->lock);
     (void)eventfd_read(keeper->cancel_fd, &drained);
-    rc = index_dir_give(&keeper->dir, uid, gid, err);
+    rc = file_store_give(&keeper->dir, uid, gid, err);
     keeper->pause = false;
     pthread_cond_signal(&keeper->work);
     pthread_mutex_unlock(&keeper->lock);

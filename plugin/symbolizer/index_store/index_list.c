@@ -8,6 +8,7 @@
 #include "clean_text.h"
 #include "clock.h"
 #include "elf_file.h"
+#include "file_store.h"
 #include "files.h"
 #include "mappings.h"
 #include "memory.h"
@@ -87,10 +88,9 @@ last_used(const struct kept *kept)
     return e->used_ms > e->made_ms ? e->used_ms : e->made_ms;
 }
 
-/* The least recently used of those that have a file of ours, or that have none;
- * NULL: none. */
+/* The least recently used of those that have no file of ours; NULL: none. */
 static struct kept *
-oldest(struct index_list *list, bool ready)
+oldest(struct index_list *list)
 {
     struct kept *found = NULL;
 
@@ -99,7 +99,7 @@ oldest(struct index_list *list, bool ready)
         enum index_state state = kept->entry.state;
 
         if (state != INDEX_WANTED && state != INDEX_MAKING &&
-            (state == INDEX_READY) == ready &&
+            state != INDEX_READY &&
             (!found || last_used(kept) < last_used(found)))
             found = kept;
     }
@@ -113,7 +113,7 @@ add(struct index_list *list, const struct build_id *id)
     struct kept *kept;
 
     if (list->count == INDEX_ENTRIES_MAX) {
-        kept = oldest(list, false);
+        kept = oldest(list);
         if (!kept)
             return NULL;
         forget(list, kept);
@@ -360,25 +360,33 @@ index_list_put_back(struct index_list *list, struct index_wish *wish)
 
 /* ---- room ---- */
 
-bool
+size_t
 index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
-                 struct build_id *victim)
+                 struct build_id victims[INDEX_ENTRIES_MAX])
 {
-    struct kept *kept;
+    enum { TURN = FILE_GOES + 1 };
+    struct file_held held[INDEX_ENTRIES_MAX + 1];
+    struct kept *of[INDEX_ENTRIES_MAX];
+    size_t count = 0, going = 0;
 
-    for (size_t i = 0; i < list->count; i++)
-        if (list->list[i].entry.state == INDEX_READY) {
-            bytes += list->list[i].entry.bytes;
-            files++;
+    for (size_t i = 0; i < list->count; i++) {
+        struct kept *kept = &list->list[i];
+
+        if (kept->entry.state != INDEX_READY)
+            continue;
+        of[count] = kept;
+        held[count++] =
+            (struct file_held){TURN, last_used(kept), kept->entry.bytes};
+    }
+    held[count] = (struct file_held){FILE_STAYS, 0, bytes};
+    (void)file_store_evict(held, count + files, INDEX_FILES_MAX,
+                           list->rules.bytes);
+    while (count-- > 0) /* forget() moves the last entry */
+        if (held[count].turn == FILE_GOES) {
+            victims[going++] = of[count]->entry.id;
+            forget(list, of[count]);
         }
-    if (bytes <= list->rules.bytes && files <= INDEX_FILES_MAX)
-        return false;
-    kept = oldest(list, true);
-    if (!kept)
-        return false;
-    *victim = kept->entry.id;
-    forget(list, kept);
-    return true;
+    return going;
 }
 
 /* Adds to a failure why another's index is not used. */

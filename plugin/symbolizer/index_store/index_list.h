@@ -108,10 +108,10 @@ void index_list_failed(struct index_list *list, const struct build_id *id,
                        const char *why);
 void index_list_put_back(struct index_list *list, struct index_wish *wish);
 
-/* Whether a file must go to make room for so many more bytes; takes it off the
- * list. */
-bool index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
-                      struct build_id *victim);
+/* Takes off the list what must go to make room for a file of so many bytes (or
+ * none), the least recently used first; how many. */
+size_t index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
+                        struct build_id victims[INDEX_ENTRIES_MAX]);
 
 size_t index_list_copy(const struct index_list *list, struct index_entry *out,
                        size_t max);

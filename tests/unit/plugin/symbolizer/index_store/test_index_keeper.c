@@ -586,8 +586,7 @@ START_TEST(a_full_disk_is_reported_and_loses_nothing)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ask(2, "/bin/a_program_with_a_long_name", SLOW_MS);
     (void)await(2, INDEX_FAILED);
-    ck_assert_msg(strstr(entry(2)->why, "cannot write in "), "%s",
-                  entry(2)->why);
+    ck_assert_msg(strstr(entry(2)->why, "cannot write "), "%s", entry(2)->why);
     ck_assert_uint_eq(files(), 1);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
     ask(2, "/bin/a_program_with_a_long_name", SLOW_MS);

@@ -1,0 +1,444 @@
+/* file_store.c - see file_store.h. */
+#include "file_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "files.h"
+#include "memory.h"
+#include "tmp_file.h"
+
+/* ---- the directory ---- */
+
+static bool
+is_ours(const struct stat *st)
+{
+    return st->st_uid == geteuid() || geteuid() == 0;
+}
+
+static int
+check(const char *path, const struct stat *st, struct error *err)
+{
+    if (!is_ours(st)) {
+        error_set(err, ER_UNKNOWN, "%s belongs to uid %u, not to uid %u", path,
+                  (unsigned)st->st_uid, (unsigned)geteuid());
+        return -1;
+    }
+    if (st->st_mode & (S_IRWXG | S_IRWXO)) {
+        error_set(err, ER_UNKNOWN, "%s is open to others (chmod 700)", path);
+        return -1;
+    }
+    return 0;
+}
+
+int
+file_store_open(struct file_store *store, const char *path,
+                const struct file_kind *kind, struct error *err)
+{
+    struct stat st;
+
+    *store = (struct file_store){-1, mem_strdup(path), kind};
+    if (!store->path) {
+        error_memory(err, "the path of a directory");
+        return -1;
+    }
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        error_sys(err, ER_UNKNOWN, "cannot make the directory %s", path);
+        goto out;
+    }
+    store->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (store->fd < 0 || fstat(store->fd, &st) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot open the directory %s", path);
+        goto out;
+    }
+    if (check(path, &st, err) == 0)
+        return 0;
+out:
+    file_store_close(store);
+    return -1;
+}
+
+void
+file_store_close(struct file_store *store)
+{
+    fd_close(store->fd);
+    store->fd = -1;
+    mem_free(store->path);
+    store->path = NULL;
+}
+
+bool
+file_store_room(const struct file_store *store, uint64_t *left, uint64_t *all)
+{
+    struct statvfs st;
+
+    if (fstatvfs(store->fd, &st) != 0)
+        return false;
+    *left = (uint64_t)st.f_bavail * st.f_frsize;
+    *all = (uint64_t)st.f_blocks * st.f_frsize;
+    return true;
+}
+
+/* ---- looking through it ---- */
+
+static int64_t
+wall_ms(struct timespec at)
+{
+    return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
+}
+
+int64_t
+file_made_ms(const struct stat *st)
+{
+    return wall_ms(st->st_mtim);
+}
+
+/* Opens what may be read; else *odd: why not, NULL for errno. */
+static int
+open_regular(const struct file_store *store, const char *name, struct stat *st,
+             const char **odd)
+{
+    int fd = openat(store->fd, name,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    *odd = NULL;
+    if (fd < 0 && errno == ELOOP)
+        *odd = "it is a symbolic link";
+    if (fd < 0 || fstat(fd, st) != 0)
+        goto fail;
+    if (!S_ISREG(st->st_mode))
+        *odd = "it is not a regular file";
+    else if (!is_ours(st))
+        *odd = "it belongs to another user";
+    else
+        return fd;
+fail:
+    fd_close(fd);
+    return -1;
+}
+
+/* A name of the kind: fills stem and ending. */
+static bool
+parse(const struct file_store *store, struct file_found *file)
+{
+    size_t size = strlen(file->name);
+
+    for (size_t i = 0; store->kind->endings[i]; i++) {
+        size_t tail = strlen(store->kind->endings[i]);
+
+        file->ending = store->kind->endings[i];
+        file->stem = size > tail ? size - tail : 0;
+        if (size > tail && strcmp(file->name + file->stem, file->ending) == 0 &&
+            store->kind->is_stem(file->name, file->stem))
+            return true;
+    }
+    return false;
+}
+
+/* "STEM....tmp": one that is being written, by any process. */
+static bool
+is_tmp(const struct file_store *store, const char *name)
+{
+    static const size_t tail = sizeof(TMP_FILE_ENDING) - 1;
+    size_t size = strlen(name);
+
+    return size > tail && strcmp(name + size - tail, TMP_FILE_ENDING) == 0 &&
+           store->kind->is_stem(name, strcspn(name, "."));
+}
+
+static void
+scan_file(const struct file_store *store, const struct file_scan *scan,
+          const char *name)
+{
+    struct file_found file = {.name = name, .fd = -1};
+    char not_ours[128];
+    const char *odd;
+    struct stat st;
+
+    if (is_tmp(store, name)) {
+        if (tmp_file_clean(store->fd, name) != 0)
+            scan->odd(scan->arg, name, "it cannot be removed");
+        return;
+    }
+    if (!parse(store, &file)) {
+        snprintf(not_ours, sizeof(not_ours), "it is not the name of %s",
+                 store->kind->what);
+        scan->odd(scan->arg, name, not_ours);
+        return;
+    }
+    file.fd = open_regular(store, name, &st, &odd);
+    if (file.fd < 0) {
+        scan->odd(scan->arg, name, odd ? odd : "it cannot be opened");
+        return;
+    }
+    file.bytes = (uint64_t)st.st_size;
+    file.made_ms = wall_ms(st.st_mtim);
+    file.used_ms = wall_ms(st.st_atim);
+    scan->found(scan->arg, &file);
+    fd_close(file.fd);
+}
+
+int
+file_store_scan(const struct file_store *store, const struct file_scan *scan,
+                struct error *err)
+{
+    int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+
+    if (!list) {
+        error_sys(err, ER_UNKNOWN, "cannot look through %s", store->path);
+        fd_close(fd);
+        return -1;
+    }
+    while ((entry = readdir(list)) != NULL) /* NOLINT: our own stream */
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            scan_file(store, scan, entry->d_name);
+    closedir(list);
+    return 0;
+}
+
+/* ---- files ---- */
+
+int
+file_store_read(const struct file_store *store, const char *name,
+                struct stat *st, struct error *err)
+{
+    const char *odd;
+    int fd = open_regular(store, name, st, &odd);
+
+    if (fd < 0 && odd)
+        error_set(err, ER_UNKNOWN, "%s/%s is unusable: %s", store->path, name,
+                  odd);
+    else if (fd < 0)
+        error_sys(err, ER_UNKNOWN, "cannot read %s/%s", store->path, name);
+    return fd;
+}
+
+bool
+file_store_has(const struct file_store *store, const char *name)
+{
+    return faccessat(store->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+           errno != ENOENT;
+}
+
+int
+file_store_remove(const struct file_store *store, const char *name,
+                  struct error *err)
+{
+    if (file_remove_at(store->fd, name) == 0 && fsync(store->fd) == 0)
+        return 0;
+    error_sys(err, ER_UNKNOWN, "cannot remove %s/%s", store->path, name);
+    return -1;
+}
+
+/* Never onto another file.  Not every file system knows renameat2's flag. */
+static int
+rename_new(int dir, const char *from, const char *to)
+{
+    if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if ((errno != EINVAL && errno != ENOSYS) ||
+        linkat(dir, from, dir, to, 0) != 0)
+        return -1;
+    unlinkat(dir, from, 0); /* else the next start removes it, or the link */
+    return 0;
+}
+
+int
+file_store_rename(const struct file_store *store, const char *from,
+                  const char *to, struct error *err)
+{
+    bool renamed = rename_new(store->fd, from, to) == 0;
+
+    if (renamed && fsync(store->fd) == 0)
+        return 0;
+    error_sys(err, ER_UNKNOWN, "cannot rename %s/%s to %s", store->path, from,
+              to);
+    if (renamed)
+        rename_new(store->fd, to, from); /* where the owner looks for it */
+    return -1;
+}
+
+/* ---- another owner ---- */
+
+struct gift {
+    const struct file_store *store;
+    uid_t uid;
+    gid_t gid;
+    struct error *err;
+    int rc;
+};
+
+/* Only a file of its own, not a hard link to another user's. */
+static void
+give_file(void *arg, const struct file_found *file)
+{
+    struct gift *gift = arg;
+    struct stat st;
+    int rc = -1;
+
+    if (gift->rc != 0)
+        return;
+    if (fstat(file->fd, &st) == 0 && st.st_nlink == 1)
+        rc = fchown(file->fd, gift->uid, gift->gid);
+    else
+        errno = EPERM;
+    if (rc != 0)
+        error_sys(gift->err, ER_UNKNOWN, "cannot give %s/%s to uid %u",
+                  gift->store->path, file->name, (unsigned)gift->uid);
+    gift->rc = rc;
+}
+
+static void
+leave_odd(void *arg, const char *name, const char *why)
+{
+    (void)arg;
+    (void)name;
+    (void)why;
+}
+
+int
+file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
+                struct error *err)
+{
+    struct gift gift = {store, uid, gid, err, 0};
+    struct file_scan scan = {give_file, leave_odd, &gift};
+
+    if (fchown(store->fd, uid, gid) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot give %s to uid %u", store->path,
+                  (unsigned)uid);
+        return -1;
+    }
+    return file_store_scan(store, &scan, err) == 0 ? gift.rc : -1;
+}
+
+/* ---- writing ---- */
+
+static int
+failed(const struct file_writer *w, struct error *err)
+{
+    error_sys(err,
+              errno == ENOSPC || errno == EDQUOT ? ER_DISK_FULL : ER_UNKNOWN,
+              "cannot write %s/%s", w->store->path, w->name);
+    return -1;
+}
+
+int
+file_writer_open(struct file_writer *w, const struct file_store *store,
+                 const char *name, struct error *err)
+{
+    char stem[FILE_STORE_NAME];
+
+    w->store = store;
+    snprintf(w->name, sizeof(w->name), "%s", name);
+    snprintf(stem, sizeof(stem), "%.*s", (int)strcspn(name, "."), name);
+    w->fd = tmp_file_make(store->fd, stem, 0600, w->tmp, sizeof(w->tmp));
+    return w->fd >= 0 ? 0 : failed(w, err);
+}
+
+int
+file_writer_write(struct file_writer *w, const void *data, size_t size,
+                  struct error *err)
+{
+    return fd_write_all(w->fd, data, size) == 0 ? 0 : failed(w, err);
+}
+
+/* Onto an older file, but onto nothing else. */
+static int
+replace_old(const struct file_writer *w, struct error *err)
+{
+    int dir = w->store->fd;
+    struct stat st;
+
+    if (fstatat(dir, w->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISREG(st.st_mode)) {
+        error_set(err, ER_UNKNOWN, "%s/%s is in the way: it is %s",
+                  w->store->path, w->name,
+                  S_ISLNK(st.st_mode) ? "a symbolic link"
+                                      : "not a regular file");
+        return -1;
+    }
+    return renameat(dir, w->tmp, dir, w->name) == 0 ? 0 : failed(w, err);
+}
+
+int
+file_writer_commit(struct file_writer *w, bool replace, int64_t *made_ms,
+                   struct error *err)
+{
+    struct stat st;
+
+    if (fsync(w->fd) != 0 || fstat(w->fd, &st) != 0)
+        return failed(w, err);
+    if (replace && replace_old(w, err) != 0)
+        return -1;
+    if (!replace && rename_new(w->store->fd, w->tmp, w->name) != 0)
+        return failed(w, err);
+    fd_close(w->fd);
+    w->fd = -1;
+    if (fsync(w->store->fd) != 0) {
+        (void)failed(w, err);
+        (void)file_remove_at(w->store->fd, w->name); /* may be incomplete */
+        return -1;
+    }
+    *made_ms = wall_ms(st.st_mtim);
+    return 0;
+}
+
+void
+file_writer_close(struct file_writer *w)
+{
+    if (w->fd < 0)
+        return;
+    /* On failure the next start removes it. */
+    (void)file_remove_at(w->store->fd, w->tmp);
+    fd_close(w->fd);
+    w->fd = -1;
+}
+
+/* ---- which files go ---- */
+
+/* The next one to go; NULL: none may. */
+static struct file_held *
+first(struct file_held *held, size_t count)
+{
+    struct file_held *found = NULL;
+
+    for (struct file_held *h = held; h < held + count; h++)
+        if (h->turn > FILE_GOES &&
+            (!found || h->turn < found->turn ||
+             (h->turn == found->turn && h->since < found->since)))
+            found = h;
+    return found;
+}
+
+bool
+file_store_evict(struct file_held *held, size_t count, size_t max_files,
+                 uint64_t max_bytes)
+{
+    struct file_held *next;
+    uint64_t bytes = 0;
+    size_t files = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (held[i].turn != FILE_GOES) {
+            bytes += held[i].bytes;
+            files++;
+        }
+    while (files > max_files || bytes > max_bytes) {
+        next = first(held, count);
+        if (!next)
+            return false;
+        next->turn = FILE_GOES;
+        bytes -= next->bytes;
+        files--;
+    }
+    return true;
+}

@@ -1,0 +1,117 @@
+/*
+ * file_store.h - a directory of files that are kept up to a ceiling.
+ *
+ * A file appears under its name whole and synced, or not at all.  Nothing is
+ * followed out of the directory; only regular files whose names are of the
+ * store's kind are read, replaced, removed or given away.  Other processes may
+ * use the directory, too.  Not thread-safe, but for file_store_read() and
+ * file_store_has().
+ */
+#ifndef HW_FILE_STORE_H
+#define HW_FILE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+struct stat;
+
+enum { FILE_STORE_NAME = 256 /* with its NUL */ };
+
+/* The names of its files: a stem and an ending. */
+struct file_kind {
+    const char *what;           /* "a snapshot's file" */
+    const char *const *endings; /* NULL at the end */
+    bool (*is_stem)(const char *text, size_t size);
+};
+
+struct file_store {
+    int fd; /* -1: none */
+    char *path;
+    const struct file_kind *kind;
+};
+
+/* Makes the directory (0700) or checks that it is ours alone. */
+int file_store_open(struct file_store *store, const char *path,
+                    const struct file_kind *kind, struct error *err);
+void file_store_close(struct file_store *store);
+
+struct file_found {
+    const char *name;
+    size_t stem;        /* bytes of its stem */
+    const char *ending; /* the kind's own */
+    int fd;             /* for reading, until found() returns */
+    uint64_t bytes;
+    int64_t made_ms, used_ms; /* wall clock */
+};
+
+/* Calls found for each file of the kind and odd for each other one, and removes
+ * what a killed process was writing. */
+struct file_scan {
+    void (*found)(void *arg, const struct file_found *file);
+    void (*odd)(void *arg, const char *name, const char *why);
+    void *arg;
+};
+int file_store_scan(const struct file_store *store,
+                    const struct file_scan *scan, struct error *err);
+
+/* The wall clock of a file's last change. */
+int64_t file_made_ms(const struct stat *st);
+
+/* Opens a file, of which st is then filled. */
+int file_store_read(const struct file_store *store, const char *name,
+                    struct stat *st, struct error *err);
+/* False: there is certainly none. */
+bool file_store_has(const struct file_store *store, const char *name);
+/* A missing one counts as removed. */
+int file_store_remove(const struct file_store *store, const char *name,
+                      struct error *err);
+/* Never onto another file. */
+int file_store_rename(const struct file_store *store, const char *from,
+                      const char *to, struct error *err);
+/* Gives the directory and its files to another user; only that user may read
+ * them then. */
+int file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
+                    struct error *err);
+/* Bytes that may still be written there, and that its disk has; false:
+ * unknown. */
+bool file_store_room(const struct file_store *store, uint64_t *left,
+                     uint64_t *all);
+
+/* A file that is being written. */
+struct file_writer {
+    const struct file_store *store;
+    int fd;
+    char name[FILE_STORE_NAME], tmp[FILE_STORE_NAME];
+};
+
+int file_writer_open(struct file_writer *w, const struct file_store *store,
+                     const char *name, struct error *err);
+/* ER_DISK_FULL: there is no space left; of commit, too. */
+int file_writer_write(struct file_writer *w, const void *data, size_t size,
+                      struct error *err);
+/* Gives it its name; an older file is replaced if that is allowed, and an error
+ * else. */
+int file_writer_commit(struct file_writer *w, bool replace, int64_t *made_ms,
+                       struct error *err);
+/* Removes what was not committed. */
+void file_writer_close(struct file_writer *w);
+
+/* ---- which files go: pure ---- */
+
+enum { FILE_STAYS = -1, FILE_GOES = 0 /* whatever room there is */ };
+
+struct file_held {
+    int turn;      /* files of a lower turn go first; or one of the two above */
+    int64_t since; /* among them those of the least go first */
+    uint64_t bytes;
+};
+
+/* Sets the turn of those that go to FILE_GOES, until at most max_files of
+ * max_bytes together are left.  false: that cannot be. */
+bool file_store_evict(struct file_held *held, size_t count, size_t max_files,
+                      uint64_t max_bytes);
+
+#endif
