@@ -98,7 +98,7 @@ START_TEST(without_jemalloc_the_kernels_figures_are_left)
     agent.hello.allocator = AGENT_NO_JEMALLOC;
     pthread_mutex_unlock(&agent.lock);
     drop(run(JOB_GET_ACTIVE)); /* refused only once it is known */
-    sleep(3);
+    drop(run(JOB_DISABLE));    /* and greets */
     result = run(JOB_STATS);
     ck_assert_uint_eq(result.stats->named_count, 0);
     ck_assert(!result.stats->allocated.known);
