@@ -108,12 +108,15 @@ side_by_side() {
     done
 }
 
+# Before each command that computes much; "nice" in a lane beside others.
+behind=
+
 build() {
-    cmake --preset "$1" && cmake --build --preset "$@"
+    $behind cmake --preset "$1" && $behind cmake --build --preset "$@"
 }
 
 format() {
-    git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+    git ls-files '*.c' '*.h' | $behind xargs clang-format --dry-run -Werror
 }
 
 # The analyzer ends at so many states of a function: at its own 225000 it takes
@@ -122,19 +125,40 @@ tidy() {
     states=100000
     [ "$all" = no ] || states=225000
     git ls-files 'plugin/*.c' 'sql/*.c' 'server/*.c' |
-        xargs -P 2 -n 4 clang-tidy --quiet -p build/clang \
+        $behind xargs -P 2 -n 4 clang-tidy --quiet -p build/clang \
             --extra-arg=-Xclang --extra-arg=-analyzer-config \
             --extra-arg=-Xclang --extra-arg=max-nodes=$states
 }
 
-# units PRESET: three suites at a time, for some of them wait.
+# units PRESET: four suites at a time, for some of them wait.
 units() {
-    ctest --preset "$1" -j 3 --no-tests=error
+    ctest --preset "$1" -j 4 --no-tests=error
 }
 
 # Of the release build.
 structure() {
-    BUILD=build/release "$python" tests/structure.py
+    BUILD=build/release $behind "$python" tests/structure.py
+}
+
+# Statements at random need one processor.
+grammar() {
+    BUILD=build/asan timeout 600 "$python" tests/fuzz/grammar.py 120
+}
+
+# All that computes and does not look at the time: it takes what the cases leave
+# of two processors, which is about the half.
+computations() {
+    behind="nice -n 19"
+    part build-asan build asan
+    part grammar-asan grammar &
+    grammar=$!
+    for preset in clang tsan; do
+        part "build-$preset" build "$preset"
+    done
+    part format format
+    part structure structure
+    part tidy tidy
+    wait "$grammar"
 }
 
 verdict() {
@@ -250,42 +274,36 @@ esac
 
 # ---- all of them ----
 
+# One after the other, but for what is said to run beside another.
 part packages sh docker/install.sh
-for preset in release clang asan tsan; do
-    part "build-$preset" build "$preset"
-done
-part format format
-part structure structure
-part tidy tidy
-[ "$all" = no ] || export HEAPWIRE_TEST_ALL=1
+part build-release build release
+
+export BUILD=build/release
+[ "$all" = yes ] && export FORKS=20000 ROUNDS=1000 HEAPWIRE_TEST_ALL=1
+# They fail where an answer takes a second, and need the processors for that:
+# readme.py builds and installs.
+alone="readme hold_up accounts heap_tables"
+# The longest ones first, so that none of them is left over for the end.
+long="linkages prof_indexed addresses sqlviews evidence tls evidence_container
+    etcd protocol links agent_api prepared jeprof drills_etcd drills_partition
+    drills_misfits peers companion control symbol_index"
+computations &
+computations=$!
+others=$(ls $cases/*.* | grep -vE "/($(echo "$alone" | tr ' ' '|'))\.")
+# shellcheck disable=SC2046,SC2086
+side_by_side 600 $(printf "$cases/%s.*\n" $long) $others
+wait "$computations"
+
 for preset in release asan tsan; do
     part "unit-$preset" units "$preset"
     unset HEAPWIRE_TEST_ALL # once is enough
 done
-
 for preset in asan tsan; do
     part "storm-$preset" env BUILD="build/$preset" \
         timeout 600 "$python" $cases/storm.py
 done
-
-export BUILD=build/release
-[ "$all" = yes ] && export FORKS=20000 ROUNDS=1000
-# By themselves, one after the other: readme.py builds and installs; the others
-# fail where an answer takes a second, and need the processors for that.
-alone="readme hold_up accounts heap_tables"
 # shellcheck disable=SC2046,SC2086
 lane 600 $(printf "$cases/%s.*\n" $alone)
-# The longest ones first, so that none of them is left over for the end.
-long="prof_indexed addresses evidence tls evidence_container etcd protocol links
-    prepared jeprof drills_etcd drills_partition drills_misfits peers companion
-    control symbol_index linkages sqlviews"
-# Statements at random need one processor, and the cases hardly one.
-part grammar-asan env BUILD=build/asan timeout 600 "$python" \
-    tests/fuzz/grammar.py 120 &
-grammar=$!
-# shellcheck disable=SC2046,SC2086
-side_by_side 600 $(printf "$cases/%s.*\n" $long) $cases/*.*
-wait $grammar
 if [ "$all" = yes ]; then
     lane 1800 $cases/slow/*.* # some of them measure
 fi
