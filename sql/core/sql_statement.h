@@ -43,8 +43,11 @@ enum statement_kind {
     STATEMENT_KIND_COUNT
 };
 
+struct tree;
+
 /* A run of tokens to be read again; the lexer stands on the first one. */
 struct fragment {
+    const struct tree *tree;
     struct lexer lexer;
     const char *end;          /* behind its last token */
     size_t first, parameters; /* index of its first ? in the statement, and

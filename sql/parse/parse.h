@@ -8,6 +8,7 @@
 
 #include "parse_statement.h"
 #include "parser.h"
+#include "tree_parse.h"
 
 /* A word, or a string where MySQL allows one. */
 int parser_name_or_string(struct parser *p, struct span *out);
@@ -28,9 +29,9 @@ int parser_number(struct parser *p, uint64_t *out, bool *unknown);
 /* Call it at the end: checks that there are as many values as ?. */
 int parser_count_parameters(struct parser *p);
 
-/* Takes all tokens up to the statement's end or, with stop_at_comma, up to a
- * comma outside of parentheses.  Fails on an empty run. */
-int parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out);
+/* Parses a SELECT, items or one expression from here on. */
+int parser_fragment(struct parser *p, enum tree_form form, bool one,
+                    struct fragment *out);
 
 /* SET STATEMENT name = number [, ...] FOR statement; STATEMENT is consumed. */
 int parse_set_statement(struct parser *p, struct sql_statement *out);

@@ -206,7 +206,7 @@ parse_filter(struct parser *p, struct show *out, unsigned may)
     }
     if ((may & MAY_WHERE) && parser_accept(p, "WHERE")) {
         out->has_where = true;
-        return parser_fragment(p, false, &out->where);
+        return parser_fragment(p, TREE_CONDITION, true, &out->where);
     }
     return 0;
 }

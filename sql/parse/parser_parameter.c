@@ -217,31 +217,18 @@ parser_number(struct parser *p, uint64_t *out, bool *unknown)
 }
 
 int
-parser_fragment(struct parser *p, bool stop_at_comma, struct fragment *out)
+parser_fragment(struct parser *p, enum tree_form form, bool one,
+                struct fragment *out)
 {
-    size_t depth = 0;
+    struct tree *tree;
 
     out->lexer = p->before;
     out->first = p->parameters;
     if (parser_done(p))
         return parser_fail(p);
-    while (!parser_done(p)) {
-        if (token_is_operator(&p->token, "(") && ++depth > NESTING_MAX) {
-            error_set(p->err, ER_STACK_OVERRUN, STATEMENT_TOO_DEEP);
-            return -1;
-        }
-        if (token_is_operator(&p->token, ")") && depth-- == 0)
-            return parser_fail(p);
-        if (stop_at_comma && depth == 0 && token_is_operator(&p->token, ","))
-            break;
-        if (p->token.kind == TOKEN_INVALID ||
-            (p->token.kind == TOKEN_PARAMETER &&
-             p->how->use == PARAMETERS_NONE))
-            return parser_fail(p);
-        parser_advance(p);
-    }
-    if (depth != 0 || p->consumed <= out->lexer.pos)
-        return parser_fail(p);
+    if (tree_parse(p, form, one, &tree) != 0)
+        return -1;
+    out->tree = tree;
     out->end = p->consumed;
     out->parameters = p->parameters - out->first;
     return 0;

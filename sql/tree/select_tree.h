@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader.h"
+#include "lexer.h"
 
 enum {
     TREE_SOURCE_MAX = 256 * 1024, /* bytes of a SELECT */
@@ -31,7 +31,7 @@ enum node_kind {
     NODE_MOMENT,    /* DATE'...': word, name */
     NODE_PARAMETER, /* parameter */
     NODE_USER,      /* @name */
-    NODE_SYSTEM,    /* text */
+    NODE_SYSTEM,    /* @@name: variable, scope */
     NODE_ASSIGN,    /* @name := operand */
     NODE_COLUMN,    /* name, of */
     NODE_STAR,      /* *, of */
@@ -90,6 +90,7 @@ enum tree_operator {
 struct tree_call;
 struct tree_query;
 struct tree_qualifier;
+struct variable;
 
 struct node {
     struct node *next;  /* the next operand of the same parent */
@@ -102,7 +103,9 @@ struct node {
         const struct tree_qualifier *of; /* NULL: none */
         struct tree_call *call;
         struct tree_query *query;
+        const struct variable *variable;
     };
+    enum variable_scope scope;
     enum node_kind kind;
     enum tree_operator op;
     uint16_t depth; /* levels below and with it */

@@ -1,8 +1,8 @@
 /* tree_operand.c - literals, names, parentheses, CASE. */
 #include <string.h>
 
-#include "arena.h"
 #include "tree_parser.h"
+#include "variables.h"
 
 /* ---- literals ---- */
 
@@ -119,6 +119,22 @@ parameter(struct parser *p)
     if (node)
         node->parameter = index;
     return node;
+}
+
+static struct node *
+system_variable(struct parser *p)
+{
+    struct node *node = tree_node(p, NODE_SYSTEM, p->token.text.data);
+    struct span name;
+
+    if (!node)
+        return NULL;
+    token_variable(&p->token, &node->scope, &name);
+    node->variable = variable_find(name, p->err);
+    if (!node->variable)
+        return NULL;
+    parser_advance(p);
+    return tree_end(p, node);
 }
 
 /* ---- names ---- */
@@ -340,7 +356,7 @@ tree_operand(struct parser *p)
     case TOKEN_HEX:
         return literal(p, NODE_HEX);
     case TOKEN_SYSTEM:
-        return literal(p, NODE_SYSTEM);
+        return system_variable(p);
     case TOKEN_USER:
         return user_variable(p);
     case TOKEN_PARAMETER:

@@ -69,13 +69,14 @@ label_of(const struct parser *p, const struct node *value, const char *start)
 }
 
 static int
-read_item(struct parser *p, struct tree_item *item, bool first, bool one)
+read_item(struct parser *p, struct tree_item *item, bool first)
 {
+    bool lists = p->tree->form == TREE_QUERY;
     const char *start = p->token.text.data;
 
-    if (first && !one && token_is_operator(&p->token, "*"))
+    if (first && lists && token_is_operator(&p->token, "*"))
         item->value = star(p, NULL, start);
-    else if (!one && at_qualified_star(p))
+    else if (lists && at_qualified_star(p))
         item->value = qualified_star(p);
     else
         item->value = tree_operators(p, BINDS_ALL);
@@ -84,7 +85,7 @@ read_item(struct parser *p, struct tree_item *item, bool first, bool one)
     if (item->value->kind == NODE_STAR)
         return 0;
     item->label = label_of(p, item->value, start);
-    return one ? 0 : tree_alias(p, true, &item->label, &item->has_alias);
+    return lists ? tree_alias(p, true, &item->label, &item->has_alias) : 0;
 }
 
 int
@@ -94,7 +95,7 @@ tree_items(struct parser *p, struct tree_select *select, bool one,
     do {
         struct tree_item *item = parser_alloc(p, sizeof(*item));
 
-        if (!item || read_item(p, item, select->columns == 0, one) != 0)
+        if (!item || read_item(p, item, select->columns == 0) != 0)
             return -1;
         select->columns++;
         *out = item;

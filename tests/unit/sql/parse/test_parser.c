@@ -116,7 +116,7 @@ static const struct {
     {"SET x", ER_PARSE, "", 1},
     {"SET x =", ER_PARSE, "", 1},
     {"SET x = 1,", ER_PARSE, "", 1},
-    {"SET x = 1 2)", ER_PARSE, ")", 1},
+    {"SET x = 1 2)", ER_PARSE, "2)", 1},
     {"SET NAMES", ER_PARSE, "", 1},
     {"SET NAMES utf8 COLLATE", ER_PARSE, "", 1},
     {"SET TRANSACTION", ER_PARSE, "", 1},
@@ -233,7 +233,11 @@ START_TEST(nesting_and_lists_have_ceilings)
     ck_assert_int_eq(parse_many("set a=1", ",a=1", 100000), -1);
     ck_assert_int_eq(parse_many("ADMIN EXECUTE ON 1", ",1", 100000), -1);
     ck_assert_uint_eq(err.code, ER_UNKNOWN);
-    ck_assert_int_eq(parse_many("select 1", "+1", 8000000), 0);
+    ck_assert_int_eq(parse_many("select 1", "+1", 8000000), -1);
+    ck_assert_uint_eq(err.code, ER_STACK_OVERRUN);
+    ck_assert_int_eq(parse_many("select 1", ",1", 8000000), -1);
+    ck_assert_uint_eq(err.code, ER_NOT_SUPPORTED);
+    ck_assert_int_eq(parse_many("select 1", ",1", 100000), 0);
 }
 END_TEST
 
