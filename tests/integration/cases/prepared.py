@@ -1,7 +1,7 @@
 """Prepared statements, cursors and progress, down to the bytes.
 
-Runs on the heapwired that is linked with tests/unit/lib/fake_sql.c, and real clients
-on the real one.  Arguments name single tests.
+Runs on the heapwired that is linked with tests/unit/lib/fakes/fake_sql.c, and
+real clients on the real one.  Arguments name single tests.
 """
 import os
 import pty

@@ -1,8 +1,9 @@
 """The MySQL protocol as heapwired speaks it, down to the bytes.
 
-All tests run on the heapwired that is linked with tests/unit/lib/fake_sql.c, whose
-statements wait, block, fail and grow as told; those marked @both run on the
-real one, too.  Arguments name single tests.
+All tests run on the heapwired that is linked with
+tests/unit/lib/fakes/fake_sql.c, whose statements wait, block, fail and grow as
+they say; those marked @both run on the real one, too.  Arguments name single
+tests.
 """
 import os
 import pwd
