@@ -8,6 +8,8 @@ has_enable().  AGENTS=no: heapwireds alone, and System.print(1), since
 has_enable() is an error where there is no database.  LOOP=kind (the default):
 the loop over the mariadb client, which does not prepare for TLS, so that it is
 four to eight times as fast as the stock client, which LOOP=both runs, too.
+BEFORE=DIR: another build's programs, which the second node runs; it is the
+coordinator, too, in a line of its own.
 TLS=yes: the nodes' addresses are no loopback's, so that they speak TLS and pin
 each other's certificates; they are this machine's in a network of its own,
 which takes root.
@@ -15,19 +17,19 @@ which takes root.
 Every node is one or three processes and two dozen threads, so that 1,000 of
 them need 24,000 threads of pid_max.
 
-How it grows.  The coordinator's part is linear: of its one thread 0.04 ms a
-node and statement (0.1 by TLS), 0.4 ms to log in (2.6 by TLS); of its memory
-40 KB a link (65 by TLS) over 15 MB; on the wire 0.3 KB to a node and 0.1 back,
+How it grows.  The coordinator's part is linear: of its one thread 0.03 ms a
+node and statement (0.05 by TLS), 0.15 ms to log in (0.85 by TLS); of its memory
+5 KB a link (22 by TLS) over 15 MB; on the wire 0.3 KB to a node and 0.1 back,
 without headers.  What grows faster here is the machine's: all nodes share its
 processors and caches, and a node costs 0.3 ms of each second while it idles.
 
 10,000 nodes, each on a machine of its own: 1,024 links stay connected
 (PEER_IDLE_MAX), no more than 4,096 are open (PEER_LINKS_MAX), 64 log in at once
 (PEER_CONNECTING_MAX), and the descriptors' limit is to be four times the links.
-So a statement is 9,000 log-ins each time: 4 to 5 s, or 25 s by TLS, most of it
-the coordinator's processor, in at most 180 MB, or 280 MB by TLS.  With all of
-them kept it would be 0.5 to 1 s in 400 to 650 MB: both are ceilings to raise,
-not another design.  The answers are 4 MB on the wire.
+So a statement is 9,000 log-ins each time: 2 s, or 8 s by TLS, most of it the
+coordinator's processor, in at most 40 MB, or 110 MB by TLS.  With all of them
+kept it would be 0.3 to 0.5 s in 70 to 240 MB: both are ceilings to raise, not
+another design.  The answers are 4 MB on the wire.
 """
 import ctypes
 import glob
@@ -36,6 +38,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -47,11 +50,12 @@ sys.path.insert(0, os.path.join(TOP, "tests", "integration", "lib"))
 from mysql_wire import Wire  # noqa: E402 (it is there only now)
 
 BIN = os.path.join(TOP, os.environ.get("BUILD", "build/release"), "bin")
+BEFORE = os.environ.get("BEFORE")
 AGENTS = os.environ.get("AGENTS", "yes") != "no"
 TLS = os.environ.get("TLS", "no") == "yes"
 LOOP = {"no": (), "kind": ("--skip-ssl",), "both": ("--skip-ssl", "")}[
     os.environ.get("LOOP", "kind")]
-ROUNDS = 5
+ROUNDS = 9
 STARTING_MAX = 16  # at once
 THREADS_EACH = 26
 FIRST = 10001
@@ -135,10 +139,11 @@ class Nodes:
             state = os.path.join(self.work, str(i))
             options = ["--config", self.config, "--node-id", str(i),
                        "--state-dir", state, "--log", state + ".log"]
-            command = ([os.path.join(BIN, "heapwire-run")] + options +
+            programs = BEFORE if BEFORE and i == FIRST + 1 else BIN
+            command = ([os.path.join(programs, "heapwire-run")] + options +
                        ["--linger", "0", "--", "sleep", "infinity"]
                        if AGENTS else
-                       [os.path.join(BIN, "heapwired")] + options)
+                       [os.path.join(programs, "heapwired")] + options)
             self.processes[i] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent,
                 stderr=subprocess.DEVNULL)
@@ -148,8 +153,12 @@ class Nodes:
         while waiting:
             waiting = self.still(waiting)
 
+    def serves(self, i):
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(self.socket(i)) == 0
+
     def still(self, waiting):
-        left = [i for i in waiting if not os.path.exists(self.socket(i))]
+        left = [i for i in waiting if not self.serves(i)]
         for i in left:
             if self.processes[i].poll() is not None:
                 sys.exit(f"node {i} ended: {self.log(i)}")
@@ -228,42 +237,63 @@ def bench(count):
     try:
         began = time.monotonic()
         nodes.start()
-        wire = Wire(nodes.socket(FIRST), timeout=120)
-        wire.login()
-        before = figure(nodes.heapwired(FIRST), "status", "VmRSS") / 1024
-        first = ask(wire, count, AGENTS)
-        while AGENTS and ask(wire, count, True) is None:
-            first = None  # agents that were not there yet: not the first
-            time.sleep(0.2)
-        started = time.monotonic() - began
-        one, one_pss, total, total_pss = nodes.memory()
-        if first is None:
-            # Only a node that has asked nobody yet has no links.
-            wire.close()
-            wire = Wire(nodes.socket(FIRST + 1), timeout=120)
+        with Wire(nodes.socket(nodes.ids[-1]), timeout=120) as wire:
             wire.login()
-            before = figure(nodes.heapwired(FIRST + 1), "status",
-                            "VmRSS") / 1024
-            first = ask(wire, count)
-            coordinator = nodes.heapwired(FIRST + 1)
-        else:
-            coordinator = nodes.heapwired(FIRST)
-        times = [ask(wire, count) for _ in range(ROUNDS)]
-        connected = statistics.median(times)
-        after = figure(coordinator, "status", "VmRSS") / 1024
-        most = figure(coordinator, "status", "VmHWM") / 1024
-        print(f"{count:6} {started:8.1f} {one:6.1f} {one_pss:6.1f} "
-              f"{total:7.0f} {total_pss:6.0f} {first:8.1f} "
-              f"{connected:8.1f} {before:7.1f} {after:7.1f} {most:7.1f}",
-              end="", flush=True)
-        for options in LOOP:
-            took = loop(nodes, options)
-            print(f" {took:9.0f} {took / connected:6.0f}", end="", flush=True)
-        print(f" {os.getloadavg()[0]:6.1f}   "
-              f"{' '.join(f'{t:.1f}' for t in times)}", flush=True)
-        wire.close()
+            while AGENTS and ask(wire, count, True) is None:
+                time.sleep(0.2)  # an agent is not there yet
+        started = time.monotonic() - began
+        head = " ".join(f"{x:7.1f}" for x in (started, *nodes.memory()))
+        askers = [Asker(nodes, i, count)
+                  for i in list(nodes.ids)[:1 + bool(BEFORE)]]
+        for _ in range(ROUNDS):
+            for asker in askers:
+                asker.ask()
+        for asker in askers:
+            connected = asker.report(head)
+            for options in LOOP:
+                took = loop(nodes, options)
+                print(f" {took:9.0f} {took / connected:6.0f}", end="")
+            print(f" {os.getloadavg()[0]:6.1f}", flush=True)
     finally:
         nodes.close()
+
+
+class Asker:
+    """A coordinator, a node which has asked nobody yet."""
+
+    def __init__(self, nodes, i, count):
+        self.pid, self.count = nodes.heapwired(i), count
+        self.kind = "before" if i != FIRST else "now" if BEFORE else ""
+        self.wire = Wire(nodes.socket(i), timeout=120)
+        self.wire.login()
+        self.before = self.memory()
+        self.times, self.cpu = [], []  # of the first, which logs in, too
+        self.ask()
+
+    def memory(self, key="VmRSS"):
+        return figure(self.pid, "status", key)
+
+    def processor(self):
+        """Milliseconds of its loop."""
+        with open(f"/proc/{self.pid}/schedstat", encoding="ascii") as f:
+            return int(f.read().split()[0]) / 1e6
+
+    def ask(self):
+        began = self.processor()
+        self.times.append(ask(self.wire, self.count))
+        self.cpu.append(self.processor() - began)
+
+    def report(self, head):
+        after = self.memory()
+        connected = statistics.median(self.times[1:])
+        print(f"{self.count:6} {self.kind:6} {head} {self.times[0]:8.1f} "
+              f"{self.cpu[0]:8.1f} "
+              f"{connected:8.1f} {statistics.median(self.cpu[1:]):8.1f} "
+              f"{self.before / 1024:7.1f} {after / 1024:7.1f} "
+              f"{self.memory('VmHWM') / 1024:7.1f} "
+              f"{(after - self.before) / self.count:7.1f}", end="")
+        self.wire.close()
+        return connected
 
 
 def enter_network():
@@ -289,14 +319,15 @@ def main(counts):
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     print(f"{SCRIPT} on ALL; {os.cpu_count()} processors.  MB; milliseconds "
-          f"to the last row, then is the median of {ROUNDS} (at the end)")
+          f"to the last row, then is the median of {ROUNDS}")
     heads = "".join(f" {o or 'stock loop':>9} {'times':>6}" for o in LOOP)
-    print(f"{'':15} {'a heapwired':>13} {'all processes':>14} "
-          f"{'statement':>17} {'the coordinator':>23} "
+    print(f"{'':21} {'a heapwired':>15} {'all processes':>15} "
+          f"{'statement':>35} {'the coordinator':>31} "
           f"{'xargs -P 32 mariadb' if LOOP else ''}")
-    print(f"{'nodes':>6} {'start, s':>8} {'RSS':>6} {'PSS':>6} {'RSS':>7} "
-          f"{'PSS':>6} {'first':>8} {'then':>8} {'before':>7} {'after':>7} "
-          f"{'most':>7}{heads} {'load':>6}")
+    print(f"{'nodes':>6} {'':6} {'start':>7} {'RSS':>7} {'PSS':>7} {'RSS':>7} "
+          f"{'PSS':>7} {'first':>8} {'its loop':>8} {'then':>8} "
+          f"{'its loop':>8} {'before':>7} {'after':>7} "
+          f"{'most':>7} {'KB/link':>7}{heads} {'load':>6}")
     for count in counts or (10, 100, 1000):
         bench(int(count))
 

@@ -99,24 +99,23 @@ take_output(struct peer_link *l)
     return failed ? -1 : 0;
 }
 
-/* What the socket takes at once.  If it takes nothing more for good, then
- * reading says why: the last of what the node said is still to come. */
-static void
+/* Sends what the socket takes at once.  If it takes nothing more for good, then
+ * reading says why: the last of what the node said is still to come.  -1: no
+ * memory. */
+static int
 flush(struct peer_link *l)
 {
     ssize_t put;
 
     for (;;) {
-        if (l->written == l->writing.size && take_output(l) != 0) {
-            fail_memory(l);
-            return;
-        }
+        if (l->written == l->writing.size && take_output(l) != 0)
+            return -1;
         if (l->writing.size == 0)
-            return;
+            return 0;
         put = peer_socket_write(l->fd, l->writing.data + l->written,
                                 l->writing.size - l->written);
         if (put < 0 && errno == EAGAIN)
-            return;
+            return 0;
         l->written = put < 0 ? l->writing.size : l->written + (size_t)put;
     }
 }
@@ -128,7 +127,7 @@ close_now(struct peer_link *l)
 {
     if (l->state == PEER_LINK_READY && !l->broken) {
         peer_wire_quit(&l->wire);
-        flush(l);
+        (void)flush(l);
     }
     unwatch(l);
     if (l->poll_open)
@@ -197,7 +196,7 @@ on_poll(uv_poll_t *poll, int status, int events)
         drive(l);
 }
 
-static void
+static int
 watch(struct peer_link *l)
 {
     bool reads = l->established && !l->paused && !l->starved,
@@ -207,11 +206,10 @@ watch(struct peer_link *l)
     if (events == 0)
         unwatch(l);
     else if (events != l->watching &&
-             uv_poll_start(&l->poll, events, on_poll) != 0) {
-        fail_text(l, "its descriptor cannot be watched");
-        return;
-    }
+             uv_poll_start(&l->poll, events, on_poll) != 0)
+        return -1;
     l->watching = events;
+    return 0;
 }
 
 /* Connecting */
@@ -271,7 +269,7 @@ decrypt(struct peer_link *l, const char *data, size_t size)
             fail_lost(l);
         return;
     case TLS_FAILED:
-        flush(l); /* TLS's own alert */
+        (void)flush(l); /* TLS's own alert */
         error_set(&why, ER_UNKNOWN, "TLS/SSL error: %s", err.text);
         fail(l, &why);
     }
@@ -283,7 +281,10 @@ start_tls(struct peer_link *l)
 {
     struct error err;
 
-    flush(l);
+    if (flush(l) != 0) {
+        fail_memory(l);
+        return;
+    }
     l->tls = tls_stream_new(l->context, &err);
     if (!l->tls) {
         fail(l, &err);
@@ -463,15 +464,15 @@ drive(struct peer_link *l)
     if (l->established || establish(l))
         while (handle(l) && receive(l))
             continue;
-    if (is_alive(l) && l->established)
-        flush(l);
+    if (is_alive(l) && l->established && flush(l) != 0)
+        fail_memory(l);
     if (is_alive(l) && l->state == PEER_LINK_ASKING)
         l->events->quiet(l);
     l->driving = false;
     if (!l->events)
         close_now(l);
-    else if (!l->broken)
-        watch(l);
+    else if (!l->broken && watch(l) != 0)
+        fail_text(l, "its descriptor cannot be watched");
 }
 
 /* What owners call */
@@ -521,9 +522,11 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
     l->asked_ns = uv_hrtime();
     l->heard_ns = 0;
     l->state = PEER_LINK_ASKING;
-    if (!l->driving)
-        drive_soon(l);
-    return 0;
+    uv_timer_stop(&l->timer);
+    if (l->driving || (flush(l) == 0 && watch(l) == 0))
+        return 0;
+    error_memory(err, "a statement for another node");
+    return -1;
 }
 
 void
