@@ -3,11 +3,13 @@
  */
 #include "sql.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "catalog.h"
 #include "catalog_tables.h"
 
-/* Sorted by name within each database, as SHOW TABLES lists them. */
-static const struct catalog_table *const tables[] = {
+static const struct catalog_table *const listed[] = {
     &table_allocators,
     &table_audit_log,
     &table_cluster_allocators,
@@ -34,76 +36,30 @@ static const struct catalog_table *const tables[] = {
     &table_snapshots,
     &table_symbol_indexes,
     &table_users,
-    /* information_schema, sorted by name */
-    &table_administrable_roles,
-    &table_applicable_roles,
     &table_charsets,
-    &table_check_constraints,
     &table_collations,
     &table_applicability,
     &table_schema_columns,
-    &table_columns_extensions,
-    &table_column_privileges,
-    &table_column_statistics,
-    &table_enabled_roles,
     &table_engines,
-    &table_events,
-    &table_files,
-    &table_innodb_cmp,
-    &table_innodb_cmpmem,
-    &table_innodb_metrics,
-    &table_innodb_tables,
-    &table_innodb_trx,
     &table_keywords,
     &table_key_column_usage,
-    &table_optimizer_trace,
     &table_parameters,
-    &table_partitions,
     &table_plugins,
     &table_processlist,
-    &table_profiling,
-    &table_referential_constraints,
-    &table_resource_groups,
     &table_routines,
     &table_schemata,
     &table_schemata_extensions,
     &table_schema_privileges,
     &table_statistics,
-    &table_geometry_columns,
     &table_schema_tables,
-    &table_tablespaces,
-    &table_tables_extensions,
     &table_table_constraints,
-    &table_table_privileges,
-    &table_triggers,
-    &table_user_attributes,
     &table_user_privileges,
-    &table_views,
-    &table_view_routine_usage,
-    &table_view_table_usage,
-    /* mysql */
-    &table_columns_priv,
-    &table_mysql_db,
-    &table_tables_priv,
     &table_mysql_user,
-    /* hidden tables, which SHOW alone reads */
-    &table_performance_appliers,
-    &table_performance_digests,
-    &table_performance_file_events,
-    &table_performance_files,
     &table_performance_global_status,
     &table_performance_global_variables,
-    &table_performance_index_io,
-    &table_performance_locks,
-    &table_performance_member_stats,
-    &table_performance_members,
-    &table_performance_memory,
     &table_performance_status,
-    &table_performance_table_io,
     &table_performance_variables,
-    &table_performance_waits,
     &table_show_backends,
-    &table_show_binary_logs,
     &table_show_charsets,
     &table_show_collations,
     &table_show_columns,
@@ -112,41 +68,50 @@ static const struct catalog_table *const tables[] = {
     &table_show_create_function,
     &table_show_create_procedure,
     &table_show_create_table,
-    &table_show_create_view,
     &table_show_databases,
-    &table_show_engine_status,
     &table_show_engines,
     &table_show_error_count,
     &table_show_errors,
-    &table_show_events,
     &table_show_full_columns,
     &table_show_full_tables,
     &table_show_functions,
     &table_show_grants,
-    &table_show_help,
     &table_show_help_topic,
     &table_show_index,
-    &table_show_master_status,
-    &table_show_open_tables,
     &table_show_plugins,
     &table_show_privileges,
     &table_show_procedures,
     &table_show_processlist,
-    &table_show_profiles,
-    &table_show_replica_status,
-    &table_show_replicas,
-    &table_show_slave_status,
     &table_show_status,
     &table_show_table_status,
     &table_show_tables,
-    &table_show_triggers,
     &table_show_variables,
     &table_show_warning_count,
     &table_show_warnings,
 };
 
+static const struct catalog_table *tables[CATALOG_TABLES_MAX];
+
+/* By name within each database, as SHOW TABLES lists them. */
+static int
+by_name(const void *left, const void *right)
+{
+    const struct catalog_table *a = *(const struct catalog_table *const *)left;
+    const struct catalog_table *b = *(const struct catalog_table *const *)right;
+    int order = strcmp(a->database, b->database);
+
+    return order ? order : strcmp(a->name, b->name);
+}
+
 void
 sql_start(void)
 {
-    catalog_start(tables, sizeof(tables) / sizeof(tables[0]));
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++)
+        tables[count++] = listed[i];
+    for (size_t i = 0; i < empty_table_count; i++)
+        tables[count++] = &empty_tables[i];
+    qsort(tables, count, sizeof(tables[0]), by_name);
+    catalog_start(tables, count);
 }

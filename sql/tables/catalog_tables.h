@@ -83,36 +83,17 @@ extern const struct catalog_table table_schema_columns;
 extern const struct catalog_table table_show_columns;
 extern const struct catalog_table table_show_full_columns;
 
+/* mysql/tables_empty.c */
+extern const struct catalog_table empty_tables[];
+extern const size_t empty_table_count;
+
 /* mysql/tables_engines.c */
 extern const struct catalog_table table_engines;
 extern const struct catalog_table table_plugins;
 extern const struct catalog_table table_show_engines;
 extern const struct catalog_table table_show_plugins;
 
-/* mysql/tables_facilities.c */
-extern const struct catalog_table table_administrable_roles;
-extern const struct catalog_table table_applicable_roles;
-extern const struct catalog_table table_column_privileges;
-extern const struct catalog_table table_column_statistics;
-extern const struct catalog_table table_columns_extensions;
-extern const struct catalog_table table_enabled_roles;
-extern const struct catalog_table table_files;
-extern const struct catalog_table table_geometry_columns;
-extern const struct catalog_table table_innodb_cmp;
-extern const struct catalog_table table_innodb_cmpmem;
-extern const struct catalog_table table_innodb_metrics;
-extern const struct catalog_table table_innodb_tables;
-extern const struct catalog_table table_innodb_trx;
-extern const struct catalog_table table_optimizer_trace;
-extern const struct catalog_table table_profiling;
-extern const struct catalog_table table_resource_groups;
-extern const struct catalog_table table_table_privileges;
-extern const struct catalog_table table_tables_extensions;
-extern const struct catalog_table table_tablespaces;
-extern const struct catalog_table table_user_attributes;
-
 /* mysql/tables_help.c */
-extern const struct catalog_table table_show_help;
 extern const struct catalog_table table_show_help_topic;
 
 /* mysql/tables_keys.c */
@@ -125,33 +106,7 @@ extern const struct catalog_table table_table_constraints;
 extern const struct catalog_table table_keywords;
 
 /* mysql/tables_mysql.c */
-extern const struct catalog_table table_columns_priv;
-extern const struct catalog_table table_mysql_db;
 extern const struct catalog_table table_mysql_user;
-extern const struct catalog_table table_tables_priv;
-
-/* mysql/tables_objects.c */
-extern const struct catalog_table table_check_constraints;
-extern const struct catalog_table table_events;
-extern const struct catalog_table table_partitions;
-extern const struct catalog_table table_referential_constraints;
-extern const struct catalog_table table_triggers;
-extern const struct catalog_table table_view_routine_usage;
-extern const struct catalog_table table_view_table_usage;
-extern const struct catalog_table table_views;
-
-/* mysql/tables_performance.c */
-extern const struct catalog_table table_performance_appliers;
-extern const struct catalog_table table_performance_digests;
-extern const struct catalog_table table_performance_file_events;
-extern const struct catalog_table table_performance_files;
-extern const struct catalog_table table_performance_index_io;
-extern const struct catalog_table table_performance_locks;
-extern const struct catalog_table table_performance_member_stats;
-extern const struct catalog_table table_performance_members;
-extern const struct catalog_table table_performance_memory;
-extern const struct catalog_table table_performance_table_io;
-extern const struct catalog_table table_performance_waits;
 
 /* mysql/tables_privileges.c */
 extern const struct catalog_table table_schema_privileges;
@@ -194,20 +149,5 @@ extern const struct catalog_table table_show_warnings;
 /* mysql/tables_show_create.c */
 extern const struct catalog_table table_show_create_database;
 extern const struct catalog_table table_show_create_table;
-
-/* mysql/tables_show_empty.c */
-extern const struct catalog_table table_show_binary_logs;
-extern const struct catalog_table table_show_create_view;
-extern const struct catalog_table table_show_engine_status;
-extern const struct catalog_table table_show_events;
-extern const struct catalog_table table_show_master_status;
-extern const struct catalog_table table_show_open_tables;
-extern const struct catalog_table table_show_profiles;
-extern const struct catalog_table table_show_replicas;
-extern const struct catalog_table table_show_triggers;
-
-/* mysql/tables_show_replica.c */
-extern const struct catalog_table table_show_replica_status;
-extern const struct catalog_table table_show_slave_status;
 
 #endif

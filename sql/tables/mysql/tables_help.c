@@ -1,17 +1,8 @@
-/* tables_help.c - HELP, whose one topic is ADMIN EXECUTE. */
+/* tables_help.c - HELP, whose one topic is ADMIN EXECUTE; tables_empty.def has
+ * the answer about any other. */
 #include "catalog_tables.h"
 #include "rowset.h"
 #include "schema_types.h"
-
-/* Columns of the answer about any other topic. */
-static const struct catalog_column help[] = {
-    {"source_category_name", &type_name},
-    {"name", &type_name},
-    {"is_it_category", &type_name},
-};
-
-const struct catalog_table table_show_help = {
-    CATALOG_HIDDEN, "help", "", CATALOG_COLUMNS(help), 0, catalog_nothing};
 
 static void
 produce_topic(const struct catalog_scope *scope, struct rowset *out)

@@ -1,9 +1,7 @@
 /*
- * tables_mysql.c - what drivers read of the database `mysql`.
+ * tables_mysql.c - mysql.user, which exporters and phpMyAdmin read.
  *
- * JDBC's getTablePrivileges and getColumnPrivileges join two of its tables;
- * exporters and phpMyAdmin read user and db.  Privileges are an account's, for
- * all tables: but for user all are empty.  The database is listed nowhere.
+ * tables_empty.def has the other tables of that database, which no list has.
  */
 #include <string.h>
 
@@ -12,61 +10,6 @@
 #include "rowset.h"
 #include "schema_types.h"
 #include "sql_session.h"
-
-static const struct catalog_column tables_priv[] = {
-    {"Host", &type_256},           {"Db", &type_name_nn},
-    {"User", &type_name_nn},       {"Table_name", &type_name_nn},
-    {"Grantor", &type_grantee_nn}, {"Timestamp", &type_timestamp_nn},
-    {"Table_priv", &type_512_nn},  {"Column_priv", &type_512_nn},
-};
-
-const struct catalog_table table_tables_priv = {
-    CATALOG_MYSQL,  "tables_priv", "", CATALOG_COLUMNS(tables_priv), 0,
-    catalog_nothing};
-
-static const struct catalog_column columns_priv[] = {
-    {"Host", &type_256},
-    {"Db", &type_name_nn},
-    {"User", &type_name_nn},
-    {"Table_name", &type_name_nn},
-    {"Column_name", &type_name_nn},
-    {"Timestamp", &type_timestamp_nn},
-    {"Column_priv", &type_512_nn},
-};
-
-const struct catalog_table table_columns_priv = {
-    CATALOG_MYSQL,  "columns_priv", "", CATALOG_COLUMNS(columns_priv), 0,
-    catalog_nothing};
-
-static const struct catalog_column db[] = {
-    {"Host", &type_256},
-    {"Db", &type_name_nn},
-    {"User", &type_name_nn},
-    {"Select_priv", &type_yes_no_nn},
-    {"Insert_priv", &type_yes_no_nn},
-    {"Update_priv", &type_yes_no_nn},
-    {"Delete_priv", &type_yes_no_nn},
-    {"Create_priv", &type_yes_no_nn},
-    {"Drop_priv", &type_yes_no_nn},
-    {"Grant_priv", &type_yes_no_nn},
-    {"References_priv", &type_yes_no_nn},
-    {"Index_priv", &type_yes_no_nn},
-    {"Alter_priv", &type_yes_no_nn},
-    {"Create_tmp_table_priv", &type_yes_no_nn},
-    {"Lock_tables_priv", &type_yes_no_nn},
-    {"Create_view_priv", &type_yes_no_nn},
-    {"Show_view_priv", &type_yes_no_nn},
-    {"Create_routine_priv", &type_yes_no_nn},
-    {"Alter_routine_priv", &type_yes_no_nn},
-    {"Execute_priv", &type_yes_no_nn},
-    {"Event_priv", &type_yes_no_nn},
-    {"Trigger_priv", &type_yes_no_nn},
-};
-
-const struct catalog_table table_mysql_db = {
-    CATALOG_MYSQL, "db", "", CATALOG_COLUMNS(db), 0, catalog_nothing};
-
-/* ---- user ---- */
 
 enum { USERS_MAX = 1024, PRIVS = 29 };
 
