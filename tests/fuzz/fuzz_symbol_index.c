@@ -100,22 +100,12 @@ ask_behind(struct asked *asked, uint64_t first, unsigned times)
         asked->addresses[asked->count++] = first + i * 5;
 }
 
-static void
-ask_block(void *arg, uint64_t first)
-{
-    ask_behind(arg, first, ASKS / 3);
-}
-
 /* Where the first blocks begin, and behind that. */
 static void
-choose(uint8_t *bytes, size_t size, struct asked *asked)
+choose(const uint8_t *bytes, size_t size, struct asked *asked)
 {
     size_t at = INDEX_HEADER_SIZE;
 
-    if (seal_is_packed(bytes, size)) {
-        seal_packed(bytes, size, ask_block, asked);
-        return;
-    }
     for (; at + 8 <= size && asked->count < 2 + ASKS; at += INDEX_ENTRY_SIZE)
         ask_behind(asked, seal_get(bytes + at, 8), 4);
 }
@@ -127,7 +117,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static int fd = -1;
     static uint8_t *bytes;
     struct asked asked = {{0, UINT64_MAX}, 2};
-    uint32_t version = INDEX_VERSION;
     struct symbol_index *index;
     struct error err;
 
@@ -135,16 +124,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fd = memfd_create("fuzz", MFD_CLOEXEC);
     if (!bytes)
         bytes = malloc(SIZE_LIMIT);
-    if (fd < 0 || !bytes || size > SIZE_LIMIT ||
-        size < INDEX_PACKED_ID + sizeof(id))
+    if (fd < 0 || !bytes || size > SIZE_LIMIT || size < INDEX_HEADER_SIZE)
         return 0;
     memcpy(bytes, data, size);
     memcpy(bytes, INDEX_MAGIC, 8);
-    if (bytes[10] & 1)
-        version |= INDEX_PACKED;
-    else
-        seal_put(bytes + 12, INDEX_HEADER_SIZE, 4);
-    seal_put(bytes + 8, version, 4);
+    seal_put(bytes + 8, INDEX_VERSION, 4);
+    seal_put(bytes + 12, INDEX_HEADER_SIZE, 4);
     bytes[24] = sizeof(id);
     memcpy(bytes + 25, id, sizeof(id));
     index_seal(bytes, size);

@@ -1,13 +1,215 @@
-/* index_blocks.c - see index_blocks.h; opening: index_blocks_open.c. */
+/* index_blocks.c - see index_blocks.h. */
 #include "index_blocks.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "index_packed.h"
+#include "errors.h"
 #include "memory.h"
 #include "search.h"
 
-enum { PADDING = 8 /* index_load reads that far */ };
+enum {
+    PADDING = 8, /* index_load reads that far */
+    BLOCK_ITEMS_MAX =
+        INDEX_BLOCK_MAX / INDEX_GROUP_ENTRY_SIZE * INDEX_GROUP_ITEMS
+};
+
+struct header {
+    uint64_t file_size;
+    uint32_t counts[INDEX_SECTIONS], sums[INDEX_SECTIONS];
+};
+
+static bool
+read_at(const struct index_blocks *blocks, void *data, size_t size,
+        uint64_t offset)
+{
+    char *to = data;
+
+    while (size > 0) {
+        ssize_t n = pread(blocks->fd, to, size, (off_t)offset);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        to += n;
+        size -= (size_t)n;
+        offset += (uint64_t)n;
+    }
+    return true;
+}
+
+/* ---- opening ---- */
+
+static int
+damaged(struct error *err, const char *what)
+{
+    error_set(err, ER_UNKNOWN, "its symbol index is unusable: %s", what);
+    return -1;
+}
+
+/* Earlier versions wrote a packed form, too, with a bit above the number. */
+static int
+check_format(struct reader r, struct error *err)
+{
+    struct span magic = reader_bytes(&r, sizeof(INDEX_MAGIC) - 1);
+    uint32_t version = reader_u32(&r);
+
+    if (r.failed || !span_is(magic, INDEX_MAGIC))
+        return damaged(err, "it is no such file");
+    if (version == INDEX_VERSION)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "its symbol index is unusable: its format is %u%s, and format %u "
+              "alone is read: make it anew with heapwire-prof --index",
+              version & 0xffff, version > 0xffff ? " (packed)" : "",
+              INDEX_VERSION);
+    return -1;
+}
+
+static int
+parse_header(struct index_blocks *blocks,
+             const uint8_t bytes[INDEX_HEADER_SIZE], const uint8_t *build_id,
+             size_t build_id_size, struct header *out, struct error *err)
+{
+    static const size_t sum_at = INDEX_HEADER_SIZE - 4;
+    struct reader r = reader_of(bytes, INDEX_HEADER_SIZE);
+    bool wrong;
+    struct span id;
+    size_t id_size;
+
+    reader_bytes(&r, sizeof(INDEX_MAGIC) - 1 + 4); /* see check_format */
+    wrong = reader_u32(&r) != INDEX_HEADER_SIZE;
+    out->file_size = reader_u64(&r);
+    id_size = reader_u8(&r);
+    id = reader_bytes(&r, INDEX_BUILD_ID_MAX);
+    reader_bytes(&r, 7);
+    for (int i = 0; i < INDEX_SECTIONS; i++) {
+        uint64_t items;
+
+        out->counts[i] = reader_u32(&r);
+        out->sums[i] = reader_u32(&r);
+        items = reader_u64(&r);
+        if (out->counts[i] > INDEX_BLOCKS_MAX ||
+            items > (uint64_t)out->counts[i] * BLOCK_ITEMS_MAX ||
+            (i >= INDEX_NODES && items > INDEX_ITEMS_MAX))
+            wrong = true;
+        blocks->tables[i].items = items;
+    }
+    if (reader_u32(&r) != index_sum(bytes, sum_at))
+        return damaged(err, "its header is damaged");
+    if (!reader_done(&r) || wrong || id_size > INDEX_BUILD_ID_MAX)
+        return damaged(err, "its header makes no sense");
+    if (id_size != build_id_size || build_id_size == 0 ||
+        memcmp(id.data, build_id, build_id_size) != 0)
+        return damaged(err, "it was made for another build");
+    return 0;
+}
+
+/* Blocks must follow each other without gaps from *offset on. */
+static bool
+parse_table(const uint8_t *bytes, struct index_table *table, uint64_t *offset)
+{
+    const uint64_t from = *offset;
+
+    for (uint32_t i = 0; i < table->count; i++, bytes += INDEX_ENTRY_SIZE) {
+        struct index_block *block = &table->blocks[i];
+        uint64_t last = index_load(bytes + 16);
+
+        block->first = index_load(bytes);
+        block->offset = index_load(bytes + 8);
+        block->size = (uint32_t)last;
+        block->sum = (uint32_t)(last >> 32);
+        if (block->offset != *offset || block->size > INDEX_BLOCK_MAX ||
+            (i > 0 && block->first <= block[-1].first))
+            return false;
+        *offset += block->size;
+    }
+    /* Each group of so many items has at least a byte. */
+    return table->items <= (*offset - from) * INDEX_GROUP_ITEMS;
+}
+
+static int
+read_tables(struct index_blocks *blocks, const struct header *header,
+            struct error *err)
+{
+    size_t size = 0, place = 0;
+    uint64_t offset;
+    uint8_t *bytes = NULL;
+    int rc = -1;
+
+    for (int i = 0; i < INDEX_SECTIONS; i++)
+        size += (size_t)header->counts[i] * INDEX_ENTRY_SIZE;
+    offset = INDEX_HEADER_SIZE + size;
+    if (offset > header->file_size)
+        return damaged(err, "its tables are cut off");
+    bytes = mem_alloc(size);
+    if (!bytes) {
+        error_memory(err, "a symbol index's tables");
+        goto out;
+    }
+    if (!read_at(blocks, bytes, size, INDEX_HEADER_SIZE)) {
+        damaged(err, "its tables cannot be read");
+        goto out;
+    }
+    for (int i = 0; i < INDEX_SECTIONS; i++) {
+        struct index_table *table = &blocks->tables[i];
+        size_t part = (size_t)header->counts[i] * INDEX_ENTRY_SIZE;
+
+        table->blocks =
+            mem_alloc((size_t)header->counts[i] * sizeof(*table->blocks));
+        if (!table->blocks) {
+            error_memory(err, "a symbol index's tables");
+            goto out;
+        }
+        table->count = table->group_block = header->counts[i];
+        if (index_sum(bytes + place, part) != header->sums[i] ||
+            !parse_table(bytes + place, table, &offset)) {
+            damaged(err, "its tables are damaged");
+            goto out;
+        }
+        place += part;
+    }
+    if (offset != header->file_size) {
+        damaged(err, "its tables make no sense");
+        goto out;
+    }
+    rc = 0;
+out:
+    mem_free(bytes);
+    return rc;
+}
+
+int
+index_blocks_open(struct index_blocks *blocks, int fd, const uint8_t *build_id,
+                  size_t build_id_size, struct error *err)
+{
+    uint8_t bytes[INDEX_HEADER_SIZE];
+    size_t size = sizeof(bytes);
+    struct header header;
+    struct stat st;
+
+    blocks->fd = fd;
+    if (fstat(fd, &st) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot look at the symbol index");
+        return -1;
+    }
+    if ((uint64_t)st.st_size < size)
+        size = (size_t)st.st_size;
+    if (!read_at(blocks, bytes, size, 0))
+        return damaged(err, "it cannot be read");
+    if (check_format(reader_of(bytes, size), err) != 0)
+        return -1;
+    if (size < sizeof(bytes))
+        return damaged(err, "it is too short");
+    if (parse_header(blocks, bytes, build_id, build_id_size, &header, err) != 0)
+        return -1;
+    if (header.file_size != (uint64_t)st.st_size)
+        return damaged(err, "its length has changed");
+    return read_tables(blocks, &header, err);
+}
 
 void
 index_blocks_close(struct index_blocks *blocks)
@@ -17,14 +219,12 @@ index_blocks_close(struct index_blocks *blocks)
 
         for (uint32_t k = 0; k < INDEX_RUNS; k++)
             mem_free(table->runs[k].data);
-        for (uint32_t k = 0; k < INDEX_KEPT; k++)
-            buffer_fini(&table->kept[k].plain);
         mem_free(table->blocks);
     }
-    index_unpacker_free(blocks->unpacker);
-    mem_free(blocks->raw);
     memset(blocks, 0, sizeof(*blocks));
 }
+
+/* ---- finding ---- */
 
 void
 index_blocks_expect(struct index_blocks *blocks, enum index_section section,
@@ -76,10 +276,10 @@ read_run(const struct index_blocks *blocks, struct index_table *table,
     run->first = number;
     run->whole = 0;
     run->count = count;
-    if (!index_blocks_read(blocks, run->data, size, block->offset)) {
+    if (!read_at(blocks, run->data, size, block->offset)) {
         run->count = 1; /* the blocks behind it may be cut off */
         size = block->size;
-        if (!index_blocks_read(blocks, run->data, size, block->offset)) {
+        if (!read_at(blocks, run->data, size, block->offset)) {
             run->count = 0;
             return NULL;
         }
@@ -112,60 +312,6 @@ load(const struct index_blocks *blocks, struct index_table *table,
         return NULL;
     run->whole |= bit;
     return data;
-}
-
-/* Keeps the unpacked block number in place of another. */
-static void
-keep(struct index_table *table, uint32_t number, const struct buffer *plain)
-{
-    struct index_kept *kept = &table->kept[table->next_kept];
-
-    table->next_kept = (table->next_kept + 1) % INDEX_KEPT;
-    table->group_block =
-        table->count; /* the group may be in the replaced block */
-    buffer_fini(&kept->plain);
-    kept->plain = *plain;
-    kept->number = number;
-}
-
-static bool
-unpack_into(const struct index_blocks *blocks, enum index_section section,
-            const struct index_block *block,
-            struct buffer plain[INDEX_SECTIONS])
-{
-    return index_blocks_read(blocks, blocks->raw, block->size, block->offset) &&
-           index_sum(blocks->raw, block->size) == block->sum &&
-           index_unpack_block(blocks->unpacker, section, block->first,
-                              blocks->raw, block->size, plain);
-}
-
-/* NULL: damaged, or no memory. */
-static const struct buffer *
-unpack(const struct index_blocks *blocks, enum index_section section,
-       struct index_table *tables, uint32_t number)
-{
-    struct index_table *table = &tables[section];
-    struct buffer plain[INDEX_SECTIONS];
-    enum index_section from = section, to = section;
-    size_t failures = mem_failures();
-
-    for (uint32_t i = 0; i < INDEX_KEPT; i++)
-        if (table->kept[i].plain.data && table->kept[i].number == number)
-            return &table->kept[i].plain;
-    if (table->damaged == number + 1)
-        return NULL;
-    if (section <= INDEX_SYMBOLS) {
-        from = INDEX_RANGES;
-        to = INDEX_SYMBOLS;
-    }
-    if (!unpack_into(blocks, from, &table->blocks[number], plain)) {
-        if (mem_failures() == failures)
-            table->damaged = number + 1;
-        return NULL;
-    }
-    for (int i = (int)from; i <= (int)to; i++)
-        keep(&tables[i], number, &plain[i]);
-    return &table->kept[(table->next_kept + INDEX_KEPT - 1) % INDEX_KEPT].plain;
 }
 
 static bool
@@ -286,7 +432,6 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
     struct index_table *table = &blocks->tables[section];
     const uint8_t *data;
     uint32_t number;
-    size_t size;
 
     if (table->group_block < table->count && key >= table->group.first &&
         key < table->group.next)
@@ -296,18 +441,9 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
         return NULL;
     number = block_of(table, key);
     table->group_block = table->count;
-    if (blocks->packed) {
-        const struct buffer *plain =
-            unpack(blocks, section, blocks->tables, number);
-
-        data = plain ? (const uint8_t *)plain->data : NULL;
-        size = plain ? plain->size : 0;
-    } else {
-        data = load(blocks, table, number);
-        size = table->blocks[number].size;
-    }
-    if (!data ||
-        !parse_group(blocks, section, number, data, size, key, &table->group)) {
+    data = load(blocks, table, number);
+    if (!data || !parse_group(blocks, section, number, data,
+                              table->blocks[number].size, key, &table->group)) {
         blocks->failed = true;
         return NULL;
     }

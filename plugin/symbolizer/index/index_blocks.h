@@ -13,14 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buffer.h"
 #include "index_column.h"
 #include "symbol_index_format.h"
 
 struct error;
-struct index_unpacker;
 
-enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4, INDEX_KEPT = 16 };
+enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4 };
 
 struct index_group {
     uint64_t first, next; /* its keys: next is the next group's first */
@@ -42,12 +40,6 @@ struct index_run {
     uint32_t whole; /* a bit for each block already checked */
 };
 
-/* An unpacked block. */
-struct index_kept {
-    struct buffer plain; /* data NULL: none */
-    uint32_t number;
-};
-
 struct index_table {
     struct index_block *blocks;
     uint32_t count;
@@ -58,20 +50,11 @@ struct index_table {
     uint32_t ahead;           /* how many blocks to read at once */
     struct index_run runs[INDEX_RUNS];
     uint32_t next_run; /* the one to be replaced next */
-    /* Of a packed file, in place of runs. */
-    struct index_kept kept[INDEX_KEPT];
-    uint32_t next_kept;
-    uint32_t damaged; /* a damaged block's number + 1: it is not read again */
 };
 
 struct index_blocks {
-    int fd;              /* borrowed */
-    const uint8_t *file; /* or all its bytes, borrowed */
-    size_t file_size;
+    int fd; /* borrowed */
     bool failed;
-    bool packed; /* then a block holds all three sections of code */
-    struct index_unpacker *unpacker;
-    uint8_t *raw; /* a packed block */
     struct index_table tables[INDEX_SECTIONS];
 };
 
@@ -79,13 +62,7 @@ struct index_blocks {
 int index_blocks_open(struct index_blocks *blocks, int fd,
                       const uint8_t *build_id, size_t build_id_size,
                       struct error *err);
-int index_blocks_open_bytes(struct index_blocks *blocks, const void *file,
-                            size_t size, const uint8_t *build_id,
-                            size_t build_id_size, struct error *err);
 void index_blocks_close(struct index_blocks *blocks); /* zeroed is fine */
-
-bool index_blocks_read(const struct index_blocks *blocks, void *data,
-                       size_t size, uint64_t offset);
 
 /* Announces that about so many keys of the section will be looked up. */
 void index_blocks_expect(struct index_blocks *blocks,

@@ -171,10 +171,3 @@ index_pack(const char *data, size_t size, struct buffer *out)
         put(out, data + told, size - told, 0, 0);
     return true;
 }
-
-void
-index_pack_as_it_is(const char *data, size_t size, struct buffer *out)
-{
-    if (size > 0)
-        put(out, data, size, 0, 0);
-}

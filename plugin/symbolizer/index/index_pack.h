@@ -26,9 +26,6 @@ enum {
 /* Appends at most INDEX_PACK_MAX bytes, packed; false if there are more. */
 bool index_pack(const char *data, size_t size, struct buffer *out);
 
-/* The same without a search for repetitions: for data to be unpacked soon. */
-void index_pack_as_it_is(const char *data, size_t size, struct buffer *out);
-
 /* Unpacks the first wanted bytes of size, or some more; false if r is invalid
  * or too short.  out has room for INDEX_PACK_SPARE more. */
 bool index_unpack(struct reader *r, char *out, size_t size, size_t wanted);

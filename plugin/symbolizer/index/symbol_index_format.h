@@ -5,14 +5,6 @@
  * The file is read with pread, not mapped: a file that is cut meanwhile gives
  * an error, not SIGBUS.
  *
- * A file is plain, so that a look-up reads its bits directly; or packed, if
- * the plain form would be large beside the debug information that it was made
- * from: about half as large, but blocks must be unpacked first.  A file made
- * without debug information is plain: there is nothing to compare its size
- * with, and unpacking would be slower than using no index.
- *
- * ---- plain ----
- *
  * Header, INDEX_HEADER_SIZE bytes:
  *     8    "HWINDEX\n"
  *     u4   version: 3; other versions are refused
@@ -63,33 +55,6 @@
  *
  * A group of texts: u1 items (1 to INDEX_GROUP_ITEMS), leb bytes of each, then
  * all of them, packed as index_pack.c says: at most INDEX_PACK_MAX bytes.
- *
- * ---- packed ----
- *
- * Header:
- *     8    "HWINDEX\n"
- *     u4   version: 3, and INDEX_PACKED
- *     u4   bytes of the header, at most INDEX_PACKED_HEADER_MAX
- *     u8   bytes of the file
- *     u1   bytes of the build-id, then these
- *     4 x  code, nodes, names, files: leb blocks, leb items; then per block:
- *          leb  first: address or number of its first item, less the one's
- *               before it
- *          leb  bytes, at most INDEX_BLOCK_MAX
- *          u4   sum of the block
- *     u4   sum of the header up to here
- *
- * The blocks follow, in order, without gaps.  Each is u2 items (1 to
- * INDEX_CHUNK_ITEMS), then numbers as index_coder.c codes them; index_chunk.c
- * says which.  Nothing outside of a block is needed to unpack it.
- *
- * An item of code is an address where a range, a row or a symbol begins, or
- * several of these at once: unpacked, a block is one of RANGES, one of ROWS and
- * one of SYMBOLS.  So that each of these has an item, a block's first address
- * has all three, said again where they began before it.  Blocks of nodes, names
- * and files are unpacked into one of that section.  Names and files are not
- * sorted here, but in the order in which symbols, rows and nodes have use for
- * them; number 0 is "".  A block has at most INDEX_CHUNK_TEXTS bytes of them.
  */
 #ifndef HW_SYMBOL_INDEX_FORMAT_H
 #define HW_SYMBOL_INDEX_FORMAT_H
@@ -103,7 +68,6 @@
 
 enum {
     INDEX_VERSION = 3, /* earlier ones did not prefer malloc among aliases */
-    INDEX_PACKED = 1 << 16, /* a bit of the version: the packed form */
     INDEX_BUILD_ID_MAX = 64,
     INDEX_HEADER_SIZE = 24 + 8 + INDEX_BUILD_ID_MAX + 6 * 16 + 4,
     INDEX_ENTRY_SIZE = 24,       /* of a table */
@@ -116,21 +80,6 @@ enum {
     INDEX_TEXT_MAX = 8 << 10,  /* longer ones are truncated */
     INDEX_WIDTH_MAX = 56, /* they and the first byte's offset fit in 8 bytes */
     INDEX_COLUMNS_MAX = 6
-};
-
-enum {
-    INDEX_PACKED_ID = 25, /* where a packed file's build-id begins */
-    INDEX_PACKED_HEADER_MAX = 8 << 20,
-    INDEX_CHUNK_ITEMS = 512,
-    INDEX_CHUNK_TEXTS = 20 << 10
-};
-
-enum index_stream {
-    INDEX_CODE,
-    INDEX_NODE_CHUNKS,
-    INDEX_NAME_CHUNKS,
-    INDEX_FILE_CHUNKS,
-    INDEX_STREAMS
 };
 
 enum index_section {

@@ -14,8 +14,6 @@
 #include "memory.h"
 #include "symbol_index.h"
 
-/* Above all offsets in .debug_info: both kinds of numbers occur together. */
-
 enum { STOP_STEP = 256 /* addresses */ };
 
 static const size_t text_bytes_max = (size_t)512 << 20;
@@ -276,37 +274,14 @@ find_all(struct symbol_index *index,
 }
 
 static int
-find_plain(struct symbol_index *index,
-           const struct symbol_index_question *question)
+find_code(struct symbol_index *index,
+          const struct symbol_index_question *question)
 {
     if (find_all(index, question, INDEX_RANGES, find_range) != 0 ||
         find_all(index, question, INDEX_SYMBOLS, find_symbol) != 0)
         return -1;
     return question->no_lines ? 0
                               : find_all(index, question, INDEX_ROWS, find_row);
-}
-
-/* Ranges, symbols and rows of a packed file share blocks. */
-static int
-find_packed(struct symbol_index *index,
-            const struct symbol_index_question *question)
-{
-    for (uint32_t i = 0; i < question->count; i++) {
-        struct found *found = &index->found[i];
-        uint64_t address = question->addresses[i];
-        bool whole;
-
-        if (is_stopped(question, i))
-            return -1;
-        index->blocks.failed = false;
-        whole = find_range(index, address, found);
-        if (whole && found->how == INDEX_KNOWN)
-            whole = find_symbol(index, address, found) &&
-                    (question->no_lines || find_row(index, address, found));
-        if (!whole)
-            found->how = INDEX_DAMAGED;
-    }
-    return 0;
 }
 
 static int
@@ -360,9 +335,7 @@ symbol_index_look_up(struct symbol_index *index,
         return -1;
     for (uint32_t i = 0; i < question->count; i++)
         index->found[i].symbol_end = UINT64_MAX;
-    rc = index->blocks.packed ? find_packed(index, question)
-                              : find_plain(index, question);
-    if (rc != 0 || climb_all(index, question) != 0)
+    if (find_code(index, question) != 0 || climb_all(index, question) != 0)
         return -1;
     rc = index_texts_take(&index->files, &index->blocks, INDEX_FILES,
                           index->arena, question);

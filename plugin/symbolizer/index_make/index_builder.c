@@ -6,15 +6,8 @@
 #include "errors.h"
 #include "index_collected.h"
 #include "index_emit.h"
-#include "index_packed.h"
 #include "memory.h"
 #include "search.h"
-
-enum {
-    PLAIN_PERCENT =
-        6, /* of the debug information's size; larger files are packed */
-    PLAIN_BYTES_MAX = 1 << 30 /* to be packed */
-};
 
 struct index_builder {
     struct index_collected all;
@@ -241,53 +234,9 @@ index_builder_roots(struct index_builder *builder, uint64_t start, uint64_t end,
     return 0;
 }
 
-static int
-put_bytes(void *arg, const void *data, size_t size, struct error *err)
-{
-    struct buffer *out = arg;
-
-    buffer_add(out, data, size);
-    if (!out->failed)
-        return 0;
-    error_memory(err, "a symbol index");
-    return -1;
-}
-
-static int
-write_packed(const struct index_collected *all,
-             struct index_encoder encoders[INDEX_SECTIONS],
-             const uint8_t *build_id, size_t build_id_size,
-             int (*write)(void *arg, const void *data, size_t size,
-                          struct error *err),
-             void *arg, uint64_t *bytes, struct error *err)
-{
-    struct buffer plain, packed;
-    int rc = -1;
-
-    buffer_init(&plain, PLAIN_BYTES_MAX);
-    buffer_init(&packed, PLAIN_BYTES_MAX);
-    if (index_encoder_write(encoders, build_id, build_id_size, put_bytes,
-                            &plain, bytes, err) == 0 &&
-        index_pack_file(&plain, build_id, build_id_size, &all->names,
-                        &all->files, &packed, err) == 0)
-        rc = write(arg, packed.data, packed.size, err);
-    *bytes = packed.size;
-    buffer_fini(&plain);
-    buffer_fini(&packed);
-    return rc;
-}
-
-/* Rounded up, without overflow. */
-static uint64_t
-plain_bytes_max(uint64_t debug_bytes)
-{
-    return debug_bytes / 100 * PLAIN_PERCENT +
-           debug_bytes % 100 * PLAIN_PERCENT / 100;
-}
-
 int
 index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
-                     size_t build_id_size, uint64_t debug_bytes,
+                     size_t build_id_size,
                      int (*write)(void *arg, const void *data, size_t size,
                                   struct error *err),
                      void *arg, struct symbol_index_figures *figures,
@@ -313,12 +262,8 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
         sort(builder, err);
         goto out;
     }
-    figures->bytes = index_encoder_size(encoders);
-    rc = !all->symbols_only && figures->bytes > plain_bytes_max(debug_bytes)
-             ? write_packed(all, encoders, build_id, build_id_size, write, arg,
-                            &figures->bytes, err)
-             : index_encoder_write(encoders, build_id, build_id_size, write,
-                                   arg, &figures->bytes, err);
+    rc = index_encoder_write(encoders, build_id, build_id_size, write, arg,
+                             &figures->bytes, err);
 out:
     for (int i = 0; i < INDEX_SECTIONS; i++)
         index_encoder_fini(&encoders[i]);

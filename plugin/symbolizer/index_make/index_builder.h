@@ -69,11 +69,9 @@ int index_builder_roots(struct index_builder *builder, uint64_t start,
                                          uint64_t end, uint32_t root),
                         void *arg, struct error *err);
 
-/* Writes the file: packed if the plain form is too large for debug_bytes of
- * debug information, but never if it has symbols only.  Sets figures, except
- * left_out.  Call it once. */
+/* Writes the file.  Sets figures, except left_out.  Call it once. */
 int index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
-                         size_t build_id_size, uint64_t debug_bytes,
+                         size_t build_id_size,
                          int (*write)(void *arg, const void *data, size_t size,
                                       struct error *err),
                          void *arg, struct symbol_index_figures *figures,

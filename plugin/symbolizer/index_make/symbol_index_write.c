@@ -1,6 +1,5 @@
 /* symbol_index_write.c - makes an index from an object's DWARF and symbols. */
 #include <elf.h>
-#include <endian.h>
 #include <string.h>
 
 #include "address_map.h"
@@ -117,26 +116,6 @@ check_memory(size_t refusals, struct error *err)
     return -1;
 }
 
-/* Their uncompressed size. */
-static uint64_t
-debug_bytes(const struct elf_file *elf)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < elf->section_count; i++) {
-        const struct elf_section *s = &elf->sections[i];
-        Elf64_Chdr head;
-
-        if (strncmp(s->name, ".debug_", 7) != 0)
-            continue;
-        if (!(s->flags & SHF_COMPRESSED))
-            sum += s->size;
-        else if (elf_read_at(elf, s->offset, sizeof(head), &head) == 0)
-            sum += le64toh(head.ch_size);
-    }
-    return sum;
-}
-
 /* For all loaded segments: a symbol may extend beyond its section. */
 static int
 name_segments(struct writing *w, struct error *err)
@@ -170,7 +149,7 @@ write_symbols(const struct symbol_index_source *source,
     if (name_segments(&w, err) == 0 &&
         check_memory(mem_failures() - failures, err) == 0)
         rc = index_builder_finish(w.builder, source->elf->build_id,
-                                  source->elf->build_id_size, 0, source->write,
+                                  source->elf->build_id_size, source->write,
                                   source->arg, figures, err);
     index_builder_free(w.builder);
     return rc;
@@ -201,9 +180,8 @@ write_all(const struct symbol_index_source *source,
                      err) != 0)
         goto out;
     rc = index_builder_finish(w.builder, source->elf->build_id,
-                              source->elf->build_id_size,
-                              debug_bytes(dwarf_sections_file(sections)),
-                              source->write, source->arg, figures, err);
+                              source->elf->build_id_size, source->write,
+                              source->arg, figures, err);
     figures->left_out = w.units.left_out;
 out:
     index_units_fini(&w.units);

@@ -178,12 +178,6 @@ dwarf_sections_free(struct dwarf_sections *sections)
     mem_free(sections);
 }
 
-const struct elf_file *
-dwarf_sections_file(const struct dwarf_sections *sections)
-{
-    return sections->elf;
-}
-
 struct dwarf_room *
 dwarf_sections_room(struct dwarf_sections *sections)
 {

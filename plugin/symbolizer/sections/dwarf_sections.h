@@ -48,9 +48,6 @@ struct dwarf_sections *dwarf_sections_new(const struct elf_file *elf,
                                           size_t memory_max, struct error *err);
 void dwarf_sections_free(struct dwarf_sections *sections); /* NULL is fine */
 
-const struct elf_file *
-dwarf_sections_file(const struct dwarf_sections *sections);
-
 /* The room that the sections and their users share. */
 struct dwarf_room *dwarf_sections_room(struct dwarf_sections *sections);
 

@@ -60,7 +60,6 @@ START_TEST(every_kind_of_address_is_answered)
     struct symbol_index *index;
     int fd;
 
-    fixture_packed = _i == 1;
     make_small(&bytes);
     index = fixture_open(bytes.data, bytes.size, &fd);
     ck_assert_ptr_nonnull(index);
@@ -81,7 +80,6 @@ START_TEST(an_index_of_nothing_answers_nothing)
     struct buffer bytes;
     int fd;
 
-    fixture_packed = _i == 1;
     fixture_finish(fixture_builder(), &bytes, &figures);
     index = fixture_open(bytes.data, bytes.size, &fd);
     ck_assert_ptr_nonnull(index);
@@ -128,7 +126,6 @@ START_TEST(without_debug_information_symbols_are_known_everywhere)
     int fd;
 
     fixture_symbols(b);
-    fixture_packed = false;
     fixture_finish(b, &bytes, &figures);
     ck_assert_uint_eq(figures.symbols, 3);
     ck_assert_uint_eq(figures.functions + figures.ranges + figures.rows, 0);
@@ -149,7 +146,6 @@ START_TEST(an_index_of_debug_information_is_never_of_symbols_only)
     struct symbol_index_figures figures;
     struct buffer bytes;
 
-    fixture_packed = _i == 1;
     make_small(&bytes);
     ck_assert(!knows_symbols_only(&bytes));
     buffer_fini(&bytes);
@@ -163,59 +159,6 @@ START_TEST(an_index_of_debug_information_is_never_of_symbols_only)
 }
 END_TEST
 
-/* So many symbols with names unlike each other, beside no debug information;
- * whether they are packed. */
-static bool
-is_packed_of(uint32_t symbols)
-{
-    struct index_builder *b = fixture_builder();
-    struct symbol_index_figures figures = {0};
-    struct symbol_index *index;
-    struct buffer bytes;
-    char name[64], answer[128];
-    bool packed;
-    int fd;
-
-    index_builder_symbols_only(b);
-    for (uint32_t i = 0; i < symbols; i++) {
-        snprintf(name, sizeof(name), "f%08x%08x%08x", i * 2654435761u,
-                 i * 2246822519u, i * 3266489917u);
-        index_builder_symbol(b, 0x1000 + i * 32, 0x1010 + i * 32,
-                             0x1000 + i * 32,
-                             index_builder_name(b, span_of(name)));
-    }
-    buffer_init(&bytes, 64 << 20);
-    ck_assert_int_eq(index_builder_finish(b, fixture_id, sizeof(fixture_id), 0,
-                                          fixture_write, &bytes, &figures,
-                                          NULL),
-                     0);
-    index_builder_free(b);
-    packed = bytes.data[10];
-    ck_assert(knows_symbols_only(&bytes));
-    index = fixture_open(bytes.data, bytes.size, &fd);
-    for (uint32_t i = 0; i < symbols; i += symbols / 100) {
-        snprintf(name, sizeof(name), "f%08x%08x%08x", i * 2654435761u,
-                 i * 2246822519u, i * 3266489917u);
-        snprintf(answer, sizeof(answer), "%s %x-%x", name, 0x1000 + i * 32,
-                 0x1010 + i * 32);
-        ck_assert_str_eq(fixture_ask(index, 0x100f + i * 32), answer);
-        snprintf(answer, sizeof(answer), " 0-%x", 0x1020 + i * 32);
-        if (i + 1 < symbols)
-            ck_assert_str_eq(fixture_ask(index, 0x1010 + i * 32), answer);
-    }
-    symbol_index_close(index);
-    fd_close(fd);
-    buffer_fini(&bytes);
-    return packed;
-}
-
-START_TEST(symbols_only_are_plain_however_many)
-{
-    ck_assert(!is_packed_of(1000));
-    ck_assert(!is_packed_of(50000));
-}
-END_TEST
-
 START_TEST(the_first_of_overlapping_ranges_wins)
 {
     struct index_builder *b = fixture_builder();
@@ -226,7 +169,6 @@ START_TEST(the_first_of_overlapping_ranges_wins)
     uint32_t second = fixture_node(b, INDEX_NONE, "second()", "", 0);
     int fd;
 
-    fixture_packed = _i == 1;
     index_builder_range(b, 0x100, 0x110, first);
     index_builder_range(b, 0x100, 0x120, second);
     index_builder_range(b, 0x0f0, 0x104, second);
@@ -259,7 +201,6 @@ START_TEST(of_a_chain_too_long_the_innermost_are_kept)
     char name[16];
     int fd, failed;
 
-    fixture_packed = _i == 1;
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof(name), "f%d()", i);
         node = fixture_node(b, node, name, "f.cc", (uint32_t)i);
@@ -288,7 +229,6 @@ START_TEST(long_texts_are_cut)
     char *name = mem_alloc((size_t)3 * INDEX_TEXT_MAX);
     int fd, failed;
 
-    fixture_packed = _i == 1;
     memset(name, 'x', (size_t)3 * INDEX_TEXT_MAX);
     for (uint32_t i = 0; i < 40; i++) { /* many of them in a group */
         struct index_node node = {INDEX_NONE, 0, 0, 0, false, false};
@@ -375,10 +315,8 @@ ask_many(struct symbol_index *index, const struct expected *e, uint64_t address)
 {
     char text[512];
 
-    /* Up to where there is no symbol is not told by packed ones. */
-    snprintf(text, sizeof(text), "%s in %s:%u; %s %s:%u;  0-%s", e->name,
-             e->file, e->line, e->outer, e->file, e->call_line,
-             fixture_packed ? "" : "ffffffffffffffff");
+    snprintf(text, sizeof(text), "%s in %s:%u; %s %s:%u;  0-ffffffffffffffff",
+             e->name, e->file, e->line, e->outer, e->file, e->call_line);
     ck_assert_int_eq(strncmp(fixture_ask(index, address), text, strlen(text)),
                      0);
 }
@@ -391,15 +329,13 @@ START_TEST(many_are_found_in_any_order)
     uint32_t dice = 99;
     int fd;
 
-    fixture_packed = _i == 1;
     make_many(&bytes, expected);
     index = fixture_open(bytes.data, bytes.size, &fd);
-    for (int i = 0; i < MANY; i += fixture_packed ? 50 : 7) {
+    for (int i = 0; i < MANY; i += 7) {
         ask_many(index, &expected[i], expected[i].start);
         ask_many(index, &expected[i], expected[i].end - 1);
     }
-    /* Back and forth each block is unpacked again. */
-    for (int i = 0; i < MANY / (fixture_packed ? 200 : 5); i++) {
+    for (int i = 0; i < MANY / 5; i++) {
         const struct expected *e = &expected[roll(&dice) % MANY];
 
         ask_many(index, e, e->start + roll(&dice) % (e->end - e->start));
@@ -447,55 +383,6 @@ START_TEST(keys_are_found_in_any_order_with_blocks_read_ahead_or_not)
 }
 END_TEST
 
-START_TEST(packed_files_are_much_smaller)
-{
-    struct expected *expected = mem_zalloc(MANY, sizeof(*expected));
-    struct buffer plain, packed;
-
-    make_many(&plain, expected);
-    fixture_packed = true;
-    make_many(&packed, expected);
-    ck_assert_uint_lt(packed.size * 4, plain.size * 3);
-    buffer_fini(&plain);
-    buffer_fini(&packed);
-    mem_free(expected);
-}
-END_TEST
-
-static bool
-is_packed_for(uint64_t debug_bytes, uint64_t *size)
-{
-    struct index_builder *b = fixture_builder();
-    struct symbol_index_figures figures = {0};
-    struct buffer bytes;
-    bool packed;
-
-    fixture_small(b);
-    buffer_init(&bytes, 1 << 20);
-    ck_assert_int_eq(index_builder_finish(b, fixture_id, sizeof(fixture_id),
-                                          debug_bytes, fixture_write, &bytes,
-                                          &figures, NULL),
-                     0);
-    packed = bytes.data[10];
-    *size = bytes.size;
-    index_builder_free(b);
-    buffer_fini(&bytes);
-    return packed;
-}
-
-START_TEST(a_plain_file_may_be_six_hundredths_of_the_debug_information)
-{
-    uint64_t plain, size, least;
-
-    ck_assert(!is_packed_for(UINT64_MAX, &plain));
-    least = (plain * 100 + 5) / 6;
-    ck_assert(!is_packed_for(least, &size));
-    ck_assert_uint_eq(size, plain);
-    ck_assert(is_packed_for(least - 1, &size));
-    ck_assert(is_packed_for(0, &size));
-}
-END_TEST
-
 /* A name, and bytes that no names have. */
 START_TEST(names_of_any_bytes_are_kept_up_to_a_nul)
 {
@@ -505,7 +392,6 @@ START_TEST(names_of_any_bytes_are_kept_up_to_a_nul)
     struct buffer bytes;
     int fd;
 
-    fixture_packed = _i == 1;
     index_builder_symbol(
         b, 0x100, 0x110, 0x100,
         index_builder_name(b, (struct span){"\xff\x80 \1;\0x", 7}));
@@ -536,8 +422,7 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
     ck_assert_uint_eq(text.data[text.size], '\0');
     ck_assert_uint_eq(strlen(text.data), text.size);
     if (use != INDEX_USE_FILE) {
-        if (!fixture_packed)
-            ck_assert_int_gt(strcmp(text.data, taken->texts[taken->last]), 0);
+        ck_assert_int_gt(strcmp(text.data, taken->texts[taken->last]), 0);
         taken->last = taken->count + 1;
         taken->names++;
     }
@@ -561,7 +446,6 @@ START_TEST(many_at_once_are_answered_as_one_by_one)
     struct buffer bytes;
     int fd, other, failed;
 
-    fixture_packed = _i == 1;
     make_small(&bytes);
     index = fixture_open(bytes.data, bytes.size, &fd);
     single = fixture_open(bytes.data, bytes.size, &other);
@@ -654,7 +538,7 @@ START_TEST(separate_symbols_are_passed_once_for_each_use)
     struct uses uses = {0};
     struct symbol_index_question question = {.addresses = addresses,
                                              .count = 24,
-                                             .symbols_apart = _i / 2 == 0,
+                                             .symbols_apart = _i == 0,
                                              .text = take_use,
                                              .arg = &uses};
     enum symbol_index_use symbol_use =
@@ -662,7 +546,6 @@ START_TEST(separate_symbols_are_passed_once_for_each_use)
     char name[64];
     int fd;
 
-    fixture_packed = _i % 2 == 1;
     for (uint32_t i = 0; i < NAMED; i++) {
         uint64_t start = 0x1000 + i * 16;
         uint32_t node, text;
@@ -717,7 +600,6 @@ START_TEST(the_text_callback_can_end_it)
     struct buffer bytes;
     int fd;
 
-    fixture_packed = _i == 1;
     make_small(&bytes);
     index = fixture_open(bytes.data, bytes.size, &fd);
     for (int i = 0; i < SMALL; i++)
@@ -745,7 +627,6 @@ START_TEST(unneeded_files_and_lines_are_left_out)
     struct buffer bytes;
     int fd;
 
-    fixture_packed = _i == 1;
     make_small(&bytes);
     index = fixture_open(bytes.data, bytes.size, &fd);
     ck_assert_int_eq(symbol_index_look_up(index, &question), 0);
@@ -818,7 +699,6 @@ START_TEST(writing_without_memory_is_an_error)
     struct error err;
     bool done = false;
 
-    fixture_packed = _i == 1;
     for (unsigned n = 1; !done; n++) {
         struct index_builder *builder;
         struct buffer bytes;
@@ -832,8 +712,7 @@ START_TEST(writing_without_memory_is_an_error)
         if (builder) {
             fixture_small(builder);
             rc = index_builder_finish(builder, fixture_id, sizeof(fixture_id),
-                                      fixture_debug_bytes(), fixture_write,
-                                      &bytes, &figures, &err);
+                                      fixture_write, &bytes, &figures, &err);
             ck_assert(rc == 0 || err.text[0] != '\0');
         }
         done = allocations < n;
@@ -851,7 +730,6 @@ START_TEST(reading_without_memory_is_an_error)
     bool done = false;
     int fd;
 
-    fixture_packed = _i == 1;
     make_small(&bytes);
     fd = fixture_fd(bytes.data, bytes.size);
     for (unsigned n = 1; !done; n++) {
@@ -909,7 +787,6 @@ START_TEST(a_ceiling_on_memory_holds_and_all_is_given_back)
     unsigned failures = 0;
     int rc = -1;
 
-    fixture_packed = _i == 1;
     for (size_t max = 1 << 10; rc != 0; max += 1 << 10) {
         struct ceiling ceiling = {0, max};
         struct index_room room = {take_room, give_room, &ceiling};
@@ -921,8 +798,7 @@ START_TEST(a_ceiling_on_memory_holds_and_all_is_given_back)
         if (builder) {
             fixture_small(builder);
             rc = index_builder_finish(builder, fixture_id, sizeof(fixture_id),
-                                      fixture_debug_bytes(), fixture_write,
-                                      &bytes, &figures, &err);
+                                      fixture_write, &bytes, &figures, &err);
             if (rc != 0)
                 ck_assert_ptr_nonnull(strstr(err.text, "memory"));
             index_builder_free(builder);
@@ -942,35 +818,29 @@ main(void)
     TCase *tcase = tcase_create("symbol_index");
 
     tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, every_kind_of_address_is_answered, 0, 2);
-    tcase_add_loop_test(tcase, an_index_of_nothing_answers_nothing, 0, 2);
+    tcase_add_test(tcase, every_kind_of_address_is_answered);
+    tcase_add_test(tcase, an_index_of_nothing_answers_nothing);
     tcase_add_test(tcase,
                    without_debug_information_symbols_are_known_everywhere);
-    tcase_add_loop_test(
-        tcase, an_index_of_debug_information_is_never_of_symbols_only, 0, 2);
-    tcase_add_test(tcase, symbols_only_are_plain_however_many);
-    tcase_add_loop_test(tcase, the_first_of_overlapping_ranges_wins, 0, 2);
-    tcase_add_loop_test(tcase, of_a_chain_too_long_the_innermost_are_kept, 0,
-                        2);
-    tcase_add_loop_test(tcase, long_texts_are_cut, 0, 2);
-    tcase_add_loop_test(tcase, many_are_found_in_any_order, 0, 2);
-    tcase_add_test(tcase, packed_files_are_much_smaller);
     tcase_add_test(tcase,
-                   a_plain_file_may_be_six_hundredths_of_the_debug_information);
-    tcase_add_loop_test(tcase, names_of_any_bytes_are_kept_up_to_a_nul, 0, 2);
+                   an_index_of_debug_information_is_never_of_symbols_only);
+    tcase_add_test(tcase, the_first_of_overlapping_ranges_wins);
+    tcase_add_test(tcase, of_a_chain_too_long_the_innermost_are_kept);
+    tcase_add_test(tcase, long_texts_are_cut);
+    tcase_add_test(tcase, many_are_found_in_any_order);
+    tcase_add_test(tcase, names_of_any_bytes_are_kept_up_to_a_nul);
     tcase_add_test(tcase,
                    keys_are_found_in_any_order_with_blocks_read_ahead_or_not);
-    tcase_add_loop_test(tcase, many_at_once_are_answered_as_one_by_one, 0, 2);
+    tcase_add_test(tcase, many_at_once_are_answered_as_one_by_one);
     tcase_add_loop_test(tcase, separate_symbols_are_passed_once_for_each_use, 0,
-                        4);
-    tcase_add_loop_test(tcase, the_text_callback_can_end_it, 0, 2);
-    tcase_add_loop_test(tcase, unneeded_files_and_lines_are_left_out, 0, 2);
+                        2);
+    tcase_add_test(tcase, the_text_callback_can_end_it);
+    tcase_add_test(tcase, unneeded_files_and_lines_are_left_out);
     tcase_add_loop_test(tcase, runs_have_one_outermost_function, 0,
                         sizeof(runs) / sizeof(runs[0]));
-    tcase_add_loop_test(tcase, writing_without_memory_is_an_error, 0, 2);
-    tcase_add_loop_test(tcase, reading_without_memory_is_an_error, 0, 2);
-    tcase_add_loop_test(tcase, a_ceiling_on_memory_holds_and_all_is_given_back,
-                        0, 2);
+    tcase_add_test(tcase, writing_without_memory_is_an_error);
+    tcase_add_test(tcase, reading_without_memory_is_an_error);
+    tcase_add_test(tcase, a_ceiling_on_memory_holds_and_all_is_given_back);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -230,35 +230,6 @@ START_TEST(the_same_program_gives_the_same_bytes)
 }
 END_TEST
 
-/* How much there is of it decides the index's form. */
-START_TEST(debug_information_may_be_in_another_file)
-{
-    static const struct elf_section much = {.name = ".debug_much",
-                                            .size = 1 << 30};
-    const struct dwarf_options options = {.lines = true};
-    struct symbol_index_figures figures;
-    struct elf_file debug;
-    struct object object;
-
-    object_init(&object, 0);
-    ck_assert_int_eq(write_index(&object, &figures, NULL), 0);
-    ck_assert_int_eq(object.bytes.data[10], 1); /* packed */
-    debug = object.elf;
-    debug.sections = mem_zalloc(debug.section_count + 1, sizeof(much));
-    memcpy(debug.sections, object.elf.sections,
-           debug.section_count * sizeof(much));
-    debug.sections[debug.section_count++] = much;
-    dwarf_free(object.dwarf);
-    object.dwarf = dwarf_new(&debug, &options, NULL);
-    ck_assert_ptr_nonnull(object.dwarf);
-    buffer_clear(&object.bytes);
-    ck_assert_int_eq(write_index(&object, &figures, NULL), 0);
-    ck_assert_int_eq(object.bytes.data[10], 0);
-    object_fini(&object);
-    mem_free(debug.sections);
-}
-END_TEST
-
 /* With less and less memory: whole, or an error. */
 START_TEST(what_there_is_no_memory_for_is_an_error)
 {
@@ -348,7 +319,6 @@ main(void)
     tcase_add_test(tcase, an_index_says_what_dwarf_says);
     tcase_add_test(tcase, without_dwarf_an_index_says_what_symbols_say);
     tcase_add_test(tcase, the_same_program_gives_the_same_bytes);
-    tcase_add_test(tcase, debug_information_may_be_in_another_file);
     tcase_add_test(tcase, what_there_is_no_memory_for_is_an_error);
     tcase_add_test(tcase, an_unwritable_directory_is_reported);
     tcase_add_test(tcase, without_a_build_id_there_is_no_index);

@@ -20,7 +20,6 @@ struct index_encoder {
     struct buffer blocks; /* complete ones */
     struct buffer heads, groups; /* of the current block */
     uint64_t first;              /* of the current block */
-    size_t block_bytes;          /* the target size: INDEX_BLOCK_BYTES */
     uint32_t block_count, group_count;
     uint64_t items;
     bool failed; /* no memory, or the format cannot hold it */
@@ -47,9 +46,6 @@ void index_encoder_texts(struct index_encoder *encoder, uint64_t first,
 
 /* Ends the last block. */
 void index_encoder_end(struct index_encoder *encoder);
-
-/* The size of the file. */
-uint64_t index_encoder_size(const struct index_encoder *encoders);
 
 /* Writes the whole file through write. */
 int index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],

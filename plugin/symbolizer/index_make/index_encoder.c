@@ -12,7 +12,6 @@ void
 index_encoder_init(struct index_encoder *encoder)
 {
     memset(encoder, 0, sizeof(*encoder));
-    encoder->block_bytes = INDEX_BLOCK_BYTES;
     buffer_init(&encoder->table, (size_t)INDEX_BLOCKS_MAX * INDEX_ENTRY_SIZE);
     buffer_init(&encoder->blocks, SECTION_MAX);
     buffer_init(&encoder->heads, INDEX_BLOCK_MAX);
@@ -62,7 +61,7 @@ put_group(struct index_encoder *encoder, uint64_t first, uint32_t items,
           const struct buffer *group)
 {
     if (encoder->heads.size + encoder->groups.size + group->size >
-            encoder->block_bytes ||
+            INDEX_BLOCK_BYTES ||
         first - encoder->first > UINT32_MAX)
         index_encoder_end(encoder);
     if (encoder->group_count == 0)
@@ -227,16 +226,6 @@ put_header(struct buffer *out, struct index_encoder *encoders,
     }
     if (!out->failed)
         buffer_u32(out, index_sum((uint8_t *)out->data, out->size));
-}
-
-uint64_t
-index_encoder_size(const struct index_encoder *encoders)
-{
-    uint64_t size = INDEX_HEADER_SIZE;
-
-    for (int i = 0; i < INDEX_SECTIONS; i++)
-        size += encoders[i].table.size + encoders[i].blocks.size;
-    return size;
 }
 
 /* Makes tables count from the file's start, which is known now. */
