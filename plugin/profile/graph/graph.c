@@ -2,23 +2,311 @@
  * graph.c - see graph.h.
  *
  * Walks over the stacks twice: the first walk weighs functions; then it chooses
- * nodes; the second walk weighs the calls between them (calls.c).
+ * nodes; the second walk weighs the calls between them.
  */
 #include "graph.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
-#include "calls.h"
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
 #include "view_options.h"
 #include "weights.h"
 
-enum { GRAPH_MEMORY_MAX = 1 << 30 };
+enum {
+    GRAPH_MEMORY_MAX = 1 << 30,
+    EDGES_FIRST = 1024, /* a power of two */
+    EDGES_MAX = 1 << 24,
+    TABLE_NODES_MAX = 256 /* up to so many, edges are looked up in a table */
+};
+
+/* ---- the weights of the calls between nodes ---- */
+
+struct calls_among {
+    const uint32_t *nodes; /* per text of the weights: 1 + its index; 0: none */
+    uint32_t node_count;
+};
+
+struct calls {
+    struct graph_edge
+        *edges; /* distinct, in the order of their first occurrence */
+    uint32_t count;
+};
+
+/* Which nodes (from 1; 0: none) a location's frames are, unless the allocator
+ * hides some. */
+struct passage {
+    uint32_t inner, outer; /* the innermost frame's, and the outermost's */
+    bool shown;            /* it has frames */
+    bool calls;            /* some call each other */
+};
+
+/* Of a location whose frames call each other: the stacks with all its frames.
+ */
+struct met {
+    double value;
+    bool any;
+};
+
+struct sums {
+    struct weights *weights;
+    const struct profile *profile;
+    const struct view_options *options;
+    const struct calls_among *among;
+    struct passage *passages; /* per location; NULL: names come per stack */
+    struct met *met;          /* per location, if there are passages */
+    struct graph_edge *edges;
+    uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
+    uint32_t edge_count, edge_room;
+    uint32_t *table; /* 1 + edge, per caller and callee, or NULL */
+};
+
+static uint32_t *
+edge_slot(const struct sums *s, uint32_t caller, uint32_t callee)
+{
+    uint64_t key = (uint64_t)caller << 32 | callee;
+    uint32_t mask = s->edge_room * 2 - 1;
+    uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 32) & mask;
+
+    for (; s->slots[i]; i = (i + 1) & mask) {
+        const struct graph_edge *edge = &s->edges[s->slots[i] - 1];
+
+        if (edge->caller == caller && edge->callee == callee)
+            break;
+    }
+    return &s->slots[i];
+}
+
+static int
+grow_edges(struct sums *s)
+{
+    uint32_t room = s->edge_room ? s->edge_room * 2 : EDGES_FIRST;
+    struct graph_edge *edges;
+    uint32_t *slots;
+
+    if (room > EDGES_MAX)
+        return -1;
+    edges = mem_realloc(s->edges, room * sizeof(*edges));
+    if (!edges)
+        return -1;
+    s->edges = edges;
+    s->edge_room = room;
+    if (s->table)
+        return 0;
+    slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
+    if (!slots)
+        return -1;
+    mem_free(s->slots);
+    s->slots = slots;
+    for (uint32_t i = 0; i < s->edge_count; i++)
+        *edge_slot(s, edges[i].caller, edges[i].callee) = i + 1;
+    return 0;
+}
+
+static int
+add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
+{
+    uint32_t *slot;
+
+    if (s->edge_count == s->edge_room && grow_edges(s) != 0)
+        return -1;
+    slot = s->table ? &s->table[caller * s->among->node_count + callee]
+                    : edge_slot(s, caller, callee);
+    if (*slot == 0) {
+        s->edges[s->edge_count++] = (struct graph_edge){caller, callee, 0};
+        *slot = s->edge_count;
+    }
+    s->edges[*slot - 1].value += value;
+    return 0;
+}
+
+/* Adds the calls between successive names, the first of them after *callee. */
+static int
+add_calls(struct sums *s, const uint32_t *names, size_t count, double value,
+          uint32_t *callee)
+{
+    for (size_t k = 0; k < count; k++) {
+        uint32_t caller = s->among->nodes[names[k]];
+
+        if (caller && *callee &&
+            add_call(s, caller - 1, *callee - 1, value) != 0)
+            return -1;
+        *callee = caller;
+    }
+    return 0;
+}
+
+/*
+ * For names that come per location: few frames are kept nodes, and the calls
+ * within a location are added once, at the end.
+ */
+static int
+add_located(struct sums *s, const struct profile_stack *stack, double value)
+{
+    const struct stack_names *names = &s->weights->names;
+    struct allocator_cut cut = stack_names_cut(names, stack);
+    uint32_t callee = 0, at = cut.location;
+
+    if (cut.frame > 0) {
+        struct shown_frames shown = names->shown[stack->locations[at++]];
+
+        if (cut.frame < shown.count &&
+            add_calls(s, names->symbols.names + shown.first + cut.frame,
+                      shown.count - cut.frame, value, &callee) != 0)
+            return -1;
+    }
+    for (; at < stack->depth; at++) {
+        const struct passage *passage = &s->passages[stack->locations[at]];
+
+        if (!passage->shown)
+            continue;
+        if (passage->inner && callee &&
+            add_call(s, passage->inner - 1, callee - 1, value) != 0)
+            return -1;
+        if (passage->calls) {
+            struct met *met = &s->met[stack->locations[at]];
+
+            met->any = true;
+            met->value += value;
+        }
+        callee = passage->outer;
+    }
+    return 0;
+}
+
+static int
+add_within_locations(struct sums *s)
+{
+    const struct stack_names *names = &s->weights->names;
+
+    for (size_t i = 0; i < s->profile->location_count; i++) {
+        struct shown_frames shown = names->shown[i];
+        uint32_t callee = 0;
+
+        if (s->met[i].any &&
+            add_calls(s, names->symbols.names + shown.first, shown.count,
+                      s->met[i].value, &callee) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+make_passages(struct sums *s)
+{
+    const struct stack_names *names = &s->weights->names;
+    const uint32_t *nodes = s->among->nodes;
+
+    s->passages = mem_zalloc(s->profile->location_count, sizeof(*s->passages));
+    s->met = mem_zalloc(s->profile->location_count, sizeof(*s->met));
+    if (!s->passages || !s->met)
+        return -1;
+    for (size_t i = 0; i < s->profile->location_count; i++) {
+        const uint32_t *of = names->symbols.names + names->shown[i].first;
+        struct passage *passage = &s->passages[i];
+        uint32_t count = names->shown[i].count;
+
+        for (uint32_t k = 1; k < count; k++)
+            passage->calls |= nodes[of[k - 1]] && nodes[of[k]];
+        passage->shown = count > 0;
+        passage->inner = count ? nodes[of[0]] : 0;
+        passage->outer = count ? nodes[of[count - 1]] : 0;
+    }
+    return 0;
+}
+
+/* The table is for few nodes, which is the usual case. */
+static int
+sums_init(struct sums *s)
+{
+    size_t count = s->among->node_count;
+
+    if (count <= TABLE_NODES_MAX) {
+        s->table = mem_zalloc(count * count, sizeof(*s->table));
+        if (!s->table)
+            return -1;
+    }
+    return stack_names_are_located(&s->weights->names) ? make_passages(s) : 0;
+}
+
+static void
+sums_fini(struct sums *s)
+{
+    mem_free(s->edges);
+    mem_free(s->slots);
+    mem_free(s->table);
+    mem_free(s->passages);
+    mem_free(s->met);
+}
+
+/* Unlike nodes, an edge counts each time it is met in a recursion. */
+static int
+add_stack(struct sums *s, const struct profile_stack *stack)
+{
+    struct weights *weights = s->weights;
+    double value = profile_value(stack, s->options->measure);
+    uint32_t callee = 0;
+    size_t count;
+
+    if (s->passages)
+        return add_located(s, stack, value);
+    if (stack_names_list(&weights->names, stack, weights->frames, &count) != 0)
+        return -1;
+    return add_calls(s, weights->frames, count, value, &callee);
+}
+
+static int
+add_stacks(struct sums *s, struct error *err)
+{
+    for (size_t i = 0; i < s->profile->stack_count; i++) {
+        if (view_cancelled(s->options, i, err))
+            return -1;
+        if (add_stack(s, &s->profile->stacks[i]) != 0) {
+            error_memory(err, "the call graph");
+            return -1;
+        }
+    }
+    return s->passages ? add_within_locations(s) : 0;
+}
+
+/* -1: no memory, past the ceiling or cancelled; *err may not mention memory. */
+static int
+calls_weigh(struct calls *calls, struct weights *weights,
+            const struct calls_among *among, const struct view_options *options,
+            struct error *err)
+{
+    struct sums sums = {.weights = weights,
+                        .profile = weights->names.profile,
+                        .options = options,
+                        .among = among};
+    int rc = -1;
+
+    if (sums.profile->location_count == 0)
+        return 0;
+    assert(weights->names.shown && weights->names.symbols.names);
+    if (sums_init(&sums) == 0 && add_stacks(&sums, err) == 0) {
+        *calls = (struct calls){sums.edges, sums.edge_count};
+        sums.edges = NULL;
+        rc = 0;
+    }
+    sums_fini(&sums);
+    return rc;
+}
+
+static void
+calls_fini(struct calls *calls)
+{
+    mem_free(calls->edges);
+    memset(calls, 0, sizeof(*calls));
+}
+
+/* ---- nodes and edges ---- */
 
 struct builder {
     const struct profile *profile;

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "bfd_names.h"
-#include "debug_file.h"
 #include "dwarf.h"
 #include "elf_file.h"
 
@@ -21,6 +20,26 @@ struct object_symbols;
 struct unwind_table;
 
 enum { OBJECT_TROUBLE_MAX = 200 };
+
+/* The split debug file: which of the two files has the symbols, and which the
+ * DWARF.  One thread's until the file is searched; an unreadable one counts as
+ * none. */
+struct debug_file {
+    const struct elf_file *object;
+    const char *object_path;
+    bool sought;
+    int fd;     /* -1: none */
+    char *path; /* libbfd's */
+    struct elf_file elf;
+};
+
+/* The file with the DWARF, the object or its debug file, and its path; NULL:
+ * none. */
+const struct elf_file *debug_file_dwarf(struct debug_file *file,
+                                        const char **path);
+/* The debug file, if the object itself has dynamic symbols only; NULL: it has
+ * others, or there is no debug file. */
+const struct elf_file *debug_file_symbols(struct debug_file *file);
 
 /* A source is set once its function was called. */
 struct object_sources {

@@ -9,7 +9,9 @@
 #include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"
+#include "hash.h"
 #include "index_builder.h"
+#include "index_room.h"
 #include "line_table.h"
 #include "memory.h"
 #include "symbol_index.h"
@@ -31,6 +33,96 @@ struct worker {
     uint32_t *numbers; /* by the unit's node: the builder's */
     pthread_t thread;
 };
+
+/* ---- names as in the debug information ---- */
+
+enum { FIRST_PLACES = 1 << 10, NAMES_MAX = 1 << 28 };
+
+static void
+raw_names_init(struct raw_names *names, const struct index_room *room)
+{
+    memset(names, 0, sizeof(*names));
+    names->room = room;
+}
+
+static void
+raw_names_fini(struct raw_names *names)
+{
+    if (!names->room)
+        return;
+    index_room_drop(names->room, &names->list, &names->capacity,
+                    sizeof(*names->list));
+    index_room_drop(names->room, &names->places, &names->places_capacity,
+                    sizeof(*names->places));
+    names->count = 0;
+}
+
+static size_t
+place_of(const struct raw_names *names, const char *text, bool linkage,
+         size_t capacity)
+{
+    uint64_t h = hash_mix(hash_seed(names), (uint64_t)(uintptr_t)text);
+
+    return (size_t)((h ^ linkage) % capacity);
+}
+
+static bool
+more_places(struct raw_names *names)
+{
+    size_t wanted =
+        names->places_capacity ? names->places_capacity * 2 : FIRST_PLACES;
+    uint32_t *places = NULL;
+    size_t capacity = 0;
+
+    if (names->count < names->places_capacity / 2)
+        return true;
+    if (!index_room_grow(names->room, &places, &capacity, wanted,
+                         sizeof(*places)))
+        return false;
+    memset(places, 0, capacity * sizeof(*places));
+    for (size_t i = 0; i < names->count; i++) {
+        size_t k = place_of(names, names->list[i].text.data,
+                            names->list[i].linkage, capacity);
+
+        while (places[k])
+            k = (k + 1) % capacity;
+        places[k] = (uint32_t)i + 1;
+    }
+    index_room_drop(names->room, &names->places, &names->places_capacity,
+                    sizeof(*places));
+    names->places = places;
+    names->places_capacity = capacity;
+    return true;
+}
+
+/* The number of text in the list; *added: its name must still be set.
+ * UINT32_MAX: no room. */
+static uint32_t
+raw_names_add(struct raw_names *names, struct span text, bool linkage,
+              bool *added)
+{
+    const struct raw_name *known;
+    size_t i;
+
+    *added = false;
+    if (!more_places(names))
+        return UINT32_MAX;
+    i = place_of(names, text.data, linkage, names->places_capacity);
+    for (; names->places[i]; i = (i + 1) % names->places_capacity) {
+        known = &names->list[names->places[i] - 1];
+        if (known->text.data == text.data && known->text.size == text.size &&
+            known->linkage == linkage)
+            return names->places[i] - 1;
+    }
+    if (names->count >= NAMES_MAX ||
+        !index_room_grow(names->room, &names->list, &names->capacity,
+                         names->count + 1, sizeof(*names->list)))
+        return UINT32_MAX;
+    names->list[names->count] = (struct raw_name){text, 0, linkage};
+    names->places[i] = (uint32_t)++names->count;
+    *added = true;
+    return (uint32_t)names->count - 1;
+}
 
 /* ---- the units' areas ---- */
 
@@ -83,7 +175,7 @@ index_units_init(struct index_units *units,
     units->room = room;
     units->builder = builder;
     pthread_mutex_init(&units->lock, NULL);
-    index_raw_names_init(&units->names, room);
+    raw_names_init(&units->names, room);
     return sort_areas(units, err);
 }
 
@@ -92,7 +184,7 @@ index_units_fini(struct index_units *units)
 {
     if (!units->room)
         return;
-    index_raw_names_fini(&units->names);
+    raw_names_fini(&units->names);
     index_room_drop(units->room, &units->areas, &units->areas_capacity,
                     sizeof(*units->areas));
     index_room_drop(units->room, &units->area_starts,
@@ -133,8 +225,7 @@ name_of(struct index_units *all, const struct code_node *node)
     struct span text = node->name;
     const char *readable;
     bool added;
-    uint32_t raw =
-        index_raw_names_add(&all->names, text, node->linkage, &added);
+    uint32_t raw = raw_names_add(&all->names, text, node->linkage, &added);
 
     if (raw == UINT32_MAX || !added)
         return raw;

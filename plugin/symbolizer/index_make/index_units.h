@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "index_raw_names.h"
 #include "index_room.h"
+#include "reader.h"
 
 struct dwarf;
 struct dwarf_sections;
@@ -21,6 +21,22 @@ struct dwarf_units;
 struct error;
 struct index_builder;
 struct symbol_index_source;
+
+/* Names as in the debug information, each made readable once.  A name is
+ * identified by its address, so it must stay there for all threads. */
+struct raw_name {
+    struct span text;
+    uint32_t name; /* the builder's number of the readable one */
+    bool linkage;
+};
+
+struct raw_names {
+    const struct index_room *room;
+    struct raw_name *list;
+    size_t count, capacity;
+    uint32_t *places; /* of list + 1; 0: free */
+    size_t places_capacity;
+};
 
 /* Addresses of one unit. */
 struct index_area {
@@ -41,7 +57,7 @@ struct index_units {
 
     pthread_mutex_t lock; /* guards all below */
     struct index_builder *builder;
-    struct index_raw_names names;
+    struct raw_names names;
     uint32_t *raw_of; /* by the builder's node: the number of its name */
     size_t raw_of_capacity;
     uint64_t left_out;

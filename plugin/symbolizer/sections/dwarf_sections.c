@@ -18,7 +18,6 @@
 #include "elf_file.h"
 #include "errors.h"
 #include "inflate.h"
-#include "inflate_stream.h"
 #include "kept_texts.h"
 #include "memory.h"
 
