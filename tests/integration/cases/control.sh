@@ -71,7 +71,7 @@ wait_for 10 dumps_more 20 || fault "only $(one samples) samples"
 prof 'reset(17)' >/dev/null
 same "reset" "131072	1	NULL" "$(one 'sample_rate, resets, samples')"
 echo go 0 >&9
-sleep 0.3 # the MB of 50 ms are allocated
+wait_for 5 grep -qx 'at 0' "$work/node.log"
 prof 'reset()' >/dev/null
 prof 'dump_dot_snapshot()' >"$work/dot"
 same "nothing yet" "active, nothing sampled yet	0	131072	2" \
@@ -112,7 +112,7 @@ chmod 600 "$work/config"
 node_options="--listen none --linger 0 --config $work/config"
 start_load 50 10
 prof 'enable_prof()' >/dev/null
-sleep 5
+wait_for 20 one_is 'overhead is not null' 1
 same "it bears a little" 1 "$(one active)"
 echo go 4000 >&9
 wait_for 60 one_is active 0

@@ -59,6 +59,24 @@ class Cluster:
         assert said == everyone(), said
         assert took < 1 + LATE, took
 
+    def unread(self, i):
+        """How many connections to it, which is stopped, it has not accepted or
+        hold what it has not read."""
+        listens = f":{i - 1000:04X}"
+        holder = self.hosts.holders[HOST_OF[i]].pid
+        with open(f"/proc/{holder}/net/tcp", encoding="ascii") as f:
+            rows = [line.split() for line in list(f)[1:]]
+        return sum(row[1].endswith(listens) and row[3] == "01" and
+                   (not row[4].endswith(":00000000") or row[9] == "0")
+                   for row in rows)
+
+    def have_been_asked(self, *stopped):
+        """Waits until these, which are stopped, have a question, and 10004 has
+        answered: what it was asked later it has answered, too."""
+        wait_for(lambda: all(self.unread(i) for i in stopped))
+        with Wire(self.nodes[10001].socket).login() as w:
+            w.query(f"ADMIN EXECUTE ON 10004 '{HAS}'".encode())
+
     def signal(self, number, *ids):
         for i in ids:
             os.kill(self.nodes[i].heapwired, number)
@@ -68,7 +86,7 @@ class Cluster:
         self.signal(signal.SIGSTOP, *ids)
         askers = [Asking(self, 20, Wire(self.nodes[10001].socket).login())
                   for _ in range(count)]
-        time.sleep(0.3)
+        wait_for(lambda: all(self.unread(i) >= count for i in ids))
         self.signal(signal.SIGCONT, *ids)
         for asker in askers:
             assert asker.end()[0] == everyone(), asker.said
@@ -178,7 +196,7 @@ def check_no_statement_waits_long_for_a_host_that_says_nothing(c):
 def check_a_host_that_is_cut_off_during_a_statement(c):
     c.signal(signal.SIGSTOP, 10003)
     asking = Asking(c, 3)
-    time.sleep(0.7)  # 10004 has answered
+    c.have_been_asked(10003)
     c.hosts.cut(2)
     c.signal(signal.SIGCONT, 10003)
     said, took = asking.end()
@@ -193,7 +211,7 @@ def check_a_host_that_vanishes_during_a_statement(c):
     life."""
     c.signal(signal.SIGSTOP, 10003)
     asking = Asking(c, 40)
-    time.sleep(0.7)
+    c.have_been_asked(10003)
     c.hosts.cut(2)
     said, took = asking.end()
     assert said == everyone(n10003=unreached(10003)), said
@@ -206,11 +224,11 @@ def check_a_host_that_vanishes_during_a_statement(c):
 def check_a_cut_that_heals_in_time_is_not_noticed(c):
     c.signal(signal.SIGSTOP, 10003, 10005)
     asking = Asking(c, 20)
-    time.sleep(0.5)
+    c.have_been_asked(10003, 10005)
     c.hosts.cut(2)
     c.hosts.cut(3)
     c.signal(signal.SIGCONT, 10003, 10005)
-    time.sleep(1)
+    time.sleep(1)  # so long is the cut
     c.hosts.heal(2)
     c.hosts.heal(3)
     said, took = asking.end()

@@ -161,7 +161,7 @@ cat >"$work/wrapper" <<EOF
 #!/bin/sh
 while [ ! -e '$work/enough' ]; do
     redis-server --port $redis_port --bind 127.0.0.1 --save '' --dir '$work'
-    sleep 1
+    sleep 0.2 # as such wrappers do, a little longer
 done
 EOF
 chmod +x "$work/wrapper"

@@ -128,7 +128,7 @@ wait "$load" 2>/dev/null || true
 
 # ---- a node that does not answer ----
 
-sleep 1.1 # what is recent may still be shared
+prof 'enable_prof()' >/dev/null # a change: what is recent is not shared
 kill -STOP "$redis"
 check
 /usr/bin/python3 - "$socket" "$name" <<'PY' || fault "a stopped node"
@@ -157,13 +157,18 @@ def wait_for_node(c):
 c, other = connect(), connect()
 t = threading.Thread(target=wait_for_node, args=(c,))
 t.start()
-time.sleep(0.4)
-assert t.is_alive(), errors
 cur = other.cursor()
+end = time.monotonic() + 10
+while not cur.execute("SELECT 1 FROM information_schema.processlist "
+                      "WHERE id = %s AND info LIKE 'SELECT COUNT%%'",
+                      (c.thread_id(),)):
+    assert time.monotonic() < end
+    time.sleep(0.02)
 # meanwhile all others are served, kept snapshots too
 cur.execute("SELECT COUNT(*) > 5 FROM heapwire.heap_functions WHERE "
             "snapshot = %s", (sys.argv[2],))
 assert cur.fetchone()[0] == 1
+assert t.is_alive(), errors
 start = time.monotonic()
 cur.execute("KILL QUERY %d" % c.thread_id())
 t.join()
@@ -189,7 +194,7 @@ wait_for 10 sql 'select count(*) from heapwire.heap_stacks'
 
 # ---- jeprof's own total ----
 
-sleep 1.1
+prof 'enable_prof()' >/dev/null # and no answer of before is shared
 rows=$(sql 'select sum(bytes) from heapwire.heap_stacks')
 top=$(sql "select flat_bytes from heapwire.heap_functions
     where function = 'zmalloc_usable'")

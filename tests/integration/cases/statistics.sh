@@ -30,9 +30,16 @@ status_rss() {
     awk '/^VmRSS:/ { print $2 * 1024 }' "/proc/$1/status"
 }
 
+# Waits until the node's figures are of now: equal requests of one second share
+# an answer.
+fresh() {
+    now=$(sql 'select now(6)')
+    wait_for 5 sql_is 1 "select taken > '$now' from heapwire.memory"
+}
+
 start_redis
 load_redis 100000
-sleep 1.5 # what was freed last settles, and no answer is shared any more
+fresh
 
 same "the only jemalloc" "libjemalloc.so.2	mallctl	MALLOC_CONF	1	1	1	1	0	1	1	exported	" \
     "$(sql "select substring_index(object, '/', -1), mallctl, variable, chosen,
@@ -49,7 +56,7 @@ contains "the note" "free parts of pages in use" "$(one note)"
 contains "the note on the profile" "profiling is not active" "$(one note)"
 same "no profile" "NULL	NULL" "$(one 'profile_bytes, profile_samples')"
 
-sleep 1.1
+fresh
 same "statistics and memory are of one moment" 0 \
     "$(sql "select m.allocated - s.value from heapwire.memory m,
         heapwire.malloc_stats s where s.name = 'stats.allocated'")"
@@ -99,7 +106,7 @@ check
 # Of a stopped database the kernel's figures are told, and why there are no
 # others; the allocator's tables have none.
 kill -STOP "$redis"
-sleep 1.1
+wait_for 5 sql_is 1 "select allocated is null from heapwire.memory"
 contains "stopped" "the allocator's figures are not known: the database (pid" \
     "$(one note)"
 contains "stopped, and why" "is stopped by a signal" "$(one note)"
@@ -144,7 +151,7 @@ has_grown() {
         -gt $((60 << 20)) ]
 }
 wait_for 10 sql_is 1 'select count(*) > 0 from heapwire.memory_history'
-sleep 1.1
+fresh
 outside=$(one 'rss - resident')
 echo 60 >&3
 wait_for 10 has_grown
@@ -185,7 +192,7 @@ if [ "$(id -u)" = 0 ]; then
         --skip-networking --pid-file="$work/db/pid"
     wait_for 20 test -s "$work/db/pid"
     wait_for 20 one allocated
-    sleep 1.5
+    fresh
     near "mariadb's rss" "$(one rss)" "$(status_rss "$(cat "$work/db/pid")")" 5
     same "mariadb's order" 1 "$(one 'allocated <= active and active <= resident
         and allocated > 1000000')"

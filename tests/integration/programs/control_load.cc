@@ -2,9 +2,10 @@
 //
 // control_load STACKS MEGABYTES ORDERS: allocates so many MB a second through so many
 // distinct stacks and keeps 64 MB of them; 0: waits.  The file of orders (a
-// FIFO) says "go N", another number, or "quit".
+// FIFO) says "go N", another number, or "quit".  It answers "at N" once it does.
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -49,10 +50,14 @@ int main(int argc, char **argv) {
   std::atomic<unsigned> rate(argc > 2 ? unsigned(std::stoul(argv[2])) : 0);
   std::atomic<bool> ends(false);
   std::thread worker([&] {
-    unsigned number = 0;
+    unsigned number = 0, said = rate;
     while (!ends) {
+      if (rate != said) {
+        said = rate;
+        dprintf(1, "at %u\n", said); // which allocates nothing
+      }
       auto from = std::chrono::steady_clock::now();
-      for (unsigned i = 0; i < rate * (1u << 20) / load::block / 20; i++)
+      for (unsigned i = 0; i < said * (1u << 20) / load::block / 20; i++)
         load::walk(number++ % stacks, 15);
       std::this_thread::sleep_until(from + std::chrono::milliseconds(50));
     }

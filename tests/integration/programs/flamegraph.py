@@ -48,6 +48,21 @@ class Browser:
             time.sleep(0.1)
         raise SystemExit("chromedriver does not start")
 
+    def until(self, condition):
+        """Waits until that JavaScript is true."""
+        for _ in range(100):
+            if self.run("return " + condition):
+                return
+            time.sleep(0.05)
+        raise SystemExit("never true: " + condition)
+
+    def resize(self, width, height):
+        """Waits until the page has the new size and has been drawn in it."""
+        self.run("window.resized = 0; window.addEventListener('resize', () =>"
+                 " requestAnimationFrame(() => window.resized++), {once: true})")
+        self.ask("POST", "/window/rect", {"width": width, "height": height})
+        self.until("window.resized > 0")
+
     def ask(self, method, path, body=None):
         request = urllib.request.Request(
             self.base + path, method=method,
@@ -225,16 +240,16 @@ def ordinary(browser, path, shots):
     browser.point(place, click=True)
     browser.keys(ESCAPE)
     check(browser.run(FRAMES) == frames, "Esc ends a zoom")
-    browser.ask("POST", "/window/rect", {"width": 800, "height": 700})
-    time.sleep(0.5)
+    browser.resize(800, 700)
     width = browser.run("return innerWidth")
     narrow = browser.run(FRAMES)[0]["width"]
     check(abs(narrow - (width - 20)) < 2, "it fits a smaller window", narrow)
     browser.save(f"{shots}/narrow.png")
-    browser.ask("POST", "/window/rect", {"width": 800, "height": 400})
-    time.sleep(0.3)
-    browser.run("scrollTo(0, 90)")
-    time.sleep(0.5)
+    browser.resize(800, 400)
+    browser.run("window.scrolled = 0; window.addEventListener('scroll', () =>"
+                " requestAnimationFrame(() => window.scrolled++), {once: true});"
+                "scrollTo(0, 90)")
+    browser.until("window.scrolled > 0")
     scrolled = browser.run("return scrollY")
     top = browser.run("return document.getElementById('head')"
                       ".getBoundingClientRect().top")
@@ -293,8 +308,7 @@ def narrow(browser, paths, shots):
 
 
 def hostile(browser, path, shots):
-    browser.open(path)
-    time.sleep(0.3)
+    browser.open(path)  # which returns once it is loaded
     check(browser.run("return window.pwned === undefined"),
           "no name is run as a script")
     check(browser.run("return document.scripts.length || document"
