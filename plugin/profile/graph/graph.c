@@ -28,17 +28,6 @@ enum {
 
 /* ---- the weights of the calls between nodes ---- */
 
-struct calls_among {
-    const uint32_t *nodes; /* per text of the weights: 1 + its index; 0: none */
-    uint32_t node_count;
-};
-
-struct calls {
-    struct graph_edge
-        *edges; /* distinct, in the order of their first occurrence */
-    uint32_t count;
-};
-
 /* Which nodes (from 1; 0: none) a location's frames are, unless the allocator
  * hides some. */
 struct passage {
@@ -58,7 +47,8 @@ struct sums {
     struct weights *weights;
     const struct profile *profile;
     const struct view_options *options;
-    const struct calls_among *among;
+    const uint32_t *nodes; /* per text of the weights: 1 + its index; 0: none */
+    uint32_t node_count;
     struct passage *passages; /* per location; NULL: names come per stack */
     struct met *met;          /* per location, if there are passages */
     struct graph_edge *edges;
@@ -116,7 +106,7 @@ add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
 
     if (s->edge_count == s->edge_room && grow_edges(s) != 0)
         return -1;
-    slot = s->table ? &s->table[caller * s->among->node_count + callee]
+    slot = s->table ? &s->table[caller * s->node_count + callee]
                     : edge_slot(s, caller, callee);
     if (*slot == 0) {
         s->edges[s->edge_count++] = (struct graph_edge){caller, callee, 0};
@@ -132,7 +122,7 @@ add_calls(struct sums *s, const uint32_t *names, size_t count, double value,
           uint32_t *callee)
 {
     for (size_t k = 0; k < count; k++) {
-        uint32_t caller = s->among->nodes[names[k]];
+        uint32_t caller = s->nodes[names[k]];
 
         if (caller && *callee &&
             add_call(s, caller - 1, *callee - 1, value) != 0)
@@ -201,7 +191,7 @@ static int
 make_passages(struct sums *s)
 {
     const struct stack_names *names = &s->weights->names;
-    const uint32_t *nodes = s->among->nodes;
+    const uint32_t *nodes = s->nodes;
 
     s->passages = mem_zalloc(s->profile->location_count, sizeof(*s->passages));
     s->met = mem_zalloc(s->profile->location_count, sizeof(*s->met));
@@ -225,7 +215,7 @@ make_passages(struct sums *s)
 static int
 sums_init(struct sums *s)
 {
-    size_t count = s->among->node_count;
+    size_t count = s->node_count;
 
     if (count <= TABLE_NODES_MAX) {
         s->table = mem_zalloc(count * count, sizeof(*s->table));
@@ -275,37 +265,6 @@ add_stacks(struct sums *s, struct error *err)
     return s->passages ? add_within_locations(s) : 0;
 }
 
-/* -1: no memory, past the ceiling or cancelled; *err may not mention memory. */
-static int
-calls_weigh(struct calls *calls, struct weights *weights,
-            const struct calls_among *among, const struct view_options *options,
-            struct error *err)
-{
-    struct sums sums = {.weights = weights,
-                        .profile = weights->names.profile,
-                        .options = options,
-                        .among = among};
-    int rc = -1;
-
-    if (sums.profile->location_count == 0)
-        return 0;
-    assert(weights->names.shown && weights->names.symbols.names);
-    if (sums_init(&sums) == 0 && add_stacks(&sums, err) == 0) {
-        *calls = (struct calls){sums.edges, sums.edge_count};
-        sums.edges = NULL;
-        rc = 0;
-    }
-    sums_fini(&sums);
-    return rc;
-}
-
-static void
-calls_fini(struct calls *calls)
-{
-    mem_free(calls->edges);
-    memset(calls, 0, sizeof(*calls));
-}
-
 /* ---- nodes and edges ---- */
 
 struct builder {
@@ -313,8 +272,10 @@ struct builder {
     struct view_options options;
     struct graph *graph;
     struct weights weights;
-    uint32_t *nodes; /* per text: 1 + its index if it is kept */
-    struct calls calls;
+    uint32_t *nodes;          /* per text: 1 + its index if it is kept */
+    struct graph_edge *calls; /* distinct, in the order of their first
+                                 occurrence */
+    uint32_t call_count;
     struct error *err;
 };
 
@@ -401,17 +362,17 @@ choose_edges(struct builder *b)
     uint32_t *in = mem_zalloc(graph->node_count, sizeof(*in));
     uint32_t *out = mem_zalloc(graph->node_count, sizeof(*out));
     struct graph_edge *edges =
-        arena_alloc(graph->arena, b->calls.count * sizeof(*edges));
+        arena_alloc(graph->arena, b->call_count * sizeof(*edges));
     size_t count = 0;
     int rc = -1;
 
     if (!in || !out || !edges)
         goto out;
-    if (b->calls.count)
-        qsort_r(b->calls.edges, b->calls.count, sizeof(*b->calls.edges),
-                compare_edges, graph);
-    for (uint32_t i = 0; i < b->calls.count; i++) {
-        const struct graph_edge *edge = &b->calls.edges[i];
+    if (b->call_count)
+        qsort_r(b->calls, b->call_count, sizeof(*b->calls), compare_edges,
+                graph);
+    for (uint32_t i = 0; i < b->call_count; i++) {
+        const struct graph_edge *edge = &b->calls[i];
 
         if (in[edge->callee] > 0 &&
             (fabs(edge->value) <= graph->edge_limit ||
@@ -431,20 +392,39 @@ out:
     return rc;
 }
 
+/* *err may not mention memory. */
+static int
+weigh_calls(struct builder *b)
+{
+    struct sums sums = {.weights = &b->weights,
+                        .profile = b->profile,
+                        .options = &b->options,
+                        .nodes = b->nodes,
+                        .node_count = b->graph->node_count};
+    int rc = -1;
+
+    if (b->profile->location_count == 0)
+        return 0;
+    assert(b->weights.names.shown && b->weights.names.symbols.names);
+    if (sums_init(&sums) == 0 && add_stacks(&sums, b->err) == 0) {
+        b->calls = sums.edges;
+        b->call_count = sums.edge_count;
+        sums.edges = NULL;
+        rc = 0;
+    }
+    sums_fini(&sums);
+    return rc;
+}
+
 static int
 build(struct builder *b)
 {
-    struct calls_among among;
-
     if (weights_init(&b->weights, b->profile, &b->options, b->graph->arena,
                      b->err) != 0)
         return -1;
     b->graph->focus = b->weights.focus;
     b->nodes = mem_zalloc(b->weights.count, sizeof(*b->nodes));
-    if (!b->nodes || choose_nodes(b) != 0)
-        return -1;
-    among = (struct calls_among){b->nodes, b->graph->node_count};
-    if (calls_weigh(&b->calls, &b->weights, &among, &b->options, b->err) != 0)
+    if (!b->nodes || choose_nodes(b) != 0 || weigh_calls(b) != 0)
         return -1;
     return choose_edges(b);
 }
@@ -467,7 +447,7 @@ graph_new(const struct profile *profile, const struct view_options *options,
     }
     weights_fini(&b.weights);
     mem_free(b.nodes);
-    calls_fini(&b.calls);
+    mem_free(b.calls);
     if (rc != 0) {
         if (failure.code == 0)
             error_memory(&failure, "the call graph");
