@@ -297,7 +297,7 @@ class Asker:
 
 
 def enter_network():
-    """Where all of NETWORK is ours, and nobody else is."""
+    """Where all of NETWORK is ours, and no other machine is."""
     if os.environ.get("IN_NETWORK") != str(os.getpid()):
         os.environ["IN_NETWORK"] = str(os.getpid())  # exec keeps it
         os.execvp("unshare", ["unshare", "--net", sys.executable] + sys.argv)

@@ -4,7 +4,7 @@
 # ROUNDS (default 5) rounds; in each, one redis-server per mode is started and
 # loaded in turn: plain, under heapwire-run with profiling off, and with it on.
 # Prints every run and the medians, with the ratio to plain.  What a request
-# costs redis's own threads (CPU time) tells more than the rate, which the
+# costs redis's own threads (CPU time) says more than the rate, which the
 # client and the machine's other work disturb.
 set -eu
 cd "$(dirname "$0")/../.."

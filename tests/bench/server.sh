@@ -4,7 +4,7 @@
 #
 # ROUNDS (default 3) rounds; in each, every measure is taken of the one and
 # then of the other, by the same client (mysql_bench).  Prints the medians and
-# their ratio.  CPU time per query tells more than the rate, which the client
+# their ratio.  CPU time per query says more than the rate, which the client
 # and the machine's other work disturb.  SECONDS_EACH (default 1) for each.
 set -eu
 cd "$(dirname "$0")/../.."

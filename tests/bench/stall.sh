@@ -24,7 +24,7 @@ trap 'exit 130' INT TERM
 
 agent() { "$bin/agent_probe" "$work/state" "$@"; }
 order() { echo "$*" >&9; }
-# told: the figures since the last mark
+# told: prints the figures since the last mark
 told() {
     rm -f "$work/told"
     order tell "$work/told"

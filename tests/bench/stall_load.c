@@ -116,7 +116,7 @@ worker(void *arg)
 
         if (at != seen) {
             seen = at;
-            if (at % 2) /* a mark; else: told, leave it as it is */
+            if (at % 2) /* a mark; else: written, leave it as it is */
                 memset(mine, 0, sizeof(*mine));
             __atomic_add_fetch(&told, 1, __ATOMIC_RELEASE);
         }

@@ -3,7 +3,7 @@
 # known, on a node with about 2,000 stacks of C++ (big_program.sh), and how much
 # of that is the dump, the only part that the database notices.
 #
-# TIMES (60) is how often; STACKS (150) what big is told.
+# TIMES (60) is how often; STACKS (150) what big gets.
 set -eu
 cd "$(dirname "$0")/../.."
 

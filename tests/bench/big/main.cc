@@ -54,7 +54,7 @@ main(int argc, char **argv)
     }
     fprintf(stderr, "%u of %u operators, %ld\n", plan::operator_limit,
             plan::operator_count, sum);
-    if (argc > 5) { // for who wants to ask it as a node
+    if (argc > 5) { // to be asked as a node
         puts("ready");
         fflush(stdout);
         for (;;)

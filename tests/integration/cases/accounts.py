@@ -428,7 +428,7 @@ def test_an_idle_session_is_gone_though_its_client_does_not_read():
         # Looked at each second; a farewell may take two more.
         assert time.monotonic() - began < 2.9
         w.sequence = 0
-        refused(4031, "HY000", w.result)  # it is still told
+        refused(4031, "HY000", w.result)  # the client still gets it
 
 
 @beside

@@ -37,7 +37,7 @@ refuses 1 "no jemalloc"
 expect "a statistic without jemalloc" 1 "$(agent stats "$WORK/stats" | field status)"
 host_down
 
-# libc's malloc comes first: jemalloc is there and serves nobody.
+# libc's malloc comes first: jemalloc is there and serves no call.
 PRELOAD=libc.so.6:$JEMALLOC
 host_up
 refuses 1 "a jemalloc that does not serve"
@@ -60,7 +60,7 @@ expect "active from the start" "1 0" \
 [ "$(agent_field active_since)" -ge "$(agent_field started)" ] || fail "since"
 host_down
 
-# Threads that are never sampled are told, once somebody wants them sampled.
+# The note names threads that are never sampled once profiling is switched on.
 CONF=prof:true,prof_active:false,prof_thread_active_init:false
 host_up
 expect "before enable" "" "$(agent_field note)"
@@ -154,7 +154,7 @@ $(listed $own opt_prof) $(listed $own active)"
 PRELOAD=$WORK/je.so
 CONF=prof:true,prof_active:false
 host_up
-refuses 1 "a prefixed one that nobody calls"
+refuses 1 "a prefixed one without callers"
 expect "it is listed" "0 1" \
     "$(listed je_mallctl chosen) $(listed je_mallctl callable)"
 host_down
@@ -343,7 +343,7 @@ object=
 unset GLIBC_TUNABLES
 forker=$WORK/forker
 
-# told TEXT: one line that has it, the host runs, nobody serves
+# told TEXT: one line has it, the host runs, no agent serves
 told() {
     host_up
     wait_for 5 file_has "$WORK/stderr" "^heapwire: .*$1" ||

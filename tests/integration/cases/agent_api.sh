@@ -44,7 +44,7 @@ before=$(descriptors $pid)
 # It serves, with profiling; its descriptors are its own.
 ask 0 "start $settings;;HEAPWIRE_PROCESS=parent;"
 ask EALREADY "start -"
-expect "who serves" "$pid 0" "$(agent_field pid) $(agent_field allocator)"
+expect "the agent that serves" "$pid 0" "$(agent_field pid) $(agent_field allocator)"
 expect "descriptors" "$before 1" "$(descriptors $pid) $(agent_threads $pid)"
 agent enable >/dev/null || fail "enable"
 agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump"

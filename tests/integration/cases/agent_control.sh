@@ -63,11 +63,11 @@ agent enable_for 1 >/dev/null
 agent watch 3 >/dev/null
 expect "off beside an idle connection" 0 "$(agent_field active)"
 
-# Where who guards it is away for as long as it said, it ends, and the next one
-# finds out; until somebody has said so, it does not.
+# Where its guard is away for as long as it said, profiling ends, and the next
+# guard finds out; without a guard it goes on.
 off() { [ "$(agent active | field value)" = 0 ]; } # a request each
 agent enable >/dev/null
-expect "nobody has said so" 0 "$(agent_field unguarded)"
+expect "it had no guard" 0 "$(agent_field unguarded)"
 agent guard 1 >/dev/null
 for _ in 1 2 3 4 5 6; do # requests in time keep it on
     sleep 0.4

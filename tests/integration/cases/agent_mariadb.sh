@@ -22,7 +22,7 @@ with_agent "$mariadbd" strace -D -f -o /dev/null -e trace=setuid \
 db=$!
 started $db
 agent hello >"$WORK/early" || fail "no agent: $(cat "$WORK/log")"
-expect "who serves, as whom" "$db 0" \
+expect "the agent that serves, and its user" "$db 0" \
     "$(field pid <"$WORK/early") $(field uid <"$WORK/early")"
 sql() { mariadb --no-defaults -u root -S "$sock" "$@"; }
 wait_for 30 sql -e 'select 1' >/dev/null 2>&1 ||
@@ -53,7 +53,7 @@ chmod 666 "$STATE/agent.sock"
 CONNECT_MS=0 setpriv --reuid=mysql --clear-groups "$CLIENT" "$STATE" hello \
     >/dev/null || fail "mysql is refused"
 CONNECT_MS=0 setpriv --reuid=nobody --clear-groups "$CLIENT" "$STATE" hello \
-    >/dev/null && fail "nobody is let in"
+    >/dev/null && fail "no stranger is let in"
 agent hello >/dev/null || fail "no hello after a stranger"
 kill $db
 wait_for 30 gone $db || fail "mariadbd does not end"
@@ -84,7 +84,7 @@ CONNECT_MS=0 setpriv --reuid=mysql --clear-groups "$CLIENT" "$STATE" hello \
     >/dev/null || fail "heapwired could not connect again as mysql"
 kill -KILL "$(pgrep -P $runner -x heapwired)"
 wait_for 10 followed || fail "not back after a crash"
-# A second name of somebody else's file is not given away.
+# A second name of another user's file is not given away.
 kill $runner
 wait $runner
 echo secret >"$WORK/secret"
@@ -92,5 +92,5 @@ rm "$STATE/agent.lock"
 ln "$WORK/secret" "$STATE/agent.lock"
 "$BUILD/bin/heapwire-run" --user mysql --listen none --state-dir "$STATE" -- \
     mariadbd --no-defaults --user=mysql --version >"$WORK/log" 2>&1
-expect "owner of somebody else's file" root "$(stat -c %U "$WORK/secret")"
+expect "owner of another user's file" root "$(stat -c %U "$WORK/secret")"
 exit 0

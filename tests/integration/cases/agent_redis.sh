@@ -134,7 +134,7 @@ child=$(pgrep -P "$redis" | head -n 1)
 expect "threads of the child" 0 "$(agent_threads "$child")"
 ls -l "/proc/$child/fd" | grep -E 'agent\.|memfd|\.so' && fail "leaked"
 agent dump "$WORK/heap2" "$WORK/maps2" >/dev/null || fail "dump beside a child"
-expect "who serves" "$redis" "$(agent_field pid)"
+expect "the agent that serves" "$redis" "$(agent_field pid)"
 cli config set rdb-key-save-delay 0 >/dev/null
 
 # Stopped, it is silent; continued, it answers; killed, it closes.
@@ -165,7 +165,7 @@ expect "the next incarnation" "$redis" "$(agent_field pid)"
 # A second process of the same program leaves the first alone, silently.
 (with_agent "$REDIS" redis-server --version) >"$WORK/second" 2>&1
 expect "lines of the second" 1 "$(wc -l <"$WORK/second")"
-expect "who serves" "$redis" "$(agent_field pid)"
+expect "the agent that serves" "$redis" "$(agent_field pid)"
 stop_redis
 
 # daemonize yes: the survivor serves, its parent has left.

@@ -88,7 +88,7 @@ class Pair:
         return self.ask(f"ADMIN EXECUTE ON {node} '{text}'", node)
 
     def top(self, snapshot, node=IDS[0]):
-        """Whom the memory is charged to."""
+        """The function that the memory is charged to."""
         return {name.decode(): float(flat) for name, flat in self.ask(
             "SELECT function, flat_bytes FROM heapwire.heap_functions WHERE "
             f"snapshot = '{snapshot}' AND flat_bytes > 0", node)}

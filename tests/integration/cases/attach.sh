@@ -166,7 +166,7 @@ static=$!
 pids="$static $pids"
 refused "is static" --attach "$static"
 
-# A filter that allows everything: who knows that?
+# A filter that allows everything, which heapwire-run cannot know.
 "$python" -c 'import ctypes, struct, time
 libc = ctypes.CDLL(None)
 allow = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
@@ -219,7 +219,7 @@ for i in 1 2 3 4 5 6 7 8; do
     contains "its end" "has ended" "$(cat "$work/driver")"
 done
 
-### who attaches dies meanwhile: the thread comes back by itself
+### heapwire-run dies meanwhile: the thread comes back by itself
 
 sleeps orphan poll_event epoll_event select
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -229,11 +229,11 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     sleep "0.0$((i % 7 + 3))" # anywhere in it
     kill -9 "$driver" 2>/dev/null || true # it found no thread
     wait "$driver" 2>/dev/null || true
-    kill -0 "$sleeper" || fault "killed by the end of who attached"
+    kill -0 "$sleeper" || fault "killed by the end of its attacher"
 done
 grep 'WRONG' "$work/orphan.out" | grep -v 'errno (-1, 4)\|too early' &&
     fault "it has noticed more than a signal"
-# Whoever comes later finds all in order.
+# The next one finds all in order.
 "$bin/attach_driver" "$sleeper" "$lib" "$work/bare" 1 >"$work/driver" 2>&1 ||
     fault "after that: $(cat "$work/driver")"
 check

@@ -145,7 +145,7 @@ def check_garbage(c):
 
 
 def check_a_slow_one_while_members_change(c):
-    """Who is asked for has its row, also when it is no member any more."""
+    """A node that is asked has its row, also when it is no member any more."""
     c.relay.mode = "drip"
     left = {i: p for i, p in c.seen.items() if i not in (RELAYED, KILLED)}
     failed = []

@@ -186,7 +186,7 @@ for form in dot flamegraph svg; do
         "$(at 10004 "SELECT $form('cluster')")"
 done
 
-# ---- who does not answer ----
+# ---- nodes that do not answer ----
 
 # The heapwired of the second dies for good, the one of the fourth stops.
 kill -KILL "$(cat "$work/10002.run")"
@@ -210,19 +210,19 @@ kill -STOP "$fourth"
 pids="$fourth $pids"
 at 10001 "SET heapwire_timeout = 3;
     SELECT node_id FROM heapwire.cluster_memory; SHOW WARNINGS" >"$work/got"
-same "who answers has a row" "10001
+same "a node that answers has a row" "10001
 10003
 10005" "$(head -n 3 "$work/got")"
-same "and who does not a warning" 2 "$(tail -n +4 "$work/got" | wc -l)"
+same "one that does not has a warning" 2 "$(tail -n +4 "$work/got" | wc -l)"
 contains "one cannot be reached" "node 10002: submit failed for 127.0.0.1:" \
     "$(sed -n 4p "$work/got")"
 contains "one does not answer" "node 10004: timeout after " \
     "$(sed -n 5p "$work/got")"
 contains "the picture says so" "3 of 5 nodes, without 10002 (" \
     "$(at 10001 "SET heapwire_timeout = 3; SELECT text('cluster')")"
-contains "nobody that was asked" "node 10002: submit failed" \
+contains "no node that was asked" "node 10002: submit failed" \
     "$(at 10001 "SELECT * FROM heapwire.cluster_memory WHERE node_id = 10002")"
-contains "nobody of that id" "node 7: node not found" \
+contains "no node of that id" "node 7: node not found" \
     "$(at 10001 "SELECT dot('cluster@7')")"
 kill -CONT "$fourth"
 wait_for 10 sh -c "mariadb --no-defaults --skip-ssl -S '$work/10001/mysql.sock' \

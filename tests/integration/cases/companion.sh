@@ -95,7 +95,7 @@ kill "$(cat "$work/socket.first")"
 cp "$work/configuration.ini" "$work/configuration.good"
 echo "oops" >>"$work/configuration.ini"
 kill "$(cat "$work/configuration.first")"
-# Somebody else has the port for a while.
+# Another process has the port for a while.
 kill -KILL "$(cat "$work/port.first")"
 python3 -c 'import socket, sys, time
 s = socket.socket()

@@ -4,7 +4,7 @@
 # All of them are profiled, with names, or say why not; none is harmed.
 . tests/integration/lib/lib.inc
 
-# As whom and where the clients run: as the database does.
+# Clients run as the database's user, where it runs.
 client=
 inside() {
     nsenter -t "$run" -m "$@"
@@ -97,7 +97,7 @@ client=inside
 # shellcheck disable=SC2086
 try "read-only" unshare -m sh -c "$read_only" "$work" $ours redis-server
 
-# Somebody without privileges.
+# A user without privileges.
 nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
 client=$nobody
 chmod 711 "$work"

@@ -54,7 +54,7 @@ wait_for 10 one_is active 0
 same "off without heapwired" "inactive	$((before + 1))" \
     "$(one 'profiling, changes')"
 
-# ---- without end, whatever somebody else says ----
+# ---- without end, whatever another client says ----
 prof 'enable_prof()' >/dev/null
 prof 'enable_prof(1)' >/dev/null
 same "no end" "active	NULL" "$(one 'profiling, active_until')"
@@ -144,7 +144,7 @@ contains "opt.prof off: enable" "cannot be switched on" \
     "$(prof 'enable_prof(5)' || true)"
 stop_load
 
-# Options that are dangerous are told.
+# state() names options that are dangerous.
 export MALLOC_CONF=prof_accum:true,abort:true
 start_load 1 0
 unset MALLOC_CONF

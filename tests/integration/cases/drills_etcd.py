@@ -18,7 +18,7 @@ IDS = (10001, 10002, 10003)
 PORT = 9036
 SOON = 20
 LATE = 3  # seconds that a busy machine may add
-SLOW = 5.0 if SANITIZED else 1 + LATE  # of a statement that waits for nobody
+SLOW = 5.0 if SANITIZED else 1 + LATE  # of a statement that waits for no node
 
 
 class Gate:
@@ -53,7 +53,7 @@ class Gate:
 
 
 class Asker:
-    """Asks all nodes, again and again; what it is told, and the slowest."""
+    """Asks all nodes, again and again; their answers, and the slowest."""
 
     def __init__(self, node):
         self.node, self.ends = node, False
@@ -88,7 +88,7 @@ class Asker:
 
 
 def look(node, text):
-    """As somebody who may not ask the other nodes: that takes no time."""
+    """As a user that may not ask the other nodes: that takes no time."""
     with Wire(node.socket, timeout=60) as wire:
         return wire.login(b"plain", b"secret").query(text)
 
@@ -257,7 +257,7 @@ class Mute:
 
 
 def check_members_change_during_a_statement(c):
-    """Who was a member as it began has its row, and nobody else."""
+    """Each node that was a member as it began has its row, and no other."""
     kept, moved, left, came = 10020, 10021, 10022, 10023
     at = {i: Mute() for i in (kept, moved, left, came)}
     new_place, node = Mute(), c.nodes[0]

@@ -1,5 +1,5 @@
 """All that can be wrong with nodes, in one statement, beside two Redis nodes
-that are well; and what a node is told, or shown, that is not so.
+that are well; and what others say to a node, or show it, that is not so.
 """
 import contextlib
 import os
@@ -44,7 +44,7 @@ class Misfits:
         self.said[number] = text.format(at=f"127.0.0.1:{port}")
 
     def add_node(self, number, text, relayed=False, own=None, **how):
-        """own: who it is, if it is not who it should be."""
+        """own: its node, if it is not the one that it should be."""
         port = free_port()
         n = self.real[number] = self.stack.enter_context(
             node(own or number, port, **how))
@@ -62,7 +62,7 @@ class Misfits:
         hole = self.stack.enter_context(socket.socket())
         hole.bind(("127.0.0.1", 0))
         hole.listen(0)
-        for _ in range(4):  # its backlog is full: nobody gets an answer
+        for _ in range(4):  # its backlog is full: no client gets an answer
             s = self.stack.enter_context(socket.socket())
             s.setblocking(False)
             s.connect_ex(hole.getsockname())

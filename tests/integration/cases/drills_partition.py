@@ -119,7 +119,7 @@ class Asking:
     def run(self, cluster, seconds, sql):
         try:
             self.said = cluster.ask(seconds, sql)
-        except BaseException as err:  # for the one who waits
+        except BaseException as err:  # for the thread that waits
             self.failed = err
         if sql:
             sql.close()
@@ -207,8 +207,8 @@ def check_a_host_that_is_cut_off_during_a_statement(c):
 
 
 def check_a_host_that_vanishes_during_a_statement(c):
-    """Nothing is on its way to it: who waits for its answer asks for a sign of
-    life."""
+    """Nothing is on its way to it: the node that waits for its answer asks for a
+    sign of life."""
     c.signal(signal.SIGSTOP, 10003)
     asking = Asking(c, 40)
     c.have_been_asked(10003)
@@ -237,7 +237,7 @@ def check_a_cut_that_heals_in_time_is_not_noticed(c):
 
 
 def check_who_is_asked_is_cut_off(c):
-    """It has itself, and who is on the same host."""
+    """It has itself, and the node on the same host."""
     c.hosts.cut(1)
     late = {f"n{i}": "ERROR timeout after 1s" for i in (10003, 10004, 10005)}
     said, _ = c.ask(1)

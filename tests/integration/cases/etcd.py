@@ -272,7 +272,7 @@ def test_a_lease_that_is_lost_is_taken_again():
         etcd.ask("lease/revoke", {"ID": lease})
         wait_for(lambda: etcd.get(10001) and
                  etcd.get(10001)["lease"] != lease, seconds=SOON)
-        # Or somebody deletes the key.
+        # Or the key is deleted.
         etcd.delete(10002)
         wait_for(lambda: etcd.get(10002), seconds=SOON)
         all_know((a, b), 10001, 10002)
@@ -337,7 +337,7 @@ def test_what_is_no_node_is_left_out():
         }
         for key, value in wrong.items():
             etcd.put(key, value)
-        # One place is one node's: who came first, and this node always.
+        # One place is one node's: the first that came, and this node always.
         etcd.put(10030, entry(10030, port=a.own_port))
         etcd.put(10032, entry(10032, port=5))
         etcd.put(10031, entry(10031, port=5))
@@ -475,7 +475,7 @@ def test_etcd_may_speak_tls():
         with Etcd(scheme="https", arguments=(
                 "--cert-file", cert, "--key-file", key, "--client-cert-auth",
                 "--trusted-ca-file", ca)) as etcd:
-            with node(10001, etcd) as a:  # nobody vouches for that etcd
+            with node(10001, etcd) as a:  # no authority vouches for that etcd
                 wait_for(lambda: "certificate" in a.log(), seconds=SOON)
             with node(10001, etcd, f"etcd_cacert = {ca}\n") as a:
                 wait_for(lambda: "etcd cannot be reached" in a.log(),

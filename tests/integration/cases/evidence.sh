@@ -69,7 +69,7 @@ check
     and count(distinct at) = count(*) and max(profiling) = 0
     and min(responsive) = 1 from heapwire.memory_history")" = 1 ] ||
     fault "the history: $(sql 'select * from heapwire.memory_history')"
-same "its file is nobody else's" 600 "$(stat -c %a "$work/node/history")"
+same "its file is its owner's alone" 600 "$(stat -c %a "$work/node/history")"
 
 # Growth is seen only while profiling is on.
 populate 20000 before
@@ -112,7 +112,7 @@ check
 wait_for 5 was_unresponsive || fault "no unresponsive sample"
 kill -CONT "$redis"
 
-# Killed: heapwired lingers and tells.
+# Killed: heapwired lingers and answers.
 grown_old "$began"
 kill -9 "$redis"
 wait_for 10 grep -q 'serves what is known' "$work/node.log"

@@ -18,7 +18,7 @@ if [ -z "$group" ] || ! echo "$limit" 2>/dev/null >"$group/$limit_file"; then
     finish_test
     exit
 fi
-# Whoever is left in it goes with the test.
+# Processes that are left in it end with the test.
 at_end() {
     while read -r pid; do kill -9 "$pid"; done <"$group/cgroup.procs"
     wait_for 5 rmdir "$group" || status=1

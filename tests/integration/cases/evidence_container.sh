@@ -111,7 +111,7 @@ wait_for 10 lingers node
 first=$(cat "/proc/$run/task/$run/children")
 kill "${first% }"
 wait_for 10 gone "$run"
-same "both are told" 2 "$(grep -c ' signal=11 ' "$work/node/deaths")"
+same "both are recorded" 2 "$(grep -c ' signal=11 ' "$work/node/deaths")"
 
 if [ "$small" = yes ]; then
     full_disk reserved

@@ -36,5 +36,5 @@ same "its death" "$redis	NULL	NULL	1	1" "$(sql "select pid, exit_status,
     rss > 5000000 from heapwire.deaths")"
 same "its last snapshot" final "$(sql 'select last_snapshot from heapwire.deaths')"
 sleep 1.5
-same "told once" 1 "$(wc -l <"$work/node/deaths")"
+same "recorded once" 1 "$(wc -l <"$work/node/deaths")"
 finish_test

@@ -222,7 +222,7 @@ for size in (1, 4, 5, 100, 5000, 100000):
 EOF
 same "after garbage" 1 "$(sql 'SELECT 1')"
 
-# ---- a wrapper that is told to end takes its database with it ----
+# ---- a wrapper that a signal ends takes its database with it ----
 redis=$(redis_pid)
 stop_node
 check

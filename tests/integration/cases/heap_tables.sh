@@ -74,7 +74,7 @@ contains "an unknown name" "no snapshot named 'heap_none' is kept" \
     "$(sql "select * from heapwire.heap_stacks where snapshot = 'heap_none'" ||
         true)"
 
-# ---- whoever reads all tables ----
+# ---- programs that read all tables ----
 
 check
 "$python" tests/integration/programs/keys.py "$socket" "$name" || fault "keys.py"

@@ -85,18 +85,18 @@ MALLOC_CONF=narenas:1 JE_MALLOC_CONF=narenas:2 $start -- env >"$WORK/environ"
 expect "options of jemalloc, of this one" "$ready,narenas:1 narenas:2" \
     "$(field MALLOC_CONF <"$WORK/environ") $(field JE_MALLOC_CONF \
         <"$WORK/environ")"
-expect "what the agent is told" "$ready, MALLOC_CONF exported" \
+expect "what the agent gets" "$ready, MALLOC_CONF exported" \
     "$(field HEAPWIRE_PROFILING <"$WORK/environ"), $(field HEAPWIRE_JEMALLOC \
         <"$WORK/environ" | cut -d, -f4,5 | tr , ' ')"
-# Whatever an agent may be told, by another heapwire-run further up.
+# All that an agent may get, by another heapwire-run further up.
 ours_of() { sed -n 's/^\(HEAPWIRE_[A-Z_]*\)=.*/\1/p' | sort | tr '\n' ' '; }
 told=$(ours_of <"$WORK/environ")
 names=$(sed -n 's/^#define AGENT_ENV_.*"\(HEAPWIRE_[A-Z_]*\)".*/\1=nonsense/p' \
     plugin/agent/ground/agent_protocol.h)
-expect "told where others are told, too" "$told" \
+expect "it gets it beside others, too" "$told" \
     "$(env $names $start -- env | ours_of)"
 env $names $start -- env | grep '^HEAPWIRE_.*nonsense' &&
-    fail "what another agent is told"
+    fail "what another agent gets"
 # Filled up to the last byte that the kernel takes, where there is no room for
 # ours: it runs nevertheless.
 cat >"$WORK/full.py" <<'END'
@@ -274,7 +274,7 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=$other --regid=$other \
     done
     expect "the usual one again" "$usual/10001" "$(as_other "")"
     mkdir "$WORK/runtime"
-    expect "somebody else's XDG_RUNTIME_DIR" "$usual/10001" \
+    expect "another user's XDG_RUNTIME_DIR" "$usual/10001" \
         "$(as_other "XDG_RUNTIME_DIR=$WORK/runtime")"
     file_has "$WORK/err" "XDG_RUNTIME_DIR (.*) is no directory of uid $other" ||
         fail "$(cat "$WORK/err")"
@@ -349,7 +349,7 @@ for how in exec stay; do
     started $runner
     wait_for 10 redis_up || fail "wrapper: $(cat "$WORK/log")"
     wait_for 5 serving || fail "wrapper, $how: no agent"
-    expect "who serves" "$REDIS" "$(agent_field exe)"
+    expect "the agent that serves" "$REDIS" "$(agent_field exe)"
     for pid in $(pgrep -P "$runner"); do
         [ "$(realpath "/proc/$pid/exe")" = "$REDIS" ] ||
             expect "agents in $pid" 0 "$(agent_threads "$pid")"
@@ -410,7 +410,7 @@ $start -- timeout 20 sh -c "until grep -q 'another heapwired' '$WORK/err'
     do sleep 0.05; done; exit 5" 2>"$WORK/err"
 expect "the second" "5 1" "$? $(lines "$WORK/err")"
 grep -q "another heapwired" "$WORK/err" || fail "$(cat "$WORK/err")"
-expect "who serves" "$first" "$(agent_field pid)"
+expect "the agent that serves" "$first" "$(agent_field pid)"
 kill $runner
 wait $runner
 
@@ -472,7 +472,7 @@ chmod +x "$WORK/bin/heapwired"
 touch "$WORK/broken"
 ran "check ended with status"
 rm "$WORK/broken"
-# A wrong configuration is told by heapwired, one that serves already once; both
+# heapwired reports a wrong configuration, and once one that serves already; both
 # are tried again, for ever.
 starts() { [ "$(wc -l <"$WORK/starts")" -ge "$1" ]; }
 told() { ! [ "$1" = 78 ] || file_has "$WORK/err" "again in 4 s"; }

@@ -82,7 +82,7 @@ def local(node):
 
 
 class Bystanders:
-    """Others, who want nothing but an answer; and one who logs in anew."""
+    """Others, which want nothing but an answer; and one that logs in anew."""
 
     def __init__(self, node):
         self.node, self.slowest, self.answers, self.fault = node, 0, 0, None
@@ -235,7 +235,7 @@ def test_others_are_answered_meanwhile(node):
 
 
 def test_root_gets_an_answer_whatever_others_hold(node):
-    """Three users' cursors, of which nobody reads more, hold all SELECTs."""
+    """Three users' cursors, which are not read on, hold all SELECTs."""
     held = []
     with local(node) as root:
         for w in [user(node, i % 3) for i in range(15)]:

@@ -59,7 +59,7 @@ check
 same "heapwired is the same" "$heapwired" "$(pgrep -P "$run" heapwired)"
 same "so is the database" "$redis" "$(redis_pid)"
 [ -z "$group" ] ||
-    same "nobody was killed" 0 "$(sed -n 's/^oom_kill //p' "$group/$kills")"
+    same "no process was killed" 0 "$(sed -n 's/^oom_kill //p' "$group/$kills")"
 same "an honest one is imported still" again "$({
     printf "CALL heapwire.import_snapshot('again', x'"
     od -An -v -tx1 "$work/one.heapwire" | tr -d ' \n'

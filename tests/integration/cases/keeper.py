@@ -313,7 +313,8 @@ def test_the_keeper_leaves_root_as_well():
         uid = nobody.pw_uid
         assert re.search(rf"^Uid:\t{uid}\t{uid}\t{uid}\t{uid}$", status, re.M)
         assert re.search(r"^Groups:\s*$", status, re.M), status
-        # What cannot be dumped is root's, or anybody of its user could read it.
+        # What cannot be dumped is root's: else any process of its user could
+        # read it.
         assert os.stat(f"/proc/{keeper}/mem").st_uid == 0
         with Wire(node.tcp).login(*ANN) as w:
             w.ping()

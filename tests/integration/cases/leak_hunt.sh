@@ -30,7 +30,7 @@ check
 [ "$(echo "$top" | sed 's/.* //')" -gt 5000000 ] || fault "of how much: $top"
 stop_node
 
-# A C++ server that leaks is killed while nobody looks.
+# A C++ server that leaks is killed while no client looks.
 g++ -std=c++17 -O2 -g -o "$work/leaking_server" tests/integration/programs/leaking_server.cc
 rm -rf "$work/node"
 cat >"$work/conf" <<END

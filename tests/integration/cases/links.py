@@ -297,7 +297,7 @@ def high_water(node):
 
 
 def all_at_once(c, askers, script):
-    """What each of so many sessions is told of B."""
+    """The answer of B to each of so many sessions."""
     got = []
 
     def ask():

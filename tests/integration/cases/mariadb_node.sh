@@ -18,7 +18,7 @@ db() {
     mariadb --no-defaults -S "$work/db/db.sock" -u root -N -B -e "$1" 2>&1
 }
 
-# Who runs heapwired, whose pid stands in its lock file.
+# The user of heapwired, whose pid stands in its lock file.
 heapwired_user() {
     ps -o user= -p "$(cat "$work/node/heapwired.lock")"
 }

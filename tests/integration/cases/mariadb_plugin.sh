@@ -118,7 +118,7 @@ wait_for 15 says_none || fail "no words: $(prof 'enable_prof()')"
 expect "words" 0 "$(grep -c '^heapwire: ' "$WORK/log")"
 started "$(heapwired)"
 
-# What cannot be started is refused, and told; the server runs on.
+# What cannot be started is refused with the reason; the server runs on.
 sql -e "uninstall plugin heapwire"
 chmod 777 "$data/.heapwire"
 answer=$(sql -e "install soname 'heapwire'") && fail "installed: $answer"

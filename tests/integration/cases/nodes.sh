@@ -56,7 +56,7 @@ same "backends" "10001 10002 10004" "$(
         sed 's/ $//')"
 same "compute nodes" "10003	OK	ok" \
     "$(on 1 -e "ADMIN EXECUTE ON ALL COMPUTE NODES $ok")"
-same "a list, one of it nobody" "7	ERROR	node not found
+same "a list with an unknown id" "7	ERROR	node not found
 10003	OK	ok" "$(on 1 -e "ADMIN EXECUTE ON 10003, 7 $ok")"
 contains "nobody" "ERROR 1105 (HY000) at line 1: node not found: 7" \
     "$(on 1 -e "ADMIN EXECUTE ON 7 $ok" || true)"
@@ -69,7 +69,7 @@ contains "its own fault" "no database with the heapwire agent is connected" \
 same "warnings, and how many" "Warning	1105	node 10004: $refused
 1" "$(on 1 -e "ADMIN EXECUTE ON ALL $ok; SHOW WARNINGS; SELECT @@warning_count" |
     tail -n 2)"
-contains "the client is told that there are some" \
+contains "the client learns that there are some" \
     "Warning (Code 1105): node 10004: $refused" \
     "$(on 1 --show-warnings -e "ADMIN EXECUTE ON ALL $ok")"
 
@@ -90,7 +90,7 @@ plain() {
 contains "others need a privilege" "ERROR 1227 (42000)" \
     "$(plain "ADMIN EXECUTE ON 10002 $ok")"
 same "this node does not" "ok" "$(plain "ADMIN EXECUTE ON 10001 $ok")"
-same "who may not ask sees who there is" "4" \
+same "a user that may not ask sees the nodes" "4" \
     "$(plain "SELECT count(*) FROM heapwire.nodes")"
 
 # One that does not answer any more.

@@ -524,7 +524,7 @@ def progress_of(node):
 
 @beside
 def test_progress_does_not_pile_up(_):
-    """A client that does not read is told once."""
+    """A client that does not read gets one packet, not many."""
     with Node(FAKE, users=[("ann", b"secret", "all")]) as node, \
             Wire(node.tcp, rcvbuf=4096).login(b"ann", b"secret",
                                            flags=DEFAULT | PROGRESS) as w:
@@ -562,7 +562,7 @@ def test_the_cli_shows_progress(node):
 
 
 def test_memory_may_run_out(_):
-    """Whatever fails, the client is told, and later all is well."""
+    """Whatever fails, the client learns of it, and later all is well."""
     def turn(w):
         st = w.prepare("SELECT ?, ?")
         values = [text_value("a"), number("i", 7)]

@@ -196,7 +196,7 @@ silent_stdout
 expect 2 "either --output or --symbols" --index --output=x --symbols=y a
 if ! (ulimit -f 0 && "$prof" --index "$dir/nothing" 2>&1) |
     grep -q "nothing.hwindex: File too large"; then
-    echo "ulimit -f is not told"
+    echo "the error does not name ulimit -f"
     failed=1
 fi
 if ls "$dir" | grep hwindex; then
@@ -223,7 +223,7 @@ heap_of() {
         done
 }
 
-# Indexes that are of no use are told, each once.
+# A warning names each index that cannot be used, once.
 gcc -g -no-pie -o "$dir/mapped" -Wl,--build-id "$dir/nothing.c"
 heap_of "$dir/mapped" >"$dir/mapped.heap"
 index=$dir/mapped.hwindex
@@ -258,7 +258,7 @@ expect 0 "cannot look for indexes in --symbols=$dir/none: No such file" --text \
 expect 0 "cannot look for indexes in --symbols=$dir/nothing: Not a directory" \
     --text --symbols="$dir/nothing" "$dir/mapped" "$dir/mapped.heap"
 
-# What was replaced since is told, or written again.
+# A warning names what was replaced since, or it is written again.
 others="files of $dir/mapped.heap were replaced: $dir/mapped: names are wrong"
 cp "$dir/mapped" "$dir/copy"
 mv "$dir/copy" "$dir/mapped"
@@ -276,7 +276,7 @@ cp "$dir/mapped" "$dir/else/mapped"
 expect 0 " main" --text "$dir/else/mapped" "$dir/mapped.heap"
 [ ! -s "$dir/err" ] || { echo "a copy: $(cat "$dir/err")"; failed=1; }
 
-# Another build in the program's place is told, whatever the program's size.
+# A warning names another build in the program's place, whatever its size.
 heap_of "$dir/mapped" >"$dir/mapped.heap"
 echo 'int main(void) { return 1; }' >"$dir/something.c"
 gcc -g -no-pie -o "$dir/later" -Wl,--build-id "$dir/something.c"
@@ -367,7 +367,7 @@ for form in --top --text; do
     esac
 done
 
-# A full disk is told.
+# A full disk is an error.
 status=0
 "$prof" --dot /bin/true "$dir/one.heap" >/dev/full 2>"$dir/err" || status=$?
 if [ "$status" != 1 ] || ! grep -q "cannot write to stdout" "$dir/err"; then

@@ -424,7 +424,7 @@ def test_slow_reader(node):
         node.comes_to_rest()
         grown = node.rss_kb() - before
         assert SANITIZED or grown < 4096, grown  # ASan keeps what is freed
-        with local(node) as other:  # nobody else waits for it
+        with local(node) as other:  # no other session waits for it
             assert other.query("SELECT 1") == [[b"1"]]
         assert w.columns() == ["n", "text"]
         seen = 0
@@ -588,7 +588,7 @@ def test_who_compresses_unasked_is_told(node):
         for size, body in ((0, ping), (len(inner), zlib.compress(inner)),
                            (len(inner), b"\x28\xb5\x2f\xfd" + bytes(60))):
             with local(node, flags=DEFAULT | flag) as w:
-                w.ping()  # who says so but does not is served
+                w.ping()  # one that says so but does not is served
                 w.sock.sendall(struct.pack("<I", len(body)) +
                                struct.pack("<I", size)[:3] + body)
                 w.sequence = 1
@@ -720,7 +720,7 @@ def keeps_the_newest(node):
     flood = []
     for _ in range(600):
         w = Wire(node.tcp)
-        w.greeting()  # whoever came first makes room
+        w.greeting()  # the first that came makes room
         flood.append(w)
     with local(node) as w:  # its places are its own
         w.ping()

@@ -80,7 +80,7 @@ order s 30720
 prof 'snapshot("after")' >/dev/null
 sql "select function, cum_bytes, cum_error, significant from heapwire.heap_diff
     where snapshot = 'after' and base = 'before'"
-same "the leak, and who called it" "session work" \
+same "the leak, and its caller" "session work" \
     "$(sql "select group_concat(function order by function separator ' ')
     from heapwire.heap_diff where snapshot = 'after' and base = 'before'
     and significant and function in ('work', 'session', 'cache')")"

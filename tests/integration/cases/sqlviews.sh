@@ -89,7 +89,7 @@ def connect():
 victim, killer = connect(), connect()
 codes = set()
 for i in range(30):
-    # Each asks for views that nobody has made.
+    # Each asks for views that are not made yet.
     sql = "SELECT " + ", ".join(
         f"length(flamegraph('b', 'a', 'nodecount={i * 40 + k + 1}'))"
         for k in range(40))

@@ -90,7 +90,7 @@ was reached: it was started again without prof:true and without a preloaded%'" |
 kill $runner
 wait $runner
 
-# Nor what is told to end, or looked at by a debugger.
+# Nor what a signal ends, or a debugger looks at.
 $start -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
 runner=$!
 started $runner
@@ -105,7 +105,7 @@ started $runner
 wait_for 5 hangs || fail "no database"
 kill $runner
 wait $runner
-expect "told to end" "143 " "$? $(cat "$WORK/out")"
+expect "ended by a signal" "143 " "$? $(cat "$WORK/out")"
 cat >"$WORK/hold.py" <<'END'
 import ctypes, os, sys, time
 libc = ctypes.CDLL(None)
@@ -127,7 +127,7 @@ expect "held by a debugger" "held $held" "$(cat "$WORK/held") $(pgrep -P $runner
 wait $runner
 expect "afterwards it is killed" 5 $?
 
-# A script whose database hangs is left alone: it is told.
+# A script whose database hangs is left alone, with a warning.
 printf '#!/bin/sh\n%s "$@"\nexit 3\n' "$fault" >"$WORK/script"
 $start --start-timeout 1 --exe "$fault" -- "$WORK/script" prof hang \
     >"$WORK/out" 2>"$WORK/err" &

@@ -70,7 +70,7 @@ same "bins and large ones make all that is allocated" 1 \
 same "arenas make all that is active" 1 \
     "$(sql 'select sum(a.active) = (select active from heapwire.memory)
         from heapwire.malloc_arenas a')"
-same "what the slabs have and nobody uses" 0 "$(sql 'select count(*)
+same "what the slabs have and no object uses" 0 "$(sql 'select count(*)
     from heapwire.malloc_bins where wasted <> (regions * curslabs - curregs)
     * size or wasted < 0')"
 same "mappings are the rss" 1 "$(sql 'select abs(sum(m.rss) - max(x.rss)) <
@@ -103,7 +103,7 @@ took=$(($(milliseconds) - started))
 check
 [ "$took" -lt 1000 ] || fault "five reads took $took ms"
 
-# Of a stopped database the kernel's figures are told, and why there are no
+# Of a stopped database there are the kernel's figures, and why there are no
 # others; the allocator's tables have none.
 kill -STOP "$redis"
 wait_for 5 sql_is 1 "select allocated is null from heapwire.memory"

@@ -84,7 +84,7 @@ check
 cmp -s "$work/one.dot" "$work/again.dot" ||
     fault "without its binary it reads as before"
 log=$(cat "$work/node/heapwired.log")
-contains "a cut file is told" "snapshots/cut" "$log"
+contains "the log names a cut file" "snapshots/cut" "$log"
 contains "so is a link" "link.snapshot is passed over: it is a symbolic link" \
     "$log"
 check
@@ -102,7 +102,7 @@ contains "an old one is gone" "no snapshot named '$one' is kept" \
 same "files, too, but what is not ours" 6 \
     "$(find "$snapshots" -mindepth 1 | wc -l)"
 
-# The directory cannot be used: told, and served nevertheless.
+# The directory cannot be used: it is logged, and heapwired serves nevertheless.
 stop_node
 chmod 755 "$snapshots"
 start_node "$work/new-server" --port "$redis_port" --bind 127.0.0.1 \

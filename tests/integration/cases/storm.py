@@ -1,7 +1,7 @@
 """Many clients at once: ADMIN EXECUTE, KILL, leaving in the middle, reloads.
 
 The database goes away and comes back meanwhile, and the last clients are still
-at it when heapwired is told to end.  Under a sanitizer (BUILD=build/tsan) this
+at it when heapwired is to end.  Under a sanitizer (BUILD=build/tsan) this
 is the test of lifetimes and races; in any build nothing may be left behind.
 """
 import os
@@ -133,7 +133,7 @@ class Client(threading.Thread):
         w.close()
 
     def pipeline(self, w):
-        """All at once; sometimes nobody waits for the answers."""
+        """All at once; sometimes without waiting for the answers."""
         texts = [self.random.choice(STATEMENTS)
                  for _ in range(self.random.randrange(1, 6))]
         for text in texts:
@@ -196,7 +196,7 @@ class Client(threading.Thread):
             elif kind in (4, 5):
                 self.prepare_some(w)
             elif kind == 3:
-                w.frame(b"")  # a login that nobody finishes
+                w.frame(b"")  # a login that is not finished
                 with Wire(self.node.tcp) as half:
                     half.greeting()
             else:
@@ -285,7 +285,7 @@ def main():
         assert node.process.wait(30) == 0, node.stderr()[-6000:]
         end(clients)
         assert node.stderr() == "", node.stderr()[-6000:]
-        print("ok told to end in a storm, it ends")
+        print("ok ended by a signal in a storm, it ends")
     except BaseException:
         print(node.log()[-3000:], node.stderr()[-8000:])
         raise

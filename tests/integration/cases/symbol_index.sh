@@ -249,7 +249,7 @@ for object in "$sym/kinds" "$sym/exported" \
     case $name in
     lib*) [ -n "$index_said" ] || continue ;;
     esac
-    contains "it is told" "the index of $sym/with/$name $only" "$index_said"
+    contains "the log names it" "the index of $sym/with/$name $only" "$index_said"
     same "in one line" 1 "$(printf '%s\n' "$index_said" | wc -l)"
     case $name in lib*) step=3 ;; *) step=1 ;; esac
     same_with_index "$name" "$step"
@@ -278,7 +278,7 @@ nm "$sym/kinds" | sed -n 's/ t nobody$//p' >"$work/addresses"
 contains "a name that was stripped" nobody \
     "$(answers "$sym/fuller/exported" "$work/addresses")"
 truncate -s -1 "$sym/fuller/exported.hwindex"
-same "and that nobody knows then" 0 \
+same "and no name is known then" 0 \
     "$(answers "$sym/fuller/exported" "$work/addresses" | grep -c nobody || true)"
 contains "it is refused" "its symbol index is unusable" "$(cat "$work/remarks")"
 
@@ -374,7 +374,7 @@ same "its state" "load	ready	1	1	1	" \
         where build_id = '$id'")"
 same "its bytes" "$(stat -c %s "$index")" \
     "$(sql "select bytes from heapwire.symbol_indexes where build_id = '$id'")"
-same "nobody else's" "600 700" \
+same "its owner's alone" "600 700" \
     "$(stat -c %a "$index" "$(dirname "$index")" | tr '\n' ' ' | sed 's/ $//')"
 contains "the log" " bytes, " "$(log | grep 'made the symbol index of load ')"
 same "the settings" "symbols.index	on	0
@@ -388,7 +388,7 @@ same "found again" "NULL ready" "$(sql \
     "select concat(coalesce(object, 'NULL'), ' ', state)
     from heapwire.symbol_indexes where build_id = '$id'")"
 same_names "names by the index"
-same "of whom, and when" "load	ready	1" "$(sql "select object, state,
+same "of which object, and when" "load	ready	1" "$(sql "select object, state,
     last_used >= now() - interval 60 second from heapwire.symbol_indexes
     where build_id = '$id'")"
 same "not made again" 1 "$(made)"
@@ -432,7 +432,7 @@ done
 mv "$index" "$work/moved.hwindex"
 ln -s "$work/moved.hwindex" "$index"
 restart
-contains "a link is told" "$id.hwindex is passed over: it is a symbolic link" "$(log)"
+contains "the log names a link" "$id.hwindex is passed over: it is a symbolic link" "$(log)"
 same_names "names beside a link"
 wait_for 30 is_state failed || sql 'select * from heapwire.symbol_indexes'
 contains "why" "is in the way: it is a symbolic link" \
@@ -476,7 +476,7 @@ start
 same_names "names of a stripped program"
 same "its state" shipped "$(state)"
 
-# ---- and passed over there: names are poor, and why is told ----
+# ---- and passed over there: names are poor, and the log says why ----
 mv "$work/load.hwindex" "$work/moved.hwindex"
 ln -s "$work/moved.hwindex" "$work/load.hwindex"
 restart

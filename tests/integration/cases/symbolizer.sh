@@ -138,7 +138,7 @@ fi
 g++ -O2 -o "$TMP/none" "$TMP/a.cc"
 compare "$TMP/none"
 
-echo "# what our reader does not know is libbfd's, and told"
+echo "# what our reader does not know is libbfd's, and it says so"
 g++ -O2 -g -gsplit-dwarf -o "$TMP/split" "$TMP/a.cc"
 compare "$TMP/split" --by-addr2line \
     --note "in units of split DWARF: named by libbfd"
@@ -332,7 +332,7 @@ assert limits["Max file size"] == "0", limits
 assert limits["Max address space"] in (str(3 << 30), "unlimited"), limits
 ours.close()
 assert helper.wait(10) == 0
-# Its parent died before it could ask to be told.
+# Its parent died before it could ask for a signal.
 ours, theirs = socket.socketpair()
 assert subprocess.run([sys.argv[1], "0", "10", "1", "0"], stdin=theirs,
                       timeout=10).returncode == 1

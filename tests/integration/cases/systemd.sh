@@ -34,7 +34,7 @@ STOPPING=1 status 0" "$(xargs <"$work/said")"
         "$(grep -c 'FDSTORE=1) are not passed on' "$work/err")"
 done
 
-# Who is no child of heapwire-run says nothing.
+# A process that is no child of heapwire-run says nothing.
 begin "@heapwire-test-$$" --exe "$python_exe" -- "$python" -c '
 import os, signal, sys
 open(sys.argv[1], "w").write(os.environ["NOTIFY_SOCKET"])

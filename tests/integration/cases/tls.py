@@ -605,7 +605,7 @@ def test_the_key_goes_to_the_user_that_heapwired_becomes(_):
         assert os.stat(key).st_mode & 0o7777 == 0o600
         first = shown_by(node)
         os.chmod(node.directory, 0o700)
-        restart(node)  # as root again, and then nobody
+        restart(node)  # as root again, and then as its own user
         assert shown_by(node) == first
         wait_for(lambda: "became uid" in node.log())
         assert os.stat(key).st_uid == uid
@@ -767,8 +767,8 @@ def test_real_clients(node):
 
 
 def test_handshakes_of_strangers_take_turns(_):
-    """Each takes milliseconds with such a key.  Whoever is in waits for a few,
-    whatever comes at once."""
+    """Each takes milliseconds with such a key.  A client that is in waits for a
+    few, whatever comes at once."""
     with Node(REAL, users=USERS, start=False) as node:
         cert, key = node.directory + "/rsa.pem", node.directory + "/rsa.key"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:4096",

@@ -51,7 +51,7 @@ said() {
     grep '^heapwire' "$work/err" | grep -v ': socket '
 }
 
-# Followed without a word; a second time, in the directory that is nobody's now;
+# Followed without a word; a second time, in the directory, now of user nobody;
 # and with --user, which is there first.
 for way in setpriv su gosu; do
     ${way}_entry >"$work/$way.sh"

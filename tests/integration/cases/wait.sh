@@ -101,7 +101,7 @@ for proc in --mount-proc ""; do
     wait "$heapwired" || true
 done
 
-# As another user, who has the directory.
+# As another user, which has the directory.
 rm -rf "$state"
 install -d -m 700 -o nobody "$state"
 beside setpriv --reuid=nobody --clear-groups

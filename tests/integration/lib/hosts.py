@@ -79,8 +79,8 @@ class Hosts:
         ip("link", "set", f"port{number}", "down")
 
     def heal(self, number):
-        """Until it is healed: who asked for it in vain, by ARP, would ask
-        again a second later."""
+        """Until it is healed: a host that asked for it in vain, by ARP,
+        would ask again a second later."""
         ip("link", "set", f"port{number}", "up")
         wait_for(lambda: self.answers(number))
         for holder in self.holders.values():

@@ -2,7 +2,7 @@
 ends with, what heapwire says of it, against what it knows itself.
 
 check() prints the row of the table; faults are counted, not raised, so that a
-run tells of all of them.
+run shows all of them.
 """
 import contextlib
 import math
@@ -201,7 +201,7 @@ def allocated(node, expected, slack):
         return abs(figure - expected) <= slack
 
     figure = 0
-    with contextlib.suppress(AssertionError):  # who asks compares
+    with contextlib.suppress(AssertionError):  # the caller compares
         wait_for(is_it, 3)
     return figure
 

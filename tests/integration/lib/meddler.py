@@ -54,7 +54,7 @@ class Meddler:
     def __init__(self, port=0, address="127.0.0.1"):
         self.mode, self.target = "relay", None
         self.certificate = None  # to show: its file, its key's
-        self.heard = b""         # by it, from who asks
+        self.heard = b""         # by it, from the asking node
         self.connections, self.clients = 0, []
         self.stripped = 0  # logins that went through
         self.listener = socket.create_server((address, port), backlog=64)

@@ -7,7 +7,7 @@
  *     dump FILE MAPS, object MAJOR:MINOR INODE FILE,
  *     watch SECONDS, short, badop
  * Prints key=value lines.  Exit status: 0 answered with OK, 1 refused or failed
- * (told on stdout), 2 usage, 3 no agent there, 4 no answer in time.  The
+ * (stdout says why), 2 usage, 3 no agent there, 4 no answer in time.  The
  * environment: CONNECT_MS (5000), ANSWER_MS (5000).
  */
 #include <errno.h>
@@ -133,7 +133,7 @@ print_hello(const struct agent_hello *h)
     printf("address=%llx\n", (unsigned long long)h->mallctl_address);
 }
 
-/* The whole file, from its start, into path; its seals are told. */
+/* The whole file, from its start, into path; it prints its seals. */
 static int
 save(int fd, const char *path)
 {
@@ -244,7 +244,7 @@ run_object(struct exchange *x, char **args)
     return rc == OK ? save(x->fds[0], args[2]) : rc;
 }
 
-/* Holds the connection and tells when the agent's end of it closes. */
+/* Holds the connection and says when the agent's end of it closes. */
 static int
 run_watch(struct exchange *x, char **args)
 {

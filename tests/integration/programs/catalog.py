@@ -356,8 +356,8 @@ def sources(path):
     for database, table, *column in rows:
         catalog.setdefault((database, table), []).append(tuple(column))
     said = tables_in_comments()
-    # Those of all nodes are made of the node's own; who took a snapshot is
-    # not told beside whose row it is.
+    # Those of all nodes are made of the node's own; beside the node
+    # whose row it is, no column names the node that took a snapshot.
     for database, table in list(catalog):
         if table.startswith("cluster_"):
             own = said[database, table.removeprefix("cluster_")]

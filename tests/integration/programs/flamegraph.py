@@ -182,7 +182,7 @@ def ordinary(browser, path, shots):
     check(not browser.run(SHOWN, "reset"), "nothing is zoomed at first")
     browser.save(f"{shots}/ordinary.png")
 
-    # Hovering tells.
+    # Hovering shows what a frame is.
     index = next(i for i, frame in enumerate(frames)
                  if frame["name"] == "store::Table::put")
     place = f"#frames > g:nth-child({index + 1}) rect"
@@ -280,7 +280,7 @@ def narrow(browser, paths, shots):
                 browser.run("document.querySelectorAll('#frames > g')"
                             "[arguments[0]].dispatchEvent(new MouseEvent("
                             "'mouseover', {bubbles: true}))", i)
-                fine(f"frame {i} told")
+                fine(f"frame {i} hovered over")
             if count > 3:
                 browser.run("document.querySelectorAll('#frames > g')[3]"
                             ".dispatchEvent(new MouseEvent('click',"

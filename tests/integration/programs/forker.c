@@ -99,7 +99,7 @@ count_descriptors(const char *const *marks)
     return count;
 }
 
-/* Nobody could read what it samples, or stop it. */
+/* No client could read what it samples, or stop it. */
 static bool
 samples(void)
 {
@@ -212,7 +212,7 @@ run_workers(long count)
     for (int i = 0; i < count; i++) {
         printf("%d=%d\n", i + 1, start_worker(i));
         fflush(stdout);
-        usleep(300000); /* who is first is the first */
+        usleep(300000); /* the first that asks comes first */
     }
     for (;;) {
         if (wait(NULL) > 0)

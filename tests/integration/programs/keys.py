@@ -32,7 +32,8 @@ def conditions(table):
 
 
 def said(cursor, schema, table):
-    """Columns that are never NULL and those of the key, by all who tell."""
+    """Columns that are never NULL and those of the key, by every table that
+    says so."""
     columns = rows(cursor, "SELECT COLUMN_NAME, IS_NULLABLE, COLUMN_KEY FROM "
                    "information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND "
                    "TABLE_NAME = %s ORDER BY ORDINAL_POSITION", schema, table)

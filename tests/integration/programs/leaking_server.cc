@@ -1,5 +1,5 @@
 // leaking_server.cc - a server that works in a steady heap, but for its log of
-// sessions, which nobody ever shortens.
+// sessions, which is never shortened.
 #include <chrono>
 #include <cstdlib>
 #include <deque>

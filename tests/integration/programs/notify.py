@@ -64,7 +64,7 @@ def database():
                    preexec_fn=os.setsid, check=True)  # a child's is ours
     watched = os.environ.get("WATCHDOG_PID") == str(os.getpid())
     send(b"READY=1\nSTATUS=watched %d" % watched)
-    # A barrier: over when nobody has the descriptor any more.
+    # A barrier: over when no process has the descriptor any more.
     reader, writer = os.pipe()
     s.sendmsg([b"BARRIER=1"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                 array.array("i", [writer]))])

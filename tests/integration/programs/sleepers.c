@@ -354,7 +354,7 @@ run(void *arg)
 
         over = microseconds() - began - FAR_MS * 1000L;
         if (end)
-            break; /* told by a signal */
+            break; /* a signal ended it */
         if (got != 0)
             note(kind->name, "returned this, with errno", got, error);
         if (over < -1500)

@@ -4,7 +4,7 @@
  * start_fault WHEN WHAT STATUS: WHEN, in a constructor, it does WHAT: "prof":
  * where prof:true is in its environment; "preload": where jemalloc is loaded;
  * "never"; "main": there, not before.  WHAT: a signal's number, or "hang".
- * Otherwise main says so, and exits with STATUS; "stay": once it is told to.
+ * Otherwise main says so, and exits with STATUS; "stay": once a signal ends it.
  */
 #include <dlfcn.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-"""heapwire-run in a terminal: who has it, and whom its keys reach.
+"""heapwire-run in a terminal: which process has it, and which its keys reach.
 
 terminal.py HEAPWIRE-RUN OPTION...: exit status 0 when all is as it should be.
 """

@@ -124,7 +124,7 @@ def test_a_kill_ends_the_work(c):
     took = (asker.ended - begun) * 1000
     assert asker.error[0] == 1317, asker.error
     wait_for(lambda: drawing() == 0, 2)
-    print(f"killed: told after {took:.0f} ms, "
+    print(f"killed: the answer came after {took:.0f} ms, "
           f"over after {(time.monotonic() - begun) * 1000:.0f} ms")
     assert took < 1000
 

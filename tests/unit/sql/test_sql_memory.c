@@ -282,7 +282,7 @@ run_failing(const char *statement, unsigned nth)
     ck_assert(!h.answer.failed);
 }
 
-/* What is missing is told: by a warning, or in the row itself. */
+/* A warning, or the row itself, says what is missing. */
 static bool
 tells(unsigned warned)
 {

@@ -44,7 +44,7 @@ wait_for 10 redis-cli -p "$redis_port" ping
 load=$!
 pids="$load $pids"
 
-# pauses NAME: of somebody who asks it all the time, in ms; until told.
+# pauses NAME: of a client that asks it all the time, in ms; until a signal.
 cat >"$work/pauses.py" <<'END'
 import signal, socket, sys, time
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))

@@ -1,5 +1,5 @@
 """Kills heapwired at random moments while it keeps snapshots of a real redis:
-afterwards each is whole or absent, and none that was told of is missing.
+afterwards each is whole or absent, and none that was listed is missing.
 
 store_kill.py [ROUNDS], 200 of them by default."""
 import os
@@ -57,7 +57,7 @@ def connected(wire):
 
 
 def check(node, wire, told, known):
-    """All that is listed can be read, and what was told last is listed."""
+    """All that is listed can be read, and what was kept last is listed."""
     listed = {name: int(stacks) for name, stacks in wire.query(
         "SELECT name, stacks FROM heapwire.snapshots")}
     assert "passed over" not in node.log(), node.log()

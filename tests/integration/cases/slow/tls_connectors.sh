@@ -1,6 +1,6 @@
 #!/bin/sh
 # tls_connectors.sh - MariaDB Connector/J takes the self-signed certificate for
-# its fingerprint alone; node's connectors take it when told to.
+# its fingerprint alone; node's connectors take it with an option.
 #
 # Fetches the connectors from Maven Central and from npm.
 set -eu

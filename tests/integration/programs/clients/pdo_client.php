@@ -1,5 +1,5 @@
 <?php
-// PHP's PDO, told not to emulate prepared statements.
+// PHP's PDO, which is set not to emulate prepared statements.
 const HAS = 'System.print(HeapProf.getInstance().has_enable())';
 
 function connect(string $way): PDO

@@ -8,7 +8,7 @@
  *   SELECT late N          N rows, then an error
  *   SELECT big N           one cell of N bytes
  *   SELECT wait N          says WAIT, is woken by a thread after N ms, and
- *                          tells progress meanwhile
+ *                          sends progress meanwhile
  *   SELECT hang            waits until it is cancelled
  *   SELECT block           keeps a worker busy until it is cancelled
  *   SELECT stubborn        a row, and others once it has been cancelled

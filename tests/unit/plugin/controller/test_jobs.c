@@ -125,7 +125,7 @@ START_TEST(statistics_that_make_no_sense_are_an_error)
     pthread_mutex_lock(&agent.lock);
     agent.statistics = "";
     pthread_mutex_unlock(&agent.lock);
-    drop(run(JOB_STATS)); /* a failure is shared with nobody */
+    drop(run(JOB_STATS)); /* a failure is not shared */
 }
 END_TEST
 
@@ -393,15 +393,15 @@ START_TEST(a_snapshot_is_kept_under_the_name_that_was_asked_for)
     ck_assert_ptr_eq(kept, result.snapshot);
     snapshot_unref(kept);
     drop(result);
-    ck_assert_ptr_null(submit_named("before", &err)); /* told at once */
+    ck_assert_ptr_null(submit_named("before", &err)); /* an error at once */
     ck_assert_ptr_nonnull(strstr(err.text, "'before' is kept already"));
     ck_assert_ptr_null(submit_named("../x", &err));
     ck_assert_ptr_nonnull(strstr(err.text, "cannot be a snapshot's name"));
 }
 END_TEST
 
-/* Of two that wait for one name the second fails; who only wants to see the
- * profile that was to have it does not. */
+/* Of two that wait for one name the second fails; a request that only wants to
+ * see the profile that was to have it does not. */
 START_TEST(a_failed_keep_fails_only_requests_to_keep)
 {
     struct ticket *first, *named, *again, *profile;

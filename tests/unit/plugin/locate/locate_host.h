@@ -9,8 +9,8 @@
 #define MALLCTL             NAME(HOST_PREFIX, mallctl)
 #define NAMETOMIB           NAME(HOST_PREFIX, mallctlnametomib)
 
-/* In the same file as who calls them a compiler may make others of them, for
- * what they pass. */
+/* In the same file as their callers a compiler may make others of them, for
+ * what those pass. */
 #ifdef HOST_CLONES
 #define API __attribute__((noinline)) static
 #elif defined HOST_EXPORTS

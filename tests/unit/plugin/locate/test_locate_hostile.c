@@ -158,7 +158,7 @@ START_TEST(a_symbol_must_be_a_function_in_the_code)
 }
 END_TEST
 
-/* A symbol of that name without the jemalloc is somebody else's. */
+/* A symbol of that name without the jemalloc is another library's. */
 START_TEST(without_the_mark_a_symbol_says_nothing)
 {
     image_make(image, &hostile[1]);

@@ -6,7 +6,7 @@
 #include "stats.h"
 #include "suite.h"
 
-/* Every text that is told, one after the other. */
+/* Every text of a risk, one after the other. */
 static const char *
 told(const char *version, const char *statistics)
 {
@@ -58,7 +58,7 @@ START_TEST(a_version_has_its_notes_and_no_others)
 END_TEST
 
 static const struct {
-    const char *statistics, *has; /* "": no option is told */
+    const char *statistics, *has; /* "": it names no option */
 } options[] = {
     {"opt.abort 0\nopt.lg_prof_interval -1\nopt.prof_accum 0\n", ""},
     {"opt.abort 1\n", "opt.abort is set"},

@@ -129,7 +129,7 @@ START_TEST(plain_names_keep_what_distinguishes_functions)
 }
 END_TEST
 
-/* Ones that nobody writes, beside those above. */
+/* Ones that no compiler writes, beside those above. */
 static const char *const odd[] = {
     "f(<)>(int)",
     "f<(>)<int>",

@@ -77,7 +77,7 @@ static const struct {
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 150.0 MB "
      "allocated: 50.0 more, allocated while profiling was off, which no sample "
      "sees (sampling alone: +-10.0 in 95% of cases)"},
-    /* within the noise: no gap is told */
+    /* within the noise: it reports no gap */
     {100,
      400,
      10,

@@ -45,7 +45,7 @@ START_TEST(all_of_a_snapshot_comes_back)
 END_TEST
 
 /* Kept or exported again, it still says what its node counted among the
- * allocator's; heapwires that do not know of that are told by the version. */
+ * allocator's; heapwires that do not know of that see the version. */
 START_TEST(what_its_node_counts_among_the_allocators_comes_with_it)
 {
     struct snapshot *snapshot = fixture_snapshot("", 12), *copy, *again;
@@ -233,7 +233,7 @@ START_TEST(no_flipped_bit_goes_unseen)
 }
 END_TEST
 
-/* ---- files that somebody made, with checksums that are right ---- */
+/* ---- files of strangers, with checksums that are right ---- */
 
 static void
 put_u32(char *to, uint32_t value)

@@ -779,7 +779,7 @@ START_TEST(a_write_that_fails_loses_nothing)
 }
 END_TEST
 
-/* A disk of so many bytes at dir; false where nobody may mount one. */
+/* A disk of so many bytes at dir; false where none may be mounted. */
 static bool
 mount_disk(int bytes)
 {
@@ -964,7 +964,7 @@ END_TEST
 START_TEST(a_file_system_that_cannot_rename_without_overwriting_links)
 {
     reopen();
-    put("b.snapshot", "somebody's");
+    put("b.snapshot", "a stranger's");
     failing_call = 'r';
     failing_error = EINVAL;
     add("a");
@@ -980,7 +980,7 @@ START_TEST(a_file_system_that_cannot_rename_without_overwriting_links)
 }
 END_TEST
 
-/* Writes without end, and tells the names of what was kept through fd. */
+/* Writes without end, and sends the names of what was kept through fd. */
 static void
 write_until_killed(int fd)
 {
@@ -1006,7 +1006,7 @@ write_until_killed(int fd)
     }
 }
 
-/* The last of those that were told of is there, all that is there is whole. */
+/* The last of those that were sent is there, all that is there is whole. */
 START_TEST(a_kill_leaves_whole_ones)
 {
     enum { KILLS = 25 };

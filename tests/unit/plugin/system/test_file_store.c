@@ -151,7 +151,7 @@ START_TEST(what_nobody_writes_any_more_goes_and_the_rest_stays)
 }
 END_TEST
 
-/* Else whoever may write there would be given any file of its disk. */
+/* Else a user that may write there would be given any file of its disk. */
 START_TEST(a_file_with_two_names_is_not_given_away)
 {
     ck_assert_int_eq(write_one("a.one", "x", false), 0);

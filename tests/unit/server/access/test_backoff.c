@@ -98,7 +98,7 @@ START_TEST(success_and_time_clear)
 }
 END_TEST
 
-/* Whoever has an account could guess another's password without end. */
+/* A user could guess another's password without end. */
 START_TEST(only_their_own_user_clears)
 {
     struct backoff b = {0};

@@ -121,7 +121,7 @@ START_TEST(another_connections_key_opens_nothing)
 END_TEST
 
 /* With the right seal: what a node of another version might say, or one that
- * somebody has broken into. */
+ * an attacker has broken into. */
 enum { PLACE_VERB = 9, PLACE_USER = 14, PLACE_HOST = 20, PLACE_RIGHTS = 29 };
 
 static const struct {

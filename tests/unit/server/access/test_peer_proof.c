@@ -245,7 +245,7 @@ START_TEST(another_node_at_the_address_is_a_mismatch)
 }
 END_TEST
 
-/* A client that was told nothing of the sort. */
+/* A client that heard nothing of the sort. */
 START_TEST(another_node_id_is_refused)
 {
     struct talk t = start;

@@ -14,7 +14,7 @@
 #include "wakes.h"
 
 enum {
-    SELF = 1, /* nobody listens on its socket */
+    SELF = 1, /* no process listens on its socket */
     CLOSED,   /* at a port that refuses */
     SILENT,   /* at one that accepts, and says nothing */
     UNKNOWN = 9,
@@ -31,7 +31,7 @@ static uv_async_t over;
 static uint16_t closed_port;
 static int silent;
 
-/* A port of 127.0.0.1; -1 for *fd: nobody listens there any more. */
+/* A port of 127.0.0.1; -1 for *fd: no process listens there any more. */
 static uint16_t
 listen_somewhere(int *fd)
 {

@@ -251,7 +251,7 @@ START_TEST(the_keys_of_etcd_are_read)
     ck_assert_str_eq(etcd->password, "hush");
     ck_assert_int_eq(load(SHARED "etcd = http://127.0.0.1:2379\n"), 0);
     ck_assert_uint_eq(etcd->ttl_s, 10);
-    /* Listening everywhere is fine where the others are told where. */
+    /* Listening everywhere is fine where the others learn where. */
     ck_assert_int_eq(load(SHARED
                           "etcd = http://a:1\n[node]\nid = 2\n"
                           "listen = 0.0.0.0:9036\n" PEER("2", "10.0.0.2:9036")),

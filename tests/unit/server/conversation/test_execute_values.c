@@ -130,7 +130,7 @@ static const struct {
     size_t size;
     uint16_t code;
 } faults[] = {
-    {"types never told", BYTES("\0\0\1"), ER_WRONG_ARGUMENTS},
+    {"types never sent", BYTES("\0\0\1"), ER_WRONG_ARGUMENTS},
     {"bit", BYTES("\0\1\x10\0\1x"), ER_WRONG_ARGUMENTS},
     {"geometry", BYTES("\0\1\xff\0\1x"), ER_WRONG_ARGUMENTS},
     {"month 13", BYTES("\0\1\x0a\0\4\xea\7\x0d\x01"), ER_WRONG_ARGUMENTS},

@@ -75,8 +75,8 @@ has_worker(int i)
     return has;
 }
 
-/* Of the jobs from first on, how many have begun, as whoever has a worker does
- * sooner or later. */
+/* Of the jobs from first on, how many have begun, as each that has a worker
+ * does sooner or later. */
 static unsigned
 begun(int first, int count)
 {

@@ -33,7 +33,7 @@ is_pending(void)
     return sigismember(&pending, SIGIO);
 }
 
-/* Before heapwire-run waits for signals, anybody's word would end it. */
+/* Before heapwire-run waits for signals, any process's word would end it. */
 START_TEST(no_signal_comes_before_it_is_waited_for)
 {
     char name[WORD_SOCKET_NAME], text[8];

@@ -179,7 +179,7 @@ static const struct {
      "Threads_running|1"},
     {"SHOW STATUS LIKE 'Connections'", "Variable_name|Value\nConnections|9"},
 
-    /* what nobody has here */
+    /* what no user has here */
     {"SHOW PROCEDURE STATUS WHERE Db = 'x'", ROUTINES},
     {"SELECT ROUTINE_NAME, ROUTINE_TYPE, DATA_TYPE, SECURITY_TYPE, CREATED IS "
      "NULL n FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = "

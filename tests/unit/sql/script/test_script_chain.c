@@ -47,7 +47,7 @@ expect_failure(const char *text, const char *wanted)
     script_free(script);
 }
 
-/* Told while parsing, as nothing else is needed to know. */
+/* Parsing says so, as nothing else is needed to know. */
 static const struct {
     const char *script;
     unsigned line, column;

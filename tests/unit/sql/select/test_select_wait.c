@@ -244,7 +244,7 @@ START_TEST(a_total_is_a_wish)
 {
     scripted.stats = make_stats;
     scripted.answer = ANSWER_DONE;
-    /* off: nobody asks for a profile */
+    /* off: nothing asks for a profile */
     ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|\\N");
     check_note("profile_bytes is NULL: profiling is not active");
     ck_assert_uint_eq(scripted.profiles, 0);
@@ -416,7 +416,7 @@ START_TEST(a_difference_is_a_table)
     ck_assert_str_eq(harness_run(&h, "select function from heapwire.heap_diff "
                                      "where base = null"),
                      "function");
-    /* who reads all tables is not stopped, but told */
+    /* reading all tables goes on, with a warning */
     ck_assert_str_eq(harness_run(&h, "select count(*) n from "
                                      "heapwire.heap_diff where "
                                      "snapshot = 'heap_b'"),

@@ -253,7 +253,7 @@ START_TEST(no_method_is_called_without_its_privilege)
 }
 END_TEST
 
-/* Statements that anybody who is logged in may run, and one that asks. */
+/* Statements that every user may run, and one that asks. */
 START_TEST(a_session_without_privileges_can_still_connect)
 {
     static const char *const free[] = {"select 1",       "set names utf8mb4",

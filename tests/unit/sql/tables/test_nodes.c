@@ -51,7 +51,7 @@ tear_down(void)
     fake_peers_fini();
 }
 
-/* What waits for nobody: the fake answers when it is asked. */
+/* Nothing waits: the fake answers when it is asked. */
 static const char *
 run(const char *text)
 {
@@ -225,7 +225,7 @@ START_TEST(shown_or_described_the_columns_are_the_same)
 }
 END_TEST
 
-/* Then they are as they were when somebody asked. */
+/* Then they are as they were when they were asked for. */
 static void
 check_as_known(void)
 {

@@ -99,7 +99,7 @@ static const struct {
     {"operator new(unsigned long)", true},
     {"operator new[](unsigned long, std::nothrow_t const&)", true},
     {"malloc_usable_size", false},
-    {"je_malloc", false}, /* who has it is called so */
+    {"je_malloc", false}, /* the object that has it is called so */
     {"db::malloc(unsigned long)", false},
     {"operator delete(void*)", false},
     {"free", false},

@@ -121,7 +121,7 @@ START_TEST(a_difference_has_signs_and_marks_noise)
 }
 END_TEST
 
-/* Of what was ever allocated nobody knows it. */
+/* Of what was ever allocated it is not known. */
 START_TEST(noise_is_of_what_is_in_use)
 {
     struct profile *profile = fixture_profile(text, names, NULL);

@@ -129,7 +129,7 @@ START_TEST(symbols_only_is_reported_or_refused)
     struct error err = {0};
 
     helper_is("bare");
-    ck_assert_int_eq(make(&err), -1); /* without anybody to tell */
+    ck_assert_int_eq(make(&err), -1); /* without a place for the reason */
     ck_assert_str_eq(err.text, "has no debug information");
     ck_assert_uint_eq(entries(), 1);
     ck_assert_int_eq(index_file_make(helper, &elf, "/bin/x", target,
@@ -339,7 +339,7 @@ START_TEST(our_own_index_goes_before_the_shipped_one)
                                "over: it is not a regular file");
     ck_assert_int_eq(unlink(beside), 0);
     write_file(beside, "beside");
-    opens(directory, path, "beside"); /* but told */
+    opens(directory, path, "beside"); /* but with a warning */
     ck_assert_ptr_nonnull(strstr(why.text, "a1a1a1.hwindex is passed over"));
 }
 END_TEST

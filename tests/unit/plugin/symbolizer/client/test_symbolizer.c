@@ -231,7 +231,7 @@ START_TEST(what_dwarf_breaks_gets_symbol_names)
 }
 END_TEST
 
-/* Who keeps indexes, as the symboliser sees it. */
+/* The keeper of indexes, as the symboliser sees it. */
 static struct {
     bool there; /* any file does: the helper does not look */
     unsigned opened, asked, refused, indexed;
@@ -320,7 +320,7 @@ START_TEST(index_keeper_is_asked_and_gets_the_index)
     names_free(names);
     if (*with_index[_i].note)
         goto out;
-    names = resolve(s); /* from the cache: nothing is opened, nobody told */
+    names = resolve(s); /* from the cache: nothing is opened, no call made */
     ck_assert_uint_eq(named(names, "fake_"), ADDRESSES);
     ck_assert_uint_eq(kept.opened, 1);
     ck_assert_uint_eq(kept.asked, 1);

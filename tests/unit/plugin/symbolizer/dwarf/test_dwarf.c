@@ -348,7 +348,7 @@ START_TEST(old_range_lists_may_choose_another_base)
 END_TEST
 
 /* The first unit's code is gone, but for what it says; all else is the second's
- * or nobody's. */
+ * or no one's. */
 START_TEST(what_the_linker_left_out_has_no_addresses)
 {
     static const uint16_t unit[] = {DW_AT_low_pc, DW_FORM_addr, DW_AT_ranges,
@@ -457,7 +457,7 @@ static const struct {
     const char *want;
 } faults[] = {
     {"an entry without abbreviation", CODE, "why 4"},
-    {"a form that nobody knows", FORM, "why 4"},
+    {"a form that does not exist", FORM, "why 4"},
     {"entries that nest without end", DEPTH, "why 4"},
     {"a block that runs past the unit", CUT, "why 4"},
     {"a reference into another file", ALTERNATIVE, "why 2"},

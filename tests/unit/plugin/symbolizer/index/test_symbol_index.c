@@ -481,7 +481,7 @@ START_TEST(many_at_once_are_answered_as_one_by_one)
 }
 END_TEST
 
-/* What was told, in one line: 'f' a function's name, 's' a symbol's, 'p' a
+/* What was said, in one line: 'f' a function's name, 's' a symbol's, 'p' a
  * path; a text has the number of its place. */
 struct uses {
     uint32_t count;
@@ -522,7 +522,7 @@ check_use(const struct uses *uses, uint32_t number, enum symbol_index_use use,
 }
 
 /* Of 150 names, so that there are several words of wanted ones: each is a
- * function's, a symbol's, both, or nobody's here. */
+ * function's, a symbol's, both, or neither's here. */
 enum { NAMED = 150 };
 
 START_TEST(separate_symbols_are_passed_once_for_each_use)
@@ -644,7 +644,7 @@ START_TEST(unneeded_files_and_lines_are_left_out)
 }
 END_TEST
 
-/* ---- functions, for who asks for their symbols ---- */
+/* ---- functions, for callers that ask for their symbols ---- */
 
 struct told {
     char text[512];

@@ -187,7 +187,7 @@ static const struct {
     {"one block less", "makes no sense", SEAL_SECTIONS, 4, 0},
     {"more items than blocks can have", "makes no sense",
      SEAL_SECTIONS + 16 * INDEX_NAMES + 8, 8, 1 << 20},
-    {"more items than anybody can have", "makes no sense",
+    {"more items than there can be", "makes no sense",
      SEAL_SECTIONS + 16 * INDEX_NODES + 8, 8, UINT64_MAX},
     {"a block elsewhere", "damaged", INDEX_HEADER_SIZE + 8, 8, 0},
     {"a long block", "damaged", INDEX_HEADER_SIZE + 16, 4, INDEX_BLOCK_MAX + 1},

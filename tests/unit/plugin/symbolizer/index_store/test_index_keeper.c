@@ -360,7 +360,7 @@ START_TEST(a_damaged_one_is_made_again_once)
 }
 END_TEST
 
-/* One of somebody else's is no use: then we make our own. */
+/* Another user's cannot be used: then we make our own. */
 START_TEST(what_is_wrong_with_a_shipped_one_is_mended)
 {
     helper_is("parts");

@@ -17,7 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fanout_home home;
 static struct peer nodes[NODES];
 
-/* What would be links: each call, and how often it was told to go on. */
+/* What would be links: each call, and how often it was to go on. */
 static struct call {
     const struct peer_call_events *events;
     void *arg;
