@@ -51,7 +51,7 @@ kill_id(struct opening *o, uint32_t *out, struct error *err)
     struct rewrite rewrite = {o->session,
                               o->statement->source,
                               &o->statement->kill.expression,
-                              REWRITE_EXPRESSIONS,
+                              TREE_EXPRESSIONS,
                               o->arena,
                               opening_parameters(o)};
     struct value value;

@@ -224,7 +224,7 @@ struct cursor *
 explain_open(struct opening *o, struct error *err)
 {
     struct rewrite rewrite = {
-        o->session, o->statement->source, &o->statement->select, REWRITE_SELECT,
+        o->session, o->statement->source, &o->statement->select, TREE_QUERY,
         o->arena,   opening_parameters(o)};
     struct catalog_scope scope = {.session = o->session};
     enum explain_format format = o->statement->format;

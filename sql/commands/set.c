@@ -135,7 +135,7 @@ rewrite_of(const struct pending *p, const struct assignment *a)
 {
     const struct opening *o = p->opening;
     struct rewrite rewrite = {o->session,     o->statement->source,
-                              &a->expression, REWRITE_EXPRESSIONS,
+                              &a->expression, TREE_EXPRESSIONS,
                               o->arena,       opening_parameters(o)};
 
     return rewrite;

@@ -12,6 +12,7 @@
 #include "privileges.h"
 #include "rowset.h"
 #include "select_cursor.h"
+#include "select_tree.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"
@@ -200,14 +201,14 @@ static struct cursor *
 open_waiting(struct opening *o, const struct catalog_table *table,
              const struct catalog_scope *scope, struct error *err)
 {
-    static const struct span all = {"1", 1};
+    static struct node one = {.kind = NODE_INTEGER, .text = {"1", 1}};
+    static struct tree_item item = {.value = &one};
+    static const struct tree all = {.form = TREE_CONDITION, .items = &item};
     const struct sql_statement *given = o->statement;
     struct sql_statement statement = *given;
     struct cursor *cursor;
 
-    statement.source = all;
-    statement.show.where =
-        (struct fragment){.lexer = lexer_of(all), .end = all.data + all.size};
+    statement.show.where = (struct fragment){.tree = &all};
     o->statement = &statement;
     cursor = select_open_where(o, table, scope, err);
     o->statement = given;

@@ -1,5 +1,5 @@
 /*
- * rewrite.h - rewrites MySQL's SELECT for SQLite, token by token.
+ * rewrite.h - writes a SELECT's tree in SQLite's words.
  *
  * It translates names, strings, variables, operators and labels, and looks
  * tables up in the catalog; SQLite decides what a query means.
@@ -13,6 +13,7 @@
 
 #include "buffer.h"
 #include "catalog.h"
+#include "select_tree.h"
 #include "sql_statement.h"
 
 struct arena;
@@ -20,25 +21,15 @@ struct error;
 struct sql_session;
 
 enum {
-    REWRITE_SOURCE_MAX = 256 * 1024, /* bytes of a SELECT */
     REWRITE_OUTPUT_MAX = 2 * 1024 * 1024,
-    REWRITE_LABEL_MAX = 256, /* bytes of a label made from an expression */
-    REWRITE_CTES_MAX = 32,
-    REWRITE_INTO_MAX = 64 /* variables of SELECT ... INTO */
-};
-
-enum rewrite_form {
-    REWRITE_SELECT,      /* a whole SELECT */
-    REWRITE_EXPRESSIONS, /* a list of expressions; SELECT is written before it
-                          */
-    REWRITE_CONDITION    /* one condition, behind a WHERE that the output has */
+    REWRITE_LABEL_MAX = 256 /* bytes of a label made from an expression */
 };
 
 struct rewrite {
     struct sql_session *session;
     struct span source; /* the whole statement, which errors quote */
     const struct fragment *fragment;
-    enum rewrite_form form;
+    enum tree_form form;
     struct arena *arena;            /* holds decoded names */
     const struct value *parameters; /* the values of the ?; NULL: unknown */
 };
@@ -55,10 +46,13 @@ struct rewritten {
     bool names_now;    /* a value is the text 'now' */
     struct span *into; /* user variables of INTO, in the arena */
     size_t into_count;
+    /* Of each of SQLite's ?, the place among the statement's. */
+    const size_t *places;
+    bool reordered; /* they are not the same */
 };
 
-/* Appends the rewritten text to sql.  -1 with 1064, 1193, 1046, 1049, 1146 or
- * 1227. */
+/* Appends the text to sql; expressions get SELECT before them.  -1 with 1046,
+ * 1049, 1146, 1227, 1305, 1436 or 1525. */
 int rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
                 struct rewritten *out, struct error *err);
 

@@ -293,7 +293,7 @@ infer(struct select_cursor *c, struct result_type *types)
         if (!names[i])
             return -1;
     }
-    return c->query.rewrite.form == REWRITE_SELECT
+    return c->query.rewrite.form == TREE_QUERY
                ? infer_types(&c->query.rewrite, names, count, types)
                : 0;
 }
@@ -342,20 +342,20 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
         error_memory(err, "a SELECT");
         return NULL;
     }
-    if (!o->describing && query->rewrite.form == REWRITE_SELECT)
+    if (!o->describing && query->rewrite.form == TREE_QUERY)
         atomic_fetch_add(&selects, 1);
     sql_cursor_init(&c->cursor, &select_ops, o->waker);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
     c->cursor.base.instant =
         o->brief && !query->rewritten.has_tables && !query->rewritten.assigns;
-    c->cursor.base.timed = query->rewrite.form == REWRITE_SELECT;
+    c->cursor.base.timed = query->rewrite.form == TREE_QUERY;
     c->query = *query;
     c->query.handle->cancelled = &c->cursor.cancelled;
     select_wait_init(&c->wait, &c->pins, &c->views, o->session->node, o->waker);
     c->query.handle->wait = &c->wait;
     c->rows_left = row_limit(query);
-    if (query->rewrite.form != REWRITE_EXPRESSIONS)
+    if (query->rewrite.form != TREE_EXPRESSIONS)
         c->session = o->session;
     return c;
 }
@@ -376,7 +376,7 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
         select_free(&c->cursor.base);
         return NULL;
     }
-    if (c->query.rewrite.form == REWRITE_SELECT && !o->describing &&
+    if (c->query.rewrite.form == TREE_QUERY && !o->describing &&
         o->statement->timeout_s == 0 && o->statement->parallel == 0)
         select_plan_keep(&c->query, &c->cursor.base, o->parameters);
     c->query.rewrite.fragment = NULL; /* freed before this cursor steps */
@@ -385,7 +385,7 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
 
 static struct rewrite
 rewrite_of(const struct opening *o, const struct fragment *fragment,
-           enum rewrite_form form)
+           enum tree_form form)
 {
     struct rewrite rewrite = {o->session, o->statement->source, fragment, form,
                               o->arena,   opening_parameters(o)};
@@ -396,8 +396,7 @@ rewrite_of(const struct opening *o, const struct fragment *fragment,
 struct cursor *
 select_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite =
-        rewrite_of(o, &o->statement->select, REWRITE_SELECT);
+    struct rewrite rewrite = rewrite_of(o, &o->statement->select, TREE_QUERY);
     struct catalog_scope scope = {.session = o->session,
                                   .timeout_s = o->statement->timeout_s,
                                   .parallel = o->statement->parallel};
@@ -441,7 +440,7 @@ select_open_where(struct opening *o, const struct catalog_table *table,
                   const struct catalog_scope *scope, struct error *err)
 {
     struct rewrite rewrite =
-        rewrite_of(o, &o->statement->show.where, REWRITE_CONDITION);
+        rewrite_of(o, &o->statement->show.where, TREE_CONDITION);
     struct query query;
 
     if (query_open(&query, &rewrite, scope, table, err) != 0)
@@ -453,7 +452,7 @@ struct cursor *
 do_open(struct opening *o, struct error *err)
 {
     struct rewrite rewrite =
-        rewrite_of(o, &o->statement->select, REWRITE_EXPRESSIONS);
+        rewrite_of(o, &o->statement->select, TREE_EXPRESSIONS);
     struct catalog_scope scope = {.session = o->session};
     struct cursor *cursor;
     struct query query;

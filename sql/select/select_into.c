@@ -19,7 +19,7 @@ struct into_cursor {
     struct sql_session *session;
     struct session_value *values; /* not yet in force */
     size_t row_count, count;
-    struct span names[REWRITE_INTO_MAX];
+    struct span names[TREE_INTO_MAX];
     struct value room[]; /* ROWS_AT_ONCE rows */
 };
 

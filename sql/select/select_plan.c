@@ -155,7 +155,7 @@ select_plan_keep(const struct query *query, const struct cursor *cursor,
 
     if (!is_plain(query->rewrite.session, query->rewrite.source) ||
         rewritten->has_tables || rewritten->assigns ||
-        rewritten->into_count > 0 ||
+        rewritten->into_count > 0 || rewritten->reordered ||
         !table_set_has_all(&none, &rewritten->tables))
         return;
     for (size_t i = 0; i < count_of(parameters); i++)

@@ -65,12 +65,13 @@ bind_value(sqlite3_stmt *statement, int place, const struct value *value)
                                SQLITE_TRANSIENT);
 }
 
+/* places: of each ?, that of its value; NULL: its own. */
 static int
-bind(struct query *query, const struct value *values, size_t count,
-     struct error *err)
+bind(struct query *query, const struct value *values, const size_t *places,
+     size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct value *value = &values[i];
+        const struct value *value = &values[places ? places[i] : i];
         int rc = bind_value(query->statement, (int)i + 1, value);
 
         if (rc == SQLITE_OK)
@@ -127,8 +128,8 @@ query_open(struct query *query, const struct rewrite *rewrite,
         goto fail;
     }
     if (prepare(query, query->sql.data, query->sql.size, err) == 0 &&
-        (!values ||
-         bind(query, &values[fragment->first], fragment->parameters, err) == 0))
+        (!values || bind(query, values, query->rewritten.places,
+                         fragment->parameters, err) == 0))
         return 0;
 fail:
     query_close(query);
@@ -150,7 +151,7 @@ query_open_plan(struct query *query, const struct select_plan *plan,
         query->handle->session = session;
     if (query->handle &&
         prepare(query, plan->sql.data, plan->sql.size, err) == 0 &&
-        bind(query, parameters, plan->parameter_count, err) == 0)
+        bind(query, parameters, NULL, plan->parameter_count, err) == 0)
         return 0;
     query_close(query);
     return -1;

@@ -170,7 +170,7 @@ enum call_form {
 struct tree_call {
     enum call_form form;
     bool distinct;
-    bool has_using, is_binary; /* USING charset, which is binary */
+    bool has_using, is_binary; /* USING charset; it, or the type, is BINARY */
     struct span unit;          /* of EXTRACT, ...; of TRIM: LEADING, ... */
     const char *type;          /* of CAST and CONVERT, as hw_cast names it */
     long lengths[2];           /* behind the type; -1: absent */
@@ -230,6 +230,7 @@ struct tree_select {
     struct tree_window *windows;
     bool aggregates;       /* in its list, HAVING or ORDER BY */
     bool lists_aggregates; /* before HAVING */
+    bool filters_rows;     /* HAVING, but no groups: a condition on rows */
     bool has_over;
     bool reads_query; /* a SELECT or a CTE in its FROM */
 };

@@ -118,6 +118,7 @@ read_type(struct reading *r)
         r->call->type = tree_word_type(p->token.text);
     if (!r->call->type)
         return parser_fail(p);
+    r->call->is_binary = token_is(&p->token, "BINARY");
     parser_advance(p);
     if (read_lengths(r) != 0)
         return -1;
@@ -286,10 +287,9 @@ read_timestamp(struct reading *r)
 static int
 read_position(struct reading *r)
 {
-    if (adopt(r, tree_expression(r->p, BINDS_BIT_OR)) != 0)
+    if (adopt(r, tree_expression(r->p, BINDS_BIT_OR)) != 0 ||
+        parser_expect(r->p, "IN") != 0)
         return -1;
-    if (!parser_accept(r->p, "IN"))
-        return more_arguments(r);
     return argument(r);
 }
 
@@ -331,11 +331,16 @@ read_trim(struct reading *r)
 
 /* ---- all ---- */
 
+/* One argument; of a name and its value, two. */
 static int
 read_aggregate(struct reading *r)
 {
     read_quantifier(r);
-    return argument(r) != 0 ? -1 : more_arguments(r);
+    if (argument(r) != 0)
+        return -1;
+    if (!span_is_nocase(r->node->name, "JSON_OBJECTAGG"))
+        return 0;
+    return parser_expect_operator(r->p, ",") != 0 ? -1 : argument(r);
 }
 
 static int

@@ -200,6 +200,7 @@ read_clauses(struct parser *p, struct tree_select *select)
         select->having = tree_operators(p, BINDS_ALL);
         if (!select->having)
             return -1;
+        select->filters_rows = !select->group && !select->aggregates;
     }
     return parser_accept(p, "WINDOW") ? tree_windows(p, &select->windows) : 0;
 }

@@ -37,6 +37,15 @@ static const struct {
     {"select 8 ^ 2 * 3 x", "x\n#30"},
     {"select !1 + 1 x", "x\n#1"},
     {"select (1, 2) in ((1, 2), (3, 4)) x", "x\n#1"},
+    {"select (1, '2') = ('1', 2) a, (1, null) = (2, 3) b, (1, null) <> (2, 3) "
+     "c, (1, null) <=> (1, null) d, (1, 2) = (select 1, 2) e",
+     "a|b|c|d|e\n#1|#0|#1|#1|#1"},
+    {"select 1 = 2 like 0 x", "x\n#0"},
+    {"select 1 union select 1 intersect select 2", "1\n#1"},
+    {"select a from (select 1, 2) t(a, b)", "a\n#1"},
+    {"values row('a'), row('b')", "column_0\na\nb"},
+    {"select interval 1 day + '2026-01-31' x", "x\n2026-02-01"},
+    {"select (a) from (select 1 a) t", "a\n#1"},
     {"select '1' in (1) a, 1 in ('2', '1') b, 1 not in (2, null) c, 'a' in "
      "('A') d, binary 'a' in ('A') e, 0x41 in ('A') f",
      "a|b|c|d|e|f\n#1|#1|\\N|#1|#0|#1"},

@@ -166,7 +166,7 @@ static const struct {
     {"select 1 one, 2 as two, 3 `three`, 4 'four', 5 as \"five\"",
      "one|two|three|four|five\n#1|#2|#3|#4|#5"},
     {"select 'abc', \"d''e\", 'f''g'", "abc|d''e|f'g\nabc|d''e|f'g"},
-    {"select 'a' 'b'", "'a' 'b'\nab"},
+    {"select 'a' 'b'", "ab\nab"},
     {"select (select 1), (select 2) x", "(select 1)|x\n#1|#2"},
     {"select case when 1 then 2 end, case 1 when 1 then 2 end y",
      "case when 1 then 2 end|y\n#2|#2"},

@@ -1,0 +1,236 @@
+/* write_call.c - calls: their names, and what is no plain list of arguments. */
+#include <string.h>
+#include <strings.h>
+
+#include "errors.h"
+#include "sql.h"
+#include "writer.h"
+
+enum { GROUP_KEYS_MAX = 8 };
+
+/* SQLite's name or ours, where it differs. */
+static const char *
+name_of(struct span name)
+{
+    static const struct {
+        const char *name, *out;
+    } names[] = {
+        {"CAST", "hw_cast"},
+        {"CHAR", "hw_char"},
+        {"CONVERT", "hw_cast"},
+        {"GROUP_CONCAT", "hw_group_concat"},
+        {"JSON_ARRAYAGG", "json_group_array"},
+        {"JSON_OBJECTAGG", "json_group_object"},
+        {"MID", "substring"},
+        {"POSITION", "locate"},
+        {"SUBSTR", "substring"},
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (span_is_nocase(name, names[i].name))
+            return names[i].out;
+    return NULL;
+}
+
+static void
+unit(struct writer *w, const struct tree_call *call)
+{
+    buffer_format(w->sql, " '%.*s'", (int)call->unit.size, call->unit.data);
+}
+
+/* ---- windows ---- */
+
+void
+write_order(struct writer *w, const struct tree_order *order)
+{
+    const char *before = " ORDER BY";
+
+    for (; order; order = order->next) {
+        write_text(w, before);
+        write_expression(w, order->value);
+        write_text(w, order->descending ? " DESC" : "");
+        before = ",";
+    }
+}
+
+static void
+bound(struct writer *w, enum tree_bound bound, const struct node *distance)
+{
+    static const char *const texts[] = {
+        [BOUND_NONE] = "",
+        [BOUND_UNBOUNDED_PRECEDING] = " UNBOUNDED PRECEDING",
+        [BOUND_PRECEDING] = " PRECEDING",
+        [BOUND_CURRENT_ROW] = " CURRENT ROW",
+        [BOUND_FOLLOWING] = " FOLLOWING",
+        [BOUND_UNBOUNDED_FOLLOWING] = " UNBOUNDED FOLLOWING"};
+
+    if (distance)
+        write_operand(w, distance, TIGHT_ATOM);
+    write_text(w, texts[bound]);
+}
+
+void
+write_window(struct writer *w, const struct tree_window *window)
+{
+    bool two = window->bounds[1] != BOUND_NONE;
+
+    write_text(w, " (");
+    if (window->base.size > 0)
+        write_identifier(w, window->base);
+    if (window->partition)
+        write_text(w, " PARTITION BY");
+    write_list(w, window->partition);
+    write_order(w, window->order);
+    if (window->frame) {
+        buffer_format(w->sql, " %s%s", window->frame, two ? " BETWEEN" : "");
+        bound(w, window->bounds[0], window->distance[0]);
+        write_text(w, two ? " AND" : "");
+        bound(w, window->bounds[1], window->distance[1]);
+    }
+    write_text(w, ")");
+}
+
+/* ---- arguments ---- */
+
+static void
+cast(struct writer *w, const struct node *node)
+{
+    const struct tree_call *call = node->call;
+    const char *type = call->type        ? call->type
+                       : call->is_binary ? "BINARY"
+                                         : "CHAR";
+
+    write_list(w, node->first);
+    buffer_format(w->sql, ",'%s',%ld,%ld", type, call->lengths[0],
+                  call->lengths[1]);
+}
+
+static void
+count(struct writer *w, const struct node *node)
+{
+    bool row = node->call->distinct && node->first->next;
+
+    write_text(w, node->call->distinct ? " DISTINCT" : "");
+    write_text(w, row ? " hw_row(" : "");
+    write_list(w, node->first);
+    write_text(w, row ? ")" : "");
+}
+
+/* The values, the keys, how many values, whether distinct, the keys'
+ * directions, the separator. */
+static void
+group_concat(struct writer *w, const struct node *node)
+{
+    const struct tree_call *call = node->call;
+    char directions[GROUP_KEYS_MAX + 1] = "";
+    size_t values = 0, keys = 0;
+
+    for (const struct node *n = node->first; n; n = n->next)
+        values++;
+    write_list(w, node->first);
+    for (const struct tree_order *o = call->order; o; o = o->next) {
+        if (keys == GROUP_KEYS_MAX) {
+            if (!w->failed)
+                syntax_error(w->job->source, o->value->text.data, w->err);
+            w->failed = true;
+            return;
+        }
+        directions[keys++] = o->descending ? 'd' : 'a';
+        write_text(w, ",");
+        write_expression(w, o->value);
+    }
+    buffer_format(w->sql, ",%zu,%d,'%s',", values, call->distinct, directions);
+    write_string(w, call->separator);
+}
+
+static void
+trim(struct writer *w, const struct node *node)
+{
+    if (node->call->unit.size > 0) {
+        unit(w, node->call);
+        write_text(w, node->first->next ? "," : ",' ',");
+    }
+    write_list(w, node->first);
+}
+
+static void
+arguments(struct writer *w, const struct node *node)
+{
+    const struct tree_call *call = node->call;
+
+    switch (call->form) {
+    case CALL_CAST:
+    case CALL_CONVERT:
+        cast(w, node);
+        return;
+    case CALL_COUNT:
+        count(w, node);
+        return;
+    case CALL_GROUP_CONCAT:
+        group_concat(w, node);
+        return;
+    case CALL_TRIM:
+        trim(w, node);
+        return;
+    case CALL_AGGREGATE:
+        write_text(w, call->distinct ? " DISTINCT" : "");
+        break;
+    case CALL_CHAR:
+        write_text(w, call->has_using && !call->is_binary ? " 1" : " 0");
+        write_text(w, node->first ? "," : "");
+        break;
+    case CALL_EXTRACT:
+    case CALL_TIMESTAMP:
+        unit(w, call);
+        write_text(w, node->first ? "," : "");
+        break;
+    default:
+        break;
+    }
+    write_list(w, node->first);
+    if (call->form == CALL_DATE_ADD && call->unit.size > 0) {
+        write_text(w, ",");
+        unit(w, call);
+    }
+}
+
+/* ---- all ---- */
+
+/* hw_...: only this reader makes such calls, with arguments that it has
+ * chosen. */
+static bool
+is_ours(struct writer *w, struct span name)
+{
+    if (name.size < 3 || strncasecmp(name.data, "hw_", 3) != 0)
+        return false;
+    if (!w->failed)
+        error_set(w->err, ER_FUNCTION_UNKNOWN, "FUNCTION %.*s does not exist",
+                  name.size < SQL_NAME_MAX ? (int)name.size : SQL_NAME_MAX,
+                  name.data);
+    w->failed = true;
+    return true;
+}
+
+void
+write_call(struct writer *w, const struct node *node)
+{
+    const struct tree_call *call = node->call;
+    const char *out = call->form == CALL_PLAIN ? NULL : name_of(node->name);
+
+    if (is_ours(w, node->name))
+        return;
+    if (out)
+        buffer_format(w->sql, " %s", out);
+    else
+        write_identifier(w, node->name);
+    write_text(w, "(");
+    arguments(w, node);
+    write_text(w, ")");
+    if (!call->over)
+        return;
+    write_text(w, " OVER");
+    if (call->over->refers)
+        write_identifier(w, call->over->name);
+    else
+        write_window(w, call->over);
+}

@@ -1,0 +1,178 @@
+/* write_kind.c - how operands compare, and how closely SQLite binds them. */
+#include "writer.h"
+
+enum { LISTED_MAX = 90 /* hw_in's: SQLite's functions take 100 */ };
+
+static enum operand_kind
+kind_of_prefix(const struct node *node)
+{
+    enum operand_kind kind = write_kind(node->first);
+
+    if (node->op == OP_BINARY)
+        return OPERAND_BINARY;
+    return kind == OPERAND_NUMBER && node->op != OP_NOT && node->op != OP_BANG
+               ? OPERAND_NUMBER
+               : OPERAND_OTHER;
+}
+
+enum operand_kind
+write_kind(const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_COLUMN:
+        return OPERAND_COLUMN;
+    case NODE_TRUE:
+    case NODE_FALSE:
+    case NODE_INTEGER:
+    case NODE_DECIMAL:
+        return OPERAND_NUMBER;
+    case NODE_STRING:
+        return OPERAND_STRING;
+    case NODE_MOMENT:
+        return OPERAND_MOMENT;
+    case NODE_ROW:
+        return OPERAND_ROW;
+    case NODE_HEX:
+        return OPERAND_HEX;
+    case NODE_PREFIX:
+        return kind_of_prefix(node);
+    case NODE_COLLATE:
+        if (!node->binary || write_kind(node->first) == OPERAND_COLUMN)
+            return write_kind(node->first);
+        return OPERAND_BINARY;
+    case NODE_CALL:
+        return node->call->is_binary ? OPERAND_BINARY : OPERAND_OTHER;
+    default:
+        return OPERAND_OTHER;
+    }
+}
+
+bool
+write_is_text(enum operand_kind kind)
+{
+    return kind == OPERAND_STRING || kind == OPERAND_MOMENT;
+}
+
+/* A column of a derived table has no type in SQLite: beside a literal it does
+ * not know how to compare.  A selected column may be such a one; elsewhere '='
+ * names the snapshot, the node and the key, and only a number is compared so:
+ * see vtab_find_function. */
+static bool
+may_be_derived(const struct writer *w, enum operand_kind other)
+{
+    if (other != OPERAND_NUMBER && other != OPERAND_STRING)
+        return false;
+    for (const struct scope *s = w->scope; s; s = s->outer)
+        if (other == OPERAND_NUMBER && s->select->reads_query)
+            return true;
+    return w->scope && w->scope->lists;
+}
+
+static bool
+is_equality(enum tree_operator op)
+{
+    return op == OP_EQUAL || op == OP_IS_EQUAL || op == OP_NOT_EQUAL;
+}
+
+bool
+write_is_comparison(enum tree_operator op)
+{
+    return op >= OP_EQUAL && op <= OP_GREATER_EQUAL;
+}
+
+bool
+write_is_pairs(const struct node *node)
+{
+    const struct node *left = node->first, *right = left->next;
+
+    if (!is_equality(node->op) || left->kind != NODE_ROW ||
+        right->kind != NODE_ROW)
+        return false;
+    left = left->first;
+    right = right->first;
+    while (left && right) {
+        left = left->next;
+        right = right->next;
+    }
+    return !left && !right;
+}
+
+bool
+write_is_native(const struct writer *w, const struct node *node)
+{
+    enum operand_kind left = write_kind(node->first);
+    enum operand_kind right = write_kind(node->first->next);
+    bool columns = left == OPERAND_COLUMN || right == OPERAND_COLUMN;
+
+    if (!write_is_comparison(node->op))
+        return node->op == OP_AND || node->op == OP_OR ||
+               node->op == OP_ARROW || node->op == OP_ARROW_TEXT;
+    if (left == OPERAND_ROW || right == OPERAND_ROW)
+        return !write_is_pairs(node);
+    if (is_equality(node->op))
+        return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
+               left != OPERAND_HEX && right != OPERAND_HEX &&
+               !may_be_derived(w, left == OPERAND_COLUMN ? right : left);
+    return columns && (left == OPERAND_COLUMN || write_is_text(left)) &&
+           (right == OPERAND_COLUMN || write_is_text(right));
+}
+
+bool
+write_is_query(const struct node *list)
+{
+    return list && list->kind == NODE_QUERY && !list->next;
+}
+
+bool
+write_is_listed(const struct writer *w, const struct node *node)
+{
+    const struct node *left = node->first;
+    size_t count = 0;
+
+    for (const struct node *n = left->next; n && count <= LISTED_MAX;
+         n = n->next)
+        count++;
+    return !write_is_query(left->next) && count <= LISTED_MAX &&
+           left->kind != NODE_ROW &&
+           (write_kind(left) != OPERAND_COLUMN ||
+            may_be_derived(w, OPERAND_STRING));
+}
+
+enum tight
+write_tight(const struct writer *w, const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_LIKE:
+    case NODE_REGEXP:
+    case NODE_IS:
+        return TIGHT_EQUAL;
+    case NODE_IN:
+        return write_is_listed(w, node) ? TIGHT_ATOM : TIGHT_EQUAL;
+    case NODE_PREFIX:
+        return node->op == OP_NOT ? TIGHT_NOT : TIGHT_ATOM;
+    case NODE_COLLATE:
+        return node->first->kind == NODE_COLUMN ? TIGHT_COLLATE
+                                                : write_tight(w, node->first);
+    case NODE_BINARY:
+        break;
+    default:
+        return TIGHT_ATOM;
+    }
+    if (!write_is_native(w, node))
+        return TIGHT_ATOM;
+    switch (node->op) {
+    case OP_OR:
+        return TIGHT_OR;
+    case OP_AND:
+        return TIGHT_AND;
+    case OP_EQUAL:
+    case OP_IS_EQUAL:
+    case OP_NOT_EQUAL:
+        return TIGHT_EQUAL;
+    case OP_ARROW:
+    case OP_ARROW_TEXT:
+        return TIGHT_ARROW;
+    default:
+        return TIGHT_ORDER;
+    }
+}

@@ -1,0 +1,330 @@
+/*
+ * write_operator.c - operators in their form for SQLite.
+ *
+ * Where MySQL's operator differs from SQLite's in meaning, its operands become
+ * a function's arguments.  A comparison with a column stays SQLite's own: the
+ * column knows how it compares.
+ */
+#include <string.h>
+
+#include "writer.h"
+
+/* In the order of enum tree_operator.  A comparison has both forms. */
+static const struct {
+    const char *native, *function;
+} operators[] = {
+    [OP_OR] = {" OR", NULL},
+    [OP_XOR] = {NULL, " hw_xor("},
+    [OP_AND] = {" AND", NULL},
+    [OP_EQUAL] = {" =", " hw_eq("},
+    [OP_IS_EQUAL] = {" IS", " hw_is("},
+    [OP_NOT_EQUAL] = {" <>", " hw_ne("},
+    [OP_LESS] = {" <", " hw_lt("},
+    [OP_LESS_EQUAL] = {" <=", " hw_le("},
+    [OP_GREATER] = {" >", " hw_gt("},
+    [OP_GREATER_EQUAL] = {" >=", " hw_ge("},
+    [OP_BIT_OR] = {NULL, " hw_bit_or("},
+    [OP_BIT_AND] = {NULL, " hw_bit_and("},
+    [OP_SHIFT_LEFT] = {NULL, " hw_shift_left("},
+    [OP_SHIFT_RIGHT] = {NULL, " hw_shift_right("},
+    [OP_PLUS] = {NULL, " hw_plus("},
+    [OP_MINUS] = {NULL, " hw_minus("},
+    [OP_TIMES] = {NULL, " hw_times("},
+    [OP_DIVIDE] = {NULL, " hw_divide("},
+    [OP_MOD] = {NULL, " mod("},
+    [OP_DIV] = {NULL, " hw_div("},
+    [OP_BIT_XOR] = {NULL, " hw_bit_xor("},
+    [OP_CONCAT] = {NULL, " concat("},
+    [OP_ARROW] = {" ->", NULL},
+    [OP_ARROW_TEXT] = {" ->>", NULL},
+};
+
+/* ---- two operands ---- */
+
+static void
+native_operand(struct writer *w, const struct node *node,
+               const struct node *other, enum tight least)
+{
+    if (node->kind == NODE_QUERY && other->kind == NODE_ROW)
+        write_rows(w, node);
+    else
+        write_compared(w, node, least);
+}
+
+static void
+native(struct writer *w, const struct node *node, enum tight tight)
+{
+    const struct node *left = node->first, *right = left->next;
+
+    native_operand(w, left, right, tight);
+    write_text(w, operators[node->op].native);
+    native_operand(w, right, left, tight + 1);
+}
+
+/* The last argument of the functions of function_compare.c: COMPARE_... */
+static void
+how_compared(struct writer *w, const struct node *left,
+             const struct node *right)
+{
+    if (write_kind(left) == OPERAND_BINARY ||
+        write_kind(right) == OPERAND_BINARY)
+        write_text(w, ",1");
+}
+
+/* Sums and products know which of their operands are texts. */
+static void
+which_texts(struct writer *w, const struct node *left, const struct node *right)
+{
+    int texts =
+        write_is_text(write_kind(left)) + 2 * write_is_text(write_kind(right));
+
+    if (texts != 0)
+        buffer_format(w->sql, ",%d", texts);
+}
+
+/* (a, b) = (c, d) is a = c AND b = d. */
+static void
+pairs(struct writer *w, const struct node *node)
+{
+    const struct node *left = node->first->first;
+    const struct node *right = node->first->next->first;
+    const char *before = " (";
+
+    for (; left; left = left->next, right = right->next) {
+        struct node pair = *node, a = *left, b = *right;
+
+        pair.first = &a;
+        a.next = &b;
+        b.next = NULL;
+        write_text(w, before);
+        write_operand(w, &pair, TIGHT_NOT);
+        before = node->op == OP_NOT_EQUAL ? " OR" : " AND";
+    }
+    write_text(w, ")");
+}
+
+static void
+binary(struct writer *w, const struct node *node)
+{
+    const struct node *left = node->first, *right = left->next;
+
+    if (write_is_native(w, node)) {
+        bool joined = w->joined;
+
+        w->joined = joined ||
+                    ((node->op == OP_EQUAL || node->op == OP_IS_EQUAL) &&
+                     write_is_snapshot(w, left) && write_is_snapshot(w, right));
+        native(w, node, write_tight(w, node));
+        w->joined = joined;
+        return;
+    }
+    if (write_is_pairs(node)) {
+        pairs(w, node);
+        return;
+    }
+    write_text(w, operators[node->op].function);
+    if (!write_is_comparison(node->op)) {
+        write_expression(w, left);
+        write_text(w, ",");
+        write_expression(w, right);
+        if (node->op == OP_PLUS || node->op == OP_MINUS || node->op == OP_TIMES)
+            which_texts(w, left, right);
+    } else {
+        write_compared(w, left, TIGHT_OR);
+        write_text(w, ",");
+        write_compared(w, right, TIGHT_OR);
+        how_compared(w, left, right);
+    }
+    write_text(w, ")");
+}
+
+static void
+prefix(struct writer *w, const struct node *node)
+{
+    static const char *const functions[] = {[OP_NEGATIVE] = " hw_negative(",
+                                            [OP_BIT_NOT] = " hw_bit_not(",
+                                            [OP_BANG] = " (NOT",
+                                            [OP_BINARY] = " hw_binary("};
+
+    if (node->op == OP_POSITIVE) {
+        write_text(w, " +");
+        write_operand(w, node->first, TIGHT_ATOM);
+    } else if (node->op == OP_NOT) {
+        write_text(w, " NOT");
+        write_operand(w, node->first, TIGHT_NOT);
+    } else {
+        write_text(w, functions[node->op]);
+        write_operand(w, node->first,
+                      node->op == OP_BANG ? TIGHT_NOT : TIGHT_OR);
+        write_text(w, ")");
+    }
+}
+
+/* ---- LIKE, REGEXP, IS, BETWEEN ---- */
+
+static void
+like(struct writer *w, const struct node *node)
+{
+    const struct node *pattern = node->first->next;
+    bool binary = write_kind(pattern) == OPERAND_BINARY;
+
+    write_compared(w, node->first, TIGHT_EQUAL);
+    write_text(w, node->negated ? " NOT LIKE" : " LIKE");
+    write_text(w, binary ? " hw_binary(" : "");
+    write_operand(w, pattern, binary ? TIGHT_OR : TIGHT_ARROW);
+    write_text(w, binary ? ")" : "");
+    if (!pattern->next)
+        return;
+    write_text(w, " ESCAPE");
+    write_operand(w, pattern->next, TIGHT_ARROW);
+}
+
+static void
+infix(struct writer *w, const struct node *node, const char *text)
+{
+    write_compared(w, node->first, TIGHT_EQUAL);
+    write_text(w, text);
+    write_operand(w, node->first->next, TIGHT_ORDER);
+}
+
+static void
+between(struct writer *w, const struct node *node)
+{
+    const struct node *least = node->first->next;
+
+    write_text(w, node->negated ? " (NOT hw_between(" : " hw_between(");
+    write_compared(w, node->first, TIGHT_OR);
+    write_text(w, ",");
+    write_expression(w, least);
+    write_text(w, ",");
+    write_expression(w, least->next);
+    how_compared(w, node->first, least->next);
+    write_text(w, node->negated ? "))" : ")");
+}
+
+/* ---- IN, ANY, ALL ---- */
+
+/* Rows are written as VALUES. */
+static void
+in_rows(struct writer *w, const struct node *first)
+{
+    const char *before = " (VALUES";
+
+    for (const struct node *n = first; n; n = n->next) {
+        write_text(w, before);
+        write_text(w, n->kind == NODE_ROW ? "" : " (");
+        write_expression(w, n);
+        write_text(w, n->kind == NODE_ROW ? "" : ")");
+        before = ",";
+    }
+    write_text(w, ")");
+}
+
+static void
+in_list(struct writer *w, const struct node *node)
+{
+    const struct node *left = node->first;
+    bool binary = write_kind(left) == OPERAND_BINARY;
+
+    write_text(w, node->negated ? " (NOT" : "");
+    write_text(w, binary ? " hw_in(1," : " hw_in(0,");
+    write_compared(w, left, TIGHT_OR);
+    write_text(w, ",");
+    write_list(w, left->next);
+    write_text(w, node->negated ? "))" : ")");
+}
+
+static void
+in(struct writer *w, const struct node *node)
+{
+    const struct node *left = node->first, *list = left->next;
+    bool plain =
+        write_is_text(write_kind(left)) || write_kind(left) == OPERAND_OTHER;
+
+    if (write_is_listed(w, node)) {
+        in_list(w, node);
+        return;
+    }
+    write_text(w, plain ? " (" : "");
+    write_compared(w, left, plain ? TIGHT_OR : TIGHT_EQUAL);
+    write_text(w, plain ? ") COLLATE NOCASE" : "");
+    write_text(w, node->negated ? " NOT IN" : " IN");
+    if (write_is_query(list)) {
+        write_rows(w, list);
+    } else if (left->kind == NODE_ROW) {
+        in_rows(w, list);
+    } else {
+        write_text(w, " (");
+        write_list(w, list);
+        write_text(w, ")");
+    }
+}
+
+/* The smallest and the largest value are enough to answer for all. */
+static void
+quantified(struct writer *w, const struct node *node)
+{
+    unsigned slot = write_slot(w);
+
+    write_text(w, " hw_quantified(");
+    write_compared(w, node->first, TIGHT_OR);
+    write_text(w, ",( WITH hw_rows(v) AS (");
+    w->query(w, node->first->next->query);
+    buffer_format(w->sql, ") SELECT hw_bounds(%u,v) FROM hw_rows),'%s',%d)",
+                  slot, operators[node->op].native + 1, node->all);
+}
+
+/* ---- all ---- */
+
+static void
+interval(struct writer *w, const struct node *node)
+{
+    write_text(w, node->op == OP_PLUS ? " date_add(" : " date_sub(");
+    write_list(w, node->first);
+    buffer_format(w->sql, ",'%.*s')", (int)node->word.size, node->word.data);
+}
+
+static void
+collate(struct writer *w, const struct node *node)
+{
+    write_expression(w, node->first);
+    if (node->binary && write_kind(node->first) == OPERAND_COLUMN)
+        write_text(w, " COLLATE BINARY");
+}
+
+void
+write_operator(struct writer *w, const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_PREFIX:
+        prefix(w, node);
+        break;
+    case NODE_LIKE:
+        like(w, node);
+        break;
+    case NODE_REGEXP:
+        infix(w, node, node->negated ? " NOT REGEXP" : " REGEXP");
+        break;
+    case NODE_IS:
+        infix(w, node, node->negated ? " IS NOT" : " IS");
+        break;
+    case NODE_IN:
+        in(w, node);
+        break;
+    case NODE_BETWEEN:
+        between(w, node);
+        break;
+    case NODE_QUANTIFIED:
+        quantified(w, node);
+        break;
+    case NODE_INTERVAL:
+        interval(w, node);
+        break;
+    case NODE_COLLATE:
+        collate(w, node);
+        break;
+    default:
+        binary(w, node);
+        break;
+    }
+}

@@ -1,0 +1,153 @@
+/* writer.c - what all writers use: names, lists, places. */
+#include "writer.h"
+
+#include "errors.h"
+#include "memory.h"
+#include "slots.h"
+#include "sql_statement.h"
+
+/* Notes a place for rewrite_locate, which is less exact without memory. */
+void
+write_mark(struct writer *w, const char *source)
+{
+    size_t capacity = w->mark_capacity ? 2 * w->mark_capacity : 256;
+    struct mark *grown;
+
+    if (!w->marking)
+        return;
+    if (w->mark_count == w->mark_capacity) {
+        grown = mem_realloc(w->marks, capacity * sizeof(*grown));
+        if (!grown)
+            return;
+        w->marks = grown;
+        w->mark_capacity = capacity;
+    }
+    w->marks[w->mark_count++] =
+        (struct mark){w->sql->size, source, write_where(w)};
+}
+
+const char *
+write_where(const struct writer *w)
+{
+    return w->scope ? w->scope->where : "field list";
+}
+
+void
+write_fail_deep(struct writer *w)
+{
+    if (!w->failed)
+        error_set(w->err, ER_STACK_OVERRUN, STATEMENT_TOO_DEEP);
+    w->failed = true;
+}
+
+unsigned
+write_slot(struct writer *w)
+{
+    if (w->slots == SLOTS_MAX) {
+        write_fail_deep(w);
+        return 0;
+    }
+    return w->slots++;
+}
+
+void
+write_text(struct writer *w, const char *text)
+{
+    buffer_text(w->sql, text);
+}
+
+/* Writes text between quotes and doubles the quotes in it.  A NUL, which would
+ * end the statement for SQLite, becomes a question mark. */
+static void
+quoted(struct writer *w, struct span text, char quote)
+{
+    buffer_char(w->sql, quote);
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+
+        if (c == quote)
+            buffer_char(w->sql, quote);
+        if (c == '\0')
+            c = '?';
+        buffer_char(w->sql, c);
+    }
+    buffer_char(w->sql, quote);
+}
+
+void
+write_identifier(struct writer *w, struct span name)
+{
+    buffer_char(w->sql, ' ');
+    quoted(w, name, '"');
+}
+
+void
+write_string(struct writer *w, struct span text)
+{
+    quoted(w, text, '\'');
+}
+
+void
+write_names(struct writer *w, const struct tree_name *names)
+{
+    const char *before = "(";
+
+    for (; names; names = names->next) {
+        write_text(w, before);
+        write_identifier(w, names->name);
+        before = ",";
+    }
+    write_text(w, ")");
+}
+
+void
+write_expression(struct writer *w, const struct node *node)
+{
+    if (w->failed || w->sql->failed)
+        return;
+    write_mark(w, node->text.data);
+    w->node(w, node);
+}
+
+void
+write_list(struct writer *w, const struct node *first)
+{
+    for (const struct node *node = first; node; node = node->next) {
+        write_text(w, node == first ? "" : ",");
+        write_expression(w, node);
+    }
+}
+
+void
+write_operand(struct writer *w, const struct node *node, enum tight least)
+{
+    bool open = write_tight(w, node) < least;
+
+    write_text(w, open ? " (" : "");
+    write_expression(w, node);
+    write_text(w, open ? ")" : "");
+}
+
+void
+write_compared(struct writer *w, const struct node *node, enum tight least)
+{
+    w->compared = node->kind == NODE_COLUMN;
+    write_operand(w, node, least);
+    w->compared = false;
+}
+
+void
+write_listed(struct writer *w, const struct node *node)
+{
+    write_expression(w, node);
+    if (node->kind == NODE_STRING)
+        write_text(w, " COLLATE NOCASE");
+}
+
+void
+write_rows(struct writer *w, const struct node *node)
+{
+    write_text(w, " (");
+    w->query(w, node->query);
+    write_text(w, ")");
+}

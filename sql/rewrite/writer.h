@@ -1,0 +1,148 @@
+/* writer.h - the state of what writes SQLite's text, shared by its files. */
+#ifndef HW_WRITER_H
+#define HW_WRITER_H
+
+#include "rewrite.h"
+#include "select_tree.h"
+
+/* The kind of an expression, which decides how it compares. */
+enum operand_kind {
+    OPERAND_COLUMN,
+    OPERAND_NUMBER,
+    OPERAND_STRING,
+    OPERAND_MOMENT, /* DATE'2026-01-31': a string, except in arithmetic */
+    OPERAND_ROW,    /* (a, b) */
+    OPERAND_BINARY, /* COLLATE utf8mb4_bin */
+    OPERAND_HEX,    /* 0x1f: bytes, but a number beside a number */
+    OPERAND_OTHER
+};
+
+/* How closely SQLite binds what is written. */
+enum tight {
+    TIGHT_OR,
+    TIGHT_AND,
+    TIGHT_NOT,
+    TIGHT_EQUAL,
+    TIGHT_ORDER,
+    TIGHT_ESCAPE,
+    TIGHT_ARROW,
+    TIGHT_COLLATE,
+    TIGHT_ATOM
+};
+
+struct scope { /* a SELECT that is being written */
+    struct scope *outer;
+    const struct tree_select *select;
+    const char *where; /* the clause, as faults name it */
+    bool lists;        /* it is the list */
+};
+
+/* The place in the source of the byte at an offset in sql. */
+struct mark {
+    size_t offset;
+    const char *source, *where;
+};
+
+struct writer {
+    const struct rewrite *job;
+    const struct tree *tree;
+    struct rewritten *result;
+    struct buffer *sql;
+    struct error *err;
+    struct scope *scope; /* the innermost; NULL: none */
+    size_t queries;      /* that are being written, one in the other */
+    unsigned slots;      /* number of slots so far; see slots.h */
+    size_t parameters;   /* number of ? so far */
+    size_t *places;
+    struct span snapshot_alias;
+    bool compared; /* the column is an operand of a comparison, */
+    bool joined;   /* with another one of its name */
+    bool failed;   /* *err is set; what is written does not matter */
+    bool marking;  /* notes marks, only to locate a fault */
+    struct mark *marks;
+    size_t mark_count, mark_capacity;
+    /* Stands above its callers. */
+    void (*query)(struct writer *w, const struct tree_query *query);
+    void (*node)(struct writer *w, const struct node *node);
+};
+
+/* ---- write_kind.c ---- */
+
+enum operand_kind write_kind(const struct node *node);
+enum tight write_tight(const struct writer *w, const struct node *node);
+bool write_is_text(enum operand_kind kind);
+bool write_is_comparison(enum tree_operator op);
+/* Whether rows of one size are equated, which is done pair by pair. */
+bool write_is_pairs(const struct node *node);
+/* Whether the operator is written as SQLite's. */
+bool write_is_native(const struct writer *w, const struct node *node);
+/* Whether IN compares by hw_in: a column knows how it compares, and so does a
+ * SELECT's; other operands get that as an argument. */
+bool write_is_listed(const struct writer *w, const struct node *node);
+/* Whether the list of IN is a SELECT, not values. */
+bool write_is_query(const struct node *list);
+
+/* ---- writer.c ---- */
+
+void write_text(struct writer *w, const char *text);
+void write_identifier(struct writer *w, struct span name);
+void write_string(struct writer *w, struct span text); /* between quotes */
+void write_names(struct writer *w, const struct tree_name *names); /* (a, b) */
+void write_mark(struct writer *w, const char *source);
+const char *write_where(const struct writer *w);
+void write_fail_deep(struct writer *w); /* 1436 */
+unsigned write_slot(struct writer *w);  /* a new one */
+
+void write_expression(struct writer *w, const struct node *node);
+void write_list(struct writer *w, const struct node *first); /* a, b */
+/* In parentheses, if it binds less closely than that. */
+void write_operand(struct writer *w, const struct node *node, enum tight least);
+/* What a condition compares. */
+void write_compared(struct writer *w, const struct node *node,
+                    enum tight least);
+/* A value that others will compare: a string as a column of texts does. */
+void write_listed(struct writer *w, const struct node *node);
+/* The SELECT of a NODE_QUERY, in parentheses, as a list of rows. */
+void write_rows(struct writer *w, const struct node *node);
+
+/* ---- write_snapshot.c: whether the statement asks for kept snapshots ---- */
+
+void write_snapshot_column(struct writer *w, const struct node *column);
+void write_snapshot_item(struct writer *w, const struct tree_item *item);
+void write_snapshot_value(struct writer *w, const struct value *value);
+/* Whether it is a column of that name. */
+bool write_is_snapshot(const struct writer *w, const struct node *node);
+
+/* ---- write_literal.c ---- */
+
+void write_literal(struct writer *w, const struct node *node);
+
+/* ---- write_call.c ---- */
+
+void write_call(struct writer *w, const struct node *node);
+void write_order(struct writer *w, const struct tree_order *order);
+void write_window(struct writer *w, const struct tree_window *window);
+
+/* ---- write_operator.c ---- */
+
+void write_operator(struct writer *w, const struct node *node);
+
+/* ---- write_expression.c ---- */
+
+void write_node(struct writer *w, const struct node *node);
+
+/* ---- write_from.c ---- */
+
+void write_from(struct writer *w, const struct tree_table *first);
+
+/* ---- write_select.c ---- */
+
+void write_query(struct writer *w, const struct tree_query *query);
+
+/* ---- tables.c: tables and privileges ---- */
+
+/* Looks all tables up.  -1 with 1046, 1049, 1146 or 1227. */
+int tables_find(const struct rewrite *job, struct rewritten *out,
+                struct error *err);
+
+#endif
