@@ -94,10 +94,11 @@ got=$("$bin/heapwire-run" --state-dir "$work/dry" --listen none --dry-run \
 contains "dry run" "nothing was touched" "$got"
 [ ! -e "$work/dry" ] || fault "a dry run has made a directory"
 ! grep -q libheapwire /proc/"$sleeper"/maps || fault "a dry run has loaded it"
-kill -STOP "$sleeper"
+alone=$(pgrep -P "$sleeper") # which is as late, then
+kill -STOP "$sleeper" "$alone"
 wait_for 5 grep -q '^State:.T' "/proc/$sleeper/status"
 refused "is stopped" --attach "$sleeper"
-kill -CONT "$sleeper"
+kill -CONT "$sleeper" "$alone"
 strace -qq -f -e trace=none -p "$sleeper" 2>"$work/strace" &
 tracer=$!
 pids="$tracer $pids"
