@@ -111,7 +111,7 @@ sql_start(void)
     for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++)
         tables[count++] = listed[i];
     for (size_t i = 0; i < empty_table_count; i++)
-        tables[count++] = &empty_tables[i];
+        tables[count++] = empty_tables[i];
     qsort(tables, count, sizeof(tables[0]), by_name);
     catalog_start(tables, count);
 }

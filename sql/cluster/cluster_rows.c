@@ -149,12 +149,17 @@ static const struct cluster_ask_ops rows_ops = {start, take, finish, free_rows};
 /* ---- questions ---- */
 
 static void
-write_question(const struct catalog_table *table, const char *snapshot,
-               const char *of_snapshots, struct buffer *out)
+write_question(const struct catalog_table *table, bool needy,
+               const char *snapshot, const char *of_snapshots,
+               struct buffer *out)
 {
     buffer_text(out, "SELECT ");
     for (size_t i = 1; i < table->column_count; i++)
-        buffer_format(out, "%s`%s`", i > 1 ? ", " : "", table->columns[i].name);
+        if (!needy && table->columns[i].needs)
+            buffer_text(out, i > 1 ? ", NULL" : "NULL"); /* it is not read */
+        else
+            buffer_format(out, "%s`%s`", i > 1 ? ", " : "",
+                          table->columns[i].name);
     buffer_format(out, " FROM heapwire.`%s`", table->of->name);
     if (!snapshot) {
         buffer_text(out, of_snapshots);
@@ -172,9 +177,11 @@ write_question(const struct catalog_table *table, const char *snapshot,
 /* Whether the nodes must take a profile to answer. */
 static bool
 takes_profile(const struct handle *handle, const struct catalog_table *of,
-              const char *snapshot, bool kept)
+              bool needy, const char *snapshot, bool kept)
 {
-    return (of->needs & (NEED_TOTAL | NEED_SNAPSHOT)) != 0 ||
+    unsigned needs = of->needs | (needy ? catalog_needs(of, UINT64_MAX) : 0);
+
+    return (needs & (NEED_TOTAL | NEED_SNAPSHOT)) != 0 ||
            (of->walk && (snapshot ? strcasecmp(snapshot, SNAPSHOT_NOW) == 0
                                   : !kept || handle->names_now));
 }
@@ -223,19 +230,20 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
         !kept               ? ""
         : handle->names_now ? " WHERE snapshot LIKE '%' OR snapshot = 'now'"
                             : " WHERE snapshot LIKE '%'";
+    bool needy = table_set_has(&handle->needy, catalog_index(table));
     struct buffer question, key;
     struct cluster_ask *ask;
     int rc;
 
     buffer_init(&question, QUESTION_MAX);
     buffer_init(&key, QUESTION_MAX + (id_count + 1) * sizeof(uint64_t));
-    write_question(table, snapshot, of_snapshots, &question);
+    write_question(table, needy, snapshot, of_snapshots, &question);
     make_key(&key, &question, ids, id_count);
     rc = cluster_find(handle, &key, &ask);
     if (rc == SQLITE_OK && !ask)
         rc = begin(handle, table, ids, id_count,
-                   takes_profile(handle, table->of, snapshot, kept), &question,
-                   &key);
+                   takes_profile(handle, table->of, needy, snapshot, kept),
+                   &question, &key);
     if (rc == SQLITE_OK)
         *out = (const struct cluster_rows *)ask;
     buffer_fini(&question);

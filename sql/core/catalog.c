@@ -103,6 +103,18 @@ catalog_flags(const struct catalog_table *table, size_t i)
     return column->type->flags | own;
 }
 
+unsigned
+catalog_needs(const struct catalog_table *table, uint64_t columns)
+{
+    enum { LAST = 63 };
+    unsigned needs = 0;
+
+    for (size_t i = 0; i < table->column_count; i++)
+        if (columns >> (i < LAST ? i : LAST) & 1)
+            needs |= table->columns[i].needs;
+    return needs;
+}
+
 bool
 catalog_has_key(const struct catalog_table *table)
 {

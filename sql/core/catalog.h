@@ -34,7 +34,8 @@ struct catalog_scope {
         *label;  /* label of SHOW's first column; NULL: the column's own */
     bool full;   /* SHOW FULL ... */
     bool global; /* SHOW GLOBAL ... */
-    /* Each is set for a table that needs it, else NULL.  All are borrowed and
+    /* Each is set for a table that needs it, else NULL or another table's: what
+     * no column that is read needs may be missing.  All are borrowed and
      * outlive the statement's rows. */
     struct snapshot *snapshot;
     struct stats *stats;
@@ -80,6 +81,7 @@ struct catalog_column {
     const struct catalog_type *type;
     const char *comment; /* or NULL */
     uint16_t flags;      /* in addition to those of the type */
+    uint16_t needs; /* enum catalog_need: in addition to those of the table */
 };
 
 /* CATALOG_SET: NOT NULL.  CATALOG_KEY: also a part of the primary key. */
@@ -94,7 +96,7 @@ struct catalog_table {
     size_t column_count;
     uint32_t privilege; /* needed to read it; 0: none */
     void (*produce)(const struct catalog_scope *scope, struct rowset *out);
-    unsigned needs; /* enum catalog_need */
+    unsigned needs; /* enum catalog_need: of its rows, whatever is read */
     /* Instead of produce, for rows that are too many to keep; see
      * heap_walk.h. */
     const struct heap_walk *walk;
@@ -130,6 +132,9 @@ const struct catalog_table *catalog_at(size_t i);
 /* Column flags (enum column_flag) of column i.  Other nodes may send anything,
  * so in a table of all nodes only node_id keeps its flags. */
 uint16_t catalog_flags(const struct catalog_table *table, size_t i);
+/* What the columns of the set take: bit i stands for column i, the last for all
+ * from there on, as SQLite's colUsed has it. */
+unsigned catalog_needs(const struct catalog_table *table, uint64_t columns);
 /* Whether it has a primary key. */
 bool catalog_has_key(const struct catalog_table *table);
 

@@ -34,6 +34,7 @@ take_kept(struct handle *handle, const char *sql, size_t size)
         if (kept->statement && kept->size == size &&
             memcmp(sqlite3_sql(kept->statement), sql, size) == 0) {
             kept->used = ++handle->uses;
+            handle->needy = kept->needy;
             return kept->statement;
         }
     }
@@ -49,6 +50,7 @@ handle_prepare(struct handle *handle, const char *sql, size_t size,
     *out = take_kept(handle, sql, size);
     if (*out)
         return SQLITE_OK;
+    memset(&handle->needy, 0, sizeof(handle->needy));
     handle->memory.cancelled = handle->cancelled;
     return select_memory_prepare(&handle->memory, handle->db, sql, size, flags,
                                  out);
@@ -91,6 +93,7 @@ handle_put(struct handle *handle, sqlite3_stmt *statement)
         place->statement = statement;
         place->size = size;
         place->used = ++handle->uses;
+        place->needy = handle->needy;
         return;
     }
     if (place->statement == statement)

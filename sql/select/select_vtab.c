@@ -126,7 +126,13 @@ vtab_find_function(sqlite3_vtab *base, int argc, const char *name,
 static int
 vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    select_vtab_plan(catalog_at(((const struct vtab *)base)->index), info);
+    const struct vtab *vtab = (const struct vtab *)base;
+    const struct catalog_table *table = catalog_at(vtab->index);
+
+    /* All of a statement's readers are planned before any of them reads. */
+    if (catalog_needs(table, info->colUsed) != 0)
+        table_set_add(&vtab->handle->needy, vtab->index);
+    select_vtab_plan(table, info);
     return SQLITE_OK;
 }
 
@@ -171,7 +177,9 @@ make_rows(struct handle *handle, size_t index)
 {
     const struct catalog_table *table = catalog_at(index);
     struct rowset *rows = &handle->tables[index];
-    int rc = select_need(handle, table->needs);
+    bool needy = table_set_has(&handle->needy, index);
+    int rc = select_need(
+        handle, table->needs | (needy ? catalog_needs(table, UINT64_MAX) : 0));
 
     if (rc != SQLITE_OK)
         return rc;

@@ -47,6 +47,7 @@ struct kept_statement {
     sqlite3_stmt *statement;
     size_t size; /* bytes of its text */
     uint64_t used;
+    struct table_set needy; /* as in struct handle */
 };
 
 struct handle {
@@ -62,8 +63,9 @@ struct handle {
     struct sql_session *session; /* of scope, for @x := y */
     uint64_t found_rows;         /* the session's, before this statement */
     int64_t now_ms; /* wall clock: NOW() does not change within a statement */
-    const atomic_bool *cancelled;   /* NULL: it cannot be cancelled */
-    struct table_set readable;      /* the tables it may read */
+    const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
+    struct table_set readable;    /* the tables it may read */
+    struct table_set needy; /* those of which it reads columns with needs */
     bool names_snapshot, names_now; /* as in struct rewritten */
     uint64_t
         looks; /* calls of the progress handler until it stops; 0: no limit */

@@ -84,7 +84,7 @@ extern const struct catalog_table table_show_columns;
 extern const struct catalog_table table_show_full_columns;
 
 /* mysql/tables_empty.c */
-extern const struct catalog_table empty_tables[];
+extern const struct catalog_table *const empty_tables[];
 extern const size_t empty_table_count;
 
 /* mysql/tables_engines.c */

@@ -286,11 +286,14 @@ static const struct catalog_column memory_columns[] = {
     {"cgroup_limit", &type_bigint,
      "The smallest limit of the cgroup and those around it; NULL: none"},
     {"profile_bytes", &type_bigint,
-     "Bytes in use by the heap profile; NULL: profiling is not active"},
-    {"profile_samples", &type_bigint, "Samples that this is estimated from"},
+     "Bytes in use by the heap profile; NULL: profiling is not active", 0,
+     NEED_TOTAL},
+    {"profile_samples", &type_bigint, "Samples that this is estimated from", 0,
+     NEED_TOTAL},
     {"unexplained", &type_bigint,
      "rss - resident; NULL: they are not of one moment"},
-    {"note", &type_text, "What lies between the figures, in words"},
+    {"note", &type_text, "What lies between the figures, in words", 0,
+     NEED_TOTAL},
 };
 
 const struct catalog_table table_memory = {
@@ -300,7 +303,7 @@ const struct catalog_table table_memory = {
     CATALOG_OWN_COLUMNS(memory_columns),
     PRIVILEGE_STATUS,
     produce_memory,
-    NEED_STATS | NEED_TOTAL};
+    NEED_STATS};
 
 const struct catalog_table table_cluster_memory = {
     .database = "heapwire",

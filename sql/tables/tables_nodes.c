@@ -208,19 +208,23 @@ static const struct catalog_column nodes[] = {
     {"port", &type_bigint, NULL, CATALOG_SET},
     {"role", &type_name, "backend or compute node", CATALOG_SET},
     {"alive", &type_boolean,
-     "Whether it answers, and its database does; NULL: it was not asked yet"},
-    {"since", &type_time, "In that state; UTC"},
-    {"version", &type_name, "Of heapwire there"},
+     "Whether it answers, and its database does; NULL: it was not asked yet", 0,
+     NEED_PEERS},
+    {"since", &type_time, "In that state; UTC", 0, NEED_PEERS},
+    {"version", &type_name, "Of heapwire there", 0, NEED_PEERS},
     {"state", &type_name,
      "Of its database, as in heapwire.profiler; unreachable: it does not "
      "answer; left: it was a member in the last day, until since; NULL: it was "
-     "not asked, which takes the privilege cluster"},
+     "not asked, which takes the privilege cluster",
+     0, NEED_PEERS},
     {"self", &type_boolean, "Whether it is the one that answers", CATALOG_SET},
     {"last_error", &type_text,
-     "Why it did not answer; NULL: it did, the last time"},
-    {"last_error_at", &type_time, "UTC"},
-    {"round_trip_ms", &type_double, "Of its last answer's first byte"},
-    {"profiling", &type_name, "As in heapwire.profiler; NULL: not known"},
+     "Why it did not answer; NULL: it did, the last time", 0, NEED_PEERS},
+    {"last_error_at", &type_time, "UTC", 0, NEED_PEERS},
+    {"round_trip_ms", &type_double, "Of its last answer's first byte", 0,
+     NEED_PEERS},
+    {"profiling", &type_name, "As in heapwire.profiler; NULL: not known", 0,
+     NEED_PEERS},
 };
 
 const struct catalog_table table_nodes = {"heapwire",
@@ -228,8 +232,7 @@ const struct catalog_table table_nodes = {"heapwire",
                                           "The nodes that this one knows",
                                           CATALOG_COLUMNS(nodes),
                                           PRIVILEGE_STATUS,
-                                          produce_nodes,
-                                          NEED_PEERS};
+                                          produce_nodes};
 
 /* ---- SHOW BACKENDS, SHOW COMPUTE NODES: StarRocks' columns ---- */
 

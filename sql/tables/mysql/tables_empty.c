@@ -7,7 +7,7 @@
         name, &type_##type                                                     \
     }
 #define TABLE(database, name, ...)                                             \
-    {                                                                          \
+    &(const struct catalog_table){                                             \
         database,                                                              \
         name,                                                                  \
         "",                                                                    \
@@ -15,7 +15,7 @@
         0,                                                                     \
         catalog_nothing},
 
-const struct catalog_table empty_tables[] = {
+const struct catalog_table *const empty_tables[] = {
 #include "tables_empty.def"
 };
 

@@ -202,6 +202,29 @@ START_TEST(a_cut_answer_is_a_warning)
 }
 END_TEST
 
+START_TEST(the_nodes_take_a_profile_for_what_is_named_alone)
+{
+    static const char head[] = "SELECT `taken`, ";
+
+    fake_peers.nodes[0].rows = fake_peers.nodes[1].rows = NULL;
+    for (int i = 0; i < 2; i++) {
+        run("SELECT node_id, rss FROM heapwire.cluster_memory WHERE rss > 0");
+        ck_assert_uint_eq(fake_peers.request.parallel, 0);
+        ck_assert_int_eq(strncmp(fake_peers.text.data, head, sizeof(head) - 1),
+                         0);
+        ck_assert_ptr_nonnull(strstr(fake_peers.text.data,
+                                     "`cgroup_limit`, NULL, NULL, "
+                                     "`unexplained`, NULL FROM "));
+        run("SELECT * FROM heapwire.cluster_memory");
+        ck_assert_uint_eq(fake_peers.request.parallel, 2);
+        ck_assert_ptr_nonnull(strstr(fake_peers.text.data,
+                                     "`cgroup_limit`, `profile_bytes`, "
+                                     "`profile_samples`, `unexplained`, `note` "
+                                     "FROM "));
+    }
+}
+END_TEST
+
 START_TEST(a_profile_of_each_rolls_and_a_kept_one_does_not)
 {
     fake_peers.nodes[0].rows = fake_peers.nodes[1].rows = NULL;
@@ -406,6 +429,7 @@ main(void)
                         2);
     LOOP(what_is_no_value_of_its_column_is_null, hostile);
     tcase_add_test(tc, a_cut_answer_is_a_warning);
+    tcase_add_test(tc, the_nodes_take_a_profile_for_what_is_named_alone);
     tcase_add_test(tc, a_profile_of_each_rolls_and_a_kept_one_does_not);
     LOOP(a_forwarded_statement_asks_no_node, forwarded);
     tcase_add_test(tc, it_takes_the_privilege_to_reach_others);

@@ -287,6 +287,45 @@ START_TEST(what_is_not_read_is_not_fetched)
 }
 END_TEST
 
+/* What a statement names of heapwire.memory, and the profiles that takes. */
+static const struct {
+    const char *text;
+    unsigned profiles;
+} named[] = {
+    {"SELECT rss FROM heapwire.memory", 0},
+    {"SELECT count(*) FROM heapwire.memory", 0},
+    {"SELECT taken, allocated, active, metadata, resident, mapped, retained, "
+     "rss, rss_file, rss_shared, cgroup_current, cgroup_limit, unexplained "
+     "FROM heapwire.memory WHERE rss > 0 ORDER BY rss",
+     0},
+    {"SELECT m.rss FROM (SELECT * FROM heapwire.memory) m", 0},
+    {"SELECT * FROM heapwire.memory", 1},
+    {"SELECT rss FROM heapwire.memory WHERE note LIKE '%a%'", 1},
+    {"SELECT rss FROM heapwire.memory ORDER BY profile_samples", 1},
+    {"SELECT a.rss, b.profile_bytes FROM heapwire.memory a, heapwire.memory b",
+     1},
+    {"SELECT a.profile_bytes, b.rss FROM heapwire.memory b, heapwire.memory a",
+     1},
+    {"SELECT rss, (SELECT profile_bytes FROM heapwire.memory) FROM "
+     "heapwire.memory",
+     1},
+};
+
+/* Each twice: a statement is prepared once. */
+START_TEST(a_profile_is_taken_for_what_is_named_alone)
+{
+    scripted.stats = make_stats;
+    scripted.status.hello.active = 1;
+    scripted.answer = ANSWER_DONE;
+    for (unsigned i = 1; i <= 2; i++) {
+        harness_run(&h, named[_i].text);
+        ck_assert_msg(h.error.code == 0, "%s", h.error.text);
+        ck_assert_uint_eq(scripted.profiles, i * named[_i].profiles);
+        ck_assert_uint_eq(scripted.submitted, i * (1 + named[_i].profiles));
+    }
+}
+END_TEST
+
 START_TEST(set_cannot_wait)
 {
     ck_assert_str_eq(
@@ -533,6 +572,8 @@ main(void)
     tcase_add_test(tc, statistics_and_a_snapshot_are_awaited_together);
     tcase_add_test(tc, a_total_is_a_wish);
     tcase_add_test(tc, what_is_not_read_is_not_fetched);
+    tcase_add_loop_test(tc, a_profile_is_taken_for_what_is_named_alone, 0,
+                        COUNT(named));
     tcase_add_test(tc, set_cannot_wait);
     tcase_add_test(tc, do_waits_as_a_select_does);
     tcase_add_test(tc, kept_snapshots_are_read_without_the_node);

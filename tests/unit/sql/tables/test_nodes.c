@@ -155,10 +155,29 @@ END_TEST
 
 START_TEST(they_are_asked_once_in_a_statement)
 {
-    ck_assert_str_eq(run("SELECT count(*) n FROM heapwire.nodes a, "
+    ck_assert_str_eq(run("SELECT count(b.state) n FROM heapwire.nodes a, "
                          "heapwire.nodes b WHERE a.id = b.id"),
                      "n\n#4");
     ck_assert_uint_eq(fake_peers.asked, 1);
+}
+END_TEST
+
+/* Each twice: a statement is prepared once. */
+START_TEST(they_are_not_asked_for_what_is_known)
+{
+    for (int i = 0; i < 2; i++) {
+        ck_assert_ptr_nonnull(
+            strstr(run("SELECT id, address, port, role, self, count(*) FROM "
+                       "heapwire.nodes GROUP BY id HAVING self"),
+                   "10001|"));
+        ck_assert_uint_eq(fake_peers.asked, 0);
+    }
+    for (unsigned i = 1; i <= 2; i++) {
+        ck_assert_str_eq(run("SELECT count(*) FROM heapwire.nodes WHERE alive "
+                             "OR alive IS NULL OR NOT alive"),
+                         "count(*)\n#4");
+        ck_assert_uint_eq(fake_peers.asked, i);
+    }
 }
 END_TEST
 
@@ -276,7 +295,7 @@ END_TEST
 START_TEST(a_question_that_cannot_be_put_fails)
 {
     fake_peers.refuses = true;
-    ck_assert_str_eq(run("SELECT id FROM heapwire.nodes"),
+    ck_assert_str_eq(run("SELECT state FROM heapwire.nodes"),
                      "1037/HY001 Out of memory for the question");
 }
 END_TEST
@@ -332,6 +351,7 @@ main(void)
     tcase_add_test(tc, the_question_is_one_that_a_node_answers);
     tcase_add_test(tc, a_select_waits_for_them_and_holds_no_thread);
     tcase_add_test(tc, they_are_asked_once_in_a_statement);
+    tcase_add_test(tc, they_are_not_asked_for_what_is_known);
     tcase_add_loop_test(tc, a_killed_session_asks_no_more, 0, 2);
     tcase_add_test(tc, backends_and_compute_nodes_are_shown_apart);
     tcase_add_loop_test(tc, shown_or_described_the_columns_are_the_same, 0, 2);
