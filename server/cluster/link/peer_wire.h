@@ -3,8 +3,8 @@
  * in, bytes out, no socket.
  *
  * Logs in with peer_client's proofs, asks one thing at a time, and checks
- * whatever the other end says before it is passed on (wire/PROTOCOL.md).  What
- * is not expected breaks the connection.
+ * whatever the other end says before it is passed on.  What is not expected
+ * breaks the connection.  Packets: server/wire/PROTOCOL.md.
  */
 #ifndef HW_PEER_WIRE_H
 #define HW_PEER_WIRE_H

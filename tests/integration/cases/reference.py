@@ -55,7 +55,7 @@ def same(what, documented, there):
 
 
 def test_pages_render():
-    assert len(PAGES) == 5, PAGES
+    assert len(PAGES) == 6, PAGES
     for path in PAGES:
         lint = run("mandoc", "-Tlint", "-Wwarning", path)
         assert lint.returncode == 0 and not lint.stdout, lint.stdout
@@ -87,7 +87,8 @@ def helped(program):
 
 
 def test_options_are_those_of_the_programs():
-    for name, program in (("heapwire-run.1", "heapwire-run"),
+    for name, program in (("heapwire.1", "heapwire"),
+                          ("heapwire-run.1", "heapwire-run"),
                           ("heapwired.8", "heapwired"),
                           ("heapwire-prof.1", "heapwire-prof"),
                           ("heapwire-passwd.1", "heapwire-passwd")):

@@ -1,0 +1,35 @@
+/*
+ * client.h - the parts of heapwire, which asks nodes from a command line.
+ *
+ * Faults are printed where they are found.
+ */
+#ifndef HW_CLIENT_H
+#define HW_CLIENT_H
+
+#include <mysql.h>
+#include <stdbool.h>
+
+#include "reader.h"
+
+enum client_status {
+    CLIENT_OK,
+    CLIENT_FAILED,  /* a node, the statement, or its output */
+    CLIENT_NO_NODE, /* no connection, or it was lost */
+    CLIENT_USAGE = 64
+};
+
+enum client_form { CLIENT_TEXT, CLIENT_TSV, CLIENT_JSON };
+
+/* given: by an option's letter, its value; NULL: ~/.my.cnf may have it.  The
+ * statement's rows, wholly; NULL: it has none, or *status says more. */
+MYSQL_RES *client_ask(const char *const *given, struct span statement,
+                      enum client_status *status);
+
+/* On standard output.  No control character of a node's reaches a terminal. */
+void client_show_text(struct span text);
+void client_show_rows(MYSQL_RES *rows, enum client_form form);
+/* Of node_id, status, result: in text each line begins with its node.  False:
+ * a node failed. */
+bool client_show_nodes(MYSQL_RES *rows, enum client_form form);
+
+#endif

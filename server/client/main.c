@@ -1,0 +1,199 @@
+/*
+ * main.c - heapwire: asks nodes from a command line.
+ *
+ * Ctrl-C needs no code: a node ends the statement of a client that is gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "client.h"
+
+enum { STATEMENT_MAX = 16 << 20, PORT_MAX = 65535, LETTERS = 128 };
+
+static const char forms[] =
+    " dot text top tree collapsed flamegraph svg pprof raw export ";
+
+static const char help[] =
+    "usage: heapwire [OPTION...] on NODES SCRIPT\n"
+    "       heapwire [OPTION...] sql STATEMENT\n"
+    "       heapwire [OPTION...] get FORM [SNAPSHOT]\n\n"
+    "on runs a script on NODES: ids with commas between, or ALL.  sql shows\n"
+    "rows.  get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
+    "text, top, tree, collapsed, flamegraph, svg, pprof, raw or export.\n\n"
+    "  --socket FILE, -S  the node's socket; the only one in /run is found\n"
+    "  --host HOST, -h    or its address\n"
+    "  --port PORT, -P    (9036)\n"
+    "  --user NAME, -u    the account\n"
+    "  --password, -p     ask for its password, which ~/.my.cnf may have\n"
+    "  --ssl-ca FILE      use TLS, and trust this certificate alone\n"
+    "  --json             rows as a JSON array\n"
+    "  --tsv              rows with tabs between\n"
+    "  --output FILE, -o  get writes there\n"
+    "  --help             print this\n";
+
+static enum client_status
+usage(const char *why, const char *what)
+{
+    fprintf(stderr, "heapwire: %s%s\ntry heapwire --help\n", why, what);
+    return CLIENT_USAGE;
+}
+
+/* Closes out, after all that was written to it. */
+static enum client_status
+finish(FILE *out, const char *name)
+{
+    if (out && fflush(out) == 0 && ferror(out) == 0 && fclose(out) == 0)
+        return CLIENT_OK;
+    fprintf(stderr, "heapwire: %s: %s\n", name, strerrordesc_np(errno));
+    return CLIENT_FAILED;
+}
+
+static void
+put_quoted(struct buffer *text, const char *value)
+{
+    buffer_char(text, '\'');
+    for (; *value; value++) {
+        if (*value == '\'' || *value == '\\')
+            buffer_char(text, '\\');
+        buffer_char(text, *value);
+    }
+    buffer_char(text, '\'');
+}
+
+/* The statement for a command, of which words[0] is the name. */
+static enum client_status
+make(struct buffer *out, char **words, int count)
+{
+    const char *what = words[1];
+    char form[32];
+
+    if (*words[0] == 's') {
+        buffer_text(out, what);
+    } else if (*words[0] == 'g') {
+        snprintf(form, sizeof(form), " %s ", what);
+        if (strchr(what, ' ') || !strstr(forms, form))
+            return usage("there is no form ", what);
+        buffer_format(out, "SELECT %s(", what);
+        put_quoted(out, count > 2 ? words[2] : "now");
+        buffer_char(out, ')');
+    } else {
+        if (strspn(what, "0123456789 ,") != strlen(what) &&
+            strncmp(what, "ALL", 3) != 0)
+            return usage("NODES are ids with commas between, or ALL, and not ",
+                         what);
+        /* A single node would answer without a row for itself: twice. */
+        buffer_format(out, "ADMIN EXECUTE ON %s%s%s ", what,
+                      strpbrk(what, ",A") ? "" : ", ",
+                      strpbrk(what, ",A") ? "" : what);
+        put_quoted(out, words[2]);
+    }
+    return out->failed ? usage("a statement has at most 16 MB", "") : CLIENT_OK;
+}
+
+static enum client_status
+no_answer(void)
+{
+    fputs("heapwire: the node did not answer that\n", stderr);
+    return CLIENT_FAILED;
+}
+
+static enum client_status
+write_view(MYSQL_RES *rows, const char *file)
+{
+    MYSQL_ROW row = rows ? mysql_fetch_row(rows) : NULL;
+    FILE *out = stdout;
+    struct span view;
+
+    if (!row || !row[0])
+        return no_answer();
+    view = (struct span){row[0], mysql_fetch_lengths(rows)[0]};
+    if (file)
+        out = fopen(file, "we");
+    if (!file && isatty(STDOUT_FILENO))
+        client_show_text(view);
+    else if (out)
+        fwrite(view.data, 1, view.size, out);
+    return file ? finish(out, file) : CLIENT_OK;
+}
+
+/* given: by an option's letter, its value or "". */
+static enum client_status
+run(const char *const *given, char **words, int count)
+{
+    enum client_form form = given['j']   ? CLIENT_JSON
+                            : given['t'] ? CLIENT_TSV
+                                         : CLIENT_TEXT;
+    const char *port = given['P'] ? given['P'] : "1";
+    const char *name = count > 0 ? words[0] : "";
+    bool on = strcmp(name, "on") == 0, get = strcmp(name, "get") == 0;
+    enum client_status status;
+    MYSQL_RES *rows = NULL;
+    struct buffer text;
+
+    if (!on && !get && strcmp(name, "sql") != 0)
+        return usage("say on, sql or get", "");
+    if (count != 2 + on && !(get && count == 3))
+        return usage("too few or too many words after ", name);
+    if (port[strspn(port, "0123456789")] || atoi(port) < 1 ||
+        atoi(port) > PORT_MAX)
+        return usage("a port is 1 to 65535, and not ", port);
+    buffer_init(&text, STATEMENT_MAX);
+    status = make(&text, words, count);
+    if (status == CLIENT_OK)
+        rows = client_ask(given, (struct span){text.data, text.size}, &status);
+    if (status == CLIENT_OK && on && (!rows || mysql_num_fields(rows) != 3))
+        status = no_answer();
+    else if (rows && on)
+        status = client_show_nodes(rows, form) ? CLIENT_OK : CLIENT_FAILED;
+    else if (status == CLIENT_OK && get)
+        status = write_view(rows, given['o']);
+    else if (rows)
+        client_show_rows(rows, form);
+    mysql_free_result(rows);
+    buffer_fini(&text);
+    return status;
+}
+
+int
+main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"socket", required_argument, NULL, 'S'},
+        {"host", required_argument, NULL, 'h'},
+        {"port", required_argument, NULL, 'P'},
+        {"user", required_argument, NULL, 'u'},
+        {"password", no_argument, NULL, 'p'},
+        {"ssl-ca", required_argument, NULL, 'c'},
+        {"json", no_argument, NULL, 'j'},
+        {"tsv", no_argument, NULL, 't'},
+        {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'H'},
+        {0}};
+    const char *given[LETTERS] = {NULL};
+    enum client_status status = CLIENT_OK;
+    int letter;
+
+    /* Where one is closed, the connection must not take its place. */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/full", O_RDWR) < 0)
+            return CLIENT_FAILED;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+    while ((letter = getopt_long(argc, argv, "S:h:P:u:po:", options, NULL)) !=
+           -1) {
+        if (letter == '?')
+            return CLIENT_USAGE; /* getopt has said why */
+        given[letter] = optarg ? optarg : "";
+    }
+    if (given['H'])
+        fputs(help, stdout);
+    else
+        status = run(given, argv + optind, argc - optind);
+    return finish(stdout, "standard output") == CLIENT_OK ? (int)status
+                                                          : CLIENT_FAILED;
+}

@@ -1,0 +1,441 @@
+"""The program heapwire, as people use it: two Redis nodes and one that is
+dead, sockets, TCP, files of options, terminals; and a node that lies.
+
+Arguments name single tests.
+"""
+import contextlib
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import time
+
+from meddler import END, frame
+from mysql_wire import Wire
+from node_under_test import BUILD, REAL, Node, wait_for
+from ports import free_port
+from redis_node import RedisNode
+from runner import named, run_tests
+
+HEAPWIRE = os.path.join(BUILD, "bin", "heapwire")
+A, B, DEAD = 10001, 10002, 10003
+DONE, FAILED, NO_NODE, USAGE = 0, 1, 2, 64
+ALL = "status, profile, control, cluster, admin"
+
+
+def heapwire(*words, home="/nonexistent", **more):
+    """Its status, and what it printed: to where it should."""
+    env = {"HOME": home, "PATH": os.environ["PATH"]}
+    more = {"stdin": subprocess.DEVNULL, "timeout": 60} | more
+    done = subprocess.run([HEAPWIRE, *map(str, words)], env=env,
+                          capture_output=True, check=False, **more)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+@contextlib.contextmanager
+def on_terminal(*words, home="/nonexistent", stdout=None):
+    """Its process, and the terminal that it has."""
+    ours, its = pty.openpty()
+    process = subprocess.Popen(
+        [HEAPWIRE, *map(str, words)], stdin=its, stderr=its,
+        stdout=stdout or its, start_new_session=True,
+        preexec_fn=lambda: os.close(os.open(os.ttyname(its), os.O_RDWR)),
+        env={"HOME": home, "PATH": os.environ["PATH"]})
+    os.close(its)
+    try:
+        yield process, ours
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def read_all(terminal):
+    """Until the other end is closed."""
+    said = b""
+    with contextlib.suppress(OSError):
+        while select.select([terminal], [], [], 20)[0]:
+            said += os.read(terminal, 65536)
+    return said
+
+
+# Real nodes
+
+
+@contextlib.contextmanager
+def two_nodes_and_a_dead_one():
+    places = {i: free_port() for i in (A, B, DEAD)}
+    with tempfile.TemporaryDirectory(prefix="hw-") as work:
+        nodes = [RedisNode(work, i, places, places[i]) for i in (A, B)]
+        try:
+            for node in nodes:
+                node.wait()
+            wait_for(lambda: heapwire(
+                "-S", nodes[0].socket, "on", f"{A},{B}",
+                "HeapProf.getInstance().has_enable()")[0] == DONE)
+            yield nodes, work
+        finally:
+            for node in nodes:
+                node.stop()
+
+
+def test_a_cluster_with_a_dead_node():
+    with two_nodes_and_a_dead_one() as (nodes, work):
+        s = ("--socket", nodes[0].socket)
+        assert heapwire(*s, "on", f"{A},{B}", "System.print(7)") == (
+            DONE, b"10001: 7\n10002: 7\n", "")
+        assert heapwire(*s, "on", B, "System.print(7)\nSystem.print(8)") == (
+            DONE, b"10002: 7\n10002: 8\n", "")
+        assert heapwire(*s, "on", A, "") == (DONE, b"10001: \n", "")
+        status, out, err = heapwire(*s, "on", "ALL", "System.print(7)")
+        assert (status, err) == (FAILED, "")
+        lines = out.decode().splitlines()
+        assert lines[:2] == ["10001: 7", "10002: 7"] and len(lines) == 3
+        assert re.fullmatch("10003: ERROR: submit failed for .*: "
+                            "Connection refused", lines[2]), lines
+        status, out, err = heapwire(*s, "--json", "on", "ALL",
+                                    "System.print(\"a\\n\\\"b\\\"\")")
+        rows = json.loads(out)
+        assert status == FAILED and [r["status"] for r in rows] == [
+            "OK", "OK", "ERROR"], rows
+        assert rows[0] == {"node_id": "10001", "status": "OK",
+                           "result": 'a\n"b"'}, rows
+        status, out, err = heapwire(*s, "--tsv", "on", f"{B}, {DEAD}",
+                                    "System.print(\"a\\tb\")")
+        lines = [x.split("\t") for x in out.decode().splitlines()]
+        assert status == FAILED and lines[:2] == [
+            ["node_id", "status", "result"], ["10002", "OK", "a\\tb"]], lines
+        assert [len(x) for x in lines] == [3, 3, 3] and lines[2][0] == "10003"
+        views_of(s, work)
+
+
+def views_of(s, work):
+    status, out, err = heapwire(
+        *s, "on", f"{A},{B}",
+        "System.print(HeapProf.getInstance().enable_prof())")
+    assert status == DONE and out.count(b"instance of HeapProf") == 2, (out,
+                                                                        err)
+    status, out, err = heapwire(*s, "on", A, "System.print(HeapProf"
+                                ".getInstance().snapshot(\"first\"))")
+    assert (status, out) == (DONE, b"10001: first\n"), (out, err)
+    for form, begins in (("top", b"profile "), ("dot", b"digraph"),
+                         ("pprof", b"\x1f\x8b"), ("svg", b"<?xml")):
+        path = os.path.join(work, form)
+        status, out, err = heapwire(*s, "get", form, "first")
+        assert status == DONE and out.startswith(begins), (form, out[:80], err)
+        assert heapwire(*s, "get", form, "first", "-o", path) == (DONE, b"",
+                                                                  "")
+        with open(path, "rb") as f:
+            assert f.read() == out, form
+    status, out, err = heapwire(*s, "get", "text")
+    assert status == DONE and out.startswith(b"profile "), (out, err)
+    status, out, err = heapwire(*s, "get", "text", "no_such")
+    assert status == FAILED and out == b"" and "no_such" in err, err
+    status, _, err = heapwire(*s, "get", "text", "first", "-o", "/proc/no/x")
+    assert (status, err) == (
+        FAILED, "heapwire: /proc/no/x: No such file or directory\n")
+
+
+def test_tcp_and_a_file_of_options():
+    with Node(REAL, users=[("ann", b"it's #1", ALL)]) as node, \
+            tempfile.TemporaryDirectory() as home:
+        def write(text):
+            with open(f"{home}/.my.cnf", "w", encoding="ascii") as f:
+                os.fchmod(f.fileno(), 0o600)
+                f.write(text)
+
+        def who(*options):
+            return heapwire(*options, "--tsv", "sql", "SELECT user()",
+                            home=home)
+        ann = (DONE, b"user()\nann@127.0.0.1\n", "")
+        write(f"[client]\nhost=127.0.0.1\nport={node.port}\nuser=ann\n"
+              "password=\"it's #1\"\n")
+        assert who() == ann, who()
+        write("[client]\nhost=127.0.0.9\nport=1\nuser=eve\n[heapwire]\n"
+              f"host=127.0.0.1\nport={node.port}\nuser=ann\n"
+              "password=\"it's #1\"\n[mysqld]\nport=2\n")
+        assert who() == ann, who()
+        write("[client]\npassword=\"it's #1\"\nsocket=/nonexistent\n")
+        place = ("--host", "localhost", "-P", node.port, "-u", "ann")
+        assert who(*place) == ann, who(*place)
+        place += ("--ssl-ca", os.path.join(node.state, "server-cert.pem"))
+        status, out, err = heapwire(
+            *place, "--tsv", "sql", "SHOW STATUS LIKE 'Ssl_cipher'", home=home)
+        assert status == DONE and b"TLS" in out, (out, err)
+        status, out, err = who("--host", "127.0.0.1", "-P", node.port,
+                               "-u", "eve")
+        assert status == NO_NODE and "Access denied for user 'eve'" in err, err
+
+
+def test_a_password_is_asked_for():
+    with Node(REAL, users=[("ann", b"secret", ALL)]) as node, \
+            on_terminal("-h", "127.0.0.1", "-P", node.port, "-u", "ann", "-p",
+                        "sql", "SELECT user()") as (process, terminal):
+        assert os.read(terminal, 100).startswith(b"Password:")
+        os.write(terminal, b"secret\n")
+        said = read_all(terminal)
+        assert process.wait(10) == DONE and b"ann@127.0.0.1" in said, said
+        assert b"secret" not in said, said
+
+
+def test_where_tls_is_required_it_says_how():
+    with Node(REAL, settings="require_tls = yes\n",
+              users=[("ann", b"secret", ALL)]) as node:
+        status, _, err = heapwire("-h", "127.0.0.1", "-P", node.port, "-u",
+                                  "ann", "sql", "SELECT 1")
+        assert status == NO_NODE and "--ssl-ca FILE" in err, err
+
+
+def test_rows():
+    statement = ("SELECT 1 AS one, NULL AS nothing, 1.50 AS part, "
+                 "char(9, 10, 27, 92 USING utf8mb4) AS marks, 'é' AS wide, "
+                 "x'00ff' AS bytes, 9223372036854775807 AS most")
+    with Node(REAL) as node:
+        s = ("-S", node.socket)
+        assert heapwire(*s, "--tsv", "sql", statement) == (
+            DONE, b"one\tnothing\tpart\tmarks\twide\tbytes\tmost\n"
+            b"1\tNULL\t1.50\t\\t\\n\\x1b\\\\\t\xc3\xa9\t\\x00\\xff\t"
+            b"9223372036854775807\n", "")
+        status, out, _ = heapwire(*s, "--json", "sql", statement)
+        assert (status, json.loads(out)) == (DONE, [{
+            "one": 1, "nothing": None, "part": 1.5, "marks": "\t\n\x1b\\",
+            "wide": "é", "bytes": "\0\ufffd", "most": 9223372036854775807}])
+        assert b"\x1b" not in out
+        status, out, _ = heapwire(*s, "--json", "sql",
+                                  "SELECT 1 AS x WHERE false")
+        assert (status, json.loads(out)) == (DONE, [])
+        status, out, _ = heapwire(*s, "sql", "SELECT 'long one' AS a, 2 AS b "
+                                  "UNION ALL SELECT 's', 33")
+        assert out == b"a         b\nlong one  2\ns         33\n", out
+        assert heapwire(*s, "sql", "SET @a = 1") == (DONE, b"", "")
+
+
+# Faults
+
+
+def test_statuses_and_what_to_do():
+    with Node(REAL) as node:
+        s = ("-S", node.socket)
+        for words, says in ((("sql", "SELECT nothing"), "Unknown column"),
+                            (("on", "ALL", "nonsense("), "unknown name"),
+                            (("get", "top"), "no database")):
+            status, out, err = heapwire(*s, *words)
+            assert (status, out) == (FAILED, b""), (words, out)
+            assert err.startswith("heapwire: ") and says in err, err
+        for words, says in (((), "say on, sql or get"),
+                            (("tell",), "say on, sql or get"),
+                            (("sql",), "too few"),
+                            (("on", "10001"), "too few"),
+                            (("get", "top", "a", "b"), "too many"),
+                            (("get", "Top"), "no form Top"),
+                            (("get", "text top"), "no form text top"),
+                            (("on", "10001;", "1"), "ids with commas"),
+                            (("-P", "0", "sql", "1"), "1 to 65535"),
+                            (("-P", "9036x", "sql", "1"), "1 to 65535"),
+                            (("--nonsense",), "unrecognized option"),
+                            (("--socket",), "requires an argument")):
+            status, out, err = heapwire(*s, *words)
+            assert (status, out) == (USAGE, b""), (words, status, out)
+            assert says in err, (words, err)
+    status, _, err = heapwire(*s, "sql", "SELECT 1")
+    assert status == NO_NODE and node.socket in err, err
+    status, _, err = heapwire("sql", "SELECT 1")
+    assert status == NO_NODE and "name a node: --socket" in err, err
+    status, _, err = heapwire("-h", "127.0.0.1", "-P", free_port(), "sql", "1")
+    assert status == NO_NODE and "127.0.0.1" in err, err
+
+
+def test_ctrl_c_ends_the_statement_on_the_node():
+    with Node(REAL) as node, Wire(node.socket).login() as root:
+        def running():
+            return [r for r in root.query("SHOW FULL PROCESSLIST")
+                    if r[7] == b"SELECT sleep(50)"]
+        with on_terminal("-S", node.socket, "sql", "SELECT sleep(50)") as (
+                process, terminal):
+            wait_for(running)
+            os.write(terminal, b"\x03")
+            assert process.wait(10) == -signal.SIGINT
+            began = time.monotonic()
+            wait_for(lambda: not running(), 5)
+            assert time.monotonic() - began < 2
+
+
+def test_output_that_cannot_be_written_is_a_failure():
+    with Node(REAL) as node:
+        s = f"{HEAPWIRE} -S {node.socket}"
+        for command, says in (
+                (f"{s} sql 'SELECT 1' >&-", "standard output: "),
+                (f"{s} sql 'SELECT 1' >/dev/full", "No space left on device"),
+                (f"{s} --help >/dev/full", "No space left on device")):
+            done = subprocess.run(["sh", "-c", command], capture_output=True,
+                                  text=True, check=False)
+            assert done.returncode == FAILED and says in done.stderr, done
+            assert done.stderr.startswith("heapwire: "), done
+        # Nothing of it goes to the node instead.
+        assert "error" not in node.log()
+        for command in (f"{s} sql 'SELECT 1' <&- 2>&-",
+                        f"{s} sql 'SELECT 1' </dev/null"):
+            done = subprocess.run(["sh", "-c", command], capture_output=True,
+                                  check=False)
+            assert (done.returncode, done.stdout) == (DONE, b"1\n1\n"), done
+
+
+# What is no node, or lies
+
+
+class Liar:
+    """Lets everybody in and says to each statement what it is given."""
+
+    def __init__(self, answer, version=b"8.0.36-heapwire", closes=False):
+        self.answer, self.closes, self.flags = answer, closes, 0
+        self.heard = b""
+        self.greeting = (b"\x0a" + version + b"\0" + b"\x01\0\0\0" +
+                         b"saltsalt\0" + b"\xff\xf7\x21\x02\0\xff\xc0\x15" +
+                         b"\0" * 10 + b"saltsaltsalt\0mysql_native_password\0")
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with client, contextlib.suppress(OSError):
+                client.sendall(frame(0, self.greeting))
+                self.flags = struct.unpack("<I", client.recv(4096)[4:8])[0]
+                client.sendall(frame(2, b"\0\0\0\x02\0\0\0"))
+                client.recv(4096)
+                client.sendall(self.answer)
+                if self.closes:
+                    client.shutdown(socket.SHUT_WR)
+                while more := client.recv(4096):
+                    self.heard += more
+
+    def ask(self, *words, **more):
+        return heapwire("-h", "127.0.0.1", "-P", self.port, "-u", "ann",
+                        *words, **more)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+
+def text(s):
+    return bytes([len(s)]) + s
+
+
+def rows(names, *lines, kind=0xfd, first=1):
+    """An answer, in the classic form; a line's None is NULL."""
+    parts = [bytes([len(names)])]
+    parts += [b"\x03def\0\0\0" + text(n) + text(n) + b"\x0c\x2d\0" +
+              b"\xff\xff\0\0" + bytes([kind]) + b"\0\0\0\0\0" for n in names]
+    parts += [END] + [b"".join(b"\xfb" if c is None else text(c) for c in x)
+                      for x in lines] + [END]
+    return b"".join(frame(first + i, p) for i, p in enumerate(parts))
+
+
+HOSTILE = b"\x1b[31m\x07\x08\r\x7f\xc2\x9b2J"
+SHOWN = b"\\x1b[31m\\x07\\x08\\x0d\\x7f\\x9b2J"
+
+
+def test_no_control_character_reaches_a_terminal():
+    answer = rows([b"a" + HOSTILE, b"b", b"c"],
+                  [HOSTILE, b"\xff\xfe\x1b", b"\t\n"])
+    with Liar(answer) as liar:
+        assert liar.ask("--tsv", "sql", "x")[1] == (
+            b"a" + SHOWN + b"\tb\tc\n" +
+            SHOWN + b"\t\\xff\\xfe\\x1b\t\\t\\n\n")
+        for words in (("sql", "x"), ("--tsv", "sql", "x"),
+                      ("--json", "sql", "x"), ("on", "1", "x"),
+                      ("--json", "on", "1", "x"), ("get", "top")):
+            with on_terminal("-h", "127.0.0.1", "-P", liar.port, "-u", "ann",
+                             *words) as (process, terminal):
+                said = read_all(terminal).replace(b"\r\x1b[K", b"")
+                process.wait(10)
+            assert b"a" in said or words[0] != "sql", (words, said)
+            said = said.replace(b"\r\n", b"\n").replace(b"\n", b"")
+            assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]",
+                                 said), (words, said)
+        parsed = json.loads(liar.ask("--json", "sql", "x")[1])
+        assert parsed == [{"a" + HOSTILE.decode(): HOSTILE.decode(),
+                           "b": "\ufffd\ufffd\x1b", "c": "\t\n"}], parsed
+    with Liar(frame(1, b"\xff\x51\x04#HY000no " + HOSTILE)) as liar:
+        status, out, err = liar.ask("sql", "x")
+        assert (status, out) == (FAILED, b"") and "\x1b" not in err, err
+
+
+def test_rows_that_are_no_nodes():
+    names = [b"node_id", b"status", b"result"]
+    with Liar(rows(names, [b"7", b"OK", b"x"], [None, None, None],
+                   [b"\x1b9", b"\x1bOK", b"\x1b\ny"])) as liar:
+        status, out, _ = liar.ask("on", "ALL", "x")
+        assert (status, out) == (FAILED, b"7: x\n0: ERROR: \n"
+                                 b"0: ERROR: \\x1b\n0: ERROR: y\n"), out
+    no_view = (FAILED, b"", "heapwire: the node did not answer that\n")
+    with Liar(rows(names[:2], [None, b"OK"])) as liar:
+        assert liar.ask("on", "ALL", "x") == no_view
+        assert liar.ask("get", "top") == no_view
+    with Liar(frame(1, b"\0\0\0\x02\0\0\0")) as liar:
+        assert liar.ask("on", "ALL", "x") == no_view
+        assert liar.ask("get", "top") == no_view
+    with Liar(rows([b"n"], [b"1e,\"x"], [b"--"], [b"12"], kind=3)) as liar:
+        status, out, _ = liar.ask("--json", "sql", "x")
+        assert b'"1e,\\"x"' in out and b": 12}" in out, out
+
+
+def test_what_hangs_up_or_asks_for_a_file():
+    whole = rows([b"a"], [b"b"])
+    for answer, status in ((b"", NO_NODE), (frame(1, b"\x01"), NO_NODE),
+                           (whole[:-3], NO_NODE), (whole, DONE),
+                           (frame(1, b"\xfb/etc/passwd"), NO_NODE)):
+        with Liar(answer, closes=True) as liar:
+            got, out, err = liar.ask("sql", "x")
+            assert got == status, (answer, got, out, err)
+            assert out == (b"a\nb\n" if status == DONE else b""), out
+            assert (err == "") == (status == DONE), err
+            assert b"root:" not in liar.heard
+
+
+def test_a_database_is_not_asked():
+    with Liar(rows([b"a"], [b"b"]), b"5.5.5-10.11.6-MariaDB") as liar:
+        status, out, err = liar.ask("sql", "DROP TABLE accounts")
+        assert (status, out) == (NO_NODE, b""), out
+        assert "that is no heapwire node" in err, err
+
+
+def test_progress_is_for_a_terminal():
+    stages = b"".join(
+        frame(1 + i, b"\xff\xff\xff\x01\x02\x05" +
+              struct.pack("<I", 1000 * percent)[:3] + text(b"names\x1b"))
+        for i, percent in enumerate((10, 60)))
+    answer = stages + rows([b"a"], [b"b"], first=3)
+    with Liar(answer) as liar:
+        with on_terminal("-h", "127.0.0.1", "-P", liar.port, "-u", "ann",
+                         "sql", "x", stdout=subprocess.PIPE) as (
+                             process, terminal):
+            out = process.stdout.read()
+            said = read_all(terminal)
+            assert process.wait(10) == DONE and out == b"a\nb\n", out
+        assert b"names?, stage 2 of 5, 60 %" in said, said
+        assert said.endswith(b"\r\x1b[K") and b"\n" not in said, said
+        assert liar.flags >> 29 & 1
+        liar.answer = rows([b"a"], [b"b"])
+        assert liar.ask("sql", "x") == (DONE, b"a\nb\n", "")
+        assert not liar.flags >> 29 & 1
+
+
+if __name__ == "__main__":
+    run_tests(named(globals(), sys.argv[1:]))
