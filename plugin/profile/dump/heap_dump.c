@@ -21,6 +21,94 @@ enum {
     DUMP_MEMORY_MAX = 512 << 20 /* of stacks' indices, and of mappings */
 };
 
+/* ---- stacks ---- */
+
+/* -1: no memory. */
+static int
+stacks_init(struct heap_stacks *stacks, size_t limit_bytes)
+{
+    memset(stacks, 0, sizeof(*stacks));
+    stacks->indices = arena_new(limit_bytes);
+    return stacks->indices ? 0 : -1;
+}
+
+void
+heap_stacks_fini(struct heap_stacks *stacks)
+{
+    struct heap_piece *next;
+
+    for (struct heap_piece *piece = stacks->first; piece; piece = next) {
+        next = piece->next;
+        mem_free(piece);
+    }
+    arena_free(stacks->indices);
+    memset(stacks, 0, sizeof(*stacks));
+}
+
+/* Appends a stack, not initialized.  NULL: no memory. */
+static struct heap_stack *
+stacks_add(struct heap_stacks *stacks)
+{
+    struct heap_piece *piece = stacks->last;
+
+    if (!piece || piece->count == HEAP_STACKS_PIECE) {
+        piece = arena_hold(stacks->indices, sizeof(*piece))
+                    ? mem_alloc(sizeof(*piece))
+                    : NULL;
+        if (!piece)
+            return NULL;
+        piece->next = NULL;
+        piece->count = 0;
+        if (stacks->last)
+            stacks->last->next = piece;
+        else
+            stacks->first = piece;
+        stacks->last = piece;
+    }
+    return &piece->stacks[piece->count++];
+}
+
+/* Replaces the stacks' indices by those that places has for them. */
+static void
+stacks_place(struct heap_stacks *stacks, const uint32_t *places)
+{
+    const uint32_t *before = NULL;
+
+    for (struct heap_piece *piece = stacks->first; piece; piece = piece->next)
+        for (size_t i = 0; i < piece->count; i++) {
+            const struct heap_stack *stack = &piece->stacks[i];
+            uint32_t *indices = stack->addresses;
+
+            /* Counts repeated under one '@' share the stack's indices. */
+            for (uint32_t k = 0; k < stack->depth && indices != before; k++)
+                indices[k] = places[indices[k]];
+            before = indices;
+        }
+}
+
+bool
+heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
+                     const struct heap_stack *last, uint32_t common)
+{
+    uint64_t a, b, change;
+
+    /* An address with two spellings has two indices. */
+    while (common < stack->depth && common < last->depth &&
+           (stack->addresses[common] == last->addresses[common] ||
+            list[stack->addresses[common]] == list[last->addresses[common]]))
+        common++;
+    if (common == last->depth)
+        return common < stack->depth;
+    if (common == stack->depth)
+        return false;
+    change = common > 0; /* the text has it again */
+    a = list[stack->addresses[common]] + change;
+    b = list[last->addresses[common]] + change;
+    return __builtin_bswap64(a) > __builtin_bswap64(b);
+}
+
+/* ---- parsing ---- */
+
 struct parser {
     struct heap_dump *dump;
     struct error *err;
@@ -273,7 +361,7 @@ add_stack(struct parser *p, const struct heap_stack *counts)
 
     if (dump->stack_count == HEAP_DUMP_STACKS_MAX)
         return fail(p, "too many stacks");
-    stack = heap_stacks_add(&dump->stacks);
+    stack = stacks_add(&dump->stacks);
     if (!stack) {
         error_memory(p->err, "the profile's stacks");
         return -1;
@@ -386,7 +474,7 @@ sort_addresses(struct parser *p)
         error_memory(p->err, "the profile's addresses");
         return -1;
     }
-    heap_stacks_place(&dump->stacks, places);
+    stacks_place(&dump->stacks, places);
     mem_free(places);
     dump->addresses = p->addresses.list;
     dump->address_count = p->addresses.count;
@@ -420,7 +508,7 @@ parse(struct span text, const struct heap_source *source,
     if (p.dump)
         p.dump->arena = arena_new(DUMP_MEMORY_MAX);
     if (!p.dump || !p.dump->arena ||
-        heap_stacks_init(&p.dump->stacks, DUMP_MEMORY_MAX) != 0) {
+        stacks_init(&p.dump->stacks, DUMP_MEMORY_MAX) != 0) {
         error_memory(err, "the profile");
         goto out;
     }

@@ -18,7 +18,6 @@
 #include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
-#include "entry_pass.h"
 #include "errors.h"
 #include "memory.h"
 #include "range_list.h"
