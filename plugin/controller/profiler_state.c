@@ -7,7 +7,13 @@
 #include "errors.h"
 #include "node_status.h"
 
-enum { LG_SAMPLE_MAX = 62 };
+uint64_t
+profiler_state_distance(const struct agent_hello *hello)
+{
+    enum { LG_MAX = 62 };
+
+    return hello->lg_sample <= LG_MAX ? UINT64_C(1) << hello->lg_sample : 0;
+}
 
 enum profiler_state
 profiler_state_of(const struct node_status *status)
@@ -77,10 +83,11 @@ static void
 write_samples(const struct node_status *status, struct buffer *out)
 {
     const struct agent_hello *hello = &status->hello;
+    uint64_t distance = profiler_state_distance(hello);
 
-    if (hello->lg_sample <= LG_SAMPLE_MAX)
+    if (distance > 0)
         buffer_format(out, "sample rate: one in %llu bytes (lg_sample %u)\n",
-                      1ULL << hello->lg_sample, hello->lg_sample);
+                      (unsigned long long)distance, hello->lg_sample);
     if (!status->profiled) {
         buffer_text(out, "samples: no profile was taken yet\n");
         return;

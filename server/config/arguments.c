@@ -145,8 +145,10 @@ arguments_parse(struct arguments *out, int argc, char **argv)
             out->help = true;
         else if (option == OPTION_VERSION)
             out->version = true;
-        else
-            return -1; /* getopt_long has printed the reason */
+        else { /* getopt_long has printed the reason */
+            fputs("heapwired: see --help\n", stderr);
+            return -1;
+        }
     }
     if (optind < argc) {
         fprintf(stderr, "heapwired: '%s' is not an option (see --help)\n",

@@ -54,8 +54,10 @@ begins(const char *line, size_t size, const char *with)
     return size >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
 }
 
-size_t
-notify_relay_filter(char *text, size_t size, bool *stored)
+/* Removes in place what is not passed on; returns the new length.  *stored: the
+ * message asked to keep a descriptor. */
+static size_t
+filter(char *text, size_t size, bool *stored)
 {
     static const char *const dropped[] = {
         "MAINPID=", "MAINPIDFDID=", "FDSTORE=", "FDSTOREREMOVE=",
@@ -159,7 +161,7 @@ notify_relay_pass(struct notify_relay *relay)
         n = receive(relay, text, sizeof(text));
         if (n < 0)
             return;
-        n = (ssize_t)notify_relay_filter(text, (size_t)n, &stored);
+        n = (ssize_t)filter(text, (size_t)n, &stored);
         if (stored)
             tell_once(relay);
         if (n > 0)

@@ -33,8 +33,4 @@ void notify_relay_close(struct notify_relay *relay);
 /* Passes on what has come; SIGIO announces it. */
 void notify_relay_pass(struct notify_relay *relay);
 
-/* Removes in place what is not passed on; returns the new length.  *stored: the
- * message asked to keep a descriptor. */
-size_t notify_relay_filter(char *text, size_t size, bool *stored);
-
 #endif

@@ -149,6 +149,14 @@ is_whole(const struct options *options, bool command)
     return !wrong;
 }
 
+/* getopt has printed the reason. */
+static bool
+point_to_help(void)
+{
+    fputs("heapwire-run: see --help\n", stderr);
+    return false;
+}
+
 enum options_result
 options_parse(struct options *options, int argc, char **argv)
 {
@@ -191,8 +199,7 @@ options_parse(struct options *options, int argc, char **argv)
             options->dry_run = true;
         else if (which == FORCE)
             options->force = true;
-        else if (which < 0 ||
-                 which >= LONG_OPTIONS || /* getopt has printed the reason */
+        else if (which < 0 || (which >= LONG_OPTIONS && !point_to_help()) ||
                  (which == ATTACH && !take_pid(options, optarg)) ||
                  (which < SETTINGS && !take_value(options, which, optarg)))
             return OPTIONS_WRONG;

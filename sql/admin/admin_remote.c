@@ -69,7 +69,9 @@ finish(struct remote_cursor *c, const struct peer_end *end, struct error *err)
                   "the answer of node %" PRIu64 " is longer than %d MB",
                   c->task.ids[0], SCRIPT_OUTPUT_MAX >> 20);
     else if (strcmp(end->error.text, "node not found") == 0)
-        error_set(err, end->error.code, "node not found: %" PRIu64,
+        error_set(err, end->error.code,
+                  "node not found: %" PRIu64
+                  "; SELECT id, address FROM heapwire.nodes lists the nodes",
                   c->task.ids[0]);
     return STEP_FAIL;
 }

@@ -28,7 +28,7 @@
 #include "sql_session.h"
 #include "tables_node.h"
 
-enum { LG_SAMPLE_MAX = 62, RISKS_TEXT_MAX = 8192 };
+enum { RISKS_TEXT_MAX = 8192 };
 
 const char *
 node_state_name(enum node_state state)
@@ -97,8 +97,8 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     } else {
         rowset_nulls(out, 2);
     }
-    if (hello->opt_prof && hello->lg_sample <= LG_SAMPLE_MAX)
-        rowset_int(out, (int64_t)1 << hello->lg_sample);
+    if (hello->opt_prof && profiler_state_distance(hello) > 0)
+        rowset_int(out, (int64_t)profiler_state_distance(hello));
     else
         rowset_null(out);
     if (status.profiled) /* to count those of now would take a profile */

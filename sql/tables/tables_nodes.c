@@ -113,6 +113,8 @@ each_node(const struct catalog_scope *scope, struct rowset *out,
         struct shown s = {.row = &rows[i], .error_ms = rows[i].last_error_ms};
 
         s.error = *rows[i].last_error ? rows[i].last_error : NULL;
+        if (rows[i].self && rows[i].port == 0) /* the kernel chose it */
+            rows[i].port = node->port;
         if (rows[i].self)
             show_self(node, &s);
         else

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 /* That any of them differs, by chance. */
-#define RISK 0.01
+#define RISK  0.01
+#define LEAST 0.5 /* of a byte or an object: less is shown as 0 */
 
 static int
 compare(const void *a, const void *b)
@@ -52,5 +53,6 @@ significance_errors(struct significance_change *list, size_t count)
 bool
 significance_is(double value, double variance, double errors)
 {
-    return value != 0 && fabs(value) >= errors * sqrt(variance);
+    /* A sum of equal parts may differ from 0 by rounding. */
+    return fabs(value) >= LEAST && fabs(value) >= errors * sqrt(variance);
 }

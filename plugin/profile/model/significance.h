@@ -20,6 +20,7 @@ struct significance_change {
  * Sorts the list. */
 double significance_errors(struct significance_change *list, size_t count);
 
+/* What is shown as 0 is none. */
 bool significance_is(double value, double variance, double errors);
 
 #endif

@@ -61,6 +61,15 @@ check_places(const struct members *members, struct error *err)
     return rc;
 }
 
+static bool
+is_listed(const struct members *members, uint64_t id)
+{
+    struct member key = {.id = id};
+
+    return bsearch(&key, members->items, members->count, sizeof(key),
+                   compare_ids) != NULL;
+}
+
 static int
 check_ids(const struct members *members, struct error *err)
 {
@@ -71,7 +80,7 @@ check_ids(const struct members *members, struct error *err)
                   members->items[i].id);
         return -1;
     }
-    if (members_find(members, members->self))
+    if (is_listed(members, members->self))
         return 0;
     error_set(err, ER_UNKNOWN, "node %" PRIu64 ", this one, is not among them",
               members->self);
@@ -109,13 +118,4 @@ void
 members_free(struct members *members)
 {
     mem_free(members);
-}
-
-const struct member *
-members_find(const struct members *members, uint64_t id)
-{
-    struct member key = {.id = id};
-
-    return bsearch(&key, members->items, members->count, sizeof(key),
-                   compare_ids);
 }

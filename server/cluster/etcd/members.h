@@ -37,6 +37,4 @@ struct members *members_new(uint64_t self, const struct member *items,
                             size_t count, struct error *err);
 void members_free(struct members *members); /* NULL is fine */
 
-const struct member *members_find(const struct members *members, uint64_t id);
-
 #endif

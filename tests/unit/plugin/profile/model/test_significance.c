@@ -284,6 +284,9 @@ START_TEST(more_to_look_at_asks_for_more)
     ck_assert_double_eq_tol(significance_errors(list, 100), 2.575829, 1e-5);
     ck_assert(significance_is(-2, 1, 1.96) && !significance_is(1.9, 1, 1.96));
     ck_assert(significance_is(1, 0, 5) && !significance_is(0, 0, 5));
+    /* what rounding leaves of the same sum, taken twice */
+    ck_assert(!significance_is(1e-7, 0, 5) && !significance_is(-0.4, 0, 5));
+    ck_assert(!significance_is(0.4, 1e-9, 5) && significance_is(-1, 1e-9, 5));
 }
 END_TEST
 
