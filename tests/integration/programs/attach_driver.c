@@ -18,7 +18,9 @@
 #include "inject.h"
 #include "target.h"
 
-enum { TRIES = 10, WARM_UP = 20 };
+/* A thread whose attacher was killed may be in the agent's start or stop for
+ * two seconds more, of processor time that a busy machine does not give it. */
+enum { TRY_SECONDS = 20, PAUSE_NS = 1000 * 1000, WARM_UP = 20 };
 
 struct tally {
     unsigned long done, retried, failed;
@@ -47,9 +49,11 @@ static int
 one(const struct target *target, const char *library, const char *settings,
     struct tally *tally)
 {
+    static const struct timespec pause = {0, PAUSE_NS};
+    const time_t until = time(NULL) + TRY_SECONDS;
     struct error err = {0};
 
-    for (int i = 0; i < TRIES; i++) {
+    while (time(NULL) < until) {
         struct injection injection = {
             .target = target, .library = library, .settings = settings};
 
@@ -65,6 +69,7 @@ one(const struct target *target, const char *library, const char *settings,
         fflush(stdout);
         if (!target_is_there(target))
             break;
+        nanosleep(&pause, NULL);
     }
     tally->failed++;
     return -1;
