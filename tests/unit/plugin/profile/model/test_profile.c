@@ -177,39 +177,43 @@ bytes_of(uint32_t i)
 }
 
 /* Sorted as jemalloc sorts, by the bytes in memory, of which the lowest is the
- * first; or with stacks that occur in many places.  NULL: no memory. */
+ * first; or with stacks that occur in many places. */
+static void
+large_text(struct buffer *out, bool sorted)
+{
+    buffer_init(out, 16 << 20);
+    buffer_text(out, "heap_v2/524288\n  t*: 9: 99 [0: 0]\n");
+    for (uint32_t i = 0; i < STACKS; i++) {
+        uint32_t pick = pick_of(i, sorted);
+
+        buffer_format(out, "@ 0x%x", 0x5500000 | (pick & 255) << 8 | pick >> 8);
+        for (uint32_t k = 1; k < DEPTH + pick % 9; k++)
+            buffer_format(out, " 0x%x", 0x400000 + pick * k % 5003);
+        buffer_format(out, "\n  t*: %u: %u [0: 0]\n", 1 + i % 5, bytes_of(i));
+    }
+    buffer_text(out, "\nMAPPED_LIBRARIES:\n\n");
+    ck_assert(!out->failed);
+}
+
+/* NULL: no memory. */
 static struct profile *
-large_profile(bool sorted, unsigned fails)
+large_profile(const struct buffer *text, unsigned fails)
 {
     struct names *names = names_new(1 << 20);
     struct profile *profile = NULL;
     struct error err = {0};
     struct heap_dump *dump;
-    struct buffer text;
 
-    buffer_init(&text, 16 << 20);
-    buffer_text(&text, "heap_v2/524288\n  t*: 9: 99 [0: 0]\n");
-    for (uint32_t i = 0; i < STACKS; i++) {
-        uint32_t pick = pick_of(i, sorted);
-
-        buffer_format(&text, "@ 0x%x",
-                      0x5500000 | (pick & 255) << 8 | pick >> 8);
-        for (uint32_t k = 1; k < DEPTH + pick % 9; k++)
-            buffer_format(&text, " 0x%x", 0x400000 + pick * k % 5003);
-        buffer_format(&text, "\n  t*: %u: %u [0: 0]\n", 1 + i % 5, bytes_of(i));
-    }
-    buffer_text(&text, "\nMAPPED_LIBRARIES:\n\n");
-    ck_assert(names && !text.failed);
+    ck_assert_ptr_nonnull(names);
     allocations = 0;
     failing = fails;
-    dump = heap_dump_parse(text.data, text.size, &err);
+    dump = heap_dump_parse(text->data, text->size, &err);
     if (dump)
         profile = profile_new(dump, names, "/bin/db", NULL, &err);
     failing = 0;
     ck_assert_int_eq(err.code, profile ? 0 : ER_OUT_OF_MEMORY);
     heap_dump_free(dump);
     names_free(names);
-    buffer_fini(&text);
     return profile;
 }
 
@@ -219,9 +223,12 @@ START_TEST(a_large_one_is_what_its_text_says)
     static uint32_t place[STACKS]; /* 1 + its stack's */
     static uint64_t bytes[STACKS];
     const bool sorted = _i;
-    struct profile *profile = large_profile(sorted, 0);
+    struct profile *profile;
     uint32_t distinct = 0;
+    struct buffer text;
 
+    large_text(&text, sorted);
+    profile = large_profile(&text, 0);
     for (uint32_t i = 0; i < STACKS; i++) {
         uint32_t pick = pick_of(i, sorted);
 
@@ -245,18 +252,22 @@ START_TEST(a_large_one_is_what_its_text_says)
                               0x400000 + pick * k % 5003 - 1);
     }
     profile_free(profile);
+    buffer_fini(&text);
 }
 END_TEST
 
 START_TEST(a_large_one_without_memory_is_none)
 {
     struct profile *profile = NULL;
+    struct buffer text;
 
+    large_text(&text, _i);
     for (unsigned n = 1; !profile; n += 1 + n / 20) {
-        profile = large_profile(_i, n);
+        profile = large_profile(&text, n);
         ck_assert_int_eq(profile != NULL, allocations < n);
     }
     profile_free(profile);
+    buffer_fini(&text);
 }
 END_TEST
 
@@ -266,6 +277,7 @@ main(void)
     Suite *suite = suite_create("profile");
     TCase *tc = tcase_create("profile");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, samples_are_scaled_as_jeprof_does, 0,
                         sizeof(estimates) / sizeof(estimates[0]));
     tcase_add_test(tc, hostile_counts_stay_finite);
