@@ -4,7 +4,7 @@ notify.py manager ADDRESS COMMAND...: runs COMMAND as systemd runs a service of
 Type=notify with NotifyAccess=main; prints what its main process says, a line
 each, and nothing of what others say.
 notify.py database: says what a database may, and more.
-notify.py stranger ADDRESS: says READY=1 there.
+notify.py stranger ADDRESS: says STATUS=stranger there.
 """
 import array
 import os
@@ -48,6 +48,15 @@ def manager(text, command):
     print("status", main.returncode, flush=True)
 
 
+def barrier(s):
+    """Over when no process has the descriptor any more."""
+    reader, writer = os.pipe()
+    s.sendmsg([b"BARRIER=1"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                array.array("i", [writer]))])
+    os.close(writer)
+    os.read(reader, 1)
+
+
 def database():
     where = os.environ["NOTIFY_SOCKET"]
     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -64,12 +73,7 @@ def database():
                    preexec_fn=os.setsid, check=True)  # a child's is ours
     watched = os.environ.get("WATCHDOG_PID") == str(os.getpid())
     send(b"READY=1\nSTATUS=watched %d" % watched)
-    # A barrier: over when no process has the descriptor any more.
-    reader, writer = os.pipe()
-    s.sendmsg([b"BARRIER=1"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
-                                array.array("i", [writer]))])
-    os.close(writer)
-    os.read(reader, 1)
+    barrier(s)
     send(b"STOPPING=1")
 
 
@@ -77,6 +81,7 @@ def stranger(where):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     s.connect(address_of(where))
     s.send(b"STATUS=stranger")
+    barrier(s)  # whose child it is cannot be seen once it has ended
 
 
 if sys.argv[1] == "manager":
