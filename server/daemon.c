@@ -433,10 +433,8 @@ start_server(struct daemon *d, struct error *err)
     d->cluster = (struct daemon_cluster){&d->config, &d->server, NULL, NULL};
     if (daemon_cluster_identify(&d->cluster, err) != 0)
         return -1;
-    if (workers_start(&d->server.workers) != 0) {
-        error_set(err, ER_UNKNOWN, "cannot start workers");
+    if (workers_start(&d->server.workers, err) != 0)
         return -1;
-    }
     start_signals(d);
     supervised_start(&d->supervised, &d->loop, d->controller, &d->config,
                      orphan_ends, database_comes, d);
@@ -539,7 +537,6 @@ daemon_run(const struct arguments *arguments)
     config_faults_init(&faults);
     supervised_init(&d->supervised);
     oom_score_raise();
-    workers_prepare();
     sql_start();
     d->keeper = keeper_start(arguments->argv, &err);
     if (d->keeper && keeper_load(d->keeper, "", &d->config, &faults) != 0) {

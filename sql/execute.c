@@ -278,11 +278,11 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
 
 struct cursor *
 sql_open(struct sql_session *session, struct span text,
-         const struct sql_parameters *parameters, struct waker waker,
+         const struct sql_parameters *parameters, struct await *await,
          struct error *err)
 {
     struct opening opening = {
-        .session = session, .parameters = parameters, .waker = waker};
+        .session = session, .parameters = parameters, .await = await};
     struct select_plan *plan = NULL;
     struct cursor *cursor;
     size_t count;
@@ -308,10 +308,7 @@ int
 sql_describe(struct sql_session *session, struct span text,
              struct sql_description *out, struct error *err)
 {
-    static const struct waker no_waker = {
-        NULL, NULL}; /* a described cursor is never stepped */
-    struct opening opening = {
-        .session = session, .waker = no_waker, .describing = true};
+    struct opening opening = {.session = session, .describing = true};
     struct cursor *cursor;
 
     memset(out, 0, sizeof(*out));

@@ -3,9 +3,9 @@
  *
  * Owns the agent's channel (one thread, one request outstanding) and the
  * thread that turns dumps into snapshots.  All functions are callable from any
- * thread and none waits for the node: a request gives a ticket, the ticket's
- * waker is called when it has an answer.  One dump runs at a time; requests
- * that arrive while one runs join the next.
+ * thread and only controller_wait waits for the node: a request gives a ticket
+ * (ticket.h), whose waker is called when it has an answer.  One dump runs at a
+ * time; requests that arrive while one runs join the next.
  */
 #ifndef HW_CONTROLLER_H
 #define HW_CONTROLLER_H
@@ -19,13 +19,13 @@
 #include "risks.h"
 #include "snapshot.h"
 #include "store.h"
+#include "ticket.h"
 #include "waker.h"
 
 struct controller;
 struct error;
 struct index_keeper;
 struct stats;
-struct ticket;
 
 struct controller_options {
     const char *state_dir;  /* holds agent.sock */
@@ -133,23 +133,14 @@ struct ticket *controller_submit(struct controller *controller,
                                  const struct job_request *request,
                                  struct waker waker, struct error *err);
 
-enum ticket_state { TICKET_WAITING, TICKET_DONE, TICKET_FAILED };
-
 /* DONE fills *result (taking the snapshot), FAILED *err; each once. */
 enum ticket_state ticket_poll(struct ticket *ticket, struct job_result *result,
                               struct error *err);
-/* Detaches: the job goes on for others, the waker is not called any more once
- * this returns.  NULL is fine. */
-void ticket_free(struct ticket *ticket);
-
-/* How far the job is: false while it waits for its turn.  The ticket must not
- * be freed meanwhile; text is static. */
-struct job_progress {
-    unsigned stage, stages; /* from 1 */
-    unsigned percent;       /* of the stage; 0: not known */
-    const char *text;
-};
-bool ticket_progress(struct ticket *ticket, struct job_progress *out);
+/* Blocks until there is an answer, the await's deadline has come, or it is
+ * cancelled; its waker is the ticket's, which is freed.  0 with *result, or -1
+ * with *err. */
+int controller_wait(struct ticket *ticket, struct await *await,
+                    struct job_result *result, struct error *err);
 
 /* The snapshots that are kept; as long as the controller is. */
 struct store *controller_store(struct controller *controller);

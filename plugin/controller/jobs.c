@@ -12,22 +12,10 @@
 
 enum { JOBS_MAX = 64 /* waiting in the queue */ };
 
-struct ticket {
-    struct jobs *jobs;
-    struct job *job;
-    struct waker waker;
-    bool keep;           /* asked for a kept snapshot */
-    struct ticket *next; /* of the same job */
-};
-
 static void
 job_unref(struct job *job)
 {
-    if (!job || --job->references > 0)
-        return;
-    snapshot_unref(job->result.snapshot);
-    stats_unref(job->result.stats);
-    mem_free(job);
+    work_unref(job ? &job->work : NULL);
 }
 
 void
@@ -68,13 +56,68 @@ is_read(enum job_kind kind)
     return kind == JOB_GET_ACTIVE || kind == JOB_STATS;
 }
 
+/* ---- a job as work that is awaited ---- */
+
+static void
+job_free(struct work *work)
+{
+    struct job *job = (struct job *)work;
+
+    snapshot_unref(job->result.snapshot);
+    stats_unref(job->result.stats);
+    mem_free(job);
+}
+
+/* Only naming has a known share; a dump reports no progress. */
+static void
+dump_stage(struct job *job, struct progress *out)
+{
+    static const char *const texts[DUMP_STAGES] = {
+        "Dumping the heap", "Resolving names", "Making the snapshot"};
+    struct dump_progress *p = &job->progress;
+    unsigned named = __atomic_load_n(&p->named, __ATOMIC_RELAXED);
+    unsigned addresses = __atomic_load_n(&p->addresses, __ATOMIC_RELAXED);
+
+    out->stages = DUMP_STAGES;
+    out->stage = __atomic_load_n(&p->stage, __ATOMIC_RELAXED);
+    out->text = texts[out->stage - 1];
+    if (out->stage == DUMP_NAMING && addresses > 0)
+        out->percent =
+            named < addresses ? (unsigned)(100ull * named / addresses) : 100;
+}
+
+static bool
+job_progress(struct work *work, struct progress *out)
+{
+    static const char *const texts[] = {
+        [JOB_GET_ACTIVE] = "Asking the database",
+        [JOB_ENABLE] = "Switching profiling on",
+        [JOB_DISABLE] = "Switching profiling off",
+        [JOB_RESET] = "Forgetting all samples",
+        [JOB_STATS] = "Reading statistics"};
+    struct job *job = (struct job *)work;
+
+    if (__atomic_load_n(&job->progress.stage, __ATOMIC_RELAXED) == 0)
+        return false; /* it waits for its turn */
+    *out = (struct progress){1, 1, 0, ""};
+    if (job_is_dump(job->request.kind))
+        dump_stage(job, out);
+    else
+        out->text = texts[job->request.kind];
+    if (work->finished)
+        out->percent = 100;
+    return true;
+}
+
+static const struct work_kind job_kind = {job_free, NULL, job_progress};
+
 /* ---- joining ---- */
 
 /* Begun or finished so lately, and nothing changed since it began. */
 static bool
 is_recent(const struct jobs *jobs, const struct job *job)
 {
-    return job && !job->failed && job->generation == jobs->generation &&
+    return job && !job->work.failed && job->generation == jobs->generation &&
            clock_ms() - job->at_ms <= CONTROLLER_RECENT_MS;
 }
 
@@ -163,8 +206,8 @@ enqueue(struct jobs *jobs, const struct job_request *request, struct error *err)
         error_memory(err, "a request to the node");
         return NULL;
     }
+    work_init(&job->work, &job_kind, &jobs->lock);
     job->request = *request;
-    job->references = 1;
     while (*end)
         end = &(*end)->next;
     *end = job;
@@ -203,13 +246,8 @@ jobs_attach(struct jobs *jobs, const struct job_request *request,
     jobs->generation += is_change(request->kind);
     if (request->kind == JOB_SNAPSHOT && !job->keep)
         keep_as(job, request);
-    job->references++;
-    ticket->jobs = jobs;
-    ticket->job = job;
-    ticket->waker = waker;
+    work_attach(&job->work, ticket, waker);
     ticket->keep = request->kind == JOB_SNAPSHOT;
-    ticket->next = job->tickets;
-    job->tickets = ticket;
     return ticket;
 }
 
@@ -255,7 +293,7 @@ jobs_take(struct jobs *jobs)
 {
     struct job *job;
 
-    while ((job = take_any(jobs)) != NULL && !job->tickets)
+    while ((job = take_any(jobs)) != NULL && !job->work.tickets)
         job_unref(job);
     if (job) {
         job->at_ms = clock_ms();
@@ -278,17 +316,13 @@ keep_recent(struct job **recent, struct job *job)
 {
     job_unref(*recent);
     *recent = job;
-    job->references++;
+    job->work.references++;
 }
 
 void
 jobs_finish(struct jobs *jobs, struct job *job, const struct error *failure)
 {
-    job->finished = true;
-    job->failed = failure != NULL;
     job->at_ms = clock_ms();
-    if (failure)
-        job->error = *failure;
     if (jobs->running == job)
         jobs->running = NULL;
     if (jobs->resolving == job)
@@ -299,8 +333,7 @@ jobs_finish(struct jobs *jobs, struct job *job, const struct error *failure)
     if (!failure && job->request.kind == JOB_STATS &&
         !job->result.stats->failure)
         keep_recent(&jobs->recent_stats, job);
-    for (struct ticket *t = job->tickets; t; t = t->next)
-        t->waker.wake(t->waker.arg);
+    work_finish(&job->work, failure);
     job_unref(job); /* the queue's */
 }
 
@@ -327,91 +360,36 @@ jobs_expire(struct jobs *jobs)
     expire(jobs, &jobs->recent_stats);
 }
 
-/* ---- tickets: without the lock ---- */
+/* ---- what waits: without the lock ---- */
 
 enum ticket_state
 ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
 {
-    struct jobs *jobs = ticket->jobs;
-    struct job *job = ticket->job;
-    enum ticket_state state = TICKET_WAITING;
+    struct job *job = (struct job *)ticket->work;
+    enum ticket_state state = ticket_look(ticket, err);
 
-    pthread_mutex_lock(&jobs->lock);
-    if (job->finished && (job->failed || (ticket->keep && job->not_kept))) {
-        *err = job->error;
-        state = TICKET_FAILED;
-    } else if (job->finished) {
-        *result = job->result;
-        if (result->snapshot)
-            snapshot_ref(result->snapshot);
-        if (result->stats)
-            stats_ref(result->stats);
-        state = TICKET_DONE;
+    if (state != TICKET_DONE)
+        return state;
+    if (ticket->keep && job->not_kept) {
+        *err = job->work.error;
+        return TICKET_FAILED;
     }
-    pthread_mutex_unlock(&jobs->lock);
-    return state;
+    *result = job->result; /* which changes no more */
+    if (result->snapshot)
+        snapshot_ref(result->snapshot);
+    if (result->stats)
+        stats_ref(result->stats);
+    return TICKET_DONE;
 }
 
-void
-ticket_free(struct ticket *ticket)
+int
+controller_wait(struct ticket *ticket, struct await *await,
+                struct job_result *result, struct error *err)
 {
-    struct jobs *jobs;
-    struct ticket **at;
+    int rc = ticket_wait(ticket, await, err);
 
-    if (!ticket)
-        return;
-    jobs = ticket->jobs;
-    pthread_mutex_lock(&jobs->lock);
-    for (at = &ticket->job->tickets; *at != ticket; at = &(*at)->next)
-        ;
-    *at = ticket->next;
-    job_unref(ticket->job);
-    pthread_mutex_unlock(&jobs->lock);
-    mem_free(ticket);
-}
-
-/* Only naming has a known share; a dump reports no progress. */
-static void
-dump_stage(struct job *job, struct job_progress *out)
-{
-    static const char *const texts[DUMP_STAGES] = {
-        "Dumping the heap", "Resolving names", "Making the snapshot"};
-    struct dump_progress *p = &job->progress;
-    unsigned named = __atomic_load_n(&p->named, __ATOMIC_RELAXED);
-    unsigned addresses = __atomic_load_n(&p->addresses, __ATOMIC_RELAXED);
-
-    out->stages = DUMP_STAGES;
-    out->stage = __atomic_load_n(&p->stage, __ATOMIC_RELAXED);
-    out->text = texts[out->stage - 1];
-    if (out->stage == DUMP_NAMING && addresses > 0)
-        out->percent =
-            named < addresses ? (unsigned)(100ull * named / addresses) : 100;
-}
-
-bool
-ticket_progress(struct ticket *ticket, struct job_progress *out)
-{
-    static const char *const texts[] = {
-        [JOB_GET_ACTIVE] = "Asking the database",
-        [JOB_ENABLE] = "Switching profiling on",
-        [JOB_DISABLE] = "Switching profiling off",
-        [JOB_RESET] = "Forgetting all samples",
-        [JOB_STATS] = "Reading statistics"};
-    struct jobs *jobs = ticket->jobs;
-    struct job *job = ticket->job;
-    bool begun;
-
-    pthread_mutex_lock(&jobs->lock);
-    begun = job == jobs->running || job == jobs->resolving || job->finished;
-    if (begun) {
-        *out = (struct job_progress){1, 1, 0, ""};
-        if (job_is_dump(job->request.kind))
-            dump_stage(job, out);
-        else
-            out->text = texts[job->request.kind];
-        if (job->finished)
-            out->percent = 100;
-    }
-    pthread_mutex_unlock(&jobs->lock);
-    return begun;
+    if (rc == 0 && ticket_poll(ticket, result, err) != TICKET_DONE)
+        rc = -1;
+    ticket_free(ticket);
+    return rc;
 }

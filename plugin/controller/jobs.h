@@ -3,8 +3,8 @@
  * shared.
  *
  * A job is shared by the tickets that wait for it, by the queue while it waits
- * or runs, and by the list of recent ones.  The tickets' functions of
- * controller.h are here, too.
+ * or runs, and by the list of recent ones.  What controller.h does with tickets
+ * is here, too.
  *
  * jobs.lock guards all of this, and what else its owner puts under it.  Call
  * functions with the lock unless they say otherwise.
@@ -19,20 +19,18 @@
 #include "controller.h"
 #include "dump.h"
 #include "errors.h"
+#include "ticket.h"
 
 struct job {
+    struct work work;           /* first */
     struct job_request request; /* its texts are these: */
     char name[SNAPSHOT_NAME_MAX + 1], reason[SNAPSHOT_REASON_MAX + 1];
-    bool keep; /* some ticket asked for a kept snapshot */
-    bool finished, failed;
-    bool not_kept;            /* all else is well; error says why */
+    bool keep;                /* some ticket asked for a kept snapshot */
+    bool not_kept;            /* all else is well; work.error says why */
     struct job_result result; /* the job's own references */
-    struct error error;
     uint64_t at_ms;      /* monotonic: when it began; then when it finished */
     uint64_t generation; /* of jobs, when it began */
     struct dump_progress progress; /* atomics: written without the lock */
-    struct ticket *tickets;
-    int references;
     struct job *next;
 };
 

@@ -79,7 +79,7 @@ resolve(struct resolver *r, struct job *job)
     pthread_mutex_lock(&r->jobs->lock);
     if (snapshot) {
         if (job->not_kept)
-            job->error = err;
+            job->work.error = err;
         job->result.snapshot = snapshot;
         /* One of before a reset counts samples that are forgotten now. */
         r->profiled = snapshot->hello.resets == r->status->hello.resets;

@@ -19,22 +19,13 @@
 enum { STACK_BYTES = 1 << 20 /* of a thread */ };
 
 struct view_job {
-    struct view_work work;          /* first */
+    struct work work; /* first */
+    struct view_cache *cache;
+    struct view_work task;
     struct view_job *next;          /* in the list */
     char owner[VIEW_OWNER_MAX + 1]; /* of the first ticket */
-    bool running, finished, failed;
+    bool running;
     struct view *view;
-    struct error error;
-    struct view_ticket *tickets;
-    int references;
-};
-
-struct view_ticket {
-    struct view_cache *cache;
-    struct view_job *job; /* NULL: */
-    struct view *view;    /* it was in memory */
-    struct waker waker;
-    struct view_ticket *next; /* of the same job */
 };
 
 struct view_cache {
@@ -57,10 +48,16 @@ struct view_cache {
 static void
 job_unref(struct view_job *job)
 {
-    if (--job->references > 0)
-        return;
+    work_unref(&job->work);
+}
+
+static void
+job_free(struct work *work)
+{
+    struct view_job *job = (struct view_job *)work;
+
     view_unref(job->view);
-    view_work_fini(&job->work);
+    view_work_fini(&job->task);
     mem_free(job);
 }
 
@@ -78,12 +75,35 @@ remove_job(struct view_cache *cache, struct view_job *job)
     job_unref(job);
 }
 
+/* No ticket joins it then. */
+static void
+job_left(struct work *work)
+{
+    struct view_job *job = (struct view_job *)work;
+
+    atomic_store(&job->task.cancelled, true);
+    remove_job(job->cache, job);
+}
+
+static bool
+job_progress(struct work *work, struct progress *out)
+{
+    struct view_job *job = (struct view_job *)work;
+
+    view_work_progress(&job->task, out);
+    if (!job->running)
+        out->text = "Waiting to be rendered";
+    return true;
+}
+
+static const struct work_kind job_kind = {job_free, job_left, job_progress};
+
 static struct view_job *
 find_job(struct view_cache *cache, const struct buffer *key)
 {
     for (struct view_job *job = cache->jobs; job; job = job->next)
-        if (job->work.key.size == key->size &&
-            memcmp(job->work.key.data, key->data, key->size) == 0)
+        if (job->task.key.size == key->size &&
+            memcmp(job->task.key.data, key->data, key->size) == 0)
             return job;
     return NULL;
 }
@@ -112,48 +132,48 @@ next_job(struct view_cache *cache)
 }
 
 static void
-finish(struct view_cache *cache, struct view_job *job)
+finish(struct view_cache *cache, struct view_job *job,
+       const struct error *failure)
 {
-    job->finished = true;
     remove_job(cache, job);
-    cache->counts.rendered += !job->failed;
-    if (!job->failed && job->work.lasting)
-        view_kept_add(&cache->kept, &job->work.key, job->view);
-    for (struct view_ticket *t = job->tickets; t; t = t->next)
-        t->waker.wake(t->waker.arg);
+    cache->counts.rendered += !failure;
+    if (!failure && job->task.lasting)
+        view_kept_add(&cache->kept, &job->task.key, job->view);
+    work_finish(&job->work, failure);
 }
 
 /* Without the lock. */
-static void
-compute(struct view_cache *cache, struct view_job *job)
+static int
+compute(struct view_cache *cache, struct view_job *job, struct error *err)
 {
     struct view *view = view_new(VIEW_BYTES_MAX);
 
-    job->failed = true;
     if (!view) {
-        error_memory(&job->error, "a view");
-        return;
+        error_memory(err, "a view");
+        return -1;
     }
-    job->failed =
-        view_work_run(&job->work, cache->store, &view->bytes, &job->error) != 0;
-    if (job->failed) {
+    if (view_work_run(&job->task, cache->store, &view->bytes, err) != 0) {
         view_unref(view);
-        return;
+        return -1;
     }
     view_finish(view);
     job->view = view;
+    return 0;
 }
 
 /* Gives up the lock meanwhile. */
 static void
 work(struct view_cache *cache, struct view_job *job)
 {
+    struct error err;
+    int rc;
+
     job->running = true;
-    job->references++;
+    job->work.references++;
     pthread_mutex_unlock(&cache->lock);
-    compute(cache, job);
+    rc = compute(cache, job, &err);
     pthread_mutex_lock(&cache->lock);
-    finish(cache, job);
+    finish(cache, job, rc == 0 ? NULL : &err);
     job_unref(job);
 }
 
@@ -222,24 +242,15 @@ job_new(struct view_cache *cache, const struct view_request *request,
         error_memory(err, "a view");
         return NULL;
     }
-    job->references = 1;
+    work_init(&job->work, &job_kind, &cache->lock);
+    job->cache = cache;
     snprintf(job->owner, sizeof(job->owner), "%s",
              request->owner ? request->owner : "");
     view_cache_get_wrappers(cache, wrappers);
-    if (view_work_init(&job->work, cache->store, request, wrappers, err) == 0)
+    if (view_work_init(&job->task, cache->store, request, wrappers, err) == 0)
         return job;
     mem_free(job);
     return NULL;
-}
-
-/* With the lock. */
-static void
-attach(struct view_ticket *ticket, struct view_job *job)
-{
-    ticket->job = job;
-    ticket->next = job->tickets;
-    job->tickets = ticket;
-    job->references++;
 }
 
 /* Whether it may be begun: an owner leaves as many places as it has. */
@@ -277,7 +288,7 @@ enqueue(struct view_cache *cache, struct view_job *job, struct error *err)
     while (*end)
         end = &(*end)->next;
     *end = job;
-    job->references++;
+    job->work.references++;
     cache->job_count++;
     pthread_cond_signal(&cache->work);
     return 0;
@@ -285,35 +296,37 @@ enqueue(struct view_cache *cache, struct view_job *job, struct error *err)
 
 /* With the lock: from memory, by a job that is there, or by this new one. */
 static int
-answer(struct view_cache *cache, struct view_ticket *ticket,
+answer(struct view_cache *cache, struct ticket *ticket, struct waker waker,
        struct view_job *new, struct error *err)
 {
-    const struct buffer *key = &new->work.key;
+    const struct buffer *key = &new->task.key;
     struct view *kept =
-        new->work.lasting ? view_kept_find(&cache->kept, key) : NULL;
+        new->task.lasting ? view_kept_find(&cache->kept, key) : NULL;
     struct view_job *same = find_job(cache, key);
 
     if (kept) {
-        ticket->view = view_ref(kept);
+        new->view = view_ref(kept);
+        work_finish(&new->work, NULL);
+        work_attach(&new->work, ticket, waker);
         cache->counts.cached++;
     } else if (same) {
-        attach(ticket, same);
+        work_attach(&same->work, ticket, waker);
         cache->counts.shared++;
     } else {
         if (enqueue(cache, new, err) != 0)
             return -1;
-        attach(ticket, new);
+        work_attach(&new->work, ticket, waker);
         if (cache->thread_count == 0)
             work(cache, new);
     }
     return 0;
 }
 
-struct view_ticket *
+struct ticket *
 view_cache_submit(struct view_cache *cache, const struct view_request *request,
                   struct waker waker, struct error *err)
 {
-    struct view_ticket *ticket = mem_zalloc(1, sizeof(*ticket));
+    struct ticket *ticket = mem_zalloc(1, sizeof(*ticket));
     struct view_job *job = NULL;
     int rc = -1;
 
@@ -321,12 +334,10 @@ view_cache_submit(struct view_cache *cache, const struct view_request *request,
         error_memory(err, "a view");
         return NULL;
     }
-    ticket->cache = cache;
-    ticket->waker = waker;
     job = job_new(cache, request, err);
     if (job) {
         pthread_mutex_lock(&cache->lock);
-        rc = answer(cache, ticket, job, err);
+        rc = answer(cache, ticket, waker, job, err);
         job_unref(job);
         pthread_mutex_unlock(&cache->lock);
     }
@@ -337,74 +348,25 @@ view_cache_submit(struct view_cache *cache, const struct view_request *request,
 }
 
 enum ticket_state
-view_ticket_poll(struct view_ticket *ticket, struct view **out,
-                 struct error *err)
+view_ticket_poll(struct ticket *ticket, struct view **out, struct error *err)
 {
-    struct view_cache *cache = ticket->cache;
-    struct view_job *job = ticket->job;
-    enum ticket_state state = TICKET_WAITING;
+    struct view_job *job = (struct view_job *)ticket->work;
+    enum ticket_state state = ticket_look(ticket, err);
 
-    if (!job) {
-        *out = view_ref(ticket->view);
-        return TICKET_DONE;
-    }
-    pthread_mutex_lock(&cache->lock);
-    if (job->finished && job->failed) {
-        *err = job->error;
-        state = TICKET_FAILED;
-    } else if (job->finished) {
-        *out = view_ref(job->view);
-        state = TICKET_DONE;
-    }
-    pthread_mutex_unlock(&cache->lock);
+    if (state == TICKET_DONE)
+        *out = view_ref(job->view); /* which changes no more */
     return state;
 }
 
-/* With the lock.  The last ticket to go cancels the job, which no ticket joins
- * then. */
-static void
-detach(struct view_cache *cache, struct view_ticket *ticket)
+struct view *
+view_cache_wait(struct ticket *ticket, struct await *await, struct error *err)
 {
-    struct view_job *job = ticket->job;
-    struct view_ticket **at = &job->tickets;
+    struct view *view = NULL;
 
-    while (*at != ticket)
-        at = &(*at)->next;
-    *at = ticket->next;
-    if (!job->tickets && !job->finished) {
-        atomic_store(&job->work.cancelled, true);
-        remove_job(cache, job);
-    }
-    job_unref(job);
-}
-
-void
-view_ticket_free(struct view_ticket *ticket)
-{
-    if (!ticket)
-        return;
-    if (ticket->job) {
-        pthread_mutex_lock(&ticket->cache->lock);
-        detach(ticket->cache, ticket);
-        pthread_mutex_unlock(&ticket->cache->lock);
-    }
-    view_unref(ticket->view);
-    mem_free(ticket);
-}
-
-bool
-view_ticket_progress(struct view_ticket *ticket, struct job_progress *out)
-{
-    struct view_job *job = ticket->job;
-
-    if (!job)
-        return false;
-    view_work_progress(&job->work, out);
-    pthread_mutex_lock(&ticket->cache->lock);
-    if (!job->running)
-        out->text = "Waiting to be rendered";
-    pthread_mutex_unlock(&ticket->cache->lock);
-    return true;
+    if (ticket_wait(ticket, await, err) == 0)
+        (void)view_ticket_poll(ticket, &view, err);
+    ticket_free(ticket);
+    return view;
 }
 
 void

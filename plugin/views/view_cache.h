@@ -3,12 +3,12 @@
  *
  * Equal requests share one computation, on threads of the cache's own; those of
  * kept snapshots, which never change, are then answered from memory until newer
- * ones push them out (view_kept.h). A request gives a ticket; freeing it ends
- * the wait, and a computation without tickets is cancelled.
+ * ones push them out (view_kept.h). A request gives a ticket (ticket.h);
+ * freeing it ends the wait, and a computation without tickets is cancelled.
  *
- * All functions are callable from any thread, and none blocks.  Has a lock of
- * its own, under which wakers are called; no other is taken under it but
- * theirs.
+ * All functions are callable from any thread, and only view_cache_wait blocks.
+ * Has a lock of its own, under which wakers are called; no other is taken under
+ * it but theirs.
  */
 #ifndef HW_VIEW_CACHE_H
 #define HW_VIEW_CACHE_H
@@ -17,16 +17,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller.h"
+#include "ticket.h"
 #include "view_kept.h"
 #include "waker.h"
 
 struct error;
+struct snapshot;
 struct store;
 struct view_cache;
 struct view_form;
 struct view_options;
-struct view_ticket;
 
 enum {
     VIEW_BYTES_MAX = 64 << 20, /* of one view */
@@ -61,16 +61,15 @@ void view_cache_get_wrappers(struct view_cache *cache, char *out);
 
 /* NULL with *err.  The answer may be there already, and then the waker is not
  * called: poll before waiting. */
-struct view_ticket *view_cache_submit(struct view_cache *cache,
-                                      const struct view_request *request,
-                                      struct waker waker, struct error *err);
+struct ticket *view_cache_submit(struct view_cache *cache,
+                                 const struct view_request *request,
+                                 struct waker waker, struct error *err);
 /* DONE gives *out, a reference, FAILED *err. */
-enum ticket_state view_ticket_poll(struct view_ticket *ticket,
-                                   struct view **out, struct error *err);
-/* Once this returns the waker is not called any more.  NULL is fine. */
-void view_ticket_free(struct view_ticket *ticket);
-/* As ticket_progress. */
-bool view_ticket_progress(struct view_ticket *ticket, struct job_progress *out);
+enum ticket_state view_ticket_poll(struct ticket *ticket, struct view **out,
+                                   struct error *err);
+/* As controller_wait: the view, a reference, or NULL with *err. */
+struct view *view_cache_wait(struct ticket *ticket, struct await *await,
+                             struct error *err);
 
 struct view_counts {
     uint64_t rendered;     /* computations that succeeded */

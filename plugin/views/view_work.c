@@ -233,7 +233,7 @@ out:
 }
 
 void
-view_work_progress(const struct view_work *work, struct job_progress *out)
+view_work_progress(const struct view_work *work, struct progress *out)
 {
     static const char *const texts[] = {[VIEW_LOADING] = "Reading the snapshot",
                                         [VIEW_COMPARING] =

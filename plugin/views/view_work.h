@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "await.h"
 #include "buffer.h"
 #include "view_cache.h"
 #include "view_options.h"
@@ -42,6 +43,6 @@ void view_work_fini(struct view_work *work);
 int view_work_run(struct view_work *work, struct store *store,
                   struct buffer *out, struct error *err);
 
-void view_work_progress(const struct view_work *work, struct job_progress *out);
+void view_work_progress(const struct view_work *work, struct progress *out);
 
 #endif

@@ -8,20 +8,17 @@
 static void
 step(struct pump *pump)
 {
+    pump->rows.count = 0;
     pump->outcome =
         pump->cursor->ops->step(pump->cursor, &pump->rows, &pump->error);
 }
 
-static struct pump *
-pump_of(struct worker_job *job)
-{
-    return (struct pump *)((char *)job - offsetof(struct pump, job));
-}
-
+/* A step without rows ends the worker's turn: the cursor is about to wait, and
+ * the rows before go out first. */
 static void
 on_worker(struct worker_job *job)
 {
-    struct pump *pump = pump_of(job);
+    struct pump *pump = (struct pump *)job; /* its first member */
     bool again;
 
     if (pump->opens) {
@@ -29,20 +26,22 @@ on_worker(struct worker_job *job)
         return;
     }
     do {
-        pump->rows.count = 0;
         step(pump);
         again = pump->take && pump->take(pump->arg);
-    } while (again && pump->outcome == STEP_MORE);
+    } while (again && pump->outcome == STEP_MORE && pump->rows.count > 0);
 }
 
+/* What was withdrawn fails. */
 static void
-on_worked(struct worker_job *job)
+on_turn(struct worker_job *job)
 {
-    struct pump *pump = pump_of(job);
+    struct pump *pump = (struct pump *)job;
+    bool yields = pump->state == PUMP_YIELDING && !pump->opens;
 
     pump->state = PUMP_IDLE;
     pump->opens = false;
-    pump->ready(pump->arg);
+    if (!yields || pump_step(pump))
+        pump->ready(pump->arg);
 }
 
 void
@@ -50,63 +49,52 @@ pump_open(struct pump *pump)
 {
     pump->opens = true;
     pump->state = PUMP_STEPPING;
-    workers_run(pump->workers, &pump->job);
+    workers_run(&pump->job);
 }
 
 bool
 pump_step(struct pump *pump)
 {
-    if (pump->outcome == STEP_WAIT && !pump->woken) {
-        pump->state = PUMP_PARKED;
-        return false;
-    }
-    pump->woken = false;
-    pump->outcome = STEP_MORE;
     pump->rows.count = 0;
-    if (pump->cursor->instant ||
-        pump->cancelled) { /* cancelled: it fails at once */
+    if (await_check(&pump->await, &pump->error) != 0) {
+        pump->outcome = STEP_FAIL;
+        return true;
+    }
+    pump->outcome = STEP_MORE;
+    if (pump->cursor->instant) {
         step(pump);
         return true;
     }
     if (pump->one_by_one)
         pump->rows.capacity = 1;
     pump->state = PUMP_STEPPING;
-    workers_run(pump->workers, &pump->job);
+    workers_run(&pump->job);
     return false;
 }
 
-/* Spurious and early wakes are fine: the cursor just says WAIT again. */
 static void
-on_wake(struct wake *wake)
+on_park(void *arg, bool begins)
 {
-    struct pump *pump = (struct pump *)wake; /* its first member */
+    struct pump *pump = arg;
 
-    pump->woken = true;
-    if (pump->state != PUMP_PARKED)
-        return;
-    pump->state = PUMP_IDLE;
-    if (pump->opens || pump_step(pump))
-        pump->ready(pump->arg);
+    if (begins)
+        workers_park(&pump->job);
+    else
+        workers_go_on(&pump->job, await_is_over(&pump->await));
 }
 
 void
-pump_init(struct pump *pump, struct wakes *wakes, struct workers *workers,
-          const char *owner, void (*ready)(void *arg), void *arg)
+pump_init(struct pump *pump, struct workers *workers, const char *owner,
+          void (*ready)(void *arg), void *arg)
 {
     memset(pump, 0, sizeof(*pump));
-    wake_init(&pump->wake, wakes, on_wake);
-    pump->workers = workers;
+    worker_job_init(&pump->job, workers);
+    await_init(&pump->await, on_park, pump);
     pump->job.owner = owner;
     pump->job.run = on_worker;
-    pump->job.done = on_worked;
+    pump->job.done = on_turn;
     pump->ready = ready;
     pump->arg = arg;
-}
-
-struct waker
-pump_waker(struct pump *pump)
-{
-    return wake_waker(&pump->wake);
 }
 
 /* Long turns for a worker, because a switch between threads costs more than a
@@ -139,39 +127,25 @@ pump_start(struct pump *pump, struct cursor *cursor, struct error *err)
     pump->rows.capacity = rows;
     pump->cursor = cursor;
     pump->outcome = STEP_MORE;
-    if (pump->cancelled)
-        cursor->ops->cancel(cursor);
     return 0;
 }
 
-/* As if it had waited and been woken at once. */
 void
 pump_yield(struct pump *pump)
 {
-    struct waker waker = wake_waker(&pump->wake);
-
-    pump->state = PUMP_PARKED;
-    waker.wake(waker.arg);
+    pump->state = PUMP_YIELDING;
+    workers_yield(&pump->job);
 }
 
 void
 pump_cancel(struct pump *pump)
 {
-    if (!pump->cursor && !pump->opens)
+    await_cancel(&pump->await);
+    if (pump->state != PUMP_STEPPING || !workers_withdraw(&pump->job))
         return;
-    if (pump->cursor)
-        pump->cursor->ops->cancel(pump->cursor);
-    if (pump->state == PUMP_STEPPING &&
-        workers_withdraw(pump->workers, &pump->job)) {
-        pump->state = PUMP_PARKED;
-        if (pump->opens)
-            error_set(&pump->error, ER_QUERY_INTERRUPTED,
-                      "Query execution was interrupted");
-    }
-    if (!pump->cancelled && pump->state != PUMP_STEPPING)
-        wake_waker(&pump->wake).wake(&pump->wake);
-    pump->woken = true;
-    pump->cancelled = true;
+    if (pump->opens)
+        (void)await_check(&pump->await, &pump->error);
+    pump_yield(pump);
 }
 
 void
@@ -179,7 +153,8 @@ pump_fini(struct pump *pump)
 {
     cursor_free(pump->cursor);
     pump->cursor = NULL;
-    wake_forget(&pump->wake); /* the cursor was the last to wake it */
+    wake_forget(&pump->job.wake);
     mem_free(pump->rows.values);
     pump->rows.values = NULL;
+    await_fini(&pump->await);
 }

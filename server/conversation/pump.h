@@ -2,36 +2,33 @@
  * pump.h - steps one cursor: instant ones on the loop, others on a worker.
  *
  * Everything here is called on the loop, but for take.  While a worker steps,
- * the cursor is the worker's; the loop may only cancel it.  A cursor that waits
- * costs neither: its waker brings it back.
+ * the cursor is the worker's; the loop may only cancel it.  A step that waits
+ * keeps its thread, and lets others compute meanwhile.
  */
 #ifndef HW_PUMP_H
 #define HW_PUMP_H
 
 #include <stdbool.h>
-#include <uv.h>
 
+#include "await.h"
 #include "cursor.h"
 #include "errors.h"
-#include "wakes.h"
 #include "workers.h"
 
 enum pump_state {
     PUMP_IDLE,     /* outcome and rows may be read; pump_step goes on */
     PUMP_STEPPING, /* a worker has the cursor, or will */
-    PUMP_PARKED    /* waits for its waker */
+    PUMP_YIELDING  /* goes on in the loop's next turn */
 };
 
 struct pump {
-    struct wake wake;
-    struct worker_job job;
-    struct workers *workers;
+    struct worker_job job; /* first */
+    struct await await;
     struct cursor *cursor;
     struct rows rows; /* of the last step; borrowed until the next */
     enum step outcome;
     struct error error; /* when outcome is STEP_FAIL */
     enum pump_state state;
-    bool woken, cancelled;
     bool opens;              /* a worker opens, or will */
     void (*open)(void *arg); /* on the worker: see pump_open */
     bool one_by_one; /* rows of a worker's step, for take; before the start */
@@ -43,17 +40,16 @@ struct pump {
     void *arg;
 };
 
-/* owner: the user charged for the worker; lasts as long as the pump. */
-void pump_init(struct pump *pump, struct wakes *wakes, struct workers *workers,
-               const char *owner, void (*ready)(void *arg), void *arg);
-/* For sql_open, before there is a cursor. */
-struct waker pump_waker(struct pump *pump);
+/* owner: the user charged for the worker; lasts as long as the pump.  What
+ * opens the cursor gives it the pump's await, whose deadline the caller sets
+ * before each step. */
+void pump_init(struct pump *pump, struct workers *workers, const char *owner,
+               void (*ready)(void *arg), void *arg);
 /* Takes the cursor.  -1 with *err: out of memory, and the cursor is freed. */
 int pump_start(struct pump *pump, struct cursor *cursor, struct error *err);
 
 /* Before the start, once: has a worker call open, and then ready.  If it is
- * cancelled before its turn comes, open is not called and error says so; later,
- * the cursor is cancelled at its start. */
+ * cancelled before its turn comes, open is not called and error says so. */
 void pump_open(struct pump *pump);
 
 /* True: stepped, see outcome.  False: ready will be called. */

@@ -108,7 +108,9 @@ statement_fail(struct statement *st)
 {
     struct error err = st->pump.error;
 
-    if (err.code == ER_QUERY_INTERRUPTED && st->end == END_TIMEOUT)
+    if (err.code == ER_QUERY_INTERRUPTED &&
+        (st->end == END_TIMEOUT ||
+         (st->end == END_NONE && clock_ms() >= st->deadline_ms)))
         error_set(&err, ER_QUERY_TIMEOUT,
                   "Query execution was interrupted, maximum statement "
                   "execution time exceeded (%g s)",
@@ -305,7 +307,7 @@ note_full(struct statement *st, bool full)
 static bool
 is_satisfied(const struct statement *st)
 {
-    if (st->pump.cancelled && st->pump.outcome != STEP_DONE)
+    if (await_cancelled(&st->pump.await) && st->pump.outcome != STEP_DONE)
         return false; /* now, and not at some later fetch */
     if (st->request == REQUEST_CURSOR)
         return st->pump.rows.count > 0 || st->pump.outcome == STEP_DONE;
@@ -377,12 +379,12 @@ may_step(struct statement *st)
     if (st->writes)
         return session_unsent(s) == 0;
     return !session_output_full(s) ||
-           (!st->pump.cursor->instant && !st->pump.cancelled &&
+           (!st->pump.cursor->instant && !await_cancelled(&st->pump.await) &&
             st->made == st->pump.rows.count &&
             session_unsent(s) <= 2 * (size_t)REPLY_FULL);
 }
 
-/* Sends and steps until the client is full, the cursor waits, or the end. */
+/* Sends and steps until the client is full, a worker steps, or the end. */
 void
 statement_pull(struct statement *st)
 {
@@ -414,6 +416,7 @@ statement_pull(struct statement *st)
             pump_yield(&st->pump);
             return;
         }
+        st->pump.await.deadline_ms = st->deadline_ms;
         if (!pump_step(&st->pump))
             return; /* statement_ready goes on */
     }
@@ -534,12 +537,12 @@ tell_state(struct statement *st, const struct progress *progress)
     const char *state = "executing";
     char text[sizeof(s->entry.state)];
 
-    if (st->pump.state == PUMP_STEPPING && st->pump.job.waits) {
+    if (st->pump.state == PUMP_STEPPING && workers_waits(&st->pump.job)) {
         state = "waiting for a worker";
     } else if (progress) {
         describe(progress, text, sizeof(text));
         state = text;
-    } else if (st->pump.state == PUMP_PARKED && st->pump.outcome == STEP_WAIT) {
+    } else if (atomic_load(&st->pump.await.waits)) {
         state = "waiting for the node";
     }
     registry_set_state(&s->server->registry, &s->entry, state);
@@ -551,11 +554,8 @@ static void
 tell_progress(struct statement *st, uint64_t now_ms)
 {
     struct session *s = st->session;
-    struct cursor *cursor = st->pump.cursor;
     struct progress progress = {0};
-
-    bool known = cursor && cursor->ops->progress &&
-                 cursor->ops->progress(cursor, &progress);
+    bool known = await_progress(&st->pump.await, &progress);
 
     tell_state(st, known ? &progress : NULL);
     if (!known || !(s->reply.capabilities & CAPABILITY_PROGRESS) ||

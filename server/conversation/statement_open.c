@@ -48,7 +48,7 @@ open_text(void *arg)
         return;
     audit_begin(&st->audit, st->text, parameters_of(st), sql);
     st->opened =
-        sql_open(sql, st->text, parameters_of(st), pump_waker(&st->pump), err);
+        sql_open(sql, st->text, parameters_of(st), &st->pump.await, err);
 }
 
 /* Until it is open and has a limit of its own. */
@@ -84,8 +84,7 @@ statement_new(struct session *s, struct span packet)
     st->started_ms = clock_ms();
     st->timeout_ms = timeout_ms(s);
     st->deadline_ms = st->started_ms + st->timeout_ms;
-    pump_init(&st->pump, &s->server->wakes, &s->server->workers, s->who.user,
-              statement_ready, st);
+    pump_init(&st->pump, &s->server->workers, s->who.user, statement_ready, st);
     st->pump.take = statement_take_rows;
     st->pump.open = open_text;
     st->pump.one_by_one = true;

@@ -71,7 +71,7 @@ void statement_enter(struct statement *st, const char *command,
 void statement_ready(void *arg);
 bool statement_take_rows(void *arg);
 
-/* Sends and steps until the client is full, the cursor waits, or the end. */
+/* Sends and steps until the client is full, a worker steps, or the end. */
 void statement_pull(struct statement *st);
 /* Sends the pump's error.  Frees it. */
 void statement_fail(struct statement *st);

@@ -33,7 +33,7 @@ on_worker(struct worker_job *job)
 static void
 on_worked(struct worker_job *job)
 {
-    job->workers = NULL;
+    ((struct trim *)job)->begun = false; /* its first member */
 }
 
 static void
@@ -41,10 +41,12 @@ on_timer(uv_timer_t *timer)
 {
     struct trim *trim = timer->data;
 
-    if (trim->job.workers) /* still waits for a worker */
+    if (trim->begun) /* still waits for a worker */
         trim_note(trim);
-    else if (bytes_in_memory() > TRIM_BYTES)
-        workers_run(trim->workers, &trim->job);
+    else if (bytes_in_memory() > TRIM_BYTES) {
+        trim->begun = true;
+        workers_run(&trim->job);
+    }
 }
 
 void
@@ -54,7 +56,7 @@ trim_init(struct trim *trim, uv_loop_t *loop, struct workers *workers)
      * end of each worker's heap, which malloc_trim does not release. */
     (void)mallopt(M_MMAP_THRESHOLD, TRIM_ALONE); // NOLINT: glibc's has a lock
     memset(trim, 0, sizeof(*trim));
-    trim->workers = workers;
+    worker_job_init(&trim->job, workers);
     trim->job.owner = "";
     trim->job.run = on_worker;
     trim->job.done = on_worked;

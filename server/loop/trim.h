@@ -21,10 +21,9 @@ enum {
 };
 
 struct trim {
-    struct worker_job job;
-    struct workers *workers;
+    struct worker_job job; /* first */
     uv_timer_t timer;
-    bool closed;
+    bool begun, closed;
 };
 
 void trim_init(struct trim *trim, uv_loop_t *loop, struct workers *workers);

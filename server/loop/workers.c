@@ -1,159 +1,356 @@
 /* workers.c - see workers.h. */
 #include "workers.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
-#include "memory.h"
+#include "errors.h"
+#include "thread.h"
 
-void
-workers_prepare(void)
-{
-    char text[16];
+static void *worker_main(void *arg);
 
-    snprintf(text, sizeof(text), "%d", WORKERS);
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread so far */
-    setenv("UV_THREADPOOL_SIZE", text, 1);
-}
-
-void
-workers_init(struct workers *w, uv_loop_t *loop)
-{
-    memset(w, 0, sizeof(*w));
-    w->loop = loop;
-}
+/* ---- turns: with the lock ---- */
 
 static unsigned
-held_by(const struct workers *w, const char *owner)
+held_by(const struct workers *w, const char *owner, bool computing)
 {
     unsigned held = 0;
 
-    for (int i = 0; i < WORKERS; i++)
-        held += w->running[i] && strcmp(w->running[i]->owner, owner) == 0;
+    for (int i = 0; i < WORKERS_THREADS; i++) {
+        const struct worker_job *job = w->all[i].job;
+
+        held += job && (job->computes || !computing) &&
+                strcmp(job->owner, owner) == 0;
+    }
     return held;
 }
 
 static bool
-may_run(const struct workers *w, const char *owner)
+may_compute(const struct workers *w, const struct worker_job *job)
 {
-    return held_by(w, owner) < WORKERS - w->busy;
+    return w->computing < WORKERS &&
+           held_by(w, job->owner, true) < WORKERS - w->computing &&
+           (job->worker ||
+            held_by(w, job->owner, false) < WORKERS_THREADS - w->held);
+}
+
+static struct worker *
+start_worker(struct workers *w)
+{
+    struct worker *worker = w->all;
+    struct thread_start start = {"hw-worker", WORKERS_STACK_BYTES, worker_main,
+                                 NULL};
+    struct error err;
+
+    while (worker < w->all + WORKERS_THREADS && worker->state == WORKER_ALIVE)
+        worker++;
+    if (worker == w->all + WORKERS_THREADS)
+        return NULL;
+    if (worker->state == WORKER_ENDED)
+        pthread_join(worker->thread, NULL); /* it has given up the lock */
+    worker->state = WORKER_NONE;
+    start.arg = worker;
+    if (thread_start(&worker->thread, &start, &err) != 0)
+        return NULL;
+    worker->state = WORKER_ALIVE;
+    w->alive++;
+    return worker;
+}
+
+/* An idle one, or a new one.  False: not until one becomes free. */
+static bool
+give_worker(struct workers *w, struct worker_job *job)
+{
+    struct worker *worker = w->idle;
+
+    if (w->stop)
+        return false;
+    if (worker)
+        w->idle = worker->next_idle;
+    else
+        worker = start_worker(w);
+    if (!worker)
+        return false;
+    job->worker = worker;
+    worker->job = job;
+    w->held++;
+    return true;
 }
 
 static void
-on_worker(uv_work_t *work)
+compute(struct workers *w, struct worker_job *job)
 {
-    struct worker_job *job = work->data;
-
-    job->run(job);
-}
-
-static void on_worked(uv_work_t *work, int status);
-
-static void
-begin(struct workers *w, struct worker_job *job)
-{
-    int i = 0;
-
-    while (w->running[i])
-        i++;
-    w->running[i] = job;
-    w->busy++;
-    job->waits = false;
-    job->work.data = job;
-    /* fails only without a function */
-    (void)uv_queue_work(w->loop, &job->work, on_worker, on_worked);
+    job->queued = false;
+    job->computes = true;
+    w->computing++;
+    pthread_cond_signal(&job->worker->turn);
 }
 
 static void
-begin_waiting(struct workers *w)
+give_turns(struct workers *w)
 {
-    struct worker_job **at = &w->waiting, *job;
+    struct worker_job **at = &w->queue, *job;
 
-    while (*at && w->busy < WORKERS) {
+    while (*at && w->computing < WORKERS) {
         job = *at;
-        if (!may_run(w, job->owner)) {
+        if (!may_compute(w, job) || (!job->worker && !give_worker(w, job))) {
             at = &job->next;
             continue;
         }
         *at = job->next;
-        begin(w, job);
+        compute(w, job);
     }
 }
 
 static void
-on_worked(uv_work_t *work, int status)
+enqueue(struct workers *w, struct worker_job *job)
 {
-    struct worker_job *job = work->data;
-    struct workers *w = job->workers;
+    struct worker_job **end = &w->queue;
 
-    (void)status; /* never cancelled by us */
-    for (int i = 0; i < WORKERS; i++)
-        if (w->running[i] == job)
-            w->running[i] = NULL;
-    w->busy--;
-    begin_waiting(w);
+    while (*end)
+        end = &(*end)->next;
+    job->next = NULL;
+    job->queued = true;
+    *end = job;
+    give_turns(w);
+}
+
+static void
+dequeue(struct workers *w, struct worker_job *job)
+{
+    struct worker_job **at = &w->queue;
+
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    job->queued = false;
+}
+
+/* ---- a thread ---- */
+
+static void
+run(struct worker *worker)
+{
+    struct workers *w = worker->home;
+    struct worker_job *job = worker->job;
+
+    pthread_mutex_unlock(&w->lock);
+    job->run(job);
+    pthread_mutex_lock(&w->lock);
+    worker->job = NULL;
+    job->worker = NULL;
+    job->computes = false;
+    w->computing--;
+    w->held--;
+    workers_yield(job); /* the loop may free it */
+}
+
+static struct timespec
+idle_until(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += WORKERS_IDLE_MS / 1000;
+    return until;
+}
+
+static void
+leave_idle(struct workers *w, const struct worker *worker)
+{
+    struct worker **at = &w->idle;
+
+    while (*at != worker)
+        at = &(*at)->next_idle;
+    *at = worker->next_idle;
+}
+
+/* False: the thread may end. */
+static bool
+rest(struct worker *worker)
+{
+    struct workers *w = worker->home;
+    struct timespec until = idle_until();
+    int rc = 0;
+
+    worker->next_idle = w->idle;
+    w->idle = worker;
+    while (!worker->job && rc == 0 && !w->stop)
+        rc = pthread_cond_timedwait(&worker->turn, &w->lock, &until);
+    if (worker->job)
+        return true;
+    leave_idle(w, worker);
+    return !w->stop && w->alive == 1;
+}
+
+static void *
+worker_main(void *arg)
+{
+    struct worker *worker = arg;
+    struct workers *w = worker->home;
+
+    pthread_mutex_lock(&w->lock);
+    do {
+        while (worker->job) {
+            run(worker);
+            give_turns(w);
+        }
+    } while (rest(worker));
+    worker->state = WORKER_ENDED;
+    w->alive--;
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+void
+workers_init(struct workers *w, struct wakes *wakes)
+{
+    pthread_condattr_t monotonic;
+
+    memset(w, 0, sizeof(*w));
+    w->wakes = wakes;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    for (int i = 0; i < WORKERS_THREADS; i++) {
+        w->all[i].home = w;
+        pthread_cond_init(&w->all[i].turn, &monotonic);
+    }
+    pthread_condattr_destroy(&monotonic);
+}
+
+int
+workers_start(struct workers *w, struct error *err)
+{
+    bool started;
+
+    pthread_mutex_lock(&w->lock);
+    started = start_worker(w) != NULL;
+    pthread_mutex_unlock(&w->lock);
+    if (!started)
+        error_set(err, ER_UNKNOWN, "cannot start a worker thread");
+    return started ? 0 : -1;
+}
+
+void
+workers_stop(struct workers *w)
+{
+    bool begun[WORKERS_THREADS];
+
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    for (int i = 0; i < WORKERS_THREADS; i++) {
+        begun[i] = w->all[i].state != WORKER_NONE;
+        pthread_cond_signal(&w->all[i].turn);
+    }
+    pthread_mutex_unlock(&w->lock);
+    for (int i = 0; i < WORKERS_THREADS; i++)
+        if (begun[i])
+            pthread_join(w->all[i].thread, NULL);
+}
+
+void
+workers_fini(struct workers *w)
+{
+    for (int i = 0; i < WORKERS_THREADS; i++)
+        pthread_cond_destroy(&w->all[i].turn);
+    pthread_mutex_destroy(&w->lock);
+}
+
+/* ---- jobs ---- */
+
+static void
+on_wake(struct wake *wake)
+{
+    struct worker_job *job = (struct worker_job *)wake; /* its first member */
+
     job->done(job); /* which may free it */
 }
 
 void
-workers_run(struct workers *w, struct worker_job *job)
+worker_job_init(struct worker_job *job, struct workers *w)
 {
-    struct worker_job **end = &w->waiting;
-
+    wake_init(&job->wake, w->wakes, on_wake);
     job->workers = w;
-    job->next = NULL;
-    if (may_run(w, job->owner)) {
-        begin(w, job);
-        return;
-    }
-    while (*end)
-        end = &(*end)->next;
-    *end = job;
-    job->waits = true;
+}
+
+void
+workers_run(struct worker_job *job)
+{
+    struct workers *w = job->workers;
+
+    pthread_mutex_lock(&w->lock);
+    job->hurried = false;
+    enqueue(w, job);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void
+workers_yield(struct worker_job *job)
+{
+    struct waker waker = wake_waker(&job->wake);
+
+    waker.wake(waker.arg);
 }
 
 bool
-workers_withdraw(struct workers *w, struct worker_job *job)
+workers_withdraw(struct worker_job *job)
 {
-    for (struct worker_job **at = &w->waiting; *at; at = &(*at)->next)
-        if (*at == job) {
-            *at = job->next;
-            job->waits = false;
-            return true;
-        }
-    return false;
+    struct workers *w = job->workers;
+    bool queued;
+
+    pthread_mutex_lock(&w->lock);
+    queued = job->queued;
+    job->hurried = true;
+    if (queued)
+        dequeue(w, job);
+    if (queued && job->worker) {
+        queued = false;
+        compute(w, job);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return queued;
 }
 
-static void
-nothing(uv_work_t *work)
+bool
+workers_waits(struct worker_job *job)
 {
-    (void)work;
+    struct workers *w = job->workers;
+    bool queued;
+
+    pthread_mutex_lock(&w->lock);
+    queued = job->queued;
+    pthread_mutex_unlock(&w->lock);
+    return queued;
 }
 
-static void
-free_work(uv_work_t *work, int status)
+void
+workers_park(struct worker_job *job)
 {
-    (void)status;
-    mem_free(work);
+    struct workers *w = job->workers;
+
+    pthread_mutex_lock(&w->lock);
+    job->computes = false;
+    w->computing--;
+    give_turns(w);
+    pthread_mutex_unlock(&w->lock);
 }
 
-int
-workers_start(struct workers *w)
+void
+workers_go_on(struct worker_job *job, bool at_once)
 {
-    uv_work_t *work = mem_zalloc(1, sizeof(*work));
-    sigset_t all, before;
-    int rc;
+    struct workers *w = job->workers;
 
-    if (!work)
-        return -1;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = uv_queue_work(w->loop, work, nothing, free_work);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc != 0)
-        mem_free(work);
-    return rc == 0 ? 0 : -1;
+    pthread_mutex_lock(&w->lock);
+    if (at_once || job->hurried) {
+        compute(w, job);
+    } else {
+        enqueue(w, job);
+        while (!job->computes)
+            pthread_cond_wait(&job->worker->turn, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
 }

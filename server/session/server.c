@@ -95,9 +95,9 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     server->loop = loop;
     server->conversation = conversation;
     set_limits(server, max_connections);
-    workers_init(&server->workers, loop);
     if (wakes_init(&server->wakes, loop, err) != 0)
         return -1;
+    workers_init(&server->workers, &server->wakes);
     trim_init(&server->trim, loop, &server->workers);
     watchdog_init(&server->watchdog, loop);
     uv_timer_init(loop, &server->tick);
@@ -297,6 +297,7 @@ server_fini(struct server *server)
 {
     wake_forget(&server->killed);
     wake_forget(&server->logins_more);
+    workers_fini(&server->workers);
     wakes_fini(&server->wakes);
     registry_fini(&server->registry);
     server_set_users(server, NULL);

@@ -12,6 +12,7 @@ server_stop_now(struct server *server)
     server->stopped = true;
     uv_close((uv_handle_t *)&server->tick, NULL);
     trim_close(&server->trim);
+    workers_stop(&server->workers); /* no statement is left in it */
     watchdog_close(&server->watchdog);
     wakes_close(&server->wakes);
 }

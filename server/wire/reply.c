@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "binary_row.h"
+#include "await.h"
 #include "capability.h"
 #include "clean_text.h"
 #include "errors.h"

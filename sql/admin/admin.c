@@ -112,8 +112,8 @@ prepare(struct admin_task *task, const struct opening *o, struct error *err)
     if (!task->script)
         return -1;
     task->bytes = script_prints_bytes(task->script);
-    task->slow = script_is_slow(task->script);
-    if (task->slow && task->parallel == 0)
+    task->instant = script_is_instant(task->script);
+    if (script_is_slow(task->script) && task->parallel == 0)
         task->parallel = ADMIN_SLOW_PARALLEL;
     return script_check(task->script, task->session->who.privileges, err);
 }
@@ -135,7 +135,7 @@ admin_open(struct opening *o, struct error *err)
         .arena = o->arena,
         .timeout_ms = session_timeout_s(o->session, o->statement) * 1000,
         .parallel = session_parallel(o->session, o->statement),
-        .waker = o->waker};
+        .await = o->await};
     struct cursor *cursor = NULL;
 
     if (prepare(&task, o, err) == 0 &&

@@ -41,6 +41,7 @@ struct fanout_cursor {
     size_t next;                /* the first answer without a row yet */
     size_t sent;         /* rows before this one have freed their texts */
     atomic_size_t ended; /* answers that have ended; the progress reads it */
+    bool gave;           /* rows, since it waited last */
 };
 
 /* ---- one node's answer ---- */
@@ -177,16 +178,23 @@ has_row(const struct fanout_cursor *c)
     return c->next < c->task.id_count && c->answers[c->next].ended;
 }
 
-/* Takes a bounded number of events, and none while rows can be sent: the nodes
- * wait meanwhile. */
-static bool
-take_some(struct fanout_cursor *c)
+/* Takes events until a row can be sent: the nodes wait meanwhile.  Returns
+ * before it waits if rows are to go out first. */
+static int
+take_row(struct fanout_cursor *c, struct error *err)
 {
-    bool came = true;
-
-    for (int i = 0; came && i < ADMIN_TAKES && !has_row(c); i++)
-        came = take(c);
-    return came;
+    while (!has_row(c) && c->next < c->task.id_count) {
+        if (sql_cursor_check(&c->cursor, err) != 0)
+            return -1;
+        if (take(c))
+            continue;
+        if (c->gave)
+            break;
+        if (await_news(c->cursor.await, err) != 0)
+            return -1;
+    }
+    c->gave = has_row(c);
+    return sql_cursor_check(&c->cursor, err);
 }
 
 static void
@@ -223,27 +231,45 @@ drop_sent(struct fanout_cursor *c)
     }
 }
 
+static bool
+progress_of(void *of, struct progress *out)
+{
+    struct fanout_cursor *c = of;
+    size_t ended = atomic_load_explicit(&c->ended, memory_order_relaxed);
+
+    *out = (struct progress){1, 1, (unsigned)(ended * 100 / c->task.id_count),
+                             "Asking the nodes"};
+    return true;
+}
+
+static int
+begin(struct fanout_cursor *c, struct error *err)
+{
+    c->fanout = admin_ask(&c->task, err);
+    if (!c->fanout)
+        return -1;
+    await_watch(c->cursor.await, progress_of, c);
+    return 0;
+}
+
 static enum step
 fanout_step(struct cursor *base, struct rows *out, struct error *err)
 {
     struct fanout_cursor *c = (struct fanout_cursor *)base;
-    bool came;
 
     out->count = 0;
     drop_sent(c);
     if (sql_cursor_check(&c->cursor, err) != 0)
         return STEP_FAIL;
-    if (!c->fanout)
-        c->fanout = admin_ask(&c->task, err);
-    if (!c->fanout)
+    if (!c->fanout && begin(c, err) != 0)
         return STEP_FAIL;
-    came = take_some(c);
+    if (take_row(c, err) != 0)
+        return STEP_FAIL;
     while (out->count < out->capacity && has_row(c))
         send_row(c, out->values + 3 * out->count++);
     if (c->next == c->task.id_count)
         return STEP_DONE;
-    return came || out->count > 0 ? STEP_MORE
-                                  : sql_cursor_wait(&c->cursor, err);
+    return STEP_MORE;
 }
 
 static void
@@ -251,8 +277,10 @@ fanout_free(struct cursor *base)
 {
     struct fanout_cursor *c = (struct fanout_cursor *)base;
 
-    if (c->fanout)
+    if (c->fanout) {
+        await_watch(c->cursor.await, NULL, NULL);
         c->task.session->node->peers->release(c->fanout);
+    }
     for (size_t i = c->sent; i < c->task.id_count; i++) {
         buffer_fini(&c->answers[i].output);
         mem_free(c->answers[i].owned);
@@ -261,19 +289,7 @@ fanout_free(struct cursor *base)
     mem_free(c);
 }
 
-static bool
-fanout_progress(struct cursor *base, struct progress *out)
-{
-    struct fanout_cursor *c = (struct fanout_cursor *)base;
-    size_t ended = atomic_load_explicit(&c->ended, memory_order_relaxed);
-
-    *out = (struct progress){1, 1, (unsigned)(ended * 100 / c->task.id_count),
-                             "Asking the nodes"};
-    return true;
-}
-
-static const struct cursor_ops fanout_ops = {fanout_step, sql_cursor_cancel,
-                                             fanout_free, fanout_progress};
+static const struct cursor_ops fanout_ops = {fanout_step, fanout_free};
 
 struct cursor *
 admin_open_fanout(const struct admin_task *task, struct error *err)

@@ -79,15 +79,13 @@ static enum step
 run(struct local_cursor *c, struct error *err)
 {
     const struct script_host host = {c->node->controller, c->node->views,
-                                     c->user, c->cursor.waker};
+                                     c->user, c->cursor.await};
     enum step step;
 
     if (c->ran)
         return STEP_DONE;
-    step = script_run(c->script, &host, err);
-    if (step == STEP_WAIT)
-        return sql_cursor_wait(&c->cursor, err);
     c->ran = true;
+    step = script_run(c->script, &host, err);
     if (step == STEP_DONE && script_switches_on(c->script))
         warn_of_profile(c);
     if (step == STEP_DONE)
@@ -118,16 +116,7 @@ local_free(struct cursor *base)
     mem_free(c);
 }
 
-static bool
-local_progress(struct cursor *base, struct progress *out)
-{
-    struct local_cursor *c = (struct local_cursor *)base;
-
-    return c->script && script_progress(c->script, out);
-}
-
-static const struct cursor_ops local_ops = {local_step, sql_cursor_cancel,
-                                            local_free, local_progress};
+static const struct cursor_ops local_ops = {local_step, local_free};
 
 struct cursor *
 admin_open_local(const struct admin_task *task, struct error *err)
@@ -139,6 +128,7 @@ admin_open_local(const struct admin_task *task, struct error *err)
         return NULL;
     }
     admin_cursor_init(&c->cursor, &local_ops, task);
+    c->cursor.base.instant = task->instant;
     c->node = task->session->node;
     c->session = task->session;
     c->user = task->session->who.user;

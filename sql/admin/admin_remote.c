@@ -3,7 +3,8 @@
  * come.
  *
  * It takes a block once the client has read the block before: a slow client
- * holds the other node back, and no thread.
+ * holds the other node back, and no thread.  Before it waits for a block it
+ * gives a step without rows, so that those before go out.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct remote_cursor {
     struct peer_fanout *fanout; /* NULL: not asked yet */
     struct peer_block *block; /* the block whose rows are being sent, or NULL */
     size_t next;              /* the next row of block */
+    bool gave;                /* rows, since it waited last */
     bool ended;
 };
 
@@ -44,6 +46,7 @@ send_rows(struct remote_cursor *c, struct rows *out)
 {
     while (out->count < out->capacity && c->next < c->block->row_count)
         put_value(c, &c->block->cells[c->next++], &out->values[out->count++]);
+    c->gave = true;
     return STEP_MORE;
 }
 
@@ -76,24 +79,30 @@ finish(struct remote_cursor *c, const struct peer_end *end, struct error *err)
     return STEP_FAIL;
 }
 
-/* MORE once there is a block. */
+/* MORE with a block, or with none when rows are to go out first. */
 static enum step
 take(struct remote_cursor *c, struct error *err)
 {
     const struct sql_peers *peers = c->task.session->node->peers;
     struct peer_end end = {0};
 
-    switch (peers->take(c->fanout, &c->block, &end)) {
-    case PEER_BLOCK:
-        return STEP_MORE;
-    case PEER_END:
-        return finish(c, &end, err);
-    case PEER_NOTHING_YET:
-        return sql_cursor_wait(&c->cursor, err);
-    case PEER_ALL_ENDED:
-        break;
-    }
-    return STEP_DONE;
+    for (;;)
+        switch (peers->take(c->fanout, &c->block, &end)) {
+        case PEER_BLOCK:
+            return STEP_MORE;
+        case PEER_END:
+            return finish(c, &end, err);
+        case PEER_NOTHING_YET:
+            if (c->gave) {
+                c->gave = false;
+                return STEP_MORE;
+            }
+            if (await_news(c->cursor.await, err) != 0)
+                return STEP_FAIL;
+            break;
+        case PEER_ALL_ENDED:
+            return STEP_DONE;
+        }
 }
 
 static enum step
@@ -115,7 +124,7 @@ remote_step(struct cursor *base, struct rows *out, struct error *err)
         drop_block(c);
     if (!c->block)
         step = take(c, err);
-    return step == STEP_MORE ? send_rows(c, out) : step;
+    return c->block && step == STEP_MORE ? send_rows(c, out) : step;
 }
 
 static void
@@ -130,8 +139,7 @@ remote_free(struct cursor *base)
     mem_free(c);
 }
 
-static const struct cursor_ops remote_ops = {remote_step, sql_cursor_cancel,
-                                             remote_free, NULL};
+static const struct cursor_ops remote_ops = {remote_step, remote_free};
 
 struct cursor *
 admin_open_remote(const struct admin_task *task, struct error *err)

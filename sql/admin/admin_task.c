@@ -36,9 +36,8 @@ void
 admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
                   const struct admin_task *task)
 {
-    sql_cursor_init(cursor, ops, task->waker);
+    sql_cursor_init(cursor, ops, task->await);
     cursor->base.columns = columns_of(task, &cursor->base.column_count);
-    cursor->base.instant = !task->slow;
 }
 
 void
@@ -83,7 +82,7 @@ admin_ask(const struct admin_task *task, struct error *err)
         .bytes_max = task->list ? ADMIN_LIST_MAX : SCRIPT_OUTPUT_MAX,
         .caller = &session->who,
         .connection_id = session->connection_id,
-        .waker = task->waker};
+        .waker = await_waker(task->await)};
 
     return peers->ask(peers->arg, &request, err);
 }

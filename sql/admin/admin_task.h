@@ -13,9 +13,9 @@
 
 #include "cursor.h"
 #include "reader.h"
-#include "waker.h"
 
 struct arena;
+struct await;
 struct error;
 struct peer_fanout;
 struct script;
@@ -32,8 +32,7 @@ enum {
     ADMIN_GRACE_MS = 2000, /* longer than the nodes have, to send rows that
                               report a timeout */
     ADMIN_SLOW_PARALLEL =
-        2, /* nodes at a time, unless heapwire_parallel says otherwise */
-    ADMIN_TAKES = 64 /* blocks and ends that one step takes */
+        2 /* nodes at a time, unless heapwire_parallel says otherwise */
 };
 
 struct admin_task {
@@ -43,13 +42,13 @@ struct admin_task {
     struct span text; /* of the script */
     bool list;
     bool bytes; /* the script's output is one value, not lines */
-    bool slow;
+    bool instant;
     const uint64_t
         *ids; /* ascending and distinct; exactly one unless this is a list */
     size_t id_count;
     unsigned timeout_ms;
     unsigned parallel; /* nodes at a time; 0: all */
-    struct waker waker;
+    struct await *await;
 };
 
 /* Sets what all three cursors share; the caller zeroes cursor first. */

@@ -41,14 +41,6 @@ forward_step(struct cursor *base, struct rows *out, struct error *err)
 }
 
 static void
-forward_cancel(struct cursor *base)
-{
-    struct forward_cursor *c = (struct forward_cursor *)base;
-
-    c->inner->ops->cancel(c->inner);
-}
-
-static void
 forward_free(struct cursor *base)
 {
     struct forward_cursor *c = (struct forward_cursor *)base;
@@ -58,16 +50,7 @@ forward_free(struct cursor *base)
     mem_free(c);
 }
 
-static bool
-forward_progress(struct cursor *base, struct progress *out)
-{
-    struct forward_cursor *c = (struct forward_cursor *)base;
-
-    return c->inner->ops->progress && c->inner->ops->progress(c->inner, out);
-}
-
-static const struct cursor_ops forward_ops = {forward_step, forward_cancel,
-                                              forward_free, forward_progress};
+static const struct cursor_ops forward_ops = {forward_step, forward_free};
 
 /* Opens what ADMIN EXECUTE ON <this node> '<text>' would open. */
 static struct cursor *
@@ -120,7 +103,7 @@ open_inner(struct forward_cursor *c, struct opening *outer,
            const struct peer_forwarded *f, struct error *err)
 {
     struct opening o = {
-        .session = c->session, .waker = outer->waker, .arena = outer->arena};
+        .session = c->session, .await = outer->await, .arena = outer->arena};
 
     if (f->verb == PEER_SCRIPT)
         c->inner = open_script(&o, f->text, err);

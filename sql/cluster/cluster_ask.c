@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "arena.h"
+#include "await.h"
 #include "clean_text.h"
 #include "errors.h"
 #include "handle.h"
 #include "memory.h"
 #include "peers.h"
 #include "privileges.h"
-#include "select_need.h"
+#include "fetch.h"
 #include "sql_session.h"
 #include "sql_statement.h"
 #include "warnings.h"
@@ -28,6 +29,141 @@ fail(struct handle *handle)
     return SQLITE_ERROR;
 }
 
+/* ---- answers ---- */
+
+void
+cluster_fail(struct cluster_ask *ask, size_t id_index, uint16_t code,
+             const char *text)
+{
+    struct cluster_failure *failure = &ask->failures[id_index];
+    size_t size = strlen(text);
+    char *copy;
+
+    if (failure->text)
+        return;
+    copy = arena_alloc(ask->arena, size + 1);
+    if (copy)
+        clean_text((struct span){text, size}, copy);
+    failure->code = code;
+    failure->text = copy ? copy : no_memory;
+    ask->missing++;
+}
+
+static int
+fail_all(const struct cluster_ask *ask, struct error *err)
+{
+    const struct cluster_failure *first = ask->failures;
+
+    if (ask->id_count == 0)
+        error_set(err, ER_UNKNOWN, "the cluster has no nodes to ask");
+    else if (ask->id_count == 1)
+        error_set(err, first->code, "node %" PRIu64 ": %s", ask->ids[0],
+                  first->text);
+    else
+        error_set(err, first->code,
+                  "none of %zu nodes answered; node %" PRIu64 ": %s",
+                  ask->id_count, ask->ids[0], first->text);
+    return -1;
+}
+
+static int
+finish(struct cluster_ask *ask, struct error *err)
+{
+    ask->peers->release(ask->fanout);
+    ask->fanout = NULL;
+    return ask->missing == ask->id_count ? fail_all(ask, err)
+                                         : ask->ops->finish(ask, err);
+}
+
+static int
+take_block(struct cluster_ask *ask, struct peer_block *block, struct error *err)
+{
+    int rc = 0;
+
+    if (ask->cancelled && atomic_load(ask->cancelled)) {
+        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+        rc = -1;
+    } else if (!ask->failures[block->id_index].text) {
+        rc = ask->ops->take(ask, block, err);
+    }
+    mem_free(block);
+    return rc;
+}
+
+static void
+take_end(struct cluster_ask *ask, const struct peer_end *end)
+{
+    if (end->error.code)
+        cluster_fail(ask, end->id_index, end->error.code, end->error.text);
+    ask->truncated[end->id_index] |= end->truncated;
+    atomic_fetch_add(&ask->answered, 1);
+}
+
+static bool
+progress_of(void *of, struct progress *out)
+{
+    struct cluster_ask *ask = of;
+    size_t answered = atomic_load(&ask->answered);
+
+    if (answered >= ask->id_count)
+        return false;
+    *out = (struct progress){1, 1, (unsigned)(answered * 100 / ask->id_count),
+                             "Asking the nodes"};
+    return true;
+}
+
+static int
+take_all(struct cluster_ask *ask, struct await *await, struct error *err)
+{
+    struct peer_block *block = NULL;
+    struct peer_end end = {0};
+
+    for (;;)
+        switch (ask->peers->take(ask->fanout, &block, &end)) {
+        case PEER_NOTHING_YET:
+            if (await_news(await, err) != 0)
+                return -1;
+            break;
+        case PEER_BLOCK:
+            if (take_block(ask, block, err) != 0)
+                return -1;
+            break;
+        case PEER_END:
+            take_end(ask, &end);
+            break;
+        case PEER_ALL_ENDED:
+            return finish(ask, err);
+        }
+}
+
+static int
+wait_for(struct cluster_ask *ask, struct await *await, struct error *err)
+{
+    int rc = fetch_begin_waiting(err);
+
+    if (rc != 0)
+        return -1;
+    await_watch(await, progress_of, ask);
+    rc = take_all(ask, await, err);
+    await_watch(await, NULL, NULL);
+    fetch_end_waiting();
+    return rc;
+}
+
+static void
+tell(struct handle *handle, struct cluster_ask *ask)
+{
+    for (size_t i = 0; i < ask->id_count; i++)
+        if (ask->failures[i].text)
+            warnings_add(handle->session, ask->failures[i].code,
+                         "node %" PRIu64 ": %s", ask->ids[i],
+                         ask->failures[i].text);
+        else if (ask->truncated[i])
+            warnings_add(handle->session, ER_UNKNOWN,
+                         "node %" PRIu64 ": the answer was truncated",
+                         ask->ids[i]);
+}
+
 /* ---- asking ---- */
 
 static int
@@ -41,7 +177,7 @@ check(struct handle *handle)
                   "Access denied; the statement was forwarded once already");
         return -1;
     }
-    for (struct cluster_ask *a = handle->wait->asks; a; a = a->next)
+    for (struct cluster_ask *a = handle->fetch->asks; a; a = a->next)
         count++;
     if (count < CLUSTER_ASKS_MAX)
         return 0;
@@ -111,11 +247,11 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
               struct peer_request *request)
 {
     const struct catalog_scope *scope = &handle->scope;
-    struct select_wait *wait = handle->wait;
+    struct fetch *fetch = handle->fetch;
     int rc = check(handle);
 
-    ask->next = wait->asks;
-    wait->asks = ask;
+    ask->next = fetch->asks;
+    fetch->asks = ask;
     ask->key = *key;
     memset(key, 0, sizeof(*key));
     if (rc != 0)
@@ -135,14 +271,36 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     request->parallel = request->parallel ? rolling(scope) : scope->parallel;
     request->caller = &scope->session->who;
     request->connection_id = scope->session->connection_id;
-    request->waker = wait->waker;
+    request->waker = await_waker(fetch->await);
     ask->peers = scope->session->node->peers;
     ask->fanout = ask->peers->ask(ask->peers->arg, request, &handle->failure);
     if (!ask->fanout)
         return fail(handle);
-    ask->answered = &wait->answered;
-    atomic_fetch_add(&wait->asked, ask->id_count);
-    return SQLITE_ABORT;
+    if (wait_for(ask, fetch->await, &handle->failure) != 0)
+        return fail(handle);
+    tell(handle, ask);
+    return SQLITE_OK;
+}
+
+int
+cluster_find(struct handle *handle, const struct buffer *key,
+             struct cluster_ask **out)
+{
+    struct cluster_ask *ask = NULL;
+
+    *out = NULL;
+    if (!handle->fetch)
+        return fetch_refuse(handle);
+    if (key->failed) {
+        error_memory(&handle->failure, "a question to the cluster");
+        return fail(handle);
+    }
+    for (ask = handle->fetch->asks; ask; ask = ask->next)
+        if (ask->key.size == key->size &&
+            memcmp(ask->key.data, key->data, key->size) == 0)
+            break;
+    *out = ask;
+    return SQLITE_OK;
 }
 
 void
@@ -155,145 +313,4 @@ cluster_ask_free(struct cluster_ask *ask)
     buffer_fini(&ask->key);
     arena_free(ask->arena);
     ask->ops->free(ask);
-}
-
-/* ---- answers ---- */
-
-void
-cluster_fail(struct cluster_ask *ask, size_t id_index, uint16_t code,
-             const char *text)
-{
-    struct cluster_failure *failure = &ask->failures[id_index];
-    size_t size = strlen(text);
-    char *copy;
-
-    if (failure->text)
-        return;
-    copy = arena_alloc(ask->arena, size + 1);
-    if (copy)
-        clean_text((struct span){text, size}, copy);
-    failure->code = code;
-    failure->text = copy ? copy : no_memory;
-    ask->missing++;
-}
-
-static int
-fail_all(const struct cluster_ask *ask, struct error *err)
-{
-    const struct cluster_failure *first = ask->failures;
-
-    if (ask->id_count == 0)
-        error_set(err, ER_UNKNOWN, "the cluster has no nodes to ask");
-    else if (ask->id_count == 1)
-        error_set(err, first->code, "node %" PRIu64 ": %s", ask->ids[0],
-                  first->text);
-    else
-        error_set(err, first->code,
-                  "none of %zu nodes answered; node %" PRIu64 ": %s",
-                  ask->id_count, ask->ids[0], first->text);
-    return -1;
-}
-
-static enum step
-finish(struct cluster_ask *ask, struct error *err)
-{
-    ask->peers->release(ask->fanout);
-    ask->fanout = NULL;
-    if (ask->missing == ask->id_count) {
-        fail_all(ask, err);
-        return STEP_FAIL;
-    }
-    if (ask->ops->finish(ask, err) != 0)
-        return STEP_FAIL;
-    ask->done = true;
-    return STEP_DONE;
-}
-
-static int
-take_block(struct cluster_ask *ask, struct peer_block *block, struct error *err)
-{
-    int rc = 0;
-
-    if (ask->cancelled && atomic_load(ask->cancelled)) {
-        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
-        rc = -1;
-    } else if (!ask->failures[block->id_index].text) {
-        rc = ask->ops->take(ask, block, err);
-    }
-    mem_free(block);
-    return rc;
-}
-
-static void
-take_end(struct cluster_ask *ask, const struct peer_end *end)
-{
-    if (end->error.code)
-        cluster_fail(ask, end->id_index, end->error.code, end->error.text);
-    ask->truncated[end->id_index] |= end->truncated;
-    atomic_fetch_add(ask->answered, 1);
-}
-
-enum step
-cluster_ask_step(struct cluster_ask *ask, struct error *err)
-{
-    struct peer_block *block = NULL;
-    struct peer_end end = {0};
-
-    while (!ask->done)
-        switch (ask->peers->take(ask->fanout, &block, &end)) {
-        case PEER_NOTHING_YET:
-            return STEP_WAIT;
-        case PEER_BLOCK:
-            if (take_block(ask, block, err) != 0)
-                return STEP_FAIL;
-            break;
-        case PEER_END:
-            take_end(ask, &end);
-            break;
-        case PEER_ALL_ENDED:
-            return finish(ask, err);
-        }
-    return STEP_DONE;
-}
-
-/* ---- for tables and views ---- */
-
-static void
-tell(struct handle *handle, struct cluster_ask *ask)
-{
-    ask->told = true;
-    for (size_t i = 0; i < ask->id_count; i++)
-        if (ask->failures[i].text)
-            warnings_add(handle->session, ask->failures[i].code,
-                         "node %" PRIu64 ": %s", ask->ids[i],
-                         ask->failures[i].text);
-        else if (ask->truncated[i])
-            warnings_add(handle->session, ER_UNKNOWN,
-                         "node %" PRIu64 ": the answer was truncated",
-                         ask->ids[i]);
-}
-
-int
-cluster_find(struct handle *handle, const struct buffer *key,
-             struct cluster_ask **out)
-{
-    struct cluster_ask *ask = NULL;
-
-    *out = NULL;
-    if (!handle->wait)
-        return select_need_refuse(handle);
-    if (key->failed) {
-        error_memory(&handle->failure, "a question to the cluster");
-        return fail(handle);
-    }
-    for (ask = handle->wait->asks; ask; ask = ask->next)
-        if (ask->key.size == key->size &&
-            memcmp(ask->key.data, key->data, key->size) == 0)
-            break;
-    if (ask && !ask->done)
-        return SQLITE_ABORT;
-    if (ask && !ask->told)
-        tell(handle, ask);
-    *out = ask;
-    return SQLITE_OK;
 }

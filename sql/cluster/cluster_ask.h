@@ -2,9 +2,8 @@
  * cluster_ask.h - the questions that a SELECT asks the cluster's nodes, each
  * once.
  *
- * A table or a view that needs an answer stops the statement (select_need.h),
- * which begins anew when all nodes have answered or failed.  Each failed node
- * is a warning; if all failed, the statement fails.
+ * A table or a view that needs an answer waits until all nodes have answered or
+ * failed.  Each failed node is a warning; if all failed, the statement fails.
  */
 #ifndef HW_CLUSTER_ASK_H
 #define HW_CLUSTER_ASK_H
@@ -15,7 +14,6 @@
 #include <stdint.h>
 
 #include "buffer.h"
-#include "cursor.h"
 
 struct arena;
 struct cluster_ask;
@@ -58,28 +56,27 @@ struct cluster_ask {
     struct arena *arena; /* holds ids, failures, and what the asker needs */
     const struct sql_peers *peers;
     struct peer_fanout *fanout;
-    atomic_size_t *answered; /* nodes that answered, counted by the statement */
+    atomic_size_t answered;       /* nodes, for the progress */
     const atomic_bool *cancelled; /* or NULL */
     uint64_t *ids;                /* ascending and distinct */
     size_t id_count;
     struct cluster_failure *failures; /* one for each id */
     bool *truncated;                  /* one for each id */
     size_t missing;                   /* number of failed nodes */
-    bool done, told;
 };
 
 /*
  * Finds the statement's question with this key.  Returns SQLite's codes, as
- * select_need does.  OK: *out has its answer, or is NULL when the caller has to
+ * fetch_needs does.  OK: *out has its answer, or is NULL when the caller has to
  * ask.
  */
 int cluster_find(struct handle *handle, const struct buffer *key,
                  struct cluster_ask **out);
 /*
- * Asks the question.  The caller zeroes ask but for ops; the statement owns it
- * from now on, also on failure, and key is taken. ids ascend; none: all nodes.
- * request has verb, text, columns, bytes, and parallel not 0 if the nodes take
- * turns.
+ * Asks the question, and waits for its answer: OK.  The caller zeroes ask but
+ * for ops; the statement owns it from now on, also on failure, and key is
+ * taken. ids ascend; none: all nodes. request has verb, text, columns, bytes,
+ * and parallel not 0 if the nodes take turns.
  */
 int cluster_begin(struct handle *handle, struct cluster_ask *ask,
                   struct buffer *key, const uint64_t *ids, size_t id_count,
@@ -91,10 +88,6 @@ int cluster_begin(struct handle *handle, struct cluster_ask *ask,
 void cluster_fail(struct cluster_ask *ask, size_t id_index, uint16_t code,
                   const char *text);
 
-/* ---- for select_wait.c ---- */
-
-/* DONE, WAIT, or FAIL with *err. */
-enum step cluster_ask_step(struct cluster_ask *ask, struct error *err);
 void cluster_ask_free(struct cluster_ask *ask);
 
 #endif

@@ -284,7 +284,8 @@ heap_new(const char *name, const char *base, bool by_node, bool force,
 
 static int
 begin(struct handle *handle, const char *name, const char *base,
-      const struct cluster_name names[2], bool force, struct buffer *key)
+      const struct cluster_name names[2], bool force, struct buffer *key,
+      struct cluster_ask **out)
 {
     char text[QUESTION_MAX];
     struct peer_request request = {.verb = PEER_SELECT,
@@ -307,6 +308,7 @@ begin(struct handle *handle, const char *name, const char *base,
              : snprintf(text, sizeof(text), "SELECT export('%s')",
                         names[0].name);
     request.text = (struct span){text, (size_t)size};
+    *out = &heap->ask;
     return cluster_begin(handle, &heap->ask, key, names[0].ids,
                          names[0].id_count, &request);
 }
@@ -329,8 +331,8 @@ cluster_heap_need(struct handle *handle, const char *name, const char *base,
     buffer_format(&key, "%s %s %d", name, base ? base : "", force);
     rc = cluster_find(handle, &key, &ask);
     if (rc == SQLITE_OK && !ask)
-        rc = begin(handle, name, base, names, force, &key);
-    else if (rc == SQLITE_OK) {
+        rc = begin(handle, name, base, names, force, &key, &ask);
+    if (rc == SQLITE_OK) {
         heap = (struct cluster_heap *)ask;
         *out = (struct cluster_sum){heap->snapshot, heap->name, heap->base};
     }

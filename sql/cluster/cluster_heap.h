@@ -20,7 +20,7 @@ struct cluster_sum {
     const char *name, *base;
 };
 
-/* Returns SQLite's codes, as select_need does.  One of name and base satisfies
+/* Returns SQLite's codes, as fetch_needs does.  One of name and base satisfies
  * cluster_name_is; force compares snapshots that do not match. */
 int cluster_heap_need(struct handle *handle, const char *name, const char *base,
                       bool force, struct cluster_sum *out);

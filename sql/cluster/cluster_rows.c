@@ -201,7 +201,8 @@ make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
 static int
 begin(struct handle *handle, const struct catalog_table *table,
       const uint64_t *ids, size_t id_count, bool takes_profile,
-      const struct buffer *question, struct buffer *key)
+      const struct buffer *question, struct buffer *key,
+      struct cluster_ask **out)
 {
     struct peer_request request = {.verb = PEER_SELECT,
                                    .text = {question->data, question->size},
@@ -218,6 +219,7 @@ begin(struct handle *handle, const struct catalog_table *table,
     }
     rows->ask.ops = &rows_ops;
     rows->table = table;
+    *out = &rows->ask;
     return cluster_begin(handle, &rows->ask, key, ids, id_count, &request);
 }
 
@@ -243,7 +245,7 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     if (rc == SQLITE_OK && !ask)
         rc = begin(handle, table, ids, id_count,
                    takes_profile(handle, table->of, needy, snapshot, kept),
-                   &question, &key);
+                   &question, &key, &ask);
     if (rc == SQLITE_OK)
         *out = (const struct cluster_rows *)ask;
     buffer_fini(&question);

@@ -23,7 +23,7 @@ enum {
     CLUSTER_CELLS_MAX = 4 << 20       /* values of all nodes */
 };
 
-/* Asks once per statement; returns SQLite's codes, as select_need does.
+/* Asks once per statement; returns SQLite's codes, as fetch_needs does.
  * table->of is not NULL; ids are as for cluster_begin. snapshot NULL: each node
  * sends the rows it has by itself, or those of all kept snapshots, and of the
  * fresh one where the statement names it. */

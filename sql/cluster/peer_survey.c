@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "await.h"
 #include "clean_text.h"
 #include "errors.h"
 #include "memory.h"
@@ -56,7 +57,7 @@ list_others(struct peer_survey *survey, const struct sql_session *session)
 
 static int
 ask(struct peer_survey *survey, const struct sql_session *session,
-    struct waker waker, struct error *err)
+    struct await *await, struct error *err)
 {
     const struct peer_request request = {
         .ids = survey->ids,
@@ -69,7 +70,7 @@ ask(struct peer_survey *survey, const struct sql_session *session,
         .bytes_max = SURVEY_BYTES_MAX,
         .caller = &session->who,
         .connection_id = session->connection_id,
-        .waker = waker};
+        .waker = await_waker(await)};
 
     if (survey->id_count == 0)
         return 0;
@@ -78,7 +79,7 @@ ask(struct peer_survey *survey, const struct sql_session *session,
 }
 
 struct peer_survey *
-peer_survey_new(const struct sql_session *session, struct waker waker,
+peer_survey_new(const struct sql_session *session, struct await *await,
                 struct error *err)
 {
     struct peer_survey *survey = mem_zalloc(1, sizeof(*survey));
@@ -91,7 +92,7 @@ peer_survey_new(const struct sql_session *session, struct waker waker,
         error_memory(err, "the list of nodes");
         goto fail;
     }
-    if (ask(survey, session, waker, err) == 0)
+    if (ask(survey, session, await, err) == 0)
         return survey;
 fail:
     peer_survey_free(survey);
@@ -194,8 +195,9 @@ take_end(struct peer_survey *survey, const struct peer_end *end)
     }
 }
 
-enum step
-peer_survey_step(struct peer_survey *survey)
+int
+peer_survey_wait(struct peer_survey *survey, struct await *await,
+                 struct error *err)
 {
     struct peer_block *block;
     struct peer_end end;
@@ -203,7 +205,9 @@ peer_survey_step(struct peer_survey *survey)
     while (survey->fanout)
         switch (survey->peers->take(survey->fanout, &block, &end)) {
         case PEER_NOTHING_YET:
-            return STEP_WAIT;
+            if (await_news(await, err) != 0)
+                return -1;
+            break;
         case PEER_BLOCK:
             take_block(survey, block);
             mem_free(block);
@@ -216,7 +220,7 @@ peer_survey_step(struct peer_survey *survey)
             survey->fanout = NULL;
             break;
         }
-    return STEP_DONE;
+    return 0;
 }
 
 const struct peer_say *

@@ -10,9 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cursor.h"
-#include "waker.h"
-
+struct await;
 struct error;
 struct sql_session;
 
@@ -29,12 +27,12 @@ struct peer_survey;
 
 /* Starts the questions.  NULL with *err. */
 struct peer_survey *peer_survey_new(const struct sql_session *session,
-                                    struct waker waker, struct error *err);
+                                    struct await *await, struct error *err);
 void peer_survey_free(struct peer_survey *survey); /* NULL is fine */
-/* DONE, or WAIT, after which the waker is called.  Any thread, one at a
- * time. */
-enum step peer_survey_step(struct peer_survey *survey);
-/* The node's answer, once the survey is done; NULL: the node was not asked. */
+/* Blocks until all have answered or failed.  -1 with *err: the wait is over. */
+int peer_survey_wait(struct peer_survey *survey, struct await *await,
+                     struct error *err);
+/* The node's answer, after that; NULL: the node was not asked. */
 const struct peer_say *peer_survey_find(const struct peer_survey *survey,
                                         uint64_t id);
 

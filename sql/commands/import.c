@@ -117,8 +117,7 @@ import_free(struct cursor *base)
     mem_free(c);
 }
 
-static const struct cursor_ops import_ops = {import_step, sql_cursor_cancel,
-                                             import_free};
+static const struct cursor_ops import_ops = {import_step, import_free};
 
 struct cursor *
 import_open(struct opening *o, struct error *err)
@@ -133,7 +132,7 @@ import_open(struct opening *o, struct error *err)
         error_memory(err, "the statement");
         return NULL;
     }
-    sql_cursor_init(&c->cursor, &import_ops, o->waker);
+    sql_cursor_init(&c->cursor, &import_ops, o->await);
     c->cursor.base.columns = columns;
     c->cursor.base.column_count = 1;
     c->store = controller_store(o->session->node->controller);

@@ -2,8 +2,8 @@
  * cursor.h - a statement's result, which its sender pulls row by row.
  *
  * The same cursor feeds a text result set, a peer's reply and a test.  One
- * thread at a time uses a cursor; only cancel and progress may come from
- * another.
+ * thread at a time uses a cursor, any of them; a step may wait for the node,
+ * and its await (await.h) is what cancels it and says how far it is.
  */
 #ifndef HW_CURSOR_H
 #define HW_CURSOR_H
@@ -61,13 +61,6 @@ struct column {
     const char *origin; /* the column's name in its table; NULL: as name */
 };
 
-/* How far a slow statement is, in its own stages. */
-struct progress {
-    unsigned stage, stages; /* from 1 */
-    unsigned percent;       /* of the stage; 0: unknown */
-    const char *text;       /* static */
-};
-
 enum {
     CURSOR_COLUMNS_MAX = 256,
     CURSOR_BATCH = 256, /* rows of one step, */
@@ -86,18 +79,13 @@ struct rows {
 enum step {
     STEP_MORE, /* rows may have been added; go on */
     STEP_DONE, /* rows may have been added; the last ones */
-    STEP_WAIT, /* the waker is called when it can go on */
     STEP_FAIL  /* *err says why; nothing more will come */
 };
 
 struct cursor_ops {
     enum step (*step)(struct cursor *cursor, struct rows *out,
                       struct error *err);
-    void (*cancel)(struct cursor *cursor); /* any thread, any time, twice */
     void (*free)(struct cursor *cursor);
-    /* NULL: no progress is known.  Any thread may call it, like cancel; false:
-     * no figure yet. */
-    bool (*progress)(struct cursor *cursor, struct progress *out);
 };
 
 struct cursor {
@@ -110,8 +98,6 @@ struct cursor {
     uint64_t affected_rows;
     const char *info; /* "" or text of the OK */
 };
-
-/* A cancelled cursor's next step fails with ER_QUERY_INTERRUPTED. */
 
 static inline void
 cursor_free(struct cursor *cursor)

@@ -6,17 +6,17 @@
 #include <stddef.h>
 
 #include "sql.h"
-#include "waker.h"
 
 struct arena;
+struct await;
 struct sql_statement;
 
 struct opening {
     struct sql_session *session;
     const struct sql_statement *statement;
     const struct sql_parameters
-        *parameters; /* NULL: the statement has no values for its ? */
-    struct waker waker;
+        *parameters;     /* NULL: the statement has no values for its ? */
+    struct await *await; /* NULL: it never waits */
     struct arena
         *arena; /* the statement's; a cursor that takes it sets it to NULL */
     bool describing; /* gives only the columns and does nothing else */

@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "reader.h"
-#include "waker.h"
 
 struct arena;
+struct await;
 struct column;
 struct controller;
 struct cursor;
@@ -187,7 +187,7 @@ void sql_session_check_row(struct sql_session *session,
 bool sql_session_in_transaction(const struct sql_session *session);
 
 /* While on, every statement that the session opens, now or later, soon fails
- * with ER_QUERY_INTERRUPTED.  Any thread; an open cursor has its own cancel. */
+ * with ER_QUERY_INTERRUPTED.  Any thread; an open cursor has its await. */
 void sql_session_interrupt(struct sql_session *session, bool on);
 
 /* The values of a prepared statement's ?, in order. */
@@ -199,13 +199,13 @@ struct sql_parameters {
 /*
  * Parses text, checks the privilege and opens a cursor; NULL with *err. text
  * outlives the cursor; parameters (NULL: a ? is a syntax error) are copied
- * where they must last. waker is called when a cursor that returned STEP_WAIT
- * can go on, and never after the cursor was freed.  Free the cursor before the
- * session.
+ * where they must last.  Once await, which outlives the cursor, is cancelled,
+ * the next step fails with ER_QUERY_INTERRUPTED, and soon one that runs or
+ * waits.  Free the cursor before the session.
  */
 struct cursor *sql_open(struct sql_session *session, struct span text,
                         const struct sql_parameters *parameters,
-                        struct waker waker, struct error *err);
+                        struct await *await, struct error *err);
 
 /* The text that a statement stands for, and the values of its ?. */
 struct sql_indirect {

@@ -11,49 +11,17 @@
 
 void
 sql_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
-                struct waker waker)
+                struct await *await)
 {
     cursor->base.ops = ops;
     cursor->base.info = "";
-    cursor->waker = waker;
-    atomic_init(&cursor->cancelled, false);
-    atomic_init(&cursor->waiting, false);
-}
-
-/* Sequentially consistent on both sides: either cancel sees that the cursor
- * waits and wakes it, or the wait sees that it was cancelled. */
-void
-sql_cursor_cancel(struct cursor *base)
-{
-    struct sql_cursor *cursor = (struct sql_cursor *)base;
-
-    atomic_store(&cursor->cancelled, true);
-    if (atomic_load(&cursor->waiting))
-        cursor->waker.wake(cursor->waker.arg);
-}
-
-static int
-interrupted(struct error *err)
-{
-    error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
-    return -1;
+    cursor->await = await;
 }
 
 int
 sql_cursor_check(struct sql_cursor *cursor, struct error *err)
 {
-    atomic_store(&cursor->waiting, false);
-    return atomic_load(&cursor->cancelled) ? interrupted(err) : 0;
-}
-
-enum step
-sql_cursor_wait(struct sql_cursor *cursor, struct error *err)
-{
-    atomic_store(&cursor->waiting, true);
-    if (!atomic_load(&cursor->cancelled))
-        return STEP_WAIT;
-    interrupted(err);
-    return STEP_FAIL;
+    return cursor->await ? await_check(cursor->await, err) : 0;
 }
 
 static const char *
@@ -120,13 +88,11 @@ rows_free(struct cursor *base)
     mem_free(c);
 }
 
-static const struct cursor_ops rows_ops = {rows_step, sql_cursor_cancel,
-                                           rows_free};
+static const struct cursor_ops rows_ops = {rows_step, rows_free};
 
 static struct rows_cursor *
 rows_new(size_t columns, struct error *err)
 {
-    static const struct waker no_waker = {NULL, NULL}; /* it never waits */
     struct rows_cursor *c =
         mem_zalloc(1, sizeof(*c) + columns * sizeof(c->columns[0]));
 
@@ -134,7 +100,7 @@ rows_new(size_t columns, struct error *err)
         error_memory(err, "a result");
         return NULL;
     }
-    sql_cursor_init(&c->cursor, &rows_ops, no_waker);
+    sql_cursor_init(&c->cursor, &rows_ops, NULL);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
     c->cursor.base.instant = true;

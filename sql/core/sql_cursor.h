@@ -1,15 +1,11 @@
 /*
- * sql_cursor.h - the base of every cursor of sql/: cancelling and waiting.
- *
- * Any thread may cancel while another one steps, but not after free.
+ * sql_cursor.h - the base of every cursor of sql/: its await.
  */
 #ifndef HW_SQL_CURSOR_H
 #define HW_SQL_CURSOR_H
 
-#include <stdatomic.h>
-
+#include "await.h"
 #include "cursor.h"
-#include "waker.h"
 
 struct arena;
 struct catalog_table;
@@ -17,21 +13,15 @@ struct error;
 struct rowset;
 
 struct sql_cursor {
-    struct cursor base; /* first */
-    struct waker waker;
-    atomic_bool cancelled;
-    atomic_bool waiting; /* the last step returned WAIT */
+    struct cursor base;  /* first */
+    struct await *await; /* NULL: it never waits, and is never cancelled */
 };
 
 void sql_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
-                     struct waker waker);
-void sql_cursor_cancel(struct cursor *base); /* ops->cancel of every cursor */
+                     struct await *await);
 
 /* Call it at the start of a step: -1 with 1317 if cancelled. */
 int sql_cursor_check(struct sql_cursor *cursor, struct error *err);
-/* Call it at the end of a step that waits: WAIT, or FAIL if cancelled
- * meanwhile. */
-enum step sql_cursor_wait(struct sql_cursor *cursor, struct error *err);
 
 /* Copies the columns into arena, where they outlive the cursor; NULL: out of
  * memory. */

@@ -12,7 +12,7 @@
 #include "handle.h"
 #include "memory.h"
 #include "privileges.h"
-#include "select_need.h"
+#include "fetch.h"
 #include "snapshot.h"
 #include "sql_session.h"
 #include "view.h"
@@ -32,7 +32,7 @@ enum {
 struct read_view {
     struct read_view *next;
     struct buffer key;
-    struct view *view; /* NULL: not finished yet */
+    struct view *view;
 };
 
 /* The view that one call asks for. */
@@ -48,25 +48,13 @@ struct wish {
 /* ---- the views of a statement ---- */
 
 static void
-set_ticket(struct function_views *views, struct view_ticket *ticket)
-{
-    struct view_ticket *old = views->ticket; /* only this function changes it */
-
-    pthread_mutex_lock(views->lock);
-    views->ticket = ticket;
-    pthread_mutex_unlock(views->lock);
-    view_ticket_free(old);
-}
-
-static void
 remove_first(struct function_views *views)
 {
     struct read_view *first = views->first;
 
     views->first = first->next;
     views->count--;
-    if (first->view)
-        views->bytes -= first->view->bytes.size;
+    views->bytes -= first->view->bytes.size;
     view_unref(first->view);
     buffer_fini(&first->key);
     mem_free(first);
@@ -75,41 +63,42 @@ remove_first(struct function_views *views)
 void
 function_views_end(struct function_views *views)
 {
-    if (views->ticket)
-        set_ticket(views, NULL);
     while (views->first)
         remove_first(views);
 }
 
-/* Adds a view to the statement's; takes the key. */
+/* Whether the statement may read one more. */
 static int
-add_first(struct function_views *views, struct buffer *key, struct error *err)
+check_count(const struct function_views *views, struct error *err)
 {
-    struct read_view *read;
+    if (views->count < FUNCTION_VIEWS_MAX)
+        return 0;
+    error_set(err, ER_NOT_SUPPORTED,
+              "a SELECT reads at most %d views; select fewer rows",
+              FUNCTION_VIEWS_MAX);
+    return -1;
+}
 
-    if (views->count >= FUNCTION_VIEWS_MAX) {
-        error_set(err, ER_NOT_SUPPORTED,
-                  "a SELECT reads at most %d views; select fewer rows",
-                  FUNCTION_VIEWS_MAX);
-        return -1;
-    }
-    read = mem_zalloc(1, sizeof(*read));
+/* Adds a view to the statement's; takes the key, and the view, also on
+ * failure. */
+static int
+add_first(struct function_views *views, struct buffer *key, struct view *view,
+          struct error *err)
+{
+    struct read_view *read = mem_zalloc(1, sizeof(*read));
+
     if (!read) {
+        view_unref(view);
         error_memory(err, "a view");
         return -1;
     }
+    read->view = view;
     read->key = *key;
     memset(key, 0, sizeof(*key));
     read->next = views->first;
     views->first = read;
     views->count++;
-    return 0;
-}
-
-static int
-count_bytes(struct function_views *views, struct error *err)
-{
-    views->bytes += views->first->view->bytes.size;
+    views->bytes += view->bytes.size;
     if (views->bytes <= FUNCTION_VIEWS_BYTES_MAX)
         return 0;
     error_set(err, ER_OUT_OF_SORT_MEMORY,
@@ -117,28 +106,6 @@ count_bytes(struct function_views *views, struct error *err)
               "together; select fewer at once",
               FUNCTION_VIEWS_BYTES_MAX >> 20);
     return -1;
-}
-
-enum step
-function_views_step(struct function_views *views, struct error *err)
-{
-    enum ticket_state state;
-
-    if (!views->ticket)
-        return STEP_DONE;
-    state = view_ticket_poll(views->ticket, &views->first->view, err);
-    if (state == TICKET_WAITING)
-        return STEP_WAIT;
-    set_ticket(views, NULL);
-    return state == TICKET_DONE && count_bytes(views, err) == 0 ? STEP_DONE
-                                                                : STEP_FAIL;
-}
-
-bool
-function_views_progress(const struct function_views *views,
-                        struct job_progress *out)
-{
-    return views->ticket && view_ticket_progress(views->ticket, out);
 }
 
 static const struct view *
@@ -164,19 +131,37 @@ is_sum(const struct wish *wish)
            (*wish->base && cluster_name_is(wish->base));
 }
 
-/* Requests the view.  Returns SQLite's codes; ABORT: the statement waits. */
-static int
-begin(struct handle *handle, struct wish *wish, const struct view **out)
+static struct view *
+await_view(struct handle *handle, const struct view_request *request)
 {
-    struct function_views *views = handle->wait->views;
+    struct await *await = handle->fetch->await;
+    struct ticket *ticket =
+        view_cache_submit(handle->fetch->views->cache, request,
+                          await_waker(await), &handle->failure);
+    struct view *view = NULL;
+
+    if (ticket && fetch_begin_waiting(&handle->failure) != 0) {
+        ticket_free(ticket);
+    } else if (ticket) {
+        view = view_cache_wait(ticket, await, &handle->failure);
+        fetch_end_waiting();
+    }
+    return view;
+}
+
+/* Requests the view.  Returns SQLite's codes. */
+static int
+make(struct handle *handle, struct wish *wish, const struct view **out)
+{
+    struct function_views *views = handle->fetch->views;
     struct view_request request = {.owner = handle->scope.session->who.user,
                                    .name = wish->name,
                                    .base = *wish->base ? wish->base : NULL,
                                    .force = wish->choice.force,
                                    .form = wish->form,
                                    .options = &wish->choice.options};
-    struct view_ticket *ticket;
     struct cluster_sum sum;
+    struct view *view;
     int rc;
 
     if (is_sum(wish)) {
@@ -187,27 +172,18 @@ begin(struct handle *handle, struct wish *wish, const struct view **out)
         request.snapshot = sum.snapshot;
         request.name = request.base = NULL; /* the difference is made already */
     } else if (is_now(wish->name)) {
-        rc = select_need_fresh(handle, &request.snapshot);
+        rc = fetch_fresh(handle, &request.snapshot);
         if (rc != SQLITE_OK)
             return rc;
         request.name = NULL;
     }
-    if (add_first(views, &wish->key, &handle->failure) != 0)
+    if (check_count(views, &handle->failure) != 0)
         return SQLITE_ERROR;
-    ticket = view_cache_submit(views->cache, &request, views->waker,
-                               &handle->failure);
-    if (!ticket)
+    view = await_view(handle, &request);
+    if (!view || add_first(views, &wish->key, view, &handle->failure) != 0)
         return SQLITE_ERROR;
-    set_ticket(views, ticket);
-    switch (function_views_step(views, &handle->failure)) {
-    case STEP_WAIT:
-        return SQLITE_ABORT;
-    case STEP_DONE:
-        *out = views->first->view;
-        return SQLITE_OK;
-    default:
-        return SQLITE_ERROR;
-    }
+    *out = view;
+    return SQLITE_OK;
 }
 
 /* ---- what a call asks for ---- */
@@ -333,8 +309,8 @@ find_or_begin(struct handle *handle, struct wish *wish, int argc,
                         PRIVILEGE_PROFILE, &handle->failure) != 0 ||
         take(wish, argc, argv, &handle->failure) != 0)
         return SQLITE_ERROR;
-    *out = find(handle->wait->views, &wish->key);
-    return *out ? SQLITE_OK : begin(handle, wish, out);
+    *out = find(handle->fetch->views, &wish->key);
+    return *out ? SQLITE_OK : make(handle, wish, out);
 }
 
 static bool
@@ -380,10 +356,10 @@ call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (!is_given(argc, argv, 0))
         return;
-    if (handle->wait && function_leave_loop(c))
+    if (handle->fetch && function_leave_loop(c))
         return;
-    rc = handle->wait ? find_or_begin(handle, &wish, argc, argv, &view)
-                      : select_need_refuse(handle);
+    rc = handle->fetch ? find_or_begin(handle, &wish, argc, argv, &view)
+                       : fetch_refuse(handle);
     if (rc == SQLITE_OK && view)
         give(c, wish.form, view);
     else

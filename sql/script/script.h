@@ -2,13 +2,12 @@
  * script.h - the script of ADMIN EXECUTE: Wren's syntax, without loops.
  *
  * The code is a straight line: parsing finds every type and method and checks
- * its privilege before anything runs.  Each call runs at most once: values stay
- * in the tree, and a script that had to wait resumes at that call.
+ * its privilege before anything runs.  Each call runs at most once, from top to
+ * bottom; one that must wait for the node blocks.
  */
 #ifndef HW_SCRIPT_H
 #define HW_SCRIPT_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,18 +15,16 @@
 #include "buffer.h"
 #include "cursor.h"
 #include "reader.h"
-#include "waker.h"
 
 struct arena;
+struct await;
 struct controller;
 struct error;
 struct script;
 struct snapshot;
-struct ticket;
 struct view;
 struct view_cache;
 struct view_form;
-struct view_ticket;
 
 enum {
     SCRIPT_SIZE_MAX = 64 * 1024, /* bytes of text */
@@ -59,23 +56,8 @@ struct script_value {
     const void *state;      /* INSTANCE: immutable, the script's; NULL: none */
 };
 
-/*
- * The progress of the running call, for other threads. lock guards the rest;
- * take it before the controller's and the cache's locks.  A ticket leaves this
- * struct before it is freed.
- */
-struct script_watch {
-    pthread_mutex_t lock;
-    struct ticket *ticket; /* the ticket that the call waits for, or NULL */
-    struct view_ticket *view;
-    bool renders;    /* one more stage follows the ticket's */
-    unsigned before; /* stages before the view's */
-};
-
-/* What a call keeps while it waits; its result may borrow from it. */
+/* What a call's result may borrow from, until the script is freed. */
 struct script_work {
-    struct ticket *ticket;
-    struct view_ticket *view_ticket;
     struct view *view;
     struct snapshot *snapshot;
     struct buffer text;
@@ -86,7 +68,7 @@ struct script_host {
     struct controller *controller;
     struct view_cache *views;
     const char *user;
-    struct waker waker;
+    struct await *await; /* NULL: no call waits */
 };
 
 struct script_call {
@@ -97,7 +79,6 @@ struct script_call {
     const struct script_value *receiver, *arguments;
     size_t argument_count;
     struct script_work *work;
-    struct script_watch *watch;
     /* The fresh dump that all calls of the script share, borrowed; NULL: none
      * yet. */
     struct snapshot **now;
@@ -109,10 +90,10 @@ struct script_call {
 enum script_kind {
     SCRIPT_PURE, /* depends on its arguments alone; parsing runs it if they are
                     known */
-    SCRIPT_INSTANT,  /* never takes long */
-    SCRIPT_CHANGING, /* takes no time, and changes the node */
-    SCRIPT_SLOW /* reads the store or renders, so never runs on the event loop
-                 */
+    SCRIPT_INSTANT,  /* never takes long, and never waits */
+    SCRIPT_WAITING,  /* waits for the node, briefly */
+    SCRIPT_CHANGING, /* likewise, and changes it */
+    SCRIPT_SLOW      /* reads the store or renders, and may wait */
 };
 
 struct script_method {
@@ -124,7 +105,7 @@ struct script_method {
     enum script_type returns; /* INSTANCE: of the method's own class */
     uint32_t privilege;       /* 0: none */
     enum script_kind kind;
-    /* DONE, WAIT (call it again once woken), or FAIL with *err. */
+    /* DONE, or FAIL with *err. */
     enum step (*call)(struct script_call *call, struct error *err);
     const struct view_form *form; /* the form that it returns; NULL: no view */
 };
@@ -143,16 +124,16 @@ void script_free(struct script *script); /* NULL is fine */
 int script_check(const struct script *script, uint32_t privileges,
                  struct error *err);
 bool script_is_slow(const struct script *script);
+/* No call is slow, or waits: the event loop may run it. */
+bool script_is_instant(const struct script *script);
 bool
 script_switches_on(const struct script *script); /* it calls enable_prof() */
 /* Whether the output is one binary value and not text. */
 bool script_prints_bytes(const struct script *script);
 
-/* DONE, WAIT (run it again once woken), or FAIL with *err. */
+/* Once.  DONE, or FAIL with *err. */
 enum step script_run(struct script *script, const struct script_host *host,
                      struct error *err);
-/* Any thread may call it until the script is freed.  False: no figure yet. */
-bool script_progress(struct script *script, struct progress *out);
 const struct buffer *script_output(const struct script *script);
 
 #endif

@@ -96,7 +96,7 @@ heapprof_snapshot(struct script_call *call, struct error *err)
     if (call->argument_count > 0) {
         if (script_snapshot_name(call, 0, room, err) != 0)
             return STEP_FAIL;
-        if (!call->work->ticket && store_check_name(store, room, err) != 0)
+        if (store_check_name(store, room, err) != 0)
             return script_blame(call, 0);
         request.name = room;
     }
@@ -116,16 +116,12 @@ heapprof_dump_dot(struct script_call *call, struct error *err)
     struct job_result result = {0};
     struct view_request request = {.form = view_form_find("dot"),
                                    .options = &view_defaults};
-    enum step step;
+    enum step step = script_await(
+        call, &(struct job_request){.kind = JOB_PROFILE}, true, &result, err);
 
-    if (!call->work->snapshot) {
-        step = script_await(call, &(struct job_request){.kind = JOB_PROFILE},
-                            true, &result, err);
-        if (step != STEP_DONE)
-            return step;
-        call->work->snapshot = result.snapshot;
-    }
-    request.snapshot = call->work->snapshot;
+    if (step != STEP_DONE)
+        return step;
+    request.snapshot = call->work->snapshot = result.snapshot;
     return script_view(call, &request, err);
 }
 

@@ -43,12 +43,11 @@ enum step chain_option(struct script_call *call, struct error *err);
 /* script_views.c */
 enum step chain_view(struct script_call *call, struct error *err);
 enum step chain_export(struct script_call *call, struct error *err);
-/* Makes the view the call's result: DONE, WAIT, or FAIL with *err. */
+/* Makes the view the call's result: DONE, or FAIL with *err. */
 enum step script_view(struct script_call *call,
                       const struct view_request *request, struct error *err);
 
-/* script_watch.c: the first call queues the job, each further one checks its
- * ticket. renders: a view is made from it afterwards. */
+/* script_await.c: runs the job; renders: a view is made from it afterwards. */
 enum step script_await(struct script_call *call,
                        const struct job_request *request, bool renders,
                        struct job_result *result, struct error *err);

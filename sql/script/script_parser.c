@@ -448,6 +448,5 @@ script_parse(struct span text, struct arena *arena, struct error *err)
     p.lexer.arena = arena;
     if (parse_statements(&p) != 0)
         return NULL;
-    pthread_mutex_init(&script->watch.lock, NULL);
     return script;
 }

@@ -1,4 +1,4 @@
-/* script_run.c - runs a parsed script, any number of times until it is done. */
+/* script_run.c - runs a parsed script. */
 #include "script_tree.h"
 
 #include <stdatomic.h>
@@ -58,7 +58,6 @@ script_call_node(struct script *script, const struct script_host *host,
                                .arguments = arguments,
                                .argument_count = node->argument_count,
                                .work = &node->work,
-                               .watch = &script->watch,
                                .now = &script->now,
                                .views_bytes = &script->views_bytes,
                                .result = {.type = SCRIPT_NULL}};
@@ -166,17 +165,17 @@ script_run(struct script *script, const struct script_host *host,
 {
     struct runner r = {script, host, err};
 
-    while (script->current < script->statement_count) {
-        struct script_node *statement = script->statements[script->current];
+    for (size_t i = 0; i < script->statement_count; i++) {
+        struct script_node *statement = script->statements[i];
         enum step step = run_node(&r, statement);
 
         if (step == STEP_DONE && check_output(script, err) != 0)
             step = STEP_FAIL;
-        if (step == STEP_FAIL && !script->placed)
+        if (step == STEP_FAIL && !script->placed &&
+            err->code != ER_QUERY_INTERRUPTED)
             add_line(script, statement, err);
         if (step != STEP_DONE)
             return step;
-        script->current++;
     }
     return STEP_DONE;
 }
@@ -200,13 +199,26 @@ script_switches_on(const struct script *script)
     return false;
 }
 
+/* Whether a call's kind is this one, or a longer one. */
+static bool
+takes(const struct script *script, enum script_kind kind)
+{
+    for (const struct script_node *c = script->calls; c; c = c->next_call)
+        if (c->method.kind >= kind)
+            return true;
+    return false;
+}
+
 bool
 script_is_slow(const struct script *script)
 {
-    for (const struct script_node *c = script->calls; c; c = c->next_call)
-        if (c->method.kind == SCRIPT_SLOW)
-            return true;
-    return false;
+    return takes(script, SCRIPT_SLOW);
+}
+
+bool
+script_is_instant(const struct script *script)
+{
+    return !takes(script, SCRIPT_WAITING);
 }
 
 bool
@@ -227,13 +239,10 @@ script_free(struct script *script)
     if (!script)
         return;
     for (struct script_node *c = script->calls; c; c = c->next_call) {
-        ticket_free(c->work.ticket);
-        view_ticket_free(c->work.view_ticket);
         view_unref(c->work.view);
         snapshot_unref(c->work.snapshot);
         buffer_fini(&c->work.text);
     }
     atomic_fetch_sub(&outputs, script->counted);
     buffer_fini(&script->output);
-    pthread_mutex_destroy(&script->watch.lock);
 }

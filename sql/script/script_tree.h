@@ -34,9 +34,7 @@ struct script {
     struct arena *arena;
     struct script_node *statements[SCRIPT_STATEMENTS_MAX];
     size_t statement_count;
-    size_t current; /* index of the statement that runs */
     struct script_node *calls;
-    struct script_watch watch;
     struct snapshot *now; /* see struct script_call */
     size_t views_bytes;   /* likewise */
     unsigned prints;      /* number of calls of System.print */
@@ -46,8 +44,8 @@ struct script {
     size_t counted; /* bytes of output counted among all scripts' */
 };
 
-/* script_run.c: runs a call whose receiver and arguments are computed.  DONE,
- * WAIT or FAIL; an error about an argument has its line. */
+/* script_run.c: runs a call whose receiver and arguments are computed.  DONE
+ * or FAIL; an error about an argument has its line. */
 enum step script_call_node(struct script *script,
                            const struct script_host *host,
                            struct script_node *node, struct error *err);

@@ -13,7 +13,9 @@
 #include <strings.h>
 
 #include "arena.h"
+#include "cluster_ask.h"
 #include "errors.h"
+#include "fetch.h"
 #include "function_views.h"
 #include "infer.h"
 #include "memory.h"
@@ -23,7 +25,6 @@
 #include "select_plan.h"
 #include "select_query.h"
 #include "select_value.h"
-#include "select_wait.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "variables.h"
@@ -48,12 +49,11 @@ struct select_cursor {
     struct arena *arena;      /* holds labels and the rewrite's names */
     struct arena *batch;      /* holds values of the last step */
     uint64_t rows_left;       /* what sql_select_limit leaves */
-    struct select_wait wait;
+    struct fetch fetch;
     struct select_pins pins;
     struct function_views views;
     struct sql_session *session; /* gets FOUND_ROWS(); or NULL */
     uint64_t given;              /* rows returned */
-    uint64_t again; /* of those, rows to skip after the statement began anew */
     struct column columns[];
 };
 
@@ -73,24 +73,6 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
     return 0;
 }
 
-/* Waits for what a table needs; the next step begins anew with it. */
-static enum step
-stop(struct select_cursor *c, struct error *err)
-{
-    if (c->query.handle->acted ||
-        (c->query.rewritten.assigns && c->views.ticket)) {
-        error_set(err, ER_NOT_SUPPORTED,
-                  "a SELECT that assigns variables, or takes or releases "
-                  "locks, cannot wait for a view or the node: it would do so "
-                  "twice; read that in another SELECT");
-        return STEP_FAIL;
-    }
-    sqlite3_reset(c->query.statement);
-    select_memory_forget(&c->query.handle->memory);
-    c->again = c->given;
-    return STEP_MORE;
-}
-
 static enum step
 fill(struct select_cursor *c, struct rows *out, struct error *err)
 {
@@ -102,15 +84,9 @@ fill(struct select_cursor *c, struct rows *out, struct error *err)
 
         if (rc == SQLITE_DONE)
             return STEP_DONE;
-        if (rc != SQLITE_ROW && select_wait_stopped(&c->wait))
-            return stop(c, err);
         if (rc != SQLITE_ROW) {
             query_fail(&c->query, rc, err);
             return STEP_FAIL;
-        }
-        if (c->again > 0) {
-            c->again--;
-            continue;
         }
         if (add_row(c, out, err) != 0)
             return STEP_FAIL;
@@ -156,7 +132,15 @@ static void
 end(struct select_cursor *c)
 {
     query_close(&c->query);
-    select_wait_end(&c->wait);
+    function_views_end(&c->views);
+    select_pins_end(&c->pins);
+    while (c->fetch.asks) {
+        struct cluster_ask *ask = c->fetch.asks;
+
+        c->fetch.asks = ask->next;
+        cluster_ask_free(ask);
+    }
+    fetch_fini(&c->fetch);
 }
 
 /* Ends the statement and returns the handle. */
@@ -164,19 +148,11 @@ static enum step
 select_step(struct cursor *base, struct rows *out, struct error *err)
 {
     struct select_cursor *c = (struct select_cursor *)base;
-    enum step step = STEP_MORE;
+    enum step step;
 
     out->count = 0;
     if (sql_cursor_check(&c->cursor, err) != 0)
         return STEP_FAIL;
-    if (select_wait_stopped(&c->wait))
-        step = select_wait_step(&c->wait, &c->query.handle->scope, err);
-    if (step == STEP_WAIT)
-        return sql_cursor_wait(&c->cursor, err);
-    if (step == STEP_FAIL) {
-        end(c);
-        return STEP_FAIL;
-    }
     if (c->batch)
         arena_clear(c->batch);
     else
@@ -198,22 +174,14 @@ select_free(struct cursor *base)
 {
     struct select_cursor *c = (struct select_cursor *)base;
 
-    query_close(&c->query);
-    select_wait_fini(&c->wait);
+    end(c);
     arena_free(c->batch);
     arena_free(c->arena);
     select_plan_unref(c->plan);
     mem_free(c);
 }
 
-static bool
-select_progress(struct cursor *base, struct progress *out)
-{
-    return select_wait_progress(&((struct select_cursor *)base)->wait, out);
-}
-
-static const struct cursor_ops select_ops = {select_step, sql_cursor_cancel,
-                                             select_free, select_progress};
+static const struct cursor_ops select_ops = {select_step, select_free};
 
 static const char *
 copy(struct select_cursor *c, const char *text)
@@ -344,16 +312,21 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     }
     if (!o->describing && query->rewrite.form == TREE_QUERY)
         atomic_fetch_add(&selects, 1);
-    sql_cursor_init(&c->cursor, &select_ops, o->waker);
+    sql_cursor_init(&c->cursor, &select_ops, o->await);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
     c->cursor.base.instant =
         o->brief && !query->rewritten.has_tables && !query->rewritten.assigns;
     c->cursor.base.timed = query->rewrite.form == TREE_QUERY;
     c->query = *query;
-    c->query.handle->cancelled = &c->cursor.cancelled;
-    select_wait_init(&c->wait, &c->pins, &c->views, o->session->node, o->waker);
-    c->query.handle->wait = &c->wait;
+    c->views.cache = o->session->node->views;
+    c->fetch = (struct fetch){.controller = o->session->node->controller,
+                              .await = o->await,
+                              .pins = &c->pins,
+                              .views = &c->views};
+    c->query.handle->fetch = &c->fetch;
+    if (o->await)
+        c->query.handle->cancelled = &o->await->cancelled;
     c->rows_left = row_limit(query);
     if (query->rewrite.form != TREE_EXPRESSIONS)
         c->session = o->session;
@@ -441,11 +414,15 @@ select_open_where(struct opening *o, const struct catalog_table *table,
 {
     struct rewrite rewrite =
         rewrite_of(o, &o->statement->show.where, TREE_CONDITION);
+    struct cursor *cursor;
     struct query query;
 
     if (query_open(&query, &rewrite, scope, table, err) != 0)
         return NULL;
-    return cursor_over(o, &query, err);
+    cursor = cursor_over(o, &query, err);
+    if (cursor && (table->needs | catalog_needs(table, UINT64_MAX)))
+        cursor->instant = false; /* it waits for them */
+    return cursor;
 }
 
 struct cursor *

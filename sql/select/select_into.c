@@ -77,8 +77,8 @@ into_step(struct cursor *base, struct rows *out, struct error *err)
 
     out->count = 0;
     base->instant = c->rows->instant;
-    if (step == STEP_FAIL || step == STEP_WAIT)
-        return step;
+    if (step == STEP_FAIL)
+        return STEP_FAIL;
     if (c->row_count + rows.count > 1) {
         error_set(err, ER_TOO_MANY_ROWS,
                   "Result consisted of more than one row");
@@ -91,14 +91,6 @@ into_step(struct cursor *base, struct rows *out, struct error *err)
 }
 
 static void
-into_cancel(struct cursor *base)
-{
-    struct cursor *rows = ((struct into_cursor *)base)->rows;
-
-    rows->ops->cancel(rows);
-}
-
-static void
 into_free(struct cursor *base)
 {
     struct into_cursor *c = (struct into_cursor *)base;
@@ -108,16 +100,7 @@ into_free(struct cursor *base)
     mem_free(c);
 }
 
-static bool
-into_progress(struct cursor *base, struct progress *out)
-{
-    struct cursor *rows = ((struct into_cursor *)base)->rows;
-
-    return rows->ops->progress(rows, out);
-}
-
-static const struct cursor_ops into_ops = {into_step, into_cancel, into_free,
-                                           into_progress};
+static const struct cursor_ops into_ops = {into_step, into_free};
 
 /* Takes rows, a SELECT's cursor, also on failure. */
 static struct into_cursor *

@@ -16,7 +16,7 @@
 #include "handle.h"
 #include "memory.h"
 #include "profile.h"
-#include "select_need.h"
+#include "fetch.h"
 #include "store.h"
 #include "view_cache.h"
 #include "view_options.h"
@@ -26,7 +26,7 @@
 static struct store *
 store_of(const struct handle *handle)
 {
-    return controller_store(handle->wait->controller);
+    return controller_store(handle->fetch->controller);
 }
 
 /* ---- what is held ---- */
@@ -71,11 +71,16 @@ hold(struct select_pins *pins, struct select_pin *pin,
     pins->held++;
 }
 
-void
-select_pins_take(struct select_pins *pins, struct snapshot *fresh)
+static void
+take_fresh(struct handle *handle)
 {
+    struct select_pins *pins = handle->fetch->pins;
+    struct snapshot *fresh = handle->scope.snapshot;
+
+    if (pins->fresh.snapshot)
+        return;
     pins->fresh.label = SNAPSHOT_NOW;
-    hold(pins, &pins->fresh, fresh, fresh->profile);
+    hold(pins, &pins->fresh, snapshot_ref(fresh), fresh->profile);
 }
 
 /* Drops the snapshot that was used longest ago and can be loaded again; the
@@ -83,7 +88,7 @@ select_pins_take(struct select_pins *pins, struct snapshot *fresh)
 static int
 make_room(struct handle *handle)
 {
-    struct select_pins *pins = handle->wait->pins;
+    struct select_pins *pins = handle->fetch->pins;
     struct select_pin *oldest = NULL;
 
     if (pins->held < SELECT_SNAPSHOTS_HELD - 1)
@@ -128,7 +133,7 @@ find(struct select_pins *pins, const char *label, const char *base)
 static struct select_pin *
 add(struct handle *handle, const char *label, const char *base)
 {
-    struct select_pins *pins = handle->wait->pins;
+    struct select_pins *pins = handle->fetch->pins;
     struct select_pin *pin;
 
     if (pins->count == SELECT_SNAPSHOTS_MAX) {
@@ -201,7 +206,7 @@ read_kept(struct handle *handle, struct select_pin *pin)
                   pin->name);
         return SQLITE_ERROR;
     }
-    hold(handle->wait->pins, pin, snapshot, snapshot->profile);
+    hold(handle->fetch->pins, pin, snapshot, snapshot->profile);
     return SQLITE_OK;
 }
 
@@ -210,7 +215,7 @@ static int
 pin_cluster(struct handle *handle, const char *name, const char *base,
             struct select_pin **out)
 {
-    struct select_pin *pin = find(handle->wait->pins, name, base);
+    struct select_pin *pin = find(handle->fetch->pins, name, base);
     struct cluster_sum sum;
     int rc;
 
@@ -225,7 +230,7 @@ pin_cluster(struct handle *handle, const char *name, const char *base,
     *out = pin = add(handle, sum.name, sum.base);
     if (!pin)
         return SQLITE_ERROR;
-    hold(handle->wait->pins, pin, snapshot_ref(sum.snapshot),
+    hold(handle->fetch->pins, pin, snapshot_ref(sum.snapshot),
          sum.snapshot->profile);
     return SQLITE_OK;
 }
@@ -236,12 +241,13 @@ pin_one(struct handle *handle, const char *name, struct select_pin **out)
     struct select_pin *pin;
 
     if (strcasecmp(name, SNAPSHOT_NOW) == 0) {
-        int rc = select_need(handle, NEED_SNAPSHOT);
+        int rc = fetch_needs(handle, NEED_SNAPSHOT);
 
         if (rc != SQLITE_OK)
             return rc;
+        take_fresh(handle);
     }
-    pin = find(handle->wait->pins, name, NULL);
+    pin = find(handle->fetch->pins, name, NULL);
     if (!pin)
         pin = find_kept(handle, name);
     *out = pin;
@@ -264,7 +270,7 @@ compare(struct handle *handle, struct select_pin *pin)
                                       handle->cancelled, &handle->failure);
     if (!pin->difference)
         return SQLITE_ERROR;
-    hold(handle->wait->pins, pin, snapshot_ref(pin->of->snapshot),
+    hold(handle->fetch->pins, pin, snapshot_ref(pin->of->snapshot),
          pin->difference);
     return SQLITE_OK;
 }
@@ -274,7 +280,7 @@ static int
 pin_difference(struct handle *handle, const char *name, const char *base_name,
                struct select_pin **out)
 {
-    struct select_pin *pin = find(handle->wait->pins, name, base_name);
+    struct select_pin *pin = find(handle->fetch->pins, name, base_name);
     struct select_pin *now = NULL, *base = NULL;
     int rc;
 
@@ -329,8 +335,8 @@ make_functions(struct handle *handle, const struct select_pin *pin)
     char wrappers[WRAPPERS_TEXT_BYTES] = "";
     struct view_options options = view_defaults;
 
-    if (handle->wait->views->cache)
-        view_cache_get_wrappers(handle->wait->views->cache, wrappers);
+    if (handle->fetch->views->cache)
+        view_cache_get_wrappers(handle->fetch->views->cache, wrappers);
     options.wrappers = wrappers;
     return functions_new(pin->profile, &options, &handle->failure);
 }
@@ -342,8 +348,8 @@ select_pin(struct handle *handle, const char *name, const char *base,
     struct select_pin *pin = NULL;
     int rc;
 
-    if (!handle->wait)
-        return select_need_refuse(handle);
+    if (!handle->fetch)
+        return fetch_refuse(handle);
     if (!name)
         name = SNAPSHOT_NOW;
     if (cluster_name_is(name) || (base && cluster_name_is(base)))
@@ -360,7 +366,7 @@ select_pin(struct handle *handle, const char *name, const char *base,
         return rc;
     tell_empty(handle, pin);
     pin->readers++;
-    pin->used = ++handle->wait->pins->uses;
+    pin->used = ++handle->fetch->pins->uses;
     *out = pin;
     return SQLITE_OK;
 }
@@ -376,7 +382,7 @@ select_unpin(struct select_pin *pin)
 static int
 list(struct handle *handle)
 {
-    struct select_pins *pins = handle->wait->pins;
+    struct select_pins *pins = handle->fetch->pins;
     struct store_entry *entries;
     size_t count;
     int rc = SQLITE_OK;
@@ -443,9 +449,9 @@ select_pin_next(struct handle *handle, size_t *at, const char *base,
     int rc;
 
     *out = NULL;
-    if (!handle->wait || (base && cluster_name_is(base)))
+    if (!handle->fetch || (base && cluster_name_is(base)))
         return select_pin(handle, NULL, base, out); /* which sets the reason */
-    pins = handle->wait->pins;
+    pins = handle->fetch->pins;
     rc = *at == 0 ? begin_list(handle, base) : SQLITE_OK;
     while (rc == SQLITE_OK && *at <= pins->count) {
         size_t number = (*at)++;

@@ -51,14 +51,12 @@ struct select_pins {
     bool no_base; /* the warning that the base has no name was given */
 };
 
-/* Takes the fresh snapshot, once it has arrived. */
-void select_pins_take(struct select_pins *pins, struct snapshot *fresh);
 void select_pins_end(struct select_pins *pins);
 
 /*
  * Pins, for a table, the kept snapshot called name, or the fresh one (NULL or
  * SNAPSHOT_NOW); with base, the difference of the two.  Returns SQLite's codes,
- * as select_need does.  The caller reads it until select_unpin.
+ * as fetch_needs does.  The caller reads it until select_unpin.
  */
 int select_pin(struct handle *handle, const char *name, const char *base,
                struct select_pin **out);

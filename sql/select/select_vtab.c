@@ -17,7 +17,7 @@
 #include "handle_lock.h"
 #include "heap_walk.h"
 #include "memory.h"
-#include "select_need.h"
+#include "fetch.h"
 #include "select_pins.h"
 #include "select_vtab_plan.h"
 #include "warnings.h"
@@ -178,7 +178,7 @@ make_rows(struct handle *handle, size_t index)
     const struct catalog_table *table = catalog_at(index);
     struct rowset *rows = &handle->tables[index];
     bool needy = table_set_has(&handle->needy, index);
-    int rc = select_need(
+    int rc = fetch_needs(
         handle, table->needs | (needy ? catalog_needs(table, UINT64_MAX) : 0));
 
     if (rc != SQLITE_OK)
@@ -211,12 +211,12 @@ key_of(sqlite3_value *from)
 static int
 no_base(struct handle *handle)
 {
-    if (handle->wait && !handle->wait->pins->no_base)
+    if (handle->fetch && !handle->fetch->pins->no_base)
         warnings_add(handle->session, ER_WRONG_ARGUMENTS,
                      "heap_diff compares with a snapshot that must be named: "
                      "add WHERE base = '...'");
-    if (handle->wait)
-        handle->wait->pins->no_base = true;
+    if (handle->fetch)
+        handle->fetch->pins->no_base = true;
     return SQLITE_OK;
 }
 

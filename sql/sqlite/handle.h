@@ -21,10 +21,10 @@
 #include "select_memory.h"
 #include "slots.h"
 
-struct select_wait;
+struct fetch;
 
 enum {
-    HANDLES_MAX = 96,      /* SELECTs open at once */
+    HANDLES_MAX = 128,     /* SELECTs open at once */
     HANDLES_USER_MAX = 64, /* of one user, so that others find a free one */
     HANDLES_SPARE =
         8, /* in addition, for trusted users; see struct sql_identity */
@@ -73,8 +73,8 @@ struct handle {
     bool acted;     /* the statement has changed a variable or a lock */
     struct select_memory memory;
     struct slots slots;
-    struct select_wait *wait; /* NULL: the statement cannot wait for the node */
-    bool failed; /* a table or an assignment failed, with failure */
+    struct fetch *fetch; /* NULL: the statement cannot wait for the node */
+    bool failed;         /* a table or an assignment failed, with failure */
     struct error failure;
     struct table_set produced;                /* the tables that are filled */
     struct rowset tables[CATALOG_TABLES_MAX]; /* each is produced once */

@@ -43,11 +43,10 @@ run(struct sql_session *session, const char *text, size_t parameters)
     static struct value values[CURSOR_COLUMNS_MAX * CURSOR_BATCH];
     static const struct value value = {VALUE_INT, NULL, 0, 42, 0};
     struct sql_parameters given = {&value, parameters};
-    struct waker nobody = {NULL, NULL};
     struct error error = {0};
     struct span span = {text, strlen(text)};
     struct cursor *cursor =
-        sql_open(session, span, parameters ? &given : NULL, nobody, &error);
+        sql_open(session, span, parameters ? &given : NULL, NULL, &error);
     struct rows rows = {values, 0, CURSOR_BATCH};
     enum step step = STEP_MORE;
 

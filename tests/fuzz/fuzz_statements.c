@@ -259,7 +259,7 @@ run(struct harness *h, struct span text, bool may)
             report(text, "a row that needs the privilege");
     }
     if (draw(8) == 0)
-        h->cursor->ops->cancel(h->cursor);
+        harness_cancel(h);
 out:
     harness_close(h);
     h->parameters = NULL;

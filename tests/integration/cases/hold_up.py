@@ -238,7 +238,7 @@ def test_root_gets_an_answer_whatever_others_hold(node):
     """Three users' cursors, which are not read on, hold all SELECTs."""
     held = []
     with local(node) as root:
-        for w in [user(node, i % 3) for i in range(15)]:
+        for w in [user(node, i % 3) for i in range(21)]:
             held.append(w)
             for _ in range(8):
                 try:

@@ -3,6 +3,7 @@
 #include "fake_peers.h"
 
 #include <check.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,9 @@ struct peer_fanout {
 };
 
 struct fake_peers fake_peers;
+
+/* Of the events: a test adds some while a statement takes others. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct fake_node *
 find(uint64_t id)
@@ -52,6 +56,7 @@ push(struct peer_block *block, const struct peer_end *end)
     struct peer_fanout *f = fake_peers.fanout;
 
     ck_assert_ptr_nonnull(f);
+    pthread_mutex_lock(&lock);
     if (f->count == f->room) {
         f->room = f->room ? 2 * f->room : 16;
         f->events = realloc(f->events, f->room * sizeof(*f->events));
@@ -61,6 +66,7 @@ push(struct peer_block *block, const struct peer_end *end)
     if (end)
         f->events[f->count].end = *end;
     f->count++;
+    pthread_mutex_unlock(&lock);
     fake_peers.request.waker.wake(fake_peers.request.waker.arg);
 }
 
@@ -281,7 +287,8 @@ take_real(struct peer_fanout *f, struct peer_block **block,
 }
 
 static enum peer_event
-take(struct peer_fanout *f, struct peer_block **block, struct peer_end *end)
+take_event(struct peer_fanout *f, struct peer_block **block,
+           struct peer_end *end)
 {
     struct event *event;
 
@@ -297,6 +304,17 @@ take(struct peer_fanout *f, struct peer_block **block, struct peer_end *end)
     *end = event->end;
     f->ended++;
     return PEER_END;
+}
+
+static enum peer_event
+take(struct peer_fanout *f, struct peer_block **block, struct peer_end *end)
+{
+    enum peer_event event;
+
+    pthread_mutex_lock(&lock);
+    event = take_event(f, block, end);
+    pthread_mutex_unlock(&lock);
+    return event;
 }
 
 static void
@@ -377,6 +395,10 @@ size_t
 fake_peers_waiting(void)
 {
     const struct peer_fanout *f = fake_peers.fanout;
+    size_t waiting;
 
-    return f ? f->count - f->taken : 0;
+    pthread_mutex_lock(&lock);
+    waiting = f ? f->count - f->taken : 0;
+    pthread_mutex_unlock(&lock);
+    return waiting;
 }

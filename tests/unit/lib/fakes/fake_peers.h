@@ -1,9 +1,9 @@
 /*
  * fake_peers.h - a cluster of nodes that answer as a test says.
  *
- * Single-threaded.  A node that is not held answers at once when it is asked,
- * in the order in which the nodes were added; one that is held, when it is let
- * go.
+ * One statement asks it at a time.  A node that is not held answers at once
+ * when it is asked, in the order in which the nodes were added; one that is
+ * held, when it is let go.
  */
 #ifndef HW_FAKE_PEERS_H
 #define HW_FAKE_PEERS_H

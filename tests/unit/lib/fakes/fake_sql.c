@@ -7,8 +7,7 @@
  *   SELECT slow N          N rows, stepped by workers
  *   SELECT late N          N rows, then an error
  *   SELECT big N           one cell of N bytes
- *   SELECT wait N          says WAIT, is woken by a thread after N ms, and
- *                          sends progress meanwhile
+ *   SELECT wait N          waits for N ms, and sends progress meanwhile
  *   SELECT hang            waits until it is cancelled
  *   SELECT block           keeps a worker busy until it is cancelled
  *   SELECT stubborn        a row, and others once it has been cancelled
@@ -79,8 +78,6 @@ fake_new(struct sql_session *s)
     f->step = step_text;
     for (size_t i = 0; i < COLUMNS; i++)
         f->columns[i] = (struct column){"result", "", "", COLUMN_TEXT, 64};
-    pthread_mutex_init(&f->lock, NULL);
-    pthread_cond_init(&f->cond, NULL);
     return f;
 }
 
@@ -165,9 +162,11 @@ open_select(struct fake *f, const char *text)
             memset(f->big, 'x', f->big_size);
     } else if (number_after(text, "SELECT wait ", &f->left)) {
         f->step = step_wait;
+        f->base.instant = false;
         snprintf(f->text[0], ROW_TEXT, "waited");
     } else if (strcasecmp(text, "SELECT hang") == 0) {
         f->step = step_hang;
+        f->base.instant = false;
     } else if (strcasecmp(text, "SELECT block") == 0) {
         f->step = step_block;
         f->base.instant = false;
@@ -253,7 +252,7 @@ sql_is_brief(struct span text)
 
 struct cursor *
 sql_open(struct sql_session *session, struct span text,
-         const struct sql_parameters *parameters, struct waker waker,
+         const struct sql_parameters *parameters, struct await *await,
          struct error *err)
 {
     struct fake *f = fake_new(session);
@@ -268,7 +267,7 @@ sql_open(struct sql_session *session, struct span text,
         return NULL;
     }
     f->left = text.size;
-    f->waker = waker;
+    f->await = await;
     rc = !parameters && strchr(copy, '?') ? 0
          : open_select(f, copy)           ? 1
                                           : open_other(f, copy, err);
@@ -288,7 +287,6 @@ sql_describe(struct sql_session *session, struct span text,
              struct sql_description *out, struct error *err)
 {
     static const struct sql_parameters none = {NULL, 0};
-    static const struct waker nobody = {NULL, NULL};
     bool rows = text.size > 6 && (strncasecmp(text.data, "SELECT", 6) == 0 ||
                                   strncasecmp(text.data, "ADMIN", 5) == 0);
     struct cursor *cursor;
@@ -299,7 +297,7 @@ sql_describe(struct sql_session *session, struct span text,
         out->parameter_count += text.data[i] == '?';
     if (!rows)
         return 0;
-    cursor = sql_open(session, text, &none, nobody, err);
+    cursor = sql_open(session, text, &none, NULL, err);
     if (!cursor)
         return -1;
     out->arena = arena_new(DESCRIPTION_MAX);

@@ -2,9 +2,7 @@
 #ifndef HW_FAKE_SQL_H
 #define HW_FAKE_SQL_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
+#include "await.h"
 #include "cursor.h"
 #include "sql.h"
 
@@ -38,12 +36,7 @@ struct fake {
     struct sql_session_row *list;
     struct value *given; /* the parameters */
     size_t given_count;
-    struct waker waker;
-    atomic_bool cancelled;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards the three below */
-    pthread_cond_t cond;
-    bool threaded, stop, awake;
+    struct await *await;
 };
 
 fake_step step_rows, step_late, step_text, step_empty, step_wait, step_hang,

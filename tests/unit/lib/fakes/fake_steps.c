@@ -7,33 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "errors.h"
 #include "memory.h"
-
-static void *
-sleep_and_wake(void *arg)
-{
-    struct fake *f = arg;
-    struct timespec until;
-    bool stopped;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)(f->left / 1000);
-    until.tv_nsec += (long)(f->left % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    pthread_mutex_lock(&f->lock);
-    while (!f->stop && pthread_cond_timedwait(&f->cond, &f->lock, &until) == 0)
-        ;
-    f->awake = true;
-    stopped = f->stop;
-    pthread_mutex_unlock(&f->lock);
-    if (!stopped)
-        f->waker.wake(f->waker.arg);
-    return NULL;
-}
 
 static void
 add(struct fake *f, struct rows *out, const char *text, size_t size)
@@ -92,30 +68,42 @@ step_empty(struct fake *f, struct rows *out, struct error *err)
     return STEP_DONE;
 }
 
+static bool
+progress_of(void *of, struct progress *out)
+{
+    (void)of;
+    *out = (struct progress){2, 3, 42, "waiting for nothing"};
+    return true;
+}
+
+/* Its time being up is no fault. */
 enum step
 step_wait(struct fake *f, struct rows *out, struct error *err)
 {
-    bool awake;
+    uint64_t deadline_ms = f->await->deadline_ms;
+    uint64_t until_ms = clock_ms() + f->left;
+    struct error over;
 
-    if (!f->threaded) {
-        if (pthread_create(&f->thread, NULL, sleep_and_wake, f) != 0)
-            abort();
-        f->threaded = true;
-        return STEP_WAIT;
+    await_watch(f->await, progress_of, f);
+    if (deadline_ms == 0 || until_ms < deadline_ms)
+        f->await->deadline_ms = until_ms;
+    (void)await_news(f->await, &over);
+    f->await->deadline_ms = deadline_ms;
+    await_watch(f->await, NULL, NULL);
+    if (await_is_over(f->await)) {
+        *err = over;
+        return STEP_FAIL;
     }
-    pthread_mutex_lock(&f->lock);
-    awake = f->awake;
-    pthread_mutex_unlock(&f->lock);
-    return awake ? step_text(f, out, err) : STEP_WAIT;
+    return step_text(f, out, err);
 }
 
 enum step
 step_hang(struct fake *f, struct rows *out, struct error *err)
 {
-    (void)f;
     (void)out;
-    (void)err;
-    return STEP_WAIT;
+    while (await_news(f->await, err) == 0)
+        ;
+    return STEP_FAIL;
 }
 
 enum step
@@ -124,7 +112,7 @@ step_block(struct fake *f, struct rows *out, struct error *err)
     struct timespec nap = {0, 2000000};
 
     (void)out;
-    while (!atomic_load(&f->cancelled))
+    while (!await_cancelled(f->await))
         nanosleep(&nap, NULL);
     error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
     return STEP_FAIL;
@@ -137,7 +125,7 @@ step_stubborn(struct fake *f, struct rows *out, struct error *err)
     struct timespec nap = {0, 2000000};
 
     (void)err;
-    while (f->done > 0 && !atomic_load(&f->cancelled))
+    while (f->done > 0 && !await_cancelled(f->await))
         nanosleep(&nap, NULL);
     f->done++;
     add(f, out, "here", 4);
@@ -228,17 +216,9 @@ run_step(struct cursor *cursor, struct rows *out, struct error *err)
 {
     struct fake *f = (struct fake *)cursor;
 
-    if (atomic_load(&f->cancelled)) {
-        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    if (f->await && await_check(f->await, err) != 0)
         return STEP_FAIL;
-    }
     return f->step(f, out, err);
-}
-
-static void
-fake_cancel(struct cursor *cursor)
-{
-    atomic_store(&((struct fake *)cursor)->cancelled, true);
 }
 
 void
@@ -246,15 +226,6 @@ fake_free(struct cursor *cursor)
 {
     struct fake *f = (struct fake *)cursor;
 
-    if (f->threaded) {
-        pthread_mutex_lock(&f->lock);
-        f->stop = true;
-        pthread_cond_signal(&f->cond);
-        pthread_mutex_unlock(&f->lock);
-        pthread_join(f->thread, NULL);
-    }
-    pthread_mutex_destroy(&f->lock);
-    pthread_cond_destroy(&f->cond);
     mem_free(f->big);
     mem_free(f->list);
     for (size_t i = 0; i < f->given_count; i++)
@@ -263,16 +234,4 @@ fake_free(struct cursor *cursor)
     mem_free(f);
 }
 
-static bool
-fake_progress(struct cursor *cursor, struct progress *out)
-{
-    struct fake *f = (struct fake *)cursor;
-
-    if (f->step != step_wait)
-        return false;
-    *out = (struct progress){2, 3, 42, "waiting for nothing"};
-    return true;
-}
-
-const struct cursor_ops fake_ops = {run_step, fake_cancel, fake_free,
-                                    fake_progress};
+const struct cursor_ops fake_ops = {run_step, fake_free};

@@ -102,7 +102,8 @@ begin(struct peer_fanout *f, struct error *err)
     }
     f->channel = (struct peer_channel){f, open_envelope};
     sql_session_set_channel(f->session, &f->channel);
-    f->cursor = sql_open(f->session, forward, NULL, f->request.waker, err);
+    /* The asker steps what it asks: it waits itself. */
+    f->cursor = sql_open(f->session, forward, NULL, f->request.waker.arg, err);
     if (!f->cursor)
         return -1;
     if (f->cursor->column_count == f->request.column_count)

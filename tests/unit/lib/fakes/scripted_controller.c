@@ -17,12 +17,13 @@ struct scripted scripted;
 
 static char fake;
 
-struct ticket {
+struct job {
+    struct work work; /* first */
     enum job_kind kind;
-    enum { OPEN, FINISHED, FAILED } state;
 };
 
-static struct ticket *waiting;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct job *waiting; /* the latest, or NULL */
 
 struct controller *
 scripted_reset(void)
@@ -49,12 +50,41 @@ scripted_reset(void)
     return (struct controller *)&fake;
 }
 
+static void
+job_free(struct work *work)
+{
+    scripted.tickets--;
+    if (&waiting->work == work)
+        waiting = NULL;
+    mem_free(work);
+}
+
+static bool
+job_progress(struct work *work, struct progress *out)
+{
+    *out = work->finished ? (struct progress){3, 3, 100, "made"}
+                          : (struct progress){2, 3, 50, "naming"};
+    return true;
+}
+
+static const struct work_kind job_kind = {job_free, NULL, job_progress};
+
+static void
+finish(struct job *job, bool ok)
+{
+    struct error err;
+
+    error_set(&err, ER_UNKNOWN, "opt.prof is false");
+    work_finish(&job->work, ok ? NULL : &err);
+}
+
 void
 scripted_finish(bool ok)
 {
-    if (waiting)
-        waiting->state = ok ? FINISHED : FAILED;
-    scripted.waker.wake(scripted.waker.arg);
+    pthread_mutex_lock(&lock);
+    if (waiting && !waiting->work.finished)
+        finish(waiting, ok);
+    pthread_mutex_unlock(&lock);
 }
 
 void
@@ -70,28 +100,35 @@ controller_submit(struct controller *controller,
                   struct error *err)
 {
     struct ticket *ticket;
+    struct job *job;
 
     (void)controller;
     scripted.submitted++;
     scripted.request = *request;
     snprintf(scripted.name, sizeof(scripted.name), "%s",
              request->name ? request->name : "");
-    scripted.waker = waker;
     if (scripted.answer == ANSWER_REFUSE) {
         error_set(err, ER_UNKNOWN, "the database ended");
         return NULL;
     }
     ticket = mem_zalloc(1, sizeof(*ticket));
-    if (!ticket) {
+    job = mem_zalloc(1, sizeof(*job));
+    if (!ticket || !job) {
+        mem_free(ticket);
+        mem_free(job);
         error_memory(err, "a ticket");
         return NULL;
     }
-    ticket->kind = request->kind;
-    ticket->state = scripted.answer == ANSWER_DONE   ? FINISHED
-                    : scripted.answer == ANSWER_FAIL ? FAILED
-                                                     : OPEN;
+    pthread_mutex_lock(&lock);
     scripted.tickets++;
-    waiting = ticket;
+    work_init(&job->work, &job_kind, &lock);
+    job->kind = request->kind;
+    if (scripted.answer == ANSWER_DONE || scripted.answer == ANSWER_FAIL)
+        finish(job, scripted.answer == ANSWER_DONE);
+    work_attach(&job->work, ticket, waker);
+    job->work.references--; /* the ticket has the only one */
+    waiting = job;
+    pthread_mutex_unlock(&lock);
     return ticket;
 }
 
@@ -141,14 +178,17 @@ make_snapshot(void)
 enum ticket_state
 ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
 {
-    if (ticket->state == OPEN)
-        return TICKET_WAITING;
-    if (ticket->state == FAILED ||
-        (ticket->kind == JOB_RECENT && scripted.fail_snapshots)) {
+    struct job *job = (struct job *)ticket->work;
+    enum ticket_state state = ticket_look(ticket, err);
+
+    if (state == TICKET_DONE && job->kind == JOB_RECENT &&
+        scripted.fail_snapshots) {
         error_set(err, ER_UNKNOWN, "opt.prof is false");
         return TICKET_FAILED;
     }
-    switch (ticket->kind) {
+    if (state != TICKET_DONE)
+        return state;
+    switch (job->kind) {
     case JOB_GET_ACTIVE:
         result->active = scripted.active;
         break;
@@ -179,15 +219,16 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
     return TICKET_DONE;
 }
 
-void
-ticket_free(struct ticket *ticket)
+int
+controller_wait(struct ticket *ticket, struct await *await,
+                struct job_result *result, struct error *err)
 {
-    if (!ticket)
-        return;
-    if (ticket == waiting)
-        waiting = NULL;
-    scripted.tickets--;
-    mem_free(ticket);
+    int rc = ticket_wait(ticket, await, err);
+
+    if (rc == 0 && ticket_poll(ticket, result, err) != TICKET_DONE)
+        rc = -1;
+    ticket_free(ticket);
+    return rc;
 }
 
 struct store *
@@ -207,16 +248,6 @@ scripted_keep(const char *name)
         abort();
     snapshot_unref(snapshot);
     return snapshot;
-}
-
-bool
-ticket_progress(struct ticket *ticket, struct job_progress *out)
-{
-    if (ticket->state == OPEN)
-        *out = (struct job_progress){2, 3, 50, "naming"};
-    else
-        *out = (struct job_progress){3, 3, 100, "made"};
-    return true;
 }
 
 /* In the renderer's place: these tests are not about graphs. */

@@ -1,7 +1,7 @@
 /*
  * scripted_controller.h - a controller whose answers a test writes down.
  *
- * Implements controller.h without threads; one test at a time.
+ * Implements controller.h without threads of its own; one test at a time.
  */
 #ifndef HW_SCRIPTED_CONTROLLER_H
 #define HW_SCRIPTED_CONTROLLER_H
@@ -37,7 +37,6 @@ struct scripted {
     struct view_options options;      /* of the latest graph, likewise */
     char focus[64], ignore[64];       /* "": none */
     int tickets;                      /* not freed yet */
-    struct waker waker;               /* of the latest ticket */
 };
 
 extern struct scripted scripted;
@@ -48,7 +47,7 @@ struct controller *scripted_reset(void);
 struct snapshot *scripted_snapshot(const char *name);
 /* Likewise, and kept in the store, whose it is. */
 struct snapshot *scripted_keep(const char *name);
-/* What waits is answered, and its waker called. */
+/* The latest job is answered, and its waker called. */
 void scripted_finish(bool ok);
 
 #endif

@@ -330,7 +330,7 @@ END_TEST
 
 START_TEST(a_job_reports_its_stage)
 {
-    struct job_progress progress;
+    struct progress progress;
     struct ticket *one, *two;
 
     agent_set(&agent, &agent.mute, true);

@@ -110,9 +110,9 @@ pass_second(void)
 
 /* ---- the controller ---- */
 
-struct ticket {
+struct asked {
+    struct ticket ticket; /* first */
     enum job_kind kind;
-    struct waker waker;
     pthread_t answerer;
 };
 
@@ -146,7 +146,7 @@ controller_submit(struct controller *controller,
                   const struct job_request *request, struct waker waker,
                   struct error *err)
 {
-    struct ticket *ticket;
+    struct asked *asked;
     bool refused;
 
     (void)controller;
@@ -163,11 +163,11 @@ controller_submit(struct controller *controller,
         error_set(err, ER_UNKNOWN, "the node is not there");
         return NULL;
     }
-    ticket = mem_zalloc(1, sizeof(*ticket));
-    ticket->kind = request->kind;
-    ticket->waker = waker;
-    pthread_create(&ticket->answerer, NULL, answer, ticket);
-    return ticket;
+    asked = mem_zalloc(1, sizeof(*asked));
+    asked->kind = request->kind;
+    asked->ticket.waker = waker;
+    pthread_create(&asked->answerer, NULL, answer, asked);
+    return &asked->ticket;
 }
 
 static struct snapshot *
@@ -191,7 +191,7 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
 {
     enum ticket_state state = TICKET_DONE;
 
-    if (ticket->kind == JOB_STATS) {
+    if (((struct asked *)ticket)->kind == JOB_STATS) {
         result->stats = stats_parse("stats.allocated 77\n", 19, err);
         ck_assert_ptr_nonnull(result->stats);
         result->stats->allocator_ms = clock_wall_ms();
@@ -214,7 +214,7 @@ ticket_free(struct ticket *ticket)
 {
     if (!ticket)
         return;
-    pthread_join(ticket->answerer, NULL);
+    pthread_join(((struct asked *)ticket)->answerer, NULL);
     mem_free(ticket);
 }
 

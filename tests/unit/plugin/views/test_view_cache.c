@@ -158,7 +158,7 @@ tear_down(void)
     sem_destroy(&woken);
 }
 
-static struct view_ticket *
+static struct ticket *
 ask(const struct view_form *form, const char *name)
 {
     struct view_request request = {.name = name, .form = form};
@@ -168,14 +168,14 @@ ask(const struct view_form *form, const char *name)
 
 /* Waits; NULL with err. */
 static struct view *
-await(struct view_ticket *ticket)
+await(struct ticket *ticket)
 {
     struct view *view = NULL;
 
     ck_assert_msg(ticket != NULL, "%s", err.text);
     while (view_ticket_poll(ticket, &view, &err) == TICKET_WAITING)
         sem_wait(&woken);
-    view_ticket_free(ticket);
+    ticket_free(ticket);
     return view;
 }
 
@@ -397,7 +397,7 @@ END_TEST
 
 START_TEST(equal_requests_share_one_computation)
 {
-    struct view_ticket *tickets[5];
+    struct ticket *tickets[5];
 
     start(VIEW_THREADS);
     hold = true;
@@ -414,14 +414,14 @@ END_TEST
 
 START_TEST(one_that_goes_leaves_the_work_to_the_others)
 {
-    struct view_ticket *first, *second;
+    struct ticket *first, *second;
 
     start(1);
     hold = true;
     first = ask(&slow, "a");
     second = ask(&slow, "a");
     wait_until(&renders, 1);
-    view_ticket_free(first);
+    ticket_free(first);
     usleep(10000);
     ck_assert_uint_eq(cancels, 0);
     hold = false;
@@ -432,7 +432,7 @@ END_TEST
 
 START_TEST(the_last_one_that_goes_cancels_it)
 {
-    struct view_ticket *tickets[3];
+    struct ticket *tickets[3];
 
     start(1);
     hold = true;
@@ -440,7 +440,7 @@ START_TEST(the_last_one_that_goes_cancels_it)
         tickets[i] = ask(&slow, "a");
     wait_until(&renders, 1);
     for (int i = 0; i < 3; i++)
-        view_ticket_free(tickets[i]);
+        ticket_free(tickets[i]);
     wait_until(&cancels, 1);
     ck_assert_uint_eq(count().rendered, 0);
 }
@@ -449,13 +449,13 @@ END_TEST
 /* A later request does not see an earlier cancellation. */
 START_TEST(no_request_joins_a_cancelled_job)
 {
-    struct view_ticket *first, *second;
+    struct ticket *first, *second;
 
     start(1);
     hold = true;
     first = ask(&slow, "a");
     wait_until(&renders, 1);
-    view_ticket_free(first);
+    ticket_free(first);
     second = ask(&slow, "a");
     wait_until(&renders, 2);
     hold = false;
@@ -466,8 +466,8 @@ END_TEST
 
 START_TEST(what_waits_for_its_turn_can_be_given_up)
 {
-    struct view_ticket *first, *second, *third;
-    struct job_progress progress;
+    struct ticket *first, *second, *third;
+    struct progress progress;
 
     start(1);
     hold = true;
@@ -475,13 +475,13 @@ START_TEST(what_waits_for_its_turn_can_be_given_up)
     wait_until(&renders, 1);
     second = ask(&echo, "b");
     third = ask(&echo, "a");
-    ck_assert(view_ticket_progress(first, &progress));
+    ck_assert(ticket_progress(first, &progress));
     ck_assert_str_eq(progress.text, "Rendering");
     ck_assert_uint_eq(progress.stage, 2);
     ck_assert_uint_eq(progress.stages, 2);
-    ck_assert(view_ticket_progress(second, &progress));
+    ck_assert(ticket_progress(second, &progress));
     ck_assert_str_eq(progress.text, "Waiting to be rendered");
-    view_ticket_free(second);
+    ticket_free(second);
     hold = false;
     expect(await(third), "all 1000 80 -");
     expect(await(first), "all 1000 80 -");
@@ -494,7 +494,7 @@ START_TEST(no_more_than_so_many_wait)
     struct view_options options = view_defaults;
     struct view_request request = {
         .name = "a", .form = &slow, .options = &options};
-    struct view_ticket *tickets[VIEW_JOBS_MAX];
+    struct ticket *tickets[VIEW_JOBS_MAX];
     char owner[8];
 
     start(1);
@@ -511,7 +511,7 @@ START_TEST(no_more_than_so_many_wait)
     ck_assert_ptr_null(view_cache_submit(cache, &request, waker, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "try again later"));
     for (uint32_t i = 0; i < VIEW_JOBS_MAX; i++)
-        view_ticket_free(tickets[i]);
+        ticket_free(tickets[i]);
 }
 END_TEST
 
@@ -543,7 +543,7 @@ END_TEST
 
 /* ---- owners ---- */
 
-static struct view_ticket *
+static struct ticket *
 ask_as(const char *owner, const struct view_form *form, uint32_t nodecount)
 {
     struct view_options options = view_defaults;
@@ -556,7 +556,7 @@ ask_as(const char *owner, const struct view_form *form, uint32_t nodecount)
 
 START_TEST(one_owner_leaves_threads_to_others)
 {
-    struct view_ticket *ann[VIEW_THREADS];
+    struct ticket *ann[VIEW_THREADS];
 
     start(VIEW_THREADS);
     hold = true;
@@ -575,7 +575,7 @@ END_TEST
 
 START_TEST(one_owner_leaves_places_to_others)
 {
-    struct view_ticket *ann[VIEW_JOBS_MAX / 2], *bob;
+    struct ticket *ann[VIEW_JOBS_MAX / 2], *bob;
 
     start(1);
     hold = true;
@@ -590,7 +590,7 @@ START_TEST(one_owner_leaves_places_to_others)
     hold = false;
     expect(await(bob), "all 1000 5 -");
     for (uint32_t i = 0; i < VIEW_JOBS_MAX / 2; i++)
-        view_ticket_free(ann[i]);
+        ticket_free(ann[i]);
 }
 END_TEST
 
@@ -605,7 +605,7 @@ storm(void *arg)
     struct error why;
 
     for (unsigned i = 0; i < 500; i++) {
-        struct view_ticket *ticket;
+        struct ticket *ticket;
         struct view *view = NULL;
 
         request.name = i % 3 ? "a" : "b";
@@ -614,14 +614,14 @@ storm(void *arg)
         ticket = view_cache_submit(cache, &request, own, &why);
         ck_assert_msg(ticket != NULL, "%s", why.text);
         if (i % 4 == 0) {
-            view_ticket_free(ticket);
+            ticket_free(ticket);
             continue;
         }
         while (view_ticket_poll(ticket, &view, &why) == TICKET_WAITING)
             sem_wait(arg);
         ck_assert_ptr_nonnull(view);
         view_unref(view);
-        view_ticket_free(ticket);
+        ticket_free(ticket);
     }
     return NULL;
 }

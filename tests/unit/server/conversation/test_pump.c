@@ -3,19 +3,20 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "clock.h"
 #include "cursor.h"
 #include "pump.h"
 #include "suite.h"
 
 enum { STEPS = 200 };
 
-/* Steps STEPS times: each says WAIT first, after or before being woken. */
+/* Steps STEPS times, each after it was woken, before or while it waits; or
+ * waits for what never comes. */
 struct waiter {
     struct cursor base;
-    struct waker waker;
-    atomic_int steps, wakes;
-    atomic_bool cancelled;
-    bool early, threaded;
+    struct await *await;
+    atomic_int steps;
+    bool early, never, threaded;
     pthread_t thread;
 };
 
@@ -23,9 +24,10 @@ static void *
 wake_late(void *arg)
 {
     struct waiter *w = arg;
+    struct waker waker = await_waker(w->await);
 
-    w->waker.wake(w->waker.arg);
-    w->waker.wake(w->waker.arg);
+    waker.wake(waker.arg);
+    waker.wake(waker.arg);
     return NULL;
 }
 
@@ -42,29 +44,19 @@ waiter_step(struct cursor *cursor, struct rows *out, struct error *err)
 {
     struct waiter *w = (struct waiter *)cursor;
 
-    (void)out;
-    if (atomic_load(&w->cancelled)) {
-        error_set(err, ER_QUERY_INTERRUPTED, "interrupted");
-        return STEP_FAIL;
-    }
-    if (w->waker.wake == NULL)
-        return STEP_WAIT; /* for ever */
+    out->count = 0;
     join(w);
-    if (atomic_fetch_add(&w->steps, 1) == STEPS)
-        return STEP_DONE;
+    if (cursor->instant)
+        return atomic_fetch_add(&w->steps, 1) == STEPS ? STEP_DONE : STEP_MORE;
     if (w->early) {
-        w->waker.wake(w->waker.arg);
-    } else {
+        wake_late(w);
+    } else if (!w->never) {
         ck_assert_int_eq(pthread_create(&w->thread, NULL, wake_late, w), 0);
         w->threaded = true;
     }
-    return STEP_WAIT;
-}
-
-static void
-waiter_cancel(struct cursor *cursor)
-{
-    atomic_store(&((struct waiter *)cursor)->cancelled, true);
+    if (await_news(w->await, err) != 0)
+        return STEP_FAIL;
+    return atomic_fetch_add(&w->steps, 1) == STEPS ? STEP_DONE : STEP_MORE;
 }
 
 static void
@@ -73,8 +65,7 @@ waiter_free(struct cursor *cursor)
     join((struct waiter *)cursor);
 }
 
-static const struct cursor_ops waiter_ops = {waiter_step, waiter_cancel,
-                                             waiter_free};
+static const struct cursor_ops waiter_ops = {waiter_step, waiter_free};
 
 static uv_loop_t loop;
 static struct wakes wakes;
@@ -82,28 +73,6 @@ static struct workers workers;
 static struct pump pump;
 static struct waiter waiter;
 static bool done;
-
-static void
-setup(void)
-{
-    ck_assert_int_eq(uv_loop_init(&loop), 0);
-    ck_assert_int_eq(wakes_init(&wakes, &loop, NULL), 0);
-    workers_init(&workers, &loop);
-    memset(&waiter, 0, sizeof(waiter));
-    waiter.base.ops = &waiter_ops;
-    done = false;
-}
-
-static void
-teardown(void)
-{
-    pump_fini(&pump);
-    wakes_close(&wakes);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    wakes_fini(&wakes);
-    ck_assert_int_eq(uv_loop_close(&loop), 0);
-    uv_library_shutdown();
-}
 
 static void
 go_on(void *arg)
@@ -118,59 +87,120 @@ go_on(void *arg)
 }
 
 static void
-run(bool instant)
+setup(void)
 {
-    pump_init(&pump, &wakes, &workers, "ann", go_on, NULL);
-    waiter.base.instant = instant;
+    struct error err;
+
+    ck_assert_int_eq(uv_loop_init(&loop), 0);
+    ck_assert_int_eq(wakes_init(&wakes, &loop, &err), 0);
+    workers_init(&workers, &wakes);
+    ck_assert_int_eq(workers_start(&workers, &err), 0);
+    memset(&waiter, 0, sizeof(waiter));
+    waiter.base.ops = &waiter_ops;
+    waiter.await = &pump.await;
+    done = false;
+    pump_init(&pump, &workers, "ann", go_on, NULL);
+}
+
+static void
+teardown(void)
+{
+    pump_fini(&pump);
+    workers_stop(&workers);
+    wakes_close(&wakes);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    workers_fini(&workers);
+    wakes_fini(&wakes);
+    ck_assert_int_eq(uv_loop_close(&loop), 0);
+}
+
+static void
+start(void)
+{
     ck_assert_int_eq(pump_start(&pump, &waiter.base, NULL), 0);
     go_on(NULL);
 }
 
 static void
-run_to_the_end(bool instant, bool early)
+run_to_the_end(void)
 {
-    pump_init(&pump, &wakes, &workers, "ann", go_on, NULL);
-    waiter.waker = pump_waker(&pump);
-    waiter.early = early;
-    waiter.base.instant = instant;
-    ck_assert_int_eq(pump_start(&pump, &waiter.base, NULL), 0);
-    go_on(NULL);
     while (!done)
         uv_run(&loop, UV_RUN_ONCE);
+}
+
+/* _i: woken before it waits */
+START_TEST(no_wake_is_lost)
+{
+    waiter.early = _i;
+    start();
+    run_to_the_end();
     ck_assert_int_eq(pump.outcome, STEP_DONE);
     ck_assert_int_eq(atomic_load(&waiter.steps), STEPS + 1);
 }
+END_TEST
 
-/* _i: instant, woken before the step returned */
-START_TEST(no_wake_is_lost)
+START_TEST(what_is_instant_runs_on_the_loop)
 {
-    run_to_the_end(_i & 1, _i & 2);
+    waiter.base.instant = true;
+    start();
+    ck_assert(done);
+    ck_assert_int_eq(pump.outcome, STEP_DONE);
 }
 END_TEST
 
-START_TEST(a_parked_cursor_can_be_cancelled)
+static void
+start_to_wait(void)
 {
-    run(_i == 0);
-    for (int i = 0; i < 5; i++)
+    waiter.never = true;
+    start();
+    while (!atomic_load(&pump.await.waits))
         uv_run(&loop, UV_RUN_NOWAIT);
-    while (pump.state != PUMP_PARKED)
-        uv_run(&loop, UV_RUN_ONCE);
+}
+
+START_TEST(a_wait_can_be_cancelled)
+{
+    start_to_wait();
     pump_cancel(&pump);
     pump_cancel(&pump);
-    while (!done)
-        uv_run(&loop, UV_RUN_ONCE);
+    run_to_the_end();
     ck_assert_int_eq(pump.outcome, STEP_FAIL);
     ck_assert_uint_eq(pump.error.code, ER_QUERY_INTERRUPTED);
 }
 END_TEST
 
-START_TEST(a_wake_is_forgotten_with_its_pump)
+START_TEST(a_wait_ends_at_its_deadline)
 {
-    run(true);
-    pump_cancel(&pump); /* queues a wake */
+    uint64_t begun_ms = clock_ms();
+
+    pump.await.deadline_ms = begun_ms + 50;
+    start_to_wait();
+    run_to_the_end();
+    ck_assert_int_eq(pump.outcome, STEP_FAIL);
+    ck_assert_uint_eq(pump.error.code, ER_QUERY_INTERRUPTED);
+    ck_assert_uint_ge(clock_ms(), begun_ms + 50);
+}
+END_TEST
+
+/* Cancelled before its first step: it is not stepped. */
+START_TEST(what_is_cancelled_is_not_stepped)
+{
+    pump_cancel(&pump);
+    start();
+    ck_assert(done);
+    ck_assert_int_eq(pump.outcome, STEP_FAIL);
+    ck_assert_int_eq(atomic_load(&waiter.steps), 0);
+}
+END_TEST
+
+START_TEST(a_turn_is_forgotten_with_its_pump)
+{
+    waiter.base.instant = true;
+    ck_assert_int_eq(pump_start(&pump, &waiter.base, NULL), 0);
+    pump_yield(&pump);
     pump_fini(&pump);
     uv_run(&loop, UV_RUN_NOWAIT);
     ck_assert(!done);
+    pump_init(&pump, &workers, "ann", go_on, NULL);
 }
 END_TEST
 
@@ -182,9 +212,12 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, no_wake_is_lost, 0, 4);
-    tcase_add_loop_test(tc, a_parked_cursor_can_be_cancelled, 0, 2);
-    tcase_add_test(tc, a_wake_is_forgotten_with_its_pump);
+    tcase_add_loop_test(tc, no_wake_is_lost, 0, 2);
+    tcase_add_test(tc, what_is_instant_runs_on_the_loop);
+    tcase_add_test(tc, a_wait_can_be_cancelled);
+    tcase_add_test(tc, a_wait_ends_at_its_deadline);
+    tcase_add_test(tc, what_is_cancelled_is_not_stepped);
+    tcase_add_test(tc, a_turn_is_forgotten_with_its_pump);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -1,32 +1,49 @@
-/* test_workers.c - a few threads, many that want them. */
+/* test_workers.c - few that compute, many that wait, and more that want to. */
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
+#include "errors.h"
 #include "suite.h"
 #include "workers.h"
 
-enum { JOBS = 64 };
+enum { JOBS = 2 * WORKERS_THREADS };
 
 struct job {
     struct worker_job job;
-    atomic_bool begun, may_end;
+    atomic_bool begun, may_end, parks, parked, went_on, may_go_on;
     bool done;
 };
 
 static uv_loop_t loop;
+static struct wakes wakes;
 static struct workers workers;
 static struct job jobs[JOBS];
+
+static void
+nap(void)
+{
+    const struct timespec time = {0, 1000000};
+
+    nanosleep(&time, NULL);
+}
 
 static void
 run(struct worker_job *base)
 {
     struct job *job = (struct job *)base;
-    const struct timespec nap = {0, 1000000};
 
     atomic_store(&job->begun, true);
+    if (atomic_load(&job->parks)) {
+        workers_park(base);
+        atomic_store(&job->parked, true);
+        while (!atomic_load(&job->may_go_on))
+            nap();
+        workers_go_on(base, false);
+        atomic_store(&job->went_on, true);
+    }
     while (!atomic_load(&job->may_end))
-        nanosleep(&nap, NULL);
+        nap();
 }
 
 static void
@@ -38,40 +55,59 @@ done(struct worker_job *base)
 static void
 setup(void)
 {
-    workers_prepare();
+    struct error err;
+
     ck_assert_int_eq(uv_loop_init(&loop), 0);
-    workers_init(&workers, &loop);
-    ck_assert_int_eq(workers_start(&workers), 0);
+    ck_assert_int_eq(wakes_init(&wakes, &loop, &err), 0);
+    workers_init(&workers, &wakes);
+    ck_assert_int_eq(workers_start(&workers, &err), 0);
     memset(jobs, 0, sizeof(jobs));
 }
 
 static void
 teardown(void)
 {
-    for (int i = 0; i < JOBS; i++)
+    for (int i = 0; i < JOBS; i++) {
         atomic_store(&jobs[i].may_end, true);
+        atomic_store(&jobs[i].may_go_on, true);
+    }
+    workers_stop(&workers);
+    ck_assert_uint_eq(workers.computing, 0);
+    ck_assert_uint_eq(workers.held, 0);
+    ck_assert_uint_eq(workers.alive, 0);
+    wakes_close(&wakes);
     uv_run(&loop, UV_RUN_DEFAULT);
-    ck_assert_uint_eq(workers.busy, 0);
+    workers_fini(&workers);
+    wakes_fini(&wakes);
     ck_assert_int_eq(uv_loop_close(&loop), 0);
-    uv_library_shutdown();
 }
 
 static void
 ask(int i, const char *owner)
 {
+    worker_job_init(&jobs[i].job, &workers);
     jobs[i].job.owner = owner;
     jobs[i].job.run = run;
     jobs[i].job.done = done;
-    workers_run(&workers, &jobs[i].job);
+    workers_run(&jobs[i].job);
+}
+
+/* One that waits for another as soon as it has begun. */
+static void
+ask_to_wait(int i, const char *owner)
+{
+    atomic_store(&jobs[i].parks, true);
+    ask(i, owner);
 }
 
 static bool
 has_worker(int i)
 {
-    bool has = false;
+    bool has;
 
-    for (int k = 0; k < WORKERS; k++)
-        has |= workers.running[k] == &jobs[i].job;
+    pthread_mutex_lock(&workers.lock);
+    has = jobs[i].job.worker != NULL;
+    pthread_mutex_unlock(&workers.lock);
     return has;
 }
 
@@ -80,13 +116,11 @@ has_worker(int i)
 static unsigned
 begun(int first, int count)
 {
-    const struct timespec nap = {0, 1000000};
     unsigned n = 0;
 
-    uv_run(&loop, UV_RUN_NOWAIT);
     for (int i = first; i < first + count; i++) {
         while (has_worker(i) && !atomic_load(&jobs[i].begun))
-            nanosleep(&nap, NULL);
+            nap();
         n += atomic_load(&jobs[i].begun);
     }
     return n;
@@ -95,9 +129,17 @@ begun(int first, int count)
 static void
 end(int i)
 {
+    atomic_store(&jobs[i].may_go_on, true);
     atomic_store(&jobs[i].may_end, true);
     while (!jobs[i].done)
         uv_run(&loop, UV_RUN_ONCE);
+}
+
+static void
+until(atomic_bool *flag)
+{
+    while (!atomic_load(flag))
+        nap();
 }
 
 START_TEST(one_owner_gets_half_and_others_the_rest)
@@ -112,6 +154,7 @@ START_TEST(one_owner_gets_half_and_others_the_rest)
     ask(41, "di");
     ck_assert_uint_eq(begun(40, 2), 2);
     ask(42, "ed"); /* all are busy */
+    ck_assert(workers_waits(&jobs[42].job));
     ck_assert_uint_eq(begun(42, 1), 0);
     end(20);
     ck_assert_uint_eq(begun(42, 1), 1); /* before bob's and ann's others */
@@ -122,12 +165,13 @@ END_TEST
 START_TEST(all_jobs_are_done_in_the_end)
 {
     for (int i = 0; i < JOBS; i++) {
-        ask(i, i % 3 ? "ann" : "bob");
+        atomic_store(&jobs[i].parks, i % 2);
+        atomic_store(&jobs[i].may_go_on, true);
         atomic_store(&jobs[i].may_end, true);
+        ask(i, i % 3 ? "ann" : "bob");
     }
-    uv_run(&loop, UV_RUN_DEFAULT);
     for (int i = 0; i < JOBS; i++)
-        ck_assert(jobs[i].done);
+        end(i);
 }
 END_TEST
 
@@ -136,12 +180,86 @@ START_TEST(what_has_not_begun_can_be_withdrawn)
     for (int i = 0; i < 6; i++)
         ask(i, "ann");
     ck_assert_uint_eq(begun(0, 6), WORKERS / 2);
-    ck_assert(!workers_withdraw(&workers, &jobs[0].job));
-    ck_assert(workers_withdraw(&workers, &jobs[4].job));
-    ck_assert(!workers_withdraw(&workers, &jobs[4].job));
+    ck_assert(!workers_withdraw(&jobs[0].job));
+    ck_assert(workers_withdraw(&jobs[4].job));
+    ck_assert(!workers_withdraw(&jobs[4].job));
     end(0);
     ck_assert_uint_eq(begun(4, 1), 0);
     ck_assert_uint_eq(begun(5, 1), 1);
+}
+END_TEST
+
+/* Those that wait let others compute, and leave threads for other owners. */
+START_TEST(many_may_wait_and_each_owner_leaves_some)
+{
+    for (int i = 0; i < WORKERS_THREADS; i++)
+        ask_to_wait(i, "ann");
+    for (int i = 0; i < WORKERS_THREADS / 2; i++)
+        until(&jobs[i].parked);
+    ck_assert_uint_eq(begun(0, WORKERS_THREADS), WORKERS_THREADS / 2);
+    for (int i = WORKERS_THREADS; i < 2 * WORKERS_THREADS; i++)
+        ask_to_wait(i, "bob");
+    for (int i = 0; i < WORKERS_THREADS / 4; i++)
+        until(&jobs[WORKERS_THREADS + i].parked);
+    ck_assert_uint_eq(begun(WORKERS_THREADS, WORKERS_THREADS),
+                      WORKERS_THREADS / 4);
+    for (int i = 0; i < JOBS; i++) { /* and none is lost */
+        atomic_store(&jobs[i].may_go_on, true);
+        atomic_store(&jobs[i].may_end, true);
+    }
+    for (int i = 0; i < JOBS; i++)
+        end(i);
+}
+END_TEST
+
+START_TEST(what_goes_on_takes_its_turn_unless_it_is_to_end)
+{
+    for (int i = 0; i < 2; i++) {
+        ask_to_wait(i, "ann");
+        until(&jobs[i].parked);
+    }
+    for (int i = 2; i < 2 + WORKERS; i++)
+        ask(i, i % 2 ? "bob" : "cy");
+    ck_assert_uint_ge(begun(2, WORKERS), WORKERS / 2 + WORKERS / 4);
+    for (int i = 10; i < 20; i++)
+        ask(i, "di");
+    (void)begun(10, 10);
+    ask(20, "ed");
+    (void)begun(20, 1);
+    atomic_store(&jobs[0].may_go_on, true);
+    while (!workers_waits(&jobs[0].job))
+        nap();
+    ck_assert(!atomic_load(&jobs[0].went_on));
+    ck_assert(!workers_withdraw(&jobs[0].job)); /* it was cancelled */
+    until(&jobs[0].went_on);
+    ck_assert(!workers_withdraw(&jobs[1].job));
+    atomic_store(&jobs[1].may_go_on, true);
+    until(&jobs[1].went_on);
+}
+END_TEST
+
+START_TEST(idle_threads_end_but_one)
+{
+    unsigned alive = 0;
+
+    for (int i = 0; i < 64; i++)
+        ask_to_wait(i, "ann");
+    for (int i = 0; i < 64; i++)
+        until(&jobs[i].parked);
+    pthread_mutex_lock(&workers.lock);
+    alive = workers.alive;
+    pthread_mutex_unlock(&workers.lock);
+    ck_assert_uint_ge(alive, 64);
+    for (int i = 0; i < 64; i++)
+        end(i);
+    do {
+        nap();
+        pthread_mutex_lock(&workers.lock);
+        alive = workers.alive;
+        pthread_mutex_unlock(&workers.lock);
+    } while (alive > 1);
+    ask(64, "bob"); /* and there is one for the next */
+    end(64);
 }
 END_TEST
 
@@ -152,9 +270,13 @@ main(void)
     TCase *tc = tcase_create("workers");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
     tcase_add_test(tc, one_owner_gets_half_and_others_the_rest);
     tcase_add_test(tc, all_jobs_are_done_in_the_end);
     tcase_add_test(tc, what_has_not_begun_can_be_withdrawn);
+    tcase_add_test(tc, many_may_wait_and_each_owner_leaves_some);
+    tcase_add_test(tc, what_goes_on_takes_its_turn_unless_it_is_to_end);
+    tcase_add_test(tc, idle_threads_end_but_one);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

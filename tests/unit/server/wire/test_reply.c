@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "await.h"
 #include "capability.h"
 #include "cursor.h"
 #include "errors.h"

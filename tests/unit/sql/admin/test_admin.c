@@ -162,12 +162,10 @@ START_TEST(a_waiting_cursor_is_woken)
 {
     scripted.answer = ANSWER_WAIT;
     ck_assert_ptr_nonnull(harness_open(&h, waiting));
-    ck_assert(h.cursor->instant);
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
-    ck_assert_uint_eq(h.wakes, 0);
+    ck_assert(!h.cursor->instant);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     scripted_finish(true);
-    ck_assert_uint_eq(h.wakes, 1);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\nfalse");
 }
@@ -177,23 +175,21 @@ START_TEST(cancelling_wakes_and_interrupts)
 {
     scripted.answer = ANSWER_HANG;
     harness_open(&h, waiting);
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
-    h.cursor->ops->cancel(h.cursor);
-    h.cursor->ops->cancel(h.cursor);
-    ck_assert_uint_ge(h.wakes, 1);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    harness_cancel(&h);
+    harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     ck_assert_str_eq(h.error.sqlstate, "70100");
     ck_assert_str_eq(h.error.text, "Query execution was interrupted");
-    ck_assert_int_eq(scripted.tickets, 1); /* goes with the cursor */
+    ck_assert_int_eq(scripted.tickets, 0);
 }
 END_TEST
 
 START_TEST(cancelled_before_the_first_step)
 {
     harness_open(&h, waiting);
-    h.cursor->ops->cancel(h.cursor);
-    ck_assert_uint_eq(h.wakes, 0); /* it does not wait */
+    harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     ck_assert_uint_eq(scripted.submitted, 0);
@@ -204,8 +200,8 @@ START_TEST(a_list_is_interrupted_as_a_whole)
 {
     scripted.answer = ANSWER_HANG;
     harness_open(&h, "ADMIN EXECUTE ON 5, 10001 '" PROF "snapshot()'");
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
-    h.cursor->ops->cancel(h.cursor);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
 }
@@ -225,11 +221,13 @@ START_TEST(a_failed_job_is_a_row_of_a_list)
 }
 END_TEST
 
-START_TEST(renderers_keep_off_the_loop)
+START_TEST(what_waits_or_renders_keeps_off_the_loop)
 {
     harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF "dump_dot_snapshot()'");
     ck_assert(!h.cursor->instant);
     harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF "enable_prof()'");
+    ck_assert(!h.cursor->instant);
+    harness_open(&h, "ADMIN EXECUTE ON 10001 'System.print(" PROF "state())'");
     ck_assert(h.cursor->instant);
 }
 END_TEST
@@ -243,7 +241,7 @@ START_TEST(the_cursor_needs_nothing_of_the_text)
     ck_assert_ptr_nonnull(harness_open_span(&h, span));
     memset(text, '?', strlen(text));
     free(text);
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     scripted_finish(true);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\nfalse");
@@ -256,8 +254,7 @@ static struct progress seen;
 static void
 look(void)
 {
-    while (!h.cursor->ops->progress(h.cursor, &seen) ||
-           strcmp(seen.text, "Rendering") != 0)
+    while (!harness_progress(&h, &seen) || strcmp(seen.text, "Rendering") != 0)
         usleep(100);
 }
 
@@ -269,16 +266,6 @@ render_on_a_thread(void)
     ck_assert_ptr_nonnull(h.node.views);
 }
 
-static enum step
-pull_to_the_end(void)
-{
-    enum step step;
-
-    while ((step = harness_pull(&h)) == STEP_WAIT)
-        usleep(100);
-    return step;
-}
-
 START_TEST(a_profile_reports_its_stages_and_then_rendering)
 {
     struct progress progress;
@@ -288,19 +275,19 @@ START_TEST(a_profile_reports_its_stages_and_then_rendering)
     scripted.on_render = look;
     ck_assert_ptr_nonnull(harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF
                                            "dump_dot_snapshot()'"));
-    ck_assert(!h.cursor->ops->progress(h.cursor, &progress));
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
-    ck_assert(h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert(!harness_progress(&h, &progress));
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert(harness_progress(&h, &progress));
     ck_assert_uint_eq(progress.stage, 2);
     ck_assert_uint_eq(progress.stages, 4);
     ck_assert_uint_eq(progress.percent, 50);
     ck_assert_str_eq(progress.text, "naming");
     scripted_finish(true);
-    ck_assert_int_eq(pull_to_the_end(), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_uint_eq(seen.stage, 4);
     ck_assert_uint_eq(seen.stages, 4);
     ck_assert_str_eq(seen.text, "Rendering");
-    ck_assert(!h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert(!harness_progress(&h, &progress));
 }
 END_TEST
 
@@ -310,15 +297,15 @@ START_TEST(what_is_not_rendered_has_the_jobs_stages_alone)
 
     scripted.answer = ANSWER_WAIT;
     harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF "snapshot()'");
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
-    ck_assert(h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert(harness_progress(&h, &progress));
     ck_assert_uint_eq(progress.stages, 3);
     render_on_a_thread();
     scripted_keep("heap_1");
     scripted.on_render = look;
     harness_open(&h,
                  "ADMIN EXECUTE ON 10001 '" PROF "to_dot_format(\"heap_1\")'");
-    ck_assert_int_eq(pull_to_the_end(), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_uint_eq(seen.stage, 2); /* it was read first */
     ck_assert_uint_eq(seen.stages, 2);
 }
@@ -342,7 +329,7 @@ main(void)
     tcase_add_test(tc, cancelled_before_the_first_step);
     tcase_add_test(tc, a_list_is_interrupted_as_a_whole);
     tcase_add_test(tc, a_failed_job_is_a_row_of_a_list);
-    tcase_add_test(tc, renderers_keep_off_the_loop);
+    tcase_add_test(tc, what_waits_or_renders_keeps_off_the_loop);
     tcase_add_test(tc, the_cursor_needs_nothing_of_the_text);
     tcase_add_test(tc, a_profile_reports_its_stages_and_then_rendering);
     tcase_add_test(tc, what_is_not_rendered_has_the_jobs_stages_alone);

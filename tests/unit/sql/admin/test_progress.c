@@ -19,11 +19,10 @@ enum { STATEMENTS = 50 };
 static struct agent agent;
 static struct sql_node node = {.id = 10001};
 static struct sql_peers peers;
-static sem_t woken;
 
 /* What the looking thread may look at. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cursor *current;
+static struct await *current;
 static bool stop;
 static unsigned looks, seen;
 
@@ -36,7 +35,7 @@ look(void *arg)
     (void)arg;
     while (go_on) {
         pthread_mutex_lock(&lock);
-        if (current && current->ops->progress(current, &progress)) {
+        if (current && await_progress(current, &progress)) {
             ck_assert_uint_ge(progress.stage, 1);
             ck_assert_uint_le(progress.stage, progress.stages);
             ck_assert_uint_eq(progress.stages, 4);
@@ -52,10 +51,10 @@ look(void *arg)
 }
 
 static void
-set_current(struct cursor *cursor)
+set_current(struct await *await)
 {
     pthread_mutex_lock(&lock);
-    current = cursor;
+    current = await;
     pthread_mutex_unlock(&lock);
 }
 
@@ -74,22 +73,22 @@ static void
 run(struct sql_session *session, const char *text)
 {
     struct span span = {text, strlen(text)};
-    struct waker waker = {post, &woken};
     struct value values[CURSOR_BATCH];
     struct rows rows = {values, 0, CURSOR_BATCH};
     struct error err = {0};
-    struct cursor *cursor = sql_open(session, span, NULL, waker, &err);
+    struct await await;
+    struct cursor *cursor;
     enum step step;
 
+    await_init(&await, NULL, NULL);
+    cursor = sql_open(session, span, NULL, &await, &err);
     ck_assert_msg(cursor != NULL, "%s", err.text);
-    set_current(cursor);
-    while ((step = cursor->ops->step(cursor, &rows, &err)) != STEP_DONE) {
+    set_current(&await);
+    while ((step = cursor->ops->step(cursor, &rows, &err)) != STEP_DONE)
         ck_assert_msg(step != STEP_FAIL, "%s", err.text);
-        if (step == STEP_WAIT)
-            sem_wait(&woken);
-    }
     set_current(NULL);
     cursor_free(cursor);
+    await_fini(&await);
 }
 
 START_TEST(progress_may_be_asked_while_a_statement_steps)
@@ -100,7 +99,6 @@ START_TEST(progress_may_be_asked_while_a_statement_steps)
     pthread_t looker;
 
     sql_start();
-    sem_init(&woken, 0, 0);
     agent_start(&agent);
     peers = loopback_peers(&node);
     node.peers = &peers;

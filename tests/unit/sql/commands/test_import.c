@@ -191,12 +191,6 @@ START_TEST(it_needs_the_privilege)
 }
 END_TEST
 
-static void
-ignore_wake(void *arg)
-{
-    (void)arg;
-}
-
 START_TEST(both_may_be_parameters)
 {
     static const char text[] = "CALL import_snapshot(?, ?)";
@@ -204,9 +198,7 @@ START_TEST(both_may_be_parameters)
         {.type = VALUE_TEXT, .data = "given", .size = 5},
         {.type = VALUE_BLOB, .data = RAW, .size = sizeof(RAW) - 1},
     };
-    struct sql_parameters parameters = {given, COUNT(given)};
     struct span span = {text, sizeof(text) - 1};
-    struct waker waker = {ignore_wake, NULL};
     struct sql_description told;
 
     ck_assert_int_eq(sql_describe(h.session, span, &told, &h.error), 0);
@@ -215,11 +207,12 @@ START_TEST(both_may_be_parameters)
     ck_assert_str_eq(told.columns[0].name, "name");
     sql_description_fini(&told);
     buffer_clear(&h.answer);
-    h.cursor = sql_open(h.session, span, &parameters, waker, &h.error);
-    ck_assert_msg(h.cursor != NULL, "%s", h.error.text);
+    h.parameters = given;
+    h.parameter_count = COUNT(given);
+    ck_assert_msg(harness_open(&h, text) != NULL, "%s", h.error.text);
     ck_assert(!h.cursor->instant); /* a worker's */
     ck_assert(!is_kept("given"));
-    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\ngiven");
     ck_assert(is_kept("given"));
 }

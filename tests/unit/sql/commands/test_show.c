@@ -220,7 +220,7 @@ fields(const char *table)
         buffer_format(&h.answer, "%s.%s.%s ", h.cursor->columns[i].database,
                       h.cursor->columns[i].table, h.cursor->columns[i].name);
     ck_assert(h.cursor->instant);
-    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     return h.answer.data;
 }
 

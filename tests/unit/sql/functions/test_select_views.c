@@ -255,19 +255,13 @@ START_TEST(now_is_the_statements_fresh_snapshot)
     scripted.answer = ANSWER_WAIT;
     buffer_clear(&h.answer);
     harness_open(&h, "select collapsed('now')");
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     scripted_finish(true);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data,
                      "\nmain;beta() 3000000\nmain;alpha() 2000000");
 }
 END_TEST
-
-static void
-ignore_wake(void *arg)
-{
-    (void)arg;
-}
 
 START_TEST(names_may_be_parameters)
 {
@@ -277,9 +271,7 @@ START_TEST(names_may_be_parameters)
         {.type = VALUE_TEXT, .data = "a", .size = 1},
         {.type = VALUE_TEXT, .data = "force", .size = 5},
     };
-    struct sql_parameters parameters = {given, COUNT(given)};
     struct span span = {text, sizeof(text) - 1};
-    struct waker nobody = {ignore_wake, NULL};
     struct sql_description told;
 
     ck_assert_int_eq(sql_describe(h.session, span, &told, &h.error), 0);
@@ -287,8 +279,9 @@ START_TEST(names_may_be_parameters)
     ck_assert_int_eq(told.columns[0].type, COLUMN_LONGTEXT);
     sql_description_fini(&told);
     buffer_clear(&h.answer);
-    h.cursor = sql_open(h.session, span, &parameters, nobody, &h.error);
-    ck_assert_msg(h.cursor != NULL, "%s", h.error.text);
+    h.parameters = given;
+    h.parameter_count = COUNT(given);
+    ck_assert_msg(harness_open(&h, text) != NULL, "%s", h.error.text);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\nmain;alpha() 5000000");
 }
@@ -334,17 +327,6 @@ use_threads(void)
     ck_assert_ptr_nonnull(h.node.views);
 }
 
-static enum step
-pull(void)
-{
-    const struct timespec nap = {0, 1000000};
-    enum step step;
-
-    while ((step = harness_pull(&h)) == STEP_WAIT)
-        nanosleep(&nap, NULL);
-    return step;
-}
-
 START_TEST(rows_that_wait_are_given_once)
 {
     struct view_counts counts;
@@ -353,7 +335,7 @@ START_TEST(rows_that_wait_are_given_once)
     harness_open(&h, "select name, collapsed(name), length(dot(name)) > 9, "
                      "length(pprof(name, 'a', 'force')) > 9 from "
                      "heapwire.snapshots");
-    ck_assert_int_eq(pull(), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data,
                      "\na|main;beta() 3000000\nmain;alpha() 1000000|#1|#1"
                      "\nb|main;alpha() 6000000\nmain;beta() 3000000|#1|#1");
@@ -369,21 +351,21 @@ wait_for_a_view(unsigned i)
     enum step step = STEP_DONE;
     char text[64];
 
-    for (unsigned k = 0; k < 1000 && step != STEP_WAIT; k++) {
+    for (unsigned k = 0; k < 1000 && step != ASIDE_WAITS; k++) {
         snprintf(text, sizeof(text), "select dot('a', null, 'nodecount=%u')",
                  i * 1000 + k + 1);
         harness_close(&h);
         harness_open(&h, text);
         step = harness_pull(&h);
     }
-    ck_assert_int_eq(step, STEP_WAIT);
+    ck_assert_int_eq(step, ASIDE_WAITS);
 }
 
 START_TEST(waiting_for_a_view_can_be_cancelled)
 {
     use_threads();
     wait_for_a_view(1);
-    h.cursor->ops->cancel(h.cursor);
+    harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     wait_for_a_view(2);
@@ -391,14 +373,16 @@ START_TEST(waiting_for_a_view_can_be_cancelled)
 }
 END_TEST
 
-START_TEST(what_assigns_does_not_wait_for_a_view)
+START_TEST(what_assigns_waits_for_a_view_and_assigns_once)
 {
     use_threads();
-    harness_open(&h, "select @n := 1, dot('a', null, 'nodecount=7')");
-    if (harness_pull(&h) == STEP_FAIL)
-        ck_assert_uint_eq(h.error.code, ER_NOT_SUPPORTED);
-    else
-        ck_assert_uint_gt(h.answer.size, 20);
+    harness_run(&h, "set @n = 0");
+    ck_assert_str_eq(harness_run(&h,
+                                 "select @n := @n + 1, length(dot('a', null, "
+                                 "'nodecount=7')) > 9, get_lock('l', 0)"),
+                     "@n := @n + 1|length(dot('a', null, 'nodecount=7')) > 9|"
+                     "get_lock('l', 0)\n#1|#1|#1");
+    ck_assert_str_eq(harness_run(&h, "select @n"), "@n\n#1");
 }
 END_TEST
 
@@ -424,7 +408,7 @@ main(void)
     tcase_add_test(t, it_is_for_select_alone);
     tcase_add_test(t, rows_that_wait_are_given_once);
     tcase_add_test(t, waiting_for_a_view_can_be_cancelled);
-    tcase_add_test(t, what_assigns_does_not_wait_for_a_view);
+    tcase_add_test(t, what_assigns_waits_for_a_view_and_assigns_once);
     suite_add_tcase(s, t);
     return suite_run(s);
 }

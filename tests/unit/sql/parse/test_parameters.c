@@ -177,7 +177,7 @@ START_TEST(values_are_copied)
     h.parameter_count = 1;
     ck_assert_ptr_nonnull(harness_open(&h, "SELECT ? AS x"));
     memset(text, 'z', 3);
-    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\nabc");
 }
 END_TEST

@@ -257,12 +257,11 @@ START_TEST(a_wait_goes_on_where_it_stopped)
 
     scripted.answer = ANSWER_WAIT;
     script = parse(waiting[_i]);
-    ck_assert_int_eq(run(script), STEP_WAIT);
-    ck_assert_int_eq(run(script), STEP_WAIT); /* woken for nothing */
+    ck_assert_int_eq(run(script), ASIDE_WAITS);
+    ck_assert_int_eq(run(script), ASIDE_WAITS); /* woken for nothing */
     ck_assert_uint_eq(scripted.submitted, 1);
     ck_assert_str_eq(output(script), "");
     scripted_finish(true);
-    ck_assert_uint_eq(wakes, 1);
     ck_assert_int_eq(run(script), STEP_DONE);
     ck_assert_uint_eq(scripted.submitted, 1);
     ck_assert_str_ne(output(script), "");
@@ -280,7 +279,7 @@ START_TEST(a_job_may_fail_at_once_or_later)
     script_free(script);
     scripted.answer = ANSWER_WAIT;
     script = parse(waiting[_i]);
-    ck_assert_int_eq(run(script), STEP_WAIT);
+    ck_assert_int_eq(run(script), ASIDE_WAITS);
     scripted_finish(false);
     ck_assert_int_eq(run(script), STEP_FAIL);
     ck_assert_str_eq(err.text, "script line 1: opt.prof is false");
@@ -288,15 +287,18 @@ START_TEST(a_job_may_fail_at_once_or_later)
 }
 END_TEST
 
-START_TEST(a_waiting_script_may_be_freed)
+START_TEST(a_waiting_script_may_be_interrupted)
 {
     struct script *script = parse(waiting[_i]);
 
     scripted.answer = ANSWER_HANG;
-    ck_assert_int_eq(run(script), STEP_WAIT);
+    ck_assert_int_eq(run(script), ASIDE_WAITS);
     ck_assert_int_eq(scripted.tickets, 1);
-    script_free(script);
+    await_cancel(&aside.await);
+    ck_assert_int_eq(run(script), STEP_FAIL);
+    ck_assert_uint_eq(err.code, ER_QUERY_INTERRUPTED);
     ck_assert_int_eq(scripted.tickets, 0);
+    script_free(script);
 }
 END_TEST
 
@@ -309,10 +311,10 @@ START_TEST(nothing_runs_twice)
               ".has_enable())\nSystem.print(\"b\")");
 
     scripted.answer = ANSWER_WAIT;
-    ck_assert_int_eq(run(script), STEP_WAIT);
+    ck_assert_int_eq(run(script), ASIDE_WAITS);
     ck_assert_str_eq(output(script), "a\n");
     scripted_finish(true);
-    ck_assert_int_eq(run(script), STEP_WAIT);
+    ck_assert_int_eq(run(script), ASIDE_WAITS);
     ck_assert_uint_eq(scripted.submitted, 2);
     scripted_finish(true);
     ck_assert_int_eq(run(script), STEP_DONE);
@@ -530,13 +532,13 @@ static const struct {
     {"HeapProf", "getInstance", 0, SCRIPT_PURE},
     {"HeapProf", "enable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
     {"HeapProf", "disable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
-    {"HeapProf", "has_enable", PRIVILEGE_STATUS, SCRIPT_INSTANT},
-    {"HeapProf", "snapshot", PRIVILEGE_PROFILE, SCRIPT_INSTANT},
+    {"HeapProf", "has_enable", PRIVILEGE_STATUS, SCRIPT_WAITING},
+    {"HeapProf", "snapshot", PRIVILEGE_PROFILE, SCRIPT_WAITING},
     {"HeapProf", "to_dot_format", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"HeapProf", "dump_dot_snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"System", "print", 0, SCRIPT_INSTANT},
     {"Profile", "of", PRIVILEGE_PROFILE, SCRIPT_PURE},
-    {"Profile", "now", PRIVILEGE_PROFILE, SCRIPT_INSTANT},
+    {"Profile", "now", PRIVILEGE_PROFILE, SCRIPT_WAITING},
     {"Profile", "by", PRIVILEGE_PROFILE, SCRIPT_PURE},
     {"Profile", "dot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"Profile", "export", PRIVILEGE_PROFILE, SCRIPT_SLOW},
@@ -589,7 +591,8 @@ main(void)
     tcase_add_loop_test(tc, failures_say_on_which_line, 0, COUNT(failing));
     tcase_add_loop_test(tc, a_wait_goes_on_where_it_stopped, 0, COUNT(waiting));
     tcase_add_loop_test(tc, a_job_may_fail_at_once_or_later, 0, COUNT(waiting));
-    tcase_add_loop_test(tc, a_waiting_script_may_be_freed, 0, COUNT(waiting));
+    tcase_add_loop_test(tc, a_waiting_script_may_be_interrupted, 0,
+                        COUNT(waiting));
     tcase_add_test(tc, nothing_runs_twice);
     tcase_add_test(tc, only_snapshot_keeps_one);
     tcase_add_test(tc, scripts_have_ceilings);

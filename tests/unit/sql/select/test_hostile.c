@@ -285,7 +285,7 @@ START_TEST(do_answers_ok_whatever_the_expressions_give)
     ck_assert_uint_eq(h.error.code, ER_FUNCTION_UNKNOWN);
     ck_assert_ptr_nonnull(harness_open(&h, "do 1"));
     ck_assert_uint_eq(h.cursor->column_count, 0);
-    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_uint_eq(h.cursor->affected_rows, 0);
 }
 END_TEST

@@ -152,10 +152,8 @@ static const char endless[] =
 static void *
 cancel_soon(void *arg)
 {
-    struct cursor *cursor = arg;
-
     usleep(100000);
-    cursor->ops->cancel(cursor);
+    harness_cancel(arg);
     return NULL;
 }
 
@@ -167,7 +165,7 @@ START_TEST(an_endless_query_opens_at_once_and_is_interrupted)
     ck_assert_ptr_nonnull(harness_open(&h, endless));
     ck_assert_uint_lt(clock_ms() - start, 5000);
     ck_assert(!h.cursor->instant);
-    pthread_create(&thread, NULL, cancel_soon, h.cursor);
+    pthread_create(&thread, NULL, cancel_soon, &h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     pthread_join(thread, NULL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
@@ -178,7 +176,7 @@ END_TEST
 START_TEST(cancelled_between_steps)
 {
     harness_open(&h, "select 1");
-    h.cursor->ops->cancel(h.cursor);
+    harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     ck_assert_str_eq(harness_run(&h, "select 1"), "1\n#1");
@@ -298,7 +296,7 @@ START_TEST(a_search_is_interrupted)
     pthread_t thread;
 
     ck_assert_ptr_nonnull(harness_open(&h, searches[_i]));
-    pthread_create(&thread, NULL, cancel_soon, h.cursor);
+    pthread_create(&thread, NULL, cancel_soon, &h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     pthread_join(thread, NULL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);

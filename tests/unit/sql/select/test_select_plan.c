@@ -157,7 +157,7 @@ START_TEST(a_plan_lives_as_long_as_its_cursor)
     harness_run(&h, "SELECT 1 AS one");
     ck_assert_ptr_nonnull(harness_open(&h, "SELECT 1 AS one"));
     select_plan_forget();
-    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_str_eq(h.cursor->columns[0].name, "one");
     harness_close(&h);
 }

@@ -46,36 +46,36 @@ START_TEST(handles_are_pooled_with_a_ceiling)
     struct sql_session *third = session_of("third", 0);
     struct sql_session *root = session_of("root", PRIVILEGE_ALL);
     struct cursor *open[HANDLES_MAX], *spare[HANDLES_SPARE];
-    struct waker nobody = {NULL, NULL};
+    struct pull *read[HANDLES_MAX];
     struct span text = {"select 1", 8};
     struct error err;
 
     for (size_t i = 0; i < HANDLES_USER_MAX; i++) {
-        open[i] = sql_open(greedy, text, NULL, nobody, &err);
+        open[i] = sql_open(greedy, text, NULL, NULL, &err);
         ck_assert_ptr_nonnull(open[i]);
     }
-    ck_assert_ptr_null(sql_open(greedy, text, NULL, nobody, &err));
+    ck_assert_ptr_null(sql_open(greedy, text, NULL, NULL, &err));
     ck_assert_uint_eq(err.code, ER_UNKNOWN);
     ck_assert_str_eq(err.text,
                      "user 'greedy' has 64 SELECTs open already, as many as "
                      "one user may; read one to its end or close it");
     for (size_t i = HANDLES_USER_MAX; i < HANDLES_MAX; i++) {
-        open[i] = sql_open(other, text, NULL, nobody, &err);
+        open[i] = sql_open(other, text, NULL, NULL, &err);
         ck_assert_ptr_nonnull(open[i]);
     }
-    ck_assert_ptr_null(sql_open(third, text, NULL, nobody, &err));
+    ck_assert_ptr_null(sql_open(third, text, NULL, NULL, &err));
     ck_assert_str_eq(err.text,
-                     "96 SELECTs are being answered already; try again later");
+                     "128 SELECTs are being answered already; try again later");
     for (size_t i = 0; i < HANDLES_SPARE; i++) {
-        spare[i] = sql_open(root, text, NULL, nobody, &err);
+        spare[i] = sql_open(root, text, NULL, NULL, &err);
         ck_assert_ptr_nonnull(spare[i]);
     }
-    ck_assert_ptr_null(sql_open(root, text, NULL, nobody, &err));
+    ck_assert_ptr_null(sql_open(root, text, NULL, NULL, &err));
     for (size_t i = 0; i < HANDLES_SPARE; i++)
         cursor_free(spare[i]);
-    ck_assert_ptr_null(sql_open(third, text, NULL, nobody, &err));
+    ck_assert_ptr_null(sql_open(third, text, NULL, NULL, &err));
     cursor_free(open[0]);
-    open[0] = sql_open(third, text, NULL, nobody, &err);
+    open[0] = sql_open(third, text, NULL, NULL, &err);
     ck_assert_ptr_nonnull(open[0]);
     for (size_t i = 0; i < HANDLES_MAX; i++)
         cursor_free(open[i]);
@@ -86,13 +86,12 @@ START_TEST(handles_are_pooled_with_a_ceiling)
     /* one that was read to its end holds none */
     for (size_t i = 0; i < HANDLES_MAX; i++) {
         harness_open_span(&h, text);
-        harness_pull(&h);
-        open[i] = h.cursor;
-        h.cursor = NULL;
+        harness_finish(&h);
+        read[i] = harness_leave(&h);
     }
     ck_assert_str_eq(harness_run(&h, "select 2"), "2\n#2");
     for (size_t i = 0; i < HANDLES_MAX; i++)
-        cursor_free(open[i]);
+        harness_give_up(read[i]);
 }
 END_TEST
 

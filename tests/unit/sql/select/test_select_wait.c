@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fetch.h"
 #include "memory.h"
 #include "profile_fixture.h"
 #include "scripted_controller.h"
-#include "select_wait.h"
 #include "snapshot.h"
 #include "sql_harness.h"
 #include "stats.h"
@@ -62,25 +62,24 @@ START_TEST(an_answer_that_is_there_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(a_select_waits_and_begins_anew)
+START_TEST(a_select_waits_and_goes_on)
 {
     struct progress progress;
 
     scripted.answer = ANSWER_WAIT;
     harness_open(&h, total);
     ck_assert(!h.cursor->instant);
-    ck_assert(!h.cursor->ops->progress(h.cursor, &progress));
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
-    ck_assert(h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert(!harness_progress(&h, &progress));
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert(harness_progress(&h, &progress));
     ck_assert_uint_eq(progress.stage, 2);
     ck_assert_str_eq(progress.text, "naming");
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT); /* woken for nothing */
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS); /* woken for nothing */
     ck_assert_uint_eq(scripted.submitted, 1);
     scripted_finish(true);
-    ck_assert_uint_eq(h.wakes, 1);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\n#10000");
-    ck_assert(!h.cursor->ops->progress(h.cursor, &progress));
+    ck_assert(!harness_progress(&h, &progress));
     ck_assert_int_eq(scripted.tickets, 0);
 }
 END_TEST
@@ -93,7 +92,7 @@ START_TEST(rows_are_given_once)
                      "from c where n < 200) select n from c union all select "
                      "bytes from heapwire.heap_stacks union all select 7 from "
                      "heapwire.nodes");
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     scripted_finish(true);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     {
@@ -125,7 +124,7 @@ START_TEST(a_failure_of_the_node_is_the_statements)
     }
     scripted.answer = ANSWER_WAIT;
     harness_open(&h, total);
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     scripted_finish(false);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_str_eq(h.error.text, "opt.prof is false");
@@ -138,19 +137,18 @@ START_TEST(waiting_can_be_cancelled_and_given_up)
 {
     scripted.answer = ANSWER_HANG;
     harness_open(&h, total);
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
-    h.cursor->ops->cancel(h.cursor);
-    ck_assert_uint_eq(h.wakes, 1);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     harness_close(&h);
     ck_assert_int_eq(scripted.tickets, 0);
     harness_open(&h, total);
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     harness_close(&h); /* the client is gone */
     ck_assert_int_eq(scripted.tickets, 0);
     harness_open(&h, total);
-    h.cursor->ops->cancel(h.cursor); /* before it ever ran */
+    harness_cancel(&h); /* before it ever ran */
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
 }
@@ -158,26 +156,34 @@ END_TEST
 
 START_TEST(waiting_statements_leave_room_for_others)
 {
-    struct cursor *waiting[SELECT_WAITERS_MAX];
+    static const struct sql_identity others[] = {{"ann", "b", PRIVILEGE_ALL},
+                                                 {"bob", "b", PRIVILEGE_ALL}};
+    struct pull *waiting[FETCH_WAITERS_MAX];
+    struct sql_session *own = h.session, *sessions[COUNT(others)];
 
+    for (size_t i = 0; i < COUNT(others); i++)
+        sessions[i] = sql_session_new(&h.node, &others[i], 8);
     scripted.answer = ANSWER_HANG;
-    for (size_t i = 0; i < SELECT_WAITERS_MAX; i++) {
+    for (size_t i = 0; i < FETCH_WAITERS_MAX; i++) {
+        h.session = sessions[i % COUNT(others)];
         harness_open(&h, total);
-        ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
-        waiting[i] = h.cursor;
-        h.cursor = NULL;
+        ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+        waiting[i] = harness_leave(&h);
     }
+    h.session = own;
     ck_assert_str_eq(harness_run(&h, total),
-                     "1105/HY000 32 SELECTs are waiting for the node already; "
+                     "1105/HY000 96 SELECTs are waiting for the node already; "
                      "try again later");
     ck_assert_str_eq(harness_run(&h, "select id from heapwire.nodes"),
                      "id\n#10001");
-    cursor_free(waiting[0]);
+    harness_give_up(waiting[0]);
     harness_open(&h, total);
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     harness_close(&h);
-    for (size_t i = 1; i < SELECT_WAITERS_MAX; i++)
-        cursor_free(waiting[i]);
+    for (size_t i = 1; i < FETCH_WAITERS_MAX; i++)
+        harness_give_up(waiting[i]);
+    for (size_t i = 0; i < COUNT(others); i++)
+        sql_session_free(sessions[i]);
     scripted.answer = ANSWER_DONE;
     ck_assert_str_eq(harness_run(&h, total), "b\n#10000");
 }
@@ -219,10 +225,10 @@ START_TEST(statistics_and_a_snapshot_are_awaited_together)
     scripted.status.hello.active = 1;
     scripted.answer = ANSWER_WAIT;
     harness_open(&h, memory);
-    ck_assert_int_eq(harness_pull(&h), STEP_WAIT);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     ck_assert_uint_eq(scripted.submitted, 2);
     ck_assert_int_eq(scripted.tickets, 2);
-    h.cursor->ops->cancel(h.cursor);
+    harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     harness_close(&h);
     ck_assert_int_eq(scripted.tickets, 0);
@@ -477,14 +483,12 @@ START_TEST(a_name_may_be_a_parameter)
                                "where snapshot = ? and stack < ?";
     struct value given[] = {{.type = VALUE_TEXT, .data = "heap_a", .size = 6},
                             {.type = VALUE_INT, .integer = 3}};
-    struct sql_parameters parameters = {given, COUNT(given)};
-    struct span span = {text, sizeof(text) - 1};
-    struct waker nobody = {NULL, NULL};
 
     scripted_keep("heap_a");
     buffer_clear(&h.answer);
-    h.cursor = sql_open(h.session, span, &parameters, nobody, &h.error);
-    ck_assert_msg(h.cursor != NULL, "%s", h.error.text);
+    h.parameters = given;
+    h.parameter_count = COUNT(given);
+    ck_assert_msg(harness_open(&h, text) != NULL, "%s", h.error.text);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\n#3000");
     ck_assert_uint_eq(scripted.submitted, 0);
@@ -563,7 +567,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, an_answer_that_is_there_is_not_waited_for);
-    tcase_add_test(tc, a_select_waits_and_begins_anew);
+    tcase_add_test(tc, a_select_waits_and_goes_on);
     tcase_add_test(tc, rows_are_given_once);
     tcase_add_test(tc, a_failure_of_the_node_is_the_statements);
     tcase_add_test(tc, waiting_can_be_cancelled_and_given_up);

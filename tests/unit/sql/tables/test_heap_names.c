@@ -284,7 +284,7 @@ START_TEST(one_that_goes_meanwhile_is_passed_over)
     ck_assert_int_eq(store_delete(scripted.store, name, &err), 0);
     scripted_keep(name); /* another one */
     scripted_keep("too_late");
-    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     harness_close(&h);
     snprintf(name, sizeof(name), "more_%d|#2", MORE - 3);
     ck_assert_str_eq(strrchr(h.answer.data, '\n') + 1, name);
@@ -297,7 +297,7 @@ START_TEST(a_walk_is_killed_between_snapshots)
 {
     harness_open(&h, "select snapshot, stack from heapwire.heap_stacks where "
                      "snapshot <> '' and bytes < 0");
-    h.cursor->ops->cancel(h.cursor);
+    harness_cancel(&h);
     ck_assert_int_eq(step(), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     harness_close(&h);

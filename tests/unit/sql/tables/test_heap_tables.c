@@ -162,7 +162,7 @@ START_TEST(columns_have_their_types)
     harness_open(&h, "select flat_percent, flat_bytes, function from "
                      "heapwire.heap_functions");
     c = h.cursor->columns;
-    ck_assert_int_eq(harness_pull(&h), STEP_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_int_eq(c[0].type, COLUMN_DOUBLE);
     ck_assert_int_eq(c[1].type, COLUMN_BIGINT);
     ck_assert_int_eq(c[2].type, COLUMN_TEXT);
@@ -243,7 +243,7 @@ START_TEST(a_heavy_join_is_killed_at_once)
     harness_open(&h, "select count(*), 1 from heapwire.heap_frames a, "
                      "heapwire.heap_frames b where a.snapshot = 'large' and "
                      "b.snapshot = 'large' and a.line = b.line");
-    h.cursor->ops->cancel(h.cursor);
+    harness_cancel(&h);
     ck_assert_int_eq(h.cursor->ops->step(h.cursor, &rows, &h.error), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     ck_assert_uint_lt(suite_cpu_ms() - start, 1000);

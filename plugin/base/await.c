@@ -1,0 +1,172 @@
+/* await.c - see await.h. */
+#include "await.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "clock.h"
+#include "errors.h"
+
+void
+await_init(struct await *await, void (*parks)(void *arg, bool begins),
+           void *arg)
+{
+    pthread_condattr_t monotonic;
+
+    *await = (struct await){.parks = parks, .arg = arg};
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&await->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&await->lock, NULL);
+    pthread_mutex_init(&await->look, NULL);
+}
+
+void
+await_fini(struct await *await)
+{
+    pthread_cond_destroy(&await->changed);
+    pthread_mutex_destroy(&await->lock);
+    pthread_mutex_destroy(&await->look);
+}
+
+/* ---- its end ---- */
+
+void
+await_cancel(struct await *await)
+{
+    pthread_mutex_lock(&await->lock);
+    atomic_store(&await->cancelled, true);
+    pthread_cond_signal(&await->changed);
+    pthread_mutex_unlock(&await->lock);
+}
+
+bool
+await_cancelled(const struct await *await)
+{
+    return atomic_load(&await->cancelled);
+}
+
+bool
+await_is_over(const struct await *await)
+{
+    return await_cancelled(await) ||
+           (await->deadline_ms > 0 && clock_ms() >= await->deadline_ms);
+}
+
+static int
+interrupted(struct error *err)
+{
+    error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    return -1;
+}
+
+int
+await_check(const struct await *await, struct error *err)
+{
+    return await_cancelled(await) ? interrupted(err) : 0;
+}
+
+/* ---- waiting ---- */
+
+static void
+wake(void *arg)
+{
+    struct await *await = arg;
+
+    pthread_mutex_lock(&await->lock);
+    await->news = true;
+    pthread_cond_signal(&await->changed);
+    pthread_mutex_unlock(&await->lock);
+}
+
+struct waker
+await_waker(struct await *await)
+{
+    return (struct waker){wake, await};
+}
+
+/* With the lock. */
+static void
+sleep_on(struct await *await)
+{
+    struct timespec until = {.tv_sec = (time_t)(await->deadline_ms / 1000),
+                             .tv_nsec =
+                                 (long)(await->deadline_ms % 1000) * 1000000};
+
+    while (!await->news && !await_is_over(await))
+        if (await->deadline_ms > 0)
+            pthread_cond_timedwait(&await->changed, &await->lock, &until);
+        else
+            pthread_cond_wait(&await->changed, &await->lock);
+}
+
+/* Whether there was news, which is old then. */
+static bool
+take_news(struct await *await)
+{
+    bool news;
+
+    pthread_mutex_lock(&await->lock);
+    news = await->news;
+    await->news = false;
+    pthread_mutex_unlock(&await->lock);
+    return news;
+}
+
+static void
+park(struct await *await, bool begins)
+{
+    atomic_store(&await->waits, begins);
+    if (await->parks)
+        await->parks(await->arg, begins);
+}
+
+int
+await_news(struct await *await, struct error *err)
+{
+    if (!take_news(await) && !await_is_over(await)) {
+        park(await, true);
+        pthread_mutex_lock(&await->lock);
+        sleep_on(await);
+        pthread_mutex_unlock(&await->lock);
+        park(await, false);
+        (void)take_news(await);
+    }
+    return await_is_over(await) ? interrupted(err) : 0;
+}
+
+/* ---- progress ---- */
+
+void
+await_watch(struct await *await, await_progress_of *progress, void *of)
+{
+    pthread_mutex_lock(&await->look);
+    await->progress = progress;
+    await->of = of;
+    pthread_mutex_unlock(&await->look);
+}
+
+void
+await_stages(struct await *await, unsigned before, unsigned after)
+{
+    pthread_mutex_lock(&await->look);
+    await->before = before;
+    await->after = after;
+    pthread_mutex_unlock(&await->look);
+}
+
+bool
+await_progress(struct await *await, struct progress *out)
+{
+    bool known;
+
+    pthread_mutex_lock(&await->look);
+    known = await->progress && await->progress(await->of, out);
+    if (known) {
+        out->stage += await->before;
+        out->stages += await->before + await->after;
+    }
+    pthread_mutex_unlock(&await->look);
+    return known;
+}

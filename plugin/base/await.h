@@ -1,0 +1,72 @@
+/*
+ * await.h - how one thread waits for others: until there is news, its time is
+ * up, or it is cancelled; and how far what it waits for is.
+ *
+ * One for each statement, which it outlives: its cancel token.  One thread at a
+ * time waits; any thread may cancel, wake and look.
+ */
+#ifndef HW_AWAIT_H
+#define HW_AWAIT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "waker.h"
+
+struct error;
+
+/* How far slow work is, in its own stages. */
+struct progress {
+    unsigned stage, stages; /* from 1 */
+    unsigned percent;       /* of the stage; 0: unknown */
+    const char *text;       /* static */
+};
+
+/* False: no figure yet. */
+typedef bool await_progress_of(void *of, struct progress *out);
+
+struct await {
+    atomic_bool cancelled, waits;
+    /* clock_ms, after which every wait fails; 0: never.  The waiting thread's
+     * between two waits. */
+    uint64_t deadline_ms;
+    /* NULL, or called by the waiting thread around a wait that blocks. */
+    void (*parks)(void *arg, bool begins);
+    void *arg;
+    pthread_mutex_t lock; /* of news; the last one taken: wakers take it */
+    pthread_cond_t changed;
+    bool news;
+    pthread_mutex_t look; /* of what follows; the first one taken */
+    await_progress_of *progress;
+    void *of;
+    unsigned before, after; /* stages besides those of what is awaited */
+};
+
+void await_init(struct await *await, void (*parks)(void *arg, bool begins),
+                void *arg);
+void await_fini(struct await *await);
+
+/* For good: every wait fails, now and later. */
+void await_cancel(struct await *await);
+bool await_cancelled(const struct await *await);
+/* Whether it is cancelled, or its time is up. */
+bool await_is_over(const struct await *await);
+/* -1 with 1317 if it is cancelled. */
+int await_check(const struct await *await, struct error *err);
+
+/* Its wake is news, which ends the wait, or the next one. */
+struct waker await_waker(struct await *await);
+/* Blocks until there is news.  -1 with 1317: it is over. */
+int await_news(struct await *await, struct error *err);
+
+/* From now on await_progress asks of for its progress; progress NULL: nothing
+ * more.  It is not asked any more once this returns. */
+void await_watch(struct await *await, await_progress_of *progress, void *of);
+/* What is awaited next is a part of more: so many stages come before it, and
+ * after it. */
+void await_stages(struct await *await, unsigned before, unsigned after);
+bool await_progress(struct await *await, struct progress *out);
+
+#endif

@@ -1,0 +1,227 @@
+/* fetch.c - see fetch.h. */
+#include "fetch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "controller.h"
+#include "errors.h"
+#include "handle.h"
+#include "node_status.h"
+#include "peer_survey.h"
+#include "peers.h"
+#include "snapshot.h"
+#include "sql_session.h"
+#include "stats.h"
+
+enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
+
+static atomic_int waiters; /* SELECTs that wait */
+
+/* SET and KILL evaluate their expressions at once. */
+int
+fetch_refuse(struct handle *handle)
+{
+    handle->failed = true;
+    error_set(&handle->failure, ER_NOT_SUPPORTED,
+              "what waits for the node, or for a view, can be read by SELECT "
+              "alone");
+    return SQLITE_ERROR;
+}
+
+int
+fetch_begin_waiting(struct error *err)
+{
+    if (atomic_fetch_add(&waiters, 1) < FETCH_WAITERS_MAX)
+        return 0;
+    fetch_end_waiting();
+    error_set(err, ER_UNKNOWN,
+              "%d SELECTs are waiting for the node already; try again later",
+              FETCH_WAITERS_MAX);
+    return -1;
+}
+
+void
+fetch_end_waiting(void)
+{
+    atomic_fetch_sub(&waiters, 1);
+}
+
+void
+fetch_fini(struct fetch *fetch)
+{
+    if (fetch->stats)
+        stats_unref(fetch->stats);
+    snapshot_unref(fetch->snapshot);
+    peer_survey_free(fetch->survey);
+    fetch->stats = NULL;
+    fetch->snapshot = NULL;
+    fetch->survey = NULL;
+    fetch->fetched = 0;
+}
+
+/* NEED_TOTAL is for an account that may take a snapshot, and an active
+ * profiler: an empty profile is not worth the time. */
+static bool
+has_total(struct handle *handle)
+{
+    const char *why = "";
+    struct node_status status;
+    struct error absent;
+
+    controller_status(handle->fetch->controller, &status);
+    if (node_status_check(&status, &absent) != 0)
+        why = absent.text;
+    else if (!status.hello.active)
+        why = "profiling is not active";
+    else if (!(handle->scope.session->who.privileges & PRIVILEGE_PROFILE))
+        why = "this account may not take profiles";
+    snprintf(handle->scope.no_total, sizeof(handle->scope.no_total), "%s", why);
+    return !*why;
+}
+
+/* What is under way; each NULL: nothing. */
+struct asked {
+    struct ticket *stats, *snapshot;
+};
+
+static struct ticket *
+submit(struct fetch *fetch, enum job_kind kind, struct error *err)
+{
+    return controller_submit(fetch->controller,
+                             &(struct job_request){.kind = kind},
+                             await_waker(fetch->await), err);
+}
+
+/* A snapshot for NEED_TOTAL alone is optional: without it the statement goes
+ * on, unless it is interrupted. */
+static int
+do_without(struct handle *handle, unsigned needs, const struct error *failure)
+{
+    if (needs & NEED_SNAPSHOT || await_is_over(handle->fetch->await)) {
+        handle->failure = *failure;
+        return -1;
+    }
+    memcpy(handle->scope.no_total, failure->text,
+           sizeof(handle->scope.no_total));
+    return 0;
+}
+
+/* Asks for all before it waits for any. */
+static int
+ask(struct handle *handle, unsigned needs, struct asked *asked)
+{
+    struct fetch *fetch = handle->fetch;
+    struct error failure;
+
+    if (needs & NEED_PEERS)
+        fetch->survey = peer_survey_new(handle->scope.session, fetch->await,
+                                        &handle->failure);
+    if (needs & NEED_PEERS && !fetch->survey)
+        return -1;
+    if (needs & NEED_STATS)
+        asked->stats = submit(fetch, JOB_STATS, &handle->failure);
+    if (needs & NEED_STATS && !asked->stats)
+        return -1;
+    if (needs & NEED_FRESH)
+        asked->snapshot = submit(fetch, JOB_RECENT, &failure);
+    return needs & NEED_FRESH && !asked->snapshot
+               ? do_without(handle, needs, &failure)
+               : 0;
+}
+
+static int
+wait_for_snapshot(struct handle *handle, unsigned needs, struct asked *asked)
+{
+    struct job_result result = {0};
+    struct ticket *ticket = asked->snapshot;
+    struct error failure;
+
+    asked->snapshot = NULL; /* the wait takes it */
+    if (controller_wait(ticket, handle->fetch->await, &result, &failure) != 0)
+        return do_without(handle, needs, &failure);
+    handle->scope.snapshot = handle->fetch->snapshot = result.snapshot;
+    handle->fetch->fetched |= NEED_FRESH;
+    return 0;
+}
+
+static int
+wait_for_stats(struct handle *handle, struct asked *asked)
+{
+    struct job_result result = {0};
+    struct ticket *ticket = asked->stats;
+
+    asked->stats = NULL; /* the wait takes it */
+    if (controller_wait(ticket, handle->fetch->await, &result,
+                        &handle->failure) != 0)
+        return -1;
+    handle->scope.stats = handle->fetch->stats = result.stats;
+    return 0;
+}
+
+static int
+wait_for(struct handle *handle, unsigned needs, struct asked *asked)
+{
+    if (needs & NEED_PEERS &&
+        peer_survey_wait(handle->fetch->survey, handle->fetch->await,
+                         &handle->failure) != 0)
+        return -1;
+    if (needs & NEED_PEERS)
+        handle->scope.survey = handle->fetch->survey;
+    if (asked->snapshot && wait_for_snapshot(handle, needs, asked) != 0)
+        return -1;
+    return asked->stats ? wait_for_stats(handle, asked) : 0;
+}
+
+/* The call that finds nothing missing does not wait. */
+static int
+fetch_all(struct handle *handle, unsigned needs)
+{
+    struct asked asked = {NULL, NULL};
+    int rc = fetch_begin_waiting(&handle->failure);
+
+    if (rc != 0)
+        return -1;
+    rc = ask(handle, needs, &asked);
+    if (rc == 0)
+        rc = wait_for(handle, needs, &asked);
+    fetch_end_waiting();
+    ticket_free(asked.stats);
+    ticket_free(asked.snapshot);
+    if (rc == 0)
+        handle->fetch->fetched |= needs;
+    return rc;
+}
+
+int
+fetch_needs(struct handle *handle, unsigned needs)
+{
+    struct fetch *fetch = handle->fetch;
+
+    if ((needs & NEED_PEERS) &&
+        (!fetch || !peers_can_ask(handle->scope.session)))
+        needs &= ~(unsigned)NEED_PEERS; /* use the last known state instead */
+    if (needs == 0)
+        return SQLITE_OK;
+    if (!fetch)
+        return fetch_refuse(handle);
+    needs &= ~fetch->fetched;
+    if ((needs & NEED_TOTAL) && !has_total(handle)) {
+        fetch->fetched |= NEED_TOTAL;
+        needs &= ~(unsigned)NEED_TOTAL;
+    }
+    if (needs == 0 || fetch_all(handle, needs) == 0)
+        return SQLITE_OK;
+    handle->failed = true;
+    return SQLITE_ERROR;
+}
+
+int
+fetch_fresh(struct handle *handle, struct snapshot **out)
+{
+    int rc = fetch_needs(handle, NEED_SNAPSHOT);
+
+    if (rc == SQLITE_OK)
+        *out = handle->scope.snapshot;
+    return rc;
+}

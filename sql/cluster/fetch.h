@@ -1,0 +1,62 @@
+/*
+ * fetch.h - what a SELECT fetches from the node, and from others, while it
+ * runs.
+ *
+ * A table or a function whose data are missing fetches them, and the statement
+ * waits there, on its worker.  The data stay until the statement ends: all its
+ * tables show one moment.
+ */
+#ifndef HW_FETCH_H
+#define HW_FETCH_H
+
+#include <stdatomic.h>
+
+struct await;
+struct cluster_ask;
+struct controller;
+struct error;
+struct function_views;
+struct handle;
+struct peer_survey;
+struct select_pins;
+struct snapshot;
+struct sql_node;
+struct stats;
+
+enum {
+    /* SELECTs that wait at one time.  Each holds a handle, and others must find
+     * one while the node is slow. */
+    FETCH_WAITERS_MAX = 96
+};
+
+/* Of a statement that can wait. */
+struct fetch {
+    struct controller *controller;
+    struct await *await;
+    unsigned fetched;    /* needs already answered (enum catalog_need) */
+    struct stats *stats; /* references, or NULL */
+    struct snapshot *snapshot;
+    struct peer_survey *survey;
+    struct cluster_ask *asks; /* the last one asked comes first */
+    struct select_pins *pins;
+    struct function_views *views;
+};
+
+/*
+ * For tables and functions, with SQLite's codes.  OK: the data are there.
+ * ERROR: handle->failure says why they cannot be had.
+ */
+int fetch_needs(struct handle *handle, unsigned needs);
+/* The fresh snapshot, borrowed. */
+int fetch_fresh(struct handle *handle, struct snapshot **out);
+/* Refuses, since handle->fetch is NULL: ERROR. */
+int fetch_refuse(struct handle *handle);
+
+/* Call it before a wait; -1 with *err: as many wait as may. */
+int fetch_begin_waiting(struct error *err);
+void fetch_end_waiting(void);
+
+/* Frees what is here alone. */
+void fetch_fini(struct fetch *fetch);
+
+#endif

@@ -1,0 +1,276 @@
+"""Statements that wait for a Redis that hangs.
+
+96 of them keep nobody else from an answer; a kill, their deadline and their
+client's end each end such a wait at once, and so does the database's fault for
+those that come later; no user keeps another one out; and the threads that they
+waited on end.
+"""
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+
+from mysql_wire import Refused, Wire
+from node_under_test import PASSWD, SANITIZED, check_loop, wait_for
+from ports import free_port
+from redis_node import RedisNode
+from runner import named, run_tests
+
+SLOWER = 10 if SANITIZED else 1
+WAITERS = 96
+GREEDY = 120
+END_S = 0.1 * SLOWER  # from a kill to the end of the wait: the median
+ANSWER_S = 0.1 * SLOWER  # what does not wait: the median
+WORST_S = 1.0 * SLOWER  # of any: the machine is busy
+THREADS = 192  # WORKERS_THREADS
+HANGS_S = 4  # until a database that is stopped counts as hung
+USERS = ("ann", "bob", "cy")
+SCRIPT = ("ADMIN EXECUTE ON 1 'System.print("
+          "HeapProf.getInstance().dump_dot_snapshot())'")
+SELECT = "SELECT COUNT(*) FROM heapwire.heap_functions"
+SLOW = ("SELECT COUNT(*) FROM information_schema.columns "
+        "WHERE REPEAT(column_name, 50) REGEXP 'a.*e'")  # a worker's
+
+
+class Waited(RedisNode):
+    def write(self, places):
+        super().write(places)
+        for user in USERS:
+            subprocess.run([PASSWD, self.config, user, "--stdin",
+                            "--privileges", "all"], input=b"secret\n",
+                           check=True)
+
+    @property
+    def redis(self):
+        return next(pid for name, pid in self.children.items()
+                    if name.startswith("redis"))
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.heapwired}/task"))
+
+    def user(self, name):
+        return Wire(("127.0.0.1", self.port), 60).login(name.encode(),
+                                                        b"secret")
+
+    def waiting(self, asker):
+        """The statements that wait, and have a thread."""
+        return [int(row[0]) for row in asker.query(
+            "SELECT id FROM information_schema.processlist WHERE command = "
+            "'Query' AND id <> CONNECTION_ID() AND state NOT IN "
+            "('executing', 'waiting for a worker')")]
+
+
+def is_connected(w):
+    return w.query("SELECT state FROM heapwire.profiler")[0][0] == b"connected"
+
+
+@contextmanager
+def hung(node):
+    """The database is stopped, and nobody knows yet."""
+    with node.user("cy") as w:
+        wait_for(lambda: is_connected(w))
+        w.query("SELECT SLEEP(1.1)")  # nothing recent is left to share
+        os.kill(node.redis, signal.SIGSTOP)
+        try:
+            yield w
+        finally:
+            os.kill(node.redis, signal.SIGCONT)
+        wait_for(lambda: is_connected(w))
+
+
+class Latencies:
+    """How long one user's statement takes, again and again."""
+
+    def __init__(self, node, user, text):
+        self.node, self.user, self.text, self.took = node, user, text, []
+        self.done, self.fault = threading.Event(), None
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        try:
+            with self.node.user(self.user) as w:
+                while not self.done.is_set():
+                    began = time.monotonic()
+                    w.query(self.text)
+                    self.took.append(time.monotonic() - began)
+                    self.done.wait(0.01)
+        except Exception as e:  # pylint: disable=broad-except
+            self.fault = repr(e)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.done.set()
+        self.thread.join()
+        if kind is None:
+            assert self.fault is None, self.fault
+            check(f"{self.user}: {self.text[:24]}", self.took, ANSWER_S)
+
+
+def check(what, took, limit):
+    assert len(took) > 2, (what, took)
+    middle, worst = statistics.median(took), max(took)
+    print(f"  {what}: {len(took)} times, median {middle * 1000:.0f} ms, "
+          f"worst {worst * 1000:.0f} ms")
+    assert middle < limit and worst < WORST_S, (what, middle, worst)
+
+
+def ended(w):
+    """The error's code; 0: it was closed."""
+    try:
+        w.result()
+    except Refused as e:
+        return e.code
+    except (OSError, EOFError, AssertionError):
+        return 0
+    return None
+
+
+def test_96_waiters_leave_others_alone(node):
+    with node.user("cy") as w:
+        before = node.threads()
+        w.query(SLOW)
+    with ExitStack() as stack:
+        waiters = [stack.enter_context(node.user(USERS[i % 2]))
+                   for i in range(WAITERS)]
+        with hung(node) as asker:
+            began = time.monotonic()
+            for i, w in enumerate(waiters):
+                w.command(3, (SELECT, SCRIPT)[i // 2 % 2].encode())
+            wait_for(lambda: len(node.waiting(asker)) == WAITERS, HANGS_S - 2)
+            threads = node.threads()
+            with Latencies(node, "cy", "SELECT 1"), \
+                    Latencies(node, "ann", "SELECT 1"), \
+                    Latencies(node, "cy", SLOW):
+                time.sleep(1)
+                assert len(node.waiting(asker)) == WAITERS
+            for w in waiters:  # all are answered once it counts as hung
+                assert ended(w) == 1105
+            took = time.monotonic() - began
+            print(f"  {threads} threads, {before} before; all failed after "
+                  f"{took:.1f} s")
+            assert WAITERS <= threads - before <= THREADS, (threads, before)
+            assert took < 2 * HANGS_S + 2 * SLOWER
+            later = []
+            for text in (SELECT, SCRIPT) * 3:
+                began = time.monotonic()
+                w = waiters[len(later)]
+                w.command(3, text.encode())
+                assert ended(w) == 1105
+                later.append(time.monotonic() - began)
+            check("later comers", later, ANSWER_S)
+    wait_for(lambda: node.threads() <= before + 1, 20 * SLOWER)
+
+
+def waits_of(node, statement, end, count=5):
+    """How long after end() such a wait lasts."""
+    took = []
+    with ExitStack() as stack:
+        waiters = [stack.enter_context(node.user("ann")) for _ in range(count)]
+        ids = [int(w.query("SELECT CONNECTION_ID()")[0][0]) for w in waiters]
+        with hung(node) as asker:
+            for w in waiters:
+                w.command(3, statement.encode())
+            wait_for(lambda: len(node.waiting(asker)) == count, HANGS_S - 1)
+            for w, number in zip(waiters, ids):
+                began = time.monotonic()
+                end(asker, w, number)
+                took.append(time.monotonic() - began)
+    return took
+
+
+def kill_query(asker, w, number):
+    asker.query(f"KILL QUERY {number}")
+    assert ended(w) == 1317
+
+
+def kill(asker, w, number):
+    asker.query(f"KILL {number}")
+    assert ended(w) == 0
+
+
+def close(asker, w, number):
+    w.close()
+    while asker.query("SELECT id FROM information_schema.processlist "
+                      f"WHERE id = {number}"):
+        pass
+
+
+def test_kills_and_a_closed_client_end_a_wait(node):
+    for end in (kill_query, kill, close):
+        for statement in (SELECT, SCRIPT):
+            check(f"{end.__name__}: {statement[:13]}",
+                  waits_of(node, statement, end), END_S)
+
+
+def test_a_deadline_ends_a_wait(node):
+    late = []
+    with node.user("ann") as w:
+        for before, statement, wanted in (
+                ("SET max_execution_time = 300", SELECT, 0.3),
+                ("SET max_execution_time = 450", SELECT, 0.45),
+                ("SET heapwire_timeout = 1", SCRIPT, 1)):
+            w.query(before)
+            with hung(node):
+                began = time.monotonic()
+                w.command(3, statement.encode())
+                assert ended(w) == 3024
+                late.append(time.monotonic() - began - wanted)
+            assert late[-1] > -0.01, (before, late)
+            w.query("SET max_execution_time = 0")
+    check("a deadline, late by", late, END_S)
+
+
+def test_no_user_keeps_another_out(node):
+    with ExitStack() as stack:
+        greedy = [stack.enter_context(node.user("ann")) for _ in range(GREEDY)]
+        with hung(node) as asker, node.user("bob") as other:
+            for w in greedy:
+                w.command(3, SCRIPT.encode())
+            wait_for(lambda: len(node.waiting(asker)) == THREADS // 2,
+                     HANGS_S - 1)
+            states = [row[0] for row in asker.query(
+                "SELECT state FROM information_schema.processlist "
+                "WHERE state = 'waiting for a worker'")]
+            assert len(states) == GREEDY - THREADS // 2, len(states)
+            other.command(3, SCRIPT.encode())
+            wait_for(lambda: len(node.waiting(asker)) == THREADS // 2 + 1, 1)
+            with Latencies(node, "bob", SLOW):
+                time.sleep(0.5)
+            assert ended(other) == 1105
+            for w in greedy:
+                assert ended(w) == 1105
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
+    port = free_port()
+    node = Waited(work, 1, {1: port}, port)
+    node.port = port
+    try:
+        node.wait()
+        with node.user("cy") as w:
+            wait_for(lambda: is_connected(w))
+            w.query("ADMIN EXECUTE ON 1 'HeapProf.getInstance().enable_prof()'")
+            w.query(SCRIPT)
+        run_tests(named(globals()), node)
+    except BaseException:
+        print(node.log()[-3000:])
+        raise
+    finally:
+        node.stop()
+        if not SANITIZED:
+            check_loop(node.log())
+        shutil.rmtree(work, ignore_errors=True)
+    print("waiting.py: all as expected")
+
+
+if __name__ == "__main__":
+    main()
