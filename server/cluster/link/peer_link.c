@@ -437,7 +437,7 @@ note_byte(struct peer_link *l)
 static bool
 receive(struct peer_link *l)
 {
-    char bytes[PEER_LINK_READ];
+    MEM_UNSET char bytes[PEER_LINK_READ];
     ssize_t got = peer_socket_read(l->fd, bytes, sizeof(bytes));
 
     if (got < 0 && errno == EAGAIN)
