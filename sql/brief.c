@@ -4,87 +4,63 @@
 #include "arena.h"
 #include "errors.h"
 #include "parse_statement.h"
+#include "select_tree.h"
 #include "sql.h"
+#include "tree_words.h"
 
-static bool
-is_lock_word(const struct token *token)
+static const struct tree_item *
+last_of(const struct tree_item *item)
 {
-    return token_is(token, "get_lock") || token_is(token, "release_lock") ||
-           token_is(token, "release_all_locks");
+    while (item && item->next)
+        item = item->next;
+    return item;
 }
 
-/* Whether the statement ends with this call; the lexer is behind the
- * function's name.  What follows a call could make the statement begin
- * anew, on a worker. */
+/* Whether all that is locked or released is what the statement does last, and
+ * known at once.  What follows could make it begin anew, on a worker. */
 static bool
-ends_with_call(struct lexer lexer)
+locks_last(const struct tree *tree)
 {
-    struct token token = lexer_next(&lexer);
+    const struct tree_select *select =
+        tree->query ? tree->query->arms->select : NULL;
+    const struct tree_item *last =
+        last_of(tree->query && select ? select->items : tree->items);
 
-    if (!token_is_operator(&token, "("))
+    if (tree->locks > 1 || !last || last->value->kind != NODE_CALL ||
+        !tree_word_locks(last->value->name) || last->value->depth > 2)
         return false;
-    do {
-        token = lexer_next(&lexer);
-        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID ||
-            token_is_operator(&token, "("))
-            return false;
-    } while (!token_is_operator(&token, ")"));
-    token = lexer_next(&lexer);
-    if (token_is(&token, "as")) {
-        lexer_next(&lexer);
-        token = lexer_next(&lexer);
-    }
-    return token.kind == TOKEN_END || token_is_operator(&token, ";");
+    return !select || (!select->where && !select->group && !select->having &&
+                       !tree->query->order && !tree->query->limit);
 }
 
 /* Whether it is one row of a few expressions, with that many SELECTs.  A loop,
  * or a text that SQLite compiles to much more than its size, needs one of these
- * words, or one SELECT more.  A lock must be taken or released once only, and
+ * parts, or one SELECT more.  A lock must be taken or released once only, and
  * on the loop: all workers may be waiting for it. */
 static bool
-is_one_row(const struct fragment *fragment, size_t selects)
+is_one_row(const struct tree *tree, size_t selects)
 {
-    static const char *const words[] = {"from", "with",   "over",
-                                        "into", "values", "table"};
-    struct lexer lexer = fragment->lexer;
-
-    for (;;) {
-        struct token token = lexer_next(&lexer);
-
-        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID)
-            return true;
-        if (token_is(&token, "select") && selects-- == 0)
-            return false;
-        if (is_lock_word(&token) && !ends_with_call(lexer))
-            return false;
-        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-            if (token_is(&token, words[i]))
-                return false;
-    }
+    return tree->selects <= selects && !tree->has_tables && !tree->has_with &&
+           !tree->has_over && !tree->has_rows && tree->into_count == 0 &&
+           (tree->locks == 0 || locks_last(tree));
 }
 
 /* A literal or a variable, optionally with a sign. */
 static bool
-is_value(const struct fragment *fragment)
+is_value(const struct tree *tree)
 {
-    struct lexer lexer = fragment->lexer;
-    size_t tokens = 0;
+    const struct node *node = tree->items->value;
 
-    while (tokens <= 2) {
-        struct token token = lexer_next(&lexer);
-
-        if (token.kind == TOKEN_END || token.kind == TOKEN_INVALID ||
-            token.text.data >= fragment->end)
-            return true;
-        tokens++;
-    }
-    return false;
+    if (node->kind == NODE_PREFIX)
+        node = node->first;
+    return node->depth == 1 && node->kind != NODE_CALL;
 }
 
 static bool
 has_expression(const struct assignment *a)
 {
-    while (a && (a->kind != VALUE_IS_EXPRESSION || is_value(&a->expression)))
+    while (a &&
+           (a->kind != VALUE_IS_EXPRESSION || is_value(a->expression.tree)))
         a = a->next;
     return a != NULL;
 }
@@ -94,9 +70,9 @@ brief_statement(const struct sql_statement *statement)
 {
     switch (statement->kind) {
     case STATEMENT_SELECT:
-        return is_one_row(&statement->select, 1);
+        return is_one_row(statement->select.tree, 1);
     case STATEMENT_DO:
-        return is_one_row(&statement->select, 0);
+        return is_one_row(statement->select.tree, 0);
     case STATEMENT_SET:
         return !has_expression(statement->set);
     case STATEMENT_KILL:

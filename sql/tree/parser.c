@@ -4,6 +4,13 @@
 #include "arena.h"
 #include "errors.h"
 #include "sql_statement.h"
+#include "variables.h"
+
+bool
+parser_mode(const struct parser *p, const char *word)
+{
+    return p->how->session && variable_sql_mode(p->how->session, word);
+}
 
 /* With ANSI_QUOTES "a" is a name; only a tree cares. */
 static struct token
@@ -11,8 +18,8 @@ next(const struct parser *p, struct lexer *lexer)
 {
     struct token token = lexer_next(lexer);
 
-    if (p->ansi_quotes && token.kind == TOKEN_STRING &&
-        token.text.data[0] == '"')
+    if (p->tree && token.kind == TOKEN_STRING && token.text.data[0] == '"' &&
+        parser_mode(p, "ANSI_QUOTES"))
         token.kind = TOKEN_QUOTED;
     return token;
 }

@@ -29,19 +29,20 @@ struct parser {
      * one. */
     int (*any)(struct parser *p, struct sql_statement *out);
     /* While a tree is parsed: */
-    struct tree *tree;
+    struct tree *tree; /* NULL: none is */
     const struct tree_grammar *grammar;
     struct tree_table **tables; /* the end of its list */
-    struct tree_select *select; /* the innermost one */
+    struct tree_select *select; /* the innermost one; NULL: none */
     struct tree_cte *ctes;      /* the known ones, the nearest first */
     size_t cte_count;
-    const char *start;              /* of the tree */
-    size_t nesting;                 /* parentheses that are open */
-    size_t recursion;               /* operators that are */
-    size_t deepest;                 /* levels of nodes in this query so far */
-    bool ansi_quotes, pipes_concat; /* sql_mode */
+    const char *start; /* of the tree */
+    size_t nesting;    /* parentheses that are open */
+    size_t recursion;  /* operators that are */
+    size_t deepest;    /* levels of nodes in this query so far */
 };
 
+/* Whether the session's sql_mode has the word. */
+bool parser_mode(const struct parser *p, const char *word);
 void parser_advance(struct parser *p);
 const struct token *parser_ahead(struct parser *p);
 bool parser_accept(struct parser *p, const char *word);

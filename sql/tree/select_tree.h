@@ -283,6 +283,7 @@ struct tree {
     struct tree_table *tables; /* those to look up, by their member named */
     size_t first, parameters;  /* index of its first ?, and their number */
     size_t selects;            /* number of them */
+    size_t locks;              /* calls of GET_LOCK and its like */
     bool has_tables;           /* reads more than constants */
     bool assigns;              /* @x := y */
     bool counts;               /* SQL_CALC_FOUND_ROWS anywhere */

@@ -381,11 +381,13 @@ finish(struct reading *r)
 
     if (parser_accept(p, "OVER")) {
         r->call->over = tree_over(p);
-        p->select->has_over = p->tree->has_over = true;
+        p->tree->has_over = true;
+        if (p->select)
+            p->select->has_over = true;
         return r->call->over ? 0 : -1;
     }
-    if (form == CALL_AGGREGATE || form == CALL_COUNT ||
-        form == CALL_GROUP_CONCAT)
+    if (p->select && (form == CALL_AGGREGATE || form == CALL_COUNT ||
+                      form == CALL_GROUP_CONCAT))
         p->select->aggregates = true;
     return 0;
 }
@@ -402,6 +404,7 @@ tree_call_read(struct parser *p)
     if (!node || !call || parser_decode(p, &node->name) != 0)
         return NULL;
     node->call = call;
+    p->tree->locks += tree_word_locks(node->name);
     call->lengths[0] = call->lengths[1] = -1;
     if (!token_is_operator(&p->token, "(")) {
         call->form = CALL_NILADIC;

@@ -77,7 +77,7 @@ infix_of(const struct parser *p, const struct token *token)
     }
     if (token->kind != TOKEN_OPERATOR)
         return NULL;
-    if (p->pipes_concat && token_is_operator(token, "||"))
+    if (token_is_operator(token, "||") && parser_mode(p, "PIPES_AS_CONCAT"))
         return &concatenation;
     for (size_t i = 0; i < COUNT(signs); i++)
         if (token_is_operator(token, signs[i].text))

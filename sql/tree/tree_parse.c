@@ -2,7 +2,6 @@
 #include "tree_parse.h"
 
 #include "tree_parser.h"
-#include "variables.h"
 
 static const struct tree_grammar grammar = {tree_operators, tree_query_read};
 
@@ -13,18 +12,14 @@ parse_query(struct parser *p, struct tree *tree)
     return tree->query ? 0 : -1;
 }
 
-/* Changes how "a" and || are read, from the token on. */
+/* Names begin to be read otherwise, or end to be, from the token on. */
 static void
-set_mode(struct parser *p, bool on)
+enter(struct parser *p, struct tree *tree)
 {
-    const struct sql_session *session = p->how->session;
-
-    p->ansi_quotes = on && session && variable_sql_mode(session, "ANSI_QUOTES");
-    p->pipes_concat =
-        on && session && variable_sql_mode(session, "PIPES_AS_CONCAT");
+    p->tree = tree;
     p->looked = false;
-    if (p->ansi_quotes && p->token.kind == TOKEN_STRING &&
-        p->token.text.data[0] == '"')
+    if (tree && p->token.kind == TOKEN_STRING && p->token.text.data[0] == '"' &&
+        parser_mode(p, "ANSI_QUOTES"))
         p->token.kind = TOKEN_QUOTED;
 }
 
@@ -34,19 +29,17 @@ tree_parse(struct parser *p, enum tree_form form, bool one, struct tree **out)
     struct tree *tree = parser_alloc(p, sizeof(*tree));
     int rc;
 
-    p->select = parser_alloc(p, sizeof(*p->select)); /* around all others */
-    if (!tree || !p->select)
+    if (!tree)
         return -1;
     tree->form = form;
     tree->first = p->parameters;
-    p->tree = tree;
     p->grammar = &grammar;
     p->tables = &tree->tables;
     p->start = p->token.text.data;
-    set_mode(p, true);
+    enter(p, tree);
     rc = form == TREE_QUERY ? parse_query(p, tree)
-                            : tree_items(p, p->select, one, &tree->items);
-    set_mode(p, false);
+                            : tree_items(p, one, &tree->items);
+    enter(p, NULL);
     if (rc != 0 || tree_check_size(p) != 0)
         return -1;
     tree->parameters = p->parameters - tree->first;

@@ -97,8 +97,8 @@ struct tree_table *tree_table_named(struct parser *p);
 
 /* SELECT, TABLE or VALUES, without what may follow a UNION, too. */
 struct tree_select *tree_select_read(struct parser *p);
-int tree_items(struct parser *p, struct tree_select *select, bool one,
-               struct tree_item **out);
+/* one: an item alone, which no comma follows. */
+int tree_items(struct parser *p, bool one, struct tree_item **out);
 int tree_into(struct parser *p); /* behind INTO */
 
 /* ---- tree_query.c ---- */

@@ -89,15 +89,15 @@ read_item(struct parser *p, struct tree_item *item, bool first)
 }
 
 int
-tree_items(struct parser *p, struct tree_select *select, bool one,
-           struct tree_item **out)
+tree_items(struct parser *p, bool one, struct tree_item **out)
 {
+    struct tree_item **first = out;
+
     do {
         struct tree_item *item = parser_alloc(p, sizeof(*item));
 
-        if (!item || read_item(p, item, select->columns == 0) != 0)
+        if (!item || read_item(p, item, out == first) != 0)
             return -1;
-        select->columns++;
         *out = item;
         out = &item->next;
     } while (!one && parser_accept_operator(p, ","));
@@ -209,9 +209,11 @@ static int
 read_select(struct parser *p, struct tree_select *select)
 {
     read_options(p, select);
-    return tree_items(p, select, false, &select->items) != 0
-               ? -1
-               : read_clauses(p, select);
+    if (tree_items(p, false, &select->items) != 0)
+        return -1;
+    for (const struct tree_item *i = select->items; i; i = i->next)
+        select->columns++;
+    return read_clauses(p, select);
 }
 
 /* TABLE t is SELECT * FROM t. */

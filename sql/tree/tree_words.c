@@ -149,6 +149,15 @@ tree_word_calls(struct span word)
 }
 
 bool
+tree_word_locks(struct span word)
+{
+    static const char *const words[] = {"GET_LOCK", "RELEASE_LOCK",
+                                        "RELEASE_ALL_LOCKS"};
+
+    return is_one_of(word, words, COUNT(words));
+}
+
+bool
 tree_word_unit(const struct token *token)
 {
     static const char *const units[] = {"MICROSECOND",

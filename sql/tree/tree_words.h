@@ -15,6 +15,8 @@ bool tree_may_name(const struct token *token);
 bool tree_word_niladic(struct span word);
 /* LEFT and its like: reserved, and functions before a parenthesis. */
 bool tree_word_calls(struct span word);
+/* Functions of user locks. */
+bool tree_word_locks(struct span word);
 bool tree_word_unit(const struct token *token); /* of an INTERVAL */
 /* The type of a CAST as hw_cast names it; NULL: unknown. */
 const char *tree_word_type(struct span word);

@@ -24,6 +24,15 @@ static const struct {
     {"SELECT ?", 1},
     {"SELECT @@max_allowed_packet, NOW(), CONCAT('a', 'b')", 0},
     {"SELECT id, address FROM heapwire.nodes WHERE id = ?", 1},
+    {"SELECT t.TABLE_SCHEMA AS s, CASE WHEN t.TABLE_TYPE = 'BASE TABLE' THEN "
+     "'TABLE' WHEN t.TABLE_TYPE IN ('VIEW', 'SYSTEM VIEW') THEN 'VIEW' ELSE "
+     "CONCAT(t.TABLE_TYPE, '?') END AS k, t.TABLE_ROWS * 2 + 1 n, (SELECT "
+     "COUNT(*) FROM information_schema.columns c WHERE c.TABLE_NAME = "
+     "t.TABLE_NAME) m FROM information_schema.tables t LEFT JOIN "
+     "heapwire.nodes h ON h.id = t.VERSION WHERE t.TABLE_SCHEMA LIKE 'heap%' "
+     "AND (t.TABLE_NAME <> 'x' OR t.ENGINE IS NULL) AND 1 = 0 GROUP BY "
+     "t.TABLE_SCHEMA, k HAVING m > 1 ORDER BY k DESC, n LIMIT 0, 10",
+     0},
     {"SET autocommit = 1", 0},
     {"SHOW VARIABLES LIKE 'sql_mode'", 0},
 };
