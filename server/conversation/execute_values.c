@@ -5,21 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "binary_moment.h"
 #include "clean_text.h"
 #include "cursor.h"
 #include "errors.h"
 #include "memory.h"
 #include "prepared.h"
-#include "temporal.h"
 
 enum { TYPE_UNSIGNED = 0x8000, TYPE_NULL = 0x06 };
 
 /* Room to print a value that is not sent as text. */
 struct scratch {
-    char text[TEMPORAL_TEXT_MAX];
+    char text[MOMENT_TEXT];
 };
 
-_Static_assert(TEMPORAL_TEXT_MAX > 20, "a scratch holds 64 bits in digits");
+_Static_assert(MOMENT_TEXT > 20, "a scratch holds 64 bits in digits");
 
 static void
 set_text(struct value *out, const char *data, size_t size)
@@ -106,16 +106,14 @@ read_double(struct reader *r, bool is_unsigned, struct value *out,
 }
 
 static bool
-read_temporal(struct reader *r, struct value *out, struct scratch *scratch,
-              bool (*read)(struct reader *r, struct temporal *out),
-              int (*print)(const struct temporal *t,
-                           char out[TEMPORAL_TEXT_MAX]))
+read_moment(struct reader *r, enum moment_kind kind, struct value *out,
+            struct scratch *scratch)
 {
-    struct temporal t;
+    struct moment t;
 
-    if (!read(r, &t))
+    if (!binary_moment_read(r, kind, &t))
         return false;
-    set_text(out, scratch->text, (size_t)print(&t, scratch->text));
+    set_text(out, scratch->text, moment_text(&t, scratch->text));
     return true;
 }
 
@@ -124,8 +122,7 @@ read_date(struct reader *r, bool is_unsigned, struct value *out,
           struct scratch *scratch)
 {
     (void)is_unsigned;
-    return read_temporal(r, out, scratch, temporal_read_datetime,
-                         temporal_print_date);
+    return read_moment(r, MOMENT_DATE, out, scratch);
 }
 
 static bool
@@ -133,8 +130,7 @@ read_datetime(struct reader *r, bool is_unsigned, struct value *out,
               struct scratch *scratch)
 {
     (void)is_unsigned;
-    return read_temporal(r, out, scratch, temporal_read_datetime,
-                         temporal_print_datetime);
+    return read_moment(r, MOMENT_DATETIME, out, scratch);
 }
 
 static bool
@@ -142,8 +138,7 @@ read_time(struct reader *r, bool is_unsigned, struct value *out,
           struct scratch *scratch)
 {
     (void)is_unsigned;
-    return read_temporal(r, out, scratch, temporal_read_time,
-                         temporal_print_time);
+    return read_moment(r, MOMENT_TIME, out, scratch);
 }
 
 static void

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary_moment.h"
 #include "text_value.h"
-#include "temporal.h"
 
 enum {
     NULL_OFFSET = 2,     /* bits of the bitmap without a column */
@@ -132,62 +132,49 @@ put_text(struct buffer *out, const struct column *column, const struct value *v)
     text_value_put(out, v);
 }
 
-/* Temporal values are texts; an integer or a double is invalid. */
+/* Only as moment_text() writes it, but for a T; an integer or a double is
+ * invalid. */
 static bool
-read_temporal(const struct value *v,
-              bool (*parse)(struct span text, struct temporal *out),
-              struct temporal *out)
+read_moment(const struct value *v, bool time, struct moment *out)
 {
-    return (v->type == VALUE_TEXT || v->type == VALUE_BLOB) &&
-           parse((struct span){v->data, v->size}, out);
+    enum { T_AT = 10 };
+    struct span written = {v->data, v->size};
+    char text[MOMENT_TEXT];
+    size_t size;
+
+    if ((v->type != VALUE_TEXT && v->type != VALUE_BLOB) ||
+        !(time ? moment_parse_time : moment_parse)(written, out) ||
+        (out->kind == MOMENT_TIME) != time)
+        return false;
+    size = moment_text(out, text);
+    if (size == v->size && out->kind == MOMENT_DATETIME && v->data[T_AT] == 'T')
+        text[T_AT] = 'T';
+    return size == v->size && memcmp(text, v->data, size) == 0;
 }
 
 static void
-put_date(struct buffer *out, const struct column *column, const struct value *v)
+put_moment(struct buffer *out, const struct column *column,
+           const struct value *v)
 {
-    struct temporal t = {0};
+    enum moment_kind kind = column->type == COLUMN_DATE   ? MOMENT_DATE
+                            : column->type == COLUMN_TIME ? MOMENT_TIME
+                                                          : MOMENT_DATETIME;
+    struct moment t;
 
-    (void)column;
-    (void)read_temporal(v, temporal_parse_datetime, &t);
-    temporal_put_date(out, &t);
-}
-
-static void
-put_datetime(struct buffer *out, const struct column *column,
-             const struct value *v)
-{
-    struct temporal t = {0};
-
-    (void)column;
-    (void)read_temporal(v, temporal_parse_datetime, &t);
-    temporal_put_datetime(out, &t);
-}
-
-static void
-put_time(struct buffer *out, const struct column *column, const struct value *v)
-{
-    struct temporal t = {0};
-
-    (void)column;
-    (void)read_temporal(v, temporal_parse_time, &t);
-    temporal_put_time(out, &t);
+    if (!read_moment(v, kind == MOMENT_TIME, &t))
+        t = (struct moment){.kind = kind};
+    binary_moment_put(out, kind, &t);
 }
 
 static void (*const puts_of[])(struct buffer *out, const struct column *column,
                                const struct value *v) = {
     [COLUMN_NULL] = NULL, /* is_null */
-    [COLUMN_TEXT] = put_text,
-    [COLUMN_LONGTEXT] = put_text,
-    [COLUMN_BLOB] = put_text,
-    [COLUMN_TINYINT] = put_tinyint,
-    [COLUMN_INT] = put_int,
-    [COLUMN_BIGINT] = put_bigint,
-    [COLUMN_DOUBLE] = put_double,
-    [COLUMN_DECIMAL] = put_text,
-    [COLUMN_DATE] = put_date,
-    [COLUMN_TIME] = put_time,
-    [COLUMN_DATETIME] = put_datetime,
-    [COLUMN_TIMESTAMP] = put_datetime,
+    [COLUMN_TEXT] = put_text,       [COLUMN_LONGTEXT] = put_text,
+    [COLUMN_BLOB] = put_text,       [COLUMN_TINYINT] = put_tinyint,
+    [COLUMN_INT] = put_int,         [COLUMN_BIGINT] = put_bigint,
+    [COLUMN_DOUBLE] = put_double,   [COLUMN_DECIMAL] = put_text,
+    [COLUMN_DATE] = put_moment,     [COLUMN_TIME] = put_moment,
+    [COLUMN_DATETIME] = put_moment, [COLUMN_TIMESTAMP] = put_moment,
 };
 
 void
