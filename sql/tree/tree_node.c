@@ -74,7 +74,7 @@ tree_above(struct parser *p, struct node *node, size_t around)
         parser_fail_deep(p);
         return false;
     }
-    if (node->depth <= p->deepest)
+    if (node->depth < p->deepest) /* below what is no operand */
         node->depth = (uint16_t)(p->deepest + 1);
     p->deepest = around > node->depth ? around : node->depth;
     return true;
