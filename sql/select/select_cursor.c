@@ -17,7 +17,6 @@
 #include "errors.h"
 #include "fetch.h"
 #include "function_views.h"
-#include "infer.h"
 #include "memory.h"
 #include "opening.h"
 #include "select_into.h"
@@ -27,6 +26,7 @@
 #include "select_value.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
+#include "types.h"
 #include "variables.h"
 
 enum {
@@ -210,14 +210,14 @@ origin(sqlite3_stmt *statement, int i)
 }
 
 static void
-set_type(struct column *out, const struct result_type *inferred,
+set_type(struct column *out, const struct result_type *found,
          const struct catalog_type *origin)
 {
-    out->type = inferred->type;
-    out->width = inferred->width;
-    out->flags = inferred->flags;
-    out->decimals = inferred->decimals;
-    if (!inferred->unknown || !origin)
+    out->type = found->type;
+    out->width = found->width;
+    out->flags = found->flags;
+    out->decimals = found->decimals;
+    if (!found->unknown || !origin)
         return;
     out->type = origin->type;
     out->width = origin->width;
@@ -247,30 +247,28 @@ describe(struct select_cursor *c, int i, const struct result_type *type)
     return out->origin ? 0 : -1;
 }
 
-/* Opens a SELECT from a table of the catalog, for SHOW. */
 static int
-infer(struct select_cursor *c, struct result_type *types)
+find_types(struct select_cursor *c, struct result_type *out)
 {
+    const struct rewrite *job = &c->query.rewrite;
+    struct typing typing = {job->fragment->tree->query, job->session,
+                            job->parameters, job->arena};
     const char *names[CURSOR_COLUMNS_MAX];
     size_t count = c->cursor.base.column_count;
 
     for (size_t i = 0; i < count; i++) {
         names[i] = sqlite3_column_name(c->query.statement, (int)i);
-        types[i] = result_type_of(COLUMN_TEXT);
-        types[i].unknown = true;
         if (!names[i])
             return -1;
     }
-    return c->query.rewrite.form == TREE_QUERY
-               ? infer_types(&c->query.rewrite, names, count, types)
-               : 0;
+    return types_find(&typing, names, count, out);
 }
 
 static int
 describe_all(struct select_cursor *c, struct error *err)
 {
     struct result_type types[CURSOR_COLUMNS_MAX];
-    int rc = infer(c, types);
+    int rc = find_types(c, types);
 
     for (size_t i = 0; rc == 0 && i < c->cursor.base.column_count; i++)
         rc = describe(c, (int)i, &types[i]);

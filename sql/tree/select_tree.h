@@ -110,7 +110,7 @@ struct node {
     enum tree_operator op;
     uint16_t depth; /* levels below and with it */
     bool negated, all, binary, has_operand, has_else;
-    bool introduced; /* _binary'x': bytes */
+    bool introduced; /* _utf8mb4'x'; if binary, _binary'x': bytes */
 };
 
 struct tree_qualifier {

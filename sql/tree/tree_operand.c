@@ -79,8 +79,10 @@ introduced(struct parser *p)
 
     parser_advance(p);
     node = tree_operand(p);
-    if (node)
-        node->introduced = binary;
+    if (!node)
+        return NULL;
+    node->introduced = true;
+    node->binary = binary;
     return node;
 }
 

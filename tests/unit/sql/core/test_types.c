@@ -65,6 +65,13 @@ static const struct {
     {"(select 1.5) union all (select 2)", "decimal"},
     {"select 1 union (select 2 union select 3)", "bigint"},
     {"((select curdate()))", "date"},
+    {"select case (1) when (2) then 3 else 4 end, "
+     "case (null is null) when 1 then curdate() end, "
+     "cast(case ('a') when 'b' then 1 end as date), cast('1' as int)",
+     "bigint date date bigint"},
+    {"values row(1, 'a', null), row(2.5, 'b', now())", "decimal text datetime"},
+    {"select * from (values row(1), row(2)) t (a)", "bigint"},
+    {"table information_schema.schemata", "text text text text text text"},
     {"select date '2026-01-31', time '10:00', timestamp '2026-01-31', "
      "date '2026-01-31' d",
      "date time datetime date"},

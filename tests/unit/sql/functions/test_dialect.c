@@ -301,7 +301,7 @@ START_TEST(double_quotes_are_names_when_the_session_says_so)
     ck_assert_str_eq(harness_run(&h, "select \"id\" x"), "x\nid");
     ck_assert_str_eq(harness_run(&h, "set sql_mode = 'ANSI_QUOTES'"), "OK");
     ck_assert_str_eq(harness_run(&h, "select \"id\" x from heapwire.nodes"),
-                     "x\n10001");
+                     "x\n#10001");
 }
 END_TEST
 
