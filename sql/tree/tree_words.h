@@ -4,6 +4,9 @@
 
 #include "lexer.h"
 
+extern const char *const tree_reserved[]; /* ascending */
+extern const size_t tree_reserved_count;
+
 /* Whether the word can be no name unless it is quoted or behind a dot. */
 bool tree_word_reserved(struct span word);
 /* A word that is not reserved, or `quoted`. */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rewrite_words.h"
 #include "sql_harness.h"
 #include "suite.h"
+#include "tree_words.h"
 #include "variables.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -499,12 +499,11 @@ END_TEST
 
 START_TEST(tables_that_are_searched_ascend)
 {
-    for (size_t i = 1; i < rewrite_word_count; i++) {
-        struct span word = {rewrite_words[i].word,
-                            strlen(rewrite_words[i].word)};
+    for (size_t i = 1; i < tree_reserved_count; i++) {
+        struct span word = {tree_reserved[i], strlen(tree_reserved[i])};
 
-        ck_assert_msg(span_compare_nocase(word, rewrite_words[i - 1].word) > 0,
-                      "%s", rewrite_words[i].word);
+        ck_assert_msg(span_compare_nocase(word, tree_reserved[i - 1]) > 0, "%s",
+                      tree_reserved[i]);
     }
     for (size_t i = 1; i < variable_count; i++) {
         struct span name = {variables[i].name, strlen(variables[i].name)};
