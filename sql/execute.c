@@ -196,10 +196,10 @@ static const struct {
 /* Another node's session runs ADMIN FORWARD alone: an intruder on one node gets
  * no more rights on the others than that node's callers have. */
 static int
-check_channel(const struct sql_session *session, bool forward,
-              struct error *err)
+check_channel(const struct sql_session *session,
+              const struct sql_statement *statement, struct error *err)
 {
-    if (!session->channel || forward)
+    if (!session->channel || statement->kind == STATEMENT_FORWARD)
         return 0;
     error_set(err, ER_PRIVILEGE,
               "Access denied; another node's session runs ADMIN FORWARD alone");
@@ -259,8 +259,7 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
     }
     o->statement = &statement;
     if (statement_parse(text, &how, &statement, err) == 0 &&
-        check_channel(o->session, statement.kind == STATEMENT_FORWARD, err) ==
-            0 &&
+        check_channel(o->session, &statement, err) == 0 &&
         privilege_check(o->session->who.privileges,
                         statements[statement.kind].privilege, err) == 0) {
         o->brief = text.size <= SQL_BRIEF_MAX && brief_statement(&statement);
@@ -339,10 +338,9 @@ struct cursor *
 sql_open_fields(struct sql_session *session, struct span table,
                 struct error *err)
 {
-    const struct catalog_table *found = NULL;
+    const struct catalog_table *found =
+        catalog_resolve(session, NULL, table, err);
 
-    if (check_channel(session, false, err) == 0)
-        found = catalog_resolve(session, NULL, table, err);
     if (!found ||
         privilege_check(session->who.privileges, found->privilege, err) != 0)
         return NULL;
