@@ -1,9 +1,9 @@
 """Statements that wait for a Redis that hangs.
 
-96 of them keep nobody else from an answer; a kill, their deadline and their
-client's end each end such a wait at once, and so does the database's fault for
-those that come later; no user keeps another one out; and the threads that they
-waited on end.
+96 of them keep no other statement from its answer.  A kill, the deadline, the
+client's end and heapwired's stop each end such a wait at once, and those that
+come later fail at once.  No user keeps another one out, and the threads that
+statements waited on end.
 """
 import os
 import shutil
@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from mysql_wire import Refused, Wire
 from node_under_test import PASSWD, SANITIZED, check_loop, wait_for
 from ports import free_port
-from redis_node import RedisNode
+from redis_node import RedisNode, has_ended
 from runner import named, run_tests
 
 SLOWER = 10 if SANITIZED else 1
@@ -71,7 +71,7 @@ def is_connected(w):
 
 @contextmanager
 def hung(node):
-    """The database is stopped, and nobody knows yet."""
+    """The database is stopped, and heapwired does not know yet."""
     with node.user("cy") as w:
         wait_for(lambda: is_connected(w))
         w.query("SELECT SLEEP(1.1)")  # nothing recent is left to share
@@ -247,6 +247,31 @@ def test_no_user_keeps_another_out(node):
             assert ended(other) == 1105
             for w in greedy:
                 assert ended(w) == 1105
+
+
+def test_a_stop_does_not_wait_for_it(node):
+    """The last one: heapwired is gone then."""
+    with ExitStack() as stack:
+        waiters = [stack.enter_context(node.user(USERS[i % 2]))
+                   for i in range(20)]
+        asker = stack.enter_context(node.user("cy"))
+        wait_for(lambda: is_connected(asker))
+        asker.query("SELECT SLEEP(1.1)")
+        os.kill(node.redis, signal.SIGSTOP)
+        try:
+            for i, w in enumerate(waiters):
+                w.command(3, (SELECT, SCRIPT)[i % 2].encode())
+            wait_for(lambda: len(node.waiting(asker)) == 20, HANGS_S - 1)
+            began = time.monotonic()
+            os.kill(node.heapwired, signal.SIGTERM)
+            codes = {ended(w) for w in waiters}
+            wait_for(lambda: has_ended(node.heapwired))
+            took = time.monotonic() - began
+        finally:
+            os.kill(node.redis, signal.SIGCONT)
+    print(f"  it ended after {took * 1000:.0f} ms")
+    assert codes == {1053}, codes
+    assert took < WORST_S, took
 
 
 def main():
