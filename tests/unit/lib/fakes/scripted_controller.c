@@ -54,7 +54,7 @@ static void
 job_free(struct work *work)
 {
     scripted.tickets--;
-    if (&waiting->work == work)
+    if ((struct work *)waiting == work)
         waiting = NULL;
     mem_free(work);
 }
