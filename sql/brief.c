@@ -59,8 +59,7 @@ is_value(const struct tree *tree)
 static bool
 has_expression(const struct assignment *a)
 {
-    while (a &&
-           (a->kind != VALUE_IS_EXPRESSION || is_value(a->expression.tree)))
+    while (a && (a->kind != VALUE_IS_EXPRESSION || is_value(a->expression)))
         a = a->next;
     return a != NULL;
 }
@@ -70,9 +69,9 @@ brief_statement(const struct sql_statement *statement)
 {
     switch (statement->kind) {
     case STATEMENT_SELECT:
-        return is_one_row(statement->select.tree, 1);
+        return is_one_row(statement->select, 1);
     case STATEMENT_DO:
-        return is_one_row(statement->select.tree, 0);
+        return is_one_row(statement->select, 0);
     case STATEMENT_SET:
         return !has_expression(statement->set);
     case STATEMENT_KILL:

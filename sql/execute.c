@@ -48,11 +48,8 @@ use_open(struct opening *o, struct error *err)
 static int
 kill_id(struct opening *o, uint32_t *out, struct error *err)
 {
-    struct rewrite rewrite = {o->session,
-                              o->statement->source,
-                              &o->statement->kill.expression,
-                              TREE_EXPRESSIONS,
-                              o->arena,
+    struct rewrite rewrite = {o->session, o->statement->source,
+                              o->statement->kill.expression, o->arena,
                               opening_parameters(o)};
     struct value value;
 

@@ -223,9 +223,9 @@ open_text(const struct rowset *plan, enum explain_format format,
 struct cursor *
 explain_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite = {
-        o->session, o->statement->source, &o->statement->select, TREE_QUERY,
-        o->arena,   opening_parameters(o)};
+    struct rewrite rewrite = {o->session, o->statement->source,
+                              o->statement->select, o->arena,
+                              opening_parameters(o)};
     struct catalog_scope scope = {.session = o->session};
     enum explain_format format = o->statement->format;
     struct cursor *cursor = NULL;

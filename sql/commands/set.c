@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "opening.h"
 #include "select_query.h"
+#include "select_tree.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"
@@ -134,9 +135,8 @@ static struct rewrite
 rewrite_of(const struct pending *p, const struct assignment *a)
 {
     const struct opening *o = p->opening;
-    struct rewrite rewrite = {o->session,     o->statement->source,
-                              &a->expression, TREE_EXPRESSIONS,
-                              o->arena,       opening_parameters(o)};
+    struct rewrite rewrite = {o->session, o->statement->source, a->expression,
+                              o->arena, opening_parameters(o)};
 
     return rewrite;
 }
@@ -157,7 +157,7 @@ static bool
 is_absent(const struct pending *p, const struct assignment *a)
 {
     return p->opening->describing && a->kind == VALUE_IS_EXPRESSION &&
-           a->expression.parameters > 0;
+           a->expression->parameters > 0;
 }
 
 static int

@@ -203,12 +203,12 @@ open_waiting(struct opening *o, const struct catalog_table *table,
 {
     static struct node one = {.kind = NODE_INTEGER, .text = {"1", 1}};
     static struct tree_item item = {.value = &one};
-    static const struct tree all = {.form = TREE_CONDITION, .items = &item};
+    static struct tree all = {.form = TREE_CONDITION, .items = &item};
     const struct sql_statement *given = o->statement;
     struct sql_statement statement = *given;
     struct cursor *cursor;
 
-    statement.show.where = (struct fragment){.tree = &all};
+    statement.show.where = &all;
     o->statement = &statement;
     cursor = select_open_where(o, table, scope, err);
     o->statement = given;

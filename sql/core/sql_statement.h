@@ -45,15 +45,6 @@ enum statement_kind {
 
 struct tree;
 
-/* A run of tokens to be read again; the lexer stands on the first one. */
-struct fragment {
-    const struct tree *tree;
-    struct lexer lexer;
-    const char *end;          /* behind its last token */
-    size_t first, parameters; /* index of its first ? in the statement, and
-                                 their number */
-};
-
 enum target_kind {
     TARGET_ONE,  /* ids[0]; its answer has a row for each line */
     TARGET_LIST, /* ids, ascending and distinct */
@@ -94,7 +85,7 @@ struct show {
     bool has_limit;
     uint64_t offset, rows; /* LIMIT */
     struct span database, table, user, like;
-    struct fragment where;
+    struct tree *where;
 };
 
 enum assignment_target {
@@ -116,7 +107,7 @@ struct assignment {
     struct span name; /* the variable; or the collation, possibly empty */
     enum assignment_value kind;
     struct span text;
-    struct fragment expression;
+    struct tree *expression;
 };
 
 enum explain_format { EXPLAIN_TABLE, EXPLAIN_JSON, EXPLAIN_TREE };
@@ -149,7 +140,7 @@ struct sql_statement {
         struct {
             uint32_t id;
             bool query_only, is_expression;
-            struct fragment expression; /* the session's id */
+            struct tree *expression; /* the session's id */
         } kill;
         struct {
             const char *operation;      /* "check" */
@@ -157,7 +148,7 @@ struct sql_statement {
         } maintain;
         struct {
             /* The whole SELECT, also of EXPLAIN; for DO, its expressions. */
-            struct fragment select;
+            struct tree *select;
             enum explain_format format;
         };
     };

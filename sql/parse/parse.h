@@ -29,10 +29,6 @@ int parser_number(struct parser *p, uint64_t *out, bool *unknown);
 /* Call it at the end: checks that there are as many values as ?. */
 int parser_count_parameters(struct parser *p);
 
-/* Parses a SELECT, items or one expression from here on. */
-int parser_fragment(struct parser *p, enum tree_form form, bool one,
-                    struct fragment *out);
-
 /* SET STATEMENT name = number [, ...] FOR statement; STATEMENT is consumed. */
 int parse_set_statement(struct parser *p, struct sql_statement *out);
 /* Reads a hint before the token, if one stands there. */

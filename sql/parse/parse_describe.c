@@ -88,5 +88,5 @@ parse_describe(struct parser *p, struct sql_statement *out)
         return parse_table(p, out);
     out->kind = STATEMENT_EXPLAIN;
     out->format = format;
-    return parser_fragment(p, TREE_QUERY, false, &out->select);
+    return tree_parse(p, TREE_QUERY, false, &out->select);
 }

@@ -128,7 +128,7 @@ parse_value(struct parser *p, struct assignment *a)
         *p = saved;
     }
     a->kind = VALUE_IS_EXPRESSION;
-    return parser_fragment(p, TREE_EXPRESSIONS, true, &a->expression);
+    return tree_parse(p, TREE_EXPRESSIONS, true, &a->expression);
 }
 
 static int

@@ -72,21 +72,28 @@ static const struct {
     {"WARNINGS", "warnings", SHOW_OF_NODE, MAY_LIMIT},
 };
 
+static bool
+is_word(const struct token *token, const char *word, size_t size)
+{
+    return (token->kind == TOKEN_WORD || token->kind == TOKEN_OPERATOR) &&
+           token->text.size == size &&
+           strncasecmp(token->text.data, word, size) == 0;
+}
+
 /* Consumes all the words, or none; *furthest is the last token read. */
 static bool
 accept_words(struct parser *p, const char *words, struct parser *furthest)
 {
-    struct parser ahead = *p;
+    struct parser ahead;
 
-    for (; *words; words += strspn(words, " ")) {
+    if (!is_word(&p->token, words, strcspn(words, " ")))
+        return false;
+    for (ahead = *p; *words; words += strspn(words, " ")) {
         size_t size = strcspn(words, " ");
 
-        if (ahead.before.pos > furthest->before.pos)
+        if (ahead.token.text.data > furthest->token.text.data)
             *furthest = ahead;
-        if ((ahead.token.kind != TOKEN_WORD &&
-             ahead.token.kind != TOKEN_OPERATOR) ||
-            ahead.token.text.size != size ||
-            strncasecmp(ahead.token.text.data, words, size) != 0)
+        if (!is_word(&ahead.token, words, size))
             return false;
         parser_advance(&ahead);
         words += size;
@@ -206,7 +213,7 @@ parse_filter(struct parser *p, struct show *out, unsigned may)
     }
     if ((may & MAY_WHERE) && parser_accept(p, "WHERE")) {
         out->has_where = true;
-        return parser_fragment(p, TREE_CONDITION, true, &out->where);
+        return tree_parse(p, TREE_CONDITION, true, &out->where);
     }
     return 0;
 }

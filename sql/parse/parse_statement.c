@@ -11,7 +11,7 @@ parse_select(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_SELECT;
     parse_select_hint(p, out);
-    return parser_fragment(p, TREE_QUERY, false, &out->select);
+    return tree_parse(p, TREE_QUERY, false, &out->select);
 }
 
 static int
@@ -19,7 +19,7 @@ parse_do(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_DO;
     parser_advance(p);
-    return parser_fragment(p, TREE_EXPRESSIONS, false, &out->select);
+    return tree_parse(p, TREE_EXPRESSIONS, false, &out->select);
 }
 
 static int
@@ -67,9 +67,9 @@ parse_kill(struct parser *p, struct sql_statement *out)
     if (!out->kill.query_only)
         parser_accept(p, "CONNECTION");
     out->kill.is_expression = !at_id(p);
-    return out->kill.is_expression ? parser_fragment(p, TREE_EXPRESSIONS, true,
-                                                     &out->kill.expression)
-                                   : parse_id(p, &out->kill.id);
+    return out->kill.is_expression
+               ? tree_parse(p, TREE_EXPRESSIONS, true, &out->kill.expression)
+               : parse_id(p, &out->kill.id);
 }
 
 static const struct {

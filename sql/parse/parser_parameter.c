@@ -215,21 +215,3 @@ parser_number(struct parser *p, uint64_t *out, bool *unknown)
                ? 0
                : wrong_arguments(p, "this ? must be a number");
 }
-
-int
-parser_fragment(struct parser *p, enum tree_form form, bool one,
-                struct fragment *out)
-{
-    struct tree *tree;
-
-    out->lexer = p->before;
-    out->first = p->parameters;
-    if (parser_done(p))
-        return parser_fail(p);
-    if (tree_parse(p, form, one, &tree) != 0)
-        return -1;
-    out->tree = tree;
-    out->end = p->consumed;
-    out->parameters = p->parameters - out->first;
-    return 0;
-}

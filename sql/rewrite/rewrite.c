@@ -31,7 +31,7 @@ begin(struct writer *w, const struct rewrite *rewrite, struct rewritten *result,
     memset(w, 0, sizeof(*w));
     memset(result, 0, sizeof(*result));
     w->job = rewrite;
-    w->tree = rewrite->fragment->tree;
+    w->tree = rewrite->tree;
     w->result = result;
     w->sql = sql;
     w->err = err;

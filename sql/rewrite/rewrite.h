@@ -28,8 +28,7 @@ enum {
 struct rewrite {
     struct sql_session *session;
     struct span source; /* the whole statement, which errors quote */
-    const struct fragment *fragment;
-    enum tree_form form;
+    const struct tree *tree;
     struct arena *arena;            /* holds decoded names */
     const struct value *parameters; /* the values of the ?; NULL: unknown */
 };

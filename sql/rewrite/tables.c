@@ -7,7 +7,7 @@
 int
 tables_find(const struct rewrite *job, struct rewritten *out, struct error *err)
 {
-    for (struct tree_table *t = job->fragment->tree->tables; t; t = t->named) {
+    for (struct tree_table *t = job->tree->tables; t; t = t->named) {
         t->table = catalog_resolve(
             job->session, t->has_database ? &t->database : NULL, t->name, err);
         if (!t->table || privilege_check(job->session->who.privileges,

@@ -251,8 +251,8 @@ static int
 find_types(struct select_cursor *c, struct result_type *out)
 {
     const struct rewrite *job = &c->query.rewrite;
-    struct typing typing = {job->fragment->tree->query, job->session,
-                            job->parameters, job->arena};
+    struct typing typing = {job->tree->query, job->session, job->parameters,
+                            job->arena};
     const char *names[CURSOR_COLUMNS_MAX];
     size_t count = c->cursor.base.column_count;
 
@@ -295,6 +295,13 @@ row_limit(const struct query *query)
                : UINT64_MAX;
 }
 
+/* Not SHOW's condition, or an expression; a kept plan's tree is gone. */
+static bool
+is_whole(const struct query *query)
+{
+    return !query->rewrite.tree || query->rewrite.tree->form == TREE_QUERY;
+}
+
 /* Allocates it with room for the columns.  Takes query, also on failure. */
 static struct select_cursor *
 cursor_new(const struct opening *o, struct query *query, size_t columns,
@@ -308,14 +315,14 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
         error_memory(err, "a SELECT");
         return NULL;
     }
-    if (!o->describing && query->rewrite.form == TREE_QUERY)
+    if (!o->describing && is_whole(query))
         atomic_fetch_add(&selects, 1);
     sql_cursor_init(&c->cursor, &select_ops, o->await);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
     c->cursor.base.instant =
         o->brief && !query->rewritten.has_tables && !query->rewritten.assigns;
-    c->cursor.base.timed = query->rewrite.form == TREE_QUERY;
+    c->cursor.base.timed = is_whole(query);
     c->query = *query;
     c->views.cache = o->session->node->views;
     c->fetch = (struct fetch){.controller = o->session->node->controller,
@@ -326,7 +333,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     if (o->await)
         c->query.handle->cancelled = &o->await->cancelled;
     c->rows_left = row_limit(query);
-    if (query->rewrite.form != TREE_EXPRESSIONS)
+    if (is_whole(query) || query->rewrite.tree->form == TREE_CONDITION)
         c->session = o->session;
     return c;
 }
@@ -347,19 +354,18 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
         select_free(&c->cursor.base);
         return NULL;
     }
-    if (c->query.rewrite.form == TREE_QUERY && !o->describing &&
-        o->statement->timeout_s == 0 && o->statement->parallel == 0)
+    if (is_whole(&c->query) && !o->describing && o->statement->timeout_s == 0 &&
+        o->statement->parallel == 0)
         select_plan_keep(&c->query, &c->cursor.base, o->parameters);
-    c->query.rewrite.fragment = NULL; /* freed before this cursor steps */
+    c->query.rewrite.tree = NULL; /* freed before this cursor steps */
     return &c->cursor.base;
 }
 
 static struct rewrite
-rewrite_of(const struct opening *o, const struct fragment *fragment,
-           enum tree_form form)
+rewrite_of(const struct opening *o, const struct tree *tree)
 {
-    struct rewrite rewrite = {o->session, o->statement->source, fragment, form,
-                              o->arena,   opening_parameters(o)};
+    struct rewrite rewrite = {o->session, o->statement->source, tree, o->arena,
+                              opening_parameters(o)};
 
     return rewrite;
 }
@@ -367,7 +373,7 @@ rewrite_of(const struct opening *o, const struct fragment *fragment,
 struct cursor *
 select_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite = rewrite_of(o, &o->statement->select, TREE_QUERY);
+    struct rewrite rewrite = rewrite_of(o, o->statement->select);
     struct catalog_scope scope = {.session = o->session,
                                   .timeout_s = o->statement->timeout_s,
                                   .parallel = o->statement->parallel};
@@ -410,8 +416,7 @@ struct cursor *
 select_open_where(struct opening *o, const struct catalog_table *table,
                   const struct catalog_scope *scope, struct error *err)
 {
-    struct rewrite rewrite =
-        rewrite_of(o, &o->statement->show.where, TREE_CONDITION);
+    struct rewrite rewrite = rewrite_of(o, o->statement->show.where);
     struct cursor *cursor;
     struct query query;
 
@@ -426,8 +431,7 @@ select_open_where(struct opening *o, const struct catalog_table *table,
 struct cursor *
 do_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite =
-        rewrite_of(o, &o->statement->select, TREE_EXPRESSIONS);
+    struct rewrite rewrite = rewrite_of(o, o->statement->select);
     struct catalog_scope scope = {.session = o->session};
     struct cursor *cursor;
     struct query query;

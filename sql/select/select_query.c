@@ -103,7 +103,6 @@ query_open(struct query *query, const struct rewrite *rewrite,
            const struct catalog_scope *scope, const struct catalog_table *table,
            struct error *err)
 {
-    const struct fragment *fragment = rewrite->fragment;
     const struct value *values = rewrite->parameters;
 
     memset(query, 0, sizeof(*query));
@@ -129,7 +128,7 @@ query_open(struct query *query, const struct rewrite *rewrite,
     }
     if (prepare(query, query->sql.data, query->sql.size, err) == 0 &&
         (!values || bind(query, values, query->rewritten.places,
-                         fragment->parameters, err) == 0))
+                         rewrite->tree->parameters, err) == 0))
         return 0;
 fail:
     query_close(query);
@@ -293,7 +292,7 @@ query_fail(const struct query *query, int rc, struct error *err)
         break;
     }
     incomplete = strcmp(message, "incomplete input") == 0;
-    if (query->rewrite.fragment)
+    if (query->rewrite.tree)
         at = rewrite_locate(&query->rewrite, query->prefix,
                             offset >= 0 ? (size_t)offset : query->sql.size,
                             &where);

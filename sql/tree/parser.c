@@ -31,12 +31,10 @@ parser_advance(struct parser *p)
     p->parameters += p->token.kind == TOKEN_PARAMETER;
     if (p->looked) {
         p->token = p->ahead;
-        p->before = p->lexer;
         p->lexer = p->behind;
         p->looked = false;
         return;
     }
-    p->before = p->lexer;
     p->token = next(p, &p->lexer);
 }
 

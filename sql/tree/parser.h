@@ -14,7 +14,6 @@ struct tree;
 
 struct parser {
     struct lexer lexer;   /* behind token */
-    struct lexer before;  /* stands on token */
     struct token token;   /* the next token, not consumed yet */
     struct token ahead;   /* the one behind it, once parser_ahead was called */
     struct lexer behind;  /* behind ahead */
