@@ -38,7 +38,7 @@ static const struct {
     enum function_type type;
 } builtins[] = {
     {"avg", RETURNS_AVERAGE},
-    {"char", RETURNS_TEXT}, /* the rewriter makes calls of these */
+    {"char", RETURNS_TEXT}, /* write_call.c makes calls of these */
     {"group_concat", RETURNS_TEXT},
     {"json_arrayagg", RETURNS_TEXT},
     {"json_objectagg", RETURNS_TEXT},

@@ -200,7 +200,7 @@ trim(sqlite3_context *c, struct span text, struct span what, bool left,
     function_text(c, text.data, text.size);
 }
 
-/* TRIM(x), TRIM(what, x), TRIM('LEADING', what, x), as the rewriter wrote
+/* TRIM(x), TRIM(what, x), TRIM('LEADING', what, x), as write_call.c wrote
  * it. */
 static void
 call_trim(sqlite3_context *c, int argc, sqlite3_value **argv)
