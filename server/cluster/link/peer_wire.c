@@ -30,7 +30,7 @@ enum {
 };
 
 typedef enum peer_wire_event step(struct peer_wire *w, struct span packet,
-                                  struct span *cells, struct error *err);
+                                  struct error *err);
 
 static step greeted, switched, welcomed, admitted, counted, defined, begun,
     read_row, unasked;
@@ -144,12 +144,10 @@ is_ahead(const struct peer_wire *w, struct span packet)
 }
 
 static enum peer_wire_event
-greeted(struct peer_wire *w, struct span packet, struct span *cells,
-        struct error *err)
+greeted(struct peer_wire *w, struct span packet, struct error *err)
 {
     uint32_t capabilities;
 
-    (void)cells;
     if (!read_greeting(packet, &capabilities) || is_ahead(w, packet))
         return broken(err, "it does not speak the MySQL protocol");
     if (w->tls && !(capabilities & CAPABILITY_SSL))
@@ -167,15 +165,13 @@ peer_wire_secured(struct peer_wire *w)
 }
 
 static enum peer_wire_event
-switched(struct peer_wire *w, struct span packet, struct span *cells,
-         struct error *err)
+switched(struct peer_wire *w, struct span packet, struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
     struct span hello;
     unsigned head = reader_u8(&r);
     size_t mark;
 
-    (void)cells;
     if (head == HEADER_OK)
         return broken(err, "it accepted the login and proved nothing");
     if (head != HEADER_END || !span_is(reader_text(&r), PEER_PLUGIN) ||
@@ -191,12 +187,10 @@ switched(struct peer_wire *w, struct span packet, struct span *cells,
 }
 
 static enum peer_wire_event
-welcomed(struct peer_wire *w, struct span packet, struct span *cells,
-         struct error *err)
+welcomed(struct peer_wire *w, struct span packet, struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
 
-    (void)cells;
     if (reader_u8(&r) != HEADER_MORE)
         return broken(err, "it accepted the login and proved nothing");
     if (peer_client_welcome(&w->client, reader_rest(&r), err) != 0)
@@ -206,10 +200,8 @@ welcomed(struct peer_wire *w, struct span packet, struct span *cells,
 }
 
 static enum peer_wire_event
-admitted(struct peer_wire *w, struct span packet, struct span *cells,
-         struct error *err)
+admitted(struct peer_wire *w, struct span packet, struct error *err)
 {
-    (void)cells;
     if (head_of(packet) != HEADER_OK || is_ahead(w, packet))
         return broken(err, "it does not end the login");
     go_on(w, unasked);
@@ -219,13 +211,11 @@ admitted(struct peer_wire *w, struct span packet, struct span *cells,
 /* Answers */
 
 static enum peer_wire_event
-counted(struct peer_wire *w, struct span packet, struct span *cells,
-        struct error *err)
+counted(struct peer_wire *w, struct span packet, struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
     uint64_t count;
 
-    (void)cells;
     if (head_of(packet) == HEADER_FILE)
         return broken(err, "it asks for a file");
     count = reader_lenenc(&r);
@@ -241,10 +231,8 @@ counted(struct peer_wire *w, struct span packet, struct span *cells,
 
 /* A definition of a column: both ends know what they are. */
 static enum peer_wire_event
-defined(struct peer_wire *w, struct span packet, struct span *cells,
-        struct error *err)
+defined(struct peer_wire *w, struct span packet, struct error *err)
 {
-    (void)cells;
     if (is_end(packet))
         return broken(err, "the columns of its answer are not all there");
     if (++w->defined == w->columns)
@@ -253,10 +241,8 @@ defined(struct peer_wire *w, struct span packet, struct span *cells,
 }
 
 static enum peer_wire_event
-begun(struct peer_wire *w, struct span packet, struct span *cells,
-      struct error *err)
+begun(struct peer_wire *w, struct span packet, struct error *err)
 {
-    (void)cells;
     if (!is_end(packet))
         return broken(err, "the columns of its answer have no end");
     go_on(w, read_row);
@@ -277,31 +263,28 @@ end_rows(struct peer_wire *w, struct span packet, struct error *err)
 }
 
 static enum peer_wire_event
-read_row(struct peer_wire *w, struct span packet, struct span *cells,
-         struct error *err)
+read_row(struct peer_wire *w, struct span packet, struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
 
     if (is_end(packet))
         return end_rows(w, packet, err);
     for (size_t i = 0; i < w->columns; i++) {
-        cells[i] = (struct span){NULL, 0};
+        w->cells[i] = (struct span){NULL, 0};
         if (reader_left(&r) > 0 && *r.pos == HEADER_FILE)
             reader_u8(&r);
         else
-            cells[i] = reader_lenenc_bytes(&r);
+            w->cells[i] = reader_lenenc_bytes(&r);
     }
     return reader_done(&r) ? PEER_WIRE_ROW
                            : broken(err, "a row of its answer is malformed");
 }
 
 static enum peer_wire_event
-unasked(struct peer_wire *w, struct span packet, struct span *cells,
-        struct error *err)
+unasked(struct peer_wire *w, struct span packet, struct error *err)
 {
     (void)w;
     (void)packet;
-    (void)cells;
     return broken(err, "it speaks unasked");
 }
 
@@ -349,6 +332,7 @@ peer_wire_next(struct peer_wire *w, struct span *cells, struct error *err)
     enum packet_state state;
     struct span packet;
 
+    w->cells = cells;
     if (w->lent)
         drop_packet(w);
     w->lent = false;
@@ -361,9 +345,8 @@ peer_wire_next(struct peer_wire *w, struct span *cells, struct error *err)
         if (state == PACKET_TOO_LARGE)
             return broken(err, "a packet of it is too large");
         w->sequence = w->in.sequence;
-        event = head_of(packet) == HEADER_ERROR
-                    ? refused(w, packet, err)
-                    : w->step(w, packet, cells, err);
+        event = head_of(packet) == HEADER_ERROR ? refused(w, packet, err)
+                                                : w->step(w, packet, err);
         w->lent = event == PEER_WIRE_ROW;
         if (!w->lent)
             drop_packet(w);

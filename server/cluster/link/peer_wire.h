@@ -40,7 +40,8 @@ struct peer_wire {
     struct packet_reader in;
     struct buffer out; /* what is to be sent; its owner empties it */
     enum peer_wire_event (*step)(struct peer_wire *wire, struct span packet,
-                                 struct span *cells, struct error *err);
+                                 struct error *err);
+    struct span *cells; /* of the call under way: where a row goes */
     size_t columns, defined;
     uint8_t sequence;
     bool tls;  /* wanted */
