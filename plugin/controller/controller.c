@@ -6,7 +6,7 @@
  *
  * Locks: jobs.lock guards the jobs and tickets, status and the resolver's dump.
  * It is held while wakers run (they only post), never across I/O.
- * Order: a script's lock (sql/), jobs.lock, then whatever a waker takes;
+ * Order: an await's look, jobs.lock, then whatever a waker takes;
  * objects.lock, the store's and the indexes' last.
  */
 #include "controller.h"

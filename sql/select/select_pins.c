@@ -430,7 +430,7 @@ begin_list(struct handle *handle, const char *base)
     return rc;
 }
 
-/* Warns once, though the statement may begin anew. */
+/* Warns once, though a join may read it again. */
 static void
 pass_over(struct handle *handle, struct select_pin *pin)
 {

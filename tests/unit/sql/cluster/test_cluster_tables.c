@@ -140,7 +140,7 @@ START_TEST(no_answer_at_all_is_an_error)
 }
 END_TEST
 
-START_TEST(it_waits_and_holds_no_thread_and_a_kill_ends_it)
+START_TEST(it_waits_and_a_kill_ends_it)
 {
     struct progress progress;
 
@@ -423,8 +423,7 @@ main(void)
     tcase_add_test(tc, an_impossible_condition_asks_no_node);
     tcase_add_test(tc, a_join_asks_all_at_once);
     LOOP(no_answer_at_all_is_an_error, unanswered);
-    tcase_add_loop_test(tc, it_waits_and_holds_no_thread_and_a_kill_ends_it, 0,
-                        2);
+    tcase_add_loop_test(tc, it_waits_and_a_kill_ends_it, 0, 2);
     LOOP(what_is_no_value_of_its_column_is_null, hostile);
     tcase_add_test(tc, a_cut_answer_is_a_warning);
     tcase_add_test(tc, the_nodes_take_a_profile_for_what_is_named_alone);

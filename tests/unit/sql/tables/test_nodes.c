@@ -136,7 +136,7 @@ START_TEST(the_question_is_one_that_a_node_answers)
 }
 END_TEST
 
-START_TEST(a_select_waits_for_them_and_holds_no_thread)
+START_TEST(a_select_waits_for_them)
 {
     fake_peers.nodes[1].held = true;
     ck_assert_ptr_nonnull(
@@ -348,7 +348,7 @@ main(void)
     tcase_add_test(tc, a_node_that_does_not_answer_says_why_and_since_when);
     tcase_add_test(tc, all_others_are_asked_and_not_for_long);
     tcase_add_test(tc, the_question_is_one_that_a_node_answers);
-    tcase_add_test(tc, a_select_waits_for_them_and_holds_no_thread);
+    tcase_add_test(tc, a_select_waits_for_them);
     tcase_add_test(tc, they_are_asked_once_in_a_statement);
     tcase_add_test(tc, they_are_not_asked_for_what_is_known);
     tcase_add_loop_test(tc, a_killed_session_asks_no_more, 0, 2);
