@@ -1,7 +1,7 @@
 /* tree_call.c - calls of functions, also those with a syntax of their own. */
-#include <stdlib.h>
-
 #include "tree_parser.h"
+
+enum { LENGTH_MAX = 100 * 1000 * 1000 }; /* as any larger one of a CAST */
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -89,6 +89,17 @@ arguments(struct reading *r)
 
 /* ---- CAST and CONVERT ---- */
 
+/* The number, or LENGTH_MAX; what stands behind it may not be ours to read. */
+static long
+length_of(struct span digits)
+{
+    long length = 0;
+
+    for (size_t i = 0; i < digits.size && length < LENGTH_MAX; i++)
+        length = length * 10 + (digits.data[i] - '0');
+    return length < LENGTH_MAX ? length : LENGTH_MAX;
+}
+
 /* (60), (10, 2) behind a type. */
 static int
 read_lengths(struct reading *r)
@@ -103,7 +114,7 @@ read_lengths(struct reading *r)
     do {
         if (count == 2 || p->token.kind != TOKEN_INTEGER)
             return parser_fail(p);
-        r->call->lengths[count++] = strtol(p->token.text.data, NULL, 10);
+        r->call->lengths[count++] = length_of(p->token.text);
         parser_advance(p);
     } while (parser_accept_operator(p, ","));
     return tree_close(p);

@@ -1,8 +1,6 @@
 /* type_rules.c - literals and operators; see type_rules.h. */
 #include "type_rules.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "type_call.h"
@@ -51,11 +49,16 @@ static struct result_type
 integer(struct span text)
 {
     struct result_type out = of(COLUMN_BIGINT);
-    uint64_t value;
+    uint64_t value = 0;
+    bool large = false;
 
-    errno = 0;
-    value = strtoull(text.data, NULL, 10);
-    if (errno == ERANGE)
+    for (size_t i = 0; i < text.size && !large; i++) {
+        unsigned digit = (unsigned)(text.data[i] - '0');
+
+        large = value > (UINT64_MAX - digit) / 10;
+        value = value * 10 + digit;
+    }
+    if (large)
         out = of(COLUMN_DECIMAL);
     else if (value > INT64_MAX)
         out = unsigned_type();
