@@ -75,9 +75,9 @@ brief_statement(const struct sql_statement *statement)
     case STATEMENT_SET:
         return !has_expression(statement->set);
     case STATEMENT_KILL:
-        return !statement->kill.is_expression;
+        return !statement->kill.expression;
     case STATEMENT_SHOW:
-        return !statement->show.has_where;
+        return !statement->show.where;
     case STATEMENT_ADMIN_EXECUTE:
     case STATEMENT_USE:
     case STATEMENT_BEGIN:

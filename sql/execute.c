@@ -48,13 +48,12 @@ use_open(struct opening *o, struct error *err)
 static int
 kill_id(struct opening *o, uint32_t *out, struct error *err)
 {
-    struct rewrite rewrite = {o->session, o->statement->source,
-                              o->statement->kill.expression, o->arena,
-                              opening_parameters(o)};
+    const struct tree *expression = o->statement->kill.expression;
+    struct rewrite rewrite = select_rewrite(o, expression);
     struct value value;
 
     *out = o->statement->kill.id;
-    if (!o->statement->kill.is_expression)
+    if (!expression)
         return 0;
     if (o->describing)
         return select_check(&rewrite, err);

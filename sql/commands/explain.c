@@ -223,9 +223,7 @@ open_text(const struct rowset *plan, enum explain_format format,
 struct cursor *
 explain_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite = {o->session, o->statement->source,
-                              o->statement->select, o->arena,
-                              opening_parameters(o)};
+    struct rewrite rewrite = select_rewrite(o, o->statement->select);
     struct catalog_scope scope = {.session = o->session};
     enum explain_format format = o->statement->format;
     struct cursor *cursor = NULL;

@@ -131,20 +131,10 @@ set_names(struct pending *p, const struct assignment *a)
 
 /* ---- variables ---- */
 
-static struct rewrite
-rewrite_of(const struct pending *p, const struct assignment *a)
-{
-    const struct opening *o = p->opening;
-    struct rewrite rewrite = {o->session, o->statement->source, a->expression,
-                              o->arena, opening_parameters(o)};
-
-    return rewrite;
-}
-
 static int
 evaluate(struct pending *p, const struct assignment *a, struct value *out)
 {
-    struct rewrite rewrite = rewrite_of(p, a);
+    struct rewrite rewrite = select_rewrite(p->opening, a->expression);
 
     *out = text_value(a->text);
     return a->kind == VALUE_IS_EXPRESSION
@@ -163,7 +153,7 @@ is_absent(const struct pending *p, const struct assignment *a)
 static int
 check_absent(const struct pending *p, const struct assignment *a)
 {
-    struct rewrite rewrite = rewrite_of(p, a);
+    struct rewrite rewrite = select_rewrite(p->opening, a->expression);
 
     return select_check(&rewrite, p->err);
 }

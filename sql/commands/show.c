@@ -232,7 +232,7 @@ show_open(struct opening *o, struct error *err)
         find_subject(show, &scope, &other, err) != 0)
         return NULL;
     scope.label = label_of(show, &scope, label);
-    if (show->has_where)
+    if (show->where)
         return select_open_where(o, table, &scope, err);
     if (table->needs == NEED_PEERS && peers_can_ask(o->session))
         return open_waiting(o, table, &scope, err);

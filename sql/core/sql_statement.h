@@ -12,6 +12,8 @@
 
 #include "lexer.h"
 
+struct tree;
+
 enum {
     TARGETS_MAX = 1024,    /* ids of one ADMIN EXECUTE */
     ASSIGNMENTS_MAX = 256, /* assignments of one SET */
@@ -81,11 +83,11 @@ struct show {
     const char *what; /* name of a table in CATALOG_HIDDEN */
     enum show_subject subject;
     bool full, global;
-    bool has_database, has_user, has_like, has_where;
+    bool has_database, has_user, has_like;
     bool has_limit;
     uint64_t offset, rows; /* LIMIT */
     struct span database, table, user, like;
-    struct tree *where;
+    const struct tree *where; /* NULL: none */
 };
 
 enum assignment_target {
@@ -107,7 +109,7 @@ struct assignment {
     struct span name; /* the variable; or the collation, possibly empty */
     enum assignment_value kind;
     struct span text;
-    struct tree *expression;
+    const struct tree *expression;
 };
 
 enum explain_format { EXPLAIN_TABLE, EXPLAIN_JSON, EXPLAIN_TREE };
@@ -139,8 +141,9 @@ struct sql_statement {
         struct span use;        /* the database */
         struct {
             uint32_t id;
-            bool query_only, is_expression;
-            struct tree *expression; /* the session's id */
+            bool query_only;
+            /* the session's id; NULL: it is id */
+            const struct tree *expression;
         } kill;
         struct {
             const char *operation;      /* "check" */
@@ -148,7 +151,7 @@ struct sql_statement {
         } maintain;
         struct {
             /* The whole SELECT, also of EXPLAIN; for DO, its expressions. */
-            struct tree *select;
+            const struct tree *select;
             enum explain_format format;
         };
     };

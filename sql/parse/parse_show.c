@@ -211,10 +211,8 @@ parse_filter(struct parser *p, struct show *out, unsigned may)
         out->has_like = true;
         return parser_string(p, &out->like, NULL);
     }
-    if ((may & MAY_WHERE) && parser_accept(p, "WHERE")) {
-        out->has_where = true;
+    if ((may & MAY_WHERE) && parser_accept(p, "WHERE"))
         return tree_parse(p, TREE_CONDITION, true, &out->where);
-    }
     return 0;
 }
 

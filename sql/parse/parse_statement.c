@@ -66,10 +66,9 @@ parse_kill(struct parser *p, struct sql_statement *out)
     out->kill.query_only = parser_accept(p, "QUERY");
     if (!out->kill.query_only)
         parser_accept(p, "CONNECTION");
-    out->kill.is_expression = !at_id(p);
-    return out->kill.is_expression
-               ? tree_parse(p, TREE_EXPRESSIONS, true, &out->kill.expression)
-               : parse_id(p, &out->kill.id);
+    return at_id(p)
+               ? parse_id(p, &out->kill.id)
+               : tree_parse(p, TREE_EXPRESSIONS, true, &out->kill.expression);
 }
 
 static const struct {

@@ -295,11 +295,11 @@ row_limit(const struct query *query)
                : UINT64_MAX;
 }
 
-/* Not SHOW's condition, or an expression; a kept plan's tree is gone. */
-static bool
-is_whole(const struct query *query)
+static enum tree_form
+form_of(const struct query *query)
 {
-    return !query->rewrite.tree || query->rewrite.tree->form == TREE_QUERY;
+    return query->rewrite.tree ? query->rewrite.tree->form
+                               : TREE_QUERY; /* of a plan */
 }
 
 /* Allocates it with room for the columns.  Takes query, also on failure. */
@@ -315,14 +315,14 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
         error_memory(err, "a SELECT");
         return NULL;
     }
-    if (!o->describing && is_whole(query))
+    if (!o->describing && form_of(query) == TREE_QUERY)
         atomic_fetch_add(&selects, 1);
     sql_cursor_init(&c->cursor, &select_ops, o->await);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
     c->cursor.base.instant =
         o->brief && !query->rewritten.has_tables && !query->rewritten.assigns;
-    c->cursor.base.timed = is_whole(query);
+    c->cursor.base.timed = form_of(query) == TREE_QUERY;
     c->query = *query;
     c->views.cache = o->session->node->views;
     c->fetch = (struct fetch){.controller = o->session->node->controller,
@@ -333,7 +333,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     if (o->await)
         c->query.handle->cancelled = &o->await->cancelled;
     c->rows_left = row_limit(query);
-    if (is_whole(query) || query->rewrite.tree->form == TREE_CONDITION)
+    if (form_of(query) != TREE_EXPRESSIONS)
         c->session = o->session;
     return c;
 }
@@ -354,26 +354,17 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
         select_free(&c->cursor.base);
         return NULL;
     }
-    if (is_whole(&c->query) && !o->describing && o->statement->timeout_s == 0 &&
-        o->statement->parallel == 0)
+    if (form_of(&c->query) == TREE_QUERY && !o->describing &&
+        o->statement->timeout_s == 0 && o->statement->parallel == 0)
         select_plan_keep(&c->query, &c->cursor.base, o->parameters);
     c->query.rewrite.tree = NULL; /* freed before this cursor steps */
     return &c->cursor.base;
 }
 
-static struct rewrite
-rewrite_of(const struct opening *o, const struct tree *tree)
-{
-    struct rewrite rewrite = {o->session, o->statement->source, tree, o->arena,
-                              opening_parameters(o)};
-
-    return rewrite;
-}
-
 struct cursor *
 select_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite = rewrite_of(o, o->statement->select);
+    struct rewrite rewrite = select_rewrite(o, o->statement->select);
     struct catalog_scope scope = {.session = o->session,
                                   .timeout_s = o->statement->timeout_s,
                                   .parallel = o->statement->parallel};
@@ -416,7 +407,7 @@ struct cursor *
 select_open_where(struct opening *o, const struct catalog_table *table,
                   const struct catalog_scope *scope, struct error *err)
 {
-    struct rewrite rewrite = rewrite_of(o, o->statement->show.where);
+    struct rewrite rewrite = select_rewrite(o, o->statement->show.where);
     struct cursor *cursor;
     struct query query;
 
@@ -431,7 +422,7 @@ select_open_where(struct opening *o, const struct catalog_table *table,
 struct cursor *
 do_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite = rewrite_of(o, o->statement->select);
+    struct rewrite rewrite = select_rewrite(o, o->statement->select);
     struct catalog_scope scope = {.session = o->session};
     struct cursor *cursor;
     struct query query;

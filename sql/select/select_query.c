@@ -9,6 +9,7 @@
 #include "cursor.h"
 #include "errors.h"
 #include "handle_pool.h"
+#include "opening.h"
 #include "select_plan.h"
 #include "select_vtab.h"
 #include "sql_session.h"
@@ -333,6 +334,15 @@ copy_value(sqlite3_stmt *statement, struct arena *arena, struct value *out,
         return 0;
     error_memory(err, "a value");
     return -1;
+}
+
+struct rewrite
+select_rewrite(const struct opening *o, const struct tree *tree)
+{
+    struct rewrite rewrite = {o->session, o->statement->source, tree, o->arena,
+                              opening_parameters(o)};
+
+    return rewrite;
 }
 
 int

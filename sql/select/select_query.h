@@ -8,6 +8,7 @@
 #include "rewrite.h"
 #include "handle.h"
 
+struct opening;
 struct select_plan;
 struct value;
 
@@ -41,6 +42,9 @@ void query_close(struct query *query); /* a zeroed or closed one is fine */
 /* Sets *err for an answer of sqlite3_step that is neither a row nor the end.
  * Returns -1. */
 int query_fail(const struct query *query, int rc, struct error *err);
+
+/* What query_open needs for a tree of the statement. */
+struct rewrite select_rewrite(const struct opening *o, const struct tree *tree);
 
 /* Checks that select_evaluate would find all names.  -1 with *err. */
 int select_check(const struct rewrite *rewrite, struct error *err);

@@ -24,7 +24,8 @@ enter(struct parser *p, struct tree *tree)
 }
 
 int
-tree_parse(struct parser *p, enum tree_form form, bool one, struct tree **out)
+tree_parse(struct parser *p, enum tree_form form, bool one,
+           const struct tree **out)
 {
     struct tree *tree = parser_alloc(p, sizeof(*tree));
     int rc;

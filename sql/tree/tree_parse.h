@@ -11,6 +11,6 @@
  * 1290 or 1436.
  */
 int tree_parse(struct parser *p, enum tree_form form, bool one,
-               struct tree **out);
+               const struct tree **out);
 
 #endif

@@ -14,7 +14,7 @@
 
 static struct arena *arena;
 static struct error err;
-static struct tree *tree;
+static const struct tree *tree;
 static struct buffer out;
 
 static void
