@@ -86,16 +86,16 @@ await_waker(struct await *await)
     return (struct waker){wake, await};
 }
 
-/* With the lock. */
+/* With the lock; until_ms 0: however late. */
 static void
-sleep_on(struct await *await)
+sleep_until(struct await *await, uint64_t until_ms)
 {
-    struct timespec until = {.tv_sec = (time_t)(await->deadline_ms / 1000),
-                             .tv_nsec =
-                                 (long)(await->deadline_ms % 1000) * 1000000};
+    struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
+                             .tv_nsec = (long)(until_ms % 1000) * 1000000};
 
-    while (!await->news && !await_is_over(await))
-        if (await->deadline_ms > 0)
+    while (!await->news && !await_cancelled(await) &&
+           (until_ms == 0 || clock_ms() < until_ms))
+        if (until_ms > 0)
             pthread_cond_timedwait(&await->changed, &await->lock, &until);
         else
             pthread_cond_wait(&await->changed, &await->lock);
@@ -114,26 +114,36 @@ take_news(struct await *await)
     return news;
 }
 
+/* Until news, or that time; then news are old. */
 static void
-park(struct await *await, bool begins)
+block(struct await *await, uint64_t until_ms)
 {
-    atomic_store(&await->waits, begins);
     if (await->parks)
-        await->parks(await->arg, begins);
+        await->parks(await->arg, true);
+    pthread_mutex_lock(&await->lock);
+    sleep_until(await, until_ms);
+    pthread_mutex_unlock(&await->lock);
+    if (await->parks)
+        await->parks(await->arg, false);
+    (void)take_news(await);
 }
 
 int
 await_news(struct await *await, struct error *err)
 {
     if (!take_news(await) && !await_is_over(await)) {
-        park(await, true);
-        pthread_mutex_lock(&await->lock);
-        sleep_on(await);
-        pthread_mutex_unlock(&await->lock);
-        park(await, false);
-        (void)take_news(await);
+        atomic_store(&await->waits, true);
+        block(await, await->deadline_ms);
+        atomic_store(&await->waits, false);
     }
     return await_is_over(await) ? interrupted(err) : 0;
+}
+
+void
+await_time(struct await *await, uint64_t until_ms)
+{
+    while (!await_cancelled(await) && clock_ms() < until_ms)
+        block(await, until_ms);
 }
 
 /* ---- progress ---- */

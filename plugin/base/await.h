@@ -60,6 +60,9 @@ int await_check(const struct await *await, struct error *err);
 struct waker await_waker(struct await *await);
 /* Blocks until there is news.  -1 with 1317: it is over. */
 int await_news(struct await *await, struct error *err);
+/* Blocks until that time (clock_ms), or until it is cancelled.  News are old
+ * then: look before the next wait. */
+void await_time(struct await *await, uint64_t until_ms);
 
 /* From now on await_progress asks of for its progress; progress NULL: nothing
  * more.  It is not asked any more once this returns. */

@@ -11,6 +11,8 @@
 #include "sql_session.h"
 #include "user_locks.h"
 
+enum { POLL_MS = 20 /* between two looks at a lock that another holds */ };
+
 static uint32_t
 caller(sqlite3_context *c)
 {
@@ -64,7 +66,7 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
         wait = (uint64_t)(seconds * 1000);
     do {
         got = user_lock_take(name, caller(c));
-    } while (got == USER_LOCK_BUSY && function_nap(c, start + wait));
+    } while (got == USER_LOCK_BUSY && function_nap(c, start + wait, POLL_MS));
     function_handle(c)->acted |= got == USER_LOCK_DONE;
     if (got == USER_LOCK_NONE) {
         error_set(&err, ER_OUT_OF_RESOURCES,

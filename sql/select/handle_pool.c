@@ -277,6 +277,7 @@ handle_release(struct handle *handle)
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->session = NULL;
     handle->cancelled = NULL;
+    handle->await = NULL;
     handle->fetch = NULL;
     handle->failed = handle->acted = false;
     select_memory_forget(&handle->memory);

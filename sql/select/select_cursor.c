@@ -330,6 +330,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
                               .pins = &c->pins,
                               .views = &c->views};
     c->query.handle->fetch = &c->fetch;
+    c->query.handle->await = o->await;
     if (o->await)
         c->query.handle->cancelled = &o->await->cancelled;
     c->rows_left = row_limit(query);

@@ -3,11 +3,12 @@
 
 #include <time.h>
 
+#include "await.h"
 #include "clock.h"
 #include "handle.h"
 
 enum {
-    NAP_MS = 20 /* between two checks for cancelling */
+    NAP_MS = 20 /* between two checks for cancelling, without an await */
 };
 
 struct handle *
@@ -48,13 +49,22 @@ function_stopped(sqlite3_context *c)
     return handle->exhausted || handle_is_cancelled(handle);
 }
 
+static void
+nap(struct await *await, uint64_t ms)
+{
+    struct timespec time = {0, (long)(ms < NAP_MS ? ms : NAP_MS) * 1000000};
+
+    if (await)
+        await_time(await, clock_ms() + ms); /* and others compute */
+    else
+        nanosleep(&time, NULL);
+}
+
 /* On a worker only; a statement on the loop begins anew there. */
 bool
-function_nap(sqlite3_context *c, uint64_t until_ms)
+function_nap(sqlite3_context *c, uint64_t until_ms, uint64_t nap_ms)
 {
     uint64_t now = clock_ms(), left = until_ms > now ? until_ms - now : 0;
-    uint64_t nap = left < NAP_MS ? left : NAP_MS;
-    struct timespec time = {0, (long)nap * 1000000};
 
     if (left == 0)
         return false;
@@ -62,6 +72,6 @@ function_nap(sqlite3_context *c, uint64_t until_ms)
         sqlite3_result_error_code(c, SQLITE_INTERRUPT);
         return false;
     }
-    nanosleep(&time, NULL);
+    nap(function_handle(c)->await, left < nap_ms ? left : nap_ms);
     return true;
 }

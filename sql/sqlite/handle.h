@@ -21,6 +21,7 @@
 #include "select_memory.h"
 #include "slots.h"
 
+struct await;
 struct fetch;
 
 enum {
@@ -64,8 +65,9 @@ struct handle {
     uint64_t found_rows;         /* the session's, before this statement */
     int64_t now_ms; /* wall clock: NOW() does not change within a statement */
     const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
-    struct table_set readable;    /* the tables it may read */
-    struct table_set needy; /* those of which it reads columns with needs */
+    struct await *await; /* of its naps; NULL: they hold a turn to compute */
+    struct table_set readable; /* the tables it may read */
+    struct table_set needy;    /* those of which it reads columns with needs */
     bool names_snapshot, names_now; /* as in struct rewritten */
     uint64_t
         looks; /* calls of the progress handler until it stops; 0: no limit */

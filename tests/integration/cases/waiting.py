@@ -249,6 +249,27 @@ def test_no_user_keeps_another_out(node):
                 assert ended(w) == 1105
 
 
+def test_sleepers_keep_nobody_from_computing(node):
+    asks = (b"SELECT SLEEP(60)", b"SELECT GET_LOCK('held', 60)")
+    took = []
+    with ExitStack() as stack:
+        sleepers = [stack.enter_context(node.user(USERS[i % 3]))
+                    for i in range(24)]
+        ids = [w.query("SELECT CONNECTION_ID()")[0][0] for w in sleepers]
+        asker = stack.enter_context(node.user("cy"))
+        asker.query("SELECT GET_LOCK('held', 0)")
+        for i, w in enumerate(sleepers):
+            w.command(3, asks[i // 3 % 2])
+        with Latencies(node, "ann", SLOW), Latencies(node, "cy", SLOW):
+            time.sleep(0.5)
+        for w, number in zip(sleepers, ids):
+            began = time.monotonic()
+            asker.query(f"KILL QUERY {int(number)}")
+            assert ended(w) == 1317
+            took.append(time.monotonic() - began)
+    check("KILL QUERY of a sleeper", took, END_S)
+
+
 def test_a_stop_does_not_wait_for_it(node):
     """The last one: heapwired is gone then."""
     with ExitStack() as stack:

@@ -192,6 +192,26 @@ START_TEST(a_deadline_ends_a_wait_in_time)
 }
 END_TEST
 
+START_TEST(a_time_is_waited_for_whatever_the_news)
+{
+    uint64_t begun_ms = clock_ms();
+    struct waiter w = {.thread = 0};
+    struct waker waker;
+
+    await_init(&w.await, parks, &w);
+    waker = await_waker(&w.await);
+    waker.wake(waker.arg);
+    await_time(&w.await, begun_ms + 100);
+    ck_assert_uint_ge(clock_ms(), begun_ms + 100);
+    ck_assert_uint_ge(w.parks, 1);
+    ck_assert_uint_eq(w.parks, w.goes_on);
+    ck_assert(!atomic_load(&w.await.waits)); /* for the node */
+    await_cancel(&w.await);
+    await_time(&w.await, UINT64_MAX);
+    await_fini(&w.await);
+}
+END_TEST
+
 START_TEST(all_tickets_of_work_get_its_end)
 {
     static struct waiter waiters[WAITERS];
@@ -294,6 +314,7 @@ main(void)
     tcase_add_test(tc, news_end_a_wait_before_and_while_it_waits);
     tcase_add_loop_test(tc, a_cancel_ends_every_wait_now_and_later, 0, 2);
     tcase_add_test(tc, a_deadline_ends_a_wait_in_time);
+    tcase_add_test(tc, a_time_is_waited_for_whatever_the_news);
     tcase_add_loop_test(tc, all_tickets_of_work_get_its_end, 0, 2);
     tcase_add_test(tc, one_that_is_cancelled_leaves_the_work_to_others);
     tcase_add_test(tc, the_last_one_to_go_is_noticed);
