@@ -35,6 +35,7 @@ struct peer_session {
     bool broken;
     struct sql_identity caller;
     uint32_t caller_connection;
+    char owner[2 * SQL_NAME_MAX]; /* cut, it only shares with others */
     struct audit audit;
 };
 
@@ -184,6 +185,14 @@ peer_session_caller(const struct peer_session *peer, struct sql_identity *who)
 {
     *who = peer->caller;
     return peer->caller_connection;
+}
+
+const char *
+peer_session_owner(struct peer_session *peer)
+{
+    snprintf(peer->owner, sizeof(peer->owner), "%s of %s", peer->caller.user,
+             peer->session->who.user);
+    return peer->owner;
 }
 
 bool

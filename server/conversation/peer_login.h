@@ -38,5 +38,8 @@ void peer_session_audit(struct peer_session *peer, struct audit *audit);
  * returns its connection there. */
 uint32_t peer_session_caller(const struct peer_session *peer,
                              struct sql_identity *who);
+/* Whom its worker is charged to: the caller, apart from a user of this node.
+ * Lasts until the next statement. */
+const char *peer_session_owner(struct peer_session *peer);
 
 #endif

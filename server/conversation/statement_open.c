@@ -85,6 +85,7 @@ statement_new(struct session *s, struct span packet)
     st->timeout_ms = timeout_ms(s);
     st->deadline_ms = st->started_ms + st->timeout_ms;
     pump_init(&st->pump, &s->server->workers, s->who.user, statement_ready, st);
+    st->pump.job.forwarded = s->peer != NULL;
     st->pump.take = statement_take_rows;
     st->pump.open = open_text;
     st->pump.one_by_one = true;
@@ -133,8 +134,12 @@ begin(struct statement *st)
 static void
 opened(struct statement *st)
 {
-    if (st->session->peer)
-        peer_session_audit(st->session->peer, &st->audit);
+    struct peer_session *peer = st->session->peer;
+
+    if (peer) {
+        peer_session_audit(peer, &st->audit);
+        st->pump.job.owner = peer_session_owner(peer);
+    }
     if (!st->on_described) {
         if (begin(st)) {
             statement_drop_opening(st);

@@ -17,7 +17,7 @@ held_by(const struct workers *w, const char *owner, bool computing)
 {
     unsigned held = 0;
 
-    for (int i = 0; i < WORKERS_THREADS; i++) {
+    for (int i = 0; i < WORKERS_MOST; i++) {
         const struct worker_job *job = w->all[i].job;
 
         held += job && (job->computes || !computing) &&
@@ -29,10 +29,11 @@ held_by(const struct workers *w, const char *owner, bool computing)
 static bool
 may_compute(const struct workers *w, const struct worker_job *job)
 {
-    return w->computing < WORKERS &&
-           held_by(w, job->owner, true) < WORKERS - w->computing &&
+    unsigned held = w->held[job->forwarded];
+
+    return held_by(w, job->owner, true) + w->computing < WORKERS &&
            (job->worker ||
-            held_by(w, job->owner, false) < WORKERS_THREADS - w->held);
+            held_by(w, job->owner, false) + held < WORKERS_THREADS);
 }
 
 static struct worker *
@@ -43,9 +44,9 @@ start_worker(struct workers *w)
                                  NULL};
     struct error err;
 
-    while (worker < w->all + WORKERS_THREADS && worker->state == WORKER_ALIVE)
+    while (worker < w->all + WORKERS_MOST && worker->state == WORKER_ALIVE)
         worker++;
-    if (worker == w->all + WORKERS_THREADS)
+    if (worker == w->all + WORKERS_MOST)
         return NULL;
     if (worker->state == WORKER_ENDED)
         pthread_join(worker->thread, NULL); /* it has given up the lock */
@@ -74,7 +75,7 @@ give_worker(struct workers *w, struct worker_job *job)
         return false;
     job->worker = worker;
     worker->job = job;
-    w->held++;
+    w->held[job->forwarded]++;
     return true;
 }
 
@@ -142,7 +143,7 @@ run(struct worker *worker)
     job->worker = NULL;
     job->computes = false;
     w->computing--;
-    w->held--;
+    w->held[job->forwarded]--;
     workers_yield(job); /* the loop may free it */
 }
 
@@ -215,7 +216,7 @@ workers_init(struct workers *w, struct wakes *wakes)
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    for (int i = 0; i < WORKERS_THREADS; i++) {
+    for (int i = 0; i < WORKERS_MOST; i++) {
         w->all[i].home = w;
         pthread_cond_init(&w->all[i].turn, &monotonic);
     }
@@ -238,16 +239,16 @@ workers_start(struct workers *w, struct error *err)
 void
 workers_stop(struct workers *w)
 {
-    bool begun[WORKERS_THREADS];
+    bool begun[WORKERS_MOST];
 
     pthread_mutex_lock(&w->lock);
     w->stop = true;
-    for (int i = 0; i < WORKERS_THREADS; i++) {
+    for (int i = 0; i < WORKERS_MOST; i++) {
         begun[i] = w->all[i].state != WORKER_NONE;
         pthread_cond_signal(&w->all[i].turn);
     }
     pthread_mutex_unlock(&w->lock);
-    for (int i = 0; i < WORKERS_THREADS; i++)
+    for (int i = 0; i < WORKERS_MOST; i++)
         if (begun[i])
             pthread_join(w->all[i].thread, NULL);
 }
@@ -255,7 +256,7 @@ workers_stop(struct workers *w)
 void
 workers_fini(struct workers *w)
 {
-    for (int i = 0; i < WORKERS_THREADS; i++)
+    for (int i = 0; i < WORKERS_MOST; i++)
         pthread_cond_destroy(&w->all[i].turn);
     pthread_mutex_destroy(&w->lock);
 }

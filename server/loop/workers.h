@@ -20,7 +20,9 @@ struct error;
 
 enum {
     WORKERS = 8,           /* jobs that compute at one time, */
-    WORKERS_THREADS = 192, /* and with those that wait */
+    WORKERS_THREADS = 192, /* and with those that wait: so many of this node's
+                              and so many of others' */
+    WORKERS_MOST = 2 * WORKERS_THREADS,
     WORKERS_IDLE_MS = 5000,
 #ifdef HW_WATCHFUL
     WORKERS_STACK_BYTES = 8 << 20 /* frames are larger under a sanitizer */
@@ -38,6 +40,9 @@ struct worker_job {
     struct worker *worker;   /* its thread; NULL: none yet, or no more */
     struct worker_job *next; /* of those that wait for their turn */
     bool queued, computes, hurried;
+    /* Another node waits for it, and it for no other: it has threads of its
+     * own, or nodes full of jobs that wait for nodes would wait in a circle. */
+    bool forwarded;
     const char *owner;                    /* lasts as long as the job */
     void (*run)(struct worker_job *job);  /* on a worker */
     void (*done)(struct worker_job *job); /* on the loop, afterwards */
@@ -55,10 +60,11 @@ struct worker {
 struct workers {
     struct wakes *wakes;
     pthread_mutex_t lock; /* of all that follows, and of the jobs */
-    struct worker all[WORKERS_THREADS];
+    struct worker all[WORKERS_MOST];
     struct worker *idle;
     struct worker_job *queue; /* the one that came first */
-    unsigned alive, held, computing;
+    unsigned alive, computing;
+    unsigned held[2]; /* by jobs that are not forwarded, and that are */
     bool stop;
 };
 

@@ -1,5 +1,6 @@
 /* test_workers.c - few that compute, many that wait, and more that want to. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -73,7 +74,8 @@ teardown(void)
     }
     workers_stop(&workers);
     ck_assert_uint_eq(workers.computing, 0);
-    ck_assert_uint_eq(workers.held, 0);
+    ck_assert_uint_eq(workers.held[false], 0);
+    ck_assert_uint_eq(workers.held[true], 0);
     ck_assert_uint_eq(workers.alive, 0);
     wakes_close(&wakes);
     uv_run(&loop, UV_RUN_DEFAULT);
@@ -212,6 +214,28 @@ START_TEST(many_may_wait_and_each_owner_leaves_some)
 }
 END_TEST
 
+/* All wait, perhaps for other nodes, which may wait for this one. */
+START_TEST(what_other_nodes_wait_for_has_threads_of_its_own)
+{
+    char names[WORKERS_THREADS][8];
+    int late = WORKERS_THREADS;
+
+    for (int i = 0; i < WORKERS_THREADS; i++) {
+        snprintf(names[i], sizeof(names[i]), "u%d", i);
+        ask_to_wait(i, names[i]);
+        until(&jobs[i].parked);
+    }
+    ask_to_wait(late, "late");
+    ck_assert(workers_waits(&jobs[late].job));
+    for (int i = late + 1; i < late + 10; i++) {
+        jobs[i].job.forwarded = true;
+        ask_to_wait(i, i % 2 ? "u0 of node 2" : "u1 of node 2");
+        until(&jobs[i].parked);
+    }
+    ck_assert(workers_waits(&jobs[late].job));
+}
+END_TEST
+
 START_TEST(what_goes_on_takes_its_turn_unless_it_is_to_end)
 {
     for (int i = 0; i < 2; i++) {
@@ -275,6 +299,7 @@ main(void)
     tcase_add_test(tc, all_jobs_are_done_in_the_end);
     tcase_add_test(tc, what_has_not_begun_can_be_withdrawn);
     tcase_add_test(tc, many_may_wait_and_each_owner_leaves_some);
+    tcase_add_test(tc, what_other_nodes_wait_for_has_threads_of_its_own);
     tcase_add_test(tc, what_goes_on_takes_its_turn_unless_it_is_to_end);
     tcase_add_test(tc, idle_threads_end_but_one);
     suite_add_tcase(suite, tc);
