@@ -71,7 +71,7 @@ label_of(const struct parser *p, const struct node *value, const char *start)
 static int
 read_item(struct parser *p, struct tree_item *item, bool first)
 {
-    bool lists = p->tree->form == TREE_QUERY;
+    bool lists = p->select != NULL; /* else it is no SELECT's list */
     const char *start = p->token.text.data;
 
     if (first && lists && token_is_operator(&p->token, "*"))

@@ -138,6 +138,10 @@ static const struct {
      "select @@foreign_key_checks, @@unique_checks", "#1|#0"},
     {"SET SESSION sql_notes = true, LOCAL sql_warnings = false",
      "select @@sql_notes, @@sql_warnings", "#1|#0"},
+    {"SET @a = (SELECT max(x) AS m FROM (SELECT 1 AS x UNION SELECT 2) t)",
+     "select @a", "#2"},
+    {"SET @a = EXISTS (SELECT * FROM heapwire.nodes), @b = (SELECT 'b' y)",
+     "select @a, @b", "#1|b"},
     /* refused, with nothing changed */
     {"SET PASSWORD = 'x'", NULL,
      "1290/HY000 The heapwire server is running with the --read-only option "

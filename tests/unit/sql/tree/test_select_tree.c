@@ -315,6 +315,30 @@ START_TEST(a_select_has_its_parts)
 }
 END_TEST
 
+/* Also that of a SET, a DO or a SHOW: only their own items have neither. */
+START_TEST(a_select_in_any_statement_has_stars_and_aliases)
+{
+    static const char *const texts[] = {
+        "(select 1 as a)",
+        "(select 1 a)",
+        "exists (select * from t)",
+        "(select t.* from (select 1 'a') t)",
+        "1 in (select 'x' as y union select d.t.* from d.t)",
+        "(with c as (select 1 as a) select * from c)"};
+    static const char *const none[] = {
+        "*", "t.*", "1 as a", "1 a", "(select 1 a), 1 a", "1 + (select *) a"};
+
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        ck_assert_msg(parse(texts[i], TREE_EXPRESSIONS) == 0, "%s", texts[i]);
+        ck_assert_msg(parse(texts[i], TREE_CONDITION) == 0, "%s", texts[i]);
+    }
+    for (size_t i = 0; i < COUNT(none); i++) {
+        ck_assert_msg(parse(none[i], TREE_EXPRESSIONS) != 0, "%s", none[i]);
+        ck_assert_msg(parse(none[i], TREE_CONDITION) != 0, "%s", none[i]);
+    }
+}
+END_TEST
+
 START_TEST(intersect_binds_closer_than_union)
 {
     const struct tree_arm *arms;
@@ -342,6 +366,7 @@ main(void)
     tcase_add_test(tc, depths_add_up);
     tcase_add_test(tc, what_is_long_is_refused);
     tcase_add_test(tc, a_select_has_its_parts);
+    tcase_add_test(tc, a_select_in_any_statement_has_stars_and_aliases);
     tcase_add_test(tc, intersect_binds_closer_than_union);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
