@@ -32,7 +32,6 @@ const char *const tree_reserved[] = {
     "DISTINCTROW",
     "DIV",
     "ELSE",
-    "END",
     "ESCAPE",
     "EXCEPT",
     "EXISTS",

@@ -339,6 +339,17 @@ START_TEST(a_select_in_any_statement_has_stars_and_aliases)
 }
 END_TEST
 
+START_TEST(end_is_a_name_too)
+{
+    ck_assert_int_eq(parse("select end, case end when end then end else end "
+                           "end end, 1 as end from t end",
+                           TREE_QUERY),
+                     0);
+    ck_assert(span_is(tree->query->arms->select->items->next->label, "end"));
+    ck_assert(span_is(tree->query->arms->select->from->alias, "end"));
+}
+END_TEST
+
 START_TEST(intersect_binds_closer_than_union)
 {
     const struct tree_arm *arms;
@@ -367,6 +378,7 @@ main(void)
     tcase_add_test(tc, what_is_long_is_refused);
     tcase_add_test(tc, a_select_has_its_parts);
     tcase_add_test(tc, a_select_in_any_statement_has_stars_and_aliases);
+    tcase_add_test(tc, end_is_a_name_too);
     tcase_add_test(tc, intersect_binds_closer_than_union);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
