@@ -8,6 +8,8 @@
 #include "errors.h"
 #include "thread.h"
 
+enum { WAITING_MAX = 64 /* owners that a walk along the queue remembers */ };
+
 static void *worker_main(void *arg);
 
 /* ---- turns: with the lock ---- */
@@ -88,33 +90,58 @@ compute(struct workers *w, struct worker_job *job)
     pthread_cond_signal(&job->worker->turn);
 }
 
+static bool
+begin_turn(struct workers *w, struct worker_job *job)
+{
+    if (!may_compute(w, job) || (!job->worker && !give_worker(w, job)))
+        return false;
+    compute(w, job);
+    return true;
+}
+
+static bool
+is_like(const struct worker_job *a, const struct worker_job *b)
+{
+    return !a->worker == !b->worker && a->forwarded == b->forwarded &&
+           strcmp(a->owner, b->owner) == 0;
+}
+
+/* Turns are given and none is taken back: whoever is like one that had to wait
+ * waits, too, and an owner's long queue is passed over quickly. */
 static void
 give_turns(struct workers *w)
 {
+    const struct worker_job *waiting[WAITING_MAX];
     struct worker_job **at = &w->queue, *job;
+    unsigned count = 0, i;
 
     while (*at && w->computing < WORKERS) {
         job = *at;
-        if (!may_compute(w, job) || (!job->worker && !give_worker(w, job))) {
-            at = &job->next;
+        for (i = 0; i < count && !is_like(waiting[i], job); i++)
+            ;
+        if (i == count && begin_turn(w, job)) {
+            *at = job->next;
             continue;
         }
-        *at = job->next;
-        compute(w, job);
+        if (i == count && count < WAITING_MAX)
+            waiting[count++] = job;
+        at = &job->next;
     }
 }
 
+/* Those in the queue need not be looked at: nothing became free. */
 static void
 enqueue(struct workers *w, struct worker_job *job)
 {
     struct worker_job **end = &w->queue;
 
+    if (begin_turn(w, job))
+        return;
     while (*end)
         end = &(*end)->next;
     job->next = NULL;
     job->queued = true;
     *end = job;
-    give_turns(w);
 }
 
 static void

@@ -8,7 +8,7 @@
 #include "suite.h"
 #include "workers.h"
 
-enum { JOBS = 2 * WORKERS_THREADS };
+enum { JOBS = 2 * WORKERS_THREADS, LONG = 8000 };
 
 struct job {
     struct worker_job job;
@@ -19,7 +19,7 @@ struct job {
 static uv_loop_t loop;
 static struct wakes wakes;
 static struct workers workers;
-static struct job jobs[JOBS];
+static struct job jobs[LONG];
 
 static void
 nap(void)
@@ -68,7 +68,7 @@ setup(void)
 static void
 teardown(void)
 {
-    for (int i = 0; i < JOBS; i++) {
+    for (int i = 0; i < LONG; i++) {
         atomic_store(&jobs[i].may_end, true);
         atomic_store(&jobs[i].may_go_on, true);
     }
@@ -262,6 +262,24 @@ START_TEST(what_goes_on_takes_its_turn_unless_it_is_to_end)
 }
 END_TEST
 
+/* For every job that comes and goes it is walked along, under the lock. */
+START_TEST(a_long_queue_of_one_owner_keeps_nobody_up)
+{
+    struct timespec worked; /* by this thread */
+
+    for (int i = 0; i < LONG - 1; i++)
+        ask(i, "ann");
+    ask(LONG - 1, "bob");
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &worked);
+    ck_assert_int_lt(worked.tv_sec, 2);
+    ck_assert_uint_eq(begun(LONG - 1, 1), 1);
+    for (int i = 0; i < LONG; i++)
+        atomic_store(&jobs[i].may_end, true);
+    for (int i = 0; i < LONG; i++)
+        end(i);
+}
+END_TEST
+
 START_TEST(idle_threads_end_but_one)
 {
     unsigned alive = 0;
@@ -301,6 +319,7 @@ main(void)
     tcase_add_test(tc, many_may_wait_and_each_owner_leaves_some);
     tcase_add_test(tc, what_other_nodes_wait_for_has_threads_of_its_own);
     tcase_add_test(tc, what_goes_on_takes_its_turn_unless_it_is_to_end);
+    tcase_add_test(tc, a_long_queue_of_one_owner_keeps_nobody_up);
     tcase_add_test(tc, idle_threads_end_but_one);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
