@@ -1,4 +1,5 @@
 /* tree_call.c - calls of functions, also those with a syntax of their own. */
+#include "sql_statement.h"
 #include "tree_parser.h"
 
 enum { LENGTH_MAX = 100 * 1000 * 1000 }; /* as any larger one of a CAST */
@@ -241,7 +242,8 @@ tree_interval(struct parser *p, struct span *unit)
     return amount && read_unit(p, unit) == 0 ? amount : NULL;
 }
 
-/* INTERVAL(1, 2) is a function, INTERVAL (1) DAY is not. */
+/* INTERVAL(1, 2) is a function, INTERVAL (1) DAY is not.  Looks no deeper than
+ * what is parsed. */
 bool
 tree_interval_calls(struct parser *p)
 {
@@ -255,8 +257,10 @@ tree_interval_calls(struct parser *p)
     do {
         depth += token_is_operator(&token, "(");
         depth -= token_is_operator(&token, ")");
+        if (depth == 1 && token_is_operator(&token, ","))
+            return true;
         token = lexer_next(&lexer);
-    } while (depth > 0 && token.kind != TOKEN_END &&
+    } while (depth > 0 && depth <= NESTING_MAX && token.kind != TOKEN_END &&
              token.kind != TOKEN_INVALID);
     return !tree_word_unit(&token);
 }

@@ -121,6 +121,8 @@ static const struct {
     {"interval 1 day + x + 2", "(+ (date x 1) 2)"},
     {"x - interval (1) day", "(date x 1)"},
     {"x - interval(1, 2) * 3", "(- x (* (call 1 2) 3))"},
+    {"x - interval((1), 2, 3) - (4)", "(- (- x (call 1 2 3)) 4)"},
+    {"x + interval((1 + f(2, 3))) day", "(date x (+ 1 (call 2 3)))"},
     {"date_add(a, interval 1 day)", "(call a 1)"},
     {"extract(day from b)", "(call b)"},
     {"trim(leading 'x' from y)", "(call 'x' y)"},
