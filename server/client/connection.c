@@ -72,7 +72,9 @@ dial(MYSQL *mysql, const char *const *given)
     return mysql_real_connect(mysql, given['h'], given['u'], password, NULL,
                               given['P'] ? (unsigned)atoi(given['P']) : 0,
                               given['S'],
-                              isatty(STDERR_FILENO) ? CLIENT_PROGRESS : 0);
+                              isatty(STDERR_FILENO) ? CLIENT_PROGRESS : 0) &&
+           /* Again, whatever the file says: a node asks for no file of ours. */
+           mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off) == 0;
 }
 
 static enum client_status

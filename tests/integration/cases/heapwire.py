@@ -398,6 +398,12 @@ def test_rows_that_are_no_nodes():
 
 def test_what_hangs_up_or_asks_for_a_file():
     whole = rows([b"a"], [b"b"])
+    with tempfile.TemporaryDirectory() as home, \
+            Liar(frame(1, b"\xfb/etc/passwd"), closes=True) as liar:
+        with open(f"{home}/.my.cnf", "w", encoding="ascii") as f:
+            f.write("[client]\nlocal-infile=1\n")
+        assert liar.ask("sql", "x", home=home)[0] == NO_NODE
+        assert b"root:" not in liar.heard
     for answer, status in ((b"", NO_NODE), (frame(1, b"\x01"), NO_NODE),
                            (whole[:-3], NO_NODE), (whole, DONE),
                            (frame(1, b"\xfb/etc/passwd"), NO_NODE)):
