@@ -68,6 +68,20 @@ job_free(struct work *work)
     mem_free(job);
 }
 
+/* A job in the queue that no ticket waits for any more makes room. */
+static void
+job_left(struct work *work)
+{
+    struct job *job = (struct job *)work, **at = &job->jobs->queue;
+
+    while (*at && *at != job)
+        at = &(*at)->next;
+    if (!*at)
+        return; /* it runs, for later requests */
+    *at = job->next;
+    job_unref(job);
+}
+
 /* Only naming has a known share; a dump reports no progress. */
 static void
 dump_stage(struct job *job, struct progress *out)
@@ -109,7 +123,7 @@ job_progress(struct work *work, struct progress *out)
     return true;
 }
 
-static const struct work_kind job_kind = {job_free, NULL, job_progress};
+static const struct work_kind job_kind = {job_free, job_left, job_progress};
 
 /* ---- joining ---- */
 
@@ -153,9 +167,8 @@ can_share(const struct job *job, const struct job_request *request)
            strcmp(request->reason ? request->reason : "", job->reason) == 0;
 }
 
-/* A request joins the last waiting job if that answers it too, even one whose
- * tickets are all gone.  It never joins a running job: its answer may be older
- * than the request. */
+/* A request joins the last waiting job if that answers it too.  It never joins
+ * a running job: its answer may be older than the request. */
 static struct job *
 joinable(struct jobs *jobs, const struct job_request *request)
 {
@@ -207,6 +220,7 @@ enqueue(struct jobs *jobs, const struct job_request *request, struct error *err)
         return NULL;
     }
     work_init(&job->work, &job_kind, &jobs->lock);
+    job->jobs = jobs;
     job->request = *request;
     while (*end)
         end = &(*end)->next;
@@ -287,14 +301,11 @@ take_any(struct jobs *jobs)
     return NULL;
 }
 
-/* Skips jobs without tickets. */
 struct job *
 jobs_take(struct jobs *jobs)
 {
-    struct job *job;
+    struct job *job = take_any(jobs);
 
-    while ((job = take_any(jobs)) != NULL && !job->work.tickets)
-        job_unref(job);
     if (job) {
         job->at_ms = clock_ms();
         job->generation = jobs->generation;

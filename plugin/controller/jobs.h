@@ -22,7 +22,8 @@
 #include "ticket.h"
 
 struct job {
-    struct work work;           /* first */
+    struct work work; /* first */
+    struct jobs *jobs;
     struct job_request request; /* its texts are these: */
     char name[SNAPSHOT_NAME_MAX + 1], reason[SNAPSHOT_REASON_MAX + 1];
     bool keep;                /* some ticket asked for a kept snapshot */
@@ -51,7 +52,7 @@ void jobs_fini(struct jobs *jobs); /* without the lock */
 struct ticket *jobs_attach(struct jobs *jobs, const struct job_request *request,
                            struct waker waker, struct error *err);
 
-/* The next job that may run and is waited for, or NULL; it is then running. */
+/* The next job that may run, or NULL; it is then running. */
 struct job *jobs_take(struct jobs *jobs);
 /* The running job's dump is with the resolver now. */
 void jobs_resolve(struct jobs *jobs, struct job *job);
