@@ -433,12 +433,21 @@ note_byte(struct peer_link *l)
     l->heard_ns = uv_hrtime();
 }
 
+/* Many links may have much to read in one turn of the loop. */
+static bool
+is_late(const struct peer_link *l)
+{
+    return uv_hrtime() / 1000000 >= uv_now(l->timer.loop) + PEER_LINK_TURN_MS;
+}
+
 /* True: bytes came. */
 static bool
 receive(struct peer_link *l)
 {
     MEM_UNSET char bytes[PEER_LINK_READ];
-    ssize_t got = peer_socket_read(l->fd, bytes, sizeof(bytes));
+    bool late = is_late(l);
+    ssize_t got = peer_socket_read(l->fd, bytes,
+                                   late ? PEER_LINK_LITTLE : PEER_LINK_READ);
 
     if (got < 0 && errno == EAGAIN)
         return false;
@@ -446,7 +455,7 @@ receive(struct peer_link *l)
         fail_lost(l);
         return false;
     }
-    l->run += (size_t)got;
+    l->run += late ? PEER_LINK_RUN : (size_t)got;
     note_byte(l);
     if (l->tls)
         decrypt(l, bytes, (size_t)got);

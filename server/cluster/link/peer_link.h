@@ -30,7 +30,9 @@ enum {
     PEER_LINK_RUN =
         256 << 10, /* bytes read at a stretch, before other links' turn */
     PEER_LINK_ROW =
-        64 /* bytes that each row counts in addition, for its call */
+        64, /* bytes that each row counts in addition, for its call */
+    PEER_LINK_TURN_MS = 5, /* of a turn of the loop; once it takes longer, */
+    PEER_LINK_LITTLE = 2 << 10 /* each link has so many bytes at a stretch */
 };
 
 enum peer_link_state {

@@ -44,6 +44,7 @@ static struct {
     int questions; /* still to be asked */
     size_t rows, bytes, quiet, grown, shrunk;
     bool holds, refuses; /* rows; large packets */
+    bool slow;           /* the loop's turns are long */
     bool answered, broken;
     struct error why;
 } seen;
@@ -297,10 +298,21 @@ on_connected(struct peer_link *link)
     ask();
 }
 
+static void
+work_long(void)
+{
+    uint64_t end = uv_hrtime() + (uint64_t)2 * PEER_LINK_TURN_MS * 1000000;
+
+    while (uv_hrtime() < end)
+        ;
+}
+
 static bool
 on_wants(struct peer_link *link)
 {
     (void)link;
+    if (seen.slow)
+        work_long();
     return !seen.holds;
 }
 
@@ -531,6 +543,20 @@ START_TEST(a_large_row_waits_for_leave)
 }
 END_TEST
 
+/* Each stretch of reading ends with quiet. */
+START_TEST(in_a_long_turn_it_reads_little)
+{
+    node.large = 16 * PEER_LINK_LITTLE;
+    seen.slow = true;
+    begin(_i == 1);
+    run();
+    ck_assert(seen.answered);
+    ck_assert_uint_eq(seen.bytes, node.large + 5);
+    ck_assert_uint_ge(seen.quiet, 16);
+    end();
+}
+END_TEST
+
 START_TEST(it_may_be_closed_at_any_time)
 {
     for (int turns = 0; turns < 12; turns++) {
@@ -578,6 +604,7 @@ main(void)
     tcase_add_loop_test(tcase, a_certificate_is_the_proven_one, 0, 2);
     tcase_add_loop_test(tcase, who_wants_no_rows_gets_none, 0, 2);
     tcase_add_loop_test(tcase, a_large_row_waits_for_leave, 0, 2);
+    tcase_add_loop_test(tcase, in_a_long_turn_it_reads_little, 0, 2);
     tcase_add_loop_test(tcase, it_may_be_closed_at_any_time, 0, 2);
     tcase_add_loop_test(tcase, want_of_memory_is_told, 0, 2);
     suite_add_tcase(suite, tcase);
