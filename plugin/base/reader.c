@@ -185,6 +185,27 @@ span_is_nocase(struct span s, const char *text)
     return i == s.size && text[i] == '\0';
 }
 
+bool
+span_same_nocase(struct span a, struct span b)
+{
+    size_t i = 0;
+
+    while (i < a.size && i < b.size && lower(a.data[i]) == lower(b.data[i]))
+        i++;
+    return i == a.size && i == b.size;
+}
+
+bool
+span_is_any(struct span s, const char *words)
+{
+    for (size_t size; *words; words += size + (words[size] == ' ')) {
+        size = strcspn(words, " ");
+        if (size == s.size && span_same_nocase(s, (struct span){words, size}))
+            return true;
+    }
+    return false;
+}
+
 int
 span_compare_nocase(struct span s, const char *text)
 {

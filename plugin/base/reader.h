@@ -45,6 +45,9 @@ bool reader_line(struct reader *r, struct span *line);
 
 bool span_is(struct span s, const char *text);        /* exact */
 bool span_is_nocase(struct span s, const char *text); /* ASCII case */
+bool span_same_nocase(struct span a, struct span b);
+/* Whether it is one of the words, which blanks separate. */
+bool span_is_any(struct span s, const char *words);
 /* Before (< 0), the same or behind (> 0), as if all were lower case. */
 int span_compare_nocase(struct span s, const char *text);
 /* Without the blanks, tabs and line ends around it. */

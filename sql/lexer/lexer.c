@@ -380,6 +380,12 @@ token_is(const struct token *token, const char *word)
 }
 
 bool
+token_is_any(const struct token *token, const char *words)
+{
+    return token->kind == TOKEN_WORD && span_is_any(token->text, words);
+}
+
+bool
 token_is_operator(const struct token *token, const char *text)
 {
     return token->kind == TOKEN_OPERATOR && span_is(token->text, text);

@@ -50,7 +50,8 @@ enum variable_scope { SCOPE_DEFAULT, SCOPE_SESSION, SCOPE_GLOBAL };
 struct lexer lexer_of(struct span text);
 struct token lexer_next(struct lexer *lexer); /* END and INVALID repeat */
 
-bool token_is(const struct token *token, const char *word); /* keyword */
+bool token_is(const struct token *token, const char *word);      /* keyword */
+bool token_is_any(const struct token *token, const char *words); /* "A B" */
 bool token_is_operator(const struct token *token, const char *text);
 
 /* Decodes a string, quoted identifier, word or user variable into arena,

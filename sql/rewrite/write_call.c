@@ -54,26 +54,16 @@ write_order(struct writer *w, const struct tree_order *order)
 }
 
 static void
-bound(struct writer *w, enum tree_bound bound, const struct node *distance)
+bound(struct writer *w, const struct tree_window *window, size_t i)
 {
-    static const char *const texts[] = {
-        [BOUND_NONE] = "",
-        [BOUND_UNBOUNDED_PRECEDING] = " UNBOUNDED PRECEDING",
-        [BOUND_PRECEDING] = " PRECEDING",
-        [BOUND_CURRENT_ROW] = " CURRENT ROW",
-        [BOUND_FOLLOWING] = " FOLLOWING",
-        [BOUND_UNBOUNDED_FOLLOWING] = " UNBOUNDED FOLLOWING"};
-
-    if (distance)
-        write_operand(w, distance, TIGHT_ATOM);
-    write_text(w, texts[bound]);
+    if (window->distance[i])
+        write_operand(w, window->distance[i], TIGHT_ATOM);
+    buffer_format(w->sql, " %s", window->bounds[i]);
 }
 
 void
 write_window(struct writer *w, const struct tree_window *window)
 {
-    bool two = window->bounds[1] != BOUND_NONE;
-
     write_text(w, " (");
     if (window->base.size > 0)
         write_identifier(w, window->base);
@@ -82,10 +72,13 @@ write_window(struct writer *w, const struct tree_window *window)
     write_list(w, window->partition);
     write_order(w, window->order);
     if (window->frame) {
-        buffer_format(w->sql, " %s%s", window->frame, two ? " BETWEEN" : "");
-        bound(w, window->bounds[0], window->distance[0]);
-        write_text(w, two ? " AND" : "");
-        bound(w, window->bounds[1], window->distance[1]);
+        buffer_format(w->sql, " %s%s", window->frame,
+                      window->bounds[1] ? " BETWEEN" : "");
+        bound(w, window, 0);
+    }
+    if (window->bounds[1]) {
+        write_text(w, " AND");
+        bound(w, window, 1);
     }
     write_text(w, ")");
 }

@@ -60,6 +60,16 @@ parser_accept(struct parser *p, const char *word)
 }
 
 bool
+parser_accept_any(struct parser *p, const char *words)
+{
+    bool is = token_is_any(&p->token, words);
+
+    if (is)
+        parser_advance(p);
+    return is;
+}
+
+bool
 parser_accept_operator(struct parser *p, const char *text)
 {
     bool is = token_is_operator(&p->token, text);

@@ -45,6 +45,7 @@ bool parser_mode(const struct parser *p, const char *word);
 void parser_advance(struct parser *p);
 const struct token *parser_ahead(struct parser *p);
 bool parser_accept(struct parser *p, const char *word);
+bool parser_accept_any(struct parser *p, const char *words);
 bool parser_accept_operator(struct parser *p, const char *text);
 int parser_expect(struct parser *p, const char *word); /* -1: 1064 */
 int parser_expect_operator(struct parser *p, const char *text);

@@ -93,9 +93,9 @@ struct tree_qualifier;
 struct variable;
 
 struct node {
-    struct node *next;  /* the next operand of the same parent */
-    struct node *first; /* its own operands, in order */
-    struct span text;   /* in the source, without parentheses around it */
+    struct node *next;         /* the next operand of the same parent */
+    struct node *first, *last; /* its own operands, in order */
+    struct span text; /* in the source, without parentheses around it */
     struct span name;
     union {
         struct span word;
@@ -129,15 +129,6 @@ struct tree_name { /* a list */
     struct span name;
 };
 
-enum tree_bound {
-    BOUND_NONE,
-    BOUND_UNBOUNDED_PRECEDING,
-    BOUND_PRECEDING,
-    BOUND_CURRENT_ROW,
-    BOUND_FOLLOWING,
-    BOUND_UNBOUNDED_FOLLOWING
-};
-
 struct tree_window { /* a list, of WINDOW */
     struct tree_window *next;
     struct span name;       /* WINDOW name AS, or OVER name */
@@ -145,9 +136,9 @@ struct tree_window { /* a list, of WINDOW */
     struct span base;       /* (base ...); size 0: none */
     struct node *partition; /* a list */
     struct tree_order *order;
-    const char *frame;              /* ROWS, RANGE; NULL: none */
-    enum tree_bound bounds[2];      /* the second one of BETWEEN alone */
-    const struct node *distance[2]; /* of PRECEDING and FOLLOWING */
+    const char *frame;     /* ROWS, RANGE; NULL: none */
+    const char *bounds[2]; /* CURRENT ROW, ...; the second of BETWEEN alone */
+    struct node *distance[2]; /* of PRECEDING and FOLLOWING */
 };
 
 enum call_form {

@@ -51,41 +51,22 @@ form_of(struct span name)
     return CALL_PLAIN;
 }
 
-/* What is read into: the call, and the end of its arguments. */
-struct reading {
-    struct parser *p;
-    struct node *node;
-    struct node **tail;
-    struct tree_call *call;
-};
-
 static int
-adopt(struct reading *r, struct node *argument)
+argument(struct parser *p, struct node *node)
 {
-    return tree_adopt(r->p, r->node, &r->tail, argument) ? 0 : -1;
+    return tree_take(p, node, BINDS_ALL);
 }
 
 static int
-argument(struct reading *r)
+more_arguments(struct parser *p, struct node *node)
 {
-    return adopt(r, tree_expression(r->p, BINDS_ALL));
+    return parser_accept_operator(p, ",") ? tree_list(p, node) : 0;
 }
 
 static int
-more_arguments(struct reading *r)
+arguments(struct parser *p, struct node *node)
 {
-    while (parser_accept_operator(r->p, ","))
-        if (argument(r) != 0)
-            return -1;
-    return 0;
-}
-
-static int
-arguments(struct reading *r)
-{
-    if (token_is_operator(&r->p->token, ")"))
-        return 0;
-    return argument(r) != 0 ? -1 : more_arguments(r);
+    return token_is_operator(&p->token, ")") ? 0 : tree_list(p, node);
 }
 
 /* ---- CAST and CONVERT ---- */
@@ -103,9 +84,8 @@ length_of(struct span digits)
 
 /* (60), (10, 2) behind a type. */
 static int
-read_lengths(struct reading *r)
+read_lengths(struct parser *p, struct node *node)
 {
-    struct parser *p = r->p;
     size_t count = 0;
 
     if (!token_is_operator(&p->token, "("))
@@ -115,24 +95,22 @@ read_lengths(struct reading *r)
     do {
         if (count == 2 || p->token.kind != TOKEN_INTEGER)
             return parser_fail(p);
-        r->call->lengths[count++] = length_of(p->token.text);
+        node->call->lengths[count++] = length_of(p->token.text);
         parser_advance(p);
     } while (parser_accept_operator(p, ","));
     return tree_close(p);
 }
 
 static int
-read_type(struct reading *r)
+read_type(struct parser *p, struct node *node)
 {
-    struct parser *p = r->p;
-
     if (p->token.kind == TOKEN_WORD)
-        r->call->type = tree_word_type(p->token.text);
-    if (!r->call->type)
+        node->call->type = tree_word_type(p->token.text);
+    if (!node->call->type)
         return parser_fail(p);
-    r->call->is_binary = token_is(&p->token, "BINARY");
+    node->call->is_binary = token_is(&p->token, "BINARY");
     parser_advance(p);
-    if (read_lengths(r) != 0)
+    if (read_lengths(p, node) != 0)
         return -1;
     while (p->token.kind == TOKEN_WORD) /* CHARACTER SET x, INTEGER */
         parser_advance(p);
@@ -140,14 +118,12 @@ read_type(struct reading *r)
 }
 
 static int
-read_using(struct reading *r)
+read_using(struct parser *p, struct node *node)
 {
-    struct parser *p = r->p;
-
     if (!parser_accept(p, "USING"))
         return 0;
-    r->call->has_using = true;
-    r->call->is_binary = token_is(&p->token, "BINARY");
+    node->call->has_using = true;
+    node->call->is_binary = token_is(&p->token, "BINARY");
     if (p->token.kind != TOKEN_WORD && p->token.kind != TOKEN_STRING)
         return parser_fail(p);
     parser_advance(p);
@@ -155,71 +131,62 @@ read_using(struct reading *r)
 }
 
 static int
-read_cast(struct reading *r)
+read_cast(struct parser *p, struct node *node)
 {
-    return argument(r) != 0 || parser_expect(r->p, "AS") != 0 ? -1
-                                                              : read_type(r);
+    if (argument(p, node) != 0 || parser_expect(p, "AS") != 0)
+        return -1;
+    return read_type(p, node);
 }
 
 static int
-read_convert(struct reading *r)
+read_convert(struct parser *p, struct node *node)
 {
-    if (argument(r) != 0)
+    if (argument(p, node) != 0)
         return -1;
-    if (parser_accept_operator(r->p, ","))
-        return read_type(r);
-    if (!token_is(&r->p->token, "USING"))
-        return parser_fail(r->p);
-    return read_using(r);
+    if (parser_accept_operator(p, ","))
+        return read_type(p, node);
+    if (!token_is(&p->token, "USING"))
+        return parser_fail(p);
+    return read_using(p, node);
 }
 
 /* ---- aggregates ---- */
 
 static void
-read_quantifier(struct reading *r)
+read_quantifier(struct parser *p, struct node *node)
 {
-    r->call->distinct = parser_accept(r->p, "DISTINCT");
-    if (!r->call->distinct)
-        parser_accept(r->p, "ALL");
+    node->call->distinct = parser_accept(p, "DISTINCT");
+    if (!node->call->distinct)
+        parser_accept(p, "ALL");
 }
 
 static int
-read_count(struct reading *r)
+read_count(struct parser *p, struct node *node)
 {
-    struct parser *p = r->p;
     struct node *star;
 
-    read_quantifier(r);
+    read_quantifier(p, node);
     if (!token_is_operator(&p->token, "*"))
-        return argument(r) != 0 ? -1 : more_arguments(r);
-    star = tree_node(p, NODE_STAR, p->token.text.data);
+        return tree_list(p, node);
+    star = tree_start(p, NODE_STAR);
     if (!star)
         return -1;
     parser_advance(p);
-    return adopt(r, tree_end(p, star));
+    return tree_adopt(p, node, tree_end(p, star));
 }
 
 static int
-read_group_concat(struct reading *r)
+read_group_concat(struct parser *p, struct node *node)
 {
-    struct parser *p = r->p;
-
-    r->call->separator = (struct span){",", 1};
-    read_quantifier(r);
-    if (argument(r) != 0 || more_arguments(r) != 0)
+    node->call->separator = (struct span){",", 1};
+    read_quantifier(p, node);
+    if (tree_list(p, node) != 0 || tree_order_by(p, &node->call->order) != 0)
         return -1;
-    if (parser_accept(p, "ORDER")) {
-        if (parser_expect(p, "BY") != 0)
-            return -1;
-        r->call->order = tree_order_read(p);
-        if (!r->call->order)
-            return -1;
-    }
     if (!parser_accept(p, "SEPARATOR"))
         return 0;
     if (p->token.kind != TOKEN_STRING)
         return parser_fail(p);
-    return parser_decode(p, &r->call->separator);
+    return parser_decode(p, &node->call->separator);
 }
 
 /* ---- dates ---- */
@@ -234,12 +201,10 @@ read_unit(struct parser *p, struct span *out)
     return 0;
 }
 
-struct node *
-tree_interval(struct parser *p, struct span *unit)
+int
+tree_interval(struct parser *p, struct node *parent, struct span *unit)
 {
-    struct node *amount = tree_expression(p, BINDS_ALL);
-
-    return amount && read_unit(p, unit) == 0 ? amount : NULL;
+    return tree_take(p, parent, BINDS_ALL) != 0 ? -1 : read_unit(p, unit);
 }
 
 /* INTERVAL(1, 2) is a function, INTERVAL (1) DAY is not.  Looks no deeper than
@@ -266,108 +231,99 @@ tree_interval_calls(struct parser *p)
 }
 
 static int
-read_date_add(struct reading *r)
+read_date_add(struct parser *p, struct node *node)
 {
-    struct parser *p = r->p;
-
-    if (argument(r) != 0)
+    if (argument(p, node) != 0)
         return -1;
     if (!token_is_operator(&p->token, ",") ||
         !token_is(parser_ahead(p), "INTERVAL"))
-        return more_arguments(r);
+        return more_arguments(p, node);
     parser_advance(p);
     if (tree_interval_calls(p))
-        return argument(r);
+        return argument(p, node);
     parser_advance(p);
-    return adopt(r, tree_interval(p, &r->call->unit));
+    return tree_interval(p, node, &node->call->unit);
 }
 
 static int
-read_extract(struct reading *r)
+read_extract(struct parser *p, struct node *node)
 {
-    if (read_unit(r->p, &r->call->unit) != 0 ||
-        parser_expect(r->p, "FROM") != 0)
+    if (read_unit(p, &node->call->unit) != 0 || parser_expect(p, "FROM") != 0)
         return -1;
-    return argument(r);
+    return argument(p, node);
 }
 
 static int
-read_timestamp(struct reading *r)
+read_timestamp(struct parser *p, struct node *node)
 {
-    return read_unit(r->p, &r->call->unit) != 0 ? -1 : more_arguments(r);
+    return read_unit(p, &node->call->unit) != 0 ? -1 : more_arguments(p, node);
 }
 
 /* ---- texts ---- */
 
 static int
-read_position(struct reading *r)
+read_position(struct parser *p, struct node *node)
 {
-    if (adopt(r, tree_expression(r->p, BINDS_BIT_OR)) != 0 ||
-        parser_expect(r->p, "IN") != 0)
+    if (tree_take(p, node, BINDS_BIT_OR) != 0 || parser_expect(p, "IN") != 0)
         return -1;
-    return argument(r);
+    return argument(p, node);
 }
 
 /* (x, n, m), (x FROM n FOR m) */
 static int
-read_substring(struct reading *r)
+read_substring(struct parser *p, struct node *node)
 {
-    if (argument(r) != 0)
+    if (argument(p, node) != 0)
         return -1;
-    if (!parser_accept(r->p, "FROM"))
-        return more_arguments(r);
-    if (argument(r) != 0)
+    if (!parser_accept(p, "FROM"))
+        return more_arguments(p, node);
+    if (argument(p, node) != 0)
         return -1;
-    return parser_accept(r->p, "FOR") ? argument(r) : 0;
+    return parser_accept(p, "FOR") ? argument(p, node) : 0;
 }
 
 /* (x), (y FROM x), (LEADING [y] FROM x) */
 static int
-read_trim(struct reading *r)
+read_trim(struct parser *p, struct node *node)
 {
-    static const char *const sides[] = {"LEADING", "TRAILING", "BOTH"};
-    struct parser *p = r->p;
+    bool side = token_is_any(&p->token, "LEADING TRAILING BOTH") &&
+                !token_is_operator(parser_ahead(p), ")");
 
-    for (size_t i = 0; i < COUNT(sides); i++)
-        if (token_is(&p->token, sides[i]) &&
-            !token_is_operator(parser_ahead(p), ")")) {
-            r->call->unit = p->token.text;
-            parser_advance(p);
-            break;
-        }
-    if (r->call->unit.size > 0 && parser_accept(p, "FROM"))
-        return argument(r);
-    if (argument(r) != 0)
+    if (side) {
+        node->call->unit = p->token.text;
+        parser_advance(p);
+    }
+    if (!(side && token_is(&p->token, "FROM")) && argument(p, node) != 0)
         return -1;
-    if (r->call->unit.size > 0 && !token_is(&p->token, "FROM"))
-        return parser_fail(p);
-    return parser_accept(p, "FROM") ? argument(r) : 0;
+    if (!side && !token_is(&p->token, "FROM"))
+        return 0;
+    return parser_expect(p, "FROM") != 0 ? -1 : argument(p, node);
 }
 
 /* ---- all ---- */
 
 /* One argument; of a name and its value, two. */
 static int
-read_aggregate(struct reading *r)
+read_aggregate(struct parser *p, struct node *node)
 {
-    read_quantifier(r);
-    if (argument(r) != 0)
+    read_quantifier(p, node);
+    if (argument(p, node) != 0)
         return -1;
-    if (!span_is_nocase(r->node->name, "JSON_OBJECTAGG"))
+    if (!span_is_nocase(node->name, "JSON_OBJECTAGG"))
         return 0;
-    return parser_expect_operator(r->p, ",") != 0 ? -1 : argument(r);
+    return parser_expect_operator(p, ",") != 0 ? -1 : argument(p, node);
 }
 
 static int
-read_char(struct reading *r)
+read_char(struct parser *p, struct node *node)
 {
-    return arguments(r) != 0 ? -1 : read_using(r);
+    return arguments(p, node) != 0 ? -1 : read_using(p, node);
 }
 
 static int
-read_arguments(struct reading *r)
+read_arguments(struct parser *p, struct node *node)
 {
-    static int (*const readers[])(struct reading *) = {
+    static int (*const readers[])(struct parser *, struct node *) = {
         [CALL_PLAIN] = arguments,
         [CALL_AGGREGATE] = read_aggregate,
         [CALL_CAST] = read_cast,
@@ -383,23 +339,22 @@ read_arguments(struct reading *r)
         [CALL_TRIM] = read_trim,
     };
 
-    if (tree_open(r->p) != 0 || readers[r->call->form](r) != 0)
+    if (tree_open(p) != 0 || readers[node->call->form](p, node) != 0)
         return -1;
-    return tree_close(r->p);
+    return tree_close(p);
 }
 
 static int
-finish(struct reading *r)
+finish(struct parser *p, struct node *node)
 {
-    struct parser *p = r->p;
-    enum call_form form = r->call->form;
+    enum call_form form = node->call->form;
 
     if (parser_accept(p, "OVER")) {
-        r->call->over = tree_over(p);
+        node->call->over = tree_over(p);
         p->tree->has_over = true;
         if (p->select)
             p->select->has_over = true;
-        return r->call->over ? 0 : -1;
+        return node->call->over ? 0 : -1;
     }
     if (p->select && (form == CALL_AGGREGATE || form == CALL_COUNT ||
                       form == CALL_GROUP_CONCAT))
@@ -410,9 +365,8 @@ finish(struct reading *r)
 struct node *
 tree_call_read(struct parser *p)
 {
-    struct node *node = tree_node(p, NODE_CALL, p->token.text.data);
+    struct node *node = tree_start(p, NODE_CALL);
     struct tree_call *call = parser_alloc(p, sizeof(*call));
-    struct reading r = {p, node, node ? &node->first : NULL, call};
     bool word = p->token.kind == TOKEN_WORD;
     size_t around;
 
@@ -427,8 +381,8 @@ tree_call_read(struct parser *p)
     }
     call->form = word ? form_of(node->name) : CALL_PLAIN;
     around = tree_below(p);
-    if (read_arguments(&r) != 0 || finish(&r) != 0 ||
-        !tree_above(p, node, around))
+    if (read_arguments(p, node) != 0 || finish(p, node) != 0 ||
+        tree_above(p, node, around) != 0)
         return NULL;
     return tree_end(p, node);
 }

@@ -110,80 +110,53 @@ accept_infix(struct parser *p, enum binds least, bool *negated)
 /* ---- what stands on the right ---- */
 
 /* NULL, UNKNOWN, TRUE, FALSE */
-static bool
-right_of_is(struct parser *p, struct node *node, struct node ***tail)
+static int
+right_of_is(struct parser *p, struct node *node)
 {
-    enum node_kind kind = NODE_NULL;
-    struct node *right;
+    struct node *unknown;
 
     node->negated = parser_accept(p, "NOT");
-    if (token_is(&p->token, "TRUE")) {
-        kind = NODE_TRUE;
-    } else if (token_is(&p->token, "FALSE")) {
-        kind = NODE_FALSE;
-    } else if (!token_is(&p->token, "NULL") &&
-               !token_is(&p->token, "UNKNOWN")) {
-        parser_fail(p);
-        return false;
-    }
-    right = tree_node(p, kind, p->token.text.data);
-    if (!right)
-        return false;
-    parser_advance(p);
-    return tree_adopt(p, node, tail, tree_end(p, right));
+    if (token_is_any(&p->token, "NULL TRUE FALSE"))
+        return tree_adopt(p, node, tree_operand(p));
+    unknown = tree_start(p, NODE_NULL);
+    if (!unknown || parser_expect(p, "UNKNOWN") != 0)
+        return -1;
+    return tree_adopt(p, node, tree_end(p, unknown));
 }
 
-static bool
-right_of_like(struct parser *p, struct node *node, struct node ***tail)
+static int
+right_of_like(struct parser *p, struct node *node)
 {
-    if (!tree_adopt(p, node, tail, tree_operators(p, BINDS_BIT_OR)))
-        return false;
-    return !parser_accept(p, "ESCAPE") ||
-           tree_adopt(p, node, tail, tree_operators(p, BINDS_BIT_OR));
+    if (tree_take(p, node, BINDS_BIT_OR) != 0)
+        return -1;
+    return parser_accept(p, "ESCAPE") ? tree_take(p, node, BINDS_BIT_OR) : 0;
 }
 
-static bool
-right_of_between(struct parser *p, struct node *node, struct node ***tail)
+static int
+right_of_between(struct parser *p, struct node *node)
 {
-    return tree_adopt(p, node, tail, tree_operators(p, BINDS_BIT_OR)) &&
-           parser_expect(p, "AND") == 0 &&
-           tree_adopt(p, node, tail, tree_operators(p, BINDS_PREDICATE));
+    if (tree_take(p, node, BINDS_BIT_OR) != 0 || parser_expect(p, "AND") != 0)
+        return -1;
+    return tree_take(p, node, BINDS_PREDICATE);
 }
 
 /* (a, b), (SELECT a); a query in parentheses is its own list. */
-static bool
-right_of_in(struct parser *p, struct node *node, struct node ***tail)
+static int
+right_of_in(struct parser *p, struct node *node)
 {
     if (tree_open(p) != 0 ||
-        !tree_adopt(p, node, tail, tree_query_or_expression(p)))
-        return false;
-    while (parser_accept_operator(p, ","))
-        if (!tree_adopt(p, node, tail, tree_operators(p, BINDS_ALL)))
-            return false;
-    return tree_close(p) == 0;
-}
-
-static struct node *
-quantified_query(struct parser *p)
-{
-    struct node *right;
-
-    if (!token_is_operator(&p->token, "(")) {
-        parser_fail(p);
-        return NULL;
-    }
-    right = tree_operand(p);
-    if (right && right->kind != NODE_QUERY) {
-        parser_fail(p);
-        return NULL;
-    }
-    return right;
+        tree_adopt(p, node, tree_query_or_expression(p)) != 0 ||
+        (parser_accept_operator(p, ",") && tree_list(p, node) != 0))
+        return -1;
+    return tree_close(p);
 }
 
 /* x > ALL (SELECT y); = ANY and <> ALL are IN and NOT IN. */
-static bool
-right_of_quantifier(struct parser *p, struct node *node, struct node ***tail)
+static int
+right_of_quantifier(struct parser *p, struct node *node)
 {
+    struct node *right;
+
     node->kind = NODE_QUANTIFIED;
     node->all = token_is(&p->token, "ALL");
     parser_advance(p);
@@ -191,83 +164,70 @@ right_of_quantifier(struct parser *p, struct node *node, struct node ***tail)
         node->kind = NODE_IN;
         node->negated = node->all;
     }
-    return tree_adopt(p, node, tail, quantified_query(p));
+    right = tree_operand(p);
+    if (right && right->kind != NODE_QUERY)
+        return parser_fail(p);
+    return tree_adopt(p, node, right);
 }
 
-static bool
+static int
 right_of_collate(struct parser *p, struct node *node)
 {
     size_t size;
 
-    if (!tree_may_name(&p->token) && p->token.kind != TOKEN_STRING) {
-        parser_fail(p);
-        return false;
-    }
+    if (!tree_may_name(&p->token) && p->token.kind != TOKEN_STRING)
+        return parser_fail(p);
     if (parser_decode(p, &node->name) != 0)
-        return false;
+        return -1;
     size = node->name.size;
     node->binary =
         span_is_nocase(node->name, "binary") ||
         (size > 4 &&
          span_is_nocase((struct span){node->name.data + size - 4, 4}, "_bin"));
-    return true;
+    return 0;
 }
 
-static bool
-right_of_interval(struct parser *p, struct node *node, struct node ***tail)
-{
-    node->kind = NODE_INTERVAL;
-    parser_advance(p);
-    return tree_adopt(p, node, tail, tree_interval(p, &node->word));
-}
-
-static bool
-at_quantifier(struct parser *p)
-{
-    return (token_is(&p->token, "ANY") || token_is(&p->token, "SOME") ||
-            token_is(&p->token, "ALL")) &&
-           token_is_operator(parser_ahead(p), "(");
-}
-
-static bool
-right_of(struct parser *p, const struct infix *infix, struct node *node,
-         struct node ***tail)
+static int
+right_of(struct parser *p, const struct infix *infix, struct node *node)
 {
     switch (infix->kind) {
     case NODE_IS:
-        return right_of_is(p, node, tail);
+        return right_of_is(p, node);
     case NODE_LIKE:
-        return right_of_like(p, node, tail);
+        return right_of_like(p, node);
     case NODE_BETWEEN:
-        return right_of_between(p, node, tail);
+        return right_of_between(p, node);
     case NODE_IN:
-        return right_of_in(p, node, tail);
+        return right_of_in(p, node);
     case NODE_COLLATE:
         return right_of_collate(p, node);
     default:
         break;
     }
     if (infix->binds == BINDS_COMPARISON && infix->op != OP_IS_EQUAL &&
-        at_quantifier(p))
-        return right_of_quantifier(p, node, tail);
+        token_is_any(&p->token, "ANY SOME ALL") &&
+        token_is_operator(parser_ahead(p), "("))
+        return right_of_quantifier(p, node);
     if ((infix->op == OP_PLUS || infix->op == OP_MINUS) &&
-        token_is(&p->token, "INTERVAL") && !tree_interval_calls(p))
-        return right_of_interval(p, node, tail);
-    return tree_adopt(p, node, tail, tree_operators(p, infix->binds + 1));
+        token_is(&p->token, "INTERVAL") && !tree_interval_calls(p)) {
+        node->kind = NODE_INTERVAL;
+        parser_advance(p);
+        return tree_interval(p, node, &node->word);
+    }
+    return tree_take(p, node, infix->binds + 1);
 }
 
 static struct node *
 apply(struct parser *p, const struct infix *infix, bool negated,
       struct node *left, const char *start)
 {
-    struct node *node = tree_node(p, infix->kind, start), **tail;
+    struct node *node = tree_node(p, infix->kind, start);
 
     if (!node)
         return NULL;
     node->op = infix->op;
     node->negated = negated;
-    tail = &node->first;
-    if (!tree_adopt(p, node, &tail, left) || !right_of(p, infix, node, &tail))
+    if (tree_adopt(p, node, left) != 0 || right_of(p, infix, node) != 0)
         return NULL;
     return tree_end(p, node);
 }
@@ -275,8 +235,7 @@ apply(struct parser *p, const struct infix *infix, bool negated,
 static struct node *
 read_prefix(struct parser *p, enum binds least)
 {
-    const char *start = p->token.text.data;
-    struct node *node, **tail;
+    struct node *node;
 
     for (size_t i = 0; i < COUNT(prefixes); i++) {
         if (!token_is(&p->token, prefixes[i].text) &&
@@ -284,15 +243,13 @@ read_prefix(struct parser *p, enum binds least)
             continue;
         if (prefixes[i].binds < least && prefixes[i].op == OP_NOT)
             break;
-        node = tree_node(p, NODE_PREFIX, start);
+        node = tree_start(p, NODE_PREFIX);
         if (!node)
             return NULL;
         node->op = prefixes[i].op;
-        tail = &node->first;
         parser_advance(p);
-        return tree_adopt(p, node, &tail, tree_operators(p, prefixes[i].binds))
-                   ? tree_end(p, node)
-                   : NULL;
+        return tree_take(p, node, prefixes[i].binds) == 0 ? tree_end(p, node)
+                                                          : NULL;
     }
     return tree_operand(p);
 }

@@ -1,6 +1,4 @@
 /* tree_from.c - FROM: tables, queries, joins. */
-#include <strings.h>
-
 #include "errors.h"
 #include "tree_parser.h"
 
@@ -10,8 +8,7 @@ find_cte(const struct parser *p, struct span name)
 {
     const struct tree_cte *cte = p->ctes;
 
-    while (cte && (cte->name.size != name.size ||
-                   strncasecmp(cte->name.data, name.data, name.size) != 0))
+    while (cte && !span_same_nocase(cte->name, name))
         cte = cte->outer;
     return cte;
 }
@@ -24,10 +21,8 @@ tree_table_named(struct parser *p)
     if (!table)
         return NULL;
     table->text.data = p->token.text.data;
-    if (!tree_is_name(&p->token)) {
-        parser_fail(p);
-        return NULL;
-    }
+    if (!tree_is_name(&p->token))
+        return tree_fail(p);
     if (parser_decode(p, &table->name) != 0)
         return NULL;
     table->has_database = parser_accept_operator(p, ".");
@@ -53,14 +48,11 @@ tree_table_named(struct parser *p)
 static int
 skip_hints(struct parser *p)
 {
-    while (token_is(&p->token, "USE") || token_is(&p->token, "FORCE") ||
-           token_is(&p->token, "IGNORE")) {
-        parser_advance(p);
+    while (parser_accept_any(p, "USE FORCE IGNORE")) {
         if (!parser_accept(p, "INDEX") && parser_expect(p, "KEY") != 0)
             return -1;
         if (parser_accept(p, "FOR") && !parser_accept(p, "JOIN") &&
-            !((parser_accept(p, "ORDER") || parser_accept(p, "GROUP")) &&
-              parser_accept(p, "BY")))
+            !(parser_accept_any(p, "ORDER GROUP") && parser_accept(p, "BY")))
             return parser_fail(p);
         if (tree_open(p) != 0)
             return -1;
@@ -158,10 +150,10 @@ read_join(struct parser *p, struct tree_table *join, bool *found)
         return 0;
     }
     join->join = JOIN_INNER;
-    if (parser_accept(p, "STRAIGHT_JOIN") || parser_accept(p, "JOIN"))
+    if (parser_accept_any(p, "STRAIGHT_JOIN JOIN"))
         return 0;
     join->natural = parser_accept(p, "NATURAL");
-    if (token_is(&p->token, "LEFT") || token_is(&p->token, "RIGHT")) {
+    if (token_is_any(&p->token, "LEFT RIGHT")) {
         join->join = token_is(&p->token, "LEFT") ? JOIN_LEFT : JOIN_RIGHT;
         p->tree->may_null = true;
         parser_advance(p);
@@ -181,10 +173,8 @@ read_condition(struct parser *p, struct tree_table *table)
 {
     if (table->join == JOIN_COMMA || table->natural)
         return 0;
-    if (parser_accept(p, "ON")) {
-        table->on = tree_operators(p, BINDS_ALL);
-        return table->on ? 0 : -1;
-    }
+    if (parser_accept(p, "ON"))
+        return tree_value(p, &table->on);
     if (parser_accept(p, "USING"))
         return tree_names(p, &table->using);
     return table->join == JOIN_INNER ? 0 : parser_fail(p);

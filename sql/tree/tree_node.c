@@ -33,29 +33,55 @@ tree_node(struct parser *p, enum node_kind kind, const char *start)
 }
 
 struct node *
+tree_start(struct parser *p, enum node_kind kind)
+{
+    return tree_node(p, kind, p->token.text.data);
+}
+
+void *
+tree_fail(struct parser *p)
+{
+    parser_fail(p);
+    return NULL;
+}
+
+struct node *
 tree_end(const struct parser *p, struct node *node)
 {
     node->text.size = (size_t)(p->consumed - node->text.data);
     return node;
 }
 
-bool
-tree_adopt(struct parser *p, struct node *parent, struct node ***tail,
-           struct node *child)
+int
+tree_adopt(struct parser *p, struct node *parent, struct node *child)
 {
     if (!child)
-        return false;
-    if (child->depth >= TREE_DEPTH_MAX) {
-        parser_fail_deep(p);
-        return false;
-    }
+        return -1;
+    if (child->depth >= TREE_DEPTH_MAX)
+        return parser_fail_deep(p);
     if (parent->depth <= child->depth)
         parent->depth = (uint16_t)(child->depth + 1);
     if (p->deepest < parent->depth)
         p->deepest = parent->depth;
-    **tail = child;
-    *tail = &child->next;
-    return true;
+    if (parent->last)
+        parent->last->next = child;
+    else
+        parent->first = child;
+    parent->last = child;
+    return 0;
+}
+
+int
+tree_take(struct parser *p, struct node *parent, enum binds least)
+{
+    return tree_adopt(p, parent, p->grammar->operators(p, least));
+}
+
+int
+tree_value(struct parser *p, struct node **out)
+{
+    *out = p->grammar->operators(p, BINDS_ALL);
+    return *out ? 0 : -1;
 }
 
 size_t
@@ -67,17 +93,15 @@ tree_below(struct parser *p)
     return around;
 }
 
-bool
+int
 tree_above(struct parser *p, struct node *node, size_t around)
 {
-    if (p->deepest >= TREE_DEPTH_MAX) {
-        parser_fail_deep(p);
-        return false;
-    }
+    if (p->deepest >= TREE_DEPTH_MAX)
+        return parser_fail_deep(p);
     if (node->depth < p->deepest) /* below what is no operand */
         node->depth = (uint16_t)(p->deepest + 1);
     p->deepest = around > node->depth ? around : node->depth;
-    return true;
+    return 0;
 }
 
 int
@@ -118,45 +142,35 @@ tree_names(struct parser *p, struct tree_name **out)
     return tree_close(p);
 }
 
-struct node *
-tree_expression(struct parser *p, enum binds least)
-{
-    return p->grammar->operators(p, least);
-}
-
 int
-tree_list(struct parser *p, struct node *parent, struct node **tail)
+tree_list(struct parser *p, struct node *parent)
 {
-    struct node floating = {0}; /* a list that is no node's */
-
     do
-        if (!tree_adopt(p, parent ? parent : &floating, &tail,
-                        tree_expression(p, BINDS_ALL)))
+        if (tree_take(p, parent, BINDS_ALL) != 0)
             return -1;
     while (parser_accept_operator(p, ","));
     return 0;
 }
 
-struct tree_order *
-tree_order_read(struct parser *p)
+int
+tree_order_by(struct parser *p, struct tree_order **out)
 {
-    struct tree_order *first = NULL, **tail = &first;
-
+    if (!parser_accept(p, "ORDER"))
+        return 0;
+    if (parser_expect(p, "BY") != 0)
+        return -1;
     do {
         struct tree_order *order = parser_alloc(p, sizeof(*order));
 
-        if (!order)
-            return NULL;
-        order->value = tree_expression(p, BINDS_ALL);
-        if (!order->value)
-            return NULL;
+        if (!order || tree_value(p, &order->value) != 0)
+            return -1;
         order->descending = parser_accept(p, "DESC");
         if (!order->descending)
             parser_accept(p, "ASC");
-        *tail = order;
-        tail = &order->next;
+        *out = order;
+        out = &order->next;
     } while (parser_accept_operator(p, ","));
-    return first;
+    return 0;
 }
 
 int
@@ -166,8 +180,7 @@ tree_alias(struct parser *p, bool text, struct span *out, bool *found)
     bool string = text && p->token.kind == TOKEN_STRING;
 
     *found = string || tree_is_name(&p->token) ||
-             (as &&
-              (token_is(&p->token, "ESCAPE") || token_is(&p->token, "OFFSET")));
+             (as && token_is_any(&p->token, "ESCAPE OFFSET"));
     if (*found)
         return parser_decode(p, out);
     return as ? parser_fail(p) : 0;

@@ -10,7 +10,7 @@
 static struct node *
 literal(struct parser *p, enum node_kind kind)
 {
-    struct node *node = tree_node(p, kind, p->token.text.data);
+    struct node *node = tree_start(p, kind);
 
     if (!node)
         return NULL;
@@ -35,7 +35,7 @@ typed_size(const struct parser *p)
 static struct node *
 string(struct parser *p)
 {
-    struct node *node = tree_node(p, NODE_STRING, p->token.text.data);
+    struct node *node = tree_start(p, NODE_STRING);
     struct span piece;
     char *joined;
 
@@ -61,7 +61,7 @@ string(struct parser *p)
 static struct node *
 moment(struct parser *p)
 {
-    struct node *node = tree_node(p, NODE_MOMENT, p->token.text.data);
+    struct node *node = tree_start(p, NODE_MOMENT);
 
     if (!node)
         return NULL;
@@ -91,18 +91,15 @@ static struct node *
 user_variable(struct parser *p)
 {
     bool assigns = token_is_operator(parser_ahead(p), ":=");
-    struct node *node =
-        tree_node(p, assigns ? NODE_ASSIGN : NODE_USER, p->token.text.data);
-    struct node **tail;
+    struct node *node = tree_start(p, assigns ? NODE_ASSIGN : NODE_USER);
 
     if (!node || parser_decode(p, &node->name) != 0)
         return NULL;
     if (!assigns)
         return tree_end(p, node);
-    tail = &node->first;
     p->tree->assigns = true;
     parser_advance(p);
-    if (!tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)))
+    if (tree_take(p, node, BINDS_ALL) != 0)
         return NULL;
     return tree_end(p, node);
 }
@@ -113,10 +110,8 @@ parameter(struct parser *p)
     size_t index = p->parameters;
     struct node *node;
 
-    if (p->how->use == PARAMETERS_NONE) {
-        parser_fail(p);
-        return NULL;
-    }
+    if (p->how->use == PARAMETERS_NONE)
+        return tree_fail(p);
     node = literal(p, NODE_PARAMETER);
     if (node)
         node->parameter = index;
@@ -126,7 +121,7 @@ parameter(struct parser *p)
 static struct node *
 system_variable(struct parser *p)
 {
-    struct node *node = tree_node(p, NODE_SYSTEM, p->token.text.data);
+    struct node *node = tree_start(p, NODE_SYSTEM);
     struct span name;
 
     if (!node)
@@ -145,7 +140,7 @@ system_variable(struct parser *p)
 static struct node *
 column(struct parser *p)
 {
-    struct node *node = tree_node(p, NODE_COLUMN, p->token.text.data);
+    struct node *node = tree_start(p, NODE_COLUMN);
     struct tree_qualifier *of = NULL;
 
     if (!node || parser_name(p, &node->name) != 0)
@@ -174,17 +169,18 @@ column(struct parser *p)
 
 /* ---- parentheses ---- */
 
+/* node->query, if it is set, goes on. */
 static struct node *
-query_node(struct parser *p)
+query(struct parser *p, struct node *node)
 {
-    struct node *node = tree_node(p, NODE_QUERY, p->token.text.data);
     size_t around = tree_below(p);
 
     if (!node)
         return NULL;
-    node->query = p->grammar->query(p, NULL);
-    return node->query && tree_above(p, node, around) ? tree_end(p, node)
-                                                      : NULL;
+    node->query = p->grammar->query(p, node->query);
+    if (!node->query || tree_above(p, node, around) != 0)
+        return NULL;
+    return tree_end(p, node);
 }
 
 struct node *
@@ -192,18 +188,15 @@ tree_query_or_expression(struct parser *p)
 {
     const char *start = p->token.text.data;
     struct node *node;
-    size_t around;
 
     if (tree_at_query(&p->token))
-        return query_node(p);
-    node = tree_expression(p, BINDS_ALL);
-    if (!node || node->kind != NODE_QUERY || !tree_query_goes_on(&p->token))
+        return query(p, tree_start(p, NODE_QUERY));
+    node = p->grammar->operators(p, BINDS_ALL);
+    if (!node || node->kind != NODE_QUERY ||
+        !(tree_at_set(&p->token) || token_is_any(&p->token, "ORDER LIMIT")))
         return node;
-    around = tree_below(p); /* (SELECT) UNION SELECT */
     node->text.data = node->query->text.data = start;
-    node->query = p->grammar->query(p, node->query);
-    return node->query && tree_above(p, node, around) ? tree_end(p, node)
-                                                      : NULL;
+    return query(p, node); /* (SELECT) UNION SELECT */
 }
 
 /* (a), (a, b), (SELECT a) */
@@ -211,7 +204,7 @@ static struct node *
 parenthesis(struct parser *p, bool row)
 {
     const char *start = p->token.text.data;
-    struct node *first, *node, **tail;
+    struct node *first, *node;
 
     if (tree_open(p) != 0)
         return NULL;
@@ -223,9 +216,8 @@ parenthesis(struct parser *p, bool row)
     node = tree_node(p, NODE_ROW, start);
     if (!node)
         return NULL;
-    tail = &node->first;
-    if (!tree_adopt(p, node, &tail, first) ||
-        (parser_accept_operator(p, ",") && tree_list(p, node, tail) != 0) ||
+    if (tree_adopt(p, node, first) != 0 ||
+        (parser_accept_operator(p, ",") && tree_list(p, node) != 0) ||
         tree_close(p) != 0)
         return NULL;
     return tree_end(p, node);
@@ -241,10 +233,8 @@ exists(struct parser *p)
     node = parenthesis(p, false);
     if (!node)
         return NULL;
-    if (node->kind != NODE_QUERY) {
-        parser_fail(p);
-        return NULL;
-    }
+    if (node->kind != NODE_QUERY)
+        return tree_fail(p);
     node->kind = NODE_EXISTS;
     node->text.data = start;
     return tree_end(p, node);
@@ -254,26 +244,22 @@ exists(struct parser *p)
 static struct node *
 read_case(struct parser *p)
 {
-    struct node *node = tree_node(p, NODE_CASE, p->token.text.data), **tail;
+    struct node *node = tree_start(p, NODE_CASE);
 
     if (!node)
         return NULL;
-    tail = &node->first;
     parser_advance(p);
     node->has_operand = !token_is(&p->token, "WHEN");
-    if (node->has_operand &&
-        !tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)))
+    if (node->has_operand && tree_take(p, node, BINDS_ALL) != 0)
         return NULL;
     do {
         if (parser_expect(p, "WHEN") != 0 ||
-            !tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)) ||
-            parser_expect(p, "THEN") != 0 ||
-            !tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)))
+            tree_take(p, node, BINDS_ALL) != 0 ||
+            parser_expect(p, "THEN") != 0 || tree_take(p, node, BINDS_ALL) != 0)
             return NULL;
     } while (token_is(&p->token, "WHEN"));
     node->has_else = parser_accept(p, "ELSE");
-    if (node->has_else &&
-        !tree_adopt(p, node, &tail, tree_expression(p, BINDS_ALL)))
+    if (node->has_else && tree_take(p, node, BINDS_ALL) != 0)
         return NULL;
     return parser_expect(p, "END") == 0 ? tree_end(p, node) : NULL;
 }
@@ -282,17 +268,16 @@ read_case(struct parser *p)
 static struct node *
 leading_interval(struct parser *p)
 {
-    struct node *node = tree_node(p, NODE_INTERVAL, p->token.text.data);
-    struct node *amount, **tail;
+    struct node *node = tree_start(p, NODE_INTERVAL);
+    struct node amount = {0};
 
     if (!node)
         return NULL;
     parser_advance(p);
-    amount = tree_interval(p, &node->word);
-    tail = &node->first;
-    if (!amount || parser_expect_operator(p, "+") != 0 ||
-        !tree_adopt(p, node, &tail, tree_expression(p, BINDS_PRODUCT)) ||
-        !tree_adopt(p, node, &tail, amount))
+    if (tree_interval(p, &amount, &node->word) != 0 ||
+        parser_expect_operator(p, "+") != 0 ||
+        tree_take(p, node, BINDS_PRODUCT) != 0 ||
+        tree_adopt(p, node, amount.first) != 0)
         return NULL;
     node->op = OP_PLUS;
     return tree_end(p, node);
@@ -310,8 +295,7 @@ word(struct parser *p)
         (ahead->kind == TOKEN_STRING || ahead->kind == TOKEN_HEX))
         return introduced(p);
     if (ahead->kind == TOKEN_STRING &&
-        (token_is(&p->token, "DATE") || token_is(&p->token, "TIME") ||
-         token_is(&p->token, "TIMESTAMP")))
+        token_is_any(&p->token, "DATE TIME TIMESTAMP"))
         return moment(p);
     if (!tree_word_reserved(p->token.text)) {
         if (!open)
@@ -333,11 +317,13 @@ word(struct parser *p)
         return exists(p);
     if (token_is(&p->token, "INTERVAL") && !tree_interval_calls(p))
         return leading_interval(p);
-    if (tree_word_niladic(p->token.text) ||
-        (open && tree_word_calls(p->token.text)))
+    if (token_is_any(&p->token,
+                     "CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER "
+                     "LOCALTIME LOCALTIMESTAMP UTC_DATE UTC_TIME "
+                     "UTC_TIMESTAMP") ||
+        (open && token_is_any(&p->token, "INTERVAL LEFT MOD RIGHT")))
         return tree_call_read(p);
-    parser_fail(p);
-    return NULL;
+    return tree_fail(p);
 }
 
 struct node *
@@ -368,6 +354,5 @@ tree_operand(struct parser *p)
     }
     if (token_is_operator(&p->token, "("))
         return parenthesis(p, false);
-    parser_fail(p);
-    return NULL;
+    return tree_fail(p);
 }

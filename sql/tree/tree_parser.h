@@ -43,15 +43,20 @@ struct tree_grammar {
 
 struct node *tree_node(struct parser *p, enum node_kind kind,
                        const char *start);
+struct node *tree_start(struct parser *p,
+                        enum node_kind kind); /* at the token */
+void *tree_fail(struct parser *p);            /* 1064; NULL */
 /* Ends its text behind the last token consumed; returns node. */
 struct node *tree_end(const struct parser *p, struct node *node);
-/* Appends child to its parent, whose list ends at *tail. */
-bool tree_adopt(struct parser *p, struct node *parent, struct node ***tail,
-                struct node *child);
+/* Appends child, or what an expression from here on becomes. */
+int tree_adopt(struct parser *p, struct node *parent, struct node *child);
+int tree_take(struct parser *p, struct node *parent, enum binds least);
+/* An expression that is no operand. */
+int tree_value(struct parser *p, struct node **out);
 /* Around what is no operand, but below a node all the same: the node's depth
  * counts it. */
 size_t tree_below(struct parser *p);
-bool tree_above(struct parser *p, struct node *node, size_t around);
+int tree_above(struct parser *p, struct node *node, size_t around);
 /* "(", which nests; tree_close takes the ")". */
 int tree_open(struct parser *p);
 int tree_close(struct parser *p);
@@ -59,10 +64,9 @@ int tree_names(struct parser *p, struct tree_name **out); /* (a, b) */
 /* [AS] alias; *found: there is one. */
 int tree_alias(struct parser *p, bool text, struct span *out, bool *found);
 int tree_check_size(struct parser *p);
-struct node *tree_expression(struct parser *p, enum binds least);
-/* Appends expressions to *tail; a comma between them.  parent may be NULL. */
-int tree_list(struct parser *p, struct node *parent, struct node **tail);
-struct tree_order *tree_order_read(struct parser *p);
+/* Appends expressions, a comma between them. */
+int tree_list(struct parser *p, struct node *parent);
+int tree_order_by(struct parser *p, struct tree_order **out); /* if any */
 
 /* ---- tree_window.c ---- */
 
@@ -72,8 +76,8 @@ int tree_windows(struct parser *p, struct tree_window **out);
 /* ---- tree_call.c ---- */
 
 struct node *tree_call_read(struct parser *p);
-/* INTERVAL amount unit, behind INTERVAL: the amount; *unit is the unit. */
-struct node *tree_interval(struct parser *p, struct span *unit);
+/* Appends INTERVAL amount unit, behind INTERVAL; *unit is the unit. */
+int tree_interval(struct parser *p, struct node *parent, struct span *unit);
 /* Whether INTERVAL, the token, is a function here. */
 bool tree_interval_calls(struct parser *p);
 

@@ -143,10 +143,8 @@ refuse_counts(struct parser *p)
 static struct node *
 read_count(struct parser *p)
 {
-    if (p->token.kind != TOKEN_INTEGER && p->token.kind != TOKEN_PARAMETER) {
-        parser_fail(p);
-        return NULL;
-    }
+    if (p->token.kind != TOKEN_INTEGER && p->token.kind != TOKEN_PARAMETER)
+        return tree_fail(p);
     return tree_operand(p);
 }
 
@@ -213,31 +211,14 @@ skip_lock(struct parser *p)
 static int
 read_tail(struct parser *p, struct tree_query *query)
 {
-    if (parser_accept(p, "ORDER")) {
-        if (parser_expect(p, "BY") != 0)
-            return -1;
-        query->order = tree_order_read(p);
-        if (!query->order)
-            return -1;
-    }
+    if (tree_order_by(p, &query->order) != 0)
+        return -1;
     if (parser_accept(p, "LIMIT") && read_limit(p, query) != 0)
         return -1;
-    while (token_is(&p->token, "INTO") || token_is(&p->token, "FOR") ||
-           token_is(&p->token, "LOCK"))
+    while (token_is_any(&p->token, "INTO FOR LOCK"))
         if (parser_accept(p, "INTO") ? tree_into(p) : skip_lock(p))
             return -1;
     return 0;
-}
-
-/* ---- all ---- */
-
-static int
-read_body(struct parser *p, struct tree_query *query, struct tree_arm *first)
-{
-    query->arms = read_term(p, first);
-    if (!query->arms || read_arms(p, query->arms, false) != 0)
-        return -1;
-    return read_tail(p, query);
 }
 
 struct tree_query *
@@ -257,7 +238,9 @@ tree_query_read(struct parser *p, struct tree_query *first)
     arm = first ? parser_alloc(p, sizeof(*arm)) : read_primary(p);
     if (arm && first)
         arm->query = first;
-    if (!arm || read_body(p, query, arm) != 0)
+    query->arms = read_term(p, arm);
+    if (!query->arms || read_arms(p, query->arms, false) != 0 ||
+        read_tail(p, query) != 0)
         return NULL;
     p->select = select;
     p->ctes = ctes;

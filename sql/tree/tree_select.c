@@ -109,25 +109,15 @@ tree_items(struct parser *p, bool one, struct tree_item **out)
 static void
 read_options(struct parser *p, struct tree_select *select)
 {
-    static const char *const dropped[] = {"ALL",
-                                          "HIGH_PRIORITY",
-                                          "STRAIGHT_JOIN",
-                                          "SQL_CACHE",
-                                          "SQL_NO_CACHE",
-                                          "SQL_BIG_RESULT",
-                                          "SQL_SMALL_RESULT",
-                                          "SQL_BUFFER_RESULT"};
-    bool found;
-
-    do {
-        found = false;
-        for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
-            found = found || parser_accept(p, dropped[i]);
-        if (parser_accept(p, "DISTINCT") || parser_accept(p, "DISTINCTROW"))
-            select->distinct = found = true;
-        if (parser_accept(p, "SQL_CALC_FOUND_ROWS"))
-            select->counts = p->tree->counts = found = true;
-    } while (found);
+    for (;;)
+        if (parser_accept_any(p, "DISTINCT DISTINCTROW"))
+            select->distinct = true;
+        else if (parser_accept(p, "SQL_CALC_FOUND_ROWS"))
+            select->counts = p->tree->counts = true;
+        else if (!parser_accept_any(p, "ALL HIGH_PRIORITY STRAIGHT_JOIN "
+                                       "SQL_CACHE SQL_NO_CACHE SQL_BIG_RESULT "
+                                       "SQL_SMALL_RESULT SQL_BUFFER_RESULT"))
+            return;
 }
 
 static int
@@ -138,8 +128,7 @@ read_group(struct parser *p, struct tree_select *select)
     if (parser_expect(p, "BY") != 0)
         return -1;
     do {
-        *tail = tree_operators(p, BINDS_ALL);
-        if (!*tail)
+        if (tree_value(p, tail) != 0)
             return -1;
         tail = &(*tail)->next;
         if (!parser_accept(p, "ASC"))
@@ -161,7 +150,7 @@ tree_into(struct parser *p)
 {
     struct tree *tree = p->tree;
 
-    if (token_is(&p->token, "OUTFILE") || token_is(&p->token, "DUMPFILE")) {
+    if (token_is_any(&p->token, "OUTFILE DUMPFILE")) {
         error_set(p->err, ER_READ_ONLY,
                   "The heapwire server is running with the --read-only option "
                   "so it cannot write a file");
@@ -188,17 +177,13 @@ read_clauses(struct parser *p, struct tree_select *select)
         return -1;
     if (parser_accept(p, "FROM") && tree_from(p, select) != 0)
         return -1;
-    if (parser_accept(p, "WHERE")) {
-        select->where = tree_operators(p, BINDS_ALL);
-        if (!select->where)
-            return -1;
-    }
+    if (parser_accept(p, "WHERE") && tree_value(p, &select->where) != 0)
+        return -1;
     if (parser_accept(p, "GROUP") && read_group(p, select) != 0)
         return -1;
     select->lists_aggregates = select->aggregates;
     if (parser_accept(p, "HAVING")) {
-        select->having = tree_operators(p, BINDS_ALL);
-        if (!select->having)
+        if (tree_value(p, &select->having) != 0)
             return -1;
         select->filters_rows = !select->group && !select->aggregates;
     }
@@ -240,14 +225,12 @@ read_values(struct parser *p, struct tree_select *select)
 
     p->tree->has_rows = true;
     do {
-        struct node *row = tree_node(p, NODE_ROW, p->token.text.data), **last;
+        struct node *row = tree_start(p, NODE_ROW);
 
         if (!row)
             return -1;
-        last = &row->first;
         parser_accept(p, "ROW");
-        if (tree_open(p) != 0 || tree_list(p, row, last) != 0 ||
-            tree_close(p) != 0)
+        if (tree_open(p) != 0 || tree_list(p, row) != 0 || tree_close(p) != 0)
             return -1;
         *tail = tree_end(p, row);
         tail = &row->next;

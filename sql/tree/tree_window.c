@@ -2,29 +2,24 @@
 #include "tree_parser.h"
 
 static int
-read_bound(struct parser *p, enum tree_bound *bound,
-           const struct node **distance)
+read_bound(struct parser *p, const char **bound, struct node **distance)
 {
     bool unbounded = parser_accept(p, "UNBOUNDED");
-    bool preceding;
 
     if (!unbounded && parser_accept(p, "CURRENT")) {
-        *bound = BOUND_CURRENT_ROW;
+        *bound = "CURRENT ROW";
         return parser_expect(p, "ROW");
     }
     if (!unbounded) {
-        *distance = tree_expression(p, BINDS_BIT_OR);
+        *distance = p->grammar->operators(p, BINDS_BIT_OR);
         if (!*distance)
             return -1;
     }
-    preceding = parser_accept(p, "PRECEDING");
-    if (!preceding && parser_expect(p, "FOLLOWING") != 0)
-        return -1;
-    *bound = unbounded   ? preceding ? BOUND_UNBOUNDED_PRECEDING
-                                     : BOUND_UNBOUNDED_FOLLOWING
-             : preceding ? BOUND_PRECEDING
-                         : BOUND_FOLLOWING;
-    return 0;
+    *bound = unbounded ? "UNBOUNDED PRECEDING" : "PRECEDING";
+    if (parser_accept(p, "PRECEDING"))
+        return 0;
+    *bound = unbounded ? "UNBOUNDED FOLLOWING" : "FOLLOWING";
+    return parser_expect(p, "FOLLOWING");
 }
 
 /* ROWS BETWEEN 1 PRECEDING AND CURRENT ROW */
@@ -49,23 +44,18 @@ read_frame(struct parser *p, struct tree_window *window)
 static int
 read_specification(struct parser *p, struct tree_window *window)
 {
+    struct node list = {0};
+
     if (tree_open(p) != 0)
         return -1;
-    if (tree_is_name(&p->token) && !token_is(&p->token, "ROWS") &&
-        !token_is(&p->token, "RANGE") && parser_decode(p, &window->base) != 0)
+    if (tree_is_name(&p->token) && !token_is_any(&p->token, "ROWS RANGE") &&
+        parser_decode(p, &window->base) != 0)
         return -1;
     if (parser_accept(p, "PARTITION") &&
-        (parser_expect(p, "BY") != 0 ||
-         tree_list(p, NULL, &window->partition) != 0))
+        (parser_expect(p, "BY") != 0 || tree_list(p, &list) != 0))
         return -1;
-    if (parser_accept(p, "ORDER")) {
-        if (parser_expect(p, "BY") != 0)
-            return -1;
-        window->order = tree_order_read(p);
-        if (!window->order)
-            return -1;
-    }
-    if (read_frame(p, window) != 0)
+    window->partition = list.first;
+    if (tree_order_by(p, &window->order) != 0 || read_frame(p, window) != 0)
         return -1;
     return tree_close(p);
 }

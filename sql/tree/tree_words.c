@@ -3,99 +3,23 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static bool
-is_one_of(struct span word, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (span_is_nocase(word, words[i]))
-            return true;
-    return false;
-}
-
+/* clang-format off */
 const char *const tree_reserved[] = {
-    "ALL",
-    "AND",
-    "AS",
-    "ASC",
-    "BETWEEN",
-    "BINARY",
-    "BY",
-    "CASE",
-    "COLLATE",
-    "CROSS",
-    "CURRENT_DATE",
-    "CURRENT_TIME",
-    "CURRENT_TIMESTAMP",
-    "CURRENT_USER",
-    "DESC",
-    "DISTINCT",
-    "DISTINCTROW",
-    "DIV",
-    "ELSE",
-    "ESCAPE",
-    "EXCEPT",
-    "EXISTS",
-    "FALSE",
-    "FOR",
-    "FORCE",
-    "FROM",
-    "GROUP",
-    "HAVING",
-    "HIGH_PRIORITY",
-    "IGNORE",
-    "IN",
-    "INNER",
-    "INTERSECT",
-    "INTERVAL",
-    "INTO",
-    "IS",
-    "JOIN",
-    "LEFT",
-    "LIKE",
-    "LIMIT",
-    "LOCALTIME",
-    "LOCALTIMESTAMP",
-    "LOCK",
-    "MOD",
-    "NATURAL",
-    "NOT",
-    "NULL",
-    "OFFSET",
-    "ON",
-    "OR",
-    "ORDER",
-    "OUTER",
-    "OVER",
-    "PARTITION",
-    "PROCEDURE",
-    "RECURSIVE",
-    "REGEXP",
-    "RIGHT",
-    "RLIKE",
-    "SELECT",
-    "SQL_BIG_RESULT",
-    "SQL_BUFFER_RESULT",
-    "SQL_CACHE",
-    "SQL_CALC_FOUND_ROWS",
-    "SQL_NO_CACHE",
-    "SQL_SMALL_RESULT",
-    "STRAIGHT_JOIN",
-    "TABLE",
-    "THEN",
-    "TRUE",
-    "UNION",
-    "USE",
-    "USING",
-    "UTC_DATE",
-    "UTC_TIME",
-    "UTC_TIMESTAMP",
-    "VALUES",
-    "WHEN",
-    "WHERE",
-    "WINDOW",
-    "WITH",
-    "XOR",
+    "ALL", "AND", "AS", "ASC", "BETWEEN", "BINARY", "BY", "CASE", "COLLATE",
+    "CROSS", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP",
+    "CURRENT_USER", "DESC", "DISTINCT", "DISTINCTROW", "DIV", "ELSE",
+    "ESCAPE", "EXCEPT", "EXISTS", "FALSE", "FOR", "FORCE", "FROM", "GROUP",
+    "HAVING", "HIGH_PRIORITY", "IGNORE", "IN", "INNER", "INTERSECT",
+    "INTERVAL", "INTO", "IS", "JOIN", "LEFT", "LIKE", "LIMIT", "LOCALTIME",
+    "LOCALTIMESTAMP", "LOCK", "MOD", "NATURAL", "NOT", "NULL", "OFFSET", "ON",
+    "OR", "ORDER", "OUTER", "OVER", "PARTITION", "PROCEDURE", "RECURSIVE",
+    "REGEXP", "RIGHT", "RLIKE", "SELECT", "SQL_BIG_RESULT",
+    "SQL_BUFFER_RESULT", "SQL_CACHE", "SQL_CALC_FOUND_ROWS", "SQL_NO_CACHE",
+    "SQL_SMALL_RESULT", "STRAIGHT_JOIN", "TABLE", "THEN", "TRUE", "UNION",
+    "USE", "USING", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP", "VALUES", "WHEN",
+    "WHERE", "WINDOW", "WITH", "XOR"
 };
+/* clang-format on */
 const size_t tree_reserved_count = COUNT(tree_reserved);
 
 bool
@@ -131,67 +55,21 @@ tree_may_name(const struct token *token)
 }
 
 bool
-tree_word_niladic(struct span word)
-{
-    static const char *const words[] = {
-        "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP",
-        "CURRENT_USER", "LOCALTIME",    "LOCALTIMESTAMP",
-        "UTC_DATE",     "UTC_TIME",     "UTC_TIMESTAMP"};
-
-    return is_one_of(word, words, COUNT(words));
-}
-
-bool
-tree_word_calls(struct span word)
-{
-    static const char *const words[] = {"INTERVAL", "LEFT", "MOD", "RIGHT"};
-
-    return is_one_of(word, words, COUNT(words));
-}
-
-bool
 tree_word_locks(struct span word)
 {
-    static const char *const words[] = {"GET_LOCK", "RELEASE_LOCK",
-                                        "RELEASE_ALL_LOCKS"};
-
-    return is_one_of(word, words, COUNT(words));
+    return span_is_any(word, "GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS");
 }
 
 bool
 tree_word_unit(const struct token *token)
 {
-    static const char *const units[] = {"MICROSECOND",
-                                        "SECOND",
-                                        "MINUTE",
-                                        "HOUR",
-                                        "DAY",
-                                        "WEEK",
-                                        "MONTH",
-                                        "QUARTER",
-                                        "YEAR",
-                                        "SECOND_MICROSECOND",
-                                        "MINUTE_MICROSECOND",
-                                        "MINUTE_SECOND",
-                                        "HOUR_MICROSECOND",
-                                        "HOUR_SECOND",
-                                        "HOUR_MINUTE",
-                                        "DAY_MICROSECOND",
-                                        "DAY_SECOND",
-                                        "DAY_MINUTE",
-                                        "DAY_HOUR",
-                                        "YEAR_MONTH",
-                                        "SQL_TSI_SECOND",
-                                        "SQL_TSI_MINUTE",
-                                        "SQL_TSI_HOUR",
-                                        "SQL_TSI_DAY",
-                                        "SQL_TSI_WEEK",
-                                        "SQL_TSI_MONTH",
-                                        "SQL_TSI_QUARTER",
-                                        "SQL_TSI_YEAR"};
-
-    return token->kind == TOKEN_WORD &&
-           is_one_of(token->text, units, COUNT(units));
+    return token_is_any(
+        token, "MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR "
+               "SECOND_MICROSECOND MINUTE_MICROSECOND MINUTE_SECOND "
+               "HOUR_MICROSECOND HOUR_SECOND HOUR_MINUTE DAY_MICROSECOND "
+               "DAY_SECOND DAY_MINUTE DAY_HOUR YEAR_MONTH SQL_TSI_SECOND "
+               "SQL_TSI_MINUTE SQL_TSI_HOUR SQL_TSI_DAY SQL_TSI_WEEK "
+               "SQL_TSI_MONTH SQL_TSI_QUARTER SQL_TSI_YEAR");
 }
 
 const char *
@@ -221,20 +99,11 @@ tree_word_type(struct span word)
 bool
 tree_at_query(const struct token *token)
 {
-    return token_is(token, "SELECT") || token_is(token, "WITH") ||
-           token_is(token, "VALUES") || token_is(token, "TABLE");
+    return token_is_any(token, "SELECT WITH VALUES TABLE");
 }
 
 bool
 tree_at_set(const struct token *token)
 {
-    return token_is(token, "UNION") || token_is(token, "EXCEPT") ||
-           token_is(token, "INTERSECT");
-}
-
-bool
-tree_query_goes_on(const struct token *token)
-{
-    return tree_at_set(token) || token_is(token, "ORDER") ||
-           token_is(token, "LIMIT");
+    return token_is_any(token, "UNION EXCEPT INTERSECT");
 }

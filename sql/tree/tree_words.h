@@ -14,10 +14,6 @@ bool tree_is_name(const struct token *token);
 /* Likewise, or any word: for what follows a dot. */
 bool tree_may_name(const struct token *token);
 
-/* CURRENT_DATE and its like: functions without parentheses. */
-bool tree_word_niladic(struct span word);
-/* LEFT and its like: reserved, and functions before a parenthesis. */
-bool tree_word_calls(struct span word);
 /* Functions of user locks. */
 bool tree_word_locks(struct span word);
 bool tree_word_unit(const struct token *token); /* of an INTERVAL */
@@ -26,7 +22,5 @@ const char *tree_word_type(struct span word);
 
 bool tree_at_query(const struct token *token); /* SELECT and its like */
 bool tree_at_set(const struct token *token);   /* UNION, ... */
-/* Whether it continues a query in parentheses. */
-bool tree_query_goes_on(const struct token *token);
 
 #endif
