@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "arena.h"
 #include "errors.h"
 
 /* Inserts id into ids, which stay ascending and distinct; TARGETS_MAX is
@@ -32,16 +31,14 @@ insert_id(uint64_t *ids, size_t *count, uint64_t id)
 static int
 parse_ids(struct parser *p, struct admin_execute *out)
 {
-    uint64_t *ids = arena_alloc(p->arena, TARGETS_MAX * sizeof(*ids));
+    uint64_t *ids = parser_alloc(p, TARGETS_MAX * sizeof(*ids));
     bool list = parser_accept_operator(p, "(");
     bool unknown = false;
     size_t given = 0;
     uint64_t id = 0;
 
-    if (!ids) {
-        error_memory(p->err, "the statement");
+    if (!ids)
         return -1;
-    }
     out->ids = ids;
     do {
         if (given++ == TARGETS_MAX) {
@@ -129,15 +126,12 @@ int
 parse_admin_call(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_ADMIN_EXECUTE;
-    if (!parser_accept_operator(p, "("))
-        return parser_fail(p);
-    if (parse_target_argument(p, &out->admin) != 0)
+    if (parser_expect_operator(p, "(") != 0 ||
+        parse_target_argument(p, &out->admin) != 0 ||
+        parser_expect_operator(p, ",") != 0 ||
+        parser_string(p, &out->admin.script, &out->admin.script_unknown) != 0)
         return -1;
-    if (!parser_accept_operator(p, ","))
-        return parser_fail(p);
-    if (parser_string(p, &out->admin.script, &out->admin.script_unknown) != 0)
-        return -1;
-    return parser_accept_operator(p, ")") ? 0 : parser_fail(p);
+    return parser_expect_operator(p, ")");
 }
 
 /* import_snapshot('name', bytes) */
@@ -145,13 +139,10 @@ int
 parse_import(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_IMPORT;
-    if (!parser_accept_operator(p, "("))
-        return parser_fail(p);
-    if (parser_string(p, &out->import.name, NULL) != 0)
+    if (parser_expect_operator(p, "(") != 0 ||
+        parser_string(p, &out->import.name, NULL) != 0 ||
+        parser_expect_operator(p, ",") != 0 ||
+        parser_bytes(p, &out->import.bytes) != 0)
         return -1;
-    if (!parser_accept_operator(p, ","))
-        return parser_fail(p);
-    if (parser_bytes(p, &out->import.bytes) != 0)
-        return -1;
-    return parser_accept_operator(p, ")") ? 0 : parser_fail(p);
+    return parser_expect_operator(p, ")");
 }

@@ -39,9 +39,8 @@ parse_format(struct parser *p, enum explain_format *out)
     struct span format;
 
     parser_advance(p);
-    if (!parser_accept_operator(p, "="))
-        return parser_fail(p);
-    if (parser_name_or_string(p, &format) != 0)
+    if (parser_expect_operator(p, "=") != 0 ||
+        parser_name_or_string(p, &format) != 0)
         return -1;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (span_is_nocase(format, names[i])) {
@@ -67,8 +66,6 @@ at_format(const struct parser *p)
 int
 parse_describe(struct parser *p, struct sql_statement *out)
 {
-    static const char *const changes[] = {"INSERT", "UPDATE", "DELETE",
-                                          "REPLACE"};
     enum explain_format format = EXPLAIN_TABLE;
 
     parser_advance(p);
@@ -76,14 +73,13 @@ parse_describe(struct parser *p, struct sql_statement *out)
         return refuse(p, "EXPLAIN ANALYZE");
     if (token_is(&p->token, "FOR"))
         return refuse(p, "EXPLAIN FOR CONNECTION");
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
-        if (token_is(&p->token, changes[i]))
-            return parse_change(p, out);
+    if (token_is_any(&p->token, "INSERT UPDATE DELETE REPLACE"))
+        return parse_change(p, out);
     if (at_format(p) && parse_format(p, &format) != 0)
         return -1;
     if (!parser_accept(p, "EXTENDED"))
         parser_accept(p, "PARTITIONS");
-    if (!token_is(&p->token, "SELECT") && !token_is(&p->token, "WITH") &&
+    if (!token_is_any(&p->token, "SELECT WITH") &&
         !token_is_operator(&p->token, "("))
         return parse_table(p, out);
     out->kind = STATEMENT_EXPLAIN;

@@ -71,11 +71,8 @@ parse_set_statement(struct parser *p, struct sql_statement *out)
     struct span name;
 
     do {
-        if (parser_name(p, &name) != 0)
-            return -1;
-        if (!parser_accept_operator(p, "="))
-            return parser_fail(p);
-        if (parse_value(p, name, out) != 0)
+        if (parser_name(p, &name) != 0 || parser_expect_operator(p, "=") != 0 ||
+            parse_value(p, name, out) != 0)
             return -1;
     } while (parser_accept_operator(p, ","));
     if (parser_expect(p, "FOR") != 0)
@@ -90,14 +87,10 @@ parse_hints(struct parser *p, struct sql_statement *out)
     while (p->token.kind != TOKEN_END) {
         struct span name;
 
-        if (parser_name(p, &name) != 0)
+        if (parser_name(p, &name) != 0 || parser_expect_operator(p, "(") != 0 ||
+            parse_value(p, name, out) != 0 ||
+            parser_expect_operator(p, ")") != 0)
             return -1;
-        if (!parser_accept_operator(p, "("))
-            return parser_fail(p);
-        if (parse_value(p, name, out) != 0)
-            return -1;
-        if (!parser_accept_operator(p, ")"))
-            return parser_fail(p);
     }
     return 0;
 }

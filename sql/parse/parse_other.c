@@ -6,9 +6,6 @@
  */
 #include "parse.h"
 
-#include <string.h>
-
-#include "arena.h"
 #include "errors.h"
 
 enum { SHOWN = 64 }; /* bytes of a name in an error */
@@ -60,19 +57,16 @@ parse_unlock(struct parser *p, struct sql_statement *out)
 static int
 parse_flush(struct parser *p, struct sql_statement *out)
 {
-    static const char *const kinds[] = {
-        "BINARY", "ENGINE", "ERROR",      "GENERAL",        "RELAY",
-        "SLOW",   "HOSTS",  "PRIVILEGES", "STATUS",         "USER_RESOURCES",
-        "LOGS",   "TABLES", "TABLE",      "OPTIMIZER_COSTS"};
-
     out->kind = STATEMENT_NOTHING;
     parser_advance(p);
     if (!parser_accept(p, "LOCAL"))
         parser_accept(p, "NO_WRITE_TO_BINLOG");
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (token_is(&p->token, kinds[i]))
-            return skip_names(p);
-    return parser_fail(p);
+    return token_is_any(&p->token,
+                        "BINARY ENGINE ERROR GENERAL RELAY SLOW HOSTS "
+                        "PRIVILEGES STATUS USER_RESOURCES LOGS TABLES TABLE "
+                        "OPTIMIZER_COSTS")
+               ? skip_names(p)
+               : parser_fail(p);
 }
 
 /* ---- answered with a note ---- */
@@ -80,19 +74,12 @@ parse_flush(struct parser *p, struct sql_statement *out)
 static int
 parse_tables(struct parser *p, struct named_table **tail)
 {
-    struct named_table *named;
-    struct show name;
-
     do {
-        memset(&name, 0, sizeof(name));
-        if (parser_table(p, &name) != 0)
+        struct named_table *named = parser_alloc(p, sizeof(*named));
+        struct show name = {0};
+
+        if (!named || parser_table(p, &name) != 0)
             return -1;
-        named = arena_alloc(p->arena, sizeof(*named));
-        if (!named) {
-            error_memory(p->err, "the statement");
-            return -1;
-        }
-        named->next = NULL;
         named->has_database = name.has_database;
         named->database = name.database;
         named->table = name.table;
@@ -223,10 +210,6 @@ static const struct {
     {"SHUTDOWN", ER_PRIVILEGE,
      "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
      "this operation; no account has it: end heapwired where it was started"},
-    {"TABLE", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'TABLE'; use SELECT * FROM"},
-    {"VALUES", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'VALUES'; use SELECT"},
     {"XA", ER_NOT_SUPPORTED,
      "This version of heapwire doesn't yet support 'XA'"},
 };
@@ -245,16 +228,8 @@ static const struct {
     {"DROP", parse_drop},
     {"UNLOCK", parse_unlock},
     {"ANALYZE", parse_maintain},
-    {"BINLOG", parse_change},
-    {"CACHE", parse_change},
-    {"CHANGE", parse_change},
-    {"CLONE", parse_change},
-    {"IMPORT", parse_change},
     {"OPTIMIZE", parse_maintain},
-    {"PURGE", parse_change},
     {"REPAIR", parse_maintain},
-    {"RESET", parse_change},
-    {"STOP", parse_change},
 };
 
 int
@@ -268,5 +243,10 @@ parse_other(struct parser *p, struct sql_statement *out)
             error_set(p->err, refusals[i].code, "%s", refusals[i].text);
             return -1;
         }
-    return parser_fail(p);
+    return token_is_any(&p->token,
+                        "ALTER BINLOG CACHE CHANGE CLONE CREATE DELETE GRANT "
+                        "IMPORT INSERT INSTALL LOAD PURGE RENAME REPLACE RESET "
+                        "REVOKE STOP TRUNCATE UNINSTALL UPDATE")
+               ? parse_change(p, out)
+               : parser_fail(p);
 }

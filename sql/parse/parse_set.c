@@ -1,7 +1,6 @@
 /* parse_set.c - SET, in all the forms that clients send. */
 #include "parse.h"
 
-#include "arena.h"
 #include "errors.h"
 
 static struct span
@@ -17,12 +16,10 @@ span_of(const char *text, size_t size)
 static struct assignment *
 add_assignment(struct parser *p, struct assignment ***tail)
 {
-    struct assignment *a = arena_alloc(p->arena, sizeof(*a));
+    struct assignment *a = parser_alloc(p, sizeof(*a));
 
-    if (!a) {
-        error_memory(p->err, "the statement");
+    if (!a)
         return NULL;
-    }
     **tail = a;
     *tail = &a->next;
     return a;
@@ -113,9 +110,7 @@ parse_value(struct parser *p, struct assignment *a)
 {
     struct parser saved = *p;
     enum token_kind kind = p->token.kind;
-    bool expression = token_is(&p->token, "NULL") ||
-                      token_is(&p->token, "TRUE") ||
-                      token_is(&p->token, "FALSE") ||
+    bool expression = token_is_any(&p->token, "NULL TRUE FALSE") ||
                       (a->target == ASSIGN_USER && kind == TOKEN_WORD);
 
     if (!expression && (kind == TOKEN_WORD || kind == TOKEN_STRING)) {

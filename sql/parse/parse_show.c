@@ -121,7 +121,7 @@ parse_limit(struct parser *p, struct show *out)
 static bool
 accept_from(struct parser *p)
 {
-    return parser_accept(p, "FROM") || parser_accept(p, "IN");
+    return parser_accept_any(p, "FROM IN");
 }
 
 int
@@ -150,9 +150,8 @@ parse_user(struct parser *p, struct show *out)
     if (!parser_accept(p, "FOR"))
         return 0;
     if (parser_accept(p, "CURRENT_USER"))
-        return parser_accept_operator(p, "(")
-                   ? (parser_accept_operator(p, ")") ? 0 : parser_fail(p))
-                   : 0;
+        return parser_accept_operator(p, "(") ? parser_expect_operator(p, ")")
+                                              : 0;
     out->has_user = true;
     if (parser_name_or_string(p, &out->user) != 0)
         return -1;
@@ -167,7 +166,7 @@ parse_engine(struct parser *p, struct show *out)
 {
     if (parser_name_or_string(p, &out->table) != 0)
         return -1;
-    if (!parser_accept(p, "LOGS") && !parser_accept(p, "MUTEX"))
+    if (!parser_accept_any(p, "LOGS MUTEX"))
         return parser_expect(p, "STATUS");
     return 0;
 }
@@ -226,7 +225,7 @@ parse_modifiers(struct parser *p, struct show *out)
     if (out->full || extended)
         return MAY_FULL;
     out->global = parser_accept(p, "GLOBAL");
-    if (out->global || parser_accept(p, "SESSION") || parser_accept(p, "LOCAL"))
+    if (out->global || parser_accept_any(p, "SESSION LOCAL"))
         return MAY_SCOPE;
     return 0;
 }

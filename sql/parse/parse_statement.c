@@ -94,19 +94,6 @@ static const struct {
     {"ROLLBACK", parse_transaction},
     {"SAVEPOINT", parse_savepoint},
     {"RELEASE", parse_savepoint},
-    {"INSERT", parse_change},
-    {"UPDATE", parse_change},
-    {"DELETE", parse_change},
-    {"REPLACE", parse_change},
-    {"CREATE", parse_change},
-    {"ALTER", parse_change},
-    {"TRUNCATE", parse_change},
-    {"RENAME", parse_change},
-    {"LOAD", parse_change},
-    {"GRANT", parse_change},
-    {"REVOKE", parse_change},
-    {"INSTALL", parse_change},
-    {"UNINSTALL", parse_change},
 };
 
 static int

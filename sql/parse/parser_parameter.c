@@ -96,10 +96,7 @@ value_text(struct parser *p, const struct value *value, struct span *out)
         text = number;
     out->size = (size_t)size;
     out->data = arena_strndup(p->arena, text, out->size);
-    if (out->data)
-        return 0;
-    error_memory(p->err, "the statement");
-    return -1;
+    return out->data ? 0 : parser_fail_memory(p);
 }
 
 int
@@ -145,11 +142,9 @@ decode_hex(struct parser *p, struct span *out)
     if (digits.size % 2 != 0 ||
         (p->token.text.data[quoted ? 0 : 1] | 0x20) != 'x')
         return parser_fail(p);
-    bytes = arena_alloc(p->arena, digits.size / 2 + 1);
-    if (!bytes) {
-        error_memory(p->err, "the statement");
+    bytes = parser_alloc(p, digits.size / 2 + 1);
+    if (!bytes)
         return -1;
-    }
     for (size_t i = 0; i < digits.size / 2; i++)
         bytes[i] = (char)(nibble(digits.data[2 * i]) << 4 |
                           nibble(digits.data[2 * i + 1]));
