@@ -6,6 +6,8 @@
 #include "arena.h"
 #include "errors.h"
 #include "memory.h"
+#include "privileges.h"
+#include "sql_session.h"
 #include "writer.h"
 
 static void
@@ -38,15 +40,25 @@ begin(struct writer *w, const struct rewrite *rewrite, struct rewritten *result,
     w->query = write_query;
     w->node = write_node;
     result->may_null = w->tree->may_null;
-    result->has_tables = w->tree->has_tables;
-    result->assigns = w->tree->assigns;
-    result->has_limit = w->tree->query && w->tree->query->limit;
-    result->into = w->tree->into;
-    result->into_count = w->tree->into_count;
     w->places = arena_alloc(rewrite->arena,
                             (w->tree->parameters + 1) * sizeof(*w->places));
     result->places = w->places;
     return w->places ? 0 : -1;
+}
+
+/* Looks all tables up. */
+static int
+find_tables(const struct rewrite *job, struct rewritten *out, struct error *err)
+{
+    for (struct tree_table *t = job->tree->tables; t; t = t->named) {
+        t->table = catalog_resolve(
+            job->session, t->has_database ? &t->database : NULL, t->name, err);
+        if (!t->table || privilege_check(job->session->who.privileges,
+                                         t->table->privilege, err) != 0)
+            return -1;
+        table_set_add(&out->tables, catalog_index(t->table));
+    }
+    return 0;
 }
 
 int
@@ -56,7 +68,7 @@ rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
     struct writer w;
 
     if (begin(&w, rewrite, out, sql, err) == 0) {
-        if (tables_find(rewrite, out, err) != 0)
+        if (find_tables(rewrite, out, err) != 0)
             return -1;
         write_tree(&w);
         if (w.failed)

@@ -34,17 +34,12 @@ struct rewrite {
 };
 
 struct rewritten {
-    bool has_tables; /* reads more than constants */
-    bool assigns;    /* @x := y */
-    bool has_limit;  /* has a LIMIT of its own */
     bool may_null; /* a column may be NULL though its table declares NOT NULL */
     struct table_set tables; /* all tables found, which the session may read */
     /* A condition mentions a column called snapshot, except to join it with
      * another of that name: the statement asks for kept snapshots. */
     bool names_snapshot;
-    bool names_now;    /* a value is the text 'now' */
-    struct span *into; /* user variables of INTO, in the arena */
-    size_t into_count;
+    bool names_now; /* a value is the text 'now' */
     /* Of each of SQLite's ?, the place among the statement's. */
     const size_t *places;
     bool reordered; /* they are not the same */

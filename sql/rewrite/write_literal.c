@@ -43,6 +43,7 @@ moment(struct writer *w, const struct node *node)
 {
     bool time = span_is_nocase(node->word, "TIME");
     bool date = span_is_nocase(node->word, "DATE");
+    const char *type = time ? "TIME" : date ? "DATE" : "DATETIME";
     char room[MOMENT_TEXT];
     struct moment t;
     struct span text = node->name;
@@ -55,9 +56,7 @@ moment(struct writer *w, const struct node *node)
     if (!right) {
         if (!w->failed)
             error_set(w->err, ER_WRONG_MOMENT, "Incorrect %s value: '%.*s'",
-                      time   ? "TIME"
-                      : date ? "DATE"
-                             : "DATETIME",
+                      type,
                       (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
                       text.data);
         w->failed = true;
@@ -69,11 +68,7 @@ moment(struct writer *w, const struct node *node)
     text.size = moment_text(&t, room);
     buffer_text(w->sql, " hw_cast(");
     write_string(w, text);
-    buffer_format(w->sql, ",'%s',%u,-1)",
-                  time   ? "TIME"
-                  : date ? "DATE"
-                         : "DATETIME",
-                  t.digits);
+    buffer_format(w->sql, ",'%s',%u,-1)", type, t.digits);
 }
 
 /* Doubles hold so many digits exactly; 2^63 and more become a text. */

@@ -172,8 +172,6 @@ arms(struct writer *w, const struct tree_query *query)
     bool one = !query->arms->next;
     bool compared = !one || w->queries > 1 || w->tree->form != TREE_QUERY;
 
-    if (!one)
-        w->result->may_null = true;
     for (const struct tree_arm *arm = query->arms; arm; arm = arm->next) {
         write_text(w, sets[arm->set]);
         if (arm->select) {

@@ -6,7 +6,6 @@
  * writer looks for them here, by the column's name.
  */
 #include <string.h>
-#include <strings.h>
 
 #include "snapshot.h"
 #include "sql_session.h"
@@ -20,8 +19,7 @@ write_is_snapshot(const struct writer *w, const struct node *node)
 
     return node->kind == NODE_COLUMN &&
            (span_is_nocase(node->name, "snapshot") ||
-            (node->name.size > 0 && node->name.size == alias.size &&
-             strncasecmp(node->name.data, alias.data, alias.size) == 0));
+            (alias.size > 0 && span_same_nocase(node->name, alias)));
 }
 
 void
@@ -34,15 +32,13 @@ write_snapshot_item(struct writer *w, const struct tree_item *item)
 void
 write_snapshot_column(struct writer *w, const struct node *column)
 {
-    static const char *const conditions[] = {"where clause", "on clause",
-                                             "having clause"};
-    bool asks = w->compared;
+    const char *where = write_where(w);
 
-    if (w->joined || !write_is_snapshot(w, column))
-        return;
-    for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++)
-        asks = asks || strcmp(write_where(w), conditions[i]) == 0;
-    w->result->names_snapshot |= asks;
+    if (!w->joined && write_is_snapshot(w, column))
+        w->result->names_snapshot |= w->compared ||
+                                     strcmp(where, "where clause") == 0 ||
+                                     strcmp(where, "on clause") == 0 ||
+                                     strcmp(where, "having clause") == 0;
 }
 
 void

@@ -139,10 +139,4 @@ void write_from(struct writer *w, const struct tree_table *first);
 
 void write_query(struct writer *w, const struct tree_query *query);
 
-/* ---- tables.c: tables and privileges ---- */
-
-/* Looks all tables up.  -1 with 1046, 1049, 1146 or 1227. */
-int tables_find(const struct rewrite *job, struct rewritten *out,
-                struct error *err);
-
 #endif

@@ -286,13 +286,19 @@ row_limit(const struct query *query)
     char room[VARIABLE_ROOM];
     struct value value;
 
-    if (query->rewritten.has_limit || !query->rewrite.session->values)
+    if (query->has_limit || !query->rewrite.session->values)
         return UINT64_MAX;
     variable = variable_find(name, NULL);
     variable_get(query->rewrite.session, variable, SCOPE_SESSION, room, &value);
     return value.type == VALUE_INT && value.integer >= 0
                ? (uint64_t)value.integer
                : UINT64_MAX;
+}
+
+static bool
+is_constant(const struct tree *tree)
+{
+    return !tree->has_tables && !tree->assigns;
 }
 
 static enum tree_form
@@ -321,7 +327,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
     c->cursor.base.instant =
-        o->brief && !query->rewritten.has_tables && !query->rewritten.assigns;
+        o->brief && (!query->rewrite.tree || is_constant(query->rewrite.tree));
     c->cursor.base.timed = form_of(query) == TREE_QUERY;
     c->query = *query;
     c->views.cache = o->session->node->views;
@@ -365,23 +371,21 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
 struct cursor *
 select_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite = select_rewrite(o, o->statement->select);
+    const struct tree *tree = o->statement->select;
+    struct rewrite rewrite = select_rewrite(o, tree);
     struct catalog_scope scope = {.session = o->session,
                                   .timeout_s = o->statement->timeout_s,
                                   .parallel = o->statement->parallel};
     struct query query;
-
-    struct rewritten rewritten;
     struct cursor *cursor;
 
     if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
         return NULL;
-    rewritten = query.rewritten;
-    o->constant = !rewritten.has_tables && !rewritten.assigns;
+    o->constant = is_constant(tree);
     cursor = cursor_over(o, &query, err);
-    if (!cursor || rewritten.into_count == 0)
+    if (!cursor || tree->into_count == 0)
         return cursor;
-    return select_into(o, cursor, rewritten.into, rewritten.into_count, err);
+    return select_into(o, cursor, tree->into, tree->into_count, err);
 }
 
 struct cursor *

@@ -119,7 +119,7 @@ plan_new(const struct query *query, const struct cursor *cursor,
         plan->sql = copy(arena, query->sql.data, query->sql.size);
         plan->columns = sql_cursor_copy_columns(cursor, arena);
         plan->column_count = cursor->column_count;
-        plan->has_limit = query->rewritten.has_limit;
+        plan->has_limit = query->has_limit;
         plan->brief = cursor->instant;
     }
     if (!plan || !plan->text.data || !plan->types || !plan->sql.data ||
@@ -151,12 +151,12 @@ select_plan_keep(const struct query *query, const struct cursor *cursor,
 {
     static const struct table_set none;
     const struct rewritten *rewritten = &query->rewritten;
+    const struct tree *tree = query->rewrite.tree;
     struct select_plan *plan;
 
     if (!is_plain(query->rewrite.session, query->rewrite.source) ||
-        rewritten->has_tables || rewritten->assigns ||
-        rewritten->into_count > 0 || rewritten->reordered ||
-        !table_set_has_all(&none, &rewritten->tables))
+        tree->has_tables || tree->assigns || tree->into_count > 0 ||
+        rewritten->reordered || !table_set_has_all(&none, &rewritten->tables))
         return;
     for (size_t i = 0; i < count_of(parameters); i++)
         if (parameters->values[i].size > PLAN_VALUE_MAX)

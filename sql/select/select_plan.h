@@ -35,7 +35,7 @@ struct select_plan {
     struct span sql; /* SQLite's text */
     const struct column *columns;
     size_t column_count;
-    bool has_limit; /* as in struct rewritten */
+    bool has_limit; /* as in struct query */
     bool brief;     /* see sql_is_brief */
 };
 

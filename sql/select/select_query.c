@@ -108,6 +108,7 @@ query_open(struct query *query, const struct rewrite *rewrite,
 
     memset(query, 0, sizeof(*query));
     query->rewrite = *rewrite;
+    query->has_limit = rewrite->tree->query && rewrite->tree->query->limit;
     buffer_init(&query->sql, REWRITE_OUTPUT_MAX);
     if (table)
         select_from(&query->sql, table, scope->label);
@@ -145,7 +146,7 @@ query_open_plan(struct query *query, const struct select_plan *plan,
 
     memset(query, 0, sizeof(*query));
     query->rewrite.session = session;
-    query->rewritten.has_limit = plan->has_limit;
+    query->has_limit = plan->has_limit;
     query->handle = handle_acquire(&scope, err);
     if (query->handle)
         query->handle->session = session;

@@ -21,6 +21,7 @@ enum {
 struct query {
     struct rewrite rewrite; /* borrows the statement, until the query is open */
     struct rewritten rewritten;
+    bool has_limit; /* a LIMIT of its own */
     struct buffer sql;
     size_t prefix; /* bytes of sql before the rewritten text */
     struct handle *handle;

@@ -22,15 +22,10 @@ of(enum column_type type)
 struct result_type
 type_moved(struct result_type from, struct span unit)
 {
-    static const char *const days[] = {"DAY",     "WEEK", "MONTH",
-                                       "QUARTER", "YEAR", "YEAR_MONTH"};
-
-    if (from.type == COLUMN_DATE) {
-        for (size_t i = 0; i < COUNT(days); i++)
-            if (span_is_nocase(unit, days[i]))
-                return from;
-        return of(COLUMN_DATETIME);
-    }
+    if (from.type == COLUMN_DATE)
+        return span_is_any(unit, "DAY WEEK MONTH QUARTER YEAR YEAR_MONTH")
+                   ? from
+                   : of(COLUMN_DATETIME);
     if (from.type == COLUMN_TIMESTAMP)
         return of(COLUMN_DATETIME);
     return from.type == COLUMN_DATETIME || from.type == COLUMN_TIME

@@ -2,28 +2,18 @@
 #include "type_scope.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "arena.h"
 #include "catalog.h"
 #include "sql_session.h"
 #include "variables.h"
 
-static bool
-same(struct span a, struct span b)
-{
-    return a.size == b.size && strncasecmp(a.data, b.data, a.size) == 0;
-}
-
 static void *
 alloc(struct type_scope *s, size_t size)
 {
     void *room = arena_alloc(s->job->arena, size);
 
-    if (room)
-        memset(room, 0, size);
-    else
-        s->no_memory = true;
+    s->no_memory |= !room;
     return room;
 }
 
@@ -127,8 +117,9 @@ scope_star(struct type_scope *s, const struct tree_qualifier *of,
            struct shape *out)
 {
     for (const struct source *t = s->sources->first; t; t = t->next)
-        for (size_t i = 0;
-             (!of || same(t->name, of->table)) && i < source_columns(t); i++) {
+        for (size_t i = 0; (!of || span_same_nocase(t->name, of->table)) &&
+                           i < source_columns(t);
+             i++) {
             struct shape_column column = source_column(t, i);
 
             shape_add(s, out, column.name, column.type);
@@ -140,12 +131,12 @@ scope_column(const struct type_scope *s, const struct node *node)
 {
     for (const struct sources *in = s->sources; in; in = in->outer)
         for (const struct source *t = in->first; t; t = t->next) {
-            if (node->of && !same(t->name, node->of->table))
+            if (node->of && !span_same_nocase(t->name, node->of->table))
                 continue;
             for (size_t i = 0; i < source_columns(t); i++) {
                 struct shape_column column = source_column(t, i);
 
-                if (same(column.name, node->name))
+                if (span_same_nocase(column.name, node->name))
                     return column.type;
             }
         }
@@ -184,20 +175,12 @@ scope_parameter(const struct type_scope *s, size_t i)
 }
 
 struct result_type
-scope_system_variable(const struct type_scope *s, struct span text)
+scope_system_variable(const struct type_scope *s, const struct node *node)
 {
-    struct token token = {.kind = TOKEN_SYSTEM, .text = text};
-    const struct variable *variable;
-    enum variable_scope scope;
     char room[VARIABLE_ROOM];
     struct value value;
-    struct span name;
 
-    token_variable(&token, &scope, &name);
-    variable = variable_find(name, NULL);
-    if (!variable)
-        return result_type_of(COLUMN_TEXT);
-    variable_get(s->job->session, variable, scope, room, &value);
+    variable_get(s->job->session, node->variable, node->scope, room, &value);
     return of_value(&value);
 }
 
@@ -206,7 +189,7 @@ find_assigned(const struct type_scope *s, struct span name)
 {
     struct assigned *a = s->assigned;
 
-    while (a && !same(a->name, name))
+    while (a && !span_same_nocase(a->name, name))
         a = a->next;
     return a;
 }

@@ -72,7 +72,7 @@ struct result_type scope_column(const struct type_scope *s,
                                 const struct node *node);
 struct result_type scope_parameter(const struct type_scope *s, size_t i);
 struct result_type scope_system_variable(const struct type_scope *s,
-                                         struct span text);
+                                         const struct node *node);
 /* That of the session's value, or of what was assigned. */
 struct result_type scope_user_variable(const struct type_scope *s,
                                        struct span name);

@@ -48,7 +48,7 @@ expression(struct type_scope *s, const struct node *node)
     case NODE_PARAMETER:
         return scope_parameter(s, node->parameter);
     case NODE_SYSTEM:
-        return scope_system_variable(s, node->text);
+        return scope_system_variable(s, node);
     case NODE_USER:
         return scope_user_variable(s, node->name);
     case NODE_QUERY:
