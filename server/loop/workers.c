@@ -204,6 +204,7 @@ rest(struct worker *worker)
 
     worker->next_idle = w->idle;
     w->idle = worker;
+    give_turns(w); /* perhaps to this one */
     while (!worker->job && rc == 0 && !w->stop)
         rc = pthread_cond_timedwait(&worker->turn, &w->lock, &until);
     if (worker->job)
@@ -220,10 +221,8 @@ worker_main(void *arg)
 
     pthread_mutex_lock(&w->lock);
     do {
-        while (worker->job) {
+        while (worker->job)
             run(worker);
-            give_turns(w);
-        }
     } while (rest(worker));
     worker->state = WORKER_ENDED;
     w->alive--;

@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "suite.h"
+#include "thread.h"
 #include "workers.h"
 
 enum { JOBS = 2 * WORKERS_THREADS, LONG = 8000 };
@@ -20,6 +21,19 @@ static uv_loop_t loop;
 static struct wakes wakes;
 static struct workers workers;
 static struct job jobs[LONG];
+
+static atomic_bool exhausted; /* no thread can be started */
+
+int __real_thread_start(pthread_t *thread, const struct thread_start *start,
+                        struct error *err);
+
+int
+thread_start(pthread_t *thread, const struct thread_start *start,
+             struct error *err)
+{
+    return atomic_load(&exhausted) ? -1
+                                   : __real_thread_start(thread, start, err);
+}
 
 static void
 nap(void)
@@ -305,6 +319,25 @@ START_TEST(idle_threads_end_but_one)
 }
 END_TEST
 
+/* No other can be started: it waits, and is not lost. */
+START_TEST(a_thread_that_becomes_free_takes_what_waits)
+{
+    ask_to_wait(0, "ann");
+    until(&jobs[0].parked);
+    for (bool rests = true; rests; nap()) { /* until one thread is left */
+        pthread_mutex_lock(&workers.lock);
+        rests = workers.alive > 1;
+        pthread_mutex_unlock(&workers.lock);
+    }
+    atomic_store(&exhausted, true);
+    ask(1, "bob");
+    ck_assert(workers_waits(&jobs[1].job));
+    end(0);
+    until(&jobs[1].begun);
+    atomic_store(&exhausted, false);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -321,6 +354,7 @@ main(void)
     tcase_add_test(tc, what_goes_on_takes_its_turn_unless_it_is_to_end);
     tcase_add_test(tc, a_long_queue_of_one_owner_keeps_nobody_up);
     tcase_add_test(tc, idle_threads_end_but_one);
+    tcase_add_test(tc, a_thread_that_becomes_free_takes_what_waits);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
