@@ -1,23 +1,19 @@
 /* write_from.c - FROM: tables, queries, joins. */
 #include "writer.h"
 
-/* (SELECT ...) AS alias; SQLite names columns in a WITH alone. */
+/* (SELECT ...) AS alias; SQLite names columns in a WITH alone.  Its name is
+ * none of the query's own: the alias may be that of a table in it. */
 static void
 derived(struct writer *w, const struct tree_table *table)
 {
     write_text(w, " (");
     if (table->columns) {
-        write_text(w, " WITH");
-        write_identifier(w, table->alias);
+        write_text(w, " WITH hw_named");
         write_names(w, table->columns);
         write_text(w, " AS (");
     }
     w->query(w, table->query);
-    if (table->columns) {
-        write_text(w, ") SELECT * FROM");
-        write_identifier(w, table->alias);
-    }
-    write_text(w, ")");
+    write_text(w, table->columns ? ") SELECT * FROM hw_named)" : ")");
 }
 
 static void

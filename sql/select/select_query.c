@@ -201,6 +201,9 @@ static const struct {
      "Operand should contain 1 column(s)"},
     {"table hw_rows has", ER_OPERAND_COLUMNS,
      "Operand should contain 1 column(s)"},
+    {" values for ", ER_WRONG_NAME_LIST,
+     "In definition of view, derived table or common table expression, SELECT "
+     "list and column names list have different column counts"},
     {"Subquery returns more than 1 row", ER_SUBQUERY_ROWS, NULL},
     {"row value misused", ER_OPERAND_COLUMNS,
      "Operand should contain 1 column(s)"},

@@ -43,6 +43,17 @@ static const struct {
     {"select 1 = 2 like 0 x", "x\n#0"},
     {"select 1 union select 1 intersect select 2", "1\n#1"},
     {"select a from (select 1, 2) t(a, b)", "a\n#1"},
+    {"with t as (select 1 a) select b from (select a from t) t(b)", "b\n#1"},
+    {"select a from (select b from (select 1) t(b) union select 2) t(a)",
+     "a\n#1\n#2"},
+    {"select a from (select 1, 2) t(a)",
+     "1353/HY000 In definition of view, derived table or common table "
+     "expression, SELECT list and column names list have different column "
+     "counts"},
+    {"with c(a, b) as (select 1) select a from c",
+     "1353/HY000 In definition of view, derived table or common table "
+     "expression, SELECT list and column names list have different column "
+     "counts"},
     {"values row('a'), row('b')", "column_0\na\nb"},
     {"select interval 1 day + '2026-01-31' x", "x\n2026-02-01"},
     {"select (a) from (select 1 a) t", "a\n#1"},
