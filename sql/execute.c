@@ -215,10 +215,11 @@ limit_time(struct cursor *cursor, const struct sql_session *session,
         timeout_s = session->statement_s;
     if (cursor->timeout_ms == 0)
         cursor->timeout_ms = timeout_s * 1000;
-    if (max_ms > 0 && max_ms < session_timeout_s(session, statement) * 1000) {
+    if (max_ms == 0)
+        return;
+    cursor->timed = false;
+    if (max_ms < session_timeout_s(session, statement) * 1000)
         cursor->timeout_ms = max_ms;
-        cursor->timed = false;
-    }
 }
 
 /* Whether the statement may read the warnings: a SELECT without tables may. */
