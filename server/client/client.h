@@ -21,9 +21,10 @@ enum client_status {
 enum client_form { CLIENT_TEXT, CLIENT_TSV, CLIENT_JSON };
 
 /* given: by an option's letter, its value; NULL: ~/.my.cnf may have it.  The
- * statement's rows, wholly; NULL: it has none, or *status says more. */
+ * statement's rows, wholly; NULL: it has none, or *status says more.  With
+ * may_lack, CLIENT_FAILED and rows: some node's are not among them. */
 MYSQL_RES *client_ask(const char *const *given, struct span statement,
-                      enum client_status *status);
+                      bool may_lack, enum client_status *status);
 
 /* On standard output.  No control character of a node's reaches a terminal. */
 void client_show_text(struct span text);

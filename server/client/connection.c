@@ -54,6 +54,7 @@ dial(MYSQL *mysql, const char *const *given)
     mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH,
                    "mysql_native_password,caching_sha2_password");
     mysql_optionsv(mysql, MARIADB_OPT_PORT, &port);
+    mysql_optionsv(mysql, MARIADB_OPT_SCHEMA, "heapwire");
     set_default_socket(mysql);
     snprintf(path, PATH_ROOM, "%s/.my.cnf", home ? home : "");
     mysql_optionsv(mysql, MYSQL_READ_DEFAULT_FILE, path);
@@ -93,8 +94,32 @@ complain(MYSQL *mysql, bool dialled, const char *what_to_do)
                : CLIENT_FAILED;
 }
 
+/* A cluster's table or view says so which nodes it lacks. */
+static enum client_status
+show_warnings(MYSQL *mysql)
+{
+    enum client_status status = CLIENT_OK;
+    char clean[MYSQL_ERRMSG_SIZE + 1];
+    MYSQL_RES *rows = NULL;
+    MYSQL_ROW row;
+
+    if (mysql_warning_count(mysql) > 0 &&
+        mysql_query(mysql, "SHOW WARNINGS") == 0)
+        rows = mysql_store_result(mysql);
+    while (rows && (row = mysql_fetch_row(rows)) &&
+           mysql_num_fields(rows) == 3 && row[2]) {
+        clean_text((struct span){row[2], strnlen(row[2], MYSQL_ERRMSG_SIZE)},
+                   clean);
+        fprintf(stderr, "heapwire: %s\n", clean);
+        if (strncmp(row[2], "node ", 5) == 0)
+            status = CLIENT_FAILED;
+    }
+    mysql_free_result(rows);
+    return status;
+}
+
 MYSQL_RES *
-client_ask(const char *const *given, struct span statement,
+client_ask(const char *const *given, struct span statement, bool may_lack,
            enum client_status *status)
 {
     static const char name_it[] =
@@ -115,7 +140,9 @@ client_ask(const char *const *given, struct span statement,
             ((rows = mysql_store_result(made)) || mysql_errno(made) == 0);
         if (isatty(STDERR_FILENO))
             fputs("\r\033[K", stderr); /* of the progress */
-        *status = answered ? CLIENT_OK : complain(made, true, "");
+        *status = !answered  ? complain(made, true, "")
+                  : may_lack ? show_warnings(made)
+                             : CLIENT_OK;
     }
     mysql_close(made);
     return rows;

@@ -83,7 +83,9 @@ make(struct buffer *out, char **words, int count)
         put_quoted(out, count > 2 ? words[2] : "now");
         buffer_char(out, ')');
     } else {
-        if (strspn(what, "0123456789 ,") != strlen(what) &&
+        if ((strspn(what, "0123456789 ,") != strlen(what) ||
+             strstr(what, ",,") || !*what || strspn(what, " ,") > 0 ||
+             what[strlen(what) - 1] == ',') &&
             strncmp(what, "ALL", 3) != 0)
             return usage("NODES are ids with commas between, or ALL, and not ",
                          what);
@@ -132,7 +134,7 @@ run(const char *const *given, char **words, int count)
     const char *port = given['P'] ? given['P'] : "1";
     const char *name = count > 0 ? words[0] : "";
     bool on = strcmp(name, "on") == 0, get = strcmp(name, "get") == 0;
-    enum client_status status;
+    enum client_status status, shown = CLIENT_OK;
     MYSQL_RES *rows = NULL;
     struct buffer text;
 
@@ -146,18 +148,19 @@ run(const char *const *given, char **words, int count)
     buffer_init(&text, STATEMENT_MAX);
     status = make(&text, words, count);
     if (status == CLIENT_OK)
-        rows = client_ask(given, (struct span){text.data, text.size}, &status);
+        rows = client_ask(given, (struct span){text.data, text.size}, !on,
+                          &status);
     if (status == CLIENT_OK && on && (!rows || mysql_num_fields(rows) != 3))
-        status = no_answer();
+        shown = no_answer();
     else if (rows && on)
-        status = client_show_nodes(rows, form) ? CLIENT_OK : CLIENT_FAILED;
-    else if (status == CLIENT_OK && get)
-        status = write_view(rows, given['o']);
+        shown = client_show_nodes(rows, form) ? CLIENT_OK : CLIENT_FAILED;
+    else if (get && (rows || status == CLIENT_OK))
+        shown = write_view(rows, given['o']);
     else if (rows)
         client_show_rows(rows, form);
     mysql_free_result(rows);
     buffer_fini(&text);
-    return status;
+    return status == CLIENT_OK ? shown : status;
 }
 
 int

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import threading
 import time
-import time
 
 from meddler import END, frame
 from mysql_wire import Wire
@@ -116,6 +115,19 @@ def test_a_cluster_with_a_dead_node():
             ["node_id", "status", "result"], ["10002", "OK", "a\\tb"]], lines
         assert [len(x) for x in lines] == [3, 3, 3] and lines[2][0] == "10003"
         views_of(s, work)
+        a_node_is_missing(s)
+
+
+def a_node_is_missing(s):
+    """Rows of the others, and which node has none."""
+    for words, says in (
+            (("sql", "SELECT DISTINCT node_id FROM cluster_profiler"),
+             b"node_id\n10001\n10002\n"),
+            (("get", "pprof", "cluster"), b"\x1f\x8b")):
+        status, out, err = heapwire(*s, *words)
+        assert status == FAILED and says in out, (words, status, out, err)
+        assert err.startswith("heapwire: node 10003: "), err
+        assert len(err.splitlines()) == 1, err
 
 
 def views_of(s, work):
@@ -239,6 +251,10 @@ def test_statuses_and_what_to_do():
                             (("get", "Top"), "no form Top"),
                             (("get", "text top"), "no form text top"),
                             (("on", "10001;", "1"), "ids with commas"),
+                            (("on", "", "1"), "ids with commas"),
+                            (("on", "10001,", "1"), "ids with commas"),
+                            (("on", ",10001", "1"), "ids with commas"),
+                            (("on", "1,,2", "1"), "ids with commas"),
                             (("-P", "0", "sql", "1"), "1 to 65535"),
                             (("-P", "9036x", "sql", "1"), "1 to 65535"),
                             (("--nonsense",), "unrecognized option"),
