@@ -13,10 +13,10 @@ mariadb-install-db --no-defaults --force --user=mysql --datadir="$data" \
     --auth-root-authentication-method=normal >"$WORK/install" 2>&1 ||
     fail "mariadb-install-db: $(tail -n 5 "$WORK/install")"
 
-# strace holds it for a second before it drops its privileges; -D: $! is
+# strace holds it for three seconds before it drops its privileges; -D: $! is
 # mariadbd itself.
 with_agent "$mariadbd" strace -D -f -o /dev/null -e trace=setuid \
-    -e inject=setuid:delay_enter=1000000 mariadbd --no-defaults --user=mysql --datadir="$data" \
+    -e inject=setuid:delay_enter=3000000 mariadbd --no-defaults --user=mysql --datadir="$data" \
     --socket="$sock" --pid-file="$WORK/data/pid" --skip-networking \
     --innodb-buffer-pool-size=16M >"$WORK/log" 2>&1 &
 db=$!

@@ -48,7 +48,7 @@ class Waited(RedisNode):
     @property
     def redis(self):
         return next(pid for name, pid in self.children.items()
-                    if name.startswith("redis"))
+                    if name != "heapwired")  # it may not be executed yet
 
     def threads(self):
         return len(os.listdir(f"/proc/{self.heapwired}/task"))
@@ -65,6 +65,15 @@ class Waited(RedisNode):
             "('executing', 'waiting for a worker')")]
 
 
+def is_stopped(pid):
+    """Each of its threads: a busy machine stops them one after another."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8") as f:
+            if f.read().rpartition(") ")[2][0] != "T":
+                return False
+    return True
+
+
 def is_connected(w):
     return w.query("SELECT state FROM heapwire.profiler")[0][0] == b"connected"
 
@@ -74,9 +83,11 @@ def hung(node):
     """The database is stopped, and heapwired does not know yet."""
     with node.user("cy") as w:
         wait_for(lambda: is_connected(w))
-        w.query("SELECT SLEEP(1.1)")  # nothing recent is left to share
+        # A change: no answer of before it is shared.
+        w.query("ADMIN EXECUTE ON 1 'HeapProf.getInstance().enable_prof()'")
         os.kill(node.redis, signal.SIGSTOP)
         try:
+            wait_for(lambda: is_stopped(node.redis))
             yield w
         finally:
             os.kill(node.redis, signal.SIGCONT)

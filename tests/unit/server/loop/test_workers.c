@@ -231,7 +231,7 @@ END_TEST
 /* All wait, perhaps for other nodes, which may wait for this one. */
 START_TEST(what_other_nodes_wait_for_has_threads_of_its_own)
 {
-    char names[WORKERS_THREADS][8];
+    static char names[WORKERS_THREADS][8]; /* until teardown */
     int late = WORKERS_THREADS;
 
     for (int i = 0; i < WORKERS_THREADS; i++) {
