@@ -32,8 +32,9 @@ write_where(const struct writer *w)
     return w->scope ? w->scope->where : "field list";
 }
 
-void
-write_fail_deep(struct writer *w)
+/* 1436 */
+static void
+fail_deep(struct writer *w)
 {
     if (!w->failed)
         error_set(w->err, ER_STACK_OVERRUN, STATEMENT_TOO_DEEP);
@@ -44,7 +45,7 @@ unsigned
 write_slot(struct writer *w)
 {
     if (w->slots == SLOTS_MAX) {
-        write_fail_deep(w);
+        fail_deep(w);
         return 0;
     }
     return w->slots++;

@@ -90,8 +90,7 @@ void write_string(struct writer *w, struct span text); /* between quotes */
 void write_names(struct writer *w, const struct tree_name *names); /* (a, b) */
 void write_mark(struct writer *w, const char *source);
 const char *write_where(const struct writer *w);
-void write_fail_deep(struct writer *w); /* 1436 */
-unsigned write_slot(struct writer *w);  /* a new one */
+unsigned write_slot(struct writer *w); /* a new one */
 
 void write_expression(struct writer *w, const struct node *node);
 void write_list(struct writer *w, const struct node *first); /* a, b */

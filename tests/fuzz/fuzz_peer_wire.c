@@ -8,31 +8,13 @@
 #include <string.h>
 
 #include "errors.h"
+#include "fuzz_prover.h"
 #include "fuzz_target.h"
 #include "peer_wire.h"
 #include "reply.h"
 #include "handshake.h"
 
 enum { COLUMNS = 7, ASKED = 0x80, TLS = 0x40 };
-
-static struct peer_key key = {{7}};
-
-static int
-prove_here(void *arg, enum peer_label label, struct span said,
-           uint8_t out[PEER_PROOF], struct error *err)
-{
-    return peer_key_prove(arg, label, said, out, err);
-}
-
-static int
-check_here(void *arg, enum peer_label label, struct span said,
-           const uint8_t proof[PEER_PROOF], bool *right, struct error *err)
-{
-    return peer_key_check(arg, label, said, proof, right, err);
-}
-
-static const struct peer_identity self = {
-    .prover = {prove_here, check_here, &key}, .node_id = 1, .incarnation = {9}};
 
 static struct span cells[PEER_COLUMNS_MAX];
 

@@ -22,8 +22,8 @@ is_id(const char *text, size_t size)
 static const char *const endings[] = {".hwindex", NULL};
 const struct file_kind index_dir_kind = {"an index", endings, is_id};
 
-void
-index_dir_name(const struct build_id *id, char file[FILE_STORE_NAME])
+static void
+name_of(const struct build_id *id, char file[FILE_STORE_NAME])
 {
     char text[BUILD_ID_TEXT];
 
@@ -39,7 +39,7 @@ index_dir_use(const struct file_store *dir, const struct build_id *id,
     char file[FILE_STORE_NAME];
     int fd;
 
-    index_dir_name(id, file);
+    name_of(id, file);
     fd = file_store_read(dir, file, st, err);
     if (fd >= 0)
         (void)futimens(fd, now); /* failure only brings its removal forward */
@@ -51,7 +51,7 @@ index_dir_has(const struct file_store *dir, const struct build_id *id)
 {
     char file[FILE_STORE_NAME];
 
-    index_dir_name(id, file);
+    name_of(id, file);
     return file_store_has(dir, file);
 }
 
@@ -61,7 +61,7 @@ index_dir_remove(const struct file_store *dir, const struct build_id *id,
 {
     char file[FILE_STORE_NAME];
 
-    index_dir_name(id, file);
+    name_of(id, file);
     return file_store_remove(dir, file, err);
 }
 
@@ -86,7 +86,7 @@ index_writer_open(struct index_writer *w, const struct file_store *dir,
     char file[FILE_STORE_NAME];
 
     *w = (struct index_writer){.file.fd = -1, .max = max, .look = LOOK_BYTES};
-    index_dir_name(id, file);
+    name_of(id, file);
     if (check_room(dir, err) != 0)
         return -1;
     return file_writer_open(&w->file, dir, file, err);

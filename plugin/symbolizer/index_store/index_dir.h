@@ -14,8 +14,6 @@
 
 extern const struct file_kind index_dir_kind;
 
-void index_dir_name(const struct build_id *id, char file[FILE_STORE_NAME]);
-
 /* Opens an index and marks it as used now.  -1 with *err: it cannot be used. */
 int index_dir_use(const struct file_store *dir, const struct build_id *id,
                   struct stat *st, struct error *err);

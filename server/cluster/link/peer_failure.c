@@ -10,8 +10,9 @@
 
 static const char mismatch[] = "id mismatch: ";
 
-void
-peer_failure_name(const struct peer_place *place, char *out)
+/* The name of a node in a failure. */
+static void
+name_of(const struct peer_place *place, char *out)
 {
     bool six = strchr(place->address, ':') != NULL;
 
@@ -49,7 +50,7 @@ peer_failure_submit(struct error *out, const struct peer_place *place,
         *out = *why;
         return;
     }
-    peer_failure_name(place, name);
+    name_of(place, name);
     error_set(out, ER_UNKNOWN, "submit failed for %s: %s", name, why->text);
 }
 
@@ -59,6 +60,6 @@ peer_failure_rpc(struct error *out, const struct peer_place *place,
 {
     char name[PEER_NAME_MAX];
 
-    peer_failure_name(place, name);
+    name_of(place, name);
     error_set(out, ER_UNKNOWN, "rpc failed %s: %s", name, why->text);
 }

@@ -13,9 +13,6 @@ struct peer_place;
 
 enum { PEER_NAME_MAX = 64 }; /* "[::1]:9036" and the like */
 
-/* The name of a node in a failure. */
-void peer_failure_name(const struct peer_place *place, char *out);
-
 void peer_failure_unknown(struct error *out);
 void peer_failure_timeout(struct error *out, unsigned timeout_ms);
 /* The question could not be sent.  why is passed on if it names the node that
