@@ -12,7 +12,6 @@
 #include "errors.h"
 #include "opening.h"
 #include "rowset.h"
-#include "schema_types.h"
 #include "select_query.h"
 #include "sql_cursor.h"
 #include "sql_statement.h"
@@ -34,16 +33,15 @@ static const struct catalog_column columns[] = {
 };
 
 static const struct catalog_table plan_table = {
-    CATALOG_HIDDEN,           "explain", "",
-    CATALOG_COLUMNS(columns), 0,         catalog_nothing};
+    CATALOG_HIDDEN, "explain", CATALOG_COLUMNS(columns), catalog_nothing};
 
 static const struct catalog_column text_columns[] = {
     {"EXPLAIN", &type_mediumtext},
 };
 
-static const struct catalog_table text_table = {
-    CATALOG_HIDDEN, "explain_text", "", CATALOG_COLUMNS(text_columns), 0,
-    catalog_nothing};
+static const struct catalog_table text_table = {CATALOG_HIDDEN, "explain_text",
+                                                CATALOG_COLUMNS(text_columns),
+                                                catalog_nothing};
 
 /* Finds the name behind "SCAN " or "SEARCH "; false: neither is there. */
 static bool

@@ -14,7 +14,6 @@
 #include "opening.h"
 #include "privileges.h"
 #include "rowset.h"
-#include "schema_types.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"
@@ -29,8 +28,7 @@ static const struct catalog_column columns[] = {
 };
 
 static const struct catalog_table maintenance = {
-    CATALOG_HIDDEN, "maintenance", "", CATALOG_COLUMNS(columns), 0,
-    catalog_nothing};
+    CATALOG_HIDDEN, "maintenance", CATALOG_COLUMNS(columns), catalog_nothing};
 
 static int
 add_table(const struct opening *o, const struct named_table *named,
@@ -48,10 +46,7 @@ add_table(const struct opening *o, const struct named_table *named,
     snprintf(name, sizeof(name), "%s.%s", table->database, table->name);
     snprintf(note, sizeof(note),
              "The storage engine for the table doesn't support %s", operation);
-    rowset_text(out, name);
-    rowset_text(out, operation);
-    rowset_text(out, "note");
-    rowset_text(out, note);
+    ROWSET_TEXTS(out, name, operation, "note", note);
     return 0;
 }
 

@@ -4,67 +4,40 @@
 #include <string.h>
 
 #include "errors.h"
-#include "schema_types.h"
 #include "sql_session.h"
 
 enum { SHOWN = 64 }; /* bytes of an unknown name in its error */
 
-const struct catalog_type type_bigint = {"bigint", COLUMN_BIGINT, 20, 0};
-const struct catalog_type type_ubigint = {"bigint unsigned", COLUMN_BIGINT, 20,
-                                          COLUMN_UNSIGNED};
-const struct catalog_type type_int = {"int", COLUMN_INT, 11, 0};
-const struct catalog_type type_uint = {"int unsigned", COLUMN_INT, 10,
-                                       COLUMN_UNSIGNED};
-const struct catalog_type type_double = {"double", COLUMN_DOUBLE, 22, 0};
-const struct catalog_type type_name = {"varchar(64)", COLUMN_TEXT, 64, 0};
-const struct catalog_type type_text = {"varchar(1024)", COLUMN_TEXT, 1024, 0};
-const struct catalog_type type_longtext = {"longtext", COLUMN_LONGTEXT, 65535,
-                                           0};
-const struct catalog_type type_time = {"datetime", COLUMN_DATETIME, 19, 0};
-const struct catalog_type type_boolean = {"tinyint(1)", COLUMN_TINYINT, 1, 0};
+/* clang-format off: a line each */
+#define TYPE(id, name, type, width, flags)                                     \
+    const struct catalog_type type_##id = {name, type, width, flags};          \
+    const struct catalog_type type_##id##_nn = {name, type, width,             \
+                                                (flags) | COLUMN_NOT_NULL}
 
-#define NN COLUMN_NOT_NULL
-
-const struct catalog_type type_bigint_nn = {"bigint", COLUMN_BIGINT, 20, NN};
-const struct catalog_type type_ubigint_nn = {"bigint unsigned", COLUMN_BIGINT,
-                                             20, COLUMN_UNSIGNED | NN};
-const struct catalog_type type_int_nn = {"int", COLUMN_INT, 11, NN};
-const struct catalog_type type_uint_nn = {"int unsigned", COLUMN_INT, 10,
-                                          COLUMN_UNSIGNED | NN};
-const struct catalog_type type_decimal_nn = {"decimal(9,6)", COLUMN_DECIMAL, 11,
-                                             NN};
-const struct catalog_type type_percent = {"decimal(5,2)", COLUMN_DECIMAL, 7, 0};
-const struct catalog_type type_name_nn = {"varchar(64)", COLUMN_TEXT, 64, NN};
-const struct catalog_type type_yes_no = {"varchar(3)", COLUMN_TEXT, 3, 0};
-const struct catalog_type type_yes_no_nn = {"varchar(3)", COLUMN_TEXT, 3, NN};
-const struct catalog_type type_word_nn = {"varchar(10)", COLUMN_TEXT, 10, NN};
-const struct catalog_type type_version_nn = {"varchar(20)", COLUMN_TEXT, 20,
-                                             NN};
-const struct catalog_type type_short = {"varchar(80)", COLUMN_TEXT, 80, 0};
-const struct catalog_type type_short_nn = {"varchar(80)", COLUMN_TEXT, 80, NN};
-const struct catalog_type type_256 = {"varchar(256)", COLUMN_TEXT, 256, 0};
-const struct catalog_type type_grantee = {"varchar(292)", COLUMN_TEXT, 292, 0};
-const struct catalog_type type_grantee_nn = {"varchar(292)", COLUMN_TEXT, 292,
-                                             NN};
-const struct catalog_type type_512 = {"varchar(512)", COLUMN_TEXT, 512, 0};
-const struct catalog_type type_512_nn = {"varchar(512)", COLUMN_TEXT, 512, NN};
-const struct catalog_type type_2048_nn = {"varchar(2048)", COLUMN_TEXT, 2048,
-                                          NN};
-const struct catalog_type type_plain_text = {"text", COLUMN_LONGTEXT, 16383, 0};
-const struct catalog_type type_plain_text_nn = {"text", COLUMN_LONGTEXT, 16383,
-                                                NN};
-const struct catalog_type type_mediumtext = {"mediumtext", COLUMN_LONGTEXT,
-                                             65535, 0};
-const struct catalog_type type_mediumtext_nn = {"mediumtext", COLUMN_LONGTEXT,
-                                                65535, NN};
-const struct catalog_type type_longtext_nn = {"longtext", COLUMN_LONGTEXT,
-                                              65535, NN};
-const struct catalog_type type_time_nn = {"datetime", COLUMN_DATETIME, 19, NN};
-const struct catalog_type type_timestamp = {"timestamp", COLUMN_TIMESTAMP, 19,
-                                            0};
-const struct catalog_type type_timestamp_nn = {"timestamp", COLUMN_TIMESTAMP,
-                                               19, NN};
-#undef NN
+TYPE(bigint, "bigint", COLUMN_BIGINT, 20, 0);
+TYPE(ubigint, "bigint unsigned", COLUMN_BIGINT, 20, COLUMN_UNSIGNED);
+TYPE(int, "int", COLUMN_INT, 11, 0);
+TYPE(uint, "int unsigned", COLUMN_INT, 10, COLUMN_UNSIGNED);
+TYPE(boolean, "tinyint(1)", COLUMN_TINYINT, 1, 0);
+TYPE(double, "double", COLUMN_DOUBLE, 22, 0);
+TYPE(decimal, "decimal(9,6)", COLUMN_DECIMAL, 11, 0);
+TYPE(percent, "decimal(5,2)", COLUMN_DECIMAL, 7, 0);
+TYPE(yes_no, "varchar(3)", COLUMN_TEXT, 3, 0);
+TYPE(word, "varchar(10)", COLUMN_TEXT, 10, 0);
+TYPE(version, "varchar(20)", COLUMN_TEXT, 20, 0);
+TYPE(name, "varchar(64)", COLUMN_TEXT, 64, 0);
+TYPE(short, "varchar(80)", COLUMN_TEXT, 80, 0);
+TYPE(256, "varchar(256)", COLUMN_TEXT, 256, 0);
+TYPE(grantee, "varchar(292)", COLUMN_TEXT, 292, 0);
+TYPE(512, "varchar(512)", COLUMN_TEXT, 512, 0);
+TYPE(text, "varchar(1024)", COLUMN_TEXT, 1024, 0);
+TYPE(2048, "varchar(2048)", COLUMN_TEXT, 2048, 0);
+TYPE(plain_text, "text", COLUMN_LONGTEXT, 16383, 0);
+TYPE(mediumtext, "mediumtext", COLUMN_LONGTEXT, 65535, 0);
+TYPE(longtext, "longtext", COLUMN_LONGTEXT, 65535, 0);
+TYPE(time, "datetime", COLUMN_DATETIME, 19, 0);
+TYPE(timestamp, "timestamp", COLUMN_TIMESTAMP, 19, 0);
+/* clang-format on */
 
 static const char *const databases[] = {"heapwire", "information_schema",
                                         CATALOG_MYSQL, CATALOG_PERFORMANCE,
@@ -98,9 +71,9 @@ uint16_t
 catalog_flags(const struct catalog_table *table, size_t i)
 {
     const struct catalog_column *column = &table->columns[i];
-    uint16_t own = table->of && i > 0 ? 0 : column->flags;
+    uint16_t flags = column->type->flags | column->flags;
 
-    return column->type->flags | own;
+    return table->of && i > 0 ? flags & COLUMN_UNSIGNED : flags;
 }
 
 unsigned

@@ -65,16 +65,32 @@ struct catalog_type {
     uint16_t flags; /* enum column_flag */
 };
 
-extern const struct catalog_type type_bigint;   /* bigint */
-extern const struct catalog_type type_ubigint;  /* bigint unsigned */
-extern const struct catalog_type type_int;      /* int */
-extern const struct catalog_type type_uint;     /* int unsigned */
-extern const struct catalog_type type_double;   /* double */
-extern const struct catalog_type type_longtext; /* longtext */
-extern const struct catalog_type type_name;     /* varchar(64) */
-extern const struct catalog_type type_text;     /* varchar(1024) */
-extern const struct catalog_type type_time;     /* datetime, as text */
-extern const struct catalog_type type_boolean;  /* tinyint(1): 1, 0 */
+/* type_bigint, ..., and type_bigint_nn, ..., which are NOT NULL. */
+#define CATALOG_TYPE(name)                                                     \
+    extern const struct catalog_type type_##name, type_##name##_nn
+CATALOG_TYPE(bigint);
+CATALOG_TYPE(ubigint); /* bigint unsigned */
+CATALOG_TYPE(int);
+CATALOG_TYPE(uint);    /* int unsigned */
+CATALOG_TYPE(boolean); /* tinyint(1): 1, 0 */
+CATALOG_TYPE(double);
+CATALOG_TYPE(decimal);    /* decimal(9,6) */
+CATALOG_TYPE(percent);    /* decimal(5,2) */
+CATALOG_TYPE(yes_no);     /* varchar(3) */
+CATALOG_TYPE(word);       /* varchar(10) */
+CATALOG_TYPE(version);    /* varchar(20) */
+CATALOG_TYPE(name);       /* varchar(64) */
+CATALOG_TYPE(short);      /* varchar(80) */
+CATALOG_TYPE(256);        /* varchar(256) */
+CATALOG_TYPE(grantee);    /* varchar(292) */
+CATALOG_TYPE(512);        /* varchar(512) */
+CATALOG_TYPE(text);       /* varchar(1024) */
+CATALOG_TYPE(2048);       /* varchar(2048) */
+CATALOG_TYPE(plain_text); /* text */
+CATALOG_TYPE(mediumtext);
+CATALOG_TYPE(longtext);
+CATALOG_TYPE(time); /* datetime, as text */
+CATALOG_TYPE(timestamp);
 
 struct catalog_column {
     const char *name;
@@ -84,19 +100,18 @@ struct catalog_column {
     uint16_t needs; /* enum catalog_need: in addition to those of the table */
 };
 
-/* CATALOG_SET: NOT NULL.  CATALOG_KEY: also a part of the primary key. */
-#define CATALOG_SET COLUMN_NOT_NULL
+/* Of a part of the primary key. */
 #define CATALOG_KEY (COLUMN_NOT_NULL | COLUMN_PRI_KEY | COLUMN_PART_KEY)
 
 struct catalog_table {
-    const char *database,
-        *name; /* database CATALOG_HIDDEN: only SHOW reads it */
-    const char *comment;
+    /* database CATALOG_HIDDEN: only SHOW reads it.  NULL ends a list. */
+    const char *database, *name;
     const struct catalog_column *columns;
     size_t column_count;
-    uint32_t privilege; /* needed to read it; 0: none */
     void (*produce)(const struct catalog_scope *scope, struct rowset *out);
-    unsigned needs; /* enum catalog_need: of its rows, whatever is read */
+    const char *comment; /* or NULL */
+    uint32_t privilege;  /* needed to read it; 0: none */
+    unsigned needs;      /* enum catalog_need: of its rows, whatever is read */
     /* Instead of produce, for rows that are too many to keep; see
      * heap_walk.h. */
     const struct heap_walk *walk;
@@ -120,7 +135,7 @@ struct catalog_table {
     (array) + 1, sizeof(array) / sizeof((array)[0]) - 1
 #define CATALOG_NODE_ID                                                        \
     {                                                                          \
-        "node_id", &type_ubigint, "The node whose row it is", CATALOG_SET      \
+        "node_id", &type_ubigint_nn, "The node whose row it is"                \
     }
 
 /* Registers all tables, once and before any thread starts; borrows them for the

@@ -92,6 +92,15 @@ rowset_int(struct rowset *set, int64_t value)
 }
 
 void
+rowset_int_if(struct rowset *set, bool known, int64_t value)
+{
+    if (known)
+        rowset_int(set, value);
+    else
+        rowset_null(set);
+}
+
+void
 rowset_double(struct rowset *set, double value)
 {
     struct value *cell = next_cell(set);
@@ -105,7 +114,17 @@ rowset_double(struct rowset *set, double value)
 void
 rowset_text(struct rowset *set, const char *text)
 {
-    rowset_bytes(set, text, strlen(text));
+    if (text)
+        rowset_bytes(set, text, strlen(text));
+    else
+        rowset_null(set);
+}
+
+void
+rowset_texts(struct rowset *set, const char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        rowset_text(set, texts[i]);
 }
 
 void

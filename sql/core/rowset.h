@@ -41,8 +41,15 @@ void rowset_nulls(struct rowset *set, size_t count);
 /* Adds a wall-clock time in milliseconds; 0 and less are unknown: NULL. */
 void rowset_time(struct rowset *set, int64_t wall_ms);
 void rowset_int(struct rowset *set, int64_t value);
+/* Adds NULL if the value is not known. */
+void rowset_int_if(struct rowset *set, bool known, int64_t value);
 void rowset_double(struct rowset *set, double value);
-void rowset_text(struct rowset *set, const char *text); /* copies text */
+void rowset_text(struct rowset *set,
+                 const char *text); /* copied; may be NULL */
+void rowset_texts(struct rowset *set, const char *const *texts, size_t count);
+#define ROWSET_TEXTS(set, ...)                                                 \
+    rowset_texts(set, (const char *const[]){__VA_ARGS__},                      \
+                 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 void rowset_bytes(struct rowset *set, const char *text, size_t size);
 void rowset_value(struct rowset *set, const struct value *value);
 /* Fails the set: rowset_done reports this error. */

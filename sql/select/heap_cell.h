@@ -7,6 +7,9 @@
 
 #include "cursor.h"
 
+#define HEAP_SNAPSHOT_COMMENT                                                  \
+    "The kept one that a condition on it asks for; else a fresh one, now"
+
 /* Borrows text. */
 static inline void
 cell_text(struct value *out, const char *text)

@@ -2,18 +2,6 @@
  * tables_accounts.c - accounts, settings, and the statements that were
  * executed: heapwire.settings, heapwire.users, heapwire.audit_log.
  *
- * CREATE TABLE heapwire.settings (
- *     name varchar(64) NOT NULL, value varchar(1024) NOT NULL,
- *     reloadable tinyint(1) NOT NULL)
- * CREATE TABLE heapwire.users (
- *     name varchar(64) NOT NULL, privileges varchar(1024) NOT NULL,
- *     auth varchar(64) NOT NULL, connections bigint NOT NULL)
- * CREATE TABLE heapwire.audit_log (
- *     at datetime NOT NULL, connection_id bigint NOT NULL,
- *     user varchar(64) NOT NULL, host varchar(64) NOT NULL,
- *     error int NOT NULL, rows bigint NOT NULL, bytes bigint NOT NULL,
- *     milliseconds bigint NOT NULL, statement varchar(1024) NOT NULL)
- *
  * The host has these; what it lists is copied, then shown.
  */
 #include <string.h>
@@ -51,17 +39,10 @@ produce_settings(const struct catalog_scope *scope, struct rowset *out)
 static const struct catalog_column settings[] = {
     {"name", &type_name, "Key of [node], or of the section before its dot",
      CATALOG_KEY},
-    {"value", &type_text, "In force", CATALOG_SET},
-    {"reloadable", &type_boolean, "SIGHUP changes it; others need a restart",
-     CATALOG_SET},
+    {"value", &type_text_nn, "In force"},
+    {"reloadable", &type_boolean_nn,
+     "SIGHUP changes it; others need a restart"},
 };
-
-const struct catalog_table table_settings = {"heapwire",
-                                             "settings",
-                                             "The node's settings in force",
-                                             CATALOG_COLUMNS(settings),
-                                             PRIVILEGE_STATUS,
-                                             produce_settings};
 
 /* ---- heapwire.users ---- */
 
@@ -77,9 +58,8 @@ produce_users(const struct catalog_scope *scope, struct rowset *out)
         out->failed = true;
     for (size_t i = 0; i < count; i++) {
         privileges_list(rows[i].privileges, privileges, sizeof(privileges));
-        rowset_text(out, rows[i].name);
-        rowset_text(out, privileges);
-        rowset_text(out, rows[i].native ? "native+sha2" : "sha2");
+        ROWSET_TEXTS(out, rows[i].name, privileges,
+                     rows[i].native ? "native+sha2" : "sha2");
         rowset_int(out, (int64_t)rows[i].connections);
     }
     mem_free(rows);
@@ -115,29 +95,18 @@ grantee_find(const struct sql_session *session, struct span name,
 }
 
 static const struct catalog_column users[] = {
-    {"name", &type_name, NULL, CATALOG_SET},
-    {"privileges", &type_text, NULL, CATALOG_SET},
-    {"auth", &type_name, "What may prove the password", CATALOG_SET},
-    {"connections", &type_bigint, "Open now", CATALOG_SET},
+    {"name", &type_name_nn},
+    {"privileges", &type_text_nn},
+    {"auth", &type_name_nn, "What may prove the password"},
+    {"connections", &type_bigint_nn, "Open now"},
 };
-
-const struct catalog_table table_users = {
-    "heapwire",
-    "users",
-    "The accounts of the configuration file",
-    CATALOG_COLUMNS(users),
-    PRIVILEGE_ADMIN,
-    produce_users};
 
 /* ---- heapwire.audit_log ---- */
 
 static void
 add_audit(struct rowset *out, const struct sql_audit_row *row)
 {
-    char at[CLOCK_TEXT];
-
-    clock_text(row->at_ms, at, sizeof(at));
-    rowset_text(out, at);
+    rowset_time(out, row->at_ms);
     rowset_int(out, row->connection_id);
     rowset_text(out, row->user);
     rowset_text(out, row->host);
@@ -164,21 +133,23 @@ produce_audit(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column audit_log[] = {
-    {"at", &type_time, "When it ended, UTC", CATALOG_SET},
-    {"connection_id", &type_bigint, NULL, CATALOG_SET},
-    {"user", &type_name, NULL, CATALOG_SET},
-    {"host", &type_name, NULL, CATALOG_SET},
-    {"error", &type_int, "Its code; 0: it succeeded", CATALOG_SET},
-    {"rows", &type_bigint, NULL, CATALOG_SET},
-    {"bytes", &type_bigint, NULL, CATALOG_SET},
-    {"milliseconds", &type_bigint, NULL, CATALOG_SET},
-    {"statement", &type_text, "Cut after 512 bytes", CATALOG_SET},
+    {"at", &type_time_nn, "When it ended, UTC"},
+    {"connection_id", &type_bigint_nn},
+    {"user", &type_name_nn},
+    {"host", &type_name_nn},
+    {"error", &type_int_nn, "Its code; 0: it succeeded"},
+    {"rows", &type_bigint_nn},
+    {"bytes", &type_bigint_nn},
+    {"milliseconds", &type_bigint_nn},
+    {"statement", &type_text_nn, "Cut after 512 bytes"},
 };
 
-const struct catalog_table table_audit_log = {
-    "heapwire",
-    "audit_log",
-    "The last 1000 ADMIN EXECUTE, newest first",
-    CATALOG_COLUMNS(audit_log),
-    PRIVILEGE_ADMIN,
-    produce_audit};
+const struct catalog_table tables_accounts[] = {
+    {"heapwire", "settings", CATALOG_COLUMNS(settings), produce_settings,
+     "The node's settings in force", PRIVILEGE_STATUS},
+    {"heapwire", "users", CATALOG_COLUMNS(users), produce_users,
+     "The accounts of the configuration file", PRIVILEGE_ADMIN},
+    {"heapwire", "audit_log", CATALOG_COLUMNS(audit_log), produce_audit,
+     "The last 1000 ADMIN EXECUTE, newest first", PRIVILEGE_ADMIN},
+    {NULL},
+};

@@ -3,15 +3,6 @@
  *
  * What is known of one is found by the time of its life: of a wrapper's the
  * database is another process.
- *
- * CREATE TABLE heapwire.deaths (
- *     at datetime, pid bigint unsigned NOT NULL, started datetime,
- *     program varchar(1024) NOT NULL, how varchar(1024) NOT NULL,
- *     exit_status int, killed_by int, told_by int, oom_kills bigint,
- *     sampled datetime, profiling tinyint(1), rss bigint,
- *     cgroup_current bigint, cgroup_limit bigint, allocated bigint,
- *     resident bigint, allocator_sampled datetime,
- *     last_snapshot varchar(64))
  */
 #include "catalog_tables.h"
 #include "controller.h"
@@ -27,19 +18,8 @@ enum { FIGURES = 8 };
 static void
 add_figure(struct rowset *out, struct stats_figure figure)
 {
-    if (figure.known && figure.value <= INT64_MAX)
-        rowset_int(out, (int64_t)figure.value);
-    else
-        rowset_null(out);
-}
-
-static void
-add_if(struct rowset *out, bool known, int64_t value)
-{
-    if (known)
-        rowset_int(out, value);
-    else
-        rowset_null(out);
+    rowset_int_if(out, figure.known && figure.value <= INT64_MAX,
+                  (int64_t)figure.value);
 }
 
 static void
@@ -49,11 +29,11 @@ add_how(struct rowset *out, const struct death *death)
 
     death_describe(death, how, sizeof(how));
     rowset_text(out, how);
-    add_if(out, !death->unknown && !death->signalled, death->code);
-    add_if(out, !death->unknown && death->signalled, death->code);
-    add_if(out, death->asked != 0, death->asked);
-    add_if(out, death->oom_before.known && death->oom_after.known,
-           (int64_t)(death->oom_after.value - death->oom_before.value));
+    rowset_int_if(out, !death->unknown && !death->signalled, death->code);
+    rowset_int_if(out, !death->unknown && death->signalled, death->code);
+    rowset_int_if(out, death->asked != 0, death->asked);
+    rowset_int_if(out, death->oom_before.known && death->oom_after.known,
+                  (int64_t)(death->oom_after.value - death->oom_before.value));
 }
 
 static void
@@ -130,10 +110,10 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column deaths[] = {
     {"at", &type_time, "When it ended, UTC"},
-    {"pid", &type_ubigint, NULL, CATALOG_SET},
+    {"pid", &type_ubigint_nn},
     {"started", &type_time, "UTC"},
-    {"program", &type_text, NULL, CATALOG_SET},
-    {"how", &type_text, "In words", CATALOG_SET},
+    {"program", &type_text_nn},
+    {"how", &type_text_nn, "In words"},
     {"exit_status", &type_int, "NULL: it was killed, or its end was not seen"},
     {"killed_by", &type_int,
      "The signal; NULL: it exited, or that was not seen"},
@@ -157,10 +137,8 @@ static const struct catalog_column deaths[] = {
      "instance because profiling was off"},
 };
 
-const struct catalog_table table_deaths = {
-    "heapwire",
-    "deaths",
-    "How databases of this node ended, oldest first",
-    CATALOG_COLUMNS(deaths),
-    PRIVILEGE_STATUS,
-    produce};
+const struct catalog_table tables_deaths[] = {
+    {"heapwire", "deaths", CATALOG_COLUMNS(deaths), produce,
+     "How databases of this node ended, oldest first", PRIVILEGE_STATUS},
+    {NULL},
+};

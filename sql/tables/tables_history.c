@@ -1,13 +1,6 @@
 /*
  * tables_history.c - the database's memory over the last hours.
  *
- * CREATE TABLE heapwire.memory_history (
- *     at datetime, pid bigint unsigned NOT NULL, started datetime,
- *     profiling tinyint(1) NOT NULL, responsive tinyint(1) NOT NULL,
- *     rss bigint, cgroup_current bigint, cgroup_cache bigint,
- *     cgroup_limit bigint, allocated bigint, active bigint, metadata bigint,
- *     resident bigint, mapped bigint, retained bigint)
- *
  * The kernel's figures are of each second, jemalloc's of each ten.
  */
 #include <string.h>
@@ -98,10 +91,10 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column memory_history[] = {
     {"at", &type_time, "UTC; one row a second while a database is there"},
-    {"pid", &type_ubigint, "Of the database then", CATALOG_SET},
+    {"pid", &type_ubigint_nn, "Of the database then"},
     {"started", &type_time, "When that database came up, UTC"},
-    {"profiling", &type_boolean, "Whether it was on", CATALOG_SET},
-    {"responsive", &type_boolean, "Whether the database answered", CATALOG_SET},
+    {"profiling", &type_boolean_nn, "Whether it was on"},
+    {"responsive", &type_boolean_nn, "Whether the database answered"},
     {"rss", &type_bigint, "Bytes in memory, by the kernel's count"},
     {"cgroup_current", &type_bigint,
      "Bytes that the cgroup uses, page cache included"},
@@ -118,10 +111,8 @@ static const struct catalog_column memory_history[] = {
     {"retained", &type_bigint, "Bytes of address space kept, without memory"},
 };
 
-const struct catalog_table table_memory_history = {
-    "heapwire",
-    "memory_history",
-    "The database's memory of the last hours, oldest first",
-    CATALOG_COLUMNS(memory_history),
-    PRIVILEGE_STATUS,
-    produce};
+const struct catalog_table tables_history[] = {
+    {"heapwire", "memory_history", CATALOG_COLUMNS(memory_history), produce,
+     "The database's memory of the last hours, oldest first", PRIVILEGE_STATUS},
+    {NULL},
+};

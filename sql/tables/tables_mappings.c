@@ -1,10 +1,6 @@
 /*
  * tables_mappings.c - what the database has mapped.
  *
- * CREATE TABLE heapwire.mappings (
- *     name varchar(1024) NOT NULL, kind varchar(64) NOT NULL,
- *     mappings bigint, size bigint, rss bigint, swap bigint)
- *
  * jemalloc's memory is among the anonymous; the rest is what rss has besides.
  */
 #include <string.h>
@@ -71,25 +67,22 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column mappings[] = {
-    {"name", &type_text,
+    {"name", &type_text_nn,
      "The file, or the kernel's word; empty: memory without a name, as "
-     "jemalloc's is",
-     CATALOG_SET},
-    {"kind", &type_name,
+     "jemalloc's is"},
+    {"kind", &type_name_nn,
      "file, shared memory, heap (brk), stack, anonymous, kernel; others: past "
-     "1024 names; unknown: it cannot be read, and name says why",
-     CATALOG_SET},
+     "1024 names; unknown: it cannot be read, and name says why"},
     {"mappings", &type_bigint, "The number of mappings"},
     {"size", &type_bigint, "Bytes of address space"},
     {"rss", &type_bigint, "Bytes in memory, also where others share them"},
     {"swap", &type_bigint, "Bytes swapped out"},
 };
 
-const struct catalog_table table_mappings = {
-    "heapwire",
-    "mappings",
-    "What the database has mapped, the largest first; the kernel looks at all "
-    "of its pages for it",
-    CATALOG_COLUMNS(mappings),
-    PRIVILEGE_PROFILE,
-    produce};
+const struct catalog_table tables_mappings[] = {
+    {"heapwire", "mappings", CATALOG_COLUMNS(mappings), produce,
+     "What the database has mapped, the largest first; the kernel looks at all "
+     "of its pages for it",
+     PRIVILEGE_PROFILE},
+    {NULL},
+};

@@ -1,13 +1,6 @@
 /*
  * tables_memory.c - the database's memory in one row, every count beside the
  * next larger one, and what lies between them in words.
- *
- * CREATE TABLE heapwire.memory (
- *     taken datetime NOT NULL, allocated bigint, active bigint,
- *     metadata bigint, resident bigint, mapped bigint, retained bigint,
- *     rss bigint, rss_file bigint, rss_shared bigint, cgroup_current bigint,
- *     cgroup_limit bigint, profile_bytes bigint, profile_samples bigint,
- *     unexplained bigint, note varchar(1024))
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,10 +27,7 @@ enum {
 static void
 add_figure(struct rowset *out, struct stats_figure figure)
 {
-    if (figure.known)
-        rowset_int(out, (int64_t)figure.value);
-    else
-        rowset_null(out);
+    rowset_int_if(out, figure.known, (int64_t)figure.value);
 }
 
 /* a - b, if both are known; may be negative. */
@@ -230,8 +220,7 @@ add_profile(const struct catalog_scope *scope, struct rowset *out)
     double bytes;
 
     if (!scope->snapshot) {
-        rowset_null(out);
-        rowset_null(out);
+        rowset_nulls(out, 2);
         return;
     }
     bytes = scope->snapshot->profile->bytes;
@@ -243,11 +232,10 @@ static void
 produce_memory(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct stats *stats = scope->stats;
-    char taken[CLOCK_TEXT];
     int64_t unexplained;
+    bool known;
 
-    clock_text(stats->taken_ms, taken, sizeof(taken));
-    rowset_text(out, taken);
+    rowset_time(out, stats->taken_ms);
     add_figure(out, stats->allocated);
     add_figure(out, stats->active);
     add_figure(out, stats->metadata);
@@ -260,18 +248,15 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
     add_figure(out, stats->cgroup_current);
     add_figure(out, stats->cgroup_limit);
     add_profile(scope, out);
-    if (difference(stats->rss, stats->resident, &unexplained) &&
-        stats_together(stats->allocator_ms, stats->taken_ms))
-        rowset_int(out, unexplained);
-    else
-        rowset_null(out);
+    known = difference(stats->rss, stats->resident, &unexplained) &&
+            stats_together(stats->allocator_ms, stats->taken_ms);
+    rowset_int_if(out, known, unexplained);
     add_note(scope, out);
 }
 
 static const struct catalog_column memory_columns[] = {
     CATALOG_NODE_ID,
-    {"taken", &type_time, "When, UTC: jemalloc's figures and rss together",
-     CATALOG_SET},
+    {"taken", &type_time_nn, "When, UTC: jemalloc's figures and rss together"},
     {"allocated", &type_bigint, "Bytes the program has in use"},
     {"active", &type_bigint, "Bytes of pages that hold them"},
     {"metadata", &type_bigint, "Bytes of jemalloc's bookkeeping"},
@@ -296,20 +281,13 @@ static const struct catalog_column memory_columns[] = {
      NEED_TOTAL},
 };
 
-const struct catalog_table table_memory = {
-    "heapwire",
-    "memory",
-    "The database's memory by jemalloc, kernel, cgroup and profile",
-    CATALOG_OWN_COLUMNS(memory_columns),
-    PRIVILEGE_STATUS,
-    produce_memory,
-    NEED_STATS};
-
-const struct catalog_table table_cluster_memory = {
-    .database = "heapwire",
-    .name = "cluster_memory",
-    .comment = "heapwire.memory of every node",
-    .columns = memory_columns,
-    .column_count = sizeof(memory_columns) / sizeof(memory_columns[0]),
-    .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
-    .of = &table_memory};
+const struct catalog_table tables_memory[] = {
+    {"heapwire", "memory", CATALOG_OWN_COLUMNS(memory_columns), produce_memory,
+     "The database's memory by jemalloc, kernel, cgroup and profile",
+     PRIVILEGE_STATUS, NEED_STATS},
+    {"heapwire", "cluster_memory", CATALOG_COLUMNS(memory_columns),
+     .comment = "heapwire.memory of every node",
+     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
+     .of = &tables_memory[0]},
+    {NULL},
+};

@@ -1,16 +1,5 @@
 /*
  * tables_node.c - heapwire.profiler: how profiling is on this node
- *
- * CREATE TABLE heapwire.profiler (
- *     state varchar(64) NOT NULL, since datetime, active tinyint(1),
- *     active_since datetime, sample_rate bigint unsigned,
- *     samples bigint unsigned, jemalloc_version varchar(64) NOT NULL,
- *     allocator_symbol varchar(64) NOT NULL, reason varchar(1024) NOT NULL,
- *     profiling varchar(64) NOT NULL, active_until datetime, changes bigint,
- *     resets bigint, samples_at datetime, overhead double, cpu_before double,
- *     cpu_since double, budget double, guarded datetime,
- *     guard_reason varchar(1024) NOT NULL, risks text NOT NULL,
- *     started datetime, cpus bigint NOT NULL)
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +13,6 @@
 #include "node_status.h"
 #include "profiler_state.h"
 #include "rowset.h"
-#include "schema_types.h"
 #include "sql_session.h"
 #include "tables_node.h"
 
@@ -86,6 +74,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
 {
     struct node_status status;
     const struct agent_hello *hello = &status.hello;
+    uint64_t distance;
     struct error why;
 
     controller_status(scope->session->node->controller, &status);
@@ -97,18 +86,13 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     } else {
         rowset_nulls(out, 2);
     }
-    if (hello->opt_prof && profiler_state_distance(hello) > 0)
-        rowset_int(out, (int64_t)profiler_state_distance(hello));
-    else
-        rowset_null(out);
-    if (status.profiled) /* to count those of now would take a profile */
-        rowset_int(out, (int64_t)status.samples);
-    else
-        rowset_null(out);
-    rowset_text(out, hello->version);
-    rowset_text(out, hello->mallctl);
-    rowset_text(out, node_explain(&status, &why));
-    rowset_text(out, profiler_state_word(profiler_state_of(&status)));
+    distance = hello->opt_prof ? profiler_state_distance(hello) : 0;
+    rowset_int_if(out, distance > 0, (int64_t)distance);
+    /* to count those of now would take a profile */
+    rowset_int_if(out, status.profiled, (int64_t)status.samples);
+    ROWSET_TEXTS(out, hello->version, hello->mallctl,
+                 node_explain(&status, &why),
+                 profiler_state_word(profiler_state_of(&status)));
     if (status.state == NODE_CONNECTED) {
         rowset_time(out, hello->active_until_ms);
         rowset_int(out, hello->changes);
@@ -124,23 +108,19 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column profiler[] = {
     CATALOG_NODE_ID,
-    {"state", &type_name, "connected, unresponsive, gone or absent",
-     CATALOG_SET},
+    {"state", &type_name_nn, "connected, unresponsive, gone or absent"},
     {"since", &type_time, "In that state; UTC"},
     {"active", &type_boolean, "Whether allocations are sampled"},
     {"active_since", &type_time, "UTC"},
     {"sample_rate", &type_ubigint, "Mean bytes between two samples"},
     {"samples", &type_ubigint,
      "Sampled objects in the last profile taken; NULL: none yet"},
-    {"jemalloc_version", &type_name, NULL, CATALOG_SET},
-    {"allocator_symbol", &type_name, "What jemalloc is called in there",
-     CATALOG_SET},
-    {"reason", &type_text, "Why it cannot be switched on; empty: it can",
-     CATALOG_SET},
-    {"profiling", &type_name,
+    {"jemalloc_version", &type_name_nn},
+    {"allocator_symbol", &type_name_nn, "What jemalloc is called in there"},
+    {"reason", &type_text_nn, "Why it cannot be switched on; empty: it can"},
+    {"profiling", &type_name_nn,
      "unknown; no jemalloc; jemalloc without profiling; opt.prof is off; "
-     "inactive; active, nothing sampled yet; active",
-     CATALOG_SET},
+     "inactive; active, nothing sampled yet; active"},
     {"active_until", &type_time,
      "When it switches itself off, UTC; NULL: it does not"},
     {"changes", &type_bigint, "How often it was switched"},
@@ -155,27 +135,18 @@ static const struct catalog_column profiler[] = {
      "Above this overhead it is switched off: percent of one CPU; NULL: never"},
     {"guarded", &type_time,
      "When that happened last, or heapwired was away for too long; UTC"},
-    {"guard_reason", &type_text, "And why", CATALOG_SET},
-    {"risks", &type_plain_text,
-     "What is known to go wrong with this jemalloc and its options",
-     CATALOG_SET},
+    {"guard_reason", &type_text_nn, "And why"},
+    {"risks", &type_plain_text_nn,
+     "What is known to go wrong with this jemalloc and its options"},
     {"started", &type_time, "The database; UTC; NULL: it is not connected"},
-    {"cpus", &type_bigint, "Of the machine", CATALOG_SET},
+    {"cpus", &type_bigint_nn, "Of the machine"},
 };
 
-const struct catalog_table table_profiler = {
-    "heapwire",
-    "profiler",
-    "The heap profiler of this node's database",
-    CATALOG_OWN_COLUMNS(profiler),
-    PRIVILEGE_STATUS,
-    produce_profiler};
-
-const struct catalog_table table_cluster_profiler = {
-    .database = "heapwire",
-    .name = "cluster_profiler",
-    .comment = "heapwire.profiler of every node",
-    .columns = profiler,
-    .column_count = sizeof(profiler) / sizeof(profiler[0]),
-    .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
-    .of = &table_profiler};
+const struct catalog_table tables_node[] = {
+    {"heapwire", "profiler", CATALOG_OWN_COLUMNS(profiler), produce_profiler,
+     "The heap profiler of this node's database", PRIVILEGE_STATUS},
+    {"heapwire", "cluster_profiler", CATALOG_COLUMNS(profiler),
+     .comment = "heapwire.profiler of every node",
+     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER, .of = &tables_node[0]},
+    {NULL},
+};

@@ -1,13 +1,6 @@
 /*
  * tables_nodes.c - the nodes of the cluster, and as StarRocks shows them
  *
- * CREATE TABLE heapwire.nodes (
- *     id bigint NOT NULL, address varchar(64) NOT NULL, port bigint NOT NULL,
- *     role varchar(64) NOT NULL, alive tinyint(1), since datetime,
- *     version varchar(64), state varchar(64), self tinyint(1) NOT NULL,
- *     last_error varchar(1024), last_error_at datetime, round_trip_ms double,
- *     profiling varchar(64))
- *
  * A node that does not answer has its row, and why; so has one that left, for a
  * day.
  */
@@ -23,7 +16,6 @@
 #include "peers.h"
 #include "profiler_state.h"
 #include "rowset.h"
-#include "schema_types.h"
 #include "sql_session.h"
 #include "tables_node.h"
 
@@ -124,15 +116,6 @@ each_node(const struct catalog_scope *scope, struct rowset *out,
     mem_free(rows);
 }
 
-static void
-add_text(struct rowset *out, const char *text)
-{
-    if (text)
-        rowset_text(out, text);
-    else
-        rowset_null(out);
-}
-
 /* As it was written, or of its own. */
 static void
 add_time(const char *written, int64_t ms, struct rowset *out)
@@ -156,21 +139,20 @@ add_node(const struct shown *s, struct rowset *out)
     rowset_text(out, row->address);
     rowset_int(out, row->port);
     rowset_text(out, roles[row->role]);
-    if (s->alive_known)
-        rowset_int(out, s->alive);
-    else
-        rowset_null(out);
+    rowset_int_if(out, s->alive_known, s->alive);
     add_time(s->since, s->since_ms, out);
-    add_text(out, row->self ? HW_VERSION : *row->version ? row->version : NULL);
-    add_text(out, s->state);
+    rowset_text(out, row->self       ? HW_VERSION
+                     : *row->version ? row->version
+                                     : NULL);
+    rowset_text(out, s->state);
     rowset_int(out, row->self);
-    add_text(out, s->error);
+    rowset_text(out, s->error);
     rowset_time(out, s->error ? s->error_ms : 0);
     if (row->round_trip_us > 0)
         rowset_double(out, (double)row->round_trip_us / 1000);
     else
         rowset_null(out);
-    add_text(out, s->profiling);
+    rowset_text(out, s->profiling);
 }
 
 /* Nodes that have left are not asked, and get no statements. */
@@ -206,9 +188,9 @@ produce_nodes(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column nodes[] = {
     {"id", &type_bigint, NULL, CATALOG_KEY},
-    {"address", &type_name, NULL, CATALOG_SET},
-    {"port", &type_bigint, NULL, CATALOG_SET},
-    {"role", &type_name, "backend or compute node", CATALOG_SET},
+    {"address", &type_name_nn},
+    {"port", &type_bigint_nn},
+    {"role", &type_name_nn, "backend or compute node"},
     {"alive", &type_boolean,
      "Whether it answers, and its database does; NULL: it was not asked yet", 0,
      NEED_PEERS},
@@ -219,7 +201,7 @@ static const struct catalog_column nodes[] = {
      "answer; left: it was a member in the last day, until since; NULL: it was "
      "not asked, which takes the privilege cluster",
      0, NEED_PEERS},
-    {"self", &type_boolean, "Whether it is the one that answers", CATALOG_SET},
+    {"self", &type_boolean_nn, "Whether it is the one that answers"},
     {"last_error", &type_text,
      "Why it did not answer; NULL: it did, the last time", 0, NEED_PEERS},
     {"last_error_at", &type_time, "UTC", 0, NEED_PEERS},
@@ -228,13 +210,6 @@ static const struct catalog_column nodes[] = {
     {"profiling", &type_name, "As in heapwire.profiler; NULL: not known", 0,
      NEED_PEERS},
 };
-
-const struct catalog_table table_nodes = {"heapwire",
-                                          "nodes",
-                                          "The nodes that this one knows",
-                                          CATALOG_COLUMNS(nodes),
-                                          PRIVILEGE_STATUS,
-                                          produce_nodes};
 
 /* ---- SHOW BACKENDS, SHOW COMPUTE NODES: StarRocks' columns ---- */
 
@@ -275,10 +250,7 @@ add_version(const struct shown *s, struct rowset *out)
 static void
 add_cores(const struct shown *s, struct rowset *out)
 {
-    if (s->cpus > 0)
-        rowset_int(out, s->cpus);
-    else
-        rowset_null(out);
+    rowset_int_if(out, s->cpus > 0, s->cpus);
     rowset_nulls(out, 3); /* NumRunningQueries, MemUsedPct, CpuUsedPct */
 }
 
@@ -349,10 +321,6 @@ static const struct catalog_column backends[] = {
     {"Location", &type_text},
 };
 
-const struct catalog_table table_show_backends = {
-    CATALOG_HIDDEN,   "backends",       "",        CATALOG_COLUMNS(backends),
-    PRIVILEGE_STATUS, produce_backends, NEED_PEERS};
-
 static void
 add_compute_node(const struct shown *s, struct rowset *out)
 {
@@ -396,11 +364,12 @@ static const struct catalog_column compute_nodes[] = {
     {"TabletNum", &type_bigint},
 };
 
-const struct catalog_table table_show_compute_nodes = {
-    CATALOG_HIDDEN,
-    "compute_nodes",
-    "",
-    CATALOG_COLUMNS(compute_nodes),
-    PRIVILEGE_STATUS,
-    produce_compute_nodes,
-    NEED_PEERS};
+const struct catalog_table tables_nodes[] = {
+    {"heapwire", "nodes", CATALOG_COLUMNS(nodes), produce_nodes,
+     "The nodes that this one knows", PRIVILEGE_STATUS},
+    {CATALOG_HIDDEN, "backends", CATALOG_COLUMNS(backends), produce_backends,
+     NULL, PRIVILEGE_STATUS, NEED_PEERS},
+    {CATALOG_HIDDEN, "compute_nodes", CATALOG_COLUMNS(compute_nodes),
+     produce_compute_nodes, NULL, PRIVILEGE_STATUS, NEED_PEERS},
+    {NULL},
+};

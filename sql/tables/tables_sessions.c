@@ -1,23 +1,11 @@
 /*
  * tables_sessions.c - connected clients: sessions, PROCESSLIST and its SHOW.
- *
- * CREATE TABLE heapwire.sessions (
- *     id bigint NOT NULL, user varchar(64) NOT NULL,
- *     host varchar(1024) NOT NULL, db varchar(64),
- *     command varchar(64) NOT NULL, time bigint NOT NULL,
- *     state varchar(64) NOT NULL, info varchar(1024))
- * CREATE TABLE information_schema.PROCESSLIST (
- *     ID bigint unsigned NOT NULL, USER varchar(64) NOT NULL,
- *     HOST varchar(292) NOT NULL, DB varchar(64),
- *     COMMAND varchar(64) NOT NULL, TIME int NOT NULL, STATE varchar(64),
- *     INFO varchar(1024))
  */
 #include <string.h>
 
 #include "catalog_tables.h"
 #include "memory.h"
 #include "rowset.h"
-#include "schema_types.h"
 #include "sql_session.h"
 
 enum { SESSIONS_MAX = 16384, SHORT_INFO = 100 /* characters, as MySQL cuts */ };
@@ -45,21 +33,12 @@ cut_info(const char *info)
 }
 
 static void
-text_or_null(struct rowset *out, const char *text)
-{
-    if (*text)
-        rowset_text(out, text);
-    else
-        rowset_null(out);
-}
-
-static void
 add_session(struct rowset *out, const struct sql_session_row *row, bool whole)
 {
     rowset_int(out, row->id);
     rowset_text(out, row->user);
     rowset_text(out, row->host);
-    text_or_null(out, row->database);
+    rowset_text(out, *row->database ? row->database : NULL);
     rowset_text(out, row->command);
     rowset_int(out, (int64_t)row->seconds);
     rowset_text(out, row->state);
@@ -103,18 +82,14 @@ produce_show(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column sessions[] = {
     {"id", &type_bigint, NULL, CATALOG_KEY},
-    {"user", &type_name, NULL, CATALOG_SET},
-    {"host", &type_text, NULL, CATALOG_SET},
+    {"user", &type_name_nn},
+    {"host", &type_text_nn},
     {"db", &type_name},
-    {"command", &type_name, NULL, CATALOG_SET},
-    {"time", &type_bigint, NULL, CATALOG_SET},
-    {"state", &type_name, NULL, CATALOG_SET},
+    {"command", &type_name_nn},
+    {"time", &type_bigint_nn},
+    {"state", &type_name_nn},
     {"info", &type_text},
 };
-
-const struct catalog_table table_sessions = {
-    "heapwire", "sessions",   "Connected clients", CATALOG_COLUMNS(sessions),
-    0,          produce_whole};
 
 static const struct catalog_column processlist[] = {
     {"ID", &type_ubigint_nn},   {"USER", &type_name_nn},
@@ -123,10 +98,6 @@ static const struct catalog_column processlist[] = {
     {"STATE", &type_name},      {"INFO", &type_text},
 };
 
-const struct catalog_table table_processlist = {
-    "information_schema", "PROCESSLIST", "", CATALOG_COLUMNS(processlist), 0,
-    produce_whole};
-
 static const struct catalog_column show_processlist[] = {
     {"Id", &type_ubigint_nn},   {"User", &type_name_nn},
     {"Host", &type_grantee_nn}, {"db", &type_name},
@@ -134,6 +105,12 @@ static const struct catalog_column show_processlist[] = {
     {"State", &type_name},      {"Info", &type_text},
 };
 
-const struct catalog_table table_show_processlist = {
-    CATALOG_HIDDEN, "processlist", "", CATALOG_COLUMNS(show_processlist), 0,
-    produce_show};
+const struct catalog_table tables_sessions[] = {
+    {"heapwire", "sessions", CATALOG_COLUMNS(sessions), produce_whole,
+     "Connected clients"},
+    {"information_schema", "PROCESSLIST", CATALOG_COLUMNS(processlist),
+     produce_whole},
+    {CATALOG_HIDDEN, "processlist", CATALOG_COLUMNS(show_processlist),
+     produce_show},
+    {NULL},
+};

@@ -1,25 +1,6 @@
 /*
  * tables_snapshots.c - the snapshots that are kept.
  *
- * CREATE TABLE heapwire.snapshots (
- *     name varchar(64) NOT NULL, taken datetime,
- *     age_seconds bigint unsigned NOT NULL, node_id bigint unsigned NOT NULL,
- *     pid bigint unsigned NOT NULL, program varchar(1024) NOT NULL,
- *     jemalloc_version varchar(64) NOT NULL,
- *     sample_rate bigint unsigned NOT NULL, active_since datetime,
- *     samples bigint unsigned NOT NULL, stacks bigint unsigned NOT NULL,
- *     bytes bigint unsigned NOT NULL, objects bigint unsigned NOT NULL,
- *     truncated tinyint(1) NOT NULL, note varchar(1024) NOT NULL,
- *     cause varchar(64) NOT NULL, reason varchar(1024) NOT NULL,
- *     pinned tinyint(1) NOT NULL, on_disk tinyint(1) NOT NULL,
- *     size bigint unsigned NOT NULL, allocated bigint unsigned,
- *     active bigint unsigned, metadata bigint unsigned,
- *     resident bigint unsigned, mapped bigint unsigned,
- *     retained bigint unsigned, rss bigint unsigned,
- *     rss_file bigint unsigned, cgroup_current bigint unsigned,
- *     cgroup_limit bigint unsigned, allocator_taken datetime,
- *     rss_taken datetime)
- *
  * The memory is that of the moment when it was taken; NULL: not known then.
  */
 #include <math.h>
@@ -92,9 +73,7 @@ add_snapshot(struct rowset *out, const struct store_entry *entry)
     add_estimate(out, entry->bytes);
     add_estimate(out, entry->objects);
     rowset_int(out, entry->truncated);
-    rowset_text(out, entry->note);
-    rowset_text(out, causes[entry->cause]);
-    rowset_text(out, entry->reason);
+    ROWSET_TEXTS(out, entry->note, causes[entry->cause], entry->reason);
     rowset_int(out, entry->pinned);
     rowset_int(out, entry->on_disk);
     add_count(out, entry->size);
@@ -126,24 +105,24 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 #define BEFORE_NODE_ID \
     {"name", &type_name, "What snapshot() answered", CATALOG_KEY}, \
     {"taken", &type_time, "UTC"}, \
-    {"age_seconds", &type_ubigint, NULL, CATALOG_SET}
+    {"age_seconds", &type_ubigint_nn}
 #define BEHIND_NODE_ID \
-    {"pid", &type_ubigint, "Of the database then", CATALOG_SET}, \
-    {"program", &type_text, NULL, CATALOG_SET}, \
-    {"jemalloc_version", &type_name, NULL, CATALOG_SET}, \
-    {"sample_rate", &type_ubigint, "Mean bytes between two samples", CATALOG_SET}, \
+    {"pid", &type_ubigint_nn, "Of the database then"}, \
+    {"program", &type_text_nn}, \
+    {"jemalloc_version", &type_name_nn}, \
+    {"sample_rate", &type_ubigint_nn, "Mean bytes between two samples"}, \
     {"active_since", &type_time, "UTC; NULL: profiling was off"}, \
-    {"samples", &type_ubigint, "Objects that were sampled", CATALOG_SET}, \
-    {"stacks", &type_ubigint, NULL, CATALOG_SET}, \
-    {"bytes", &type_ubigint, "In use, estimated from the samples", CATALOG_SET}, \
-    {"objects", &type_ubigint, "In use, estimated from the samples", CATALOG_SET}, \
-    {"truncated", &type_boolean, "Whether the dump was cut off", CATALOG_SET}, \
-    {"note", &type_text, "What could not be named, and why", CATALOG_SET}, \
-    {"cause", &type_name, "asked, mark, schedule or imported", CATALOG_SET}, \
-    {"reason", &type_text, "Which mark, ...", CATALOG_SET}, \
-    {"pinned", &type_boolean, "Whether it stays when room is needed", CATALOG_SET}, \
-    {"on_disk", &type_boolean, "Whether it survives this heapwired", CATALOG_SET}, \
-    {"size", &type_ubigint, "Bytes on disk, or in memory", CATALOG_SET}, \
+    {"samples", &type_ubigint_nn, "Objects that were sampled"}, \
+    {"stacks", &type_ubigint_nn}, \
+    {"bytes", &type_ubigint_nn, "In use, estimated from the samples"}, \
+    {"objects", &type_ubigint_nn, "In use, estimated from the samples"}, \
+    {"truncated", &type_boolean_nn, "Whether the dump was cut off"}, \
+    {"note", &type_text_nn, "What could not be named, and why"}, \
+    {"cause", &type_name_nn, "asked, mark, schedule or imported"}, \
+    {"reason", &type_text_nn, "Which mark, ..."}, \
+    {"pinned", &type_boolean_nn, "Whether it stays when room is needed"}, \
+    {"on_disk", &type_boolean_nn, "Whether it survives this heapwired"}, \
+    {"size", &type_ubigint_nn, "Bytes on disk, or in memory"}, \
     {"allocated", &type_ubigint, "Of the allocator, as in memory"}, \
     {"active", &type_ubigint, NULL}, \
     {"metadata", &type_ubigint, NULL}, \
@@ -159,26 +138,17 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 /* clang-format on */
 
 static const struct catalog_column snapshots[] = {
-    BEFORE_NODE_ID,
-    {"node_id", &type_ubigint, NULL, CATALOG_SET},
-    BEHIND_NODE_ID};
+    BEFORE_NODE_ID, {"node_id", &type_ubigint_nn}, BEHIND_NODE_ID};
 
 static const struct catalog_column cluster_columns[] = {
     CATALOG_NODE_ID, BEFORE_NODE_ID, BEHIND_NODE_ID};
 
-const struct catalog_table table_snapshots = {
-    "heapwire",
-    "snapshots",
-    "The heap snapshots that are kept, oldest first",
-    CATALOG_COLUMNS(snapshots),
-    PRIVILEGE_STATUS,
-    produce};
-
-const struct catalog_table table_cluster_snapshots = {
-    .database = "heapwire",
-    .name = "cluster_snapshots",
-    .comment = "heapwire.snapshots of every node",
-    .columns = cluster_columns,
-    .column_count = sizeof(cluster_columns) / sizeof(cluster_columns[0]),
-    .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
-    .of = &table_snapshots};
+const struct catalog_table tables_snapshots[] = {
+    {"heapwire", "snapshots", CATALOG_COLUMNS(snapshots), produce,
+     "The heap snapshots that are kept, oldest first", PRIVILEGE_STATUS},
+    {"heapwire", "cluster_snapshots", CATALOG_COLUMNS(cluster_columns),
+     .comment = "heapwire.snapshots of every node",
+     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
+     .of = &tables_snapshots[0]},
+    {NULL},
+};

@@ -1,13 +1,6 @@
 /*
  * tables_symbols.c - the symbol indexes: why names are fast, or slow.
  *
- * CREATE TABLE heapwire.symbol_indexes (
- *     build_id varchar(1024) NOT NULL, object varchar(1024),
- *     state varchar(64) NOT NULL, bytes bigint unsigned,
- *     debug_bytes bigint unsigned, made datetime,
- *     milliseconds bigint unsigned, last_used datetime,
- *     note varchar(1024) NOT NULL)
- *
  * Objects that are named quickly without one are not in it.
  */
 #include "catalog_tables.h"
@@ -19,15 +12,6 @@
 #include "sql_session.h"
 
 static void
-add_if_known(struct rowset *out, uint64_t value)
-{
-    if (value > 0)
-        rowset_int(out, (int64_t)value);
-    else
-        rowset_null(out);
-}
-
-static void
 add_index(struct rowset *out, const struct index_entry *entry)
 {
     static const char *const states[] = {
@@ -37,16 +21,12 @@ add_index(struct rowset *out, const struct index_entry *entry)
     char id[BUILD_ID_TEXT];
 
     build_id_text(&entry->id, id);
-    rowset_text(out, id);
-    if (*entry->object)
-        rowset_text(out, entry->object);
-    else
-        rowset_null(out);
-    rowset_text(out, states[entry->state]);
-    add_if_known(out, entry->bytes);
-    add_if_known(out, entry->debug_bytes);
+    ROWSET_TEXTS(out, id, *entry->object ? entry->object : NULL,
+                 states[entry->state]);
+    rowset_int_if(out, entry->bytes > 0, (int64_t)entry->bytes);
+    rowset_int_if(out, entry->debug_bytes > 0, (int64_t)entry->debug_bytes);
     rowset_time(out, entry->made_ms);
-    add_if_known(out, entry->took_ms);
+    rowset_int_if(out, entry->took_ms > 0, (int64_t)entry->took_ms);
     rowset_time(out, entry->used_ms);
     rowset_text(out, entry->why);
 }
@@ -78,23 +58,20 @@ static const struct catalog_column symbol_indexes[] = {
     {"build_id", &type_text, "Of the object, and the name of the file",
      CATALOG_KEY},
     {"object", &type_text, "NULL: not seen since the start"},
-    {"state", &type_name,
-     "ready, shipped (beside the object), wanted, making, failed or none",
-     CATALOG_SET},
+    {"state", &type_name_nn,
+     "ready, shipped (beside the object), wanted, making, failed or none"},
     {"bytes", &type_ubigint, "Of the file; NULL: no index was made"},
     {"debug_bytes", &type_ubigint,
      "Of debug information in the object itself; NULL: none, or not seen"},
     {"made", &type_time, "UTC; NULL: no index was made"},
     {"milliseconds", &type_ubigint, "That it took; NULL: an earlier heapwired"},
     {"last_used", &type_time, "When names were wanted of it, UTC"},
-    {"note", &type_text, "Why it failed, or another one goes unused",
-     CATALOG_SET},
+    {"note", &type_text_nn, "Why it failed, or another one goes unused"},
 };
 
-const struct catalog_table table_symbol_indexes = {
-    "heapwire",
-    "symbol_indexes",
-    "Objects that are named by a symbol index, or should be",
-    CATALOG_COLUMNS(symbol_indexes),
-    PRIVILEGE_STATUS,
-    produce};
+const struct catalog_table tables_symbols[] = {
+    {"heapwire", "symbol_indexes", CATALOG_COLUMNS(symbol_indexes), produce,
+     "Objects that are named by a symbol index, or should be",
+     PRIVILEGE_STATUS},
+    {NULL},
+};

@@ -1,24 +1,10 @@
 /*
  * tables_charset.c - character sets and collations that SET NAMES knows.
- *
- * CREATE TABLE information_schema.CHARACTER_SETS (
- *     CHARACTER_SET_NAME varchar(64) NOT NULL,
- *     DEFAULT_COLLATE_NAME varchar(64) NOT NULL,
- *     DESCRIPTION varchar(2048) NOT NULL, MAXLEN int unsigned NOT NULL)
- * CREATE TABLE information_schema.COLLATIONS (
- *     COLLATION_NAME varchar(64) NOT NULL,
- *     CHARACTER_SET_NAME varchar(64) NOT NULL, ID bigint unsigned NOT NULL,
- *     IS_DEFAULT varchar(3) NOT NULL, IS_COMPILED varchar(3) NOT NULL,
- *     SORTLEN int unsigned NOT NULL, PAD_ATTRIBUTE varchar(10) NOT NULL)
- * CREATE TABLE information_schema.COLLATION_CHARACTER_SET_APPLICABILITY (
- *     COLLATION_NAME varchar(64) NOT NULL,
- *     CHARACTER_SET_NAME varchar(64) NOT NULL)
  */
 #include <string.h>
 
 #include "catalog_tables.h"
 #include "rowset.h"
-#include "schema_types.h"
 
 static const struct {
     const char *name, *collation, *description;
@@ -76,9 +62,8 @@ produce_show_charsets(const struct catalog_scope *scope, struct rowset *out)
 {
     (void)scope;
     for (size_t i = 0; i < CHARSETS; i++) {
-        rowset_text(out, charsets[i].name);
-        rowset_text(out, charsets[i].description);
-        rowset_text(out, charsets[i].collation);
+        ROWSET_TEXTS(out, charsets[i].name, charsets[i].description,
+                     charsets[i].collation);
         rowset_int(out, charsets[i].bytes);
     }
 }
@@ -90,22 +75,13 @@ static const struct catalog_column show_charsets[] = {
     {"Maxlen", &type_uint_nn},
 };
 
-const struct catalog_table table_show_charsets = {
-    CATALOG_HIDDEN,
-    "character_set",
-    "",
-    CATALOG_COLUMNS(show_charsets),
-    0,
-    produce_show_charsets};
-
 static void
 produce_charsets(const struct catalog_scope *scope, struct rowset *out)
 {
     (void)scope;
     for (size_t i = 0; i < CHARSETS; i++) {
-        rowset_text(out, charsets[i].name);
-        rowset_text(out, charsets[i].collation);
-        rowset_text(out, charsets[i].description);
+        ROWSET_TEXTS(out, charsets[i].name, charsets[i].collation,
+                     charsets[i].description);
         rowset_int(out, charsets[i].bytes);
     }
 }
@@ -116,13 +92,6 @@ static const struct catalog_column schema_charsets[] = {
     {"DESCRIPTION", &type_2048_nn},
     {"MAXLEN", &type_uint_nn},
 };
-
-const struct catalog_table table_charsets = {"information_schema",
-                                             "CHARACTER_SETS",
-                                             "",
-                                             CATALOG_COLUMNS(schema_charsets),
-                                             0,
-                                             produce_charsets};
 
 static void
 produce_collations(const struct catalog_scope *scope, struct rowset *out)
@@ -146,24 +115,12 @@ static const struct catalog_column show_collations[] = {
     {"Pad_attribute", &type_word_nn},
 };
 
-const struct catalog_table table_show_collations = {
-    CATALOG_HIDDEN,    "collation", "", CATALOG_COLUMNS(show_collations), 0,
-    produce_collations};
-
 static const struct catalog_column schema_collations[] = {
     {"COLLATION_NAME", &type_name_nn}, {"CHARACTER_SET_NAME", &type_name_nn},
     {"ID", &type_ubigint_nn},          {"IS_DEFAULT", &type_yes_no_nn},
     {"IS_COMPILED", &type_yes_no_nn},  {"SORTLEN", &type_uint_nn},
     {"PAD_ATTRIBUTE", &type_word_nn},
 };
-
-const struct catalog_table table_collations = {
-    "information_schema",
-    "COLLATIONS",
-    "",
-    CATALOG_COLUMNS(schema_collations),
-    0,
-    produce_collations};
 
 static void
 produce_applicability(const struct catalog_scope *scope, struct rowset *out)
@@ -180,10 +137,16 @@ static const struct catalog_column applicability[] = {
     {"CHARACTER_SET_NAME", &type_name_nn},
 };
 
-const struct catalog_table table_applicability = {
-    "information_schema",
-    "COLLATION_CHARACTER_SET_APPLICABILITY",
-    "",
-    CATALOG_COLUMNS(applicability),
-    0,
-    produce_applicability};
+const struct catalog_table tables_charset[] = {
+    {CATALOG_HIDDEN, "character_set", CATALOG_COLUMNS(show_charsets),
+     produce_show_charsets},
+    {"information_schema", "CHARACTER_SETS", CATALOG_COLUMNS(schema_charsets),
+     produce_charsets},
+    {CATALOG_HIDDEN, "collation", CATALOG_COLUMNS(show_collations),
+     produce_collations},
+    {"information_schema", "COLLATIONS", CATALOG_COLUMNS(schema_collations),
+     produce_collations},
+    {"information_schema", "COLLATION_CHARACTER_SET_APPLICABILITY",
+     CATALOG_COLUMNS(applicability), produce_applicability},
+    {NULL},
+};

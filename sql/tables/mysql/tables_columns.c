@@ -1,49 +1,17 @@
 /*
  * tables_columns.c - information_schema.COLUMNS and SHOW COLUMNS, read from
  * the catalog's definitions.  A table that a session may not read has none.
- *
- * CREATE TABLE information_schema.COLUMNS (
- *     TABLE_CATALOG varchar(64), TABLE_SCHEMA varchar(64),
- *     TABLE_NAME varchar(64), COLUMN_NAME varchar(64),
- *     ORDINAL_POSITION int unsigned NOT NULL, COLUMN_DEFAULT mediumtext,
- *     IS_NULLABLE varchar(3) NOT NULL, DATA_TYPE longtext,
- *     CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint,
- *     NUMERIC_PRECISION bigint unsigned, NUMERIC_SCALE bigint unsigned,
- *     DATETIME_PRECISION int unsigned, CHARACTER_SET_NAME varchar(64),
- *     COLLATION_NAME varchar(64), COLUMN_TYPE mediumtext NOT NULL,
- *     COLUMN_KEY varchar(3) NOT NULL, EXTRA varchar(256),
- *     PRIVILEGES varchar(80), COLUMN_COMMENT text NOT NULL,
- *     GENERATION_EXPRESSION longtext NOT NULL, SRS_ID int unsigned)
  */
 #include <string.h>
 
 #include "catalog_tables.h"
 #include "rowset.h"
-#include "schema_types.h"
 
 /* Whether the type is a text, which has a length and a collation. */
 static bool
 is_text(const struct catalog_type *type)
 {
     return type->type == COLUMN_TEXT || type->type == COLUMN_LONGTEXT;
-}
-
-static void
-text_or_null(struct rowset *out, bool is, const char *text)
-{
-    if (is)
-        rowset_text(out, text);
-    else
-        rowset_null(out);
-}
-
-static void
-number_or_null(struct rowset *out, bool is, int64_t number)
-{
-    if (is)
-        rowset_int(out, number);
-    else
-        rowset_null(out);
 }
 
 static const char *
@@ -92,11 +60,11 @@ add_facts(struct rowset *out, const struct catalog_type *type)
         characters = type->width;
         octets = characters * 4;
     }
-    number_or_null(out, characters >= 0, characters);
-    number_or_null(out, octets >= 0, octets);
-    number_or_null(out, precision >= 0, precision);
-    number_or_null(out, scale >= 0, scale);
-    number_or_null(out, fraction >= 0, fraction);
+    rowset_int_if(out, characters >= 0, characters);
+    rowset_int_if(out, octets >= 0, octets);
+    rowset_int_if(out, precision >= 0, precision);
+    rowset_int_if(out, scale >= 0, scale);
+    rowset_int_if(out, fraction >= 0, fraction);
 }
 
 static void
@@ -106,24 +74,16 @@ add_column(struct rowset *out, const struct catalog_table *table, size_t at)
     const struct catalog_type *type = column->type;
     uint16_t flags = catalog_flags(table, at);
 
-    rowset_text(out, "def");
-    rowset_text(out, table->database);
-    rowset_text(out, table->name);
-    rowset_text(out, column->name);
+    ROWSET_TEXTS(out, "def", table->database, table->name, column->name);
     rowset_int(out, (int64_t)at + 1);
     rowset_null(out);
     rowset_text(out, null_word(flags));
     rowset_bytes(out, type->name, strcspn(type->name, "( "));
     add_facts(out, type);
-    text_or_null(out, is_text(type), CATALOG_CHARSET);
-    text_or_null(out, is_text(type), CATALOG_COLLATION);
-    rowset_text(out, type->name);
-    rowset_text(out, key_word(flags));
-    rowset_text(out, "");
-    rowset_text(out, "select");
-    rowset_text(out, column->comment ? column->comment : "");
-    rowset_text(out, "");
-    rowset_null(out);
+    ROWSET_TEXTS(out, is_text(type) ? CATALOG_CHARSET : NULL,
+                 is_text(type) ? CATALOG_COLLATION : NULL, type->name,
+                 key_word(flags), "", "select",
+                 column->comment ? column->comment : "", "", NULL);
 }
 
 static void
@@ -161,10 +121,6 @@ static const struct catalog_column columns[] = {
     {"SRS_ID", &type_uint},
 };
 
-const struct catalog_table table_schema_columns = {
-    "information_schema",     "COLUMNS", "",
-    CATALOG_COLUMNS(columns), 0,         produce_columns};
-
 /* ---- SHOW [FULL] COLUMNS, DESCRIBE ---- */
 
 static void
@@ -179,15 +135,10 @@ produce_show(const struct catalog_scope *scope, struct rowset *out)
         rowset_text(out, column->name);
         rowset_text(out, column->type->name);
         if (scope->full)
-            text_or_null(out, is_text(column->type), CATALOG_COLLATION);
-        rowset_text(out, null_word(flags));
-        rowset_text(out, key_word(flags));
-        rowset_null(out);
-        rowset_text(out, "");
-        if (!scope->full)
-            continue;
-        rowset_text(out, "select");
-        rowset_text(out, column->comment ? column->comment : "");
+            rowset_text(out, is_text(column->type) ? CATALOG_COLLATION : NULL);
+        ROWSET_TEXTS(out, null_word(flags), key_word(flags), NULL, "");
+        if (scope->full)
+            ROWSET_TEXTS(out, "select", column->comment ? column->comment : "");
     }
 }
 
@@ -196,10 +147,6 @@ static const struct catalog_column show_columns[] = {
     {"Null", &type_yes_no_nn},     {"Key", &type_yes_no_nn},
     {"Default", &type_mediumtext}, {"Extra", &type_256},
 };
-
-const struct catalog_table table_show_columns = {
-    CATALOG_HIDDEN, "columns", "", CATALOG_COLUMNS(show_columns), 0,
-    produce_show};
 
 static const struct catalog_column show_full_columns[] = {
     {"Field", &type_name},
@@ -213,6 +160,11 @@ static const struct catalog_column show_full_columns[] = {
     {"Comment", &type_plain_text_nn},
 };
 
-const struct catalog_table table_show_full_columns = {
-    CATALOG_HIDDEN, "full_columns", "", CATALOG_COLUMNS(show_full_columns), 0,
-    produce_show};
+const struct catalog_table tables_columns[] = {
+    {"information_schema", "COLUMNS", CATALOG_COLUMNS(columns),
+     produce_columns},
+    {CATALOG_HIDDEN, "columns", CATALOG_COLUMNS(show_columns), produce_show},
+    {CATALOG_HIDDEN, "full_columns", CATALOG_COLUMNS(show_full_columns),
+     produce_show},
+    {NULL},
+};

@@ -2,7 +2,6 @@
  * the answer about any other. */
 #include "catalog_tables.h"
 #include "rowset.h"
-#include "schema_types.h"
 
 static void
 produce_topic(const struct catalog_scope *scope, struct rowset *out)
@@ -30,5 +29,7 @@ static const struct catalog_column topic[] = {
     {"example", &type_plain_text_nn},
 };
 
-const struct catalog_table table_show_help_topic = {
-    CATALOG_HIDDEN, "help_topic", "", CATALOG_COLUMNS(topic), 0, produce_topic};
+const struct catalog_table tables_help[] = {
+    {CATALOG_HIDDEN, "help_topic", CATALOG_COLUMNS(topic), produce_topic},
+    {NULL},
+};

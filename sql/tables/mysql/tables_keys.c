@@ -4,7 +4,6 @@
  */
 #include "catalog_tables.h"
 #include "rowset.h"
-#include "schema_types.h"
 
 /* Calls add for each column of a key; n counts them from 1. */
 static void
@@ -35,26 +34,18 @@ static void
 add_facts(struct rowset *out)
 {
     rowset_text(out, "A");
-    rowset_nulls(
-        out, 3); /* unknown, since counting would mean producing the table */
-    rowset_text(out, "");
-    rowset_text(out, "BTREE");
-    rowset_text(out, "");
-    rowset_text(out, "");
-    rowset_text(out, "YES");
-    rowset_null(out);
+    /* unknown, since counting would mean producing the table */
+    rowset_nulls(out, 3);
+    ROWSET_TEXTS(out, "", "BTREE", "", "", "YES", NULL);
 }
 
 static void
 add_statistic(const struct catalog_table *table, const char *column, int64_t n,
               struct rowset *out)
 {
-    rowset_text(out, "def");
-    rowset_text(out, table->database);
-    rowset_text(out, table->name);
+    ROWSET_TEXTS(out, "def", table->database, table->name);
     rowset_int(out, 0);
-    rowset_text(out, table->database);
-    rowset_text(out, "PRIMARY");
+    ROWSET_TEXTS(out, table->database, "PRIMARY");
     rowset_int(out, n);
     rowset_text(out, column);
     add_facts(out);
@@ -78,21 +69,12 @@ static const struct catalog_column statistics[] = {
     {"IS_VISIBLE", &type_yes_no_nn}, {"EXPRESSION", &type_longtext},
 };
 
-const struct catalog_table table_statistics = {
-    "information_schema", "STATISTICS", "", CATALOG_COLUMNS(statistics), 0,
-    produce_statistics};
-
 static void
 add_usage(const struct catalog_table *table, const char *column, int64_t n,
           struct rowset *out)
 {
-    rowset_text(out, "def");
-    rowset_text(out, table->database);
-    rowset_text(out, "PRIMARY");
-    rowset_text(out, "def");
-    rowset_text(out, table->database);
-    rowset_text(out, table->name);
-    rowset_text(out, column);
+    ROWSET_TEXTS(out, "def", table->database, "PRIMARY", "def", table->database,
+                 table->name, column);
     rowset_int(out, n);
     rowset_nulls(out, 4);
 }
@@ -118,14 +100,6 @@ static const struct catalog_column key_column_usage[] = {
     {"REFERENCED_COLUMN_NAME", &type_name},
 };
 
-const struct catalog_table table_key_column_usage = {
-    "information_schema",
-    "KEY_COLUMN_USAGE",
-    "",
-    CATALOG_COLUMNS(key_column_usage),
-    0,
-    produce_usage};
-
 static void
 add_constraint(const struct catalog_table *table, const char *column, int64_t n,
                struct rowset *out)
@@ -133,13 +107,8 @@ add_constraint(const struct catalog_table *table, const char *column, int64_t n,
     (void)column;
     if (n > 1)
         return;
-    rowset_text(out, "def");
-    rowset_text(out, table->database);
-    rowset_text(out, "PRIMARY");
-    rowset_text(out, table->database);
-    rowset_text(out, table->name);
-    rowset_text(out, "PRIMARY KEY");
-    rowset_text(out, "YES");
+    ROWSET_TEXTS(out, "def", table->database, "PRIMARY", table->database,
+                 table->name, "PRIMARY KEY", "YES");
 }
 
 static void
@@ -154,14 +123,6 @@ static const struct catalog_column table_constraints[] = {
     {"TABLE_NAME", &type_name},         {"CONSTRAINT_TYPE", &type_name_nn},
     {"ENFORCED", &type_yes_no_nn},
 };
-
-const struct catalog_table table_table_constraints = {
-    "information_schema",
-    "TABLE_CONSTRAINTS",
-    "",
-    CATALOG_COLUMNS(table_constraints),
-    0,
-    produce_constraints};
 
 static void
 add_index(const struct catalog_table *table, const char *column, int64_t n,
@@ -192,5 +153,13 @@ static const struct catalog_column show_index[] = {
     {"Expression", &type_longtext},
 };
 
-const struct catalog_table table_show_index = {
-    CATALOG_HIDDEN, "index", "", CATALOG_COLUMNS(show_index), 0, produce_show};
+const struct catalog_table tables_keys[] = {
+    {"information_schema", "STATISTICS", CATALOG_COLUMNS(statistics),
+     produce_statistics},
+    {"information_schema", "KEY_COLUMN_USAGE",
+     CATALOG_COLUMNS(key_column_usage), produce_usage},
+    {"information_schema", "TABLE_CONSTRAINTS",
+     CATALOG_COLUMNS(table_constraints), produce_constraints},
+    {CATALOG_HIDDEN, "index", CATALOG_COLUMNS(show_index), produce_show},
+    {NULL},
+};

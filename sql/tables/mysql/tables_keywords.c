@@ -1,291 +1,62 @@
 /*
  * tables_keywords.c - words that must be quoted if they are names.
- *
- * CREATE TABLE information_schema.KEYWORDS (
- *     WORD varchar(64), RESERVED int)
  */
+#include <string.h>
+
 #include "catalog_tables.h"
 #include "rowset.h"
-#include "schema_types.h"
 
-static const char *const words[] = {
-    "ACCESSIBLE",
-    "ADD",
-    "ALL",
-    "ALTER",
-    "ANALYZE",
-    "AND",
-    "AS",
-    "ASC",
-    "ASENSITIVE",
-    "BEFORE",
-    "BETWEEN",
-    "BIGINT",
-    "BINARY",
-    "BLOB",
-    "BOTH",
-    "BY",
-    "CALL",
-    "CASCADE",
-    "CASE",
-    "CHANGE",
-    "CHAR",
-    "CHARACTER",
-    "CHECK",
-    "COLLATE",
-    "COLUMN",
-    "CONDITION",
-    "CONSTRAINT",
-    "CONTINUE",
-    "CONVERT",
-    "CREATE",
-    "CROSS",
-    "CUBE",
-    "CUME_DIST",
-    "CURRENT_DATE",
-    "CURRENT_TIME",
-    "CURRENT_TIMESTAMP",
-    "CURRENT_USER",
-    "CURSOR",
-    "DATABASE",
-    "DATABASES",
-    "DAY_HOUR",
-    "DAY_MICROSECOND",
-    "DAY_MINUTE",
-    "DAY_SECOND",
-    "DEC",
-    "DECIMAL",
-    "DECLARE",
-    "DEFAULT",
-    "DELAYED",
-    "DELETE",
-    "DENSE_RANK",
-    "DESC",
-    "DESCRIBE",
-    "DETERMINISTIC",
-    "DISTINCT",
-    "DISTINCTROW",
-    "DIV",
-    "DOUBLE",
-    "DROP",
-    "DUAL",
-    "EACH",
-    "ELSE",
-    "ELSEIF",
-    "EMPTY",
-    "ENCLOSED",
-    "ESCAPED",
-    "EXCEPT",
-    "EXISTS",
-    "EXIT",
-    "EXPLAIN",
-    "FALSE",
-    "FETCH",
-    "FIRST_VALUE",
-    "FLOAT",
-    "FLOAT4",
-    "FLOAT8",
-    "FOR",
-    "FORCE",
-    "FOREIGN",
-    "FROM",
-    "FULLTEXT",
-    "FUNCTION",
-    "GENERATED",
-    "GET",
-    "GRANT",
-    "GROUP",
-    "GROUPING",
-    "GROUPS",
-    "HAVING",
-    "HIGH_PRIORITY",
-    "HOUR_MICROSECOND",
-    "HOUR_MINUTE",
-    "HOUR_SECOND",
-    "IF",
-    "IGNORE",
-    "IN",
-    "INDEX",
-    "INFILE",
-    "INNER",
-    "INOUT",
-    "INSENSITIVE",
-    "INSERT",
-    "INT",
-    "INT1",
-    "INT2",
-    "INT3",
-    "INT4",
-    "INT8",
-    "INTEGER",
-    "INTERSECT",
-    "INTERVAL",
-    "INTO",
-    "IO_AFTER_GTIDS",
-    "IO_BEFORE_GTIDS",
-    "IS",
-    "ITERATE",
-    "JOIN",
-    "JSON_TABLE",
-    "KEY",
-    "KEYS",
-    "KILL",
-    "LAG",
-    "LAST_VALUE",
-    "LATERAL",
-    "LEAD",
-    "LEADING",
-    "LEAVE",
-    "LEFT",
-    "LIKE",
-    "LIMIT",
-    "LINEAR",
-    "LINES",
-    "LOAD",
-    "LOCALTIME",
-    "LOCALTIMESTAMP",
-    "LOCK",
-    "LONG",
-    "LONGBLOB",
-    "LONGTEXT",
-    "LOOP",
-    "LOW_PRIORITY",
-    "MASTER_BIND",
-    "MASTER_SSL_VERIFY_SERVER_CERT",
-    "MATCH",
-    "MAXVALUE",
-    "MEDIUMBLOB",
-    "MEDIUMINT",
-    "MEDIUMTEXT",
-    "MIDDLEINT",
-    "MINUTE_MICROSECOND",
-    "MINUTE_SECOND",
-    "MOD",
-    "MODIFIES",
-    "NATURAL",
-    "NOT",
-    "NO_WRITE_TO_BINLOG",
-    "NTH_VALUE",
-    "NTILE",
-    "NULL",
-    "NUMERIC",
-    "OF",
-    "ON",
-    "OPTIMIZE",
-    "OPTIMIZER_COSTS",
-    "OPTION",
-    "OPTIONALLY",
-    "OR",
-    "ORDER",
-    "OUT",
-    "OUTER",
-    "OUTFILE",
-    "OVER",
-    "PARTITION",
-    "PERCENT_RANK",
-    "PRECISION",
-    "PRIMARY",
-    "PROCEDURE",
-    "PURGE",
-    "RANGE",
-    "RANK",
-    "READ",
-    "READS",
-    "READ_WRITE",
-    "REAL",
-    "RECURSIVE",
-    "REFERENCES",
-    "REGEXP",
-    "RELEASE",
-    "RENAME",
-    "REPEAT",
-    "REPLACE",
-    "REQUIRE",
-    "RESIGNAL",
-    "RESTRICT",
-    "RETURN",
-    "REVOKE",
-    "RIGHT",
-    "RLIKE",
-    "ROW",
-    "ROWS",
-    "ROW_NUMBER",
-    "SCHEMA",
-    "SCHEMAS",
-    "SECOND_MICROSECOND",
-    "SELECT",
-    "SENSITIVE",
-    "SEPARATOR",
-    "SET",
-    "SHOW",
-    "SIGNAL",
-    "SMALLINT",
-    "SPATIAL",
-    "SPECIFIC",
-    "SQL",
-    "SQLEXCEPTION",
-    "SQLSTATE",
-    "SQLWARNING",
-    "SQL_BIG_RESULT",
-    "SQL_CALC_FOUND_ROWS",
-    "SQL_SMALL_RESULT",
-    "SSL",
-    "STARTING",
-    "STORED",
-    "STRAIGHT_JOIN",
-    "SYSTEM",
-    "TABLE",
-    "TERMINATED",
-    "THEN",
-    "TINYBLOB",
-    "TINYINT",
-    "TINYTEXT",
-    "TO",
-    "TRAILING",
-    "TRIGGER",
-    "TRUE",
-    "UNDO",
-    "UNION",
-    "UNIQUE",
-    "UNLOCK",
-    "UNSIGNED",
-    "UPDATE",
-    "USAGE",
-    "USE",
-    "USING",
-    "UTC_DATE",
-    "UTC_TIME",
-    "UTC_TIMESTAMP",
-    "VALUES",
-    "VARBINARY",
-    "VARCHAR",
-    "VARCHARACTER",
-    "VARYING",
-    "VIRTUAL",
-    "WHEN",
-    "WHERE",
-    "WHILE",
-    "WINDOW",
-    "WITH",
-    "WRITE",
-    "XOR",
-    "YEAR_MONTH",
-    "ZEROFILL",
-};
+static const char words[] =
+    "ACCESSIBLE ADD ALL ALTER ANALYZE AND AS ASC ASENSITIVE BEFORE BETWEEN "
+    "BIGINT BINARY BLOB BOTH BY CALL CASCADE CASE CHANGE CHAR CHARACTER CHECK "
+    "COLLATE COLUMN CONDITION CONSTRAINT CONTINUE CONVERT CREATE CROSS CUBE "
+    "CUME_DIST CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER "
+    "CURSOR DATABASE DATABASES DAY_HOUR DAY_MICROSECOND DAY_MINUTE DAY_SECOND "
+    "DEC DECIMAL DECLARE DEFAULT DELAYED DELETE DENSE_RANK DESC DESCRIBE "
+    "DETERMINISTIC DISTINCT DISTINCTROW DIV DOUBLE DROP DUAL EACH ELSE ELSEIF "
+    "EMPTY ENCLOSED ESCAPED EXCEPT EXISTS EXIT EXPLAIN FALSE FETCH "
+    "FIRST_VALUE FLOAT FLOAT4 FLOAT8 FOR FORCE FOREIGN FROM FULLTEXT FUNCTION "
+    "GENERATED GET GRANT GROUP GROUPING GROUPS HAVING HIGH_PRIORITY "
+    "HOUR_MICROSECOND HOUR_MINUTE HOUR_SECOND IF IGNORE IN INDEX INFILE INNER "
+    "INOUT INSENSITIVE INSERT INT INT1 INT2 INT3 INT4 INT8 INTEGER INTERSECT "
+    "INTERVAL INTO IO_AFTER_GTIDS IO_BEFORE_GTIDS IS ITERATE JOIN JSON_TABLE "
+    "KEY KEYS KILL LAG LAST_VALUE LATERAL LEAD LEADING LEAVE LEFT LIKE LIMIT "
+    "LINEAR LINES LOAD LOCALTIME LOCALTIMESTAMP LOCK LONG LONGBLOB LONGTEXT "
+    "LOOP LOW_PRIORITY MASTER_BIND MASTER_SSL_VERIFY_SERVER_CERT MATCH "
+    "MAXVALUE MEDIUMBLOB MEDIUMINT MEDIUMTEXT MIDDLEINT MINUTE_MICROSECOND "
+    "MINUTE_SECOND MOD MODIFIES NATURAL NOT NO_WRITE_TO_BINLOG NTH_VALUE "
+    "NTILE NULL NUMERIC OF ON OPTIMIZE OPTIMIZER_COSTS OPTION OPTIONALLY OR "
+    "ORDER OUT OUTER OUTFILE OVER PARTITION PERCENT_RANK PRECISION PRIMARY "
+    "PROCEDURE PURGE RANGE RANK READ READS READ_WRITE REAL RECURSIVE "
+    "REFERENCES REGEXP RELEASE RENAME REPEAT REPLACE REQUIRE RESIGNAL "
+    "RESTRICT RETURN REVOKE RIGHT RLIKE ROW ROWS ROW_NUMBER SCHEMA SCHEMAS "
+    "SECOND_MICROSECOND SELECT SENSITIVE SEPARATOR SET SHOW SIGNAL SMALLINT "
+    "SPATIAL SPECIFIC SQL SQLEXCEPTION SQLSTATE SQLWARNING SQL_BIG_RESULT "
+    "SQL_CALC_FOUND_ROWS SQL_SMALL_RESULT SSL STARTING STORED STRAIGHT_JOIN "
+    "SYSTEM TABLE TERMINATED THEN TINYBLOB TINYINT TINYTEXT TO TRAILING "
+    "TRIGGER TRUE UNDO UNION UNIQUE UNLOCK UNSIGNED UPDATE USAGE USE USING "
+    "UTC_DATE UTC_TIME UTC_TIMESTAMP VALUES VARBINARY VARCHAR VARCHARACTER "
+    "VARYING VIRTUAL WHEN WHERE WHILE WINDOW WITH WRITE XOR YEAR_MONTH "
+    "ZEROFILL";
 
 static void
 produce_keywords(const struct catalog_scope *scope, struct rowset *out)
 {
     (void)scope;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        rowset_text(out, words[i]);
+    for (const char *word = words; *word; word += *word == ' ') {
+        size_t size = strcspn(word, " ");
+
+        rowset_bytes(out, word, size);
         rowset_int(out, 1);
+        word += size;
     }
 }
 
 static const struct catalog_column keywords[] = {{"WORD", &type_name},
                                                  {"RESERVED", &type_int}};
 
-const struct catalog_table table_keywords = {
-    "information_schema",      "KEYWORDS", "",
-    CATALOG_COLUMNS(keywords), 0,          produce_keywords};
+const struct catalog_table tables_keywords[] = {
+    {"information_schema", "KEYWORDS", CATALOG_COLUMNS(keywords),
+     produce_keywords},
+    {NULL},
+};

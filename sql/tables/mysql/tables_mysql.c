@@ -8,7 +8,6 @@
 #include "catalog_tables.h"
 #include "memory.h"
 #include "rowset.h"
-#include "schema_types.h"
 #include "sql_session.h"
 
 enum { USERS_MAX = 1024, PRIVS = 29 };
@@ -33,9 +32,7 @@ add_user(const char *name, const char *host, uint32_t privileges,
         rowset_text(out, "");
     for (int i = 0; i < 4; i++) /* no limits */
         rowset_int(out, 0);
-    rowset_text(out, plugin);
-    rowset_text(out, "");
-    rowset_text(out, "N");
+    ROWSET_TEXTS(out, plugin, "", "N");
     rowset_nulls(out, 2);
     for (int i = 0; i < 3; i++) /* not locked; roles */
         rowset_text(out, "N");
@@ -71,7 +68,7 @@ produce_user(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column user[] = {
-    {"Host", &type_256, NULL, CATALOG_SET},
+    {"Host", &type_256_nn},
     {"User", &type_name_nn},
     {"Select_priv", &type_yes_no_nn},
     {"Insert_priv", &type_yes_no_nn},
@@ -124,5 +121,7 @@ static const struct catalog_column user[] = {
     {"User_attributes", &type_longtext},
 };
 
-const struct catalog_table table_mysql_user = {
-    CATALOG_MYSQL, "user", "", CATALOG_COLUMNS(user), 0, produce_user};
+const struct catalog_table tables_mysql[] = {
+    {CATALOG_MYSQL, "user", CATALOG_COLUMNS(user), produce_user},
+    {NULL},
+};

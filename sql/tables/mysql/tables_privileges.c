@@ -1,13 +1,5 @@
 /*
  * tables_privileges.c - what a session may do, as MySQL shows privileges.
- *
- * CREATE TABLE information_schema.USER_PRIVILEGES (
- *     GRANTEE varchar(292) NOT NULL, TABLE_CATALOG varchar(512) NOT NULL,
- *     PRIVILEGE_TYPE varchar(64) NOT NULL, IS_GRANTABLE varchar(3) NOT NULL)
- * CREATE TABLE information_schema.SCHEMA_PRIVILEGES (
- *     GRANTEE varchar(292) NOT NULL, TABLE_CATALOG varchar(512) NOT NULL,
- *     TABLE_SCHEMA varchar(64) NOT NULL, PRIVILEGE_TYPE varchar(64) NOT NULL,
- *     IS_GRANTABLE varchar(3) NOT NULL)
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +7,6 @@
 #include "catalog_tables.h"
 #include "privileges.h"
 #include "rowset.h"
-#include "schema_types.h"
 #include "sql_session.h"
 
 enum { LIST_MAX = 128, LINE_MAX = 512 };
@@ -45,9 +36,6 @@ produce_grants(const struct catalog_scope *scope, struct rowset *out)
 /* "Grants for user@host" */
 static const struct catalog_column grants[] = {{"Grants", &type_text}};
 
-const struct catalog_table table_show_grants = {
-    CATALOG_HIDDEN, "grants", "", CATALOG_COLUMNS(grants), 0, produce_grants};
-
 /* ---- SHOW PRIVILEGES ---- */
 
 static const char *const known[][3] = {
@@ -74,10 +62,6 @@ static const struct catalog_column privileges[] = {
     {"Context", &type_name_nn},
     {"Comment", &type_short_nn},
 };
-
-const struct catalog_table table_show_privileges = {
-    CATALOG_HIDDEN,    "privileges", "", CATALOG_COLUMNS(privileges), 0,
-    produce_privileges};
 
 /* ---- information_schema ---- */
 
@@ -123,23 +107,13 @@ static const struct catalog_column user_privileges[] = {
     {"IS_GRANTABLE", &type_yes_no_nn},
 };
 
-const struct catalog_table table_user_privileges = {
-    "information_schema",
-    "USER_PRIVILEGES",
-    "",
-    CATALOG_COLUMNS(user_privileges),
-    0,
-    produce_user_privileges};
-
 static void
 produce_schema_privileges(const struct catalog_scope *scope, struct rowset *out)
 {
     if (!(scope->session->who.privileges & PRIVILEGE_STATUS))
         return;
     add_grantee(scope, out);
-    rowset_text(out, "heapwire");
-    rowset_text(out, "SELECT");
-    rowset_text(out, "NO");
+    ROWSET_TEXTS(out, "heapwire", "SELECT", "NO");
 }
 
 static const struct catalog_column schema_privileges[] = {
@@ -148,10 +122,13 @@ static const struct catalog_column schema_privileges[] = {
     {"IS_GRANTABLE", &type_yes_no_nn},
 };
 
-const struct catalog_table table_schema_privileges = {
-    "information_schema",
-    "SCHEMA_PRIVILEGES",
-    "",
-    CATALOG_COLUMNS(schema_privileges),
-    0,
-    produce_schema_privileges};
+const struct catalog_table tables_privileges[] = {
+    {CATALOG_HIDDEN, "grants", CATALOG_COLUMNS(grants), produce_grants},
+    {CATALOG_HIDDEN, "privileges", CATALOG_COLUMNS(privileges),
+     produce_privileges},
+    {"information_schema", "USER_PRIVILEGES", CATALOG_COLUMNS(user_privileges),
+     produce_user_privileges},
+    {"information_schema", "SCHEMA_PRIVILEGES",
+     CATALOG_COLUMNS(schema_privileges), produce_schema_privileges},
+    {NULL},
+};

@@ -12,7 +12,6 @@
 #include "function_table.h"
 #include "function_views.h"
 #include "rowset.h"
-#include "schema_types.h"
 
 static const struct catalog_column routines[] = {
     {"SPECIFIC_NAME", &type_name_nn},
@@ -59,45 +58,19 @@ add_routine(const struct routine *routine, struct rowset *out)
 {
     bool text = routine->returns && strcmp(routine->returns, "longtext") == 0;
 
-    rowset_text(out, routine->name);
-    rowset_text(out, "def");
-    rowset_text(out, "heapwire");
-    rowset_text(out, routine->name);
-    rowset_text(out, routine->type);
-    rowset_text(out, routine->returns ? routine->returns : "");
-    if (routine->returns) {
-        rowset_int(out, UINT32_MAX);
-        rowset_int(out, UINT32_MAX);
-    } else {
-        rowset_nulls(out, 2);
-    }
+    ROWSET_TEXTS(out, routine->name, "def", "heapwire", routine->name,
+                 routine->type, routine->returns ? routine->returns : "");
+    rowset_int_if(out, routine->returns != NULL, UINT32_MAX);
+    rowset_int_if(out, routine->returns != NULL, UINT32_MAX);
     rowset_nulls(out, 3);
-    if (text) {
-        rowset_text(out, "utf8mb4");
-        rowset_text(out, "utf8mb4_general_ci");
-    } else {
-        rowset_nulls(out, 2);
-    }
-    if (routine->returns)
-        rowset_text(out, routine->returns);
-    else
-        rowset_null(out);
-    rowset_text(out, "SQL");
-    rowset_nulls(out, 2); /* the body is not SQL */
-    rowset_text(out, "SQL");
-    rowset_text(out, "SQL");
-    rowset_text(out, "NO");
-    rowset_text(out, routine->access);
-    rowset_null(out);
-    rowset_text(out, "INVOKER");
+    ROWSET_TEXTS(out, text ? CATALOG_CHARSET : NULL,
+                 text ? CATALOG_COLLATION : NULL, routine->returns, "SQL", NULL,
+                 NULL /* the body is not SQL */, "SQL", "SQL", "NO",
+                 routine->access, NULL, "INVOKER");
     rowset_time(out, since_ever_ms);
     rowset_time(out, since_ever_ms);
-    rowset_text(out, "");
-    rowset_text(out, routine->comment);
-    rowset_text(out, "root@localhost");
-    rowset_text(out, "utf8mb4");
-    rowset_text(out, "utf8mb4_general_ci");
-    rowset_text(out, "utf8mb4_general_ci");
+    ROWSET_TEXTS(out, "", routine->comment, "root@localhost", CATALOG_CHARSET,
+                 CATALOG_COLLATION, CATALOG_COLLATION);
 }
 
 static const struct routine procedures[] = {
@@ -134,10 +107,6 @@ produce_routines(const struct catalog_scope *scope, struct rowset *out)
         add_routine(&procedures[i], out);
 }
 
-const struct catalog_table table_routines = {
-    "information_schema",      "ROUTINES", "",
-    CATALOG_COLUMNS(routines), 0,          produce_routines};
-
 /* ---- PARAMETERS ---- */
 
 struct parameter {
@@ -166,28 +135,16 @@ add_parameter(const char *routine, const char *kind, int64_t n,
 {
     bool text = strcmp(parameter->type, "longblob") != 0;
 
-    rowset_text(out, "def");
-    rowset_text(out, "heapwire");
-    rowset_text(out, routine);
+    ROWSET_TEXTS(out, "def", "heapwire", routine);
     rowset_int(out, n);
-    if (n > 0) {
-        rowset_text(out, "IN");
-        rowset_text(out, parameter->name);
-    } else {
-        rowset_nulls(out, 2);
-    }
+    rowset_text(out, n > 0 ? "IN" : NULL);
+    rowset_text(out, parameter->name);
     rowset_bytes(out, parameter->type, strcspn(parameter->type, "("));
     rowset_int(out, parameter->characters);
     rowset_int(out, parameter->octets);
     rowset_nulls(out, 3);
-    if (text) {
-        rowset_text(out, CATALOG_CHARSET);
-        rowset_text(out, CATALOG_COLLATION);
-    } else {
-        rowset_nulls(out, 2);
-    }
-    rowset_text(out, parameter->type);
-    rowset_text(out, kind);
+    ROWSET_TEXTS(out, text ? CATALOG_CHARSET : NULL,
+                 text ? CATALOG_COLLATION : NULL, parameter->type, kind);
 }
 
 static void
@@ -234,27 +191,17 @@ static const struct catalog_column parameters[] = {
     {"ROUTINE_TYPE", &type_name_nn},
 };
 
-const struct catalog_table table_parameters = {
-    "information_schema", "PARAMETERS", "", CATALOG_COLUMNS(parameters), 0,
-    produce_parameters};
-
 /* ---- SHOW FUNCTION STATUS, PROCEDURE STATUS ---- */
 
 static void
 add_status(const char *name, const char *kind, const char *comment,
            struct rowset *out)
 {
-    rowset_text(out, "heapwire");
-    rowset_text(out, name);
-    rowset_text(out, kind);
-    rowset_text(out, "root@localhost");
+    ROWSET_TEXTS(out, "heapwire", name, kind, "root@localhost");
     rowset_time(out, since_ever_ms);
     rowset_time(out, since_ever_ms);
-    rowset_text(out, "INVOKER");
-    rowset_text(out, comment);
-    rowset_text(out, CATALOG_CHARSET);
-    rowset_text(out, CATALOG_COLLATION);
-    rowset_text(out, CATALOG_COLLATION);
+    ROWSET_TEXTS(out, "INVOKER", comment, CATALOG_CHARSET, CATALOG_COLLATION,
+                 CATALOG_COLLATION);
 }
 
 static void
@@ -287,13 +234,6 @@ static const struct catalog_column status[] = {
     {"Database Collation", &type_name_nn},
 };
 
-const struct catalog_table table_show_functions = {
-    CATALOG_HIDDEN,          "functions", "",
-    CATALOG_COLUMNS(status), 0,           produce_functions};
-const struct catalog_table table_show_procedures = {
-    CATALOG_HIDDEN,    "procedures", "", CATALOG_COLUMNS(status), 0,
-    produce_procedures};
-
 /* ---- SHOW CREATE ---- */
 
 const char *
@@ -316,12 +256,8 @@ routine_find(const char *database, struct span name, bool procedure)
 static void
 produce_create(const struct catalog_scope *scope, struct rowset *out)
 {
-    rowset_text(out, scope->routine);
-    rowset_text(out, "");
-    rowset_null(out);
-    rowset_text(out, CATALOG_CHARSET);
-    rowset_text(out, CATALOG_COLLATION);
-    rowset_text(out, CATALOG_COLLATION);
+    ROWSET_TEXTS(out, scope->routine, "", NULL, CATALOG_CHARSET,
+                 CATALOG_COLLATION, CATALOG_COLLATION);
 }
 
 static const struct catalog_column create_function[] = {
@@ -342,13 +278,16 @@ static const struct catalog_column create_procedure[] = {
     {"Database Collation", &type_name_nn},
 };
 
-const struct catalog_table table_show_create_function = {
-    CATALOG_HIDDEN, "create_function", "", CATALOG_COLUMNS(create_function), 0,
-    produce_create};
-const struct catalog_table table_show_create_procedure = {
-    CATALOG_HIDDEN,
-    "create_procedure",
-    "",
-    CATALOG_COLUMNS(create_procedure),
-    0,
-    produce_create};
+const struct catalog_table tables_routines[] = {
+    {"information_schema", "ROUTINES", CATALOG_COLUMNS(routines),
+     produce_routines},
+    {"information_schema", "PARAMETERS", CATALOG_COLUMNS(parameters),
+     produce_parameters},
+    {CATALOG_HIDDEN, "functions", CATALOG_COLUMNS(status), produce_functions},
+    {CATALOG_HIDDEN, "procedures", CATALOG_COLUMNS(status), produce_procedures},
+    {CATALOG_HIDDEN, "create_function", CATALOG_COLUMNS(create_function),
+     produce_create},
+    {CATALOG_HIDDEN, "create_procedure", CATALOG_COLUMNS(create_procedure),
+     produce_create},
+    {NULL},
+};

@@ -2,32 +2,12 @@
  * tables_schema.c - databases and tables, read from the catalog: SCHEMATA,
  * TABLES, SHOW DATABASES, TABLES, TABLE STATUS.  A session sees the tables
  * that it may read.
- *
- * CREATE TABLE information_schema.SCHEMATA (
- *     CATALOG_NAME varchar(64), SCHEMA_NAME varchar(64),
- *     DEFAULT_CHARACTER_SET_NAME varchar(64) NOT NULL,
- *     DEFAULT_COLLATION_NAME varchar(64) NOT NULL, SQL_PATH varchar(64),
- *     DEFAULT_ENCRYPTION varchar(3) NOT NULL)
- * CREATE TABLE information_schema.SCHEMATA_EXTENSIONS (
- *     CATALOG_NAME varchar(64), SCHEMA_NAME varchar(64),
- *     OPTIONS varchar(256))
- * CREATE TABLE information_schema.TABLES (
- *     TABLE_CATALOG varchar(64), TABLE_SCHEMA varchar(64),
- *     TABLE_NAME varchar(64), TABLE_TYPE varchar(64) NOT NULL,
- *     ENGINE varchar(64), VERSION int, ROW_FORMAT varchar(64),
- *     TABLE_ROWS bigint unsigned, AVG_ROW_LENGTH bigint unsigned,
- *     DATA_LENGTH bigint unsigned, MAX_DATA_LENGTH bigint unsigned,
- *     INDEX_LENGTH bigint unsigned, DATA_FREE bigint unsigned,
- *     AUTO_INCREMENT bigint unsigned, CREATE_TIME timestamp NOT NULL,
- *     UPDATE_TIME datetime, CHECK_TIME datetime, TABLE_COLLATION varchar(64),
- *     CHECKSUM bigint, CREATE_OPTIONS varchar(256), TABLE_COMMENT text)
  */
 #include <string.h>
 
 #include "catalog_tables.h"
 #include "clock.h"
 #include "rowset.h"
-#include "schema_types.h"
 #include "sql_session.h"
 
 /* ---- databases ---- */
@@ -39,12 +19,8 @@ produce_schemata(const struct catalog_scope *scope, struct rowset *out)
 
     (void)scope;
     for (size_t i = 0; (name = catalog_database_at(i, false)) != NULL; i++) {
-        rowset_text(out, "def");
-        rowset_text(out, name);
-        rowset_text(out, CATALOG_CHARSET);
-        rowset_text(out, CATALOG_COLLATION);
-        rowset_null(out);
-        rowset_text(out, "NO");
+        ROWSET_TEXTS(out, "def", name, CATALOG_CHARSET, CATALOG_COLLATION, NULL,
+                     "NO");
     }
 }
 
@@ -57,10 +33,6 @@ static const struct catalog_column schemata[] = {
     {"DEFAULT_ENCRYPTION", &type_yes_no_nn},
 };
 
-const struct catalog_table table_schemata = {
-    "information_schema",      "SCHEMATA", "",
-    CATALOG_COLUMNS(schemata), 0,          produce_schemata};
-
 static void
 produce_schema_extensions(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -68,9 +40,7 @@ produce_schema_extensions(const struct catalog_scope *scope, struct rowset *out)
 
     (void)scope;
     for (size_t i = 0; (name = catalog_database_at(i, false)) != NULL; i++) {
-        rowset_text(out, "def");
-        rowset_text(out, name);
-        rowset_text(out, "READ ONLY=1");
+        ROWSET_TEXTS(out, "def", name, "READ ONLY=1");
     }
 }
 
@@ -79,14 +49,6 @@ static const struct catalog_column schema_extensions[] = {
     {"SCHEMA_NAME", &type_name},
     {"OPTIONS", &type_256},
 };
-
-const struct catalog_table table_schemata_extensions = {
-    "information_schema",
-    "SCHEMATA_EXTENSIONS",
-    "",
-    CATALOG_COLUMNS(schema_extensions),
-    0,
-    produce_schema_extensions};
 
 static void
 produce_databases(const struct catalog_scope *scope, struct rowset *out)
@@ -99,10 +61,6 @@ produce_databases(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column databases[] = {{"Database", &type_name}};
-
-const struct catalog_table table_show_databases = {
-    CATALOG_HIDDEN,   "databases", "", CATALOG_COLUMNS(databases), 0,
-    produce_databases};
 
 /* ---- tables ---- */
 
@@ -125,25 +83,14 @@ static void
 add_facts(const struct catalog_scope *scope, const struct catalog_table *table,
           struct rowset *out)
 {
-    char created[CLOCK_TEXT];
-
-    clock_text(scope->session->node->started_ms, created, sizeof(created));
-    if (is_base(table)) {
-        rowset_text(out, CATALOG_ENGINE);
-        rowset_int(out, 10);
-        rowset_text(out, "Dynamic");
-    } else {
-        rowset_null(out);
-        rowset_int(out, 10);
-        rowset_null(out);
-    }
+    rowset_text(out, is_base(table) ? CATALOG_ENGINE : NULL);
+    rowset_int(out, 10);
+    rowset_text(out, is_base(table) ? "Dynamic" : NULL);
     rowset_nulls(out, 7); /* rows, lengths, AUTO_INCREMENT */
-    rowset_text(out, created);
+    rowset_time(out, scope->session->node->started_ms);
     rowset_nulls(out, 2);
-    rowset_text(out, CATALOG_COLLATION);
-    rowset_null(out);
-    rowset_text(out, "");
-    rowset_text(out, table->comment);
+    ROWSET_TEXTS(out, CATALOG_COLLATION, NULL, "",
+                 table->comment ? table->comment : "");
 }
 
 static void
@@ -154,10 +101,7 @@ produce_tables(const struct catalog_scope *scope, struct rowset *out)
 
         if (!catalog_visible(scope->session, table))
             continue;
-        rowset_text(out, "def");
-        rowset_text(out, table->database);
-        rowset_text(out, table->name);
-        rowset_text(out, type_of(table));
+        ROWSET_TEXTS(out, "def", table->database, table->name, type_of(table));
         add_facts(scope, table, out);
     }
 }
@@ -186,10 +130,6 @@ static const struct catalog_column tables[] = {
     {"TABLE_COMMENT", &type_plain_text},
 };
 
-const struct catalog_table table_schema_tables = {
-    "information_schema",    "TABLES", "",
-    CATALOG_COLUMNS(tables), 0,        produce_tables};
-
 /* Lists the tables of the scope's database. */
 static bool
 is_shown(const struct catalog_scope *scope, const struct catalog_table *table)
@@ -213,11 +153,6 @@ produce_show_tables(const struct catalog_scope *scope, struct rowset *out)
 /* The label of the first column ends with the database's name. */
 static const struct catalog_column show_tables[] = {{"Tables_in", &type_name},
                                                     {"Table_type", &type_name}};
-
-const struct catalog_table table_show_tables = {
-    CATALOG_HIDDEN, "tables", "", show_tables, 1, 0, produce_show_tables};
-const struct catalog_table table_show_full_tables = {
-    CATALOG_HIDDEN, "full_tables", "", show_tables, 2, 0, produce_show_tables};
 
 static void
 produce_status(const struct catalog_scope *scope, struct rowset *out)
@@ -250,6 +185,16 @@ static const struct catalog_column status[] = {
     {"Comment", &type_plain_text},
 };
 
-const struct catalog_table table_show_table_status = {
-    CATALOG_HIDDEN, "table_status", "", CATALOG_COLUMNS(status), 0,
-    produce_status};
+const struct catalog_table tables_schema[] = {
+    {"information_schema", "SCHEMATA", CATALOG_COLUMNS(schemata),
+     produce_schemata},
+    {"information_schema", "SCHEMATA_EXTENSIONS",
+     CATALOG_COLUMNS(schema_extensions), produce_schema_extensions},
+    {CATALOG_HIDDEN, "databases", CATALOG_COLUMNS(databases),
+     produce_databases},
+    {"information_schema", "TABLES", CATALOG_COLUMNS(tables), produce_tables},
+    {CATALOG_HIDDEN, "tables", show_tables, 1, produce_show_tables},
+    {CATALOG_HIDDEN, "full_tables", show_tables, 2, produce_show_tables},
+    {CATALOG_HIDDEN, "table_status", CATALOG_COLUMNS(status), produce_status},
+    {NULL},
+};

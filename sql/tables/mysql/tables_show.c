@@ -59,26 +59,6 @@ static const struct catalog_column name_and_value[] = {
 static const struct catalog_column performance_columns[] = {
     {"VARIABLE_NAME", &type_name}, {"VARIABLE_VALUE", &type_text}};
 
-const struct catalog_table table_show_variables = {
-    CATALOG_HIDDEN,   "variables", "", CATALOG_COLUMNS(name_and_value), 0,
-    produce_variables};
-
-const struct catalog_table table_performance_variables = {
-    CATALOG_PERFORMANCE,
-    "session_variables",
-    "",
-    CATALOG_COLUMNS(performance_columns),
-    0,
-    produce_variables};
-
-const struct catalog_table table_performance_global_variables = {
-    CATALOG_PERFORMANCE,
-    "global_variables",
-    "",
-    CATALOG_COLUMNS(performance_columns),
-    0,
-    produce_global_variables};
-
 static uint64_t
 count_sessions(const struct sql_session *session)
 {
@@ -222,26 +202,6 @@ produce_status(const struct catalog_scope *scope, struct rowset *out)
     }
 }
 
-const struct catalog_table table_show_status = {
-    CATALOG_HIDDEN, "status", "", CATALOG_COLUMNS(name_and_value), 0,
-    produce_status};
-
-const struct catalog_table table_performance_status = {
-    CATALOG_PERFORMANCE,
-    "session_status",
-    "",
-    CATALOG_COLUMNS(performance_columns),
-    0,
-    produce_status};
-
-const struct catalog_table table_performance_global_status = {
-    CATALOG_PERFORMANCE,
-    "global_status",
-    "",
-    CATALOG_COLUMNS(performance_columns),
-    0,
-    produce_status};
-
 /* ---- warnings; an error fails its statement, so none is listed ---- */
 
 static void
@@ -259,14 +219,6 @@ produce_warnings(const struct catalog_scope *scope, struct rowset *out)
 static const struct catalog_column warnings[] = {
     {"Level", &type_name}, {"Code", &type_bigint}, {"Message", &type_text}};
 
-const struct catalog_table table_show_errors = {
-    CATALOG_HIDDEN, "errors", "", CATALOG_COLUMNS(warnings), 0,
-    catalog_nothing};
-
-const struct catalog_table table_show_warnings = {
-    CATALOG_HIDDEN,  "warnings", "", CATALOG_COLUMNS(warnings), 0,
-    produce_warnings};
-
 static void
 produce_warning_count(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -275,14 +227,6 @@ produce_warning_count(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column warning_count[] = {
     {"@@session.warning_count", &type_bigint}};
-
-const struct catalog_table table_show_warning_count = {
-    CATALOG_HIDDEN,
-    "warning_count",
-    "",
-    CATALOG_COLUMNS(warning_count),
-    0,
-    produce_warning_count};
 
 static void
 produce_zero(const struct catalog_scope *scope, struct rowset *out)
@@ -294,6 +238,22 @@ produce_zero(const struct catalog_scope *scope, struct rowset *out)
 static const struct catalog_column error_count[] = {
     {"@@session.error_count", &type_bigint}};
 
-const struct catalog_table table_show_error_count = {
-    CATALOG_HIDDEN, "error_count", "", CATALOG_COLUMNS(error_count), 0,
-    produce_zero};
+const struct catalog_table tables_show[] = {
+    {CATALOG_HIDDEN, "variables", CATALOG_COLUMNS(name_and_value),
+     produce_variables},
+    {CATALOG_PERFORMANCE, "session_variables",
+     CATALOG_COLUMNS(performance_columns), produce_variables},
+    {CATALOG_PERFORMANCE, "global_variables",
+     CATALOG_COLUMNS(performance_columns), produce_global_variables},
+    {CATALOG_HIDDEN, "status", CATALOG_COLUMNS(name_and_value), produce_status},
+    {CATALOG_PERFORMANCE, "session_status",
+     CATALOG_COLUMNS(performance_columns), produce_status},
+    {CATALOG_PERFORMANCE, "global_status", CATALOG_COLUMNS(performance_columns),
+     produce_status},
+    {CATALOG_HIDDEN, "errors", CATALOG_COLUMNS(warnings), catalog_nothing},
+    {CATALOG_HIDDEN, "warnings", CATALOG_COLUMNS(warnings), produce_warnings},
+    {CATALOG_HIDDEN, "warning_count", CATALOG_COLUMNS(warning_count),
+     produce_warning_count},
+    {CATALOG_HIDDEN, "error_count", CATALOG_COLUMNS(error_count), produce_zero},
+    {NULL},
+};

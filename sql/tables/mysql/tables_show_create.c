@@ -2,7 +2,6 @@
 #include "buffer.h"
 #include "catalog_tables.h"
 #include "rowset.h"
-#include "schema_types.h"
 
 enum { TEXT_MAX = 64 * 1024 };
 
@@ -77,10 +76,6 @@ produce_table(const struct catalog_scope *scope, struct rowset *out)
 static const struct catalog_column tables[] = {
     {"Table", &type_name_nn}, {"Create Table", &type_plain_text_nn}};
 
-const struct catalog_table table_show_create_table = {
-    CATALOG_HIDDEN, "create_table", "", CATALOG_COLUMNS(tables), 0,
-    produce_table};
-
 static void
 produce_database(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -103,6 +98,9 @@ produce_database(const struct catalog_scope *scope, struct rowset *out)
 static const struct catalog_column databases[] = {
     {"Database", &type_name_nn}, {"Create Database", &type_plain_text_nn}};
 
-const struct catalog_table table_show_create_database = {
-    CATALOG_HIDDEN,  "create_database", "", CATALOG_COLUMNS(databases), 0,
-    produce_database};
+const struct catalog_table tables_show_create[] = {
+    {CATALOG_HIDDEN, "create_table", CATALOG_COLUMNS(tables), produce_table},
+    {CATALOG_HIDDEN, "create_database", CATALOG_COLUMNS(databases),
+     produce_database},
+    {NULL},
+};

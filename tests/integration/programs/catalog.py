@@ -1,6 +1,4 @@
 """What clients and their people ask of the catalog, over a node's socket."""
-import glob
-import re
 import socket
 import sys
 
@@ -323,56 +321,30 @@ def inspector(path):
             connection.execute(sa.select(table).limit(1)).fetchall()
 
 
-def tables_in_comments():
-    """(database, table) to [(column, type, nullable)] of the sources."""
-    found = {}
-    for path in glob.glob("sql/**/*.c", recursive=True):
-        with open(path, encoding="utf-8") as source:
-            comment = source.read().partition("*/")[0]
-        lines = [re.sub(r"--.*", "", line.lstrip(" *"))
-                 for line in comment.splitlines()]
-        text = " ".join(lines)
-        for match in re.finditer(r"CREATE TABLE (\w+)\.(\w+) \(((?:[^()]|"
-                                 r"\([^()]*\))*)\)", text):
-            columns = []
-            for column in re.split(r",(?![^()]*\))", match[3]):
-                name, type_ = column.split(None, 1)
-                type_ = " ".join(type_.split())
-                columns.append((name, type_.removesuffix(" NOT NULL"),
-                                "NO" if type_.endswith("NOT NULL") else
-                                "YES"))
-            found[match[1], match[2]] = columns
-    return found
-
-
-def sources(path):
-    """What the sources say on top is what the catalog has."""
+def cluster_tables(path):
+    """Tables of all nodes are made of the node's own; beside the node whose
+    row it is, no column names the node that took a snapshot."""
     cursor = pymysql.connect(unix_socket=path, user="root").cursor()
-    _, rows = ask(cursor, "SELECT table_schema, table_name, column_name, "
-                          "column_type, is_nullable FROM "
-                          "information_schema.columns ORDER BY table_schema, "
-                          "table_name, ordinal_position")
+    _, rows = ask(cursor, "SELECT table_name, column_name, column_type, "
+                          "is_nullable FROM information_schema.columns WHERE "
+                          "table_schema = 'heapwire' ORDER BY table_name, "
+                          "ordinal_position")
     catalog = {}
-    for database, table, *column in rows:
-        catalog.setdefault((database, table), []).append(tuple(column))
-    said = tables_in_comments()
-    # Those of all nodes are made of the node's own; beside the node
-    # whose row it is, no column names the node that took a snapshot.
-    for database, table in list(catalog):
+    for table, *column in rows:
+        catalog.setdefault(table, []).append(tuple(column))
+    same("tables of all nodes", 6,
+         sum(table.startswith("cluster_") for table in catalog))
+    for table, columns in catalog.items():
         if table.startswith("cluster_"):
-            own = said[database, table.removeprefix("cluster_")]
-            said[database, table] = [("node_id", "bigint unsigned", "NO")] + [
+            own = catalog[table.removeprefix("cluster_")]
+            same(table, [("node_id", "bigint unsigned", "NO")] + [
                 (*column[:2], "YES") for column in own
-                if column[0] != "node_id"]
-    same("tables of heapwire without SQL", [],
-         [t for t in catalog if t[0] == "heapwire" and t not in said])
-    for table, columns in said.items():
-        same(".".join(table), columns, catalog.get(table))
+                if column[0] != "node_id"], columns)
 
 
 start_statements(sys.argv[1])
 needed_values(sys.argv[1])
 counted(sys.argv[1])
 inspector(sys.argv[1])
-sources(sys.argv[1])
+cluster_tables(sys.argv[1])
 sys.exit(1 if failures else 0)
