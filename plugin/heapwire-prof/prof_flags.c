@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +16,25 @@
 
 enum { FLAGS_MAX = 64, FORMS_MAX = 24, FLAG_FIRST = 256 };
 
+/* What it sets. */
+enum flag_kind {
+    FLAG_FORM,
+    FLAG_MEASURE,
+    FLAG_GRANULARITY,
+    FLAG_WRAPPER,
+    /* A member of struct prof_command: */
+    FLAG_TRUE,
+    FLAG_TEXT,
+    FLAG_COUNT,
+    FLAG_FRACTION
+};
+
 struct flag {
     const char *name;
     const char *value; /* the name of its value; NULL: it has none */
-    int (*take)(struct prof_command *command, const char *value,
-                unsigned which);
+    enum flag_kind kind;
+    size_t which; /* of the kind; or the member's place */
     const char *help;
-    unsigned which; /* of its kind */
 };
 
 /* All flags, of four kinds. */
@@ -72,204 +85,91 @@ take_fraction(const char *text, double *out)
 /* ---- what flags do ---- */
 
 static int
-take_form(struct prof_command *c, const char *value, unsigned which)
+take_form(struct prof_command *c, const struct view_form *form)
 {
-    (void)value;
-    if (c->form && c->form != &view_forms[which])
-        return bad_usage("one form at a time, not also --",
-                         view_forms[which].name);
-    c->form = &view_forms[which];
+    if (c->form && c->form != form)
+        return bad_usage("one form at a time, not also --", form->name);
+    c->form = form;
     return 0;
 }
 
 static int
-take_measure(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)value;
-    c->options.measure = (enum measure)which;
-    return 0;
-}
-
-static int
-take_granularity(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)value;
-    c->options.granularity = (enum granularity)which;
-    return 0;
-}
-
-static int
-take_base(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)which;
-    c->base = value;
-    return 0;
-}
-
-static int
-take_force(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)value;
-    (void)which;
-    c->force = true;
-    return 0;
-}
-
-static int
-take_focus(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)which;
-    c->options.focus = value;
-    return 0;
-}
-
-static int
-take_ignore(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)which;
-    c->options.ignore = value;
-    return 0;
-}
-
-static int
-take_nodecount(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)which;
-    return take_count(value, &c->options.nodecount);
-}
-
-static int
-take_nodefraction(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)which;
-    return take_fraction(value, &c->options.nodefraction);
-}
-
-static int
-take_edgefraction(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)which;
-    return take_fraction(value, &c->options.edgefraction);
-}
-
-static int
-take_maxdegree(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)which;
-    return take_count(value, &c->options.maxdegree);
-}
-
-static int
-take_show_bytes(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)value;
-    (void)which;
-    c->options.show_bytes = true;
-    return 0;
-}
-
-static int
-take_by_growth(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)value;
-    (void)which;
-    c->options.by_growth = true;
-    return 0;
-}
-
-static int
-take_allocator_frames(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)value;
-    (void)which;
-    c->options.allocator_frames = true;
-    return 0;
-}
-
-static int
-take_allocator_frame(struct prof_command *c, const char *value, unsigned which)
+take_wrapper(struct prof_command *c, const char *name)
 {
     struct error err;
 
-    (void)which;
-    if (wrappers_add(c->wrappers, value, &err) == 0)
+    if (wrappers_add(c->wrappers, name, &err) == 0)
         return 0;
     fprintf(stderr, "heapwire-prof: --allocator-frame %s: %s; see --help\n",
-            value, err.text);
+            name, err.text);
     return -1;
 }
 
 static int
-take_index(struct prof_command *c, const char *value, unsigned which)
+take_flag(struct prof_command *c, const struct flag *flag, const char *value)
 {
-    (void)value;
-    (void)which;
-    c->index = true;
+    void *member = (char *)c + flag->which;
+
+    switch (flag->kind) {
+    case FLAG_FORM:
+        return take_form(c, &view_forms[flag->which]);
+    case FLAG_MEASURE:
+        c->options.measure = (enum measure)flag->which;
+        break;
+    case FLAG_GRANULARITY:
+        c->options.granularity = (enum granularity)flag->which;
+        break;
+    case FLAG_WRAPPER:
+        return take_wrapper(c, value);
+    case FLAG_TRUE:
+        *(bool *)member = true;
+        break;
+    case FLAG_TEXT:
+        *(const char **)member = value;
+        break;
+    case FLAG_COUNT:
+        return take_count(value, member);
+    case FLAG_FRACTION:
+        return take_fraction(value, member);
+    }
     return 0;
 }
 
-static int
-take_output(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)which;
-    c->output = value;
-    return 0;
-}
-
-static int
-take_symbols(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)which;
-    c->symbols = value;
-    return 0;
-}
-
-static int
-take_help(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)value;
-    (void)which;
-    c->help = true;
-    return 0;
-}
-
-static int
-take_version(struct prof_command *c, const char *value, unsigned which)
-{
-    (void)value;
-    (void)which;
-    c->version = true;
-    return 0;
-}
+#define MEMBER(name) offsetof(struct prof_command, name)
 
 static const struct flag own_flags[] = {
-    {"base", "FILE", take_base, "show the difference from that profile"},
-    {"force", NULL, take_force,
+    {"base", "FILE", FLAG_TEXT, MEMBER(base),
+     "show the difference from that profile"},
+    {"force", NULL, FLAG_TRUE, MEMBER(force),
      "even if it is of another process, rate or reset"},
-    {"focus", "REGEXP", take_focus, "only stacks with a matching frame"},
-    {"ignore", "REGEXP", take_ignore, "only stacks without a matching frame"},
-    {"nodecount", "N", take_nodecount, "at most N nodes, or lines of top [80]"},
-    {"nodefraction", "F", take_nodefraction,
+    {"focus", "REGEXP", FLAG_TEXT, MEMBER(options.focus),
+     "only stacks with a matching frame"},
+    {"ignore", "REGEXP", FLAG_TEXT, MEMBER(options.ignore),
+     "only stacks without a matching frame"},
+    {"nodecount", "N", FLAG_COUNT, MEMBER(options.nodecount),
+     "at most N nodes, or lines of top [80]"},
+    {"nodefraction", "F", FLAG_FRACTION, MEMBER(options.nodefraction),
      "no nodes of at most F*total [.005]"},
-    {"edgefraction", "F", take_edgefraction,
+    {"edgefraction", "F", FLAG_FRACTION, MEMBER(options.edgefraction),
      "no edges of at most F*total [.001]"},
-    {"maxdegree", "N", take_maxdegree,
+    {"maxdegree", "N", FLAG_COUNT, MEMBER(options.maxdegree),
      "at most N edges into, and out of, a node [8]"},
-    {"show_bytes", NULL, take_show_bytes, "bytes in place of megabytes"},
-    {"by-growth", NULL, take_by_growth,
+    {"show_bytes", NULL, FLAG_TRUE, MEMBER(options.show_bytes),
+     "bytes in place of megabytes"},
+    {"by-growth", NULL, FLAG_TRUE, MEMBER(options.by_growth),
      "mark changes within sampling noise with a ~"},
-    {"allocator-frames", NULL, take_allocator_frames,
+    {"allocator-frames", NULL, FLAG_TRUE, MEMBER(options.allocator_frames),
      "keep the allocator's frames, as jeprof does"},
-    {"allocator-frame", "NAME", take_allocator_frame,
+    {"allocator-frame", "NAME", FLAG_WRAPPER, 0,
      "count NAME, or NAME*, as the allocator's; may be repeated"},
-    {"index", NULL, take_index,
+    {"index", NULL, FLAG_TRUE, MEMBER(index),
      "make the symbol index of BINARY or of a library"},
-    {"output", "FILE", take_output,
+    {"output", "FILE", FLAG_TEXT, MEMBER(output),
      "where to make it [BINARY" INDEX_FILE_SUFFIX "]"},
-    {"symbols", "DIR", take_symbols,
+    {"symbols", "DIR", FLAG_TEXT, MEMBER(symbols),
      "look in DIR for indexes by build-id, or make one there"},
-    {"help", NULL, take_help, "this text"},
-    {"version", NULL, take_version, "the version"},
+    {"help", NULL, FLAG_TRUE, MEMBER(help), "this text"},
+    {"version", NULL, FLAG_TRUE, MEMBER(version), "the version"},
 };
 
 enum { OWN_COUNT = sizeof(own_flags) / sizeof(own_flags[0]) };
@@ -284,17 +184,17 @@ make_flags(struct flags *flags)
     size_t n = 0;
 
     assert(view_form_count <= FORMS_MAX);
-    for (unsigned i = 0; i < view_form_count; i++)
+    for (size_t i = 0; i < view_form_count; i++)
         flags->list[n++] =
-            (struct flag){view_forms[i].name, NULL, take_form, NULL, i};
+            (struct flag){view_forms[i].name, NULL, FLAG_FORM, i, NULL};
     flags->forms = n;
-    for (unsigned i = 0; i < MEASURE_COUNT; i++)
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
         flags->list[n++] =
-            (struct flag){measure_words[i], NULL, take_measure, NULL, i};
+            (struct flag){measure_words[i], NULL, FLAG_MEASURE, i, NULL};
     flags->measures = n;
-    for (unsigned i = 0; i < GRANULARITY_COUNT; i++)
+    for (size_t i = 0; i < GRANULARITY_COUNT; i++)
         flags->list[n++] = (struct flag){granularity_words[i], NULL,
-                                         take_granularity, NULL, i};
+                                         FLAG_GRANULARITY, i, NULL};
     flags->granularities = n;
     for (unsigned i = 0; i < OWN_COUNT; i++)
         flags->list[n++] = own_flags[i];
@@ -325,8 +225,7 @@ parse_flags(int argc, char **argv, const struct flags *flags,
                                    "not ",
                                    word)
                        : bad_usage("unknown flag ", word);
-        i -= FLAG_FIRST;
-        if (flags->list[i].take(out, optarg, flags->list[i].which) != 0)
+        if (take_flag(out, &flags->list[i - FLAG_FIRST], optarg) != 0)
             return -1;
         if (out->help || out->version)
             return 0;
