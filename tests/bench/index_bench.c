@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -260,7 +261,7 @@ main(int argc, char **argv)
     struct dwarf_options options = {.memory_bytes = (size_t)2 << 30,
                                     .lines = true};
     struct state s = {.out = -1};
-    struct symbol_index_figures figures;
+    struct stat made;
     struct error err = {0};
     int fd = argc > 1 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
     double start = now_ms();
@@ -282,18 +283,14 @@ main(int argc, char **argv)
     if (symbol_index_write(&(struct symbol_index_source){&s.elf, s.dwarf,
                                                          symbol_at, readable,
                                                          write_bytes, &s},
-                           &figures, &err) != 0)
+                           &err) != 0 ||
+        fstat(s.out, &made) != 0)
         die("write", &err);
-    printf("%" PRIu64 " bytes in %.0f ms, %.2f %% of %" PRIu64
+    printf("%jd bytes in %.0f ms, %.2f %% of %" PRIu64
            " bytes of debug sections, %zu MB of memory\n",
-           figures.bytes, now_ms() - start,
-           100.0 * (double)figures.bytes / (double)debug_bytes(&s.elf),
+           (intmax_t)made.st_size, now_ms() - start,
+           100.0 * (double)made.st_size / (double)debug_bytes(&s.elf),
            debug_bytes(&s.elf), dwarf_figures_of(s.dwarf).peak_bytes >> 20);
-    printf("%" PRIu64 " functions, %" PRIu64 " inlined, %" PRIu64
-           " ranges, %" PRIu64 " rows, %" PRIu64 " symbols, %" PRIu64
-           " units left out\n",
-           figures.functions, figures.inlined, figures.ranges, figures.rows,
-           figures.symbols, figures.left_out);
     measure(&s, argc > 2 ? (uint32_t)atoi(argv[2]) : ADDRESSES);
     dwarf_free(s.dwarf);
     symbol_table_free(s.symbols);

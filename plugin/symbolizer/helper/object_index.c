@@ -85,8 +85,7 @@ object_index_write(const struct elf_file *elf, struct dwarf *dwarf,
                                                .readable = make_readable,
                                                .write = take_bytes,
                                                .arg = &making};
-    struct symbol_index_figures figures;
-    int rc = symbol_index_write(&source, &figures, err);
+    int rc = symbol_index_write(&source, err);
 
     free(making.readable);
     free(making.readable_symbol);

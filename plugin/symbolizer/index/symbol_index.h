@@ -49,15 +49,10 @@ struct symbol_index_source {
     void *arg;
 };
 
-struct symbol_index_figures {
-    uint64_t bytes, functions, inlined, ranges, rows, symbols;
-    uint64_t left_out; /* units that DWARF's reader could not read */
-};
-
 /* Memory counts as dwarf's, if there is one.  If it runs out, units are left
  * out; if the index itself has no room, nothing is written and *err says so. */
 int symbol_index_write(const struct symbol_index_source *source,
-                       struct symbol_index_figures *figures, struct error *err);
+                       struct error *err);
 
 /* ---- reading ---- */
 

@@ -239,8 +239,7 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
                      size_t build_id_size,
                      int (*write)(void *arg, const void *data, size_t size,
                                   struct error *err),
-                     void *arg, struct symbol_index_figures *figures,
-                     struct error *err)
+                     void *arg, struct error *err)
 {
     struct index_encoder encoders[INDEX_SECTIONS];
     struct index_collected *all = &builder->all;
@@ -257,13 +256,13 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
     }
     if (!index_intervals_sort(&all->rows, &all->room) ||
         !index_intervals_sort(&all->symbols, &all->room) ||
-        !index_emit(all, encoders, figures)) {
+        !index_emit(all, encoders)) {
         builder->failed = true;
         sort(builder, err);
         goto out;
     }
-    rc = index_encoder_write(encoders, build_id, build_id_size, write, arg,
-                             &figures->bytes, err);
+    rc =
+        index_encoder_write(encoders, build_id, build_id_size, write, arg, err);
 out:
     for (int i = 0; i < INDEX_SECTIONS; i++)
         index_encoder_fini(&encoders[i]);

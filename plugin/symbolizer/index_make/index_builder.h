@@ -69,12 +69,11 @@ int index_builder_roots(struct index_builder *builder, uint64_t start,
                                          uint64_t end, uint32_t root),
                         void *arg, struct error *err);
 
-/* Writes the file.  Sets figures, except left_out.  Call it once. */
+/* Writes the file.  Call it once. */
 int index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
                          size_t build_id_size,
                          int (*write)(void *arg, const void *data, size_t size,
                                       struct error *err),
-                         void *arg, struct symbol_index_figures *figures,
-                         struct error *err);
+                         void *arg, struct error *err);
 
 #endif

@@ -214,8 +214,7 @@ put_range(struct stream *stream, uint64_t address, uint64_t value)
 
 static void
 emit_ranges(const struct index_collected *all,
-            const struct numbering *numbering, struct stream *stream,
-            struct symbol_index_figures *figures)
+            const struct numbering *numbering, struct stream *stream)
 {
     uint64_t value = INDEX_NO_FUNCTION, end = 0;
 
@@ -230,10 +229,8 @@ emit_ranges(const struct index_collected *all,
             put_range(stream, end, INDEX_NO_FUNCTION);
             value = INDEX_NO_FUNCTION;
         }
-        if (next != value) {
+        if (next != value)
             put_range(stream, item->start, next);
-            figures->ranges++;
-        }
         value = next;
         end = item->end;
     }
@@ -253,8 +250,7 @@ put_row(struct stream *stream, uint64_t address, uint32_t file, uint32_t line)
 }
 
 static void
-emit_rows(const struct index_collected *all, struct stream *stream,
-          struct symbol_index_figures *figures)
+emit_rows(const struct index_collected *all, struct stream *stream)
 {
     uint32_t file = 0, line = 0;
     uint64_t end = 0;
@@ -267,10 +263,8 @@ emit_rows(const struct index_collected *all, struct stream *stream,
             put_row(stream, end, 0, 0);
             file = line = 0;
         }
-        if (path != file || item->b != line) {
+        if (path != file || item->b != line)
             put_row(stream, item->start, path, item->b);
-            figures->rows++;
-        }
         file = path;
         line = item->b;
         end = item->end;
@@ -292,8 +286,7 @@ put_symbol(struct stream *stream, uint64_t address, uint64_t back,
 }
 
 static void
-emit_symbols(const struct index_collected *all, struct stream *stream,
-             struct symbol_index_figures *figures)
+emit_symbols(const struct index_collected *all, struct stream *stream)
 {
     uint64_t end = 0, symbol = 0;
     uint32_t name = 0;
@@ -313,7 +306,6 @@ emit_symbols(const struct index_collected *all, struct stream *stream,
                 put_symbol(stream, item->start, 0, 0);
         } else if (!said || own != name || start != symbol) {
             put_symbol(stream, item->start, item->b, own);
-            figures->symbols += own != 0;
         }
         said = own || item->b;
         name = own;
@@ -327,7 +319,7 @@ emit_symbols(const struct index_collected *all, struct stream *stream,
 
 static void
 emit_nodes(const struct index_collected *all, const struct numbering *numbering,
-           struct stream *stream, struct symbol_index_figures *figures)
+           struct stream *stream)
 {
     for (size_t i = 0; i < numbering->count; i++) {
         const struct index_node *node = &numbering->nodes[i];
@@ -340,10 +332,6 @@ emit_nodes(const struct index_collected *all, const struct numbering *numbering,
             name * 8 + (node->linkage ? 2 : 0) + (node->inlined ? 1 : 0);
         stream->items.file[k] = all->files.words[node->call_file].rank;
         stream->items.line[k] = node->call_line;
-        if (node->inlined)
-            figures->inlined++;
-        else
-            figures->functions++;
     }
     stream_flush(stream);
 }
@@ -407,8 +395,7 @@ rank_texts(struct index_collected *all, const struct numbering *numbering)
 
 bool
 index_emit(struct index_collected *all,
-           struct index_encoder encoders[INDEX_SECTIONS],
-           struct symbol_index_figures *figures)
+           struct index_encoder encoders[INDEX_SECTIONS])
 {
     struct numbering numbering = {0};
     struct stream streams[INDEX_NODES + 1];
@@ -421,10 +408,10 @@ index_emit(struct index_collected *all,
     }
     if (!numbering_init(&numbering, all) || !rank_texts(all, &numbering))
         goto out;
-    emit_ranges(all, &numbering, &streams[INDEX_RANGES], figures);
-    emit_rows(all, &streams[INDEX_ROWS], figures);
-    emit_symbols(all, &streams[INDEX_SYMBOLS], figures);
-    emit_nodes(all, &numbering, &streams[INDEX_NODES], figures);
+    emit_ranges(all, &numbering, &streams[INDEX_RANGES]);
+    emit_rows(all, &streams[INDEX_ROWS]);
+    emit_symbols(all, &streams[INDEX_SYMBOLS]);
+    emit_nodes(all, &numbering, &streams[INDEX_NODES]);
     emit_texts(&all->names, &encoders[INDEX_NAMES]);
     emit_texts(&all->files, &encoders[INDEX_FILES]);
     rc = true;

@@ -9,11 +9,9 @@
 #include "index_encoder.h"
 
 struct index_collected;
-struct symbol_index_figures;
 
 /* Intervals are sorted; false: no room. */
 bool index_emit(struct index_collected *all,
-                struct index_encoder encoders[INDEX_SECTIONS],
-                struct symbol_index_figures *figures);
+                struct index_encoder encoders[INDEX_SECTIONS]);
 
 #endif

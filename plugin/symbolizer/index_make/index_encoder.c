@@ -254,7 +254,7 @@ index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],
                     const uint8_t *build_id, size_t build_id_size,
                     int (*write)(void *arg, const void *data, size_t size,
                                  struct error *err),
-                    void *arg, uint64_t *bytes, struct error *err)
+                    void *arg, struct error *err)
 {
     struct buffer header;
     int rc = -1;
@@ -265,8 +265,8 @@ index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],
             error_memory(err, "a symbol index");
             goto out;
         }
-    *bytes = place_blocks(encoders);
-    put_header(&header, encoders, build_id, build_id_size, *bytes);
+    put_header(&header, encoders, build_id, build_id_size,
+               place_blocks(encoders));
     if (header.failed) {
         error_memory(err, "a symbol index");
         goto out;

@@ -52,6 +52,6 @@ int index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],
                         const uint8_t *build_id, size_t build_id_size,
                         int (*write)(void *arg, const void *data, size_t size,
                                      struct error *err),
-                        void *arg, uint64_t *bytes, struct error *err);
+                        void *arg, struct error *err);
 
 #endif

@@ -348,7 +348,6 @@ leave_out(struct worker *w)
     for (size_t i = 0; i < w->area_count; i++)
         index_builder_left_out(w->all->builder, w->areas[i].start,
                                w->areas[i].end);
-    w->all->left_out++;
     if (w->area_count == 0)
         w->all->unplaced = true;
 }

@@ -60,7 +60,6 @@ struct index_units {
     struct raw_names names;
     uint32_t *raw_of; /* by the builder's node: the number of its name */
     size_t raw_of_capacity;
-    uint64_t left_out;
     bool unplaced; /* a unit without known addresses was left out */
     bool failed;
 };

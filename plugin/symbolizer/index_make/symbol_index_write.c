@@ -133,8 +133,7 @@ name_segments(struct writing *w, struct error *err)
 }
 
 static int
-write_symbols(const struct symbol_index_source *source,
-              struct symbol_index_figures *figures, struct error *err)
+write_symbols(const struct symbol_index_source *source, struct error *err)
 {
     static const struct index_room no_ceiling;
     struct writing w = {source, index_builder_new(&no_ceiling), {0}};
@@ -150,14 +149,13 @@ write_symbols(const struct symbol_index_source *source,
         check_memory(mem_failures() - failures, err) == 0)
         rc = index_builder_finish(w.builder, source->elf->build_id,
                                   source->elf->build_id_size, source->write,
-                                  source->arg, figures, err);
+                                  source->arg, err);
     index_builder_free(w.builder);
     return rc;
 }
 
 static int
-write_all(const struct symbol_index_source *source,
-          struct symbol_index_figures *figures, struct error *err)
+write_all(const struct symbol_index_source *source, struct error *err)
 {
     struct dwarf_sections *sections = dwarf_get_sections(source->dwarf);
     struct dwarf_room *memory = dwarf_sections_room(sections);
@@ -181,8 +179,7 @@ write_all(const struct symbol_index_source *source,
         goto out;
     rc = index_builder_finish(w.builder, source->elf->build_id,
                               source->elf->build_id_size, source->write,
-                              source->arg, figures, err);
-    figures->left_out = w.units.left_out;
+                              source->arg, err);
 out:
     index_units_fini(&w.units);
     index_builder_free(w.builder);
@@ -190,10 +187,7 @@ out:
 }
 
 int
-symbol_index_write(const struct symbol_index_source *source,
-                   struct symbol_index_figures *figures, struct error *err)
+symbol_index_write(const struct symbol_index_source *source, struct error *err)
 {
-    memset(figures, 0, sizeof(*figures));
-    return source->dwarf ? write_all(source, figures, err)
-                         : write_symbols(source, figures, err);
+    return source->dwarf ? write_all(source, err) : write_symbols(source, err);
 }

@@ -30,7 +30,6 @@ static void
 make_small(struct buffer *out)
 {
     struct index_builder *builder = fixture_builder();
-    struct symbol_index_figures figures;
     struct symbol_index *index;
     int fd;
 
@@ -38,7 +37,7 @@ make_small(struct buffer *out)
         fixture_symbols(builder);
     else
         fixture_small(builder);
-    fixture_finish(builder, out, &figures);
+    fixture_finish(builder, out);
     index = fixture_open(out->data, out->size, &fd);
     for (int i = 0; i < ASKED; i++) {
         mem_free(right[i]);
@@ -220,7 +219,6 @@ START_TEST(texts_that_are_fewer_than_a_group_has_are_not_sought_for_ever)
 {
     enum { SYMBOLS = 100, FEWER = 40 };
     struct index_builder *builder = fixture_builder();
-    struct symbol_index_figures figures;
     struct symbol_index *index;
     struct buffer bytes;
     char name[16];
@@ -232,7 +230,7 @@ START_TEST(texts_that_are_fewer_than_a_group_has_are_not_sought_for_ever)
         index_builder_symbol(builder, i * 16, i * 16 + 16, i * 16,
                              index_builder_name(builder, span_of(name)));
     }
-    fixture_finish(builder, &bytes, &figures);
+    fixture_finish(builder, &bytes);
     seal_put((uint8_t *)bytes.data + SEAL_SECTIONS + 16 * INDEX_NAMES + 8,
              FEWER, 8);
     index_seal((uint8_t *)bytes.data, bytes.size);
@@ -391,7 +389,6 @@ START_TEST(numbers_that_lead_astray_are_not_followed)
     struct symbol_index *index;
     struct buffer bytes;
     const char *answer;
-    uint64_t size;
     int fd;
 
     buffer_init(&bytes, 1 << 20);
@@ -402,7 +399,7 @@ START_TEST(numbers_that_lead_astray_are_not_followed)
         index_encoder_end(&encoders[i]);
     ck_assert_int_eq(index_encoder_write(encoders, fixture_id,
                                          sizeof(fixture_id), fixture_write,
-                                         &bytes, &size, NULL),
+                                         &bytes, NULL),
                      0);
     index = fixture_open(bytes.data, bytes.size, &fd);
     ck_assert_ptr_nonnull(index);

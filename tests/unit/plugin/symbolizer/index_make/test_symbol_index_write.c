@@ -84,13 +84,12 @@ write_bytes(void *arg, const void *data, size_t size, struct error *err)
 }
 
 static int
-write_index(struct object *object, struct symbol_index_figures *figures,
-            struct error *err)
+write_index(struct object *object, struct error *err)
 {
     struct symbol_index_source source = {&object->elf, object->dwarf, symbol,
                                          readable,     write_bytes,   object};
 
-    return symbol_index_write(&source, figures, err);
+    return symbol_index_write(&source, err);
 }
 
 static void
@@ -129,7 +128,6 @@ check_symbol(const struct index_symbol *ours, uint64_t address,
 
 START_TEST(an_index_says_what_dwarf_says)
 {
-    struct symbol_index_figures figures;
     struct object object;
     struct symbol_index *index;
     const struct elf_section *text;
@@ -139,8 +137,7 @@ START_TEST(an_index_says_what_dwarf_says)
     int fd;
 
     object_init(&object, 0);
-    ck_assert_msg(write_index(&object, &figures, &err) == 0, "%s", err.text);
-    ck_assert_uint_eq(figures.left_out, 0);
+    ck_assert_msg(write_index(&object, &err) == 0, "%s", err.text);
     fd = fixture_fd(object.bytes.data, object.bytes.size);
     index = symbol_index_open(fd, object.elf.build_id, object.elf.build_id_size,
                               &err);
@@ -174,7 +171,6 @@ END_TEST
 
 START_TEST(without_dwarf_an_index_says_what_symbols_say)
 {
-    struct symbol_index_figures figures;
     struct object object;
     struct symbol_index *index;
     struct error err = {0};
@@ -184,8 +180,7 @@ START_TEST(without_dwarf_an_index_says_what_symbols_say)
     object_init(&object, 0);
     dwarf_free(object.dwarf);
     object.dwarf = NULL;
-    ck_assert_msg(write_index(&object, &figures, &err) == 0, "%s", err.text);
-    ck_assert_uint_eq(figures.functions + figures.ranges + figures.rows, 0);
+    ck_assert_msg(write_index(&object, &err) == 0, "%s", err.text);
     fd = fixture_fd(object.bytes.data, object.bytes.size);
     index = symbol_index_open(fd, object.elf.build_id, object.elf.build_id_size,
                               &err);
@@ -215,13 +210,12 @@ END_TEST
 
 START_TEST(the_same_program_gives_the_same_bytes)
 {
-    struct symbol_index_figures figures;
     struct object first, second;
 
     object_init(&first, 0);
     object_init(&second, 0);
-    ck_assert_int_eq(write_index(&first, &figures, NULL), 0);
-    ck_assert_int_eq(write_index(&second, &figures, NULL), 0);
+    ck_assert_int_eq(write_index(&first, NULL), 0);
+    ck_assert_int_eq(write_index(&second, NULL), 0);
     ck_assert_uint_eq(first.bytes.size, second.bytes.size);
     ck_assert_int_eq(
         memcmp(first.bytes.data, second.bytes.data, first.bytes.size), 0);
@@ -234,11 +228,10 @@ END_TEST
 START_TEST(what_there_is_no_memory_for_is_an_error)
 {
     unsigned errors = 0, whole = 0;
-    struct symbol_index_figures figures;
     struct object all;
 
     object_init(&all, 0);
-    ck_assert_int_eq(write_index(&all, &figures, NULL), 0);
+    ck_assert_int_eq(write_index(&all, NULL), 0);
     for (size_t memory = (size_t)64 << 20; memory > 1 << 14;
          memory -= memory / 4) {
         struct dwarf_options options = {.memory_bytes = memory, .lines = true};
@@ -250,12 +243,11 @@ START_TEST(what_there_is_no_memory_for_is_an_error)
         object.dwarf = dwarf_new(&object.elf, &options, &err);
         if (!object.dwarf) {
             errors++;
-        } else if (write_index(&object, &figures, &err) != 0) {
+        } else if (write_index(&object, &err) != 0) {
             ck_assert_ptr_nonnull(strstr(err.text, "memory"));
             errors++;
         } else {
             whole++;
-            ck_assert_uint_eq(figures.left_out, 0);
             ck_assert_uint_eq(object.bytes.size, all.bytes.size);
             ck_assert_int_eq(
                 memcmp(object.bytes.data, all.bytes.data, all.bytes.size), 0);
@@ -280,7 +272,6 @@ write_nothing(void *arg, const void *data, size_t size, struct error *err)
 
 START_TEST(an_unwritable_directory_is_reported)
 {
-    struct symbol_index_figures figures;
     struct symbol_index_source source;
     struct error err = {0};
     struct object object;
@@ -288,7 +279,7 @@ START_TEST(an_unwritable_directory_is_reported)
     object_init(&object, 0);
     source = (struct symbol_index_source){&object.elf, object.dwarf,  symbol,
                                           readable,    write_nothing, &object};
-    ck_assert_int_eq(symbol_index_write(&source, &figures, &err), -1);
+    ck_assert_int_eq(symbol_index_write(&source, &err), -1);
     ck_assert_str_eq(err.text, "the disk is full");
     object_fini(&object);
 }
@@ -296,13 +287,12 @@ END_TEST
 
 START_TEST(without_a_build_id_there_is_no_index)
 {
-    struct symbol_index_figures figures;
     struct error err = {0};
     struct object object;
 
     object_init(&object, 0);
     object.elf.build_id_size = 0;
-    ck_assert_int_eq(write_index(&object, &figures, &err), -1);
+    ck_assert_int_eq(write_index(&object, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "build-id"));
     ck_assert_uint_eq(object.bytes.size, 0);
     object_fini(&object);
