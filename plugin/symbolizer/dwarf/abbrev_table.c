@@ -11,44 +11,23 @@
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "errors.h"
-#include "memory.h"
 #include "search.h"
 
 enum { FIRST_WINDOW = 1 << 14, WINDOW_GROWTH = 4, STEP_MAX = 1 << 20 };
-enum { CAPACITY_FIRST = 64 };
-
-static bool
-grow(const struct abbrev_table *t, void **array, size_t *capacity, size_t size)
-{
-    size_t wanted = *capacity ? *capacity * 2 : CAPACITY_FIRST;
-    void *grown;
-
-    if (!dwarf_room_take(dwarf_sections_room(t->sections),
-                         (wanted - *capacity) * size))
-        return false;
-    grown = mem_realloc(*array, wanted * size);
-    if (!grown) {
-        dwarf_room_give(dwarf_sections_room(t->sections),
-                        (wanted - *capacity) * size);
-        return false;
-    }
-    *array = grown;
-    *capacity = wanted;
-    return true;
-}
 
 /* Room for one more in a growing array; false without memory. */
-static inline bool
-more(const struct abbrev_table *t, void **array, size_t count, size_t *capacity,
+static bool
+more(const struct abbrev_table *t, void *array, size_t count, size_t *capacity,
      size_t size)
 {
-    return count < *capacity || grow(t, array, capacity, size);
+    return dwarf_room_grow(dwarf_sections_room(t->sections), array, capacity,
+                           count + 1, size);
 }
 
 static int
 put_step(struct abbrev_table *t, enum abbrev_step kind, uint32_t count)
 {
-    if (!more(t, (void **)&t->steps, t->step_count, &t->step_capacity,
+    if (!more(t, &t->steps, t->step_count, &t->step_capacity,
               sizeof(*t->steps)))
         return -1;
     t->steps[t->step_count++] = count << STEP_BITS | kind;
@@ -135,7 +114,7 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
             addresses || attr.name == DW_AT_low_pc || attr.name == DW_AT_ranges;
         t->alternative = t->alternative || form_is_alternative(attr.form);
         if (plan_attr(t, a.plan, size) != 0 ||
-            !more(t, (void **)&t->attrs, t->attr_count, &t->attr_capacity,
+            !more(t, &t->attrs, t->attr_count, &t->attr_capacity,
                   sizeof(*t->attrs)))
             return -1;
         t->attrs[t->attr_count++] = attr;
@@ -147,7 +126,7 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
     a.function = addresses &&
                  (a.tag == DW_TAG_subprogram || a.tag == DW_TAG_entry_point);
     if (put_step(t, STEP_END, 0) != 0 ||
-        !more(t, (void **)&t->list, t->count, &t->capacity, sizeof(*t->list)))
+        !more(t, &t->list, t->count, &t->capacity, sizeof(*t->list)))
         return -1;
     t->dense = t->dense && a.code == t->count + 1;
     t->list[t->count++] = a;
@@ -205,8 +184,7 @@ static int
 make_passes(struct abbrev_table *t)
 {
     for (size_t i = 0; i < t->count; i++) {
-        if (!more(t, (void **)&t->passes, i, &t->pass_capacity,
-                  sizeof(*t->passes)))
+        if (!more(t, &t->passes, i, &t->pass_capacity, sizeof(*t->passes)))
             return -1;
         t->passes[i] = pass_of(&t->list[i], &t->steps[t->list[i].plan]);
     }
@@ -333,16 +311,16 @@ abbrev_cache_fini(struct abbrev_cache *cache)
     for (size_t i = 0; i < ABBREV_CACHE; i++) {
         struct abbrev_table *t = &cache->tables[i];
 
-        mem_free(t->list);
-        mem_free(t->attrs);
-        mem_free(t->steps);
-        mem_free(t->passes);
-        if (t->sections)
-            dwarf_room_give(dwarf_sections_room(t->sections),
-                            t->capacity * sizeof(*t->list) +
-                                t->attr_capacity * sizeof(*t->attrs) +
-                                t->step_capacity * sizeof(*t->steps) +
-                                t->pass_capacity * sizeof(*t->passes));
+        struct dwarf_room *room;
+
+        if (!t->sections)
+            continue;
+        room = dwarf_sections_room(t->sections);
+        dwarf_room_drop(room, &t->list, &t->capacity, sizeof(*t->list));
+        dwarf_room_drop(room, &t->attrs, &t->attr_capacity, sizeof(*t->attrs));
+        dwarf_room_drop(room, &t->steps, &t->step_capacity, sizeof(*t->steps));
+        dwarf_room_drop(room, &t->passes, &t->pass_capacity,
+                        sizeof(*t->passes));
     }
     memset(cache, 0, sizeof(*cache));
 }

@@ -19,7 +19,6 @@
 
 enum {
     HEADER_MAX = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* a type unit's of DWARF64 */
-    FIRST = 256,                             /* of a growing array */
     RANGES_MAX = 1 << 24
 };
 
@@ -34,7 +33,7 @@ struct dwarf_units {
     size_t range_count, range_capacity;
     struct address_range *map;
     size_t map_count;
-    size_t charged; /* bytes of room taken */
+    size_t charged; /* bytes of room taken, but for the growing arrays */
     uint64_t upto;  /* units behind it are left out */
     atomic_bool fell_short;
 };
@@ -60,21 +59,6 @@ discharge(struct dwarf_units *units, size_t size)
 {
     dwarf_room_give(dwarf_sections_room(units->sections), size);
     units->charged -= size;
-}
-
-/* Makes room for one more in a growing array. */
-static void *
-grow(struct dwarf_units *units, void *array, size_t *capacity, size_t size)
-{
-    size_t wanted = *capacity ? *capacity * 2 : FIRST;
-    void *grown;
-
-    if (!charge(units, (wanted - *capacity) * size))
-        return NULL;
-    grown = mem_realloc(array, wanted * size);
-    if (grown)
-        *capacity = wanted;
-    return grown;
 }
 
 /* ---- headers ---- */
@@ -148,14 +132,10 @@ read_headers(struct dwarf_units *units, struct info_window *w,
         r = reader_of(bytes, size);
         if (!read_header(&r, all - offset, &unit))
             break;
-        if (units->count == units->capacity) {
-            void *grown = grow(units, units->list, &units->capacity,
-                               sizeof(*units->list));
-
-            if (!grown)
-                return no_room(err);
-            units->list = grown;
-        }
+        if (!dwarf_room_grow(dwarf_sections_room(units->sections), &units->list,
+                             &units->capacity, units->count + 1,
+                             sizeof(*units->list)))
+            return no_room(err);
         units->list[units->count++] = unit;
         offset += unit.size;
     }
@@ -187,16 +167,11 @@ put_range(struct collecting *c, size_t unit, uint64_t start, uint64_t end)
 {
     struct dwarf_units *units = c->units;
 
-    if (units->range_count == units->range_capacity) {
-        void *grown = units->range_count < RANGES_MAX
-                          ? grow(units, units->ranges, &units->range_capacity,
-                                 sizeof(*units->ranges))
-                          : NULL;
-
-        if (!grown)
-            return -1;
-        units->ranges = grown;
-    }
+    if (units->range_count == RANGES_MAX ||
+        !dwarf_room_grow(dwarf_sections_room(units->sections), &units->ranges,
+                         &units->range_capacity, units->range_count + 1,
+                         sizeof(*units->ranges)))
+        return -1;
     units->ranges[units->range_count++] =
         (struct address_range){start, end, unit, (uint32_t)unit};
     return 0;
@@ -279,9 +254,8 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
     if (!units->map)
         return no_room(err);
     units->map_count = kept;
-    mem_free(units->ranges);
-    units->ranges = NULL;
-    discharge(units, units->range_capacity * sizeof(*units->ranges));
+    dwarf_room_drop(dwarf_sections_room(units->sections), &units->ranges,
+                    &units->range_capacity, sizeof(*units->ranges));
     /* Adjacent functions have become one range. */
     map = mem_realloc(units->map, kept * sizeof(*map));
     if (map) {
@@ -328,14 +302,18 @@ dwarf_units_new(struct dwarf_sections *sections, struct error *err)
 void
 dwarf_units_free(struct dwarf_units *units)
 {
+    struct dwarf_room *room;
+
     if (!units)
         return;
-    dwarf_room_give(dwarf_sections_room(units->sections), units->charged);
+    room = dwarf_sections_room(units->sections);
+    dwarf_room_give(room, units->charged);
+    dwarf_room_drop(room, &units->list, &units->capacity, sizeof(*units->list));
+    dwarf_room_drop(room, &units->ranges, &units->range_capacity,
+                    sizeof(*units->ranges));
     pthread_mutex_destroy(&units->lock);
-    mem_free(units->list);
     mem_free(units->ends);
     mem_free((void *)units->filled);
-    mem_free(units->ranges);
     mem_free(units->map);
     mem_free(units);
 }

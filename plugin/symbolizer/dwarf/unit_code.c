@@ -24,9 +24,8 @@
 #include "unit_name.h"
 
 enum {
-    WINDOW = 1 << 17,     /* bytes read at once */
-    WINDOW_MAX = 2 << 20, /* held of one unit at most */
-    GROWTH_FIRST = 64
+    WINDOW = 1 << 17,    /* bytes read at once */
+    WINDOW_MAX = 2 << 20 /* held of one unit at most */
 };
 
 struct unit_scratch {
@@ -80,10 +79,8 @@ hold_window(struct walk *w, size_t size, bool must)
 
     if (size <= s->window_capacity)
         return 0;
-    dwarf_room_give(dwarf_sections_room(w->sections), s->window_capacity);
-    mem_free(s->window);
-    s->window = NULL;
-    s->window_capacity = 0;
+    dwarf_room_drop(dwarf_sections_room(w->sections), &s->window,
+                    &s->window_capacity, 1);
     s->names.near_size = 0;
     if (must ? !dwarf_room_take(dwarf_sections_room(w->sections), size)
              : !dwarf_room_try(dwarf_sections_room(w->sections), size))
@@ -171,26 +168,13 @@ read_again(struct walk *w, const uint8_t *pos)
 /* ---- what is kept ---- */
 
 static int
-more(struct walk *w, void **array, size_t count, size_t *capacity, size_t size,
+more(struct walk *w, void *array, size_t count, size_t *capacity, size_t size,
      size_t max)
 {
-    size_t wanted = *capacity ? *capacity * 2 : GROWTH_FIRST;
-    void *grown;
-
-    if (count < *capacity)
+    if (count < max && dwarf_room_grow(dwarf_sections_room(w->sections), array,
+                                       capacity, count + 1, size))
         return 0;
-    if (count >= max || !dwarf_room_take(dwarf_sections_room(w->sections),
-                                         (wanted - *capacity) * size))
-        return give_up(w, DWARF_NO_ROOM, "the functions");
-    grown = mem_realloc(*array, wanted * size);
-    if (!grown) {
-        dwarf_room_give(dwarf_sections_room(w->sections),
-                        (wanted - *capacity) * size);
-        return give_up(w, DWARF_NO_ROOM, "the functions");
-    }
-    *array = grown;
-    *capacity = wanted;
-    return 0;
+    return give_up(w, DWARF_NO_ROOM, "the functions");
 }
 
 /* Keeps a range of the node to come if it has any of the addresses. */
@@ -210,9 +194,8 @@ keep_range(struct walk *w, uint64_t start, uint64_t end)
     }
     if (w->addresses && (low == w->address_count || w->addresses[low] >= end))
         return 0;
-    if (more(w, (void **)&out->ranges, out->range_count,
-             &w->scratch->range_capacity, sizeof(*out->ranges),
-             CODE_RANGES_MAX) != 0)
+    if (more(w, &out->ranges, out->range_count, &w->scratch->range_capacity,
+             sizeof(*out->ranges), CODE_RANGES_MAX) != 0)
         return -1;
     out->ranges[out->range_count++] =
         (struct code_range){start, end, (uint32_t)out->node_count};
@@ -263,9 +246,8 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
     struct unit_code *out = w->out;
     struct code_node *node;
 
-    if (more(w, (void **)&out->nodes, out->node_count,
-             &w->scratch->node_capacity, sizeof(*out->nodes),
-             CODE_NODES_MAX) != 0)
+    if (more(w, &out->nodes, out->node_count, &w->scratch->node_capacity,
+             sizeof(*out->nodes), CODE_NODES_MAX) != 0)
         return -1;
     node = &out->nodes[out->node_count++];
     node->entry = entry;
@@ -522,7 +504,7 @@ unit_code_flatten(struct unit_code *code, struct error *err)
     }
     code->range_count = 0;
     for (size_t i = 0; i < count; i++) {
-        if (more(&w, (void **)&code->ranges, code->range_count,
+        if (more(&w, &code->ranges, code->range_count,
                  &code->scratch->range_capacity, sizeof(*code->ranges),
                  CODE_RANGES_MAX) != 0)
             goto out;
@@ -541,21 +523,18 @@ void
 unit_code_fini(struct unit_code *code)
 {
     struct unit_scratch *s = code->scratch;
-    struct dwarf_sections *sections;
+    struct dwarf_room *room;
 
     if (s) {
-        sections = dwarf_units_sections(s->units);
-        dwarf_room_give(dwarf_sections_room(sections), s->window_capacity);
-        dwarf_room_give(dwarf_sections_room(sections),
-                        s->node_capacity * sizeof(*code->nodes));
-        dwarf_room_give(dwarf_sections_room(sections),
-                        s->range_capacity * sizeof(*code->ranges));
+        room = dwarf_sections_room(dwarf_units_sections(s->units));
+        dwarf_room_drop(room, &s->window, &s->window_capacity, 1);
+        dwarf_room_drop(room, &code->nodes, &s->node_capacity,
+                        sizeof(*code->nodes));
+        dwarf_room_drop(room, &code->ranges, &s->range_capacity,
+                        sizeof(*code->ranges));
         name_reader_fini(&s->names);
         abbrev_cache_fini(&s->abbrevs);
-        mem_free(s->window);
         mem_free(s);
     }
-    mem_free(code->nodes);
-    mem_free(code->ranges);
     memset(code, 0, sizeof(*code));
 }

@@ -15,15 +15,15 @@ struct index_builder {
 };
 
 struct index_builder *
-index_builder_new(const struct index_room *room)
+index_builder_new(struct dwarf_room *room)
 {
     struct index_builder *builder = mem_zalloc(1, sizeof(*builder));
 
     if (!builder)
         return NULL;
-    builder->all.room = *room;
-    if (!index_dictionary_init(&builder->all.names, &builder->all.room) ||
-        !index_dictionary_init(&builder->all.files, &builder->all.room)) {
+    builder->all.room = room;
+    if (!index_dictionary_init(&builder->all.names, builder->all.room) ||
+        !index_dictionary_init(&builder->all.files, builder->all.room)) {
         index_builder_free(builder);
         return NULL;
     }
@@ -38,10 +38,10 @@ index_builder_free(struct index_builder *builder)
     if (!builder)
         return;
     all = &builder->all;
-    index_intervals_fini(&all->ranges, &all->room);
-    index_intervals_fini(&all->rows, &all->room);
-    index_intervals_fini(&all->symbols, &all->room);
-    index_room_drop(&all->room, &all->nodes, &all->node_capacity,
+    index_intervals_fini(&all->ranges, all->room);
+    index_intervals_fini(&all->rows, all->room);
+    index_intervals_fini(&all->symbols, all->room);
+    dwarf_room_drop(all->room, &all->nodes, &all->node_capacity,
                     sizeof(*all->nodes));
     index_dictionary_fini(&all->names);
     index_dictionary_fini(&all->files);
@@ -85,7 +85,7 @@ index_builder_node(struct index_builder *builder, const struct index_node *node)
 
     if ((node->parent != INDEX_NONE && node->parent >= all->node_count) ||
         all->node_count >= INDEX_ITEMS_MAX ||
-        !index_room_grow(&all->room, &all->nodes, &all->node_capacity,
+        !dwarf_room_grow(all->room, &all->nodes, &all->node_capacity,
                          all->node_count + 1, sizeof(*node))) {
         builder->failed = true;
         return INDEX_NONE;
@@ -98,7 +98,7 @@ static void
 add(struct index_builder *builder, struct index_intervals *intervals,
     const struct index_interval *item)
 {
-    if (!index_intervals_add(intervals, &builder->all.room, item))
+    if (!index_intervals_add(intervals, builder->all.room, item))
         builder->failed = true;
 }
 
@@ -164,7 +164,7 @@ sort(struct index_builder *builder, struct error *err)
     struct index_collected *all = &builder->all;
 
     if (!builder->failed && !builder->sorted)
-        builder->failed = !index_intervals_sort(&all->ranges, &all->room);
+        builder->failed = !index_intervals_sort(&all->ranges, all->room);
     builder->sorted = true;
     if (!builder->failed)
         return 0;
@@ -254,8 +254,8 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
                   "without a build-id there can be no symbol index");
         goto out;
     }
-    if (!index_intervals_sort(&all->rows, &all->room) ||
-        !index_intervals_sort(&all->symbols, &all->room) ||
+    if (!index_intervals_sort(&all->rows, all->room) ||
+        !index_intervals_sort(&all->symbols, all->room) ||
         !index_emit(all, encoders)) {
         builder->failed = true;
         sort(builder, err);

@@ -7,12 +7,12 @@
 
 #include "index_dictionary.h"
 #include "index_intervals.h"
-#include "index_room.h"
+#include "dwarf_room.h"
 
 struct index_node;
 
 struct index_collected {
-    struct index_room room;
+    struct dwarf_room *room;
     struct index_intervals ranges;  /* a: the node; INDEX_NONE: left out */
     struct index_intervals rows;    /* a: the file, b: the line */
     struct index_intervals symbols; /* a: the name, b: bytes to its start */

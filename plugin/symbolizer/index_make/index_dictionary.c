@@ -6,14 +6,14 @@
 
 #include "arena.h"
 #include "hash.h"
-#include "index_room.h"
+#include "dwarf_room.h"
 #include "symbol_index_format.h"
 
 enum { FIRST_PLACES = 1 << 10 };
 
 bool
 index_dictionary_init(struct index_dictionary *dictionary,
-                      const struct index_room *room)
+                      struct dwarf_room *room)
 {
     memset(dictionary, 0, sizeof(*dictionary));
     dictionary->room = room;
@@ -28,12 +28,12 @@ index_dictionary_fini(struct index_dictionary *dictionary)
     if (!dictionary->room)
         return;
     arena_free(dictionary->arena);
-    index_room_give(dictionary->room, dictionary->arena_charged);
-    index_room_drop(dictionary->room, &dictionary->words,
+    dwarf_room_give(dictionary->room, dictionary->arena_charged);
+    dwarf_room_drop(dictionary->room, &dictionary->words,
                     &dictionary->words_capacity, sizeof(*dictionary->words));
-    index_room_drop(dictionary->room, &dictionary->places,
+    dwarf_room_drop(dictionary->room, &dictionary->places,
                     &dictionary->places_capacity, sizeof(*dictionary->places));
-    index_room_drop(dictionary->room, &dictionary->sorted,
+    dwarf_room_drop(dictionary->room, &dictionary->sorted,
                     &dictionary->sorted_capacity, sizeof(*dictionary->sorted));
     memset(dictionary, 0, sizeof(*dictionary));
 }
@@ -69,7 +69,7 @@ more_places(struct index_dictionary *dictionary)
 
     if (dictionary->count < dictionary->places_capacity / 2)
         return true;
-    if (!index_room_grow(dictionary->room, &places, &capacity, wanted,
+    if (!dwarf_room_grow(dictionary->room, &places, &capacity, wanted,
                          sizeof(*places)))
         return false;
     memset(places, 0, capacity * sizeof(*places));
@@ -82,7 +82,7 @@ more_places(struct index_dictionary *dictionary)
             k = (k + 1) % capacity;
         places[k] = (uint32_t)i + 1;
     }
-    index_room_drop(dictionary->room, &dictionary->places,
+    dwarf_room_drop(dictionary->room, &dictionary->places,
                     &dictionary->places_capacity, sizeof(*places));
     dictionary->places = places;
     dictionary->places_capacity = capacity;
@@ -105,10 +105,10 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
         if (is_word(&dictionary->words[dictionary->places[i] - 1], text))
             return dictionary->places[i] - 1;
     if (dictionary->count >= INDEX_ITEMS_MAX ||
-        !index_room_grow(dictionary->room, &dictionary->words,
+        !dwarf_room_grow(dictionary->room, &dictionary->words,
                          &dictionary->words_capacity, dictionary->count + 1,
                          sizeof(*word)) ||
-        !index_room_take(dictionary->room, text.size + 1))
+        !dwarf_room_take(dictionary->room, text.size + 1))
         return UINT32_MAX;
     dictionary->arena_charged += text.size + 1;
     word = &dictionary->words[dictionary->count];
@@ -144,7 +144,7 @@ index_dictionary_rank(struct index_dictionary *dictionary)
     size_t n = 0;
 
     index_dictionary_use(dictionary, 0);
-    if (!index_room_grow(dictionary->room, &dictionary->sorted,
+    if (!dwarf_room_grow(dictionary->room, &dictionary->sorted,
                          &dictionary->sorted_capacity, dictionary->count,
                          sizeof(*dictionary->sorted)))
         return false;

@@ -14,7 +14,7 @@
 #include "reader.h"
 
 struct arena;
-struct index_room;
+struct dwarf_room;
 
 struct index_word {
     const char *data;
@@ -23,7 +23,7 @@ struct index_word {
 };
 
 struct index_dictionary {
-    const struct index_room *room;
+    struct dwarf_room *room;
     struct arena *arena;
     size_t arena_charged;
     struct index_word *words;
@@ -36,7 +36,7 @@ struct index_dictionary {
 
 /* "" is number 0.  false: no memory. */
 bool index_dictionary_init(struct index_dictionary *dictionary,
-                           const struct index_room *room);
+                           struct dwarf_room *room);
 void index_dictionary_fini(struct index_dictionary *dictionary);
 
 /* UINT32_MAX: no room.  Texts are truncated to INDEX_TEXT_MAX, and at a NUL. */

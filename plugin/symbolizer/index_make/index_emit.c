@@ -135,18 +135,18 @@ numbering_init(struct numbering *numbering, const struct index_collected *all)
     uint32_t *places = NULL;
     bool rc = false;
 
-    if (!index_room_grow(&all->room, &numbering->number,
+    if (!dwarf_room_grow(all->room, &numbering->number,
                          &numbering->number_capacity, all->node_count,
                          sizeof(*numbering->number)) ||
-        !index_room_grow(&all->room, &turns, &turns_capacity, all->node_count,
+        !dwarf_room_grow(all->room, &turns, &turns_capacity, all->node_count,
                          sizeof(*turns)))
         goto out;
     if (all->node_count > 0)
         mark(all, numbering->number);
     count = all->node_count ? take_turns(all, numbering->number, turns) : 0;
-    if (!index_room_grow(&all->room, &numbering->nodes, &numbering->capacity,
+    if (!dwarf_room_grow(all->room, &numbering->nodes, &numbering->capacity,
                          count, sizeof(*numbering->nodes)) ||
-        !index_room_grow(&all->room, &places, &places_capacity, count * 2 + 1,
+        !dwarf_room_grow(all->room, &places, &places_capacity, count * 2 + 1,
                          sizeof(*places)))
         goto out;
     memset(places, 0, places_capacity * sizeof(*places));
@@ -160,17 +160,17 @@ numbering_init(struct numbering *numbering, const struct index_collected *all)
     }
     rc = true;
 out:
-    index_room_drop(&all->room, &turns, &turns_capacity, sizeof(*turns));
-    index_room_drop(&all->room, &places, &places_capacity, sizeof(*places));
+    dwarf_room_drop(all->room, &turns, &turns_capacity, sizeof(*turns));
+    dwarf_room_drop(all->room, &places, &places_capacity, sizeof(*places));
     return rc;
 }
 
 static void
 numbering_fini(struct numbering *numbering, const struct index_collected *all)
 {
-    index_room_drop(&all->room, &numbering->nodes, &numbering->capacity,
+    dwarf_room_drop(all->room, &numbering->nodes, &numbering->capacity,
                     sizeof(*numbering->nodes));
-    index_room_drop(&all->room, &numbering->number, &numbering->number_capacity,
+    dwarf_room_drop(all->room, &numbering->number, &numbering->number_capacity,
                     sizeof(*numbering->number));
     numbering->count = 0;
 }

@@ -3,16 +3,15 @@
 
 #include <string.h>
 
-#include "index_room.h"
+#include "dwarf_room.h"
 
 bool
-index_intervals_add(struct index_intervals *intervals,
-                    const struct index_room *room,
+index_intervals_add(struct index_intervals *intervals, struct dwarf_room *room,
                     const struct index_interval *item)
 {
     if (item->end <= item->start)
         return true;
-    if (!index_room_grow(room, &intervals->items, &intervals->capacity,
+    if (!dwarf_room_grow(room, &intervals->items, &intervals->capacity,
                          intervals->count + 1, sizeof(*item)))
         return false;
     intervals->items[intervals->count++] = *item;
@@ -20,10 +19,9 @@ index_intervals_add(struct index_intervals *intervals,
 }
 
 void
-index_intervals_fini(struct index_intervals *intervals,
-                     const struct index_room *room)
+index_intervals_fini(struct index_intervals *intervals, struct dwarf_room *room)
 {
-    index_room_drop(room, &intervals->items, &intervals->capacity,
+    dwarf_room_drop(room, &intervals->items, &intervals->capacity,
                     sizeof(*intervals->items));
     intervals->count = 0;
 }
@@ -54,7 +52,7 @@ merge(const struct index_interval *from, size_t left, size_t right, size_t end,
  * behind the other.
  */
 static bool
-sort(struct index_intervals *intervals, const struct index_room *room)
+sort(struct index_intervals *intervals, struct dwarf_room *room)
 {
     struct index_interval *spare = NULL;
     size_t spare_capacity = 0;
@@ -63,7 +61,7 @@ sort(struct index_intervals *intervals, const struct index_room *room)
         struct index_interval *swap = intervals->items;
         size_t swap_capacity = intervals->capacity, middle, end;
 
-        if (!spare && !index_room_grow(room, &spare, &spare_capacity,
+        if (!spare && !dwarf_room_grow(room, &spare, &spare_capacity,
                                        intervals->count, sizeof(*spare)))
             return false;
         for (size_t i = 0; i < intervals->count; i = end) {
@@ -78,13 +76,12 @@ sort(struct index_intervals *intervals, const struct index_room *room)
         spare = swap;
         spare_capacity = swap_capacity;
     }
-    index_room_drop(room, &spare, &spare_capacity, sizeof(*spare));
+    dwarf_room_drop(room, &spare, &spare_capacity, sizeof(*spare));
     return true;
 }
 
 bool
-index_intervals_sort(struct index_intervals *intervals,
-                     const struct index_room *room)
+index_intervals_sort(struct index_intervals *intervals, struct dwarf_room *room)
 {
     uint64_t end = 0;
     size_t kept = 0;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct index_room;
+struct dwarf_room;
 
 struct index_interval {
     uint64_t start, end;
@@ -23,14 +23,14 @@ struct index_intervals {
 
 /* Ignores empty ones.  False: no room. */
 bool index_intervals_add(struct index_intervals *intervals,
-                         const struct index_room *room,
+                         struct dwarf_room *room,
                          const struct index_interval *item);
 void index_intervals_fini(struct index_intervals *intervals,
-                          const struct index_room *room);
+                          struct dwarf_room *room);
 
 /* Sorts by start; where they overlap, the first in that order wins, and of
  * equal ones the one added first.  False: no room. */
 bool index_intervals_sort(struct index_intervals *intervals,
-                          const struct index_room *room);
+                          struct dwarf_room *room);
 
 #endif

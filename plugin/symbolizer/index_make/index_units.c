@@ -11,7 +11,7 @@
 #include "errors.h"
 #include "hash.h"
 #include "index_builder.h"
-#include "index_room.h"
+#include "dwarf_room.h"
 #include "line_table.h"
 #include "memory.h"
 #include "symbol_index.h"
@@ -39,7 +39,7 @@ struct worker {
 enum { FIRST_PLACES = 1 << 10, NAMES_MAX = 1 << 28 };
 
 static void
-raw_names_init(struct raw_names *names, const struct index_room *room)
+raw_names_init(struct raw_names *names, struct dwarf_room *room)
 {
     memset(names, 0, sizeof(*names));
     names->room = room;
@@ -50,9 +50,9 @@ raw_names_fini(struct raw_names *names)
 {
     if (!names->room)
         return;
-    index_room_drop(names->room, &names->list, &names->capacity,
+    dwarf_room_drop(names->room, &names->list, &names->capacity,
                     sizeof(*names->list));
-    index_room_drop(names->room, &names->places, &names->places_capacity,
+    dwarf_room_drop(names->room, &names->places, &names->places_capacity,
                     sizeof(*names->places));
     names->count = 0;
 }
@@ -76,7 +76,7 @@ more_places(struct raw_names *names)
 
     if (names->count < names->places_capacity / 2)
         return true;
-    if (!index_room_grow(names->room, &places, &capacity, wanted,
+    if (!dwarf_room_grow(names->room, &places, &capacity, wanted,
                          sizeof(*places)))
         return false;
     memset(places, 0, capacity * sizeof(*places));
@@ -88,7 +88,7 @@ more_places(struct raw_names *names)
             k = (k + 1) % capacity;
         places[k] = (uint32_t)i + 1;
     }
-    index_room_drop(names->room, &names->places, &names->places_capacity,
+    dwarf_room_drop(names->room, &names->places, &names->places_capacity,
                     sizeof(*places));
     names->places = places;
     names->places_capacity = capacity;
@@ -115,7 +115,7 @@ raw_names_add(struct raw_names *names, struct span text, bool linkage,
             return names->places[i] - 1;
     }
     if (names->count >= NAMES_MAX ||
-        !index_room_grow(names->room, &names->list, &names->capacity,
+        !dwarf_room_grow(names->room, &names->list, &names->capacity,
                          names->count + 1, sizeof(*names->list)))
         return UINT32_MAX;
     names->list[names->count] = (struct raw_name){text, 0, linkage};
@@ -135,9 +135,9 @@ sort_areas(struct index_units *units, struct error *err)
     uint32_t sum = 0;
 
     if (map_count > UINT32_MAX ||
-        !index_room_grow(units->room, &units->areas, &units->areas_capacity,
+        !dwarf_room_grow(units->room, &units->areas, &units->areas_capacity,
                          map_count, sizeof(*units->areas)) ||
-        !index_room_grow(units->room, &units->area_starts,
+        !dwarf_room_grow(units->room, &units->area_starts,
                          &units->area_starts_capacity, count + 1,
                          sizeof(*units->area_starts))) {
         error_memory(err, "the addresses of debug information's units");
@@ -166,7 +166,7 @@ sort_areas(struct index_units *units, struct error *err)
 int
 index_units_init(struct index_units *units,
                  const struct symbol_index_source *source,
-                 struct index_builder *builder, const struct index_room *room,
+                 struct index_builder *builder, struct dwarf_room *room,
                  struct error *err)
 {
     units->source = source;
@@ -185,11 +185,11 @@ index_units_fini(struct index_units *units)
     if (!units->room)
         return;
     raw_names_fini(&units->names);
-    index_room_drop(units->room, &units->areas, &units->areas_capacity,
+    dwarf_room_drop(units->room, &units->areas, &units->areas_capacity,
                     sizeof(*units->areas));
-    index_room_drop(units->room, &units->area_starts,
+    dwarf_room_drop(units->room, &units->area_starts,
                     &units->area_starts_capacity, sizeof(*units->area_starts));
-    index_room_drop(units->room, &units->raw_of, &units->raw_of_capacity,
+    dwarf_room_drop(units->room, &units->raw_of, &units->raw_of_capacity,
                     sizeof(*units->raw_of));
     pthread_mutex_destroy(&units->lock);
 }
@@ -256,7 +256,7 @@ add_node(struct worker *w, uint32_t i)
     new.name = all->names.list[raw].name;
     number = index_builder_node(all->builder, &new);
     if (number == INDEX_NONE ||
-        !index_room_grow(all->room, &all->raw_of, &all->raw_of_capacity,
+        !dwarf_room_grow(all->room, &all->raw_of, &all->raw_of_capacity,
                          (size_t)number + 1, sizeof(*all->raw_of)))
         return false;
     all->raw_of[number] = raw;

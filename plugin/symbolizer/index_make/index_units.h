@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "index_room.h"
+#include "dwarf_room.h"
 #include "reader.h"
 
 struct dwarf;
@@ -31,7 +31,7 @@ struct raw_name {
 };
 
 struct raw_names {
-    const struct index_room *room;
+    struct dwarf_room *room;
     struct raw_name *list;
     size_t count, capacity;
     uint32_t *places; /* of list + 1; 0: free */
@@ -47,7 +47,7 @@ struct index_units {
     const struct symbol_index_source *source;
     struct dwarf_sections *sections;
     struct dwarf_units *units;
-    const struct index_room *room;
+    struct dwarf_room *room;
     struct index_area *areas; /* unit by unit, ascending */
     size_t area_count, areas_capacity;
     uint32_t
@@ -67,8 +67,8 @@ struct index_units {
 /* units must be zeroed; builder and room are borrowed. */
 int index_units_init(struct index_units *units,
                      const struct symbol_index_source *source,
-                     struct index_builder *builder,
-                     const struct index_room *room, struct error *err);
+                     struct index_builder *builder, struct dwarf_room *room,
+                     struct error *err);
 void index_units_fini(struct index_units *units);
 
 /* Reads all units; 0 even if some were left out. */

@@ -19,18 +19,6 @@ struct writing {
     struct index_units units;
 };
 
-static bool
-take_room(void *arg, size_t size)
-{
-    return dwarf_room_take(arg, size);
-}
-
-static void
-give_room(void *arg, size_t size)
-{
-    dwarf_room_give(arg, size);
-}
-
 /* Symbols of code with one outermost function. */
 static void
 add_symbols(void *arg, uint64_t start, uint64_t end, uint32_t root)
@@ -135,7 +123,7 @@ name_segments(struct writing *w, struct error *err)
 static int
 write_symbols(const struct symbol_index_source *source, struct error *err)
 {
-    static const struct index_room no_ceiling;
+    struct dwarf_room no_ceiling = {.max = SIZE_MAX};
     struct writing w = {source, index_builder_new(&no_ceiling), {0}};
     size_t failures = mem_failures();
     int rc = -1;
@@ -158,23 +146,22 @@ static int
 write_all(const struct symbol_index_source *source, struct error *err)
 {
     struct dwarf_sections *sections = dwarf_get_sections(source->dwarf);
-    struct dwarf_room *memory = dwarf_sections_room(sections);
-    struct index_room room = {take_room, give_room, memory};
-    size_t refusals = dwarf_room_refused(memory) + mem_failures();
-    struct writing w = {source, index_builder_new(&room), {0}};
+    struct dwarf_room *room = dwarf_sections_room(sections);
+    size_t refusals = dwarf_room_refused(room) + mem_failures();
+    struct writing w = {source, index_builder_new(room), {0}};
     int rc = -1;
 
     if (!w.builder) {
         error_memory(err, "a symbol index");
         return -1;
     }
-    if (index_units_init(&w.units, source, w.builder, &room, err) != 0 ||
+    if (index_units_init(&w.units, source, w.builder, room, err) != 0 ||
         index_units_read(&w.units, err) != 0)
         goto out;
     if (w.units.unplaced && for_each_code(&w, leave_out_code, err) != 0)
         goto out;
     if (for_each_code(&w, name_code, err) != 0 ||
-        check_memory(dwarf_room_refused(memory) + mem_failures() - refusals,
+        check_memory(dwarf_room_refused(room) + mem_failures() - refusals,
                      err) != 0)
         goto out;
     rc = index_builder_finish(w.builder, source->elf->build_id,

@@ -29,22 +29,11 @@ read_offset(const struct line_header *h, struct reader *r)
 static bool
 add_name(struct line_header *h, struct line_names *names, struct line_name name)
 {
-    if (names->count == names->capacity) {
-        size_t more = names->capacity ? names->capacity : 32;
-        struct line_name *list;
-
-        if (names->count >= LINE_FILES_MAX ||
-            !dwarf_room_take(dwarf_sections_room(h->sections),
-                             more * sizeof(*list)))
-            return false;
-        h->room += more * sizeof(*list);
-        list =
-            mem_realloc(names->list, (names->capacity + more) * sizeof(*list));
-        if (!list)
-            return false;
-        names->list = list;
-        names->capacity += more;
-    }
+    if (names->count >= LINE_FILES_MAX ||
+        !dwarf_room_grow(dwarf_sections_room(h->sections), &names->list,
+                         &names->capacity, names->count + 1,
+                         sizeof(*names->list)))
+        return false;
     names->list[names->count++] = name;
     return true;
 }
@@ -338,11 +327,17 @@ line_header_read(struct line_header *h, struct dwarf_sections *sections,
 void
 line_header_fini(struct line_header *h)
 {
-    if (h->sections)
-        dwarf_room_give(dwarf_sections_room(h->sections), h->room);
+    struct dwarf_room *room;
+
+    if (!h->sections)
+        return;
+    room = dwarf_sections_room(h->sections);
+    dwarf_room_give(room, h->room);
     mem_free(h->unit);
-    mem_free(h->directories.list);
-    mem_free(h->files.list);
+    dwarf_room_drop(room, &h->directories.list, &h->directories.capacity,
+                    sizeof(*h->directories.list));
+    dwarf_room_drop(room, &h->files.list, &h->files.capacity,
+                    sizeof(*h->files.list));
     *h = (struct line_header){0};
 }
 

@@ -1,6 +1,13 @@
 /* dwarf_room.c - see dwarf_room.h. */
 #include "dwarf_room.h"
 
+#include <stdint.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { ITEMS_FIRST = 64 };
+
 bool
 dwarf_room_try(struct dwarf_room *room, size_t size)
 {
@@ -53,4 +60,46 @@ size_t
 dwarf_room_peak(struct dwarf_room *room)
 {
     return atomic_load_explicit(&room->peak, memory_order_relaxed);
+}
+
+/* By half, not twice: copying is cheap against the memory held. */
+bool
+dwarf_room_grow(struct dwarf_room *room, void *array, size_t *capacity,
+                size_t wanted, size_t size)
+{
+    size_t grown = *capacity + *capacity / 2;
+    void *old, *new;
+
+    if (wanted <= *capacity)
+        return true;
+    if (grown < ITEMS_FIRST)
+        grown = ITEMS_FIRST;
+    if (grown < wanted)
+        grown = wanted;
+    if (grown > SIZE_MAX / 2 / size ||
+        !dwarf_room_take(room, (grown - *capacity) * size))
+        return false;
+    memcpy(&old, array, sizeof(old));
+    new = mem_realloc(old, grown * size);
+    if (!new) {
+        dwarf_room_give(room, (grown - *capacity) * size);
+        return false;
+    }
+    memcpy(array, &new, sizeof(new));
+    *capacity = grown;
+    return true;
+}
+
+void
+dwarf_room_drop(struct dwarf_room *room, void *array, size_t *capacity,
+                size_t size)
+{
+    void *old;
+
+    memcpy(&old, array, sizeof(old));
+    mem_free(old);
+    old = NULL;
+    memcpy(array, &old, sizeof(old));
+    dwarf_room_give(room, *capacity * size);
+    *capacity = 0;
 }

@@ -29,4 +29,13 @@ size_t dwarf_room_refused(struct dwarf_room *room);
 void dwarf_room_refuse(struct dwarf_room *room);
 size_t dwarf_room_peak(struct dwarf_room *room);
 
+/* Makes *array, of *capacity items of size bytes, hold wanted ones, and takes
+ * room for what it grows by; false without room or memory, and nothing has
+ * changed. */
+bool dwarf_room_grow(struct dwarf_room *room, void *array, size_t *capacity,
+                     size_t wanted, size_t size);
+/* Frees it and gives the room back. */
+void dwarf_room_drop(struct dwarf_room *room, void *array, size_t *capacity,
+                     size_t size);
+
 #endif
