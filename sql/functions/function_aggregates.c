@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "collate.h"
 #include "function.h"
 #include "function_lists.h"
 #include "function_value.h"
@@ -177,7 +178,7 @@ by_text(const void *a, const void *b)
 {
     const struct group_row *x = *(const struct group_row *const *)a;
     const struct group_row *y = *(const struct group_row *const *)b;
-    int order = function_collate(x->text, y->text);
+    int order = collate_compare(x->text, y->text);
 
     return order ? order : x < y ? -1 : x > y;
 }
@@ -196,7 +197,7 @@ make_distinct(struct group *group)
         sorted[i] = &group->rows[i];
     qsort(sorted, group->count, sizeof(*sorted), by_text);
     for (size_t i = 1, first = 0; i < group->count; i++) {
-        if (function_collate(sorted[first]->text, sorted[i]->text) != 0) {
+        if (collate_compare(sorted[first]->text, sorted[i]->text) != 0) {
             first = i;
             continue;
         }

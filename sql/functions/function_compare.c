@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "collate.h"
 #include "function.h"
 #include "function_lists.h"
 #include "function_value.h"
@@ -292,23 +293,25 @@ call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int64(c, rows);
 }
 
-/* hw_row(a, b): one text for COUNT(DISTINCT a, b), NULL if one is. */
+/* hw_row(a, b): the same bytes for equal rows, for COUNT(DISTINCT a, b); NULL
+ * if one is. */
 static void
 call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct buffer text;
+    struct buffer row;
 
     if (function_any_null(argc, argv))
         return;
-    buffer_init(&text, SELECT_VALUE_MAX);
+    buffer_init(&row, SELECT_VALUE_MAX);
     for (int i = 0; i < argc; i++) {
-        struct span part = function_argument(argv[i]);
-
-        buffer_format(&text, "%zu:", part.size);
-        for (size_t k = 0; k < part.size; k++)
-            buffer_char(&text, (char)function_fold(part.data[k]));
+        collate_add_weights(&row, collate_trimmed(function_argument(argv[i])));
+        buffer_add(&row, "\xdf\xff", 2); /* the weight of no character */
     }
-    function_buffer(c, &text);
+    if (row.failed)
+        sqlite3_result_error_toobig(c);
+    else
+        function_bytes(c, row.data, row.size);
+    buffer_fini(&row);
 }
 
 const struct function compare_functions[] = {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "collate.h"
 #include "function.h"
 #include "function_lists.h"
 #include "function_value.h"
@@ -328,20 +329,35 @@ call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- places ---- */
 
-static void
-add_folded(struct buffer *out, struct span text)
+/* The first character, from the given one on, where text has as many bytes as
+ * what that compare equal to it; -1: none. */
+static int64_t
+find(sqlite3_context *c, const struct buffer *weights, size_t size,
+     struct span what, struct span text, int64_t from)
 {
-    for (size_t i = 0; i < text.size; i++)
-        buffer_char(out, (char)function_fold(text.data[i]));
-}
+    size_t length = weights->size - size; /* what's behind text's */
+    size_t at = (size_t)from * 2, bytes = utf8_prefix(text, from);
 
-/* The first occurrence of needle that begins at a character, or NULL. */
-static const char *
-find(const char *at, const char *end, const char *needle, size_t size)
-{
-    return ((unsigned char)*needle & 0xc0) == 0x80
-               ? NULL
-               : memmem(at, (size_t)(end - at), needle, size);
+    while (at + length <= size) {
+        const char *begin = weights->data + at;
+        const char *hit =
+            memmem(begin, size - at, weights->data + size, length);
+        size_t skip = hit ? (size_t)(hit - begin + 1) / 2 : 0;
+        struct span rest = {text.data + bytes, text.size - bytes};
+
+        if (!hit || function_charge(c, what.size))
+            break;
+        bytes += utf8_prefix(rest, (int64_t)skip);
+        at += skip * 2;
+        if ((hit - begin) % 2 != 0) /* within a weight */
+            continue;
+        rest = (struct span){text.data + bytes, text.size - bytes};
+        if (utf8_prefix(rest, (int64_t)length / 2) == what.size)
+            return (int64_t)at / 2;
+        bytes += utf8_prefix(rest, 1);
+        at += 2;
+    }
+    return -1;
 }
 
 /* The position, in characters from 1, of what in text; 0: not found. */
@@ -349,32 +365,25 @@ static void
 return_place(sqlite3_context *c, struct span what, struct span text,
              int64_t from)
 {
-    struct buffer folded; /* holds both texts in lower case */
-    struct span before = {text.data, 0};
-    const char *found = NULL;
+    struct buffer weights; /* of both texts */
+    size_t size;
 
     if (from < 1 || from > utf8_length(text) + 1) {
         sqlite3_result_int(c, 0);
         return;
     }
-    buffer_init(&folded, (size_t)2 * SELECT_VALUE_MAX);
-    add_folded(&folded, text);
-    add_folded(&folded, what);
-    if (folded.failed) {
+    buffer_init(&weights, (size_t)4 * SELECT_VALUE_MAX);
+    collate_add_weights(&weights, text);
+    size = weights.size;
+    collate_add_weights(&weights, what);
+    if (weights.failed)
         sqlite3_result_error_toobig(c);
-    } else {
-        if (what.size == 0)
-            before.size = utf8_prefix(text, from - 1);
-        else
-            found = find(folded.data + utf8_prefix(text, from - 1),
-                         folded.data + text.size, folded.data + text.size,
-                         what.size);
-        if (found)
-            before.size = (size_t)(found - folded.data);
-        sqlite3_result_int64(
-            c, found || what.size == 0 ? utf8_length(before) + 1 : 0);
-    }
-    buffer_fini(&folded);
+    else if (what.size == 0)
+        sqlite3_result_int64(c, from);
+    else
+        sqlite3_result_int64(c,
+                             find(c, &weights, size, what, text, from - 1) + 1);
+    buffer_fini(&weights);
 }
 
 static void

@@ -197,7 +197,9 @@ take_name(sqlite3_value *value, char out[NAME_ROOM])
     size_t i = 0;
 
     for (; i < given.size && i < NAME_ROOM - 1; i++)
-        out[i] = (char)function_fold(given.data[i]);
+        out[i] = (char)(given.data[i] >= 'A' && given.data[i] <= 'Z'
+                            ? given.data[i] | 0x20
+                            : given.data[i]);
     out[i] = '\0';
 }
 

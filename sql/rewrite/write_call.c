@@ -47,7 +47,7 @@ write_order(struct writer *w, const struct tree_order *order)
 
     for (; order; order = order->next) {
         write_text(w, before);
-        write_expression(w, order->value);
+        write_sorted(w, order->value);
         write_text(w, order->descending ? " DESC" : "");
         before = ",";
     }
@@ -69,7 +69,7 @@ write_window(struct writer *w, const struct tree_window *window)
         write_identifier(w, window->base);
     if (window->partition)
         write_text(w, " PARTITION BY");
-    write_list(w, window->partition);
+    write_sorted_list(w, window->partition);
     write_order(w, window->order);
     if (window->frame) {
         buffer_format(w->sql, " %s%s", window->frame,

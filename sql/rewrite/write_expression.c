@@ -43,7 +43,7 @@ row(struct writer *w, const struct node *node)
 {
     write_text(w, " (");
     for (const struct node *n = node->first; n; n = n->next) {
-        write_listed(w, n);
+        write_collated(w, n);
         write_text(w, n->next ? "," : ")");
     }
 }

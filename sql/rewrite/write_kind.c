@@ -53,6 +53,23 @@ write_is_text(enum operand_kind kind)
     return kind == OPERAND_STRING || kind == OPERAND_MOMENT;
 }
 
+bool
+write_is_bin(const struct node *node)
+{
+    return write_kind(node) == OPERAND_BINARY ||
+           (node->kind == NODE_COLLATE && node->binary);
+}
+
+bool
+write_is_number(const struct node *node)
+{
+    return write_kind(node) == OPERAND_NUMBER ||
+           (node->kind == NODE_BINARY && node->op != OP_CONCAT &&
+            node->op != OP_ARROW && node->op != OP_ARROW_TEXT) ||
+           (node->kind == NODE_CALL && (node->call->form == CALL_COUNT ||
+                                        span_is_nocase(node->name, "SUM")));
+}
+
 /* A column of a derived table has no type in SQLite: beside a literal it does
  * not know how to compare.  A selected column may be such a one; elsewhere '='
  * names the snapshot, the node and the key, and only a number is compared so:
@@ -151,8 +168,7 @@ write_tight(const struct writer *w, const struct node *node)
     case NODE_PREFIX:
         return node->op == OP_NOT ? TIGHT_NOT : TIGHT_ATOM;
     case NODE_COLLATE:
-        return node->first->kind == NODE_COLUMN ? TIGHT_COLLATE
-                                                : write_tight(w, node->first);
+        return node->binary ? TIGHT_COLLATE : write_tight(w, node->first);
     case NODE_BINARY:
         break;
     default:

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "collation.h"
 #include "writer.h"
 
 /* In the order of enum tree_operator.  A comparison has both forms. */
@@ -66,8 +67,7 @@ static void
 how_compared(struct writer *w, const struct node *left,
              const struct node *right)
 {
-    if (write_kind(left) == OPERAND_BINARY ||
-        write_kind(right) == OPERAND_BINARY)
+    if (write_is_bin(left) || write_is_bin(right))
         write_text(w, ",1");
 }
 
@@ -166,7 +166,7 @@ static void
 like(struct writer *w, const struct node *node)
 {
     const struct node *pattern = node->first->next;
-    bool binary = write_kind(pattern) == OPERAND_BINARY;
+    bool binary = write_is_bin(node->first) || write_is_bin(pattern);
 
     write_compared(w, node->first, TIGHT_EQUAL);
     write_text(w, node->negated ? " NOT LIKE" : " LIKE");
@@ -182,9 +182,14 @@ like(struct writer *w, const struct node *node)
 static void
 infix(struct writer *w, const struct node *node, const char *text)
 {
+    const struct node *right = node->first->next;
+    bool binary = node->kind == NODE_REGEXP && write_is_bin(node->first);
+
     write_compared(w, node->first, TIGHT_EQUAL);
     write_text(w, text);
-    write_operand(w, node->first->next, TIGHT_ORDER);
+    write_text(w, binary ? " hw_binary(" : "");
+    write_operand(w, right, binary ? TIGHT_OR : TIGHT_ORDER);
+    write_text(w, binary ? ")" : "");
 }
 
 static void
@@ -224,10 +229,9 @@ static void
 in_list(struct writer *w, const struct node *node)
 {
     const struct node *left = node->first;
-    bool binary = write_kind(left) == OPERAND_BINARY;
 
     write_text(w, node->negated ? " (NOT" : "");
-    write_text(w, binary ? " hw_in(1," : " hw_in(0,");
+    write_text(w, write_is_bin(left) ? " hw_in(1," : " hw_in(0,");
     write_compared(w, left, TIGHT_OR);
     write_text(w, ",");
     write_list(w, left->next);
@@ -238,16 +242,12 @@ static void
 in(struct writer *w, const struct node *node)
 {
     const struct node *left = node->first, *list = left->next;
-    bool plain =
-        write_is_text(write_kind(left)) || write_kind(left) == OPERAND_OTHER;
 
     if (write_is_listed(w, node)) {
         in_list(w, node);
         return;
     }
-    write_text(w, plain ? " (" : "");
-    write_compared(w, left, plain ? TIGHT_OR : TIGHT_EQUAL);
-    write_text(w, plain ? ") COLLATE NOCASE" : "");
+    write_collated(w, left);
     write_text(w, node->negated ? " NOT IN" : " IN");
     if (write_is_query(list)) {
         write_rows(w, list);
@@ -287,9 +287,12 @@ interval(struct writer *w, const struct node *node)
 static void
 collate(struct writer *w, const struct node *node)
 {
-    write_expression(w, node->first);
-    if (node->binary && write_kind(node->first) == OPERAND_COLUMN)
-        write_text(w, " COLLATE BINARY");
+    if (!node->binary) {
+        write_expression(w, node->first);
+        return;
+    }
+    write_operand(w, node->first, TIGHT_COLLATE);
+    write_text(w, " COLLATE " COLLATION_BIN);
 }
 
 void

@@ -18,16 +18,12 @@ cut(struct span text)
     return text;
 }
 
-/* compared: others will compare the values, as a UNION does. */
 static void
-items(struct writer *w, const struct tree_select *select, bool compared)
+items(struct writer *w, const struct tree_select *select)
 {
     for (const struct tree_item *i = select->items; i; i = i->next) {
         write_snapshot_item(w, i);
-        if (compared)
-            write_listed(w, i->value);
-        else
-            write_expression(w, i->value);
+        write_expression(w, i->value);
         if (i->value->kind != NODE_STAR) {
             write_text(w, " AS");
             write_identifier(w, i->has_alias ? i->label : cut(i->label));
@@ -90,6 +86,21 @@ order_by(struct writer *w, const struct tree_order *order)
     write_order(w, order);
 }
 
+/* The ORDER BY of a UNION; it names columns of its first SELECT. */
+static void
+order_all(struct writer *w, const struct tree_query *query)
+{
+    const struct tree_query *first = query;
+    struct scope scope = {w->scope, NULL, "order clause", false};
+
+    while (!first->arms->select)
+        first = first->arms->query;
+    scope.select = first->arms->select;
+    w->scope = &scope;
+    write_order(w, query->order);
+    w->scope = scope.outer;
+}
+
 static void
 clauses(struct writer *w, const struct tree_select *select)
 {
@@ -104,7 +115,7 @@ clauses(struct writer *w, const struct tree_select *select)
     if (select->group) {
         scope->where = "group statement";
         write_text(w, " GROUP BY");
-        write_list(w, select->group);
+        write_sorted_list(w, select->group);
     }
     if (select->filters_rows)
         return;
@@ -116,7 +127,7 @@ clauses(struct writer *w, const struct tree_select *select)
 /* order: what follows, if it belongs to this SELECT alone.  HAVING without
  * groups is a condition on the rows: SELECT * FROM (SELECT ...) WHERE ... */
 static void
-select_alone(struct writer *w, const struct tree_select *select, bool compared,
+select_alone(struct writer *w, const struct tree_select *select,
              const struct tree_order *order)
 {
     struct scope scope = {w->scope, select, "field list", true};
@@ -130,7 +141,7 @@ select_alone(struct writer *w, const struct tree_select *select, bool compared,
     w->scope = &scope;
     write_text(w, select->filters_rows ? " SELECT * FROM (" : "");
     write_text(w, select->distinct ? " SELECT DISTINCT" : " SELECT");
-    items(w, select, compared || select->distinct);
+    items(w, select);
     scope.lists = false;
     clauses(w, select);
     windows(w, select->windows);
@@ -170,12 +181,11 @@ arms(struct writer *w, const struct tree_query *query)
                                        [SET_INTERSECT] = " INTERSECT",
                                        [SET_INTERSECT_ALL] = " INTERSECT ALL"};
     bool one = !query->arms->next;
-    bool compared = !one || w->queries > 1 || w->tree->form != TREE_QUERY;
 
     for (const struct tree_arm *arm = query->arms; arm; arm = arm->next) {
         write_text(w, sets[arm->set]);
         if (arm->select) {
-            select_alone(w, arm->select, compared, one ? query->order : NULL);
+            select_alone(w, arm->select, one ? query->order : NULL);
         } else {
             write_text(w, " SELECT * FROM (");
             write_query(w, arm->query);
@@ -183,7 +193,7 @@ arms(struct writer *w, const struct tree_query *query)
         }
     }
     if (!one || !query->arms->select)
-        order_by(w, query->order);
+        order_all(w, query);
 }
 
 /* SQLite would take -1 for all rows; MySQL's manual has LIMIT 5,
@@ -215,7 +225,6 @@ write_query(struct writer *w, const struct tree_query *query)
 {
     while (is_parenthesis(query))
         query = query->arms->query;
-    w->queries++;
     if (query->ctes)
         with(w, query);
     arms(w, query);
@@ -227,5 +236,4 @@ write_query(struct writer *w, const struct tree_query *query)
         write_text(w, " OFFSET");
         limit_number(w, query->offset);
     }
-    w->queries--;
 }

@@ -1,6 +1,9 @@
 /* writer.c - what all writers use: names, lists, places. */
 #include "writer.h"
 
+#include <stdlib.h>
+
+#include "collation.h"
 #include "errors.h"
 #include "memory.h"
 #include "slots.h"
@@ -138,11 +141,64 @@ write_compared(struct writer *w, const struct node *node, enum tight least)
 }
 
 void
-write_listed(struct writer *w, const struct node *node)
+write_collated(struct writer *w, const struct node *node)
 {
-    write_expression(w, node);
-    if (node->kind == NODE_STRING)
-        write_text(w, " COLLATE NOCASE");
+    enum operand_kind kind = write_kind(node);
+    bool plain = write_is_text(kind) || kind == OPERAND_OTHER;
+
+    write_compared(w, node, plain ? TIGHT_COLLATE : TIGHT_EQUAL);
+    write_text(w, plain ? " COLLATE " COLLATION_TEXT : "");
+}
+
+/* The item of the list that a term of ORDER BY or GROUP BY means; else itself.
+ */
+static const struct node *
+item_of(const struct tree_select *select, const struct node *node)
+{
+    const struct tree_item *item = select->items;
+    size_t place = 1;
+
+    for (; item && item->value->kind != NODE_STAR; item = item->next, place++)
+        if (node->kind == NODE_INTEGER
+                ? place == strtoul(node->text.data, NULL, 10)
+                : span_same_nocase(item->label, node->name))
+            return item->value;
+    return node;
+}
+
+/* Whether it is a number, or a column of a table, which says how it compares.
+ */
+static bool
+is_collated(const struct writer *w, const struct node *node)
+{
+    const struct scope *s = w->scope;
+
+    if (s && (node->kind == NODE_INTEGER ||
+              (node->kind == NODE_COLUMN && !node->of)))
+        node = item_of(s->select, node);
+    if (node->kind != NODE_COLUMN)
+        return write_is_bin(node) || write_is_number(node);
+    while (s && !s->select->reads_query)
+        s = s->outer;
+    return !s;
+}
+
+void
+write_sorted(struct writer *w, const struct node *node)
+{
+    bool collated = is_collated(w, node);
+
+    write_operand(w, node, collated ? TIGHT_OR : TIGHT_COLLATE);
+    write_text(w, collated ? "" : " COLLATE " COLLATION_TEXT);
+}
+
+void
+write_sorted_list(struct writer *w, const struct node *first)
+{
+    for (const struct node *node = first; node; node = node->next) {
+        write_text(w, node == first ? "" : ",");
+        write_sorted(w, node);
+    }
 }
 
 void

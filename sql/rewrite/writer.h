@@ -50,7 +50,6 @@ struct writer {
     struct buffer *sql;
     struct error *err;
     struct scope *scope; /* the innermost; NULL: none */
-    size_t queries;      /* that are being written, one in the other */
     unsigned slots;      /* number of slots so far; see slots.h */
     size_t parameters;   /* number of ? so far */
     size_t *places;
@@ -71,6 +70,10 @@ struct writer {
 enum operand_kind write_kind(const struct node *node);
 enum tight write_tight(const struct writer *w, const struct node *node);
 bool write_is_text(enum operand_kind kind);
+/* Whether it asks for utf8mb4_bin, or for bytes. */
+bool write_is_bin(const struct node *node);
+/* Whether it is seen to be one: an operator, COUNT, SUM. */
+bool write_is_number(const struct node *node);
 bool write_is_comparison(enum tree_operator op);
 /* Whether rows of one size are equated, which is done pair by pair. */
 bool write_is_pairs(const struct node *node);
@@ -99,8 +102,12 @@ void write_operand(struct writer *w, const struct node *node, enum tight least);
 /* What a condition compares. */
 void write_compared(struct writer *w, const struct node *node,
                     enum tight least);
-/* A value that others will compare: a string as a column of texts does. */
-void write_listed(struct writer *w, const struct node *node);
+/* An operand of a comparison that stays SQLite's: texts compare as a column's
+ * do. */
+void write_collated(struct writer *w, const struct node *node);
+/* What ORDER BY, GROUP BY and PARTITION BY compare. */
+void write_sorted(struct writer *w, const struct node *node);
+void write_sorted_list(struct writer *w, const struct node *first);
 /* The SELECT of a NODE_QUERY, in parentheses, as a list of rows. */
 void write_rows(struct writer *w, const struct node *node);
 

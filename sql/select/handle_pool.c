@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "clock.h"
+#include "collation.h"
 #include "errors.h"
 #include "function_table.h"
 #include "handle.h"
@@ -141,8 +142,8 @@ handle_new(struct error *err)
         return NULL;
     }
     if (sqlite3_open_v2(":memory:", &handle->db, flags, NULL) == SQLITE_OK &&
-        function_table_add(handle) == 0 && select_vtab_attach(handle) == 0 &&
-        handle_lock_down(handle) == 0)
+        collation_add(handle->db) == 0 && function_table_add(handle) == 0 &&
+        select_vtab_attach(handle) == 0 && handle_lock_down(handle) == 0)
         return handle;
     if (!handle->db || sqlite3_errcode(handle->db) == SQLITE_NOMEM)
         error_memory(err, "a SELECT");

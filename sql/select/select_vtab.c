@@ -11,6 +11,7 @@
 
 #include "buffer.h"
 #include "cluster_rows.h"
+#include "collation.h"
 #include "errors.h"
 #include "function_table.h"
 #include "handle.h"
@@ -46,7 +47,6 @@ struct vtab_cursor {
     struct cluster_place of_nodes;  /* for a table of all nodes */
 };
 
-/* Texts compare without case, as MySQL's default collation does. */
 static const char *
 affinity(enum column_type type)
 {
@@ -59,7 +59,7 @@ affinity(enum column_type type)
     case COLUMN_DECIMAL:
         return "REAL";
     default:
-        return "TEXT COLLATE NOCASE";
+        return "TEXT COLLATE " COLLATION_TEXT;
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "buffer.h"
 #include "clean_text.h"
+#include "collate.h"
 #include "function.h"
 #include "handle.h"
 #include "kind.h"
@@ -139,31 +140,6 @@ function_natural(sqlite3_value *value)
     return real >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)real;
 }
 
-unsigned char
-function_fold(char c)
-{
-    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-}
-
-static size_t
-trimmed(struct span text)
-{
-    while (text.size > 0 && text.data[text.size - 1] == ' ')
-        text.size--;
-    return text.size;
-}
-
-int
-function_collate(struct span a, struct span b)
-{
-    a.size = trimmed(a);
-    b.size = trimmed(b);
-    for (size_t i = 0; i < a.size && i < b.size; i++)
-        if (function_fold(a.data[i]) != function_fold(b.data[i]))
-            return function_fold(a.data[i]) < function_fold(b.data[i]) ? -1 : 1;
-    return a.size < b.size ? -1 : a.size > b.size;
-}
-
 static int
 compare_bytes(struct span a, struct span b)
 {
@@ -245,9 +221,10 @@ function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
         y = function_real(b);
         return x < y ? -1 : x > y;
     }
-    if (how != COMPARE_TEXT || kind_a == SQLITE_BLOB || kind_b == SQLITE_BLOB)
+    if (kind_a == SQLITE_BLOB || kind_b == SQLITE_BLOB)
         return compare_bytes(function_argument(a), function_argument(b));
-    return function_collate(function_argument(a), function_argument(b));
+    return (how == COMPARE_TEXT ? collate_compare : collate_compare_bin)(
+        function_argument(a), function_argument(b));
 }
 
 /* ---- results ---- */

@@ -30,14 +30,10 @@ double function_real(sqlite3_value *value);
 int64_t function_integer(sqlite3_value *value);
 /* The same, unsigned: -1 has all 64 bits. */
 uint64_t function_natural(sqlite3_value *value);
-/* Folds ASCII's letters; other bytes stay. */
-unsigned char function_fold(char c);
-/* Compares without case and trailing blanks, as the default collation does. */
-int function_collate(struct span a, struct span b);
 /* How texts compare; if either value is a number, both compare as numbers. */
 enum compare_how {
-    COMPARE_TEXT,  /* without case */
-    COMPARE_BINARY /* byte by byte */
+    COMPARE_TEXT, /* collate_compare; bytes as bytes */
+    COMPARE_BIN   /* collate_compare_bin */
 };
 int function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how);
 

@@ -3,13 +3,7 @@
 
 #include <stddef.h>
 
-static char
-lower(char c)
-{
-    if (c < 'A' || c > 'Z')
-        return c;
-    return (char)(c - 'A' + 'a');
-}
+#include "collate.h"
 
 /* Bytes of the character at p. */
 static size_t
@@ -29,6 +23,7 @@ match_one(const char **text, const char *text_end, const char **pattern,
           const char *pattern_end, char escape, bool binary)
 {
     const char *p = *pattern;
+    struct span left, right;
 
     if (*p == '_') {
         *text += character(*text, text_end);
@@ -37,10 +32,19 @@ match_one(const char **text, const char *text_end, const char **pattern,
     }
     if (*p == escape && p + 1 < pattern_end)
         p++;
-    if (binary ? *p != **text : lower(*p) != lower(**text))
+    if (binary) {
+        if (*p != **text)
+            return false;
+        *text += 1;
+        *pattern = p + 1;
+        return true;
+    }
+    left = (struct span){*text, (size_t)(text_end - *text)};
+    right = (struct span){p, (size_t)(pattern_end - p)};
+    if (collate_take(&left) != collate_take(&right))
         return false;
-    *text += 1;
-    *pattern = p + 1;
+    *text = left.data;
+    *pattern = right.data;
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* like.h - MySQL's LIKE: % and _, escapes, no case in ASCII. */
+/* like.h - MySQL's LIKE: % and _, escapes; letters as they compare
+ * (collate.h). */
 #ifndef HW_LIKE_H
 #define HW_LIKE_H
 

@@ -296,3 +296,37 @@ SELECT 9223372036854775807 * 2
 SELECT 1e308 * 10
 SELECT -9223372036854775808 - 1
 SELECT 5 - 18446744073709551615
+-- The collation
+SELECT 'ä' = 'Ä', 'a' = 'ä', 'ß' = 's', 'ss' = 'ß', 'é' <> 'E', 'Я' = 'я', 'Σ' = 'ς', 'Å' < 'B', 'æ' = 'AE', 'ł' = 'L', 'ñ' <=> 'N', 'a' < '_', 'Z' < '_'
+SELECT '😀' = '😁' AS x, 'x😀' < 'x😁' AS y, '😀' > 'я' AS z
+SELECT 'a' = 'a ', 'a' < 'a\t', 'a' > 'a\t', 'a ' = 'a  ', '' = ' ', 'a' LIKE 'a ', 'ä' LIKE 'A', 'Ärger' LIKE 'a%', 'x' LIKE 'ß', 'straße' LIKE '%E', 'ä' IN ('a'), 'a' IN ('ä', 'b'), 'ä' BETWEEN 'a' AND 'b', NULLIF('ä', 'A'), FIELD('ä', 'b', 'A')
+SELECT LOCATE('a', 'ä'), LOCATE('Ä', 'xä'), INSTR('xÄy', 'ä'), INSTR('xäy', 'Y'), LOCATE('ß', 'S'), LOCATE('é', 'ÈÉ', 2), LOCATE('я', 'АЯ'), INSTR('aäa', 'aa'), INSTR('ääaa', 'aa'), INSTR('a', 'ab')
+SELECT CASE 'ä' WHEN 'A' THEN 1 ELSE 0 END, GREATEST('ä', 'b', 'A'), LEAST('ä', 'b'), IF('ä' = 'a', 'y', 'n'), 'ä' = ANY (SELECT 'A'), 'ä' <> ALL (SELECT 'A'), ('ä', 1) = ('A', 1), ('ä', 1) IN (('A', 1)), ('x', 'Ä') IN (SELECT 'X', 'a')
+SELECT 'ä' IN (SELECT 'A'), UPPER('ä') IN (SELECT 'a '), CONCAT('a', 'ä') IN (SELECT CONCAT('Ä', 'A')), (UPPER('a'), LOWER('B')) IN (SELECT LOWER('A '), UPPER('b')), (UPPER('a'), 'b') = (SELECT 'ä', 'B'), EXISTS (SELECT 1 FROM (SELECT 'ä' x) t WHERE x = 'A')
+SELECT COUNT(DISTINCT x), MIN(x), MAX(x), COUNT(*) FROM (SELECT 'b' x UNION ALL SELECT 'a ' UNION ALL SELECT 'B ') t
+SELECT COUNT(DISTINCT x, 1), COUNT(DISTINCT UPPER(x)), GROUP_CONCAT(DISTINCT x) FROM (SELECT 'ä' x UNION ALL SELECT 'a ' UNION ALL SELECT 'A') t
+SELECT COUNT(*) FROM (SELECT DISTINCT CONCAT(x, '') FROM (SELECT 'ä' x UNION ALL SELECT 'a ' UNION ALL SELECT 'B') t) u
+SELECT DISTINCT x FROM (SELECT 'ä' x UNION ALL SELECT 'a ' UNION ALL SELECT 'A') t
+SELECT COUNT(*) n FROM (SELECT 'ä' x UNION ALL SELECT 'a ' UNION ALL SELECT 'b') t GROUP BY x ORDER BY n
+SELECT COUNT(*) n FROM (SELECT 'ä' x UNION ALL SELECT 'a ' UNION ALL SELECT 'b') t GROUP BY UPPER(x) ORDER BY n
+SELECT COUNT(*) FROM (SELECT 'ä' x UNION SELECT 'a ' UNION SELECT 'A') t
+SELECT 'ä' x UNION SELECT 'b' UNION SELECT 'c' ORDER BY x DESC
+SELECT x FROM (SELECT 'Zo' x UNION ALL SELECT 'ä' UNION ALL SELECT 'b_' UNION ALL SELECT 'bZ' UNION ALL SELECT 'Éa' UNION ALL SELECT 'e' UNION ALL SELECT 'б') t ORDER BY x
+SELECT x FROM (SELECT 'Zo' x UNION ALL SELECT 'ä' UNION ALL SELECT 'b' UNION ALL SELECT 'É' UNION ALL SELECT 'd') t ORDER BY CONCAT(x, 'x')
+SELECT x FROM (SELECT 'b' x UNION ALL SELECT 'B' UNION ALL SELECT 'a') t ORDER BY x COLLATE utf8mb4_bin
+SELECT x FROM (SELECT 'b' x UNION ALL SELECT 'B' UNION ALL SELECT 'a') t ORDER BY BINARY x
+SELECT x FROM (SELECT 'b' x UNION ALL SELECT 'C' UNION ALL SELECT 'a') t ORDER BY CONCAT(x, '') COLLATE utf8mb4_bin
+SELECT a.x, b.x FROM (SELECT 'ä' x) a JOIN (SELECT 'A ' x) b ON a.x = b.x
+SELECT a.x, b.x FROM (SELECT 'ä' x) a JOIN (SELECT 'A ' x) b USING (x)
+SELECT a.x FROM (SELECT 'ä' x UNION ALL SELECT 'q') a LEFT JOIN (SELECT 'A ' y) b ON UPPER(a.x) = b.y WHERE b.y IS NULL
+SELECT x, COUNT(*) OVER (PARTITION BY UPPER(x)) c, RANK() OVER (ORDER BY x) r FROM (SELECT 'ä' x UNION ALL SELECT 'b' UNION ALL SELECT 'B ') t ORDER BY r, x COLLATE utf8mb4_bin
+SELECT x COLLATE utf8mb4_bin = 'A', x COLLATE utf8mb4_bin = 'a ', x = 'A' COLLATE utf8mb4_bin, BINARY x = 'a ', x COLLATE utf8mb4_bin IN ('A'), x COLLATE utf8mb4_bin LIKE 'A', x COLLATE utf8mb4_bin BETWEEN 'A' AND 'B', x COLLATE utf8mb4_general_ci = 'Ä' FROM (SELECT 'a' x) t
+SELECT COUNT(DISTINCT x COLLATE utf8mb4_bin), COUNT(DISTINCT BINARY x), COUNT(DISTINCT UPPER(x) COLLATE utf8mb4_bin) FROM (SELECT 'a' x UNION ALL SELECT 'A' UNION ALL SELECT 'a ' UNION ALL SELECT 'ä') t
+SELECT 'a' COLLATE utf8mb4_bin = 'a ', 'a' COLLATE utf8mb4_bin < 'B', 'ä' COLLATE utf8mb4_bin = 'ä', 'a' COLLATE utf8mb4_bin IN (SELECT 'A'), 'a' COLLATE utf8mb4_bin REGEXP 'A'
+SELECT COUNT(*) FROM (SELECT 'a' COLLATE utf8mb4_bin x UNION SELECT 'A' COLLATE utf8mb4_bin) t
+SELECT x FROM (SELECT 'ab' x UNION ALL SELECT 'Äb' UNION ALL SELECT 'ac') t WHERE x = 'äb' ORDER BY x COLLATE utf8mb4_bin
+SELECT x FROM (SELECT 'ab' x UNION ALL SELECT 'ÄB' EXCEPT SELECT 'aB') t
+SELECT COUNT(*) FROM (SELECT 'ab' x INTERSECT SELECT 'ÄB') t
+SELECT REPLACE('äÄ', 'ä', 'x'), SUBSTRING_INDEX('aÄb', 'ä', 1), 'Ä' REGEXP 'ä', TRIM('A' FROM 'aA'), UPPER('äßя'), LOWER('ÄЯ')
+SELECT CONVERT('a' USING utf8mb4) = 'Ä', CAST('ä' AS CHAR) = 'a', CAST('ä' AS BINARY) = 'a', x'41' = 'a', 0x61 = 'A'
+SELECT COLLATION_NAME FROM information_schema.COLLATIONS WHERE COLLATION_NAME = 'UTF8MB4_GENERAL_CÏ'

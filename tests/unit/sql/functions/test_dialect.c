@@ -34,6 +34,31 @@ static const struct {
     {"select 1 xor 1 x", "x\n#0"},
     {"select 7 div 2 + 7 % 4 x", "x\n#6"},
     {"select mod(7, 2.25) x", "x\n0.25"},
+    /* one collation for =, sorting, groups, sets and what is distinct */
+    {"select x from (select 'Zo' x union all select '\xc3\xa4' union all "
+     "select 'b') t order by x",
+     "x\n\xc3\xa4\n"
+     "b\nZo"},
+    {"select x from (select 'Zo' x union all select '\xc3\xa4' union all "
+     "select 'b') t order by concat(x, 'x') desc",
+     "x\nZo\nb\n\xc3\xa4"},
+    {"select count(*) x from (select concat(a, '') a from (select '\xc3\xa4"
+     "' a "
+     "union all select 'A ') t group by 1) u",
+     "x\n#1"},
+    {"select count(*) x from (select 'a' union select '\xc3\x84 ') t", "x\n#1"},
+    {"select concat('a', 'b') union select concat('A', 'B') order by 1 desc",
+     "concat('a', 'b')\nAB"},
+    {"select concat(a, '') b from (select 'b' a union all select 'C') t order "
+     "by b collate utf8mb4_bin",
+     "b\nC\nb"},
+    {"select concat(a, '') collate utf8mb4_bin b from (select 'b' a union all "
+     "select 'B') t group by b order by b",
+     "b\nB\nb"},
+    {"select table_name x from information_schema.tables where table_name = "
+     "'N\xc3\xb6"
+     "des ' and table_schema = 'heapwire' order by x",
+     "x\nnodes"},
     {"select 8 ^ 2 * 3 x", "x\n#30"},
     {"select !1 + 1 x", "x\n#1"},
     {"select (1, 2) in ((1, 2), (3, 4)) x", "x\n#1"},

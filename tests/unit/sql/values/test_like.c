@@ -30,6 +30,10 @@ static const struct {
     {"mississippi", "m%iss%pi", true},
     {"mississippi", "m%iss%x", false},
     {"\\", "\\\\", true},
+    {"\xc3\x84rger", "a%R", true},
+    {"\xc3\xa4", "\xc3\x84", true},
+    {"\xc3\xa4", "\\a", true},
+    {"a", "a ", false},
     {"lower_case_table_names", "lower_case_%", true},
 };
 

@@ -1,0 +1,28 @@
+/*
+ * collate.h - how texts compare: MySQL's utf8mb4_general_ci.
+ *
+ * Each character has one weight, which is that of its letter without case and
+ * accent; characters past U+FFFF share one.  Blanks at the end do not count.
+ */
+#ifndef HW_COLLATE_H
+#define HW_COLLATE_H
+
+#include "reader.h"
+
+struct buffer;
+
+/* Takes the first character of a text that is not empty; returns its weight.
+ * A byte that is no UTF-8 weighs more than any character. */
+unsigned collate_take(struct span *text);
+int collate_compare(struct span a, struct span b);
+/* utf8mb4_bin: by code points; here, too, without the blanks at the end. */
+int collate_compare_bin(struct span a, struct span b);
+/* Appends the weights, each in two bytes, of all characters. */
+void collate_add_weights(struct buffer *out, struct span text);
+/* The text without the blanks at its end. */
+struct span collate_trimmed(struct span text);
+
+/* Of a character; collate_weights.c. */
+unsigned collate_weight(unsigned c);
+
+#endif
