@@ -23,7 +23,7 @@
 #include "sql_statement.h"
 
 enum {
-    /* Columns of names and labels, each REWRITE_LABEL_MAX bytes or less. */
+    /* Columns of names and labels, each DEPARSE_LABEL_MAX bytes or less. */
     DESCRIPTION_BYTES_MAX = 1024 * 1024
 };
 
@@ -49,15 +49,15 @@ static int
 kill_id(struct opening *o, uint32_t *out, struct error *err)
 {
     const struct tree *expression = o->statement->kill.expression;
-    struct rewrite rewrite = select_rewrite(o, expression);
+    struct deparse deparse = select_deparse(o, expression);
     struct value value;
 
     *out = o->statement->kill.id;
     if (!expression)
         return 0;
     if (o->describing)
-        return select_check(&rewrite, err);
-    if (select_evaluate(&rewrite, &value, err) != 0)
+        return select_check(&deparse, err);
+    if (select_evaluate(&deparse, &value, err) != 0)
         return -1;
     if (value.type == VALUE_INT && value.integer >= 0 &&
         value.integer <= UINT32_MAX) {

@@ -17,7 +17,7 @@
 #include "sql_statement.h"
 
 enum {
-    PLAN_MAX = REWRITE_OUTPUT_MAX + 64,
+    PLAN_MAX = DEPARSE_OUTPUT_MAX + 64,
     ROWS = 100,
     DETAIL_COLUMN = 3, /* in SQLite's plan */
     NAME_COLUMN = 2    /* in the answer */
@@ -221,7 +221,7 @@ open_text(const struct rowset *plan, enum explain_format format,
 struct cursor *
 explain_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite = select_rewrite(o, o->statement->select);
+    struct deparse deparse = select_deparse(o, o->statement->select);
     struct catalog_scope scope = {.session = o->session};
     enum explain_format format = o->statement->format;
     struct cursor *cursor = NULL;
@@ -229,7 +229,7 @@ explain_open(struct opening *o, struct error *err)
     struct rowset rows;
     int rc;
 
-    if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
+    if (query_open(&query, &deparse, &scope, NULL, err) != 0)
         return NULL;
     rowset_init(&rows, plan_table.column_count);
     rc = read_plan(&query, &rows, err);

@@ -134,11 +134,11 @@ set_names(struct pending *p, const struct assignment *a)
 static int
 evaluate(struct pending *p, const struct assignment *a, struct value *out)
 {
-    struct rewrite rewrite = select_rewrite(p->opening, a->expression);
+    struct deparse deparse = select_deparse(p->opening, a->expression);
 
     *out = text_value(a->text);
     return a->kind == VALUE_IS_EXPRESSION
-               ? select_evaluate(&rewrite, out, p->err)
+               ? select_evaluate(&deparse, out, p->err)
                : 0;
 }
 
@@ -153,9 +153,9 @@ is_absent(const struct pending *p, const struct assignment *a)
 static int
 check_absent(const struct pending *p, const struct assignment *a)
 {
-    struct rewrite rewrite = select_rewrite(p->opening, a->expression);
+    struct deparse deparse = select_deparse(p->opening, a->expression);
 
-    return select_check(&rewrite, p->err);
+    return select_check(&deparse, p->err);
 }
 
 /* Refuses SET GLOBAL: only the configuration file changes the node's

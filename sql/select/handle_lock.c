@@ -5,7 +5,7 @@
 
 #include "function_table.h"
 #include "handle.h"
-#include "rewrite.h"
+#include "deparse.h"
 #include "sql.h"
 
 static bool
@@ -48,7 +48,7 @@ limit(sqlite3 *db)
         int id, value;
     } limits[] = {
         {SQLITE_LIMIT_LENGTH, SELECT_VALUE_MAX},
-        {SQLITE_LIMIT_SQL_LENGTH, REWRITE_OUTPUT_MAX},
+        {SQLITE_LIMIT_SQL_LENGTH, DEPARSE_OUTPUT_MAX},
         {SQLITE_LIMIT_COLUMN, CURSOR_COLUMNS_MAX},
         {SQLITE_LIMIT_EXPR_DEPTH, SELECT_DEPTH_MAX},
         {SQLITE_LIMIT_COMPOUND_SELECT, SELECT_COMPOUNDS_MAX},

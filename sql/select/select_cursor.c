@@ -46,7 +46,7 @@ struct select_cursor {
     struct sql_cursor cursor;
     struct query query;
     struct select_plan *plan; /* has the columns; NULL: columns has them */
-    struct arena *arena;      /* holds labels and the rewrite's names */
+    struct arena *arena;      /* holds labels and the deparse's names */
     struct arena *batch;      /* holds values of the last step */
     uint64_t rows_left;       /* what sql_select_limit leaves */
     struct fetch fetch;
@@ -237,7 +237,7 @@ describe(struct select_cursor *c, int i, const struct result_type *type)
     if (!out->name || !out->table || !out->database)
         return -1;
     /* known only for a table's own column */
-    if (!*out->table || c->query.rewritten.may_null)
+    if (!*out->table || c->query.deparsed.may_null)
         out->flags &= (uint16_t) ~(CATALOG_KEY);
     if (strcmp(out->database, CATALOG_HIDDEN) == 0)
         out->table = out->database = "";
@@ -250,7 +250,7 @@ describe(struct select_cursor *c, int i, const struct result_type *type)
 static int
 find_types(struct select_cursor *c, struct result_type *out)
 {
-    const struct rewrite *job = &c->query.rewrite;
+    const struct deparse *job = &c->query.deparse;
     struct typing typing = {job->tree->query, job->session, job->parameters,
                             job->arena};
     const char *names[CURSOR_COLUMNS_MAX];
@@ -286,10 +286,10 @@ row_limit(const struct query *query)
     char room[VARIABLE_ROOM];
     struct value value;
 
-    if (query->has_limit || !query->rewrite.session->values)
+    if (query->has_limit || !query->deparse.session->values)
         return UINT64_MAX;
     variable = variable_find(name, NULL);
-    variable_get(query->rewrite.session, variable, SCOPE_SESSION, room, &value);
+    variable_get(query->deparse.session, variable, SCOPE_SESSION, room, &value);
     return value.type == VALUE_INT && value.integer >= 0
                ? (uint64_t)value.integer
                : UINT64_MAX;
@@ -304,7 +304,7 @@ is_constant(const struct tree *tree)
 static enum tree_form
 form_of(const struct query *query)
 {
-    return query->rewrite.tree ? query->rewrite.tree->form
+    return query->deparse.tree ? query->deparse.tree->form
                                : TREE_QUERY; /* of a plan */
 }
 
@@ -327,7 +327,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
     c->cursor.base.instant =
-        o->brief && (!query->rewrite.tree || is_constant(query->rewrite.tree));
+        o->brief && (!query->deparse.tree || is_constant(query->deparse.tree));
     c->cursor.base.timed = form_of(query) == TREE_QUERY;
     c->query = *query;
     c->views.cache = o->session->node->views;
@@ -356,7 +356,7 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
         return NULL;
     c->arena = o->arena;
     o->arena = NULL;
-    c->query.rewrite.arena = c->arena;
+    c->query.deparse.arena = c->arena;
     if (describe_all(c, err) != 0) {
         select_free(&c->cursor.base);
         return NULL;
@@ -364,7 +364,7 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
     if (form_of(&c->query) == TREE_QUERY && !o->describing &&
         o->statement->timeout_s == 0 && o->statement->parallel == 0)
         select_plan_keep(&c->query, &c->cursor.base, o->parameters);
-    c->query.rewrite.tree = NULL; /* freed before this cursor steps */
+    c->query.deparse.tree = NULL; /* freed before this cursor steps */
     return &c->cursor.base;
 }
 
@@ -372,14 +372,14 @@ struct cursor *
 select_open(struct opening *o, struct error *err)
 {
     const struct tree *tree = o->statement->select;
-    struct rewrite rewrite = select_rewrite(o, tree);
+    struct deparse deparse = select_deparse(o, tree);
     struct catalog_scope scope = {.session = o->session,
                                   .timeout_s = o->statement->timeout_s,
                                   .parallel = o->statement->parallel};
     struct query query;
     struct cursor *cursor;
 
-    if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
+    if (query_open(&query, &deparse, &scope, NULL, err) != 0)
         return NULL;
     o->constant = is_constant(tree);
     cursor = cursor_over(o, &query, err);
@@ -412,11 +412,11 @@ struct cursor *
 select_open_where(struct opening *o, const struct catalog_table *table,
                   const struct catalog_scope *scope, struct error *err)
 {
-    struct rewrite rewrite = select_rewrite(o, o->statement->show.where);
+    struct deparse deparse = select_deparse(o, o->statement->show.where);
     struct cursor *cursor;
     struct query query;
 
-    if (query_open(&query, &rewrite, scope, table, err) != 0)
+    if (query_open(&query, &deparse, scope, table, err) != 0)
         return NULL;
     cursor = cursor_over(o, &query, err);
     if (cursor && (table->needs | catalog_needs(table, UINT64_MAX)))
@@ -427,12 +427,12 @@ select_open_where(struct opening *o, const struct catalog_table *table,
 struct cursor *
 do_open(struct opening *o, struct error *err)
 {
-    struct rewrite rewrite = select_rewrite(o, o->statement->select);
+    struct deparse deparse = select_deparse(o, o->statement->select);
     struct catalog_scope scope = {.session = o->session};
     struct cursor *cursor;
     struct query query;
 
-    if (query_open(&query, &rewrite, &scope, NULL, err) != 0)
+    if (query_open(&query, &deparse, &scope, NULL, err) != 0)
         return NULL;
     cursor = cursor_over(o, &query, err);
     return cursor ? select_into_nothing(cursor, err) : NULL;

@@ -8,7 +8,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "opening.h"
-#include "rewrite.h"
+#include "deparse.h"
 #include "sql_session.h"
 
 enum { ROWS_AT_ONCE = 2 /* the second one is a fault */ };

@@ -108,7 +108,7 @@ static struct select_plan *
 plan_new(const struct query *query, const struct cursor *cursor,
          const struct sql_parameters *parameters)
 {
-    struct span text = query->rewrite.source;
+    struct span text = query->deparse.source;
     struct arena *arena = arena_new(PLAN_BYTES_MAX);
     struct select_plan *plan = arena ? arena_alloc(arena, sizeof(*plan)) : NULL;
 
@@ -150,20 +150,20 @@ select_plan_keep(const struct query *query, const struct cursor *cursor,
                  const struct sql_parameters *parameters)
 {
     static const struct table_set none;
-    const struct rewritten *rewritten = &query->rewritten;
-    const struct tree *tree = query->rewrite.tree;
+    const struct deparsed *deparsed = &query->deparsed;
+    const struct tree *tree = query->deparse.tree;
     struct select_plan *plan;
 
-    if (!is_plain(query->rewrite.session, query->rewrite.source) ||
+    if (!is_plain(query->deparse.session, query->deparse.source) ||
         tree->has_tables || tree->assigns || tree->into_count > 0 ||
-        rewritten->reordered || !table_set_has_all(&none, &rewritten->tables))
+        deparsed->reordered || !table_set_has_all(&none, &deparsed->tables))
         return;
     for (size_t i = 0; i < count_of(parameters); i++)
         if (parameters->values[i].size > PLAN_VALUE_MAX)
             return;
     plan = plan_new(query, cursor, parameters);
     if (plan)
-        put(place_of(query->rewrite.source), plan);
+        put(place_of(query->deparse.source), plan);
 }
 
 void

@@ -100,28 +100,28 @@ prepare(struct query *query, const char *sql, size_t size, struct error *err)
 }
 
 int
-query_open(struct query *query, const struct rewrite *rewrite,
+query_open(struct query *query, const struct deparse *deparse,
            const struct catalog_scope *scope, const struct catalog_table *table,
            struct error *err)
 {
-    const struct value *values = rewrite->parameters;
+    const struct value *values = deparse->parameters;
 
     memset(query, 0, sizeof(*query));
-    query->rewrite = *rewrite;
-    query->has_limit = rewrite->tree->query && rewrite->tree->query->limit;
-    buffer_init(&query->sql, REWRITE_OUTPUT_MAX);
+    query->deparse = *deparse;
+    query->has_limit = deparse->tree->query && deparse->tree->query->limit;
+    buffer_init(&query->sql, DEPARSE_OUTPUT_MAX);
     if (table)
         select_from(&query->sql, table, scope->label);
     query->prefix = query->sql.size;
-    if (rewrite_run(rewrite, &query->sql, &query->rewritten, err) != 0)
+    if (deparse_run(deparse, &query->sql, &query->deparsed, err) != 0)
         goto fail;
     query->handle = handle_acquire(scope, err);
     if (!query->handle)
         goto fail;
-    query->handle->session = rewrite->session;
-    query->handle->readable = query->rewritten.tables;
-    query->handle->names_snapshot = query->rewritten.names_snapshot;
-    query->handle->names_now = query->rewritten.names_now;
+    query->handle->session = deparse->session;
+    query->handle->readable = query->deparsed.tables;
+    query->handle->names_snapshot = query->deparsed.names_snapshot;
+    query->handle->names_now = query->deparsed.names_now;
     if (table)
         table_set_add(&query->handle->readable, catalog_index(table));
     if (select_vtab_create(query->handle) != 0) {
@@ -129,8 +129,8 @@ query_open(struct query *query, const struct rewrite *rewrite,
         goto fail;
     }
     if (prepare(query, query->sql.data, query->sql.size, err) == 0 &&
-        (!values || bind(query, values, query->rewritten.places,
-                         rewrite->tree->parameters, err) == 0))
+        (!values || bind(query, values, query->deparsed.places,
+                         deparse->tree->parameters, err) == 0))
         return 0;
 fail:
     query_close(query);
@@ -145,7 +145,7 @@ query_open_plan(struct query *query, const struct select_plan *plan,
     struct catalog_scope scope = {.session = session};
 
     memset(query, 0, sizeof(*query));
-    query->rewrite.session = session;
+    query->deparse.session = session;
     query->has_limit = plan->has_limit;
     query->handle = handle_acquire(&scope, err);
     if (query->handle)
@@ -297,14 +297,14 @@ query_fail(const struct query *query, int rc, struct error *err)
         break;
     }
     incomplete = strcmp(message, "incomplete input") == 0;
-    if (query->rewrite.tree)
-        at = rewrite_locate(&query->rewrite, query->prefix,
+    if (query->deparse.tree)
+        at = deparse_locate(&query->deparse, query->prefix,
                             offset >= 0 ? (size_t)offset : query->sql.size,
                             &where);
     if (translate(message, where, err))
         return -1;
     if (at && (offset >= 0 || incomplete))
-        return syntax_error(query->rewrite.source, at, err);
+        return syntax_error(query->deparse.source, at, err);
     error_set(err, at ? ER_PARSE : ER_UNKNOWN,
               "This SELECT cannot be answered: %s", message);
     return -1;
@@ -340,40 +340,40 @@ copy_value(sqlite3_stmt *statement, struct arena *arena, struct value *out,
     return -1;
 }
 
-struct rewrite
-select_rewrite(const struct opening *o, const struct tree *tree)
+struct deparse
+select_deparse(const struct opening *o, const struct tree *tree)
 {
-    struct rewrite rewrite = {o->session, o->statement->source, tree, o->arena,
+    struct deparse deparse = {o->session, o->statement->source, tree, o->arena,
                               opening_parameters(o)};
 
-    return rewrite;
+    return deparse;
 }
 
 int
-select_check(const struct rewrite *rewrite, struct error *err)
+select_check(const struct deparse *deparse, struct error *err)
 {
-    struct catalog_scope scope = {.session = rewrite->session};
+    struct catalog_scope scope = {.session = deparse->session};
     struct query query;
 
-    if (query_open(&query, rewrite, &scope, NULL, err) != 0)
+    if (query_open(&query, deparse, &scope, NULL, err) != 0)
         return -1;
     query_close(&query);
     return 0;
 }
 
 int
-select_evaluate(const struct rewrite *rewrite, struct value *out,
+select_evaluate(const struct deparse *deparse, struct value *out,
                 struct error *err)
 {
-    struct catalog_scope scope = {.session = rewrite->session};
+    struct catalog_scope scope = {.session = deparse->session};
     struct query query;
     int rc, result = -1;
 
-    if (query_open(&query, rewrite, &scope, NULL, err) != 0)
+    if (query_open(&query, deparse, &scope, NULL, err) != 0)
         return -1;
     rc = select_memory_step(&query.handle->memory, query.statement);
     if (rc == SQLITE_ROW)
-        result = copy_value(query.statement, rewrite->arena, out, err);
+        result = copy_value(query.statement, deparse->arena, out, err);
     else if (rc == SQLITE_DONE) /* SET x = (SELECT ...) without rows */
         result = 0;
     else

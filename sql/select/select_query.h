@@ -1,11 +1,11 @@
 /*
- * select_query.h - a rewritten SELECT, prepared on its own handle.
+ * select_query.h - a SELECT in SQLite's text, prepared on its own handle.
  */
 #ifndef HW_SELECT_QUERY_H
 #define HW_SELECT_QUERY_H
 
 #include "buffer.h"
-#include "rewrite.h"
+#include "deparse.h"
 #include "handle.h"
 
 struct opening;
@@ -19,19 +19,19 @@ enum {
 };
 
 struct query {
-    struct rewrite rewrite; /* borrows the statement, until the query is open */
-    struct rewritten rewritten;
+    struct deparse deparse; /* borrows the statement, until the query is open */
+    struct deparsed deparsed;
     bool has_limit; /* a LIMIT of its own */
     struct buffer sql;
-    size_t prefix; /* bytes of sql before the rewritten text */
+    size_t prefix; /* bytes of sql before the written text */
     struct handle *handle;
     sqlite3_stmt *statement;
 };
 
 /* Rewrites and prepares. table (SHOW's, whose privilege was checked; or NULL)
- * is selected from, with the rewritten text as the condition.  -1 with *err,
+ * is selected from, with the written text as the condition.  -1 with *err,
  * and there is nothing to close. */
-int query_open(struct query *query, const struct rewrite *rewrite,
+int query_open(struct query *query, const struct deparse *deparse,
                const struct catalog_scope *scope,
                const struct catalog_table *table, struct error *err);
 /* Prepares the SELECT of a plan; its errors name no place in the text. */
@@ -45,13 +45,13 @@ void query_close(struct query *query); /* a zeroed or closed one is fine */
 int query_fail(const struct query *query, int rc, struct error *err);
 
 /* What query_open needs for a tree of the statement. */
-struct rewrite select_rewrite(const struct opening *o, const struct tree *tree);
+struct deparse select_deparse(const struct opening *o, const struct tree *tree);
 
 /* Checks that select_evaluate would find all names.  -1 with *err. */
-int select_check(const struct rewrite *rewrite, struct error *err);
+int select_check(const struct deparse *deparse, struct error *err);
 
-/* Evaluates one expression; out's data is in the rewrite's arena. */
-int select_evaluate(const struct rewrite *rewrite, struct value *out,
+/* Evaluates one expression; out's data is in the deparse's arena. */
+int select_evaluate(const struct deparse *deparse, struct value *out,
                     struct error *err);
 
 #endif

@@ -68,7 +68,7 @@ struct handle {
     struct await *await; /* of its naps; NULL: they hold a turn to compute */
     struct table_set readable; /* the tables it may read */
     struct table_set needy;    /* those of which it reads columns with needs */
-    bool names_snapshot, names_now; /* as in struct rewritten */
+    bool names_snapshot, names_now; /* as in struct deparsed */
     uint64_t
         looks; /* calls of the progress handler until it stops; 0: no limit */
     bool exhausted; /* looks reached its end */

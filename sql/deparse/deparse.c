@@ -1,5 +1,5 @@
-/* rewrite.c - see rewrite.h. */
-#include "rewrite.h"
+/* deparse.c - see deparse.h. */
+#include "deparse.h"
 
 #include <string.h>
 
@@ -27,20 +27,20 @@ write_tree(struct writer *w)
 }
 
 static int
-begin(struct writer *w, const struct rewrite *rewrite, struct rewritten *result,
+begin(struct writer *w, const struct deparse *deparse, struct deparsed *result,
       struct buffer *sql, struct error *err)
 {
     memset(w, 0, sizeof(*w));
     memset(result, 0, sizeof(*result));
-    w->job = rewrite;
-    w->tree = rewrite->tree;
+    w->job = deparse;
+    w->tree = deparse->tree;
     w->result = result;
     w->sql = sql;
     w->err = err;
     w->query = write_query;
     w->node = write_node;
     result->may_null = w->tree->may_null;
-    w->places = arena_alloc(rewrite->arena,
+    w->places = arena_alloc(deparse->arena,
                             (w->tree->parameters + 1) * sizeof(*w->places));
     result->places = w->places;
     return w->places ? 0 : -1;
@@ -48,7 +48,7 @@ begin(struct writer *w, const struct rewrite *rewrite, struct rewritten *result,
 
 /* Looks all tables up. */
 static int
-find_tables(const struct rewrite *job, struct rewritten *out, struct error *err)
+find_tables(const struct deparse *job, struct deparsed *out, struct error *err)
 {
     for (struct tree_table *t = job->tree->tables; t; t = t->named) {
         t->table = catalog_resolve(
@@ -62,13 +62,13 @@ find_tables(const struct rewrite *job, struct rewritten *out, struct error *err)
 }
 
 int
-rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
-            struct rewritten *out, struct error *err)
+deparse_run(const struct deparse *deparse, struct buffer *sql,
+            struct deparsed *out, struct error *err)
 {
     struct writer w;
 
-    if (begin(&w, rewrite, out, sql, err) == 0) {
-        if (find_tables(rewrite, out, err) != 0)
+    if (begin(&w, deparse, out, sql, err) == 0) {
+        if (find_tables(deparse, out, err) != 0)
             return -1;
         write_tree(&w);
         if (w.failed)
@@ -83,20 +83,20 @@ rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
 /* SQLite reports a fault as a token or less of its text: finds the last node
  * that began before it. */
 const char *
-rewrite_locate(const struct rewrite *rewrite, size_t start, size_t offset,
+deparse_locate(const struct deparse *deparse, size_t start, size_t offset,
                const char **where)
 {
     struct buffer sql;
-    struct rewritten result;
+    struct deparsed result;
     struct error again; /* the error that is being located, again */
-    const char *located = rewrite->source.data + rewrite->source.size;
+    const char *located = deparse->source.data + deparse->source.size;
     struct writer w;
     size_t at = 0;
 
     *where = "field list";
     offset = offset > start ? offset - start : 0;
-    buffer_init(&sql, REWRITE_OUTPUT_MAX);
-    if (begin(&w, rewrite, &result, &sql, &again) == 0) {
+    buffer_init(&sql, DEPARSE_OUTPUT_MAX);
+    if (begin(&w, deparse, &result, &sql, &again) == 0) {
         w.marking = true;
         write_tree(&w);
     }

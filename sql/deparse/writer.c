@@ -9,7 +9,7 @@
 #include "slots.h"
 #include "sql_statement.h"
 
-/* Notes a place for rewrite_locate, which is less exact without memory. */
+/* Notes a place for deparse_locate, which is less exact without memory. */
 void
 write_mark(struct writer *w, const char *source)
 {

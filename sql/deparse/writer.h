@@ -2,7 +2,7 @@
 #ifndef HW_WRITER_H
 #define HW_WRITER_H
 
-#include "rewrite.h"
+#include "deparse.h"
 #include "select_tree.h"
 
 /* The kind of an expression, which decides how it compares. */
@@ -44,9 +44,9 @@ struct mark {
 };
 
 struct writer {
-    const struct rewrite *job;
+    const struct deparse *job;
     const struct tree *tree;
-    struct rewritten *result;
+    struct deparsed *result;
     struct buffer *sql;
     struct error *err;
     struct scope *scope; /* the innermost; NULL: none */

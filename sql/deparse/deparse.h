@@ -1,11 +1,11 @@
 /*
- * rewrite.h - writes a SELECT's tree in SQLite's words.
+ * deparse.h - writes a SELECT's tree as SQLite's text.
  *
  * It translates names, strings, variables, operators and labels, and looks
  * tables up in the catalog; SQLite decides what a query means.
  */
-#ifndef HW_REWRITE_H
-#define HW_REWRITE_H
+#ifndef HW_DEPARSE_H
+#define HW_DEPARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,11 +21,11 @@ struct error;
 struct sql_session;
 
 enum {
-    REWRITE_OUTPUT_MAX = 2 * 1024 * 1024,
-    REWRITE_LABEL_MAX = 256 /* bytes of a label made from an expression */
+    DEPARSE_OUTPUT_MAX = 2 * 1024 * 1024,
+    DEPARSE_LABEL_MAX = 256 /* bytes of a label made from an expression */
 };
 
-struct rewrite {
+struct deparse {
     struct sql_session *session;
     struct span source; /* the whole statement, which errors quote */
     const struct tree *tree;
@@ -33,7 +33,7 @@ struct rewrite {
     const struct value *parameters; /* the values of the ?; NULL: unknown */
 };
 
-struct rewritten {
+struct deparsed {
     bool may_null; /* a column may be NULL though its table declares NOT NULL */
     struct table_set tables; /* all tables found, which the session may read */
     /* A condition mentions a column called snapshot, except to join it with
@@ -47,12 +47,12 @@ struct rewritten {
 
 /* Appends the text to sql; expressions get SELECT before them.  -1 with 1046,
  * 1049, 1146, 1227, 1305, 1436 or 1525. */
-int rewrite_run(const struct rewrite *rewrite, struct buffer *sql,
-                struct rewritten *out, struct error *err);
+int deparse_run(const struct deparse *deparse, struct buffer *sql,
+                struct deparsed *out, struct error *err);
 
 /* The place in the source that the output's byte `offset` comes from. start is
- * the size of sql before rewrite_run; *where is the clause's name. */
-const char *rewrite_locate(const struct rewrite *rewrite, size_t start,
+ * the size of sql before deparse_run; *where is the clause's name. */
+const char *deparse_locate(const struct deparse *deparse, size_t start,
                            size_t offset, const char **where);
 
 #endif

@@ -9,9 +9,9 @@
 static struct span
 cut(struct span text)
 {
-    if (text.size <= REWRITE_LABEL_MAX)
+    if (text.size <= DEPARSE_LABEL_MAX)
         return text;
-    text.size = REWRITE_LABEL_MAX;
+    text.size = DEPARSE_LABEL_MAX;
     while (text.size > 0 &&
            ((unsigned char)text.data[text.size] & 0xc0) == 0x80)
         text.size--;
