@@ -25,6 +25,9 @@ enum {
     "The expression is nested too deeply: about 18 levels of CASE or of "      \
     "subqueries fit, 64 of parentheses, and 500 operators in a row"
 
+/* The text where a limit is passed: of what, how many, where. */
+#define STATEMENT_TOO_MANY "Too many %s: at most %d in %s"
+
 enum statement_kind {
     STATEMENT_ADMIN_EXECUTE,
     STATEMENT_SELECT,

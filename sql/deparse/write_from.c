@@ -19,6 +19,8 @@ derived(struct writer *w, const struct tree_table *table)
 static void
 table_alone(struct writer *w, const struct tree_table *table)
 {
+    struct span alias = table->alias;
+
     write_mark(w, table->text.data);
     if (table->query) {
         derived(w, table);
@@ -27,14 +29,15 @@ table_alone(struct writer *w, const struct tree_table *table)
         write_from(w, table->inner);
         write_text(w, ")");
     } else if (table->cte) {
-        write_identifier(w, table->name);
+        write_cte_name(w, table->name);
+        alias = alias.size > 0 ? alias : table->name;
     } else {
         buffer_format(w->sql, " \"%s\".\"%s\"", table->table->database,
                       table->table->name);
     }
-    if (table->alias.size > 0) {
+    if (alias.size > 0) {
         write_text(w, " AS");
-        write_identifier(w, table->alias);
+        write_identifier(w, alias);
     }
 }
 

@@ -82,23 +82,26 @@ which_texts(struct writer *w, const struct node *left, const struct node *right)
         buffer_format(w->sql, ",%d", texts);
 }
 
-/* (a, b) = (c, d) is a = c AND b = d. */
+/* (a, b) = (c, d) is a = c AND b = d; by halves, or it would nest as deeply as
+ * the rows are long. */
 static void
-pairs(struct writer *w, const struct node *node)
+pairs(struct writer *w, const struct node *node, const struct node **left,
+      const struct node **right, size_t count)
 {
-    const struct node *left = node->first->first;
-    const struct node *right = node->first->next->first;
-    const char *before = " (";
+    struct node pair = *node, a = **left, b = **right;
 
-    for (; left; left = left->next, right = right->next) {
-        struct node pair = *node, a = *left, b = *right;
-
+    write_text(w, " (");
+    if (count == 1) {
         pair.first = &a;
         a.next = &b;
         b.next = NULL;
-        write_text(w, before);
         write_operand(w, &pair, TIGHT_NOT);
-        before = node->op == OP_NOT_EQUAL ? " OR" : " AND";
+        *left = (*left)->next;
+        *right = (*right)->next;
+    } else {
+        pairs(w, node, left, right, count / 2);
+        write_text(w, node->op == OP_NOT_EQUAL ? " OR" : " AND");
+        pairs(w, node, left, right, count - count / 2);
     }
     write_text(w, ")");
 }
@@ -119,7 +122,13 @@ binary(struct writer *w, const struct node *node)
         return;
     }
     if (write_is_pairs(node)) {
-        pairs(w, node);
+        size_t count = 0;
+
+        for (const struct node *n = left->first; n; n = n->next)
+            count++;
+        left = left->first;
+        right = right->first;
+        pairs(w, node, &left, &right, count);
         return;
     }
     write_text(w, operators[node->op].function);

@@ -160,7 +160,7 @@ with(struct writer *w, const struct tree_query *query)
 
     for (const struct tree_cte *cte = query->ctes; cte; cte = cte->next) {
         write_text(w, before);
-        write_identifier(w, cte->name);
+        write_cte_name(w, cte->name);
         if (cte->columns)
             write_names(w, cte->columns);
         write_text(w, " AS (");

@@ -35,12 +35,12 @@ write_where(const struct writer *w)
     return w->scope ? w->scope->where : "field list";
 }
 
-/* 1436 */
-static void
-fail_deep(struct writer *w)
+void
+write_fail_many(struct writer *w, const char *what, int most, const char *where)
 {
     if (!w->failed)
-        error_set(w->err, ER_STACK_OVERRUN, STATEMENT_TOO_DEEP);
+        error_set(w->err, ER_NOT_SUPPORTED, STATEMENT_TOO_MANY, what, most,
+                  where);
     w->failed = true;
 }
 
@@ -48,7 +48,7 @@ unsigned
 write_slot(struct writer *w)
 {
     if (w->slots == SLOTS_MAX) {
-        fail_deep(w);
+        write_fail_many(w, "CASE x, ANY and ALL", SLOTS_MAX, "a statement");
         return 0;
     }
     return w->slots++;
@@ -60,10 +60,10 @@ write_text(struct writer *w, const char *text)
     buffer_text(w->sql, text);
 }
 
-/* Writes text between quotes and doubles the quotes in it.  A NUL, which would
- * end the statement for SQLite, becomes a question mark. */
+/* Doubles the quotes in text.  A NUL, which would end the statement for SQLite,
+ * becomes a question mark. */
 static void
-quoted(struct writer *w, struct span text, char quote)
+quoted(struct writer *w, char quote, struct span text, const char *end)
 {
     buffer_char(w->sql, quote);
     for (size_t i = 0; i < text.size; i++) {
@@ -75,20 +75,27 @@ quoted(struct writer *w, struct span text, char quote)
             c = '?';
         buffer_char(w->sql, c);
     }
-    buffer_char(w->sql, quote);
+    write_text(w, end);
 }
 
 void
 write_identifier(struct writer *w, struct span name)
 {
     buffer_char(w->sql, ' ');
-    quoted(w, name, '"');
+    quoted(w, '"', name, "\"");
+}
+
+void
+write_cte_name(struct writer *w, struct span name)
+{
+    buffer_char(w->sql, ' ');
+    quoted(w, '"', name, " \"");
 }
 
 void
 write_string(struct writer *w, struct span text)
 {
-    quoted(w, text, '\'');
+    quoted(w, '\'', text, "'");
 }
 
 void

@@ -87,8 +87,13 @@ bool write_is_query(const struct node *list);
 
 /* ---- writer.c ---- */
 
+/* 1235: a limit of ours. */
+void write_fail_many(struct writer *w, const char *what, int most,
+                     const char *where);
 void write_text(struct writer *w, const char *text);
 void write_identifier(struct writer *w, struct span name);
+/* With a space behind it: never hw_rows, hw_named, the names of our own. */
+void write_cte_name(struct writer *w, struct span name);
 void write_string(struct writer *w, struct span text); /* between quotes */
 void write_names(struct writer *w, const struct tree_name *names); /* (a, b) */
 void write_mark(struct writer *w, const char *source);

@@ -93,6 +93,27 @@ parse_admin(struct parser *p, struct sql_statement *out)
     return parser_string(p, &out->admin.script, &out->admin.script_unknown);
 }
 
+/* Of a CALL: a number or a text, also in parentheses. */
+static int
+parse_argument(struct parser *p, struct span *out, bool *unknown)
+{
+    size_t open = 0;
+
+    for (; parser_accept_operator(p, "("); open++)
+        if (open == NESTING_MAX)
+            return parser_fail_deep(p);
+    if (p->token.kind == TOKEN_INTEGER) {
+        *out = p->token.text;
+        parser_advance(p);
+    } else if (parser_string(p, out, unknown) != 0) {
+        return -1;
+    }
+    for (; open > 0; open--)
+        if (parser_expect_operator(p, ")") != 0)
+            return -1;
+    return 0;
+}
+
 /* Reads a CALL's target argument: an id, or the text between ON and the
  * script. */
 static int
@@ -102,12 +123,8 @@ parse_target_argument(struct parser *p, struct admin_execute *out)
     struct span text = {"", 0};
     bool unknown = false;
 
-    if (p->token.kind == TOKEN_INTEGER) {
-        text = p->token.text;
-        parser_advance(p);
-    } else if (parser_string(p, &text, &unknown) != 0) {
+    if (parse_argument(p, &text, &unknown) != 0)
         return -1;
-    }
     if (unknown) { /* the statement is only described: one id has the same
                       columns */
         text.data = "0";
@@ -129,7 +146,7 @@ parse_admin_call(struct parser *p, struct sql_statement *out)
     if (parser_expect_operator(p, "(") != 0 ||
         parse_target_argument(p, &out->admin) != 0 ||
         parser_expect_operator(p, ",") != 0 ||
-        parser_string(p, &out->admin.script, &out->admin.script_unknown) != 0)
+        parse_argument(p, &out->admin.script, &out->admin.script_unknown) != 0)
         return -1;
     return parser_expect_operator(p, ")");
 }
@@ -140,7 +157,7 @@ parse_import(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_IMPORT;
     if (parser_expect_operator(p, "(") != 0 ||
-        parser_string(p, &out->import.name, NULL) != 0 ||
+        parse_argument(p, &out->import.name, NULL) != 0 ||
         parser_expect_operator(p, ",") != 0 ||
         parser_bytes(p, &out->import.bytes) != 0)
         return -1;

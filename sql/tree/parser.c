@@ -12,14 +12,20 @@ parser_mode(const struct parser *p, const char *word)
     return p->how->session && variable_sql_mode(p->how->session, word);
 }
 
-/* With ANSI_QUOTES "a" is a name; only a tree cares. */
-static struct token
-next(const struct parser *p, struct lexer *lexer)
+bool
+parser_quotes(const struct parser *p, const struct token *token)
+{
+    return token->kind == TOKEN_STRING && token->text.data[0] == '"' &&
+           parser_mode(p, "ANSI_QUOTES");
+}
+
+/* Outside of a tree "a" stays a string, which may stand for a name. */
+struct token
+parser_next(const struct parser *p, struct lexer *lexer)
 {
     struct token token = lexer_next(lexer);
 
-    if (p->tree && token.kind == TOKEN_STRING && token.text.data[0] == '"' &&
-        parser_mode(p, "ANSI_QUOTES"))
+    if (p->tree && parser_quotes(p, &token))
         token.kind = TOKEN_QUOTED;
     return token;
 }
@@ -35,7 +41,7 @@ parser_advance(struct parser *p)
         p->looked = false;
         return;
     }
-    p->token = next(p, &p->lexer);
+    p->token = parser_next(p, &p->lexer);
 }
 
 const struct token *
@@ -43,7 +49,7 @@ parser_ahead(struct parser *p)
 {
     if (!p->looked) {
         p->behind = p->lexer;
-        p->ahead = next(p, &p->behind);
+        p->ahead = parser_next(p, &p->behind);
         p->looked = true;
     }
     return &p->ahead;
@@ -89,6 +95,14 @@ int
 parser_fail_deep(struct parser *p)
 {
     error_set(p->err, ER_STACK_OVERRUN, STATEMENT_TOO_DEEP);
+    return -1;
+}
+
+int
+parser_fail_many(struct parser *p, const char *what, int most,
+                 const char *where)
+{
+    error_set(p->err, ER_NOT_SUPPORTED, STATEMENT_TOO_MANY, what, most, where);
     return -1;
 }
 
@@ -139,7 +153,8 @@ parser_decode(struct parser *p, struct span *out)
 int
 parser_name(struct parser *p, struct span *out)
 {
-    if (p->token.kind != TOKEN_WORD && p->token.kind != TOKEN_QUOTED)
+    if (p->token.kind != TOKEN_WORD && p->token.kind != TOKEN_QUOTED &&
+        !parser_quotes(p, &p->token))
         return parser_fail(p);
     return parser_decode(p, out);
 }

@@ -42,6 +42,10 @@ struct parser {
 
 /* Whether the session's sql_mode has the word. */
 bool parser_mode(const struct parser *p, const char *word);
+/* Whether the token is a name though it has a string's quotes: ANSI_QUOTES. */
+bool parser_quotes(const struct parser *p, const struct token *token);
+/* The lexer's next token, as a tree sees it. */
+struct token parser_next(const struct parser *p, struct lexer *lexer);
 void parser_advance(struct parser *p);
 const struct token *parser_ahead(struct parser *p);
 bool parser_accept(struct parser *p, const char *word);
@@ -51,6 +55,9 @@ int parser_expect(struct parser *p, const char *word); /* -1: 1064 */
 int parser_expect_operator(struct parser *p, const char *text);
 int parser_fail(struct parser *p);      /* 1064 at the token */
 int parser_fail_deep(struct parser *p); /* 1436 */
+/* 1235: a limit of ours. */
+int parser_fail_many(struct parser *p, const char *what, int most,
+                     const char *where);
 int parser_fail_memory(struct parser *p);
 bool
 parser_done(struct parser *p); /* at the end of the text or of the statement */

@@ -367,7 +367,6 @@ tree_call_read(struct parser *p)
 {
     struct node *node = tree_start(p, NODE_CALL);
     struct tree_call *call = parser_alloc(p, sizeof(*call));
-    bool word = p->token.kind == TOKEN_WORD;
     size_t around;
 
     if (!node || !call || parser_decode(p, &node->name) != 0)
@@ -379,7 +378,7 @@ tree_call_read(struct parser *p)
         call->form = CALL_NILADIC;
         return tree_end(p, node);
     }
-    call->form = word ? form_of(node->name) : CALL_PLAIN;
+    call->form = form_of(node->name);
     around = tree_below(p);
     if (read_arguments(p, node) != 0 || finish(p, node) != 0 ||
         tree_above(p, node, around) != 0)

@@ -221,8 +221,11 @@ static struct node *
 apply(struct parser *p, const struct infix *infix, bool negated,
       struct node *left, const char *start)
 {
-    struct node *node = tree_node(p, infix->kind, start);
+    struct node *node;
 
+    if (infix->kind == NODE_COLLATE && left->kind == NODE_COLLATE)
+        return right_of_collate(p, left) == 0 ? left : NULL; /* the last one */
+    node = tree_node(p, infix->kind, start);
     if (!node)
         return NULL;
     node->op = infix->op;

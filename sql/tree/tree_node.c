@@ -179,8 +179,7 @@ tree_alias(struct parser *p, bool text, struct span *out, bool *found)
     bool as = parser_accept(p, "AS");
     bool string = text && p->token.kind == TOKEN_STRING;
 
-    *found = string || tree_is_name(&p->token) ||
-             (as && token_is_any(&p->token, "ESCAPE OFFSET"));
+    *found = string || tree_is_name(&p->token);
     if (*found)
         return parser_decode(p, out);
     return as ? parser_fail(p) : 0;

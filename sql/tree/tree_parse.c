@@ -18,8 +18,7 @@ enter(struct parser *p, struct tree *tree)
 {
     p->tree = tree;
     p->looked = false;
-    if (tree && p->token.kind == TOKEN_STRING && p->token.text.data[0] == '"' &&
-        parser_mode(p, "ANSI_QUOTES"))
+    if (tree && parser_quotes(p, &p->token))
         p->token.kind = TOKEN_QUOTED;
 }
 

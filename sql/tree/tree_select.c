@@ -27,12 +27,12 @@ at_qualified_star(struct parser *p)
         return false;
     lexer = p->behind;
     for (int dots = 0; dots < 2; dots++) {
-        token = lexer_next(&lexer);
+        token = parser_next(p, &lexer);
         if (token_is_operator(&token, "*"))
             return true;
         if (!tree_may_name(&token))
             return false;
-        token = lexer_next(&lexer);
+        token = parser_next(p, &lexer);
         if (!token_is_operator(&token, "."))
             return false;
     }
@@ -115,7 +115,7 @@ read_options(struct parser *p, struct tree_select *select)
         else if (parser_accept(p, "SQL_CALC_FOUND_ROWS"))
             select->counts = p->tree->counts = true;
         else if (!parser_accept_any(p, "ALL HIGH_PRIORITY STRAIGHT_JOIN "
-                                       "SQL_CACHE SQL_NO_CACHE SQL_BIG_RESULT "
+                                       "SQL_NO_CACHE SQL_BIG_RESULT "
                                        "SQL_SMALL_RESULT SQL_BUFFER_RESULT"))
             return;
 }
@@ -162,8 +162,10 @@ tree_into(struct parser *p)
     if (!tree->into)
         return -1;
     do {
-        if (p->token.kind != TOKEN_USER || tree->into_count == TREE_INTO_MAX)
+        if (p->token.kind != TOKEN_USER)
             return parser_fail(p);
+        if (tree->into_count == TREE_INTO_MAX)
+            return parser_fail_many(p, "variables", TREE_INTO_MAX, "INTO");
         if (parser_decode(p, &tree->into[tree->into_count++]) != 0)
             return -1;
     } while (parser_accept_operator(p, ","));

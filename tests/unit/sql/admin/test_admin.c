@@ -34,6 +34,11 @@ static const struct {
     {"ADMIN EXECUTE ON '10001' 'System.print(1)'", "result\n1"},
     {"CALL admin_execute(10001, 'System.print(1)')", "result\n1"},
     {"call `heapwire`.admin_execute('10001', 'System.print(1)');", "result\n1"},
+    {"CALL admin_execute((10001), (('System.print(1)')))", "result\n1"},
+    {"CALL admin_execute((10001), ('System.print(1)')",
+     "1064/42000 You have an error in your SQL syntax; check the manual that "
+     "corresponds to your heapwire version for the right syntax to use near "
+     "'' at line 1"},
     {"CALL admin_execute('10001, 7', 'System.print(1)')",
      "node_id|status|result\n7|ERROR|node not found\n10001|OK|1"},
     {"CALL admin_execute('ALL BACKENDS', 'System.print(1)')",

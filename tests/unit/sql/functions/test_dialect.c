@@ -332,12 +332,32 @@ START_TEST(sleep_waits_on_a_worker_and_can_be_cancelled)
 }
 END_TEST
 
+/* Wherever a name may stand. */
+static const char *const named[] = {
+    "select \"heapwire\".\"nodes\".*, \"nodes\".* from \"heapwire\".\"nodes\"",
+    "select \"n\".\"id\" \"x\" from \"heapwire\".\"nodes\" as \"n\" use index "
+    "(\"a\") order by \"x\"",
+    "with \"c\" (\"x\") as (select 1) select \"count\"(\"c\".\"x\") from \"c\"",
+    "use \"heapwire\"",
+    "describe \"nodes\"",
+    "show columns from \"nodes\" from \"heapwire\" like \"i%\"",
+    "prepare \"p\" from \"select 1\"",
+    "table \"nodes\"",
+};
+
 START_TEST(double_quotes_are_names_when_the_session_says_so)
 {
     ck_assert_str_eq(harness_run(&h, "select \"id\" x"), "x\nid");
     ck_assert_str_eq(harness_run(&h, "set sql_mode = 'ANSI_QUOTES'"), "OK");
     ck_assert_str_eq(harness_run(&h, "select \"id\" x from heapwire.nodes"),
                      "x\n#10001");
+    for (size_t i = 0; i < COUNT(named); i++) {
+        ck_assert_ptr_nonnull(harness_run(&h, named[i]));
+        ck_assert_msg(h.error.code == 0, "%s: %s", named[i], h.error.text);
+    }
+    ck_assert_str_eq(
+        harness_run(&h, "admin execute on 10001 \"System.print(1)\""),
+        "result\n1");
 }
 END_TEST
 

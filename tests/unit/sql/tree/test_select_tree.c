@@ -221,7 +221,6 @@ static const struct {
     {"case when ", " then 1 end", TREE_DEPTH_MAX - 1},
     {"", " or 1", TREE_DEPTH_MAX - 1},
     {"", " + 1", TREE_DEPTH_MAX - 1},
-    {"", " collate x", TREE_DEPTH_MAX - 1},
     {"group_concat(1 order by ", ")", NESTING_MAX},
 };
 
