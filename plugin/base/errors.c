@@ -32,6 +32,7 @@ static const struct {
     {ER_BAD_FIELD, "42S22"},
     {ER_PARSE, "42000"},
     {ER_EMPTY_QUERY, "42000"},
+    {ER_NONUNIQ_TABLE, "42000"},
     {ER_UNKNOWN_CHARACTER_SET, "42000"},
     {ER_NO_SUCH_TABLE, "42S02"},
     {ER_PACKET_TOO_LARGE, "08S01"},

@@ -123,9 +123,8 @@ group_concat(struct writer *w, const struct node *node)
     write_list(w, node->first);
     for (const struct tree_order *o = call->order; o; o = o->next) {
         if (keys == GROUP_KEYS_MAX) {
-            if (!w->failed)
-                syntax_error(w->job->source, o->value->text.data, w->err);
-            w->failed = true;
+            write_fail_many(w, "keys", GROUP_KEYS_MAX,
+                            "the ORDER BY of GROUP_CONCAT");
             return;
         }
         directions[keys++] = o->descending ? 'd' : 'a';

@@ -212,7 +212,7 @@ parse_set(struct parser *p, struct sql_statement *out)
         if (count == 0 && token_is(&p->token, "PASSWORD"))
             return refuse_password(p);
         if (count++ == ASSIGNMENTS_MAX)
-            return parser_fail(p);
+            return parser_fail_many(p, "assignments", ASSIGNMENTS_MAX, "SET");
         a = add_assignment(p, &tail);
         if (!a || parse_assignment(p, a, scope) != 0)
             return -1;

@@ -181,6 +181,8 @@ static const struct {
     {"not authorized to use function: ", ER_FUNCTION_UNKNOWN, "FUNCTION ",
      " does not exist"},
     {"no such table: ", ER_NO_SUCH_TABLE, "Table '", "' doesn't exist"},
+    {"duplicate WITH table name: ", ER_NONUNIQ_TABLE,
+     "Not unique table/alias: '", "'"},
     {"no tables specified", ER_NO_TABLES_USED, "No tables used", ""},
     {"ambiguous column name: ", ER_AMBIGUOUS_FIELD, "Column '",
      "' in %s is ambiguous"},
@@ -217,13 +219,32 @@ static const struct {
      "Unknown column in 'group statement': its position is past the last one"},
     {"parser stack overflow", ER_STACK_OVERRUN, STATEMENT_TOO_DEEP},
     {"Expression tree is too large", ER_STACK_OVERRUN, STATEMENT_TOO_DEEP},
-    {"too many terms in compound SELECT", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'UNION of more than 128 "
-     "SELECTs'; select from fewer at once"},
     {"Regex error", ER_REGEX, NULL},
     {"Incorrect arguments to", ER_WRONG_ARGUMENTS, NULL},
     {"value is out of range", ER_DATA_OUT_OF_RANGE, NULL},
     {"integer overflow", ER_DATA_OUT_OF_RANGE, "BIGINT value is out of range"},
+};
+
+/* Words in SQLite's message, and the limit that is passed. */
+static const struct {
+    const char *words;
+    enum error_code code;
+    const char *what;
+    int most;
+    const char *where;
+} limits[] = {
+    {"too many arguments", ER_NOT_SUPPORTED, "arguments", SELECT_ARGUMENTS_MAX,
+     "a function's call; CHAR and GROUP_CONCAT take fewer"},
+    {"too many terms in compound", ER_NOT_SUPPORTED, "SELECTs",
+     SELECT_COMPOUNDS_MAX, "a UNION; select from fewer at once"},
+    {"too many columns", ER_TOO_MANY_FIELDS, "columns", CURSOR_COLUMNS_MAX,
+     "a SELECT"},
+    {"too many terms", ER_TOO_MANY_FIELDS, "columns", CURSOR_COLUMNS_MAX,
+     "a GROUP BY, an ORDER BY or a PARTITION BY"},
+    {"tables in a join", ER_TOO_MANY_TABLES, "tables", SELECT_TABLES_MAX,
+     "a join"},
+    {"too many FROM clause terms", ER_TOO_MANY_TABLES, "tables",
+     SELECT_TABLES_MAX, "a join"},
 };
 
 static bool
@@ -250,6 +271,12 @@ translate(const char *message, const char *where, struct error *err)
         if (strstr(message, others[i].words)) {
             error_set(err, others[i].code, "%s",
                       others[i].text ? others[i].text : message);
+            return true;
+        }
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+        if (strstr(message, limits[i].words)) {
+            error_set(err, limits[i].code, STATEMENT_TOO_MANY, limits[i].what,
+                      limits[i].most, limits[i].where);
             return true;
         }
     return false;

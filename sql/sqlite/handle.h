@@ -40,7 +40,9 @@ enum {
         256 * 1024,          /* bytes of a value, which bounds a call's time */
     SELECT_SHORT_MAX = 4096, /* bytes of a value while handle_allow bounds it */
     SELECT_DEPTH_MAX = 500,  /* levels of an expression */
-    SELECT_COMPOUNDS_MAX = 128 /* SELECTs of a UNION */
+    SELECT_COMPOUNDS_MAX = 128, /* SELECTs of a UNION */
+    SELECT_ARGUMENTS_MAX = 127, /* of a function */
+    SELECT_TABLES_MAX = 64      /* of a join; SQLite's own limit */
 };
 
 /* A prepared statement and the time of its last use; NULL: none. */

@@ -8,8 +8,10 @@
 static int
 read_cte(struct parser *p, struct tree_cte *cte, bool recursive)
 {
-    if (p->cte_count == TREE_CTES_MAX || !tree_is_name(&p->token))
+    if (!tree_is_name(&p->token))
         return parser_fail(p);
+    if (p->cte_count == TREE_CTES_MAX)
+        return parser_fail_many(p, "queries", TREE_CTES_MAX, "WITH");
     p->cte_count++;
     if (parser_decode(p, &cte->name) != 0 ||
         (token_is_operator(&p->token, "(") &&

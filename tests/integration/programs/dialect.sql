@@ -219,6 +219,30 @@ SELECT CASE 'int' WHEN 'bit' THEN @i := -7 WHEN 'int' THEN @i:=(4) END, @i
 SELECT @j := 'x', CONCAT(@j, 'y'), @j := NULL, @j
 SELECT 1 := 2
 SELECT @k :=
+-- Names
+-- ours: 1|2|1
+WITH hw_rows AS (SELECT 1 AS a), HW_NAMED AS (SELECT 2 AS a) SELECT (SELECT a FROM hw_rows WHERE a > 0), t.b, hw_rows.a FROM hw_rows, (SELECT a FROM hw_named) t (b)
+WITH hw_rows AS (SELECT 1 AS a UNION SELECT 2) SELECT 1 = ANY (SELECT a FROM hw_rows), 2 > ALL (SELECT hw_rows.a FROM hw_rows), (SELECT MAX(x.a) FROM hw_rows x JOIN hw_rows USING (a))
+WITH RECURSIVE hw_rows AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM hw_rows WHERE n < 3) SELECT n FROM hw_rows
+-- ours: 1066
+WITH a AS (SELECT 1), a AS (SELECT 2) SELECT * FROM a
+SELECT escape.sql_cache, escape.sql_no_cache sql_buffer_result FROM (SELECT 1 AS sql_cache, 2 AS sql_no_cache) escape
+-- ours: 1
+SELECT 1 offset
+-- ours: 1064
+SELECT SQL_CACHE 1
+-- ours: 1
+SELECT `count`(*)
+-- ours: 1064
+SELECT 1 AS window
+SELECT 'a' COLLATE utf8mb4_bin COLLATE utf8mb4_general_ci = 'A', 'a' COLLATE utf8mb4_general_ci COLLATE utf8mb4_bin = 'A', ('a' COLLATE utf8mb4_bin) COLLATE utf8mb4_general_ci = 'A'
+SELECT (1, 2, 3) = (1, 2, 3), (1, 2, 3) <> (1, 2, 3), (1, 2, 3) <> (1, 2, 4), (1, NULL, 3) = (1, 2, 4), (1, NULL, 3) = (1, 2, 3), (1, 2, NULL) <=> (1, 2, NULL), NOT (1, 2, 3) = (1, 2, 4)
+SET sql_mode = 'ANSI_QUOTES'
+SELECT "t".*, "t"."a" "x", "b" FROM (SELECT 1 AS "a", 'b' "b") "t"
+SELECT "information_schema"."ENGINES".* FROM "information_schema"."ENGINES" WHERE 0 = 1
+USE "information_schema"
+SELECT "schemata"
+SET sql_mode = 'ONLY_FULL_GROUP_BY'
 -- What differs on purpose
 -- ours: 1235
 SELECT a, COUNT(*) FROM (SELECT 1 AS a) t GROUP BY a WITH ROLLUP

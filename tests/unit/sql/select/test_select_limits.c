@@ -4,7 +4,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "handle.h"
+#include "select_tree.h"
+#include "slots.h"
 #include "sql_harness.h"
+#include "sql_statement.h"
 #include "suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -109,16 +113,105 @@ START_TEST(queries_have_ceilings)
     ck_assert_uint_eq(h.error.code, ER_NOT_SUPPORTED);
     run_repeated("select 1", "\nunion select 1", 49, "");
     ck_assert_uint_eq(h.error.code, 0);
-    run_repeated("select 1", ",1", 300, "");
-    ck_assert_uint_eq(h.error.code, ER_PARSE);
     run_repeated("select '", "x", 16 << 20, "'");
     ck_assert_uint_eq(h.error.code, ER_NOT_SUPPORTED);
     run_repeated("select length('", "x", 100000, "') as n");
     ck_assert_str_eq(h.answer.data, "n\n#100000");
     run_repeated("select length(", "replace(", 60, "");
     ck_assert_uint_eq(h.error.code, ER_PARSE);
-    run_repeated("with a0 as (select 1)", ",b as (select 1)", 50, " select 1");
-    ck_assert_uint_eq(h.error.code, ER_PARSE);
+}
+END_TEST
+
+/* Each # is another number; most of them fit. */
+static const struct {
+    const char *first, *part, *last;
+    size_t most;
+    unsigned code;
+} limits[] = {
+    {"select concat(1", ",1", ")", SELECT_ARGUMENTS_MAX - 1, ER_NOT_SUPPORTED},
+    {"select 1", ",1", "", CURSOR_COLUMNS_MAX - 1, ER_TOO_MANY_FIELDS},
+    {"select 1 group by 1", ",1", "", CURSOR_COLUMNS_MAX - 1,
+     ER_TOO_MANY_FIELDS},
+    {"select 1 order by 1", ",1", "", CURSOR_COLUMNS_MAX - 1,
+     ER_TOO_MANY_FIELDS},
+    {"select sum(1) over (partition by 1", ",1", ")", CURSOR_COLUMNS_MAX - 1,
+     ER_TOO_MANY_FIELDS},
+    {"values row(1", ",1", ")", CURSOR_COLUMNS_MAX - 1, ER_TOO_MANY_FIELDS},
+    {"select 1 from mysql.user t", ", mysql.user t#", " limit 0",
+     SELECT_TABLES_MAX - 1, ER_TOO_MANY_TABLES},
+    {"select 1 from mysql.user t", " join mysql.user t#", " limit 0",
+     SELECT_TABLES_MAX - 1, ER_TOO_MANY_TABLES},
+    {"select 1", " union select 1", "", SELECT_COMPOUNDS_MAX - 1,
+     ER_NOT_SUPPORTED},
+    {"with a as (select 1)", ", a# as (select 1)", " select 1",
+     TREE_CTES_MAX - 1, ER_NOT_SUPPORTED},
+    {"set @a = 1", ", @a = 1", "", ASSIGNMENTS_MAX - 1, ER_NOT_SUPPORTED},
+    {"select group_concat(1 order by 1", ", 1", ")", 8 - 1, ER_NOT_SUPPORTED},
+    {"select case 1 when 1 then 2 end", ", case 1 when 1 then 2 end", "",
+     SLOTS_MAX - 1, ER_NOT_SUPPORTED},
+};
+
+static const char *
+run_numbered(const char *first, const char *part, size_t count,
+             const char *last)
+{
+    size_t plain = strcspn(part, "#");
+    struct buffer text;
+    const char *answer;
+
+    buffer_init(&text, 1 << 20);
+    buffer_text(&text, first);
+    for (size_t i = 0; i < count; i++) {
+        buffer_add(&text, part, plain);
+        if (part[plain])
+            buffer_format(&text, "%zu%s", i, part + plain + 1);
+    }
+    buffer_text(&text, last);
+    answer = harness_run(&h, text.data);
+    buffer_fini(&text);
+    return answer;
+}
+
+/* No typing error, and it says how many there may be. */
+START_TEST(a_limit_is_named)
+{
+    size_t most = limits[_i].most, counts[] = {most + 1, 4 * most};
+    char words[32];
+
+    run_numbered(limits[_i].first, limits[_i].part, most, limits[_i].last);
+    ck_assert_msg(h.error.code == 0, "%s: %s", limits[_i].first, h.error.text);
+    snprintf(words, sizeof(words), ": at most %zu in ", most + 1);
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        run_numbered(limits[_i].first, limits[_i].part, counts[i],
+                     limits[_i].last);
+        ck_assert_msg(
+            h.error.code == limits[_i].code && strstr(h.error.text, words),
+            "%s: %u %s", limits[_i].first, h.error.code, h.error.text);
+    }
+}
+END_TEST
+
+/* What repeats without nesting may be as long as it likes. */
+START_TEST(what_does_not_nest_may_be_long)
+{
+    struct buffer text;
+
+    run_repeated("select 'a'", " collate utf8mb4_bin", 5000,
+                 " collate utf8mb4_general_ci = 'A' as n");
+    ck_assert_str_eq(h.answer.data, "n\n#1");
+    for (int i = 0; i < 2; i++) {
+        buffer_init(&text, 1 << 20);
+        for (int side = 0; side < 2; side++) {
+            buffer_text(&text, side == 0 ? "select (0" : " = (0");
+            for (int j = 1; j < 3000; j++)
+                buffer_format(&text, ", %d", j + (i == 1 && j * side == 2999));
+            buffer_char(&text, ')');
+        }
+        buffer_text(&text, " as n");
+        ck_assert_str_eq(harness_run(&h, text.data),
+                         i == 0 ? "n\n#1" : "n\n#0");
+        buffer_fini(&text);
+    }
 }
 END_TEST
 
@@ -327,6 +420,8 @@ main(void)
     tcase_add_loop_test(tc, depth_is_not_called_a_typing_error, 0,
                         COUNT(nests));
     tcase_add_test(tc, queries_have_ceilings);
+    tcase_add_loop_test(tc, a_limit_is_named, 0, COUNT(limits));
+    tcase_add_test(tc, what_does_not_nest_may_be_long);
     tcase_add_test(tc, values_cannot_grow_for_ever);
     tcase_add_test(tc, sorting_cannot_take_all_memory);
     tcase_add_test(tc, an_endless_query_opens_at_once_and_is_interrupted);
