@@ -75,6 +75,8 @@ int
 config_peer_key(struct config_peer *peer, const char *key, const char *value,
                 struct error *err)
 {
+    int role;
+
     if (strcmp(key, "address") == 0)
         return set_address(peer, value, err);
     if (strcmp(key, "role") != 0)
@@ -84,10 +86,12 @@ config_peer_key(struct config_peer *peer, const char *key, const char *value,
     if (peer->role_told)
         return setting_wrong(err, "'role' is given twice");
     peer->role_told = true;
-    if (setting_role(value, &peer->role, err) == 0)
-        return 0;
-    return setting_wrong(err, "role = %s: must be backend or compute_node",
-                         value);
+    role = setting_word(setting_roles, value);
+    if (role < 0)
+        return setting_wrong(err, "role = %s: must be backend or compute_node",
+                             value);
+    peer->role = (enum peer_role)role;
+    return 0;
 }
 
 int

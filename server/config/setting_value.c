@@ -4,8 +4,8 @@
 #include "setting_value.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "address.h"
 #include "config.h"
 #include "errors.h"
+#include "units.h"
 
 int
 setting_wrong(struct error *err, const char *format, ...)
@@ -71,9 +72,92 @@ setting_address(const char *value, struct config_address *out)
     return 0;
 }
 
-/* Paths are kept absolute: heapwired's directory is not its caller's. */
 int
-setting_path(char *out, size_t max, const char *value, struct error *err)
+setting_word(const char *const *words, const char *value)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(value, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* ---- by form ---- */
+
+static int
+wrong_amount(const struct setting *s, struct error *err)
+{
+    const char *zero = s->zero ? s->zero : "", *colon = s->zero ? "; 0: " : "";
+    const char *example = s->such_as ? s->such_as : "";
+
+    if (s->form == SETTING_NUMBER)
+        return setting_wrong(
+            err, "must be a number%s%s from %" PRIu64 " to %" PRIu64 "%s%s",
+            s->unit ? " " : "", s->unit ? s->unit : "", s->least, s->most,
+            s->zero ? ", or 0 for " : "", zero);
+    if (s->form == SETTING_BYTES && s->such_as)
+        return setting_wrong(err, "must be a number of bytes such as %s%s%s",
+                             example, colon, zero);
+    if (s->form == SETTING_BYTES)
+        return setting_wrong(
+            err, "must be a number of bytes from %" PRIu64 "M to %" PRIu64 "M",
+            s->least >> 20, s->most >> 20);
+    if (s->least == 0)
+        return setting_wrong(
+            err, "must be a time such as %s, at most %" PRIu64 " seconds%s%s",
+            example, s->most, colon, zero);
+    return setting_wrong(
+        err, "must be a time%s%s%s from %" PRIu64 " to %" PRIu64 " seconds%s%s",
+        s->such_as ? " such as " : "", example, s->such_as ? "," : "", s->least,
+        s->most, colon, zero);
+}
+
+static int
+read_amount(const struct setting *s, const char *value, void *field,
+            struct error *err)
+{
+    uint64_t least = s->zero ? 0 : s->least, amount = 0;
+    uint32_t number = 0;
+    int rc;
+
+    if (s->form == SETTING_NUMBER) {
+        rc = setting_number(value, (uint32_t)least, (uint32_t)s->most, &number);
+        amount = number;
+    } else if (s->form == SETTING_BYTES) {
+        rc = units_bytes(value, least, s->most, &amount);
+    } else {
+        rc = units_seconds(value, least, s->most, &amount);
+    }
+    if (rc != 0 || (amount > 0 && amount < s->least))
+        return wrong_amount(s, err);
+    number = (uint32_t)amount;
+    if (s->form == SETTING_MS)
+        amount *= 1000;
+    if (s->form == SETTING_MS || s->form == SETTING_BYTES)
+        memcpy(field, &amount, sizeof(amount));
+    else
+        memcpy(field, &number, sizeof(number));
+    return 0;
+}
+
+static int
+read_word(const struct setting *s, const char *value, void *field,
+          struct error *err)
+{
+    int word = setting_word(s->words, value);
+    bool truth = word == 1;
+
+    if (word < 0)
+        return setting_wrong(err, "must be %s", s->such_as);
+    if (s->form == SETTING_TRUTH)
+        memcpy(field, &truth, sizeof(truth));
+    else
+        memcpy(field, &word, sizeof(word));
+    return 0;
+}
+
+/* Paths are kept absolute: heapwired's directory is not its caller's. */
+static int
+read_path(char *out, size_t max, const char *value, struct error *err)
 {
     char here[CONFIG_PATH_MAX] = "";
     int n;
@@ -86,6 +170,96 @@ setting_path(char *out, size_t max, const char *value, struct error *err)
     if (n < 0 || (size_t)n > max)
         return setting_wrong(err, "must be a path of at most %zu bytes", max);
     return 0;
+}
+
+static int
+read_path_or_word(const struct setting *s, const char *value, char *out,
+                  struct error *err)
+{
+    if (s->words && setting_word(s->words, value) >= 0) {
+        memcpy(out, value, strlen(value) + 1);
+        return 0;
+    }
+    if (s->words && !strchr(value, '/'))
+        return setting_wrong(err, "must be %s", s->such_as);
+    return read_path(out, s->most, value, err);
+}
+
+/* Text that fits into a line of --check and an environment variable. */
+static int
+read_text(const struct setting *s, const char *value, char *out,
+          struct error *err)
+{
+    size_t size = strlen(value);
+    bool plain = size > 0 && size <= s->most;
+
+    for (size_t i = 0; plain && i < size; i++)
+        plain = (unsigned char)value[i] >= ' ' && value[i] != 0x7f;
+    if (!plain)
+        return setting_wrong(err,
+                             "must be 1 to %" PRIu64 " bytes without control "
+                             "characters",
+                             s->most);
+    memcpy(out, value, size + 1);
+    return 0;
+}
+
+int
+setting_read(const struct setting *s, const char *value, void *field,
+             struct error *err)
+{
+    switch (s->form) {
+    case SETTING_TRUTH:
+    case SETTING_WORD:
+        return read_word(s, value, field, err);
+    case SETTING_PATH:
+        return read_path_or_word(s, value, field, err);
+    case SETTING_TEXT:
+        return read_text(s, value, field, err);
+    default:
+        return read_amount(s, value, field, err);
+    }
+}
+
+void
+setting_write(const struct setting *s, const struct config *config, FILE *out)
+{
+    const char *field = (const char *)config + s->field;
+    uint64_t amount;
+    uint32_t number;
+
+    fprintf(out, "%s=", s->key);
+    if (s->print) {
+        s->print(config, out);
+        fputc('\n', out);
+        return;
+    }
+    switch (s->form) {
+    case SETTING_NUMBER:
+    case SETTING_SECONDS:
+        memcpy(&number, field, sizeof(number));
+        fprintf(out, "%" PRIu32, number);
+        break;
+    case SETTING_MS:
+    case SETTING_BYTES:
+        memcpy(&amount, field, sizeof(amount));
+        fprintf(out, "%" PRIu64,
+                s->form == SETTING_MS ? amount / 1000 : amount);
+        break;
+    case SETTING_TRUTH:
+        fputs(s->words[*field ? 1 : 0], out);
+        break;
+    case SETTING_WORD:
+        memcpy(&number, field, sizeof(number));
+        fputs(s->words[number], out);
+        break;
+    case SETTING_PATH:
+    case SETTING_TEXT:
+    case SETTING_OTHER:
+        fputs(s->secret && *field ? "(not shown)" : field, out);
+        break;
+    }
+    fputc('\n', out);
 }
 
 void

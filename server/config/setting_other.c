@@ -1,9 +1,106 @@
-/* setting_cluster.c - the keys of [cluster]. */
+/* setting_other.c - settings that are neither an amount, a word nor a path. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 #include "errors.h"
 #include "setting_value.h"
+#include "wrappers.h"
+
+int
+setting_set_listen(struct config *c, const char *value, struct error *err)
+{
+    struct config_address address = {.none = strcmp(value, "none") == 0};
+
+    if (!address.none && setting_address(value, &address) != 0)
+        return setting_wrong(
+            err,
+            "must be ADDRESS:PORT such as 127.0.0.1:%d or [::1]:%d, "
+            "or none",
+            CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
+    c->listen = address;
+    c->listen_given = true;
+    return 0;
+}
+
+int
+setting_set_user(struct config *c, const char *value, struct error *err)
+{
+    size_t size = strlen(value);
+
+    if (size == 0 || size >= sizeof(c->user))
+        return setting_wrong(err, "must be the name of a user of this system");
+    memcpy(c->user, value, size + 1);
+    return 0;
+}
+
+_Static_assert((int)CONFIG_FRAMES_BYTES == (int)WRAPPERS_TEXT_BYTES,
+               "a list's");
+
+int
+setting_set_frames(struct config *c, const char *value, struct error *err)
+{
+    *c->allocator_frames = '\0';
+    return wrappers_add(c->allocator_frames, value, err);
+}
+
+/* "0.5": digits, and at most one point among them. */
+int
+setting_set_budget(struct config *c, const char *value, struct error *err)
+{
+    size_t size = strspn(value, "0123456789.");
+    double percent = strtod(value, NULL);
+
+    if (size == 0 || value[size] || strchr(value, '.') != strrchr(value, '.') ||
+        strcmp(value, ".") == 0 || percent > CONFIG_BUDGET_MAX)
+        return setting_wrong(
+            err,
+            "must be a number from 0 to %d: percent of one CPU for "
+            "every eight of the machine; 0 for no budget",
+            CONFIG_BUDGET_MAX);
+    c->budget_percent = percent;
+    return 0;
+}
+
+/* "80, 90, 95", ascending, or "none". */
+int
+setting_set_at_percent(struct config *c, const char *value, struct error *err)
+{
+    struct marks_rules rules = c->marks;
+    const char *at = value;
+    char *end;
+
+    rules.percents = 0;
+    while (strcmp(value, "none") != 0) {
+        unsigned long percent = strtoul(at, &end, 10);
+
+        if (*at < '0' || *at > '9' || percent < 1 || percent >= MARKS_CEILING ||
+            rules.percents == MARKS_MAX ||
+            (rules.percents > 0 &&
+             percent <= rules.at_percent[rules.percents - 1]))
+            goto wrong;
+        rules.at_percent[rules.percents++] = (uint8_t)percent;
+        end += strspn(end, " \t");
+        if (*end == '\0')
+            break;
+        if (*end != ',')
+            goto wrong;
+        at = end + 1 + strspn(end + 1, " \t");
+    }
+    c->marks = rules;
+    return 0;
+wrong:
+    return setting_wrong(
+        err,
+        "must be at most %d percentages from 1 to %d, ascending, such "
+        "as 80, 90, 95; or none",
+        MARKS_MAX, MARKS_CEILING - 1);
+}
+
+/* ---- [cluster] ---- */
+
+const char *const setting_roles[] = {
+    [PEER_BACKEND] = "backend", [PEER_COMPUTE_NODE] = "compute_node", NULL};
 
 /* The name is part of keys in etcd, and of the cluster's key. */
 int
@@ -43,41 +140,6 @@ int
 setting_set_secret(struct config *c, const char *value, struct error *err)
 {
     return setting_secret(value, c->cluster.secret, err);
-}
-
-int
-setting_set_secret_file(struct config *c, const char *value, struct error *err)
-{
-    return setting_path(c->cluster.secret_file,
-                        sizeof(c->cluster.secret_file) - 1, value, err);
-}
-
-int
-setting_set_connect_timeout(struct config *c, const char *value,
-                            struct error *err)
-{
-    if (setting_number(value, 1, CONFIG_CONNECT_MAX_S,
-                       &c->cluster.connect_timeout_s) != 0)
-        return setting_wrong(err, "must be a number of seconds from 1 to %d",
-                             CONFIG_CONNECT_MAX_S);
-    return 0;
-}
-
-int
-setting_role(const char *value, enum peer_role *out, struct error *err)
-{
-    bool backend = strcmp(value, "backend") == 0;
-
-    if (!backend && strcmp(value, "compute_node") != 0)
-        return setting_wrong(err, "must be backend or compute_node");
-    *out = backend ? PEER_BACKEND : PEER_COMPUTE_NODE;
-    return 0;
-}
-
-int
-setting_set_role(struct config *c, const char *value, struct error *err)
-{
-    return setting_role(value, &c->cluster.role, err);
 }
 
 /* http://HOST:PORT or https://HOST:PORT, with no path. */
@@ -131,37 +193,6 @@ setting_set_etcd(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
-int
-setting_set_etcd_ttl(struct config *c, const char *value, struct error *err)
-{
-    if (setting_number(value, CONFIG_TTL_MIN_S, CONFIG_TTL_MAX_S,
-                       &c->cluster.etcd.ttl_s) != 0)
-        return setting_wrong(err, "must be a number of seconds from %d to %d",
-                             CONFIG_TTL_MIN_S, CONFIG_TTL_MAX_S);
-    return 0;
-}
-
-int
-setting_set_etcd_cacert(struct config *c, const char *value, struct error *err)
-{
-    return setting_path(c->cluster.etcd.cacert, CONFIG_CLUSTER_PATH - 1, value,
-                        err);
-}
-
-int
-setting_set_etcd_cert(struct config *c, const char *value, struct error *err)
-{
-    return setting_path(c->cluster.etcd.cert, CONFIG_CLUSTER_PATH - 1, value,
-                        err);
-}
-
-int
-setting_set_etcd_key(struct config *c, const char *value, struct error *err)
-{
-    return setting_path(c->cluster.etcd.key, CONFIG_CLUSTER_PATH - 1, value,
-                        err);
-}
-
 static int
 set_word(char *out, const char *value, struct error *err)
 {
@@ -186,28 +217,35 @@ setting_set_etcd_password(struct config *c, const char *value,
     return set_word(c->cluster.etcd.password, value, err);
 }
 
-static const char *
-hidden(const char *secret)
+/* ---- as --check prints them ---- */
+
+void
+setting_print_listen(const struct config *c, FILE *out)
 {
-    return *secret ? "(not shown)" : "";
+    char address[CONFIG_ADDRESS_TEXT];
+
+    config_address_text(&c->listen, address, sizeof(address));
+    fputs(address, out);
 }
 
 void
-setting_print_cluster(const struct config *c, FILE *out)
+setting_print_require_tls(const struct config *c, FILE *out)
 {
-    const struct config_cluster *cluster = &c->cluster;
-    const struct config_etcd *etcd = &cluster->etcd;
+    fputs(config_requires_tls(c) ? "yes" : "no", out);
+}
 
-    fprintf(out,
-            "cluster.name=%s\ncluster.secret=%s\ncluster.secret_file=%s\n"
-            "cluster.connect_timeout=%u\ncluster.role=%s\n",
-            cluster->name, hidden(cluster->secret), cluster->secret_file,
-            cluster->connect_timeout_s,
-            cluster->role == PEER_BACKEND ? "backend" : "compute_node");
-    fprintf(out,
-            "cluster.etcd=%s\ncluster.etcd_ttl=%u\ncluster.etcd_cacert=%s\n"
-            "cluster.etcd_cert=%s\ncluster.etcd_key=%s\n"
-            "cluster.etcd_user=%s\ncluster.etcd_password=%s\n",
-            etcd->endpoints, etcd->ttl_s, etcd->cacert, etcd->cert, etcd->key,
-            etcd->user, hidden(etcd->password));
+void
+setting_print_budget(const struct config *c, FILE *out)
+{
+    fprintf(out, "%g", c->budget_percent);
+}
+
+void
+setting_print_at_percent(const struct config *c, FILE *out)
+{
+    const struct marks_rules *marks = &c->marks;
+
+    for (size_t i = 0; i < marks->percents; i++)
+        fprintf(out, "%s%u", i ? ", " : "", marks->at_percent[i]);
+    fputs(marks->percents ? "" : "none", out);
 }
