@@ -12,7 +12,7 @@
 #include "memory.h"
 #include "prepared.h"
 
-enum { TYPE_UNSIGNED = 0x8000, TYPE_NULL = 0x06 };
+enum { TYPE_UNSIGNED = 0x8000 };
 
 /* Room to print a value that is not sent as text. */
 struct scratch {
@@ -21,88 +21,58 @@ struct scratch {
 
 _Static_assert(MOMENT_TEXT > 20, "a scratch holds 64 bits in digits");
 
+/* How a value is sent. */
+enum wire {
+    UNKNOWN,
+    BYTES,
+    TINY,
+    SHORT,
+    LONG,
+    LONGLONG,
+    FLOAT,
+    DOUBLE,
+    DATE,
+    TIME,
+    DATETIME,
+    NONE
+};
+
+/* By MySQL's number of the type. */
+static const uint8_t wires[256] = {
+    [0x00] = BYTES,    [0x01] = TINY,   [0x02] = SHORT, [0x03] = LONG,
+    [0x04] = FLOAT,    [0x05] = DOUBLE, [0x06] = NONE,  [0x07] = DATETIME,
+    [0x08] = LONGLONG, [0x09] = LONG,   [0x0a] = DATE,  [0x0b] = TIME,
+    [0x0c] = DATETIME, [0x0d] = SHORT,  [0x0f] = BYTES, [0xf5] = BYTES,
+    [0xf6] = BYTES,    [0xf7] = BYTES,  [0xf8] = BYTES, [0xf9] = BYTES,
+    [0xfa] = BYTES,    [0xfb] = BYTES,  [0xfc] = BYTES, [0xfd] = BYTES,
+    [0xfe] = BYTES,
+};
+
 static void
 set_text(struct value *out, const char *data, size_t size)
 {
     *out = (struct value){.type = VALUE_TEXT, .data = data, .size = size};
 }
 
-static bool
-set_int(struct value *out, int64_t integer)
+static void
+set_bytes(struct value *out, struct span bytes)
 {
-    *out = (struct value){.type = VALUE_INT, .integer = integer};
-    return true;
+    set_text(out, bytes.size ? bytes.data : "", bytes.size);
+    if (!text_is_utf8(bytes))
+        out->type = VALUE_BLOB;
 }
 
-static bool
-read_tiny(struct reader *r, bool is_unsigned, struct value *out,
-          struct scratch *scratch)
+static void
+set_longlong(struct value *out, uint64_t v, bool is_unsigned,
+             struct scratch *scratch)
 {
-    uint8_t v = reader_u8(r);
-
-    (void)scratch;
-    return set_int(out, is_unsigned ? v : (int8_t)v);
-}
-
-static bool
-read_short(struct reader *r, bool is_unsigned, struct value *out,
-           struct scratch *scratch)
-{
-    uint16_t v = reader_u16(r);
-
-    (void)scratch;
-    return set_int(out, is_unsigned ? v : (int16_t)v);
-}
-
-static bool
-read_long(struct reader *r, bool is_unsigned, struct value *out,
-          struct scratch *scratch)
-{
-    uint32_t v = reader_u32(r);
-
-    (void)scratch;
-    return set_int(out, is_unsigned ? (int64_t)v : (int32_t)v);
-}
-
-static bool
-read_longlong(struct reader *r, bool is_unsigned, struct value *out,
-              struct scratch *scratch)
-{
-    uint64_t v = reader_u64(r);
     int size;
 
+    out->integer = (int64_t)v;
     if (!is_unsigned || v <= INT64_MAX)
-        return set_int(out, (int64_t)v);
+        return;
     size = snprintf(scratch->text, sizeof(scratch->text), "%" PRIu64, v);
     set_text(out, scratch->text, (size_t)size);
-    return true;
-}
-
-static bool
-read_float(struct reader *r, bool is_unsigned, struct value *out,
-           struct scratch *scratch)
-{
-    uint32_t bits = reader_u32(r);
-    float real;
-
-    (void)is_unsigned;
-    (void)scratch;
-    memcpy(&real, &bits, sizeof(real));
-    *out = (struct value){.type = VALUE_DOUBLE, .real = (double)real};
-    return true;
-}
-
-static bool
-read_double(struct reader *r, bool is_unsigned, struct value *out,
-            struct scratch *scratch)
-{
-    uint64_t bits = reader_u64(r);
-
-    (void)is_unsigned;
-    (void)scratch;
-    *out = (struct value){.type = VALUE_DOUBLE};
-    memcpy(&out->real, &bits, sizeof(out->real));
-    return true;
 }
 
 static bool
@@ -117,74 +87,66 @@ read_moment(struct reader *r, enum moment_kind kind, struct value *out,
     return true;
 }
 
-static bool
-read_date(struct reader *r, bool is_unsigned, struct value *out,
-          struct scratch *scratch)
+static double
+read_real(struct reader *r, enum wire wire)
 {
-    (void)is_unsigned;
-    return read_moment(r, MOMENT_DATE, out, scratch);
+    uint64_t bits = wire == FLOAT ? reader_u32(r) : reader_u64(r);
+    uint32_t half = (uint32_t)bits;
+    double real;
+    float single;
+
+    memcpy(&single, &half, sizeof(single));
+    memcpy(&real, &bits, sizeof(real));
+    return wire == FLOAT ? (double)single : real;
 }
 
+/* False: no date or time. */
 static bool
-read_datetime(struct reader *r, bool is_unsigned, struct value *out,
-              struct scratch *scratch)
-{
-    (void)is_unsigned;
-    return read_moment(r, MOMENT_DATETIME, out, scratch);
-}
-
-static bool
-read_time(struct reader *r, bool is_unsigned, struct value *out,
-          struct scratch *scratch)
-{
-    (void)is_unsigned;
-    return read_moment(r, MOMENT_TIME, out, scratch);
-}
-
-static void
-set_bytes(struct value *out, struct span bytes)
-{
-    set_text(out, bytes.size ? bytes.data : "", bytes.size);
-    if (!text_is_utf8(bytes))
-        out->type = VALUE_BLOB;
-}
-
-static bool
-read_bytes(struct reader *r, bool is_unsigned, struct value *out,
+read_value(struct reader *r, uint16_t type, struct value *out,
            struct scratch *scratch)
 {
-    (void)is_unsigned;
-    (void)scratch;
-    set_bytes(out, reader_lenenc_bytes(r));
+    bool is_unsigned = type & TYPE_UNSIGNED;
+    enum wire wire = wires[type & 0xff];
+    int64_t v;
+
+    *out = (struct value){.type = VALUE_INT};
+    switch (wire) {
+    case TINY:
+        v = reader_u8(r);
+        out->integer = is_unsigned ? v : (int8_t)v;
+        break;
+    case SHORT:
+        v = reader_u16(r);
+        out->integer = is_unsigned ? v : (int16_t)v;
+        break;
+    case LONG:
+        v = reader_u32(r);
+        out->integer = is_unsigned ? v : (int32_t)v;
+        break;
+    case LONGLONG:
+        set_longlong(out, reader_u64(r), is_unsigned, scratch);
+        break;
+    case FLOAT:
+    case DOUBLE:
+        out->type = VALUE_DOUBLE;
+        out->real = read_real(r, wire);
+        break;
+    case DATE:
+        return read_moment(r, MOMENT_DATE, out, scratch);
+    case TIME:
+        return read_moment(r, MOMENT_TIME, out, scratch);
+    case DATETIME:
+        return read_moment(r, MOMENT_DATETIME, out, scratch);
+    case BYTES:
+        set_bytes(out, reader_lenenc_bytes(r));
+        break;
+    case NONE:
+    case UNKNOWN:
+        out->type = VALUE_NULL;
+        break;
+    }
     return true;
 }
-
-static bool
-read_null(struct reader *r, bool is_unsigned, struct value *out,
-          struct scratch *scratch)
-{
-    (void)r;
-    (void)is_unsigned;
-    (void)scratch;
-    *out = (struct value){.type = VALUE_NULL};
-    return true;
-}
-
-typedef bool read_value(struct reader *r, bool is_unsigned, struct value *out,
-                        struct scratch *scratch);
-
-/* By MySQL's number of the type; false: the value is out of its range. */
-static read_value *const readers[256] = {
-    [0x00] = read_bytes,     [0x01] = read_tiny,     [0x02] = read_short,
-    [0x03] = read_long,      [0x04] = read_float,    [0x05] = read_double,
-    [TYPE_NULL] = read_null, [0x07] = read_datetime, [0x08] = read_longlong,
-    [0x09] = read_long,      [0x0a] = read_date,     [0x0b] = read_time,
-    [0x0c] = read_datetime,  [0x0d] = read_short,    [0x0f] = read_bytes,
-    [0xf5] = read_bytes,     [0xf6] = read_bytes,    [0xf7] = read_bytes,
-    [0xf8] = read_bytes,     [0xf9] = read_bytes,    [0xfa] = read_bytes,
-    [0xfb] = read_bytes,     [0xfc] = read_bytes,    [0xfd] = read_bytes,
-    [0xfe] = read_bytes,
-};
 
 static int
 malformed(const struct prepared *p, struct error *err)
@@ -219,7 +181,7 @@ read_types(struct prepared *p, struct reader *r, struct error *err)
 
         if (r->failed)
             return malformed(p, err);
-        if (!readers[type & 0xff]) {
+        if (wires[type & 0xff] == UNKNOWN) {
             error_set(err, ER_WRONG_ARGUMENTS,
                       "Incorrect arguments to COM_STMT_EXECUTE: parameter %zu "
                       "has the type 0x%02x, which is not supported",
@@ -238,16 +200,13 @@ read_values(struct prepared *p, struct reader *r, struct span nulls,
             struct value *values, struct scratch *scratch, struct error *err)
 {
     for (size_t i = 0; i < p->parameter_count; i++) {
-        bool is_unsigned = p->types[i] & TYPE_UNSIGNED;
-
         if (p->long_data && p->long_data[i].given) {
             struct buffer *bytes = &p->long_data[i].bytes;
 
             set_bytes(&values[i], (struct span){bytes->data, bytes->size});
         } else if ((unsigned char)nulls.data[i / 8] >> i % 8 & 1) {
             values[i] = (struct value){.type = VALUE_NULL};
-        } else if (!readers[p->types[i] & 0xff](r, is_unsigned, &values[i],
-                                                &scratch[i]) &&
+        } else if (!read_value(r, p->types[i], &values[i], &scratch[i]) &&
                    !r->failed) {
             error_set(err, ER_WRONG_ARGUMENTS,
                       "Incorrect arguments to COM_STMT_EXECUTE: parameter %zu "
