@@ -27,7 +27,10 @@ MYSQL_RES *client_ask(const char *const *given, struct span statement,
                       bool may_lack, enum client_status *status);
 
 /* On standard output.  No control character of a node's reaches a terminal. */
-void client_show_text(struct span text);
+/* LINES: line ends and tabs stay.  The width, roughly. */
+enum client_quoting { LINES, CELL, JSON };
+size_t client_show(struct span text, enum client_quoting how);
+/* rows NULL: as JSON none. */
 void client_show_rows(MYSQL_RES *rows, enum client_form form);
 /* Of node_id, status, result: in text each line begins with its node.  False:
  * a node failed. */

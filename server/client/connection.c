@@ -1,28 +1,49 @@
 /* connection.c - asks a node over libmariadb: see client.h. */
+#include <err.h>
 #include <errmsg.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "clean_text.h"
 #include "client.h"
 
-enum { PORT = 9036, CONNECT_S = 10, ER_TLS_REQUIRED = 3159 };
-enum { PATH_ROOM = 4096, PROGRESS_ROOM = 80 };
+enum { PORT = 9036, CONNECT_S = 10, ER_DENIED = 1045, ER_TLS_REQUIRED = 3159 };
+enum { LINE_ROOM = 4096 /* libmariadb's, too */, PROGRESS_ROOM = 80 };
 
-/* Of the only node that has its directory in /run. */
 static void
-set_default_socket(MYSQL *mysql)
+say(const char *text, const char *more)
 {
-    glob_t found = {0};
+    char clean[MYSQL_ERRMSG_SIZE + 1];
 
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    if (glob("/run/heapwire/*/mysql.sock", 0, NULL, &found) == 0 &&
-        found.gl_pathc == 1)
-        mysql_optionsv(mysql, MARIADB_OPT_UNIXSOCKET, found.gl_pathv[0]);
-    globfree(&found);
+    clean_text((struct span){text, strnlen(text, MYSQL_ERRMSG_SIZE)}, clean);
+    warnx("%s%s", clean, more);
+}
+
+/* ~/.my.cnf, without what is for databases: init-command, local-infile,
+ * max-allowed-packet, and the files that it includes. */
+static int
+copy_options(void)
+{
+    const char *home = getenv("HOME"), *key; /* NOLINT: one thread */
+    int copy = memfd_create("my.cnf", MFD_CLOEXEC);
+    char line[LINE_ROOM];
+    FILE *file;
+
+    snprintf(line, sizeof(line), "%s/.my.cnf", home ? home : "");
+    for (file = fopen(line, "re"); file && fgets(line, sizeof(line), file);) {
+        key = line + strspn(line, " \t");
+        if (strncmp(key, "init", 4) != 0 && strncmp(key, "local", 5) != 0 &&
+            strncmp(key, "max", 3) != 0 && *key != '!')
+            dprintf(copy, "%s", line);
+    }
+    if (file)
+        fclose(file);
+    return copy;
 }
 
 static void
@@ -38,25 +59,29 @@ on_progress(const MYSQL *mysql, unsigned stage, unsigned stages, double percent,
             percent);
 }
 
-/* The file is read while connecting, and replaces what is set here. */
+/* The copy is read while connecting, and replaces what is set here. */
 static bool
 dial(MYSQL *mysql, const char *const *given)
 {
-    const char *home = getenv("HOME"); /* NOLINT: one thread */
-    unsigned seconds = CONNECT_S, port = PORT, off = 0,
-             tcp = MYSQL_PROTOCOL_TCP;
-    char path[PATH_ROOM], *password = NULL;
+    unsigned wait = CONNECT_S, port = PORT, off = 0, tcp = MYSQL_PROTOCOL_TCP;
+    char path[32], *password = NULL;
+    int copy = copy_options();
+    glob_t found = {0};
     my_bool on = 1;
 
     mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &wait);
     mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off);
     mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH,
                    "mysql_native_password,caching_sha2_password");
     mysql_optionsv(mysql, MARIADB_OPT_PORT, &port);
     mysql_optionsv(mysql, MARIADB_OPT_SCHEMA, "heapwire");
-    set_default_socket(mysql);
-    snprintf(path, PATH_ROOM, "%s/.my.cnf", home ? home : "");
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+    if (glob("/run/heapwire/*/mysql.sock", 0, NULL, &found) == 0 &&
+        found.gl_pathc == 1) /* the only node */
+        mysql_optionsv(mysql, MARIADB_OPT_UNIXSOCKET, found.gl_pathv[0]);
+    globfree(&found);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
     mysql_optionsv(mysql, MYSQL_READ_DEFAULT_FILE, path);
     mysql_optionsv(mysql, MYSQL_READ_DEFAULT_GROUP, "heapwire");
     if (given['h']) /* "localhost", too */
@@ -73,25 +98,23 @@ dial(MYSQL *mysql, const char *const *given)
     return mysql_real_connect(mysql, given['h'], given['u'], password, NULL,
                               given['P'] ? (unsigned)atoi(given['P']) : 0,
                               given['S'],
-                              isatty(STDERR_FILENO) ? CLIENT_PROGRESS : 0) &&
-           /* Again, whatever the file says: a node asks for no file of ours. */
-           mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &off) == 0;
+                              isatty(STDERR_FILENO) ? CLIENT_PROGRESS : 0);
 }
 
+/* where: what to do if no node was reached. */
 static enum client_status
-complain(MYSQL *mysql, bool dialled, const char *what_to_do)
+complain(MYSQL *mysql, bool dialled, const char *where)
 {
     unsigned number = mysql_errno(mysql);
-    const char *text = mysql_error(mysql);
-    char clean[MYSQL_ERRMSG_SIZE + 1];
+    bool lost = number >= CR_MIN_ERROR && number <= CR_MAX_ERROR;
 
-    clean_text((struct span){text, strnlen(text, MYSQL_ERRMSG_SIZE)}, clean);
-    if (number == ER_TLS_REQUIRED)
-        what_to_do = ": --ssl-ca FILE, with the node's server-cert.pem";
-    fprintf(stderr, "heapwire: %s%s\n", clean, what_to_do);
-    return !dialled || (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR)
-               ? CLIENT_NO_NODE
-               : CLIENT_FAILED;
+    say(mysql_error(mysql),
+        number == ER_TLS_REQUIRED
+            ? ": --ssl-ca FILE, with the node's server-cert.pem"
+        : number == ER_DENIED && !dialled ? ": --user NAME --password"
+        : lost                            ? where
+                                          : "");
+    return lost || !dialled ? CLIENT_NO_NODE : CLIENT_FAILED;
 }
 
 /* A cluster's table or view says so which nodes it lacks. */
@@ -99,7 +122,6 @@ static enum client_status
 show_warnings(MYSQL *mysql)
 {
     enum client_status status = CLIENT_OK;
-    char clean[MYSQL_ERRMSG_SIZE + 1];
     MYSQL_RES *rows = NULL;
     MYSQL_ROW row;
 
@@ -108,9 +130,7 @@ show_warnings(MYSQL *mysql)
         rows = mysql_store_result(mysql);
     while (rows && (row = mysql_fetch_row(rows)) &&
            mysql_num_fields(rows) == 3 && row[2]) {
-        clean_text((struct span){row[2], strnlen(row[2], MYSQL_ERRMSG_SIZE)},
-                   clean);
-        fprintf(stderr, "heapwire: %s\n", clean);
+        say(row[2], "");
         if (strncmp(row[2], "node ", 5) == 0)
             status = CLIENT_FAILED;
     }
@@ -124,26 +144,28 @@ client_ask(const char *const *given, struct span statement, bool may_lack,
 {
     static const char name_it[] =
         "\nname a node: --socket /run/heapwire/10001/mysql.sock, or --host";
-    MYSQL mysql = {0}, *made = mysql_init(&mysql);
+    MYSQL mysql = {0}, *made;
     MYSQL_RES *rows = NULL;
-    bool answered;
+    struct sigaction pipe;
 
+    sigaction(SIGPIPE, NULL, &pipe);
+    made = mysql_init(&mysql); /* ignores it */
     if (!made || !dial(made, given)) {
         *status =
             complain(&mysql, false, given['S'] || given['h'] ? "" : name_it);
     } else if (!strstr(mysql_get_server_info(made), "heapwire")) {
-        fprintf(stderr, "heapwire: that is no heapwire node%s\n", name_it);
+        say("that is no heapwire node", name_it);
         *status = CLIENT_NO_NODE;
     } else {
-        answered =
-            mysql_real_query(made, statement.data, statement.size) == 0 &&
-            ((rows = mysql_store_result(made)) || mysql_errno(made) == 0);
+        if (mysql_real_query(made, statement.data, statement.size) == 0)
+            rows = mysql_store_result(made);
         if (isatty(STDERR_FILENO))
             fputs("\r\033[K", stderr); /* of the progress */
-        *status = !answered  ? complain(made, true, "")
-                  : may_lack ? show_warnings(made)
-                             : CLIENT_OK;
+        *status = mysql_errno(made) ? complain(made, true, "")
+                  : may_lack        ? show_warnings(made)
+                                    : CLIENT_OK;
     }
     mysql_close(made);
+    sigaction(SIGPIPE, &pipe, NULL);
     return rows;
 }

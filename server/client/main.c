@@ -3,7 +3,7 @@
  *
  * Ctrl-C needs no code: a node ends the statement of a client that is gone.
  */
-#include <errno.h>
+#include <err.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static const char help[] =
 static enum client_status
 usage(const char *why, const char *what)
 {
-    fprintf(stderr, "heapwire: %s%s\ntry heapwire --help\n", why, what);
+    warnx("%s%s\ntry heapwire --help", why, what);
     return CLIENT_USAGE;
 }
 
@@ -50,7 +50,7 @@ finish(FILE *out, const char *name)
 {
     if (out && fflush(out) == 0 && ferror(out) == 0 && fclose(out) == 0)
         return CLIENT_OK;
-    fprintf(stderr, "heapwire: %s: %s\n", name, strerrordesc_np(errno));
+    warn("%s", name);
     return CLIENT_FAILED;
 }
 
@@ -99,26 +99,21 @@ make(struct buffer *out, char **words, int count)
 }
 
 static enum client_status
-no_answer(void)
-{
-    fputs("heapwire: the node did not answer that\n", stderr);
-    return CLIENT_FAILED;
-}
-
-static enum client_status
 write_view(MYSQL_RES *rows, const char *file)
 {
     MYSQL_ROW row = rows ? mysql_fetch_row(rows) : NULL;
     FILE *out = stdout;
     struct span view;
 
-    if (!row || !row[0])
-        return no_answer();
+    if (!row || !row[0]) {
+        warnx("the node did not answer that");
+        return CLIENT_FAILED;
+    }
     view = (struct span){row[0], mysql_fetch_lengths(rows)[0]};
     if (file)
         out = fopen(file, "we");
     if (!file && isatty(STDOUT_FILENO))
-        client_show_text(view);
+        client_show(view, LINES);
     else if (out)
         fwrite(view.data, 1, view.size, out);
     return file ? finish(out, file) : CLIENT_OK;
@@ -151,12 +146,12 @@ run(const char *const *given, char **words, int count)
         rows = client_ask(given, (struct span){text.data, text.size}, !on,
                           &status);
     if (status == CLIENT_OK && on && (!rows || mysql_num_fields(rows) != 3))
-        shown = no_answer();
+        shown = write_view(NULL, NULL); /* there is none */
     else if (rows && on)
         shown = client_show_nodes(rows, form) ? CLIENT_OK : CLIENT_FAILED;
     else if (get && (rows || status == CLIENT_OK))
         shown = write_view(rows, given['o']);
-    else if (rows)
+    else if (rows || (status == CLIENT_OK && form == CLIENT_JSON))
         client_show_rows(rows, form);
     mysql_free_result(rows);
     buffer_fini(&text);

@@ -8,13 +8,10 @@
 
 enum { WIDTH_MAX = 60 /* of an aligned column */ };
 
-/* LINES: line ends and tabs stay. */
-enum quoting { LINES, CELL, JSON };
-
 /* Control characters, and bytes that are no UTF-8, become \xNN; in JSON \u00NN
  * and U+FFFD.  The width, roughly. */
-static size_t
-quote(struct span text, enum quoting how)
+size_t
+client_show(struct span text, enum client_quoting how)
 {
     const char *escape = how == JSON ? "\\u00" : "\\x";
     bool utf8 = text_is_utf8(text);
@@ -48,12 +45,9 @@ show_json(const MYSQL_FIELD *field, struct span cell)
     bool bare = !cell.data || (IS_NUM(field->type) &&
                                cell.size == strspn(cell.data, "-.e0123456789"));
 
-    quote((struct span){field->name, field->name_length}, JSON);
+    client_show((struct span){field->name, field->name_length}, JSON);
     fputs(bare ? "\": " : "\": \"", stdout);
-    if (cell.data)
-        quote(cell, JSON);
-    else
-        fputs("null", stdout);
+    client_show(cell.data ? cell : (struct span){"null", 4}, JSON);
     if (!bare)
         putchar('"');
 }
@@ -78,7 +72,7 @@ show_line(MYSQL_RES *rows, MYSQL_ROW cells, enum client_form form)
             show_json(&fields[i], cell);
             continue;
         }
-        at = quote(cell.data ? cell : (struct span){"NULL", 4}, CELL);
+        at = client_show(cell.data ? cell : (struct span){"NULL", 4}, CELL);
         if (i + 1 < count && form == CLIENT_TEXT)
             printf("%*s",
                    (int)(at < wide && wide <= WIDTH_MAX ? wide - at : 0) + 2,
@@ -97,19 +91,13 @@ client_show_rows(MYSQL_RES *rows, enum client_form form)
 
     if (form != CLIENT_JSON)
         show_line(rows, NULL, form);
-    for (; (row = mysql_fetch_row(rows)); before = ",\n") {
+    for (; rows && (row = mysql_fetch_row(rows)); before = ",\n") {
         if (form == CLIENT_JSON)
             fputs(before, stdout);
         show_line(rows, row, form);
     }
     if (form == CLIENT_JSON)
         fputs(*before == '[' ? "[]\n" : "\n]\n", stdout);
-}
-
-void
-client_show_text(struct span text)
-{
-    (void)quote(text, LINES);
 }
 
 bool
@@ -130,11 +118,12 @@ client_show_nodes(MYSQL_RES *rows, enum client_form form)
             (void)reader_line(&r, &line);
             printf("%llu%s", row[0] ? strtoull(row[0], NULL, 10) : 0,
                    ok ? ": " : ": ERROR: ");
-            client_show_text(line);
+            client_show(line, LINES);
             putchar('\n');
         }
     }
     mysql_data_seek(rows, 0);
+    mysql_fetch_fields(rows)->type = MYSQL_TYPE_LONGLONG; /* as elsewhere */
     if (form != CLIENT_TEXT)
         client_show_rows(rows, form);
     return all;

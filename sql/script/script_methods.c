@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "clean_text.h"
 #include "sql.h"
 #include "view.h"
 
@@ -17,6 +18,18 @@ print_number(struct buffer *out, double number)
         buffer_text(out, number > 0 ? "infinity" : "-infinity");
     else
         buffer_format(out, "%.14g", number);
+}
+
+/* Without bytes that are no UTF-8, which clients do not take. */
+static void
+print_text(struct buffer *out, struct span text)
+{
+    bool utf8 = text_is_utf8(text);
+
+    for (size_t i = 0; i < text.size && !utf8; i++)
+        buffer_format(out, text.data[i] & 0x80 ? "\\x%02x" : "%c",
+                      (unsigned char)text.data[i]);
+    buffer_add(out, text.data, utf8 ? text.size : 0);
 }
 
 static void
@@ -34,6 +47,8 @@ print_value(struct buffer *out, const struct script_value *value)
         print_number(out, value->number);
         break;
     case SCRIPT_STRING:
+        print_text(out, value->text);
+        break;
     case SCRIPT_BYTES:
         buffer_add(out, value->text.data, value->text.size);
         break;

@@ -106,8 +106,9 @@ def test_a_cluster_with_a_dead_node():
         rows = json.loads(out)
         assert status == FAILED and [r["status"] for r in rows] == [
             "OK", "OK", "ERROR"], rows
-        assert rows[0] == {"node_id": "10001", "status": "OK",
+        assert rows[0] == {"node_id": 10001, "status": "OK",
                            "result": 'a\n"b"'}, rows
+        print_bytes(s)
         status, out, err = heapwire(*s, "--tsv", "on", f"{B}, {DEAD}",
                                     "System.print(\"a\\tb\")")
         lines = [x.split("\t") for x in out.decode().splitlines()]
@@ -116,6 +117,23 @@ def test_a_cluster_with_a_dead_node():
         assert [len(x) for x in lines] == [3, 3, 3] and lines[2][0] == "10003"
         views_of(s, work)
         a_node_is_missing(s)
+
+
+def print_bytes(s):
+    """Which are no UTF-8, in the script's own text."""
+    words = "on", f"{A},{B}", 'System.print("\udcff\udcfe é\u00e9")\n' \
+        'System.print("é")'
+    for words, says in (
+            (words, "10001: \\xff\\xfe \\xc3\\xa9\\xc3\\xa9\n10001: é\n"),
+            (("on", A, words[2]),
+             "10001: \\xff\\xfe \\xc3\\xa9\\xc3\\xa9\n10001: é\n")):
+        status, out, err = heapwire(*s, *words)
+        assert (status, err) == (DONE, ""), err
+        assert out.decode().startswith(says), out
+        status, out, err = heapwire(*s, "--json", *words)
+        assert (status, err) == (DONE, ""), err
+        assert json.loads(out)[0]["result"] == says[7:].replace(
+            "\n10001: ", "\n").rstrip("\n"), out
 
 
 def a_node_is_missing(s):
@@ -183,9 +201,30 @@ def test_tcp_and_a_file_of_options():
         status, out, err = heapwire(
             *place, "--tsv", "sql", "SHOW STATUS LIKE 'Ssl_cipher'", home=home)
         assert status == DONE and b"TLS" in out, (out, err)
-        status, out, err = who("--host", "127.0.0.1", "-P", node.port,
-                               "-u", "eve")
-        assert status == NO_NODE and "Access denied for user 'eve'" in err, err
+        for home_of_eve in (home, "/nonexistent"):
+            status, out, err = heapwire("-h", "127.0.0.1", "-P", node.port,
+                                        "-u", "eve", "sql", "x",
+                                        home=home_of_eve)
+            assert (status, out) == (NO_NODE, b""), out
+            assert re.fullmatch("heapwire: Access denied for user 'eve'.*: "
+                                "--user NAME --password\n", err), err
+        # The file names the node, and the hint is not to name one.
+        write(f"[client]\nhost=127.0.0.1\nport={node.port}\nuser=eve\n")
+        assert "name a node" not in who()[2] and "Access denied" in who()[2]
+
+
+def test_what_an_options_file_has_for_databases():
+    with Node(REAL) as node, tempfile.TemporaryDirectory() as home:
+        for line in ("init-command=SET nonsense = 1",
+                     "init_command = 'INSERT INTO t VALUES (1)'",
+                     " init-command", "local-infile", "local_infile = 1",
+                     "max_allowed_packet = 1G", "max-allowed-packet=16M",
+                     "!include /nonexistent", "!includedir /etc/mysql",
+                     "no-such-key = 1", "[heapwire]\ninit-command = x"):
+            with open(f"{home}/.my.cnf", "w", encoding="ascii") as f:
+                f.write(f"[client]\n{line}\nsocket={node.socket}\n")
+            got = heapwire("--tsv", "sql", "SELECT 1", home=home)
+            assert got == (DONE, b"1\n1\n", ""), (line, got)
 
 
 def test_a_password_is_asked_for():
@@ -228,7 +267,9 @@ def test_rows():
         status, out, _ = heapwire(*s, "sql", "SELECT 'long one' AS a, 2 AS b "
                                   "UNION ALL SELECT 's', 33")
         assert out == b"a         b\nlong one  2\ns         33\n", out
-        assert heapwire(*s, "sql", "SET @a = 1") == (DONE, b"", "")
+        for options, says in ((), b""), (("--tsv",), b""), (("--json",), b"[]\n"):
+            assert heapwire(*s, *options, "sql", "SET @a = 1") == (
+                DONE, says, ""), options
 
 
 # Faults
@@ -305,6 +346,23 @@ def test_output_that_cannot_be_written_is_a_failure():
             assert (done.returncode, done.stdout) == (DONE, b"1\n1\n"), done
 
 
+def test_a_reader_that_has_enough_is_no_fault():
+    """Unless who started it ignores the signal, as for cat and its like."""
+    with Node(REAL) as node:
+        for words in (("sql", "SELECT repeat('x', 200000)"),
+                      ("on", A, "System.print(1)"), ("--help",)):
+            for default, status, says in ((True, -signal.SIGPIPE, b""),
+                                          (False, FAILED, b"Broken pipe")):
+                process = subprocess.Popen(
+                    [HEAPWIRE, "-S", node.socket, *map(str, words)],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    restore_signals=default)
+                process.stdout.close()
+                said = process.stderr.read()
+                assert process.wait(20) == status, (words, said)
+                assert says in said and bool(said) == bool(says), (words, said)
+
+
 # What is no node, or lies
 
 
@@ -331,7 +389,7 @@ class Liar:
                 client.sendall(frame(0, self.greeting))
                 self.flags = struct.unpack("<I", client.recv(4096)[4:8])[0]
                 client.sendall(frame(2, b"\0\0\0\x02\0\0\0"))
-                client.recv(4096)
+                self.heard += client.recv(4096)
                 client.sendall(self.answer)
                 if self.closes:
                     client.shutdown(socket.SHUT_WR)
@@ -416,10 +474,13 @@ def test_what_hangs_up_or_asks_for_a_file():
     whole = rows([b"a"], [b"b"])
     with tempfile.TemporaryDirectory() as home, \
             Liar(frame(1, b"\xfb/etc/passwd"), closes=True) as liar:
+        with open(f"{home}/more.cnf", "w", encoding="ascii") as f:
+            f.write("[client]\nlocal-infile=1\ninit-command=mine\n")
         with open(f"{home}/.my.cnf", "w", encoding="ascii") as f:
-            f.write("[client]\nlocal-infile=1\n")
+            f.write("[client]\nlocal-infile=1\ninit-command=mine\n"
+                    f"!include {home}/more.cnf\n")
         assert liar.ask("sql", "x", home=home)[0] == NO_NODE
-        assert b"root:" not in liar.heard
+        assert b"root:" not in liar.heard and b"mine" not in liar.heard
     for answer, status in ((b"", NO_NODE), (frame(1, b"\x01"), NO_NODE),
                            (whole[:-3], NO_NODE), (whole, DONE),
                            (frame(1, b"\xfb/etc/passwd"), NO_NODE)):
