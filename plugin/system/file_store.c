@@ -44,7 +44,7 @@ file_store_open(struct file_store *store, const char *path,
 {
     struct stat st;
 
-    *store = (struct file_store){-1, mem_strdup(path), kind};
+    *store = (struct file_store){-1, mem_strdup(path), kind, 0};
     if (!store->path) {
         error_memory(err, "the path of a directory");
         return -1;
@@ -58,6 +58,7 @@ file_store_open(struct file_store *store, const char *path,
         error_sys(err, ER_UNKNOWN, "cannot open the directory %s", path);
         goto out;
     }
+    store->owner = st.st_uid;
     if (check(path, &st, err) == 0)
         return 0;
 out:
@@ -277,20 +278,23 @@ struct gift {
     int rc;
 };
 
-/* Only a file of its own, not a hard link to another user's. */
+/* Only a file of its own, not a hard link to another user's; and only what the
+ * directory's owner owns, who may have moved others' files there. */
 static void
 give_file(void *arg, const struct file_found *file)
 {
     struct gift *gift = arg;
     struct stat st;
-    int rc = -1;
+    int rc = fstat(file->fd, &st);
 
-    if (gift->rc != 0)
+    if (gift->rc != 0 || (rc == 0 && st.st_uid != gift->store->owner))
         return;
-    if (fstat(file->fd, &st) == 0 && st.st_nlink == 1)
-        rc = fchown(file->fd, gift->uid, gift->gid);
-    else
+    if (rc == 0 && st.st_nlink != 1) {
         errno = EPERM;
+        rc = -1;
+    }
+    if (rc == 0)
+        rc = fchown(file->fd, gift->uid, gift->gid);
     if (rc != 0)
         error_sys(gift->err, ER_UNKNOWN, "cannot give %s/%s to uid %u",
                   gift->store->path, file->name, (unsigned)gift->uid);
@@ -312,12 +316,14 @@ file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
     struct gift gift = {store, uid, gid, err, 0};
     struct file_scan scan = {give_file, leave_odd, &gift};
 
-    if (fchown(store->fd, uid, gid) != 0) {
-        error_sys(err, ER_UNKNOWN, "cannot give %s to uid %u", store->path,
-                  (unsigned)uid);
+    if (file_store_scan(store, &scan, err) != 0 || gift.rc != 0)
         return -1;
-    }
-    return file_store_scan(store, &scan, err) == 0 ? gift.rc : -1;
+    /* Last: its new owner may move any file there. */
+    if (fchown(store->fd, uid, gid) == 0)
+        return 0;
+    error_sys(err, ER_UNKNOWN, "cannot give %s to uid %u", store->path,
+              (unsigned)uid);
+    return -1;
 }
 
 /* ---- writing ---- */

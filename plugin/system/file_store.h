@@ -31,6 +31,7 @@ struct file_store {
     int fd; /* -1: none */
     char *path;
     const struct file_kind *kind;
+    uid_t owner; /* of the directory when it was opened */
 };
 
 /* Makes the directory (0700) or checks that it is ours alone. */
@@ -71,8 +72,8 @@ int file_store_remove(const struct file_store *store, const char *name,
 /* Never onto another file. */
 int file_store_rename(const struct file_store *store, const char *from,
                       const char *to, struct error *err);
-/* Gives the directory and its files to another user; only that user may read
- * them then. */
+/* Gives the directory and its owner's files to another user; only that user may
+ * read them then. */
 int file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
                     struct error *err);
 /* Bytes that may still be written there, and that its disk has; false:

@@ -162,6 +162,41 @@ START_TEST(a_file_with_two_names_is_not_given_away)
 }
 END_TEST
 
+static uid_t
+owner_of(const char *name)
+{
+    struct stat st;
+
+    ck_assert_int_eq(fstatat(store.fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+    return st.st_uid;
+}
+
+/* A directory's owner may move any file there whose directory it owns. */
+START_TEST(another_users_file_is_not_given_away)
+{
+    const uid_t before = 12345, after = 12346;
+
+    if (geteuid() != 0)
+        return;
+    /* Root's own directory: the files first, and all or nothing. */
+    ck_assert_int_eq(write_one("a.one", "x", false), 0);
+    ck_assert_int_eq(linkat(store.fd, "a.one", store.fd, "elsewhere", 0), 0);
+    ck_assert_int_eq(file_store_give(&store, before, before, &err), -1);
+    ck_assert_uint_eq(owner_of("."), 0);
+    ck_assert_int_eq(unlinkat(store.fd, "elsewhere", 0), 0);
+    ck_assert_int_eq(file_store_give(&store, before, before, &err), 0);
+    ck_assert_uint_eq(owner_of("."), before);
+    ck_assert_uint_eq(owner_of("a.one"), before);
+    /* The user's directory, when root starts again. */
+    store.owner = before;
+    ck_assert_int_eq(write_one("b.one", "root's", false), 0);
+    ck_assert_int_eq(file_store_give(&store, after, after, &err), 0);
+    ck_assert_uint_eq(owner_of("."), after);
+    ck_assert_uint_eq(owner_of("a.one"), after);
+    ck_assert_uint_eq(owner_of("b.one"), 0);
+}
+END_TEST
+
 static const struct {
     size_t max_files;
     uint64_t max_bytes;
@@ -205,6 +240,7 @@ main(void)
     tcase_add_test(tc, two_write_one_name_and_a_start_disturbs_neither);
     tcase_add_test(tc, what_nobody_writes_any_more_goes_and_the_rest_stays);
     tcase_add_test(tc, a_file_with_two_names_is_not_given_away);
+    tcase_add_test(tc, another_users_file_is_not_given_away);
     tcase_add_loop_test(tc, those_of_a_lower_turn_go_first_then_the_oldest, 0,
                         sizeof(ceilings) / sizeof(ceilings[0]));
     suite_add_tcase(suite, tc);
