@@ -36,6 +36,14 @@ struct shown {
     struct error why;
 };
 
+/* Drops an error from before the node answered again, as this one does. */
+static void
+show_recovered(struct shown *s)
+{
+    if ((s->alive || s->row->self) && !s->row->troubled)
+        s->error = NULL;
+}
+
 static void
 show_self(const struct sql_node *node, struct shown *s)
 {
@@ -50,14 +58,7 @@ show_self(const struct sql_node *node, struct shown *s)
     s->state = node_state_name(status.state);
     s->profiling = profiler_state_word(profiler_state_of(&status));
     s->reason = node_explain(&status, &s->why);
-}
-
-/* Drops an error from before the node answered again. */
-static void
-show_recovered(struct shown *s)
-{
-    if (s->alive && !s->row->troubled)
-        s->error = NULL;
+    show_recovered(s);
 }
 
 /* A node asked just now is alive if its database is; else its last known state

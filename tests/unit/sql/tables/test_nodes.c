@@ -109,6 +109,26 @@ START_TEST(a_node_that_does_not_answer_says_why_and_since_when)
 }
 END_TEST
 
+/* This node answers; of what it did not answer itself once nothing is left but
+ * the fault of its list of members. */
+START_TEST(an_error_that_is_over_is_gone)
+{
+    struct peer_row *self = &fake_peers.nodes[0].row;
+    struct peer_row *other = &fake_peers.nodes[1].row;
+
+    snprintf(self->last_error, sizeof(self->last_error), "timeout after 2s");
+    self->last_error_ms = 1795228261000;
+    memcpy(other->last_error, self->last_error, sizeof(self->last_error));
+    other->last_error_ms = self->last_error_ms;
+    ck_assert_str_eq(run("SELECT last_error, last_error_at FROM heapwire.nodes "
+                         "WHERE alive"),
+                     "last_error|last_error_at\n\\N|\\N\n\\N|\\N");
+    self->troubled = true;
+    ck_assert_str_eq(run("SELECT last_error FROM heapwire.nodes WHERE self"),
+                     "last_error\ntimeout after 2s");
+}
+END_TEST
+
 START_TEST(all_others_are_asked_and_not_for_long)
 {
     run("SELECT * FROM heapwire.nodes");
@@ -346,6 +366,7 @@ main(void)
     tcase_add_test(tc, every_member_has_its_row);
     tcase_add_test(tc, a_node_that_left_has_its_row);
     tcase_add_test(tc, a_node_that_does_not_answer_says_why_and_since_when);
+    tcase_add_test(tc, an_error_that_is_over_is_gone);
     tcase_add_test(tc, all_others_are_asked_and_not_for_long);
     tcase_add_test(tc, the_question_is_one_that_a_node_answers);
     tcase_add_test(tc, a_select_waits_for_them);
