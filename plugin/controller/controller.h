@@ -112,7 +112,8 @@ enum { CONTROLLER_RECENT_MS = 1000 };
 /* Texts are copied; what a kind does not use is 0. */
 struct job_request {
     enum job_kind kind;
-    const char *name; /* of JOB_SNAPSHOT; NULL: one is made up */
+    const char *owner; /* the user, who shares the queue; NULL: none */
+    const char *name;  /* of JOB_SNAPSHOT; NULL: one is made up */
     enum snapshot_cause cause;
     const char *reason; /* or NULL */
     uint32_t seconds;   /* at most AGENT_SECONDS_MAX */

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "memory.h"
+#include "share.h"
 #include "snapshot.h"
 #include "stats.h"
 
@@ -186,16 +187,6 @@ joinable(struct jobs *jobs, const struct job_request *request)
     return NULL;
 }
 
-static size_t
-queue_length(const struct jobs *jobs)
-{
-    size_t length = 0;
-
-    for (const struct job *job = jobs->queue; job; job = job->next)
-        length++;
-    return length;
-}
-
 static void
 copy_text(char *to, size_t size, const char *from)
 {
@@ -205,15 +196,14 @@ copy_text(char *to, size_t size, const char *from)
 static struct job *
 enqueue(struct jobs *jobs, const struct job_request *request, struct error *err)
 {
+    struct share places = {.user = request->owner ? request->owner : ""};
     struct job **end = &jobs->queue, *job;
 
-    if (queue_length(jobs) >= JOBS_MAX) {
-        error_set(err, ER_UNKNOWN,
-                  "%d requests are waiting for the node already; try again "
-                  "later",
-                  JOBS_MAX);
+    for (; *end; end = &(*end)->next)
+        share_count(&places, (*end)->owner);
+    if (share_check(&places, JOBS_MAX, "requests that wait for the node",
+                    "cancel some", err) != 0)
         return NULL;
-    }
     job = mem_zalloc(1, sizeof(*job));
     if (!job) {
         error_memory(err, "a request to the node");
@@ -222,8 +212,7 @@ enqueue(struct jobs *jobs, const struct job_request *request, struct error *err)
     work_init(&job->work, &job_kind, &jobs->lock);
     job->jobs = jobs;
     job->request = *request;
-    while (*end)
-        end = &(*end)->next;
+    copy_text(job->owner, sizeof(job->owner), places.user);
     *end = job;
     return job;
 }

@@ -19,6 +19,7 @@
 #include "controller.h"
 #include "dump.h"
 #include "errors.h"
+#include "share.h"
 #include "ticket.h"
 
 struct job {
@@ -26,9 +27,10 @@ struct job {
     struct jobs *jobs;
     struct job_request request; /* its texts are these: */
     char name[SNAPSHOT_NAME_MAX + 1], reason[SNAPSHOT_REASON_MAX + 1];
-    bool keep;                /* some ticket asked for a kept snapshot */
-    bool not_kept;            /* all else is well; work.error says why */
-    struct job_result result; /* the job's own references */
+    char owner[SHARE_OWNER_MAX + 1]; /* of the first ticket */
+    bool keep;                       /* some ticket asked for a kept snapshot */
+    bool not_kept;                   /* all else is well; work.error says why */
+    struct job_result result;        /* the job's own references */
     uint64_t at_ms;      /* monotonic: when it began; then when it finished */
     uint64_t generation; /* of jobs, when it began */
     struct dump_progress progress; /* atomics: written without the lock */

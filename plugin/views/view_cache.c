@@ -12,6 +12,7 @@
 
 #include "errors.h"
 #include "memory.h"
+#include "share.h"
 #include "thread.h"
 #include "view_work.h"
 #include "wrappers.h"
@@ -22,8 +23,8 @@ struct view_job {
     struct work work; /* first */
     struct view_cache *cache;
     struct view_work task;
-    struct view_job *next;          /* in the list */
-    char owner[VIEW_OWNER_MAX + 1]; /* of the first ticket */
+    struct view_job *next;           /* in the list */
+    char owner[SHARE_OWNER_MAX + 1]; /* of the first ticket */
     bool running;
     struct view *view;
 };
@@ -33,7 +34,6 @@ struct view_cache {
     pthread_mutex_t lock; /* of all that follows */
     pthread_cond_t work;
     struct view_job *jobs; /* oldest first */
-    size_t job_count;
     struct view_kept kept;
     struct view_counts counts;
     char wrappers[WRAPPERS_TEXT_BYTES];
@@ -71,7 +71,6 @@ remove_job(struct view_cache *cache, struct view_job *job)
     if (!*at)
         return; /* given up before */
     *at = job->next;
-    cache->job_count--;
     job_unref(job);
 }
 
@@ -108,25 +107,22 @@ find_job(struct view_cache *cache, const struct buffer *key)
     return NULL;
 }
 
-/* Threads that work, for this owner or (NULL) at all. */
-static unsigned
-busy(const struct view_cache *cache, const char *owner)
+static bool
+may_run(const struct view_cache *cache, const struct view_job *job)
 {
-    unsigned sum = 0;
+    struct share threads = {.user = job->owner};
 
     for (unsigned i = 0; i < cache->thread_count; i++)
-        sum += cache->running[i] &&
-               (!owner || strcmp(cache->running[i]->owner, owner) == 0);
-    return sum;
+        if (cache->running[i])
+            share_count(&threads, cache->running[i]->owner);
+    return share_has_room(&threads, cache->thread_count);
 }
 
 static struct view_job *
 next_job(struct view_cache *cache)
 {
-    unsigned free = cache->thread_count - busy(cache, NULL);
-
     for (struct view_job *job = cache->jobs; job; job = job->next)
-        if (!job->running && busy(cache, job->owner) < free)
+        if (!job->running && may_run(cache, job))
             return job;
     return NULL;
 }
@@ -253,21 +249,17 @@ job_new(struct view_cache *cache, const struct view_request *request,
     return NULL;
 }
 
-/* Whether it may be begun: an owner leaves as many places as it has. */
+/* Whether it may be begun. */
 static int
 check_room(const struct view_cache *cache, const char *owner, struct error *err)
 {
-    size_t theirs = 0;
+    struct share places = {.user = owner};
 
     for (const struct view_job *job = cache->jobs; job; job = job->next)
-        theirs += strcmp(job->owner, owner) == 0;
-    if (theirs >= VIEW_JOBS_MAX - cache->job_count) {
-        error_set(err, ER_UNKNOWN,
-                  "%zu views wait to be rendered already, %zu of them for user "
-                  "'%s'; try again later",
-                  cache->job_count, theirs, owner);
+        share_count(&places, job->owner);
+    if (share_check(&places, VIEW_JOBS_MAX, "views to be rendered",
+                    "cancel some", err) != 0)
         return -1;
-    }
     if (view_bytes_alive() < VIEW_ALIVE_BYTES_MAX)
         return 0;
     error_set(err, ER_OUT_OF_MEMORY,
@@ -289,7 +281,6 @@ enqueue(struct view_cache *cache, struct view_job *job, struct error *err)
         end = &(*end)->next;
     *end = job;
     job->work.references++;
-    cache->job_count++;
     pthread_cond_signal(&cache->work);
     return 0;
 }

@@ -31,15 +31,13 @@ struct view_options;
 enum {
     VIEW_BYTES_MAX = 64 << 20, /* of one view */
     VIEW_JOBS_MAX = 64,        /* computations that wait or run */
-    VIEW_THREADS = 8,
-    VIEW_OWNER_MAX = 64
+    VIEW_THREADS = 8
 };
 
 struct view_request {
-    /* The user; NULL: none.  An owner gets another thread, or place to wait,
-     * only while more are free than it has: no owner keeps all others out. */
-    const char *owner;
-    const char *name;          /* of a kept snapshot, or else */
+    const char *owner; /* the user; NULL: none.  Owners share threads and places
+                          to wait, as share.h says */
+    const char *name;  /* of a kept snapshot, or else */
     struct snapshot *snapshot; /* one that is not; borrowed */
     const char *base;          /* a kept one's name; NULL: no difference */
     bool force;                /* compare what cannot be compared */

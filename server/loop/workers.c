@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "errors.h"
+#include "share.h"
 #include "thread.h"
 
 enum { WAITING_MAX = 64 /* owners that a walk along the queue remembers */ };
@@ -14,28 +15,21 @@ static void *worker_main(void *arg);
 
 /* ---- turns: with the lock ---- */
 
-static unsigned
-held_by(const struct workers *w, const char *owner, bool computing)
-{
-    unsigned held = 0;
-
-    for (int i = 0; i < WORKERS_MOST; i++) {
-        const struct worker_job *job = w->all[i].job;
-
-        held += job && (job->computes || !computing) &&
-                strcmp(job->owner, owner) == 0;
-    }
-    return held;
-}
-
 static bool
 may_compute(const struct workers *w, const struct worker_job *job)
 {
-    unsigned held = w->held[job->forwarded];
+    struct share turns = {.user = job->owner}, threads = turns;
 
-    return held_by(w, job->owner, true) + w->computing < WORKERS &&
-           (job->worker ||
-            held_by(w, job->owner, false) + held < WORKERS_THREADS);
+    for (int i = 0; i < WORKERS_MOST; i++) {
+        const struct worker_job *other = w->all[i].job;
+
+        if (other && other->computes)
+            share_count(&turns, other->owner);
+        if (other && other->forwarded == job->forwarded)
+            share_count(&threads, other->owner);
+    }
+    return share_has_room(&turns, WORKERS) &&
+           (job->worker || share_has_room(&threads, WORKERS_THREADS));
 }
 
 static struct worker *
@@ -77,7 +71,6 @@ give_worker(struct workers *w, struct worker_job *job)
         return false;
     job->worker = worker;
     worker->job = job;
-    w->held[job->forwarded]++;
     return true;
 }
 
@@ -170,7 +163,6 @@ run(struct worker *worker)
     job->worker = NULL;
     job->computes = false;
     w->computing--;
-    w->held[job->forwarded]--;
     workers_yield(job); /* the loop may free it */
 }
 

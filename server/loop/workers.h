@@ -2,11 +2,10 @@
  * workers.h - threads for what the loop must not do: to compute, and to wait.
  *
  * A job runs once, on one thread, which keeps it while it waits for others
- * (workers_park).  Few jobs compute at one time; many more may wait.  An owner
- * gets another thread, or its turn to compute, only while more are free than it
- * holds: alone it gets half of them, so one user's endless statements never
- * keep another's from running.  The rest wait their turn.  Threads start when
- * there is work and end when there is none; stacks have a size of their own.
+ * (workers_park).  Few jobs compute at one time; many more may wait.  Owners
+ * share threads, and turns to compute, as share.h says; the rest wait their
+ * turn.  Threads start when there is work and end when there is none; stacks
+ * have a size of their own.
  */
 #ifndef HW_WORKERS_H
 #define HW_WORKERS_H
@@ -64,7 +63,6 @@ struct workers {
     struct worker *idle;
     struct worker_job *queue; /* the one that came first */
     unsigned alive, computing;
-    unsigned held[2]; /* by jobs that are not forwarded, and that are */
     bool stop;
 };
 

@@ -137,16 +137,17 @@ take_all(struct cluster_ask *ask, struct await *await, struct error *err)
 }
 
 static int
-wait_for(struct cluster_ask *ask, struct await *await, struct error *err)
+wait_for(struct cluster_ask *ask, struct handle *handle)
 {
-    int rc = fetch_begin_waiting(err);
+    struct await *await = handle->fetch->await;
+    int rc = fetch_begin_waiting(handle);
 
     if (rc != 0)
         return -1;
     await_watch(await, progress_of, ask);
-    rc = take_all(ask, await, err);
+    rc = take_all(ask, await, &handle->failure);
     await_watch(await, NULL, NULL);
-    fetch_end_waiting();
+    fetch_end_waiting(handle->fetch);
     return rc;
 }
 
@@ -276,7 +277,7 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     ask->fanout = ask->peers->ask(ask->peers->arg, request, &handle->failure);
     if (!ask->fanout)
         return fail(handle);
-    if (wait_for(ask, fetch->await, &handle->failure) != 0)
+    if (wait_for(ask, handle) != 0)
         return fail(handle);
     tell(handle, ask);
     return SQLITE_OK;

@@ -10,13 +10,18 @@
 #include "node_status.h"
 #include "peer_survey.h"
 #include "peers.h"
+#include "share.h"
 #include "snapshot.h"
 #include "sql_session.h"
 #include "stats.h"
 
 enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
 
-static atomic_int waiters; /* SELECTs that wait */
+/* Of the SELECTs that wait. */
+static struct {
+    pthread_mutex_t lock;
+    const char *users[FETCH_WAITERS_MAX];
+} waiters = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* SET and KILL evaluate their expressions at once. */
 int
@@ -30,21 +35,24 @@ fetch_refuse(struct handle *handle)
 }
 
 int
-fetch_begin_waiting(struct error *err)
+fetch_begin_waiting(struct handle *handle)
 {
-    if (atomic_fetch_add(&waiters, 1) < FETCH_WAITERS_MAX)
-        return 0;
-    fetch_end_waiting();
-    error_set(err, ER_UNKNOWN,
-              "%d SELECTs are waiting for the node already; try again later",
-              FETCH_WAITERS_MAX);
-    return -1;
+    const char *user = handle->scope.session->who.user;
+
+    pthread_mutex_lock(&waiters.lock);
+    handle->fetch->place =
+        share_take(waiters.users, FETCH_WAITERS_MAX, user, "SELECTs that wait",
+                   "cancel one", &handle->failure);
+    pthread_mutex_unlock(&waiters.lock);
+    return handle->fetch->place ? 0 : -1;
 }
 
 void
-fetch_end_waiting(void)
+fetch_end_waiting(struct fetch *fetch)
 {
-    atomic_fetch_sub(&waiters, 1);
+    pthread_mutex_lock(&waiters.lock);
+    *fetch->place = NULL;
+    pthread_mutex_unlock(&waiters.lock);
 }
 
 void
@@ -86,11 +94,13 @@ struct asked {
 };
 
 static struct ticket *
-submit(struct fetch *fetch, enum job_kind kind, struct error *err)
+submit(const struct handle *handle, enum job_kind kind, struct error *err)
 {
-    return controller_submit(fetch->controller,
-                             &(struct job_request){.kind = kind},
-                             await_waker(fetch->await), err);
+    const struct job_request request = {
+        .kind = kind, .owner = handle->scope.session->who.user};
+
+    return controller_submit(handle->fetch->controller, &request,
+                             await_waker(handle->fetch->await), err);
 }
 
 /* A snapshot for NEED_TOTAL alone is optional: without it the statement goes
@@ -120,11 +130,11 @@ ask(struct handle *handle, unsigned needs, struct asked *asked)
     if (needs & NEED_PEERS && !fetch->survey)
         return -1;
     if (needs & NEED_STATS)
-        asked->stats = submit(fetch, JOB_STATS, &handle->failure);
+        asked->stats = submit(handle, JOB_STATS, &handle->failure);
     if (needs & NEED_STATS && !asked->stats)
         return -1;
     if (needs & NEED_FRESH)
-        asked->snapshot = submit(fetch, JOB_RECENT, &failure);
+        asked->snapshot = submit(handle, JOB_RECENT, &failure);
     return needs & NEED_FRESH && !asked->snapshot
                ? do_without(handle, needs, &failure)
                : 0;
@@ -178,14 +188,14 @@ static int
 fetch_all(struct handle *handle, unsigned needs)
 {
     struct asked asked = {NULL, NULL};
-    int rc = fetch_begin_waiting(&handle->failure);
+    int rc = fetch_begin_waiting(handle);
 
     if (rc != 0)
         return -1;
     rc = ask(handle, needs, &asked);
     if (rc == 0)
         rc = wait_for(handle, needs, &asked);
-    fetch_end_waiting();
+    fetch_end_waiting(handle->fetch);
     ticket_free(asked.stats);
     ticket_free(asked.snapshot);
     if (rc == 0)

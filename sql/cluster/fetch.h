@@ -9,8 +9,6 @@
 #ifndef HW_FETCH_H
 #define HW_FETCH_H
 
-#include <stdatomic.h>
-
 struct await;
 struct cluster_ask;
 struct controller;
@@ -24,8 +22,8 @@ struct sql_node;
 struct stats;
 
 enum {
-    /* SELECTs that wait at one time.  Each holds a handle, and others must find
-     * one while the node is slow. */
+    /* SELECTs that wait at one time, which users share.  Each holds a handle,
+     * and its user's others must find one while the node is slow. */
     FETCH_WAITERS_MAX = 96
 };
 
@@ -33,6 +31,7 @@ enum {
 struct fetch {
     struct controller *controller;
     struct await *await;
+    const char **place;  /* among those that wait, while it does */
     unsigned fetched;    /* needs already answered (enum catalog_need) */
     struct stats *stats; /* references, or NULL */
     struct snapshot *snapshot;
@@ -52,9 +51,10 @@ int fetch_fresh(struct handle *handle, struct snapshot **out);
 /* Refuses, since handle->fetch is NULL: ERROR. */
 int fetch_refuse(struct handle *handle);
 
-/* Call it before a wait; -1 with *err: as many wait as may. */
-int fetch_begin_waiting(struct error *err);
-void fetch_end_waiting(void);
+/* Call it before a wait; -1, and handle->failure says why: as many wait as may.
+ */
+int fetch_begin_waiting(struct handle *handle);
+void fetch_end_waiting(struct fetch *fetch);
 
 /* Frees what is here alone. */
 void fetch_fini(struct fetch *fetch);

@@ -140,11 +140,11 @@ await_view(struct handle *handle, const struct view_request *request)
                           await_waker(await), &handle->failure);
     struct view *view = NULL;
 
-    if (ticket && fetch_begin_waiting(&handle->failure) != 0) {
+    if (ticket && fetch_begin_waiting(handle) != 0) {
         ticket_free(ticket);
     } else if (ticket) {
         view = view_cache_wait(ticket, await, &handle->failure);
-        fetch_end_waiting();
+        fetch_end_waiting(handle->fetch);
     }
     return view;
 }

@@ -10,10 +10,13 @@ script_await(struct script_call *call, const struct job_request *request,
              bool renders, struct job_result *result, struct error *err)
 {
     struct await *await = call->host->await;
-    struct ticket *ticket = controller_submit(call->host->controller, request,
-                                              await_waker(await), err);
+    struct job_request owned = *request;
+    struct ticket *ticket;
     int rc = -1;
 
+    owned.owner = call->host->user;
+    ticket = controller_submit(call->host->controller, &owned,
+                               await_waker(await), err);
     if (ticket) {
         await_stages(await, 0, renders);
         rc = controller_wait(ticket, await, result, err);

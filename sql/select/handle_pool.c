@@ -13,6 +13,7 @@
 #include "handle_lock.h"
 #include "memory.h"
 #include "select_vtab.h"
+#include "share.h"
 #include "sql_session.h"
 
 static struct {
@@ -21,7 +22,6 @@ static struct {
     size_t idle_count;
     const char *users[HANDLES_MAX +
                       HANDLES_SPARE]; /* user of each lent handle; NULL: free */
-    size_t places; /* highest number of places used at one time */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- statements ---- */
@@ -161,49 +161,18 @@ set_heap_limit(void)
     sqlite3_hard_heap_limit64(SELECT_HEAP_MAX);
 }
 
-/* A free place for the user, or NULL with *err. */
-static const char **
-find_place(const struct sql_identity *who, struct error *err)
-{
-    size_t max = HANDLES_MAX + (who->trusted ? HANDLES_SPARE : 0);
-    size_t theirs = 0, taken = 0;
-    const char **place = NULL;
-
-    for (size_t i = 0; i < pool.places; i++) {
-        if (!pool.users[i])
-            place = &pool.users[i];
-        else if (strcmp(pool.users[i], who->user) == 0)
-            theirs++;
-        taken += pool.users[i] != NULL;
-    }
-    if (taken >= max)
-        place = NULL;
-    else if (!place)
-        place = &pool.users[pool.places++];
-    if (!place)
-        error_set(err, ER_UNKNOWN,
-                  "%d SELECTs are being answered already; try again later",
-                  HANDLES_MAX);
-    else if (theirs >= HANDLES_USER_MAX)
-        error_set(err, ER_UNKNOWN,
-                  "user '%s' has %d SELECTs open already, as many as one user "
-                  "may; read one to its end or close it",
-                  who->user, HANDLES_USER_MAX);
-    return theirs < HANDLES_USER_MAX ? place : NULL;
-}
-
 /* Takes a place, and an idle handle if there are any. */
 static int
 take(const struct sql_identity *who, struct handle **out, const char ***place,
      struct error *err)
 {
+    size_t max = HANDLES_MAX + (who->trusted ? HANDLES_SPARE : 0);
     struct handle *handle;
 
     pthread_mutex_lock(&pool.lock);
-    *place = find_place(who, err);
+    *place = share_take(pool.users, max, who->user, "open SELECTs",
+                        "read one to its end or close it", err);
     handle = *place ? pool.idle : NULL;
-    if (*place)
-        **place = who->user;
     if (handle) {
         pool.idle = handle->next;
         pool.idle_count--;

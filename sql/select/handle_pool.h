@@ -15,7 +15,7 @@ struct catalog_scope;
 struct error;
 struct handle;
 
-/* Lends a handle.  NULL with 1105 if all, or the user's share, are taken. */
+/* Lends a handle.  NULL with *err: all, or the user's share, are taken. */
 struct handle *handle_acquire(const struct catalog_scope *scope,
                               struct error *err);
 /* Takes it back; its statements were returned before.  NULL is fine. */

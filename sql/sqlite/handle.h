@@ -25,8 +25,7 @@ struct await;
 struct fetch;
 
 enum {
-    HANDLES_MAX = 128,     /* SELECTs open at once */
-    HANDLES_USER_MAX = 64, /* of one user, so that others find a free one */
+    HANDLES_MAX = 128, /* SELECTs open at once, which users share */
     HANDLES_SPARE =
         8, /* in addition, for trusted users; see struct sql_identity */
     HANDLES_IDLE = 4,

@@ -300,10 +300,11 @@ START_TEST(given_up_requests_do_not_fill_the_queue)
 {
     struct agent agent;
     struct controller *c;
-    struct ticket *first, *ticket, *waiting[200];
+    static const char *const users[] = {NULL, "ann", "bob"};
+    struct ticket *first, *ticket, *waiting[64];
     struct job_result result = {0};
     struct error err;
-    int count = 0;
+    int count = 0, before;
     sem_t woken;
     struct waker waker = {post, &woken};
 
@@ -322,13 +323,17 @@ START_TEST(given_up_requests_do_not_fill_the_queue)
         ck_assert_msg(ticket != NULL, "%d: %s", i, err.text);
         ticket_free(ticket);
     }
-    /* what changes things is not joined */
-    while (count < 200 &&
-           (waiting[count] = controller_submit(
-                c, &(struct job_request){.kind = JOB_ENABLE}, waker, &err)))
-        count++;
-    ck_assert_int_eq(count, 64);
-    ck_assert_ptr_nonnull(strstr(err.text, "64 requests are waiting"));
+    /* what changes things is not joined: each has half of what is free */
+    for (int user = 0; user < 3; user++) {
+        struct job_request change = {JOB_ENABLE, .owner = users[user]};
+
+        before = count;
+        while (count < 64 &&
+               (waiting[count] = controller_submit(c, &change, waker, &err)))
+            count++;
+        ck_assert_int_eq(count - before, 32 >> user);
+        ck_assert_uint_eq(err.code, ER_USER_LIMIT_REACHED);
+    }
     while (count-- > 0) /* and they make room again, as they go */
         ticket_free(waiting[count]);
     ticket = controller_submit(c, &(struct job_request){.kind = JOB_GET_ACTIVE},

@@ -88,8 +88,6 @@ teardown(void)
     }
     workers_stop(&workers);
     ck_assert_uint_eq(workers.computing, 0);
-    ck_assert_uint_eq(workers.held[false], 0);
-    ck_assert_uint_eq(workers.held[true], 0);
     ck_assert_uint_eq(workers.alive, 0);
     wakes_close(&wakes);
     uv_run(&loop, UV_RUN_DEFAULT);

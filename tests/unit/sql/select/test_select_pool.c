@@ -9,6 +9,8 @@
 #include "sql_harness.h"
 #include "suite.h"
 
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
 static struct harness h;
 
 static void
@@ -37,52 +39,55 @@ session_of(const char *user, uint32_t privileges)
     return session;
 }
 
-/* One user cannot take them all, and all cannot take more than there are; but
- * root by the unix socket finds some whatever the others hold. */
+/* Opens as many as it may; returns their number. */
+static size_t
+open_all(struct sql_session *session, struct cursor **open)
+{
+    struct span text = {"select 1", 8};
+    size_t count = 0;
+
+    while ((open[count] = sql_open(session, text, NULL, NULL, &h.error)))
+        count++;
+    return count;
+}
+
+/* Nobody can take them all, and all cannot take more than there are; but root
+ * by the unix socket finds some whatever the others hold. */
 START_TEST(handles_are_pooled_with_a_ceiling)
 {
-    struct sql_session *greedy = session_of("greedy", 0);
-    struct sql_session *other = session_of("other", 0);
-    struct sql_session *third = session_of("third", 0);
-    struct sql_session *root = session_of("root", PRIVILEGE_ALL);
-    struct cursor *open[HANDLES_MAX], *spare[HANDLES_SPARE];
+    static const struct {
+        const char *user;
+        size_t handles;
+        unsigned code;
+    } users[] = {{"greedy", 64, ER_USER_LIMIT_REACHED},
+                 {"other", 32, ER_USER_LIMIT_REACHED},
+                 {"third", 16, ER_USER_LIMIT_REACHED},
+                 {"4th", 8, ER_USER_LIMIT_REACHED},
+                 {"5th", 4, ER_USER_LIMIT_REACHED},
+                 {"6th", 2, ER_USER_LIMIT_REACHED},
+                 {"7th", 1, ER_USER_LIMIT_REACHED},
+                 {"8th", 1, ER_USER_LIMIT_REACHED},
+                 {"9th", 0, ER_OUT_OF_RESOURCES},
+                 {"root", HANDLES_SPARE / 2, ER_USER_LIMIT_REACHED}};
+    struct sql_session *sessions[COUNT(users)];
+    struct cursor *open[HANDLES_MAX + HANDLES_SPARE + 1];
     struct pull *read[HANDLES_MAX];
     struct span text = {"select 1", 8};
-    struct error err;
+    size_t count = 0, got;
 
-    for (size_t i = 0; i < HANDLES_USER_MAX; i++) {
-        open[i] = sql_open(greedy, text, NULL, NULL, &err);
-        ck_assert_ptr_nonnull(open[i]);
+    for (size_t i = 0; i < COUNT(users); i++) {
+        sessions[i] = session_of(users[i].user, 0);
+        got = open_all(sessions[i], open + count);
+        ck_assert_uint_eq(got, users[i].handles);
+        ck_assert_uint_eq(h.error.code, users[i].code);
+        count += got;
     }
-    ck_assert_ptr_null(sql_open(greedy, text, NULL, NULL, &err));
-    ck_assert_uint_eq(err.code, ER_UNKNOWN);
-    ck_assert_str_eq(err.text,
-                     "user 'greedy' has 64 SELECTs open already, as many as "
-                     "one user may; read one to its end or close it");
-    for (size_t i = HANDLES_USER_MAX; i < HANDLES_MAX; i++) {
-        open[i] = sql_open(other, text, NULL, NULL, &err);
-        ck_assert_ptr_nonnull(open[i]);
-    }
-    ck_assert_ptr_null(sql_open(third, text, NULL, NULL, &err));
-    ck_assert_str_eq(err.text,
-                     "128 SELECTs are being answered already; try again later");
-    for (size_t i = 0; i < HANDLES_SPARE; i++) {
-        spare[i] = sql_open(root, text, NULL, NULL, &err);
-        ck_assert_ptr_nonnull(spare[i]);
-    }
-    ck_assert_ptr_null(sql_open(root, text, NULL, NULL, &err));
-    for (size_t i = 0; i < HANDLES_SPARE; i++)
-        cursor_free(spare[i]);
-    ck_assert_ptr_null(sql_open(third, text, NULL, NULL, &err));
     cursor_free(open[0]);
-    open[0] = sql_open(third, text, NULL, NULL, &err);
-    ck_assert_ptr_nonnull(open[0]);
-    for (size_t i = 0; i < HANDLES_MAX; i++)
-        cursor_free(open[i]);
-    sql_session_free(greedy);
-    sql_session_free(other);
-    sql_session_free(third);
-    sql_session_free(root);
+    ck_assert_uint_eq(open_all(sessions[COUNT(users) - 2], open), 1);
+    while (count-- > 0)
+        cursor_free(open[count]);
+    for (size_t i = 0; i < COUNT(users); i++)
+        sql_session_free(sessions[i]);
     /* one that was read to its end holds none */
     for (size_t i = 0; i < HANDLES_MAX; i++) {
         harness_open_span(&h, text);

@@ -154,34 +154,41 @@ START_TEST(waiting_can_be_cancelled_and_given_up)
 }
 END_TEST
 
+/* Each user takes all that it may: half of what is free. */
 START_TEST(waiting_statements_leave_room_for_others)
 {
     static const struct sql_identity others[] = {{"ann", "b", PRIVILEGE_ALL},
-                                                 {"bob", "b", PRIVILEGE_ALL}};
+                                                 {"bob", "b", PRIVILEGE_ALL},
+                                                 {"cy", "b", PRIVILEGE_ALL}};
     struct pull *waiting[FETCH_WAITERS_MAX];
     struct sql_session *own = h.session, *sessions[COUNT(others)];
+    size_t count = 0;
 
-    for (size_t i = 0; i < COUNT(others); i++)
-        sessions[i] = sql_session_new(&h.node, &others[i], 8);
     scripted.answer = ANSWER_HANG;
-    for (size_t i = 0; i < FETCH_WAITERS_MAX; i++) {
-        h.session = sessions[i % COUNT(others)];
-        harness_open(&h, total);
-        ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
-        waiting[i] = harness_leave(&h);
+    for (size_t i = 0; i < COUNT(others); i++) {
+        sessions[i] = sql_session_new(&h.node, &others[i], 8);
+        h.session = sessions[i];
+        for (size_t n = FETCH_WAITERS_MAX >> (i + 1); n > 0; n--) {
+            harness_open(&h, total);
+            ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+            waiting[count++] = harness_leave(&h);
+        }
+        harness_run(&h, total);
+        ck_assert_uint_eq(h.error.code, ER_USER_LIMIT_REACHED);
+        ck_assert_ptr_nonnull(strstr(h.error.text, "'SELECTs that wait'"));
+        ck_assert_str_eq(harness_run(&h, "select id from heapwire.nodes"),
+                         "id\n#10001");
     }
+    h.session = sessions[0];
+    harness_give_up(waiting[0]); /* there are fewer free, all the same */
+    harness_run(&h, total);
+    ck_assert_uint_eq(h.error.code, ER_USER_LIMIT_REACHED);
     h.session = own;
-    ck_assert_str_eq(harness_run(&h, total),
-                     "1105/HY000 96 SELECTs are waiting for the node already; "
-                     "try again later");
-    ck_assert_str_eq(harness_run(&h, "select id from heapwire.nodes"),
-                     "id\n#10001");
-    harness_give_up(waiting[0]);
     harness_open(&h, total);
     ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     harness_close(&h);
-    for (size_t i = 1; i < FETCH_WAITERS_MAX; i++)
-        harness_give_up(waiting[i]);
+    while (--count > 0)
+        harness_give_up(waiting[count]);
     for (size_t i = 0; i < COUNT(others); i++)
         sql_session_free(sessions[i]);
     scripted.answer = ANSWER_DONE;

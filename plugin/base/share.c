@@ -1,0 +1,44 @@
+/* share.c - see share.h. */
+#include "share.h"
+
+#include "errors.h"
+
+int
+share_check(const struct share *share, size_t max, const char *what,
+            const char *remedy, struct error *err)
+{
+    size_t unused = share->taken < max ? max - share->taken : 0;
+
+    if (share_has_room(share, max))
+        return 0;
+    if (share->theirs == 0)
+        error_set(err, ER_OUT_OF_RESOURCES,
+                  "Out of resources: others have all %zu '%s'; try again "
+                  "later",
+                  max, what);
+    else
+        error_set(err, ER_USER_LIMIT_REACHED,
+                  "User '%s' has exceeded the '%s' resource (current value: "
+                  "%zu): users share %zu, %zu of them are free, and nobody "
+                  "gets more than is left for others; %s, or try again later",
+                  share->user, what, share->theirs, max, unused, remedy);
+    return -1;
+}
+
+const char **
+share_take(const char **places, size_t max, const char *user, const char *what,
+           const char *remedy, struct error *err)
+{
+    struct share share = {.user = user};
+    const char **place = NULL;
+
+    for (size_t i = 0; i < max; i++)
+        if (places[i])
+            share_count(&share, places[i]);
+        else if (!place)
+            place = &places[i];
+    if (share_check(&share, max, what, remedy, err) != 0)
+        return NULL;
+    *place = user;
+    return place;
+}

@@ -1,0 +1,51 @@
+/*
+ * share.h - how users share a number of places.
+ *
+ * The one rule: a user may take another place while it holds fewer than are
+ * free.  Alone it gets half of them, the next user half of the rest: whatever
+ * some hold, another one still gets in.
+ */
+#ifndef HW_SHARE_H
+#define HW_SHARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct error;
+
+enum { SHARE_OWNER_MAX = 64 /* bytes of a user's name */ };
+
+/* The places as one user sees them: count each that is taken, then ask. */
+struct share {
+    const char *user;
+    size_t theirs, taken;
+};
+
+static inline void
+share_count(struct share *share, const char *owner)
+{
+    share->theirs += strcmp(owner, share->user) == 0;
+    share->taken++;
+}
+
+/* Whether the user may take one more of max places. */
+static inline bool
+share_has_room(const struct share *share, size_t max)
+{
+    return share->taken < max && share->theirs < max - share->taken;
+}
+
+/* The same; -1 with 1226, or 1041 to one who holds none: they are all taken.
+ * what: "open SELECTs"; remedy: what the user can do. */
+int share_check(const struct share *share, size_t max, const char *what,
+                const char *remedy, struct error *err);
+
+/* Takes one of places, each NULL or its user; the caller frees it, by NULL.
+ * Only max of them are for this user, who outlasts it.  NULL with *err, as
+ * share_check. */
+const char **share_take(const char **places, size_t max, const char *user,
+                        const char *what, const char *remedy,
+                        struct error *err);
+
+#endif

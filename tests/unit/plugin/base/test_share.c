@@ -1,0 +1,89 @@
+/* test_share.c - users who take all that they may leave some to others. */
+#include <stdio.h>
+#include <string.h>
+
+#include "errors.h"
+#include "share.h"
+#include "suite.h"
+
+enum { MOST = 130 };
+
+static const char *places[MOST];
+static struct error err;
+
+static unsigned
+take_all(const char *user, size_t max)
+{
+    unsigned count = 0;
+
+    while (share_take(places, max, user, "seats", "leave one", &err))
+        count++;
+    return count;
+}
+
+/* _i: places */
+START_TEST(each_takes_half_of_what_is_free)
+{
+    char users[MOST][8];
+    size_t max = (size_t)_i, unused = max;
+    int i = 0;
+
+    memset(places, 0, sizeof(places));
+    for (; unused > 0; i++) {
+        snprintf(users[i], sizeof(users[i]), "u%d", i);
+        ck_assert_uint_eq(take_all(users[i], max), (unused + 1) / 2);
+        ck_assert_uint_eq(err.code, ER_USER_LIMIT_REACHED);
+        unused /= 2;
+    }
+    ck_assert_uint_eq(take_all("late", max), 0);
+    ck_assert_uint_eq(err.code, ER_OUT_OF_RESOURCES);
+    for (i = (int)max; i < MOST; i++)
+        ck_assert_ptr_null(places[i]);
+}
+END_TEST
+
+START_TEST(a_refusal_says_which_limit_and_how_many)
+{
+    memset(places, 0, sizeof(places));
+    ck_assert_uint_eq(take_all("ann", 20), 10);
+    ck_assert_uint_eq(take_all("bob", 20), 5);
+    ck_assert_str_eq(
+        err.text,
+        "User 'bob' has exceeded the 'seats' resource (current value: 5): "
+        "users share 20, 5 of them are free, and nobody gets more than is left "
+        "for others; leave one, or try again later");
+    ck_assert_str_eq(err.sqlstate, "42000");
+    for (size_t i = 0; i < 20; i++)
+        places[i] = "cy";
+    ck_assert_uint_eq(take_all("bob", 20), 0);
+    ck_assert_str_eq(err.text, "Out of resources: others have all 20 'seats'; "
+                               "try again later");
+}
+END_TEST
+
+START_TEST(what_is_given_back_is_taken_again)
+{
+    const char **place;
+
+    memset(places, 0, sizeof(places));
+    ck_assert_uint_eq(take_all("ann", 8), 4);
+    place = share_take(places, 8, "bob", "seats", "leave one", &err);
+    *place = NULL;
+    places[1] = NULL;
+    ck_assert_ptr_eq(share_take(places, 8, "ann", "seats", "leave one", &err),
+                     &places[1]);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("share");
+    TCase *tc = tcase_create("share");
+
+    tcase_add_loop_test(tc, each_takes_half_of_what_is_free, 1, MOST);
+    tcase_add_test(tc, a_refusal_says_which_limit_and_how_many);
+    tcase_add_test(tc, what_is_given_back_is_taken_again);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
