@@ -49,15 +49,14 @@ static int
 kill_id(struct opening *o, uint32_t *out, struct error *err)
 {
     const struct tree *expression = o->statement->kill.expression;
-    struct deparse deparse = select_deparse(o, expression);
     struct value value;
 
     *out = o->statement->kill.id;
     if (!expression)
         return 0;
     if (o->describing)
-        return select_check(&deparse, err);
-    if (select_evaluate(&deparse, &value, err) != 0)
+        return select_check(o, expression, err);
+    if (select_evaluate(o, expression, &value, err) != 0)
         return -1;
     if (value.type == VALUE_INT && value.integer >= 0 &&
         value.integer <= UINT32_MAX) {
@@ -113,11 +112,11 @@ end_open(struct opening *o, struct error *err)
 
 /* PREPARE takes any statement that can be described. */
 static int
-check_text(struct sql_session *session, struct span text, struct error *err)
+check_text(const struct opening *o, struct span text, struct error *err)
 {
     struct sql_description description;
 
-    if (sql_describe(session, text, &description, err) != 0)
+    if (sql_describe(o->session, text, o->await, &description, err) != 0)
         return -1;
     sql_description_fini(&description);
     return 0;
@@ -139,7 +138,7 @@ prepare_open(struct opening *o, struct error *err)
 
     if (o->describing)
         return refuse_prepared(err);
-    if (check_text(o->session, o->statement->prepare.text, err) != 0)
+    if (check_text(o, o->statement->prepare.text, err) != 0)
         return NULL;
     ok = sql_cursor_ok(err);
     if (ok && prepared_text_keep(o->session, o->statement->prepare.name,
@@ -301,10 +300,11 @@ sql_open(struct sql_session *session, struct span text,
 /* ---- describing ---- */
 
 int
-sql_describe(struct sql_session *session, struct span text,
+sql_describe(struct sql_session *session, struct span text, struct await *await,
              struct sql_description *out, struct error *err)
 {
-    struct opening opening = {.session = session, .describing = true};
+    struct opening opening = {
+        .session = session, .await = await, .describing = true};
     struct cursor *cursor;
 
     memset(out, 0, sizeof(*out));

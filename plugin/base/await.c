@@ -129,21 +129,25 @@ block(struct await *await, uint64_t until_ms)
 }
 
 int
-await_news(struct await *await, struct error *err)
+await_until(struct await *await, const char *what, uint64_t until_ms,
+            struct error *err)
 {
+    uint64_t last_ms = await->deadline_ms;
+
+    if (until_ms > 0 && (last_ms == 0 || until_ms < last_ms))
+        last_ms = until_ms;
     if (!take_news(await) && !await_is_over(await)) {
-        atomic_store(&await->waits, true);
-        block(await, await->deadline_ms);
-        atomic_store(&await->waits, false);
+        atomic_store(&await->waits, what);
+        block(await, last_ms);
+        atomic_store(&await->waits, NULL);
     }
     return await_is_over(await) ? interrupted(err) : 0;
 }
 
-void
-await_time(struct await *await, uint64_t until_ms)
+int
+await_news(struct await *await, struct error *err)
 {
-    while (!await_cancelled(await) && clock_ms() < until_ms)
-        block(await, until_ms);
+    return await_until(await, "waiting for the node", 0, err);
 }
 
 /* ---- progress ---- */

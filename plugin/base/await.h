@@ -28,7 +28,8 @@ struct progress {
 typedef bool await_progress_of(void *of, struct progress *out);
 
 struct await {
-    atomic_bool cancelled, waits;
+    atomic_bool cancelled;
+    _Atomic(const char *) waits; /* NULL, or static: for what it waits now */
     /* clock_ms, after which every wait fails; 0: never.  The waiting thread's
      * between two waits. */
     uint64_t deadline_ms;
@@ -60,9 +61,10 @@ int await_check(const struct await *await, struct error *err);
 struct waker await_waker(struct await *await);
 /* Blocks until there is news.  -1 with 1317: it is over. */
 int await_news(struct await *await, struct error *err);
-/* Blocks until that time (clock_ms), or until it is cancelled.  News are old
- * then: look before the next wait. */
-void await_time(struct await *await, uint64_t until_ms);
+/* The same, but no longer than until that time (clock_ms; 0: no limit); what is
+ * static: "User sleep".  News are old then: look before the next wait. */
+int await_until(struct await *await, const char *what, uint64_t until_ms,
+                struct error *err);
 
 /* From now on await_progress asks of for its progress; progress NULL: nothing
  * more.  It is not asked any more once this returns. */

@@ -498,14 +498,6 @@ statement_resume(struct session *s)
         statement_pull(st);
 }
 
-static void
-stop(struct statement *st)
-{
-    if (st->opening)
-        sql_session_interrupt(st->session->sql, true);
-    pump_cancel(&st->pump);
-}
-
 void
 statement_cancel(struct session *s, enum statement_end why)
 {
@@ -514,7 +506,7 @@ statement_cancel(struct session *s, enum statement_end why)
     if (!st || st->end != END_NONE)
         return;
     st->end = why;
-    stop(st);
+    pump_cancel(&st->pump);
 }
 
 /* "Resolving names (2 of 4, 37%)" */
@@ -534,7 +526,7 @@ static void
 tell_state(struct statement *st, const struct progress *progress)
 {
     struct session *s = st->session;
-    const char *state = "executing";
+    const char *state = atomic_load(&st->pump.await.waits);
     char text[sizeof(s->entry.state)];
 
     if (st->pump.state == PUMP_STEPPING && workers_waits(&st->pump.job)) {
@@ -542,8 +534,8 @@ tell_state(struct statement *st, const struct progress *progress)
     } else if (progress) {
         describe(progress, text, sizeof(text));
         state = text;
-    } else if (atomic_load(&st->pump.await.waits)) {
-        state = "waiting for the node";
+    } else if (!state) {
+        state = "executing";
     }
     registry_set_state(&s->server->registry, &s->entry, state);
 }
@@ -586,7 +578,7 @@ statement_abandon(struct session *s)
 
     if (!st)
         return;
-    stop(st);
+    pump_cancel(&st->pump);
     if (st->pump.state == PUMP_STEPPING)
         return; /* statement_ready goes on: a worker has it */
     write_gone(st);

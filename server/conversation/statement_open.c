@@ -40,7 +40,8 @@ open_text(void *arg)
     struct error *err = &st->pump.error;
 
     if (st->on_described) {
-        st->described = sql_describe(sql, st->text, &st->description, err) == 0;
+        st->described = sql_describe(sql, st->text, &st->pump.await,
+                                     &st->description, err) == 0;
         return;
     }
     if (st->prepared && execute_values_decode(st->prepared, packet_of(st),
@@ -79,7 +80,6 @@ statement_new(struct session *s, struct span packet)
     st->held = packet.size;
     s->server->held += packet.size;
     st->text = (struct span){st->packet, packet.size};
-    sql_session_interrupt(s->sql, false);
     st->session = s;
     st->started_ms = clock_ms();
     st->timeout_ms = timeout_ms(s);
@@ -178,6 +178,7 @@ open_statement(struct statement *st, const char *command)
         open_text(st);
         opened(st);
     } else {
+        st->pump.await.deadline_ms = st->deadline_ms;
         pump_open(&st->pump);
     }
 }

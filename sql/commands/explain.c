@@ -221,7 +221,6 @@ open_text(const struct rowset *plan, enum explain_format format,
 struct cursor *
 explain_open(struct opening *o, struct error *err)
 {
-    struct deparse deparse = select_deparse(o, o->statement->select);
     struct catalog_scope scope = {.session = o->session};
     enum explain_format format = o->statement->format;
     struct cursor *cursor = NULL;
@@ -229,7 +228,7 @@ explain_open(struct opening *o, struct error *err)
     struct rowset rows;
     int rc;
 
-    if (query_open(&query, &deparse, &scope, NULL, err) != 0)
+    if (query_open(&query, o, o->statement->select, &scope, NULL, err) != 0)
         return NULL;
     rowset_init(&rows, plan_table.column_count);
     rc = read_plan(&query, &rows, err);

@@ -134,11 +134,9 @@ set_names(struct pending *p, const struct assignment *a)
 static int
 evaluate(struct pending *p, const struct assignment *a, struct value *out)
 {
-    struct deparse deparse = select_deparse(p->opening, a->expression);
-
     *out = text_value(a->text);
     return a->kind == VALUE_IS_EXPRESSION
-               ? select_evaluate(&deparse, out, p->err)
+               ? select_evaluate(p->opening, a->expression, out, p->err)
                : 0;
 }
 
@@ -148,14 +146,6 @@ is_absent(const struct pending *p, const struct assignment *a)
 {
     return p->opening->describing && a->kind == VALUE_IS_EXPRESSION &&
            a->expression->parameters > 0;
-}
-
-static int
-check_absent(const struct pending *p, const struct assignment *a)
-{
-    struct deparse deparse = select_deparse(p->opening, a->expression);
-
-    return select_check(&deparse, p->err);
 }
 
 /* Refuses SET GLOBAL: only the configuration file changes the node's
@@ -178,7 +168,7 @@ set_variable(struct pending *p, const struct assignment *a)
     if (is_absent(p, a)) /* find out whether it can be set at all */
         return variable_accept(variable, NULL, &value, p->err) != 0
                    ? -1
-                   : check_absent(p, a);
+                   : select_check(p->opening, a->expression, p->err);
     if (evaluate(p, a, &value) != 0)
         return -1;
     return add_variable(p, variable->name, &value);
@@ -190,7 +180,7 @@ set_user_variable(struct pending *p, const struct assignment *a)
     struct value value;
 
     if (is_absent(p, a))
-        return check_absent(p, a);
+        return select_check(p->opening, a->expression, p->err);
     if (evaluate(p, a, &value) != 0)
         return -1;
     return add(p, NULL, a->name, &value);

@@ -186,10 +186,6 @@ void sql_session_check_row(struct sql_session *session,
                            size_t count);
 bool sql_session_in_transaction(const struct sql_session *session);
 
-/* While on, every statement that the session opens, now or later, soon fails
- * with ER_QUERY_INTERRUPTED.  Any thread; an open cursor has its await. */
-void sql_session_interrupt(struct sql_session *session, bool on);
-
 /* The values of a prepared statement's ?, in order. */
 struct sql_parameters {
     const struct value *values;
@@ -200,8 +196,8 @@ struct sql_parameters {
  * Parses text, checks the privilege and opens a cursor; NULL with *err. text
  * outlives the cursor; parameters (NULL: a ? is a syntax error) are copied
  * where they must last.  Once await, which outlives the cursor, is cancelled,
- * the next step fails with ER_QUERY_INTERRUPTED, and soon one that runs or
- * waits.  Free the cursor before the session.
+ * an opening that runs or waits soon fails with ER_QUERY_INTERRUPTED, and so
+ * does a step.  Free the cursor before the session.
  */
 struct cursor *sql_open(struct sql_session *session, struct span text,
                         const struct sql_parameters *parameters,
@@ -245,7 +241,8 @@ struct sql_description {
 /* Parses and checks as sql_open does.  -1 with *err, and there is nothing to
  * free. */
 int sql_describe(struct sql_session *session, struct span text,
-                 struct sql_description *out, struct error *err);
+                 struct await *await, struct sql_description *out,
+                 struct error *err);
 void sql_description_fini(struct sql_description *description);
 
 /* COM_FIELD_LIST: opens a cursor with the table's columns and no rows. */

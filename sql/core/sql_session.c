@@ -114,12 +114,6 @@ sql_session_timeout_ms(const struct sql_session *session)
     return session->timeout_ms;
 }
 
-void
-sql_session_interrupt(struct sql_session *session, bool on)
-{
-    atomic_store(&session->interrupted, on);
-}
-
 uint32_t
 session_timeout_s(const struct sql_session *session,
                   const struct sql_statement *statement)

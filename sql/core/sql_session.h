@@ -6,8 +6,6 @@
 #ifndef HW_SQL_SESSION_H
 #define HW_SQL_SESSION_H
 
-#include <stdatomic.h>
-
 #include "cursor.h"
 #include "sql.h"
 #include "warnings.h"
@@ -43,7 +41,6 @@ struct sql_session {
         *channel;   /* set in another node's session, else NULL */
     bool forwarded; /* runs another node's statement: may ask no other node */
     char database[SQL_NAME_MAX + 1]; /* "": no database */
-    atomic_bool interrupted;         /* statements opened now fail */
     bool autocommit, in_transaction;
     uint32_t idle_s;     /* wait_timeout as SET changed it; 0: not changed */
     uint32_t timeout_ms; /* max_execution_time; 0: none */

@@ -14,6 +14,7 @@ struct lock {
 static struct {
     pthread_mutex_t mutex;
     struct lock locks[USER_LOCKS_MAX];
+    struct user_lock_watch *watches;
 } held = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static struct lock *
@@ -32,6 +33,14 @@ find_place(void)
         if (!held.locks[i].owner)
             return &held.locks[i];
     return NULL;
+}
+
+static void
+release(struct lock *lock)
+{
+    memset(lock, 0, sizeof(*lock));
+    for (struct user_lock_watch *w = held.watches; w; w = w->next)
+        w->waker.wake(w->waker.arg);
 }
 
 enum user_lock
@@ -70,7 +79,7 @@ user_lock_release(struct span name, uint32_t owner)
     if (lock)
         result = lock->owner == owner ? USER_LOCK_DONE : USER_LOCK_BUSY;
     if (result == USER_LOCK_DONE && --lock->count == 0)
-        memset(lock, 0, sizeof(*lock));
+        release(lock);
     pthread_mutex_unlock(&held.mutex);
     return result;
 }
@@ -84,10 +93,33 @@ user_locks_release(uint32_t owner)
     for (size_t i = 0; i < USER_LOCKS_MAX; i++)
         if (held.locks[i].owner == owner) {
             count += held.locks[i].count;
-            memset(&held.locks[i], 0, sizeof(held.locks[i]));
+            release(&held.locks[i]);
         }
     pthread_mutex_unlock(&held.mutex);
     return count;
+}
+
+void
+user_locks_watch(struct user_lock_watch *watch, struct waker waker)
+{
+    watch->waker = waker;
+    pthread_mutex_lock(&held.mutex);
+    watch->next = held.watches;
+    held.watches = watch;
+    pthread_mutex_unlock(&held.mutex);
+}
+
+void
+user_locks_unwatch(const struct user_lock_watch *watch)
+{
+    struct user_lock_watch **at = &held.watches;
+
+    pthread_mutex_lock(&held.mutex);
+    while (*at && *at != watch)
+        at = &(*at)->next;
+    if (*at)
+        *at = watch->next;
+    pthread_mutex_unlock(&held.mutex);
 }
 
 uint32_t

@@ -2,6 +2,7 @@
  * other. */
 #include <string.h>
 
+#include "await.h"
 #include "clock.h"
 #include "errors.h"
 #include "function.h"
@@ -10,8 +11,6 @@
 #include "handle.h"
 #include "sql_session.h"
 #include "user_locks.h"
-
-enum { POLL_MS = 20 /* between two looks at a lock that another holds */ };
 
 static uint32_t
 caller(sqlite3_context *c)
@@ -55,6 +54,7 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     double seconds = function_real(argv[1]);
     uint64_t start = clock_ms(), wait = FUNCTION_WAIT_MAX_MS;
+    struct user_lock_watch watch = {.next = NULL};
     enum user_lock got;
     struct span name;
     struct error err;
@@ -64,9 +64,13 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     if (seconds >= 0 && seconds * 1000 < FUNCTION_WAIT_MAX_MS)
         wait = (uint64_t)(seconds * 1000);
+    if (function_handle(c)->await)
+        user_locks_watch(&watch, await_waker(function_handle(c)->await));
     do {
         got = user_lock_take(name, caller(c));
-    } while (got == USER_LOCK_BUSY && function_nap(c, start + wait, POLL_MS));
+    } while (got == USER_LOCK_BUSY &&
+             function_wait(c, "User lock", start + wait));
+    user_locks_unwatch(&watch);
     function_handle(c)->acted |= got == USER_LOCK_DONE;
     if (got == USER_LOCK_NONE) {
         error_set(&err, ER_OUT_OF_RESOURCES,

@@ -208,7 +208,7 @@ call_sleep(sqlite3_context *c, int argc, sqlite3_value **argv)
     }
     if (seconds * 1000 < FUNCTION_WAIT_MAX_MS)
         wait = (uint64_t)(seconds * 1000);
-    while (function_nap(c, start + wait, wait))
+    while (function_wait(c, "User sleep", start + wait))
         ;
     if (!function_stopped(c))
         sqlite3_result_int(c, 0);

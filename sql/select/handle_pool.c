@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "await.h"
 #include "clock.h"
 #include "collation.h"
 #include "errors.h"
@@ -201,7 +202,8 @@ put(struct handle *handle, const char **place)
 }
 
 struct handle *
-handle_acquire(const struct catalog_scope *scope, struct error *err)
+handle_acquire(const struct catalog_scope *scope, struct await *await,
+               struct error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct handle *handle;
@@ -218,7 +220,8 @@ handle_acquire(const struct catalog_scope *scope, struct error *err)
     }
     handle->place = place;
     handle->scope = *scope;
-    handle->cancelled = &scope->session->interrupted;
+    handle->await = await;
+    handle->cancelled = await ? &await->cancelled : NULL;
     handle->found_rows = scope->session->found_rows;
     handle->now_ms = clock_wall_ms();
     return handle;

@@ -11,13 +11,15 @@
 
 #include <sqlite3.h>
 
+struct await;
 struct catalog_scope;
 struct error;
 struct handle;
 
-/* Lends a handle.  NULL with *err: all, or the user's share, are taken. */
+/* Lends a handle; await NULL: the statement never waits, nor is cancelled. NULL
+ * with *err: all, or the user's share, are taken. */
 struct handle *handle_acquire(const struct catalog_scope *scope,
-                              struct error *err);
+                              struct await *await, struct error *err);
 /* Takes it back; its statements were returned before.  NULL is fine. */
 void handle_release(struct handle *handle);
 

@@ -336,9 +336,6 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
                               .pins = &c->pins,
                               .views = &c->views};
     c->query.handle->fetch = &c->fetch;
-    c->query.handle->await = o->await;
-    if (o->await)
-        c->query.handle->cancelled = &o->await->cancelled;
     c->rows_left = row_limit(query);
     if (form_of(query) != TREE_EXPRESSIONS)
         c->session = o->session;
@@ -372,14 +369,13 @@ struct cursor *
 select_open(struct opening *o, struct error *err)
 {
     const struct tree *tree = o->statement->select;
-    struct deparse deparse = select_deparse(o, tree);
     struct catalog_scope scope = {.session = o->session,
                                   .timeout_s = o->statement->timeout_s,
                                   .parallel = o->statement->parallel};
     struct query query;
     struct cursor *cursor;
 
-    if (query_open(&query, &deparse, &scope, NULL, err) != 0)
+    if (query_open(&query, o, tree, &scope, NULL, err) != 0)
         return NULL;
     o->constant = is_constant(tree);
     cursor = cursor_over(o, &query, err);
@@ -395,8 +391,7 @@ select_open_plan(const struct opening *o, struct select_plan *plan,
     struct query query;
     struct select_cursor *c = NULL;
 
-    if (query_open_plan(&query, plan, o->session, opening_parameters(o), err) ==
-        0)
+    if (query_open_plan(&query, plan, o, err) == 0)
         c = cursor_new(o, &query, 0, err);
     if (!c) {
         select_plan_unref(plan);
@@ -412,11 +407,10 @@ struct cursor *
 select_open_where(struct opening *o, const struct catalog_table *table,
                   const struct catalog_scope *scope, struct error *err)
 {
-    struct deparse deparse = select_deparse(o, o->statement->show.where);
     struct cursor *cursor;
     struct query query;
 
-    if (query_open(&query, &deparse, scope, table, err) != 0)
+    if (query_open(&query, o, o->statement->show.where, scope, table, err) != 0)
         return NULL;
     cursor = cursor_over(o, &query, err);
     if (cursor && (table->needs | catalog_needs(table, UINT64_MAX)))
@@ -427,12 +421,11 @@ select_open_where(struct opening *o, const struct catalog_table *table,
 struct cursor *
 do_open(struct opening *o, struct error *err)
 {
-    struct deparse deparse = select_deparse(o, o->statement->select);
     struct catalog_scope scope = {.session = o->session};
     struct cursor *cursor;
     struct query query;
 
-    if (query_open(&query, &deparse, &scope, NULL, err) != 0)
+    if (query_open(&query, o, o->statement->select, &scope, NULL, err) != 0)
         return NULL;
     cursor = cursor_over(o, &query, err);
     return cursor ? select_into_nothing(cursor, err) : NULL;

@@ -100,25 +100,26 @@ prepare(struct query *query, const char *sql, size_t size, struct error *err)
 }
 
 int
-query_open(struct query *query, const struct deparse *deparse,
-           const struct catalog_scope *scope, const struct catalog_table *table,
-           struct error *err)
+query_open(struct query *query, const struct opening *o,
+           const struct tree *tree, const struct catalog_scope *scope,
+           const struct catalog_table *table, struct error *err)
 {
-    const struct value *values = deparse->parameters;
+    const struct value *values = opening_parameters(o);
 
     memset(query, 0, sizeof(*query));
-    query->deparse = *deparse;
-    query->has_limit = deparse->tree->query && deparse->tree->query->limit;
+    query->deparse = (struct deparse){o->session, o->statement->source, tree,
+                                      o->arena, values};
+    query->has_limit = tree->query && tree->query->limit;
     buffer_init(&query->sql, DEPARSE_OUTPUT_MAX);
     if (table)
         select_from(&query->sql, table, scope->label);
     query->prefix = query->sql.size;
-    if (deparse_run(deparse, &query->sql, &query->deparsed, err) != 0)
+    if (deparse_run(&query->deparse, &query->sql, &query->deparsed, err) != 0)
         goto fail;
-    query->handle = handle_acquire(scope, err);
+    query->handle = handle_acquire(scope, o->await, err);
     if (!query->handle)
         goto fail;
-    query->handle->session = deparse->session;
+    query->handle->session = o->session;
     query->handle->readable = query->deparsed.tables;
     query->handle->names_snapshot = query->deparsed.names_snapshot;
     query->handle->names_now = query->deparsed.names_now;
@@ -130,7 +131,7 @@ query_open(struct query *query, const struct deparse *deparse,
     }
     if (prepare(query, query->sql.data, query->sql.size, err) == 0 &&
         (!values || bind(query, values, query->deparsed.places,
-                         deparse->tree->parameters, err) == 0))
+                         tree->parameters, err) == 0))
         return 0;
 fail:
     query_close(query);
@@ -139,20 +140,20 @@ fail:
 
 int
 query_open_plan(struct query *query, const struct select_plan *plan,
-                struct sql_session *session, const struct value *parameters,
-                struct error *err)
+                const struct opening *o, struct error *err)
 {
-    struct catalog_scope scope = {.session = session};
+    struct catalog_scope scope = {.session = o->session};
 
     memset(query, 0, sizeof(*query));
-    query->deparse.session = session;
+    query->deparse.session = o->session;
     query->has_limit = plan->has_limit;
-    query->handle = handle_acquire(&scope, err);
+    query->handle = handle_acquire(&scope, o->await, err);
     if (query->handle)
-        query->handle->session = session;
+        query->handle->session = o->session;
     if (query->handle &&
         prepare(query, plan->sql.data, plan->sql.size, err) == 0 &&
-        bind(query, parameters, NULL, plan->parameter_count, err) == 0)
+        bind(query, opening_parameters(o), NULL, plan->parameter_count, err) ==
+            0)
         return 0;
     query_close(query);
     return -1;
@@ -367,40 +368,32 @@ copy_value(sqlite3_stmt *statement, struct arena *arena, struct value *out,
     return -1;
 }
 
-struct deparse
-select_deparse(const struct opening *o, const struct tree *tree)
-{
-    struct deparse deparse = {o->session, o->statement->source, tree, o->arena,
-                              opening_parameters(o)};
-
-    return deparse;
-}
-
 int
-select_check(const struct deparse *deparse, struct error *err)
+select_check(const struct opening *o, const struct tree *tree,
+             struct error *err)
 {
-    struct catalog_scope scope = {.session = deparse->session};
+    struct catalog_scope scope = {.session = o->session};
     struct query query;
 
-    if (query_open(&query, deparse, &scope, NULL, err) != 0)
+    if (query_open(&query, o, tree, &scope, NULL, err) != 0)
         return -1;
     query_close(&query);
     return 0;
 }
 
 int
-select_evaluate(const struct deparse *deparse, struct value *out,
-                struct error *err)
+select_evaluate(const struct opening *o, const struct tree *tree,
+                struct value *out, struct error *err)
 {
-    struct catalog_scope scope = {.session = deparse->session};
+    struct catalog_scope scope = {.session = o->session};
     struct query query;
     int rc, result = -1;
 
-    if (query_open(&query, deparse, &scope, NULL, err) != 0)
+    if (query_open(&query, o, tree, &scope, NULL, err) != 0)
         return -1;
     rc = select_memory_step(&query.handle->memory, query.statement);
     if (rc == SQLITE_ROW)
-        result = copy_value(query.statement, deparse->arena, out, err);
+        result = copy_value(query.statement, o->arena, out, err);
     else if (rc == SQLITE_DONE) /* SET x = (SELECT ...) without rows */
         result = 0;
     else

@@ -28,30 +28,27 @@ struct query {
     sqlite3_stmt *statement;
 };
 
-/* Rewrites and prepares. table (SHOW's, whose privilege was checked; or NULL)
- * is selected from, with the written text as the condition.  -1 with *err,
- * and there is nothing to close. */
-int query_open(struct query *query, const struct deparse *deparse,
-               const struct catalog_scope *scope,
+/* Writes tree as SQL, and prepares it. table (SHOW's, whose privilege was
+ * checked; or NULL) is selected from, with the written text as the condition.
+ * -1 with *err, and there is nothing to close. */
+int query_open(struct query *query, const struct opening *opening,
+               const struct tree *tree, const struct catalog_scope *scope,
                const struct catalog_table *table, struct error *err);
 /* Prepares the SELECT of a plan; its errors name no place in the text. */
 int query_open_plan(struct query *query, const struct select_plan *plan,
-                    struct sql_session *session, const struct value *parameters,
-                    struct error *err);
+                    const struct opening *opening, struct error *err);
 void query_close(struct query *query); /* a zeroed or closed one is fine */
 
 /* Sets *err for an answer of sqlite3_step that is neither a row nor the end.
  * Returns -1. */
 int query_fail(const struct query *query, int rc, struct error *err);
 
-/* What query_open needs for a tree of the statement. */
-struct deparse select_deparse(const struct opening *o, const struct tree *tree);
-
 /* Checks that select_evaluate would find all names.  -1 with *err. */
-int select_check(const struct deparse *deparse, struct error *err);
+int select_check(const struct opening *opening, const struct tree *tree,
+                 struct error *err);
 
-/* Evaluates one expression; out's data is in the deparse's arena. */
-int select_evaluate(const struct deparse *deparse, struct value *out,
-                    struct error *err);
+/* Evaluates one expression; out's data is in the opening's arena. */
+int select_evaluate(const struct opening *opening, const struct tree *tree,
+                    struct value *out, struct error *err);
 
 #endif

@@ -67,10 +67,10 @@ bool function_charge(sqlite3_context *c, size_t bytes);
  * is on the loop and begins anew on a worker; the function must return. */
 bool function_leave_loop(sqlite3_context *c);
 
-/* Waits for a while, at most until until_ms (clock_ms) and for nap_ms.  False:
- * it is that late, or the statement has stopped and the function must return.
- */
-bool function_nap(sqlite3_context *c, uint64_t until_ms, uint64_t nap_ms);
+/* Waits for news, at most until until_ms (clock_ms), and others compute; what
+ * is its state meanwhile.  False: it is that late, or the statement has stopped
+ * and the function must return. */
+bool function_wait(sqlite3_context *c, const char *what, uint64_t until_ms);
 bool function_stopped(sqlite3_context *c);
 
 #endif

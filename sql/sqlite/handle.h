@@ -66,9 +66,9 @@ struct handle {
     uint64_t found_rows;         /* the session's, before this statement */
     int64_t now_ms; /* wall clock: NOW() does not change within a statement */
     const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
-    struct await *await; /* of its naps; NULL: they hold a turn to compute */
-    struct table_set readable; /* the tables it may read */
-    struct table_set needy;    /* those of which it reads columns with needs */
+    struct await *await;          /* likewise, and it cannot wait */
+    struct table_set readable;    /* the tables it may read */
+    struct table_set needy; /* those of which it reads columns with needs */
     bool names_snapshot, names_now; /* as in struct deparsed */
     uint64_t
         looks; /* calls of the progress handler until it stops; 0: no limit */

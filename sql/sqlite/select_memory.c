@@ -11,7 +11,8 @@ static _Thread_local struct select_memory *counting;
 static bool
 is_cancelled(const struct select_memory *memory)
 {
-    return atomic_load_explicit(memory->cancelled, memory_order_relaxed);
+    return memory->cancelled &&
+           atomic_load_explicit(memory->cancelled, memory_order_relaxed);
 }
 
 /* Counts an allocation, and allows it or not; SQLite allocates all along while

@@ -235,7 +235,7 @@ run(struct harness *h, struct span text, bool may)
     enum step step = STEP_MORE;
 
     h->parameter_count = 0;
-    if (sql_describe(h->session, text, &description, &err) == 0) {
+    if (sql_describe(h->session, text, NULL, &description, &err) == 0) {
         h->parameter_count = description.parameter_count;
         sql_description_fini(&description);
     }

@@ -6,6 +6,7 @@ come later fail at once.  No user keeps another one out, and the threads that
 statements waited on end.
 """
 import os
+import select
 import shutil
 import signal
 import statistics
@@ -29,9 +30,10 @@ ANSWER_S = 0.1 * SLOWER  # what does not wait: the median
 WORST_S = 1.0 * SLOWER  # of any: the machine is busy
 THREADS = 192  # WORKERS_THREADS
 HANGS_S = 4  # until a database that is stopped counts as hung
-USERS = ("ann", "bob", "cy")
+USERS = ("ann", "bob", "cy", "dba")
 SCRIPT = ("ADMIN EXECUTE ON 1 'System.print("
           "HeapProf.getInstance().dump_dot_snapshot())'")
+CHANGE = "ADMIN EXECUTE ON 1 'HeapProf.getInstance().enable_prof()'"
 SELECT = "SELECT COUNT(*) FROM heapwire.heap_functions"
 SLOW = ("SELECT COUNT(*) FROM information_schema.columns "
         "WHERE REPEAT(column_name, 50) REGEXP 'a.*e'")  # a worker's
@@ -84,7 +86,7 @@ def hung(node):
     with node.user("cy") as w:
         wait_for(lambda: is_connected(w))
         # A change: no answer of before it is shared.
-        w.query("ADMIN EXECUTE ON 1 'HeapProf.getInstance().enable_prof()'")
+        w.query(CHANGE)
         os.kill(node.redis, signal.SIGSTOP)
         try:
             wait_for(lambda: is_stopped(node.redis))
@@ -260,25 +262,109 @@ def test_no_user_keeps_another_out(node):
                 assert ended(w) == 1105
 
 
-def test_sleepers_keep_nobody_from_computing(node):
-    asks = (b"SELECT SLEEP(60)", b"SELECT GET_LOCK('held', 60)")
-    took = []
+def send_all(node, asker, waiters, text):
+    """Until each waits, or is refused: the errors."""
+    before, refused = len(node.waiting(asker)), {}
+
+    def settled():
+        left = [w.sock for w in waiters if w not in refused]
+        for sock in select.select(left, [], [], 0.01)[0]:
+            w = next(w for w in waiters if w.sock is sock)
+            try:
+                refused[w] = w.result()
+            except Refused as e:
+                refused[w] = e
+        return len(node.waiting(asker)) == before + len(waiters) - len(refused)
+
+    for w in waiters:
+        w.command(3, text.encode())
+    wait_for(settled)
+    return list(refused.values())
+
+
+def test_greedy_users_leave_places_to_others(node):
+    """Two take all that they may; a third one and the admin still get in."""
+    for text, places, what in (
+            (SELECT, 96, "SELECTs that wait"),
+            (CHANGE, 64, "requests that wait for the node"),
+            ("SELECT SLEEP(60)", 128, "open SELECTs")):
+        said = "has exceeded the '%s' resource (current value: " % what
+        with ExitStack() as stack:
+            users = {user: [stack.enter_context(node.user(user))
+                            for _ in range(count)]
+                     for user, count in (("ann", places // 2 + 6),
+                                         ("bob", places // 4 + 6),
+                                         ("cy", 2), ("dba", 2))}
+            with hung(node) as asker:
+                for user, waiters in users.items():
+                    errors = send_all(node, asker, waiters, text)
+                    if user in ("cy", "dba"):
+                        assert not errors, (user, text, errors)
+                        continue
+                    # One may run, and another's may wait besides.
+                    assert 4 <= len(errors) <= 7, (user, text, errors)
+                    for e in errors:
+                        assert (e.code, e.state) == (1226, "42000"), e
+                        assert f"User '{user}' {said}" in e.text, e
+                for user in ("cy", "dba"):
+                    with node.user(user) as w:
+                        assert w.query("SELECT 1") == [[b"1"]]
+                        assert w.query(SLOW)
+                print(f"  {what}: {len(node.waiting(asker))} wait")
+                for waiters in users.values():
+                    for w in waiters:
+                        w.close()
+                wait_for(lambda: not node.waiting(asker))
+
+
+def test_those_that_wait_for_each_other_do_not_compute(node):
+    """Nor those that sleep, also while a statement is opened."""
+    asks = {"User sleep": ("SELECT SLEEP(60)", "SET @a = SLEEP(60)",
+                           "DO SLEEP(60)", "SELECT SLEEP(60) INTO @a"),
+            "User lock": ("SELECT GET_LOCK('held', 60)",
+                          "SET @a = GET_LOCK('held', 60)",
+                          "SELECT GET_LOCK('held', 60), COUNT(*) FROM "
+                          "heapwire.nodes")}
     with ExitStack() as stack:
-        sleepers = [stack.enter_context(node.user(USERS[i % 3]))
-                    for i in range(24)]
-        ids = [w.query("SELECT CONNECTION_ID()")[0][0] for w in sleepers]
         asker = stack.enter_context(node.user("cy"))
         asker.query("SELECT GET_LOCK('held', 0)")
-        for i, w in enumerate(sleepers):
-            w.command(3, asks[i // 3 % 2])
+        waiters, locks = [], []
+        for i, user in enumerate(("ann", "bob", "cy") * 2):
+            for state, texts in asks.items():
+                for text in texts:
+                    w = stack.enter_context(node.user(user))
+                    number = int(w.query("SELECT CONNECTION_ID()")[0][0])
+                    w.command(3, text.encode())
+                    if state == "User lock" and i >= 3:
+                        locks.append(w)
+                    else:
+                        waiters.append((w, number))
+        count = len(waiters) + len(locks)
+        wait_for(lambda: len(node.waiting(asker)) == count)
+        assert {row[0].decode() for row in asker.query(
+            "SELECT state FROM information_schema.processlist "
+            "WHERE state LIKE 'User %'")} == set(asks)
         with Latencies(node, "ann", SLOW), Latencies(node, "cy", SLOW):
             time.sleep(0.5)
-        for w, number in zip(sleepers, ids):
+        assert len(node.waiting(asker)) == count
+        took = []
+        for w, number in waiters:
             began = time.monotonic()
-            asker.query(f"KILL QUERY {int(number)}")
-            assert ended(w) == 1317
+            kill_query(asker, w, number)
             took.append(time.monotonic() - began)
-    check("KILL QUERY of a sleeper", took, END_S)
+        check("KILL QUERY of a sleeper", took, END_S)
+        took = []
+        held = asker
+        while locks:  # each gets the lock as the one before releases it
+            began = time.monotonic()
+            assert held.query("SELECT RELEASE_LOCK('held')") == [[b"1"]]
+            ready = select.select([w.sock for w in locks], [], [], 10)[0]
+            took.append(time.monotonic() - began)
+            assert len(ready) == 1, ready
+            held = next(w for w in locks if w.sock is ready[0])
+            held.result()
+            locks.remove(held)
+        check("a released lock's next owner", took, END_S)
 
 
 def test_a_stop_does_not_wait_for_it(node):
@@ -315,7 +401,7 @@ def main():
         node.wait()
         with node.user("cy") as w:
             wait_for(lambda: is_connected(w))
-            w.query("ADMIN EXECUTE ON 1 'HeapProf.getInstance().enable_prof()'")
+            w.query(CHANGE)
             w.query(SCRIPT)
         run_tests(named(globals()), node)
     except BaseException:

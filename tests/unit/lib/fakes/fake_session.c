@@ -118,13 +118,6 @@ sql_session_statement_s(const struct sql_session *s)
     return 0;
 }
 
-void
-sql_session_interrupt(struct sql_session *s, bool on)
-{
-    (void)s;
-    (void)on;
-}
-
 uint32_t
 sql_session_timeout_ms(const struct sql_session *s)
 {

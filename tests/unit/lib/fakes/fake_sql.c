@@ -283,7 +283,7 @@ sql_open(struct sql_session *session, struct span text,
 }
 
 int
-sql_describe(struct sql_session *session, struct span text,
+sql_describe(struct sql_session *session, struct span text, struct await *await,
              struct sql_description *out, struct error *err)
 {
     static const struct sql_parameters none = {NULL, 0};
@@ -297,7 +297,7 @@ sql_describe(struct sql_session *session, struct span text,
         out->parameter_count += text.data[i] == '?';
     if (!rows)
         return 0;
-    cursor = sql_open(session, text, &none, NULL, err);
+    cursor = sql_open(session, text, &none, await, err);
     if (!cursor)
         return -1;
     out->arena = arena_new(DESCRIPTION_MAX);

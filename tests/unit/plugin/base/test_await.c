@@ -192,22 +192,41 @@ START_TEST(a_deadline_ends_a_wait_in_time)
 }
 END_TEST
 
-START_TEST(a_time_is_waited_for_whatever_the_news)
+static void
+note_what(void *arg, bool begins)
+{
+    struct waiter *w = arg;
+
+    parks(arg, begins);
+    ck_assert_str_eq(atomic_load(&w->await.waits), "User sleep");
+}
+
+/* Until its own time, the await's, news, or a cancel: the first one. */
+START_TEST(a_wait_may_have_a_time_of_its_own)
 {
     uint64_t begun_ms = clock_ms();
     struct waiter w = {.thread = 0};
     struct waker waker;
 
-    await_init(&w.await, parks, &w);
+    await_init(&w.await, note_what, &w);
+    ck_assert_int_eq(await_until(&w.await, "User sleep", begun_ms + 100, NULL),
+                     0);
+    ck_assert_uint_ge(clock_ms(), begun_ms + 100);
+    ck_assert_uint_eq(w.parks, 1);
+    ck_assert_uint_eq(w.goes_on, 1);
+    ck_assert_ptr_null(atomic_load(&w.await.waits));
+    w.await.deadline_ms = begun_ms + 200;
     waker = await_waker(&w.await);
     waker.wake(waker.arg);
-    await_time(&w.await, begun_ms + 100);
-    ck_assert_uint_ge(clock_ms(), begun_ms + 100);
-    ck_assert_uint_ge(w.parks, 1);
-    ck_assert_uint_eq(w.parks, w.goes_on);
-    ck_assert(!atomic_load(&w.await.waits)); /* for the node */
+    ck_assert_int_eq(await_until(&w.await, "User sleep", UINT64_MAX, NULL),
+                     clock_ms() < begun_ms + 200 ? 0 : -1);
+    ck_assert_int_eq(await_until(&w.await, "User sleep", UINT64_MAX, &w.err),
+                     -1);
+    ck_assert_uint_eq(w.err.code, ER_QUERY_INTERRUPTED);
+    ck_assert_uint_ge(clock_ms(), begun_ms + 200);
+    w.await.deadline_ms = 0;
     await_cancel(&w.await);
-    await_time(&w.await, UINT64_MAX);
+    ck_assert_int_eq(await_until(&w.await, "User sleep", UINT64_MAX, NULL), -1);
     await_fini(&w.await);
 }
 END_TEST
@@ -314,7 +333,7 @@ main(void)
     tcase_add_test(tc, news_end_a_wait_before_and_while_it_waits);
     tcase_add_loop_test(tc, a_cancel_ends_every_wait_now_and_later, 0, 2);
     tcase_add_test(tc, a_deadline_ends_a_wait_in_time);
-    tcase_add_test(tc, a_time_is_waited_for_whatever_the_news);
+    tcase_add_test(tc, a_wait_may_have_a_time_of_its_own);
     tcase_add_loop_test(tc, all_tickets_of_work_get_its_end, 0, 2);
     tcase_add_test(tc, one_that_is_cancelled_leaves_the_work_to_others);
     tcase_add_test(tc, the_last_one_to_go_is_noticed);

@@ -389,7 +389,7 @@ START_TEST(describing_asks_no_node)
     struct error err;
     struct span text = {texts[_i], strlen(texts[_i])};
 
-    ck_assert_int_eq(sql_describe(h.session, text, &told, &err), 0);
+    ck_assert_int_eq(sql_describe(h.session, text, NULL, &told, &err), 0);
     ck_assert_uint_eq(told.column_count, columns[_i]);
     sql_description_fini(&told);
     ck_assert_uint_eq(fake_peers.asked, 0);

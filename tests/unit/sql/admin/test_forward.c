@@ -123,7 +123,8 @@ START_TEST(nothing_is_prepared)
     struct sql_description description;
     struct error err;
 
-    ck_assert_int_eq(sql_describe(h.session, forward, &description, &err), -1);
+    ck_assert_int_eq(sql_describe(h.session, forward, NULL, &description, &err),
+                     -1);
     ck_assert_int_eq(err.code, ER_UNSUPPORTED_PS);
     ck_assert_int_eq(opened, 0);
 }

@@ -201,7 +201,7 @@ START_TEST(both_may_be_parameters)
     struct span span = {text, sizeof(text) - 1};
     struct sql_description told;
 
-    ck_assert_int_eq(sql_describe(h.session, span, &told, &h.error), 0);
+    ck_assert_int_eq(sql_describe(h.session, span, NULL, &told, &h.error), 0);
     ck_assert_uint_eq(told.parameter_count, 2);
     ck_assert_uint_eq(told.column_count, 1);
     ck_assert_str_eq(told.columns[0].name, "name");

@@ -270,7 +270,8 @@ START_TEST(types_are_known_before_any_row)
     for (size_t i = 0; i < h.cursor->column_count; i++)
         ck_assert(h.cursor->columns[i].width > 0 ||
                   h.cursor->columns[i].type == COLUMN_NULL);
-    ck_assert_int_eq(sql_describe(h.session, text, &description, &h.error), 0);
+    ck_assert_int_eq(
+        sql_describe(h.session, text, NULL, &description, &h.error), 0);
     if (cases[_i].types)
         ck_assert_str_eq(
             types_of(description.columns, description.column_count),
@@ -335,7 +336,8 @@ START_TEST(a_parameters_type_is_its_values)
     ck_assert_str_eq(types_of(h.cursor->columns, h.cursor->column_count),
                      "bigint double blob text");
     pull_checked();
-    ck_assert_int_eq(sql_describe(h.session, text, &description, &h.error), 0);
+    ck_assert_int_eq(
+        sql_describe(h.session, text, NULL, &description, &h.error), 0);
     ck_assert_str_eq(types_of(description.columns, description.column_count),
                      "text text text text");
     sql_description_fini(&description);

@@ -113,7 +113,7 @@ START_TEST(describing_lets_them_be)
     struct error err;
 
     harness_run(&h, ON_ALL);
-    ck_assert_int_eq(sql_describe(h.session, text, &told, &err), 0);
+    ck_assert_int_eq(sql_describe(h.session, text, NULL, &told, &err), 0);
     sql_description_fini(&told);
     ck_assert_uint_eq(sql_session_warnings(h.session), 2);
     sql_session_reset(h.session);

@@ -125,7 +125,7 @@ set_up(void)
 
     harness_init(&h, PRIVILEGE_ALL);
     scope.session = h.session;
-    handle = handle_acquire(&scope, &h.error);
+    handle = handle_acquire(&scope, NULL, &h.error);
     ck_assert_msg(handle != NULL, "%s", h.error.text);
     handle->session = h.session;
     sqlite3_limit(handle->db, SQLITE_LIMIT_LENGTH, VIEW_BYTES_MAX);

@@ -209,7 +209,8 @@ START_TEST(parameters_have_ceilings)
     ck_assert_uint_eq(h.error.code, ER_PS_MANY_PARAM);
     span.data = text.data;
     span.size = text.size;
-    ck_assert_int_eq(sql_describe(h.session, span, &description, &h.error), -1);
+    ck_assert_int_eq(
+        sql_describe(h.session, span, NULL, &description, &h.error), -1);
     ck_assert_uint_eq(h.error.code, ER_PS_MANY_PARAM);
     buffer_fini(&text);
 }
@@ -263,7 +264,7 @@ START_TEST(statements_are_described)
     char answer[256];
     size_t used;
 
-    if (sql_describe(h.session, span, &description, &h.error) != 0) {
+    if (sql_describe(h.session, span, NULL, &description, &h.error) != 0) {
         snprintf(answer, sizeof(answer), "%u", h.error.code);
     } else {
         used = (size_t)snprintf(answer, sizeof(answer),
@@ -290,7 +291,7 @@ START_TEST(describing_holds_no_handle)
 
     for (size_t i = 0; i < COUNT(description); i++)
         ck_assert_int_eq(
-            sql_describe(h.session, text, &description[i], &h.error), 0);
+            sql_describe(h.session, text, NULL, &description[i], &h.error), 0);
     for (size_t i = 0; i < COUNT(description); i++)
         sql_description_fini(&description[i]);
 }
@@ -308,8 +309,8 @@ START_TEST(describing_takes_the_privilege)
     for (size_t i = 0; i < COUNT(denied); i++) {
         struct span text = {denied[i], strlen(denied[i])};
 
-        ck_assert_int_eq(sql_describe(h.session, text, &description, &h.error),
-                         -1);
+        ck_assert_int_eq(
+            sql_describe(h.session, text, NULL, &description, &h.error), -1);
         ck_assert_uint_eq(h.error.code, ER_PRIVILEGE);
     }
 }

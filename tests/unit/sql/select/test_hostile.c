@@ -186,7 +186,8 @@ START_TEST(many_parameters_are_prepared_at_once)
     struct sql_description description;
     uint64_t start = suite_cpu_ms();
 
-    ck_assert_int_eq(sql_describe(h.session, span, &description, &h.error), 0);
+    ck_assert_int_eq(
+        sql_describe(h.session, span, NULL, &description, &h.error), 0);
     ck_assert_uint_lt(suite_cpu_ms() - start, OPEN_MAX_MS);
     ck_assert_uint_eq(description.parameter_count, 60001);
     sql_description_fini(&description);

@@ -1,5 +1,6 @@
 /* test_select_limits.c - how much a SELECT may take, and cancelling it. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "sql_harness.h"
 #include "sql_statement.h"
 #include "suite.h"
+#include "user_locks.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -354,30 +356,103 @@ static const char *const runaways[] = {
     "set @a = regexp_instr(repeat('a', 260000), "
     "'[a-w]{0,250}[a-w]{0,250}[a-w]*+x|q')",
     "set @a = sleep(1000)",
+    "set @a = 1, @b = (select get_lock('held', 1000))",
     "kill (select sleep(1000))",
 };
 
+enum { ANOTHER = 99 };
+
+static const struct span held = {"held", 4};
+
+struct opening_await {
+    struct await await; /* first */
+    bool sleeps;
+    atomic_uint parks;
+};
+
+static void
+on_park(void *arg, bool begins)
+{
+    struct opening_await *o = arg;
+
+    atomic_fetch_add(&o->parks, begins);
+}
+
+/* What computes is interrupted in the middle, or before. */
 static void *
 interrupt_soon(void *arg)
 {
+    struct opening_await *o = arg;
+
     usleep(100000);
-    sql_session_interrupt(arg, true);
+    while (o->sleeps && atomic_load(&o->parks) == 0)
+        usleep(1000);
+    await_cancel(&o->await);
     return NULL;
 }
 
-/* Whatever is worked out while a statement is opened. */
+/* Whatever is worked out, or waited for, while a statement is opened. */
 START_TEST(an_opening_is_interrupted)
 {
+    struct span text = {runaways[_i], strlen(runaways[_i])};
+    struct opening_await o = {.sleeps = strstr(text.data, "1000)")};
     uint64_t start = clock_ms();
     pthread_t thread;
 
-    pthread_create(&thread, NULL, interrupt_soon, h.session);
-    harness_run(&h, runaways[_i]);
+    ck_assert_int_eq(user_lock_take(held, ANOTHER), USER_LOCK_DONE);
+    await_init(&o.await, on_park, &o);
+    pthread_create(&thread, NULL, interrupt_soon, &o);
+    ck_assert_ptr_null(sql_open(h.session, text, NULL, &o.await, &h.error));
     pthread_join(thread, NULL);
+    await_fini(&o.await);
+    ck_assert_uint_eq(user_locks_release(ANOTHER), 1); /* and wakes nobody */
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     ck_assert_uint_lt(clock_ms() - start, 5000);
-    sql_session_interrupt(h.session, false);
     ck_assert_str_eq(harness_run(&h, "select @a"), "@a\n\\N");
+}
+END_TEST
+
+START_TEST(an_opening_has_a_deadline)
+{
+    static const char text[] = "set @a = sleep(1000)";
+    struct span span = {text, sizeof(text) - 1};
+    struct await await;
+
+    await_init(&await, NULL, NULL);
+    await.deadline_ms = clock_ms() + 50;
+    ck_assert_ptr_null(sql_open(h.session, span, NULL, &await, &h.error));
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+    ck_assert_uint_ge(clock_ms(), await.deadline_ms);
+    await_fini(&await);
+}
+END_TEST
+
+/* However it is released: by name, with all others, or as its session ends. */
+START_TEST(a_released_lock_wakes_what_waits_for_it)
+{
+    static const struct span lock = {"l", 1}, other = {"m", 1};
+    const uint32_t owner = 99;
+
+    ck_assert_int_eq(user_lock_take(lock, owner), USER_LOCK_DONE);
+    ck_assert_int_eq(user_lock_take(lock, owner), USER_LOCK_DONE);
+    ck_assert_int_eq(user_lock_take(other, owner), USER_LOCK_DONE);
+    ck_assert_ptr_nonnull(harness_open(&h, "select 1, get_lock('l', -1) x"));
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(user_lock_release(other, owner), USER_LOCK_DONE);
+    ck_assert_int_eq(user_lock_release(lock, owner), USER_LOCK_DONE);
+    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS); /* it is held once more */
+    if (_i)
+        ck_assert_uint_eq(user_locks_release(owner), 1);
+    else
+        ck_assert_int_eq(user_lock_release(lock, owner), USER_LOCK_DONE);
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
+    ck_assert_str_eq(h.answer.data, "\n#1|#1");
+    ck_assert_uint_eq(user_lock_owner(lock), 7);
+    ck_assert_str_eq(harness_run(&h, "select get_lock('l', 1000) x"), "x\n#1");
+    ck_assert_int_eq(user_lock_take(other, owner), USER_LOCK_DONE);
+    ck_assert_str_eq(harness_run(&h, "select 1, get_lock('m', 0.05) x"),
+                     "1|x\n#1|#0");
+    ck_assert_uint_eq(user_locks_release(owner), 1);
 }
 END_TEST
 
@@ -426,6 +501,8 @@ main(void)
     tcase_add_test(tc, sorting_cannot_take_all_memory);
     tcase_add_test(tc, an_endless_query_opens_at_once_and_is_interrupted);
     tcase_add_test(tc, cancelled_between_steps);
+    tcase_add_test(tc, an_opening_has_a_deadline);
+    tcase_add_loop_test(tc, a_released_lock_wakes_what_waits_for_it, 0, 2);
     tcase_add_loop_test(tc, an_opening_is_interrupted, 0, COUNT(runaways));
     tcase_add_loop_test(tc, a_search_is_interrupted, 0, COUNT(searches));
     suite_add_tcase(suite, tc);

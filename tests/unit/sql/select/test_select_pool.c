@@ -138,7 +138,7 @@ START_TEST(a_kept_statement_reads_what_this_one_may)
     sqlite3_stmt *first, *statement;
 
     for (int i = 0; i < 2; i++) {
-        handle = handle_acquire(&scope, &h.error);
+        handle = handle_acquire(&scope, NULL, &h.error);
         ck_assert_ptr_nonnull(handle);
         if (i == 0)
             table_set_add(&handle->readable, catalog_index(nodes));

@@ -250,7 +250,7 @@ START_TEST(shown_or_described_the_columns_are_the_same)
     struct sql_description told;
     struct error err;
 
-    ck_assert_int_eq(sql_describe(h.session, text, &told, &err), 0);
+    ck_assert_int_eq(sql_describe(h.session, text, NULL, &told, &err), 0);
     ck_assert_ptr_nonnull(harness_open(&h, texts[_i]));
     ck_assert_uint_eq(told.column_count, h.cursor->column_count);
     for (size_t i = 0; i < told.column_count; i++) {
