@@ -1,8 +1,10 @@
 /* pump.c - see pump.h. */
 #include "pump.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "errors.h"
 #include "memory.h"
 
 static void
@@ -40,6 +42,16 @@ on_turn(struct worker_job *job)
 
     pump->state = PUMP_IDLE;
     pump->opens = false;
+    if (job->refused) {
+        errno = job->refused;
+        error_sys(
+            &pump->error, ER_CANT_CREATE_THREAD,
+            "Can't create a new thread (errno %d), and all of heapwired's "
+            "wait for others; raise its limit of threads (ulimit -u, "
+            "TasksMax), or try again later",
+            job->refused);
+        pump->outcome = STEP_FAIL;
+    }
     if (!yields || pump_step(pump))
         pump->ready(pump->arg);
 }

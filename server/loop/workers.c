@@ -83,13 +83,36 @@ compute(struct workers *w, struct worker_job *job)
     pthread_cond_signal(&job->worker->turn);
 }
 
+/* Whether one computes, or rests, and will take what waits. */
+static bool
+is_one_free_soon(const struct workers *w)
+{
+    for (const struct worker *one = w->all; one < w->all + WORKERS_MOST; one++)
+        if (one->state == WORKER_ALIVE && (!one->job || one->job->computes))
+            return true;
+    return false;
+}
+
+/* False: it has not begun, and waits.  A refused one may be gone once this
+ * returns. */
 static bool
 begin_turn(struct workers *w, struct worker_job *job)
 {
-    if (!may_compute(w, job) || (!job->worker && !give_worker(w, job)))
+    bool refused;
+
+    if (!may_compute(w, job))
         return false;
-    compute(w, job);
-    return true;
+    if (job->worker || give_worker(w, job)) {
+        compute(w, job);
+        return true;
+    }
+    refused = !w->stop && !is_one_free_soon(w);
+    if (refused) {
+        job->refused = errno;
+        job->queued = false;
+        workers_yield(job);
+    }
+    return refused;
 }
 
 static bool
@@ -105,15 +128,16 @@ static void
 give_turns(struct workers *w)
 {
     const struct worker_job *waiting[WAITING_MAX];
-    struct worker_job **at = &w->queue, *job;
+    struct worker_job **at = &w->queue, *job, *next;
     unsigned count = 0, i;
 
     while (*at && w->computing < WORKERS) {
         job = *at;
+        next = job->next;
         for (i = 0; i < count && !is_like(waiting[i], job); i++)
             ;
         if (i == count && begin_turn(w, job)) {
-            *at = job->next;
+            *at = next;
             continue;
         }
         if (i == count && count < WAITING_MAX)
@@ -303,6 +327,7 @@ workers_run(struct worker_job *job)
 
     pthread_mutex_lock(&w->lock);
     job->hurried = false;
+    job->refused = 0;
     enqueue(w, job);
     pthread_mutex_unlock(&w->lock);
 }

@@ -4,7 +4,8 @@
  * A job runs once, on one thread, which keeps it while it waits for others
  * (workers_park).  Few jobs compute at one time; many more may wait.  Owners
  * share threads, and turns to compute, as share.h says; the rest wait their
- * turn.  Threads start when there is work and end when there is none; stacks
+ * turn.  Where no thread can be started, and all that there are wait, a job is
+ * refused.  Threads start when there is work and end when there is none; stacks
  * have a size of their own.
  */
 #ifndef HW_WORKERS_H
@@ -39,6 +40,7 @@ struct worker_job {
     struct worker *worker;   /* its thread; NULL: none yet, or no more */
     struct worker_job *next; /* of those that wait for their turn */
     bool queued, computes, hurried;
+    int refused; /* errno: it has not run, as no thread could be started */
     /* Another node waits for it, and it for no other: it has threads of its
      * own, or nodes full of jobs that wait for nodes would wait in a circle. */
     bool forwarded;
@@ -77,7 +79,8 @@ void workers_fini(struct workers *workers); /* after that */
 
 /* Before anything else: run, done and owner are set. */
 void worker_job_init(struct worker_job *job, struct workers *workers);
-/* Now or later; done is called some later turn of the loop. */
+/* Now or later; done is called some later turn of the loop, also if the job is
+ * refused. */
 void workers_run(struct worker_job *job);
 /* Calls done from the loop's next turn, with nothing run. */
 void workers_yield(struct worker_job *job);

@@ -107,6 +107,9 @@ static const char *const statements[] = {
     "SELECT * FROM heapwire.heap_stacks WHERE snapshot = 'heap_k'",
     "SELECT dot('heap_k'), flamegraph('heap_k'), text('heap_k', 'heap_j')",
     "SELECT export('heap_k')",
+    "SELECT dot('now'), sleep(0.001)",
+    "SELECT get_lock('l', 1), release_all_locks()",
+    "SET @a = sleep(0.001) + get_lock('l', 1)",
 };
 
 static const char *const among_peers[] = {

@@ -9,6 +9,8 @@
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
+#include "failing_memory.h"
+#include "jobs.h"
 #include "scripted_agent.h"
 #include "snapshot.h"
 #include "stats.h"
@@ -426,6 +428,31 @@ START_TEST(a_failed_keep_fails_only_requests_to_keep)
 }
 END_TEST
 
+/* _i: the allocation that fails, of a ticket, and of a job */
+START_TEST(a_request_without_memory_leaves_nothing)
+{
+    const struct job_request request = {.kind = JOB_STATS};
+    struct waker waker = {post, &woken};
+    struct error err = {0};
+    struct ticket *ticket;
+    struct jobs jobs;
+
+    memset(&jobs, 0, sizeof(jobs));
+    jobs_init(&jobs);
+    allocations = 0;
+    failing = (unsigned)_i;
+    ck_assert_ptr_null(jobs_attach(&jobs, &request, waker, &err));
+    failing = 0;
+    ck_assert_uint_eq(allocations, _i);
+    ck_assert_int_eq(err.code, ER_OUT_OF_MEMORY);
+    ck_assert_ptr_null(jobs.queue);
+    ticket = jobs_attach(&jobs, &request, waker, &err);
+    ck_assert_ptr_nonnull(ticket);
+    ticket_free(ticket);
+    jobs_fini(&jobs);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -451,6 +478,9 @@ main(void)
     tcase_add_test(tc, kept_snapshots_are_listed_oldest_first);
     tcase_add_test(tc, a_snapshot_is_kept_under_the_name_that_was_asked_for);
     tcase_add_test(tc, a_failed_keep_fails_only_requests_to_keep);
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("without memory");
+    tcase_add_loop_test(tc, a_request_without_memory_leaves_nothing, 1, 3);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -1,12 +1,16 @@
 /* test_pump.c - cursors that wait, block and are cancelled. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
 #include "cursor.h"
+#include "errors.h"
 #include "pump.h"
 #include "suite.h"
+#include "thread.h"
 
 enum { STEPS = 200 };
 
@@ -204,6 +208,55 @@ START_TEST(a_turn_is_forgotten_with_its_pump)
 }
 END_TEST
 
+static bool exhausted; /* no thread can be started */
+
+int __real_thread_start(pthread_t *thread, const struct thread_start *start,
+                        struct error *err);
+
+int
+thread_start(pthread_t *thread, const struct thread_start *start,
+             struct error *err)
+{
+    errno = EAGAIN;
+    return exhausted ? -1 : __real_thread_start(thread, start, err);
+}
+
+static void
+open_nothing(void *arg)
+{
+    (void)arg;
+    abort();
+}
+
+/* _i: already its opening */
+START_TEST(what_finds_no_thread_fails)
+{
+    struct workers none, *real = pump.job.workers;
+
+    workers_init(&none, &wakes);
+    exhausted = true;
+    pump.job.workers = &none;
+    pump.open = open_nothing;
+    if (_i)
+        pump_open(&pump);
+    else
+        start();
+    ck_assert(!done);
+    run_to_the_end();
+    exhausted = false;
+    ck_assert_int_eq(pump.outcome, STEP_FAIL);
+    ck_assert_int_eq(pump.error.code, ER_CANT_CREATE_THREAD);
+    ck_assert_str_eq(pump.error.text,
+                     "Can't create a new thread (errno 11), and all of "
+                     "heapwired's wait for others; raise its limit of threads "
+                     "(ulimit -u, TasksMax), or try again later: Resource "
+                     "temporarily unavailable");
+    ck_assert_int_eq(atomic_load(&waiter.steps), 0);
+    pump.job.workers = real;
+    workers_fini(&none);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -218,6 +271,7 @@ main(void)
     tcase_add_test(tc, a_wait_ends_at_its_deadline);
     tcase_add_test(tc, what_is_cancelled_is_not_stepped);
     tcase_add_test(tc, a_turn_is_forgotten_with_its_pump);
+    tcase_add_loop_test(tc, what_finds_no_thread_fails, 0, 2);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

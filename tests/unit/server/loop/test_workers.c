@@ -1,4 +1,5 @@
 /* test_workers.c - few that compute, many that wait, and more that want to. */
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +32,10 @@ int
 thread_start(pthread_t *thread, const struct thread_start *start,
              struct error *err)
 {
-    return atomic_load(&exhausted) ? -1
-                                   : __real_thread_start(thread, start, err);
+    if (!atomic_load(&exhausted))
+        return __real_thread_start(thread, start, err);
+    errno = EAGAIN;
+    return -1;
 }
 
 static void
@@ -75,6 +78,7 @@ setup(void)
     ck_assert_int_eq(uv_loop_init(&loop), 0);
     ck_assert_int_eq(wakes_init(&wakes, &loop, &err), 0);
     workers_init(&workers, &wakes);
+    atomic_store(&exhausted, false);
     ck_assert_int_eq(workers_start(&workers, &err), 0);
     memset(jobs, 0, sizeof(jobs));
 }
@@ -317,22 +321,75 @@ START_TEST(idle_threads_end_but_one)
 }
 END_TEST
 
-/* No other can be started: it waits, and is not lost. */
-START_TEST(a_thread_that_becomes_free_takes_what_waits)
+/* Until one thread is left, and no other can be started. */
+static void
+exhaust(void)
 {
-    ask_to_wait(0, "ann");
-    until(&jobs[0].parked);
-    for (bool rests = true; rests; nap()) { /* until one thread is left */
+    for (bool rests = true; rests; nap()) {
         pthread_mutex_lock(&workers.lock);
         rests = workers.alive > 1;
         pthread_mutex_unlock(&workers.lock);
     }
     atomic_store(&exhausted, true);
+}
+
+START_TEST(a_thread_that_becomes_free_takes_what_waits)
+{
+    exhaust();
+    ask(0, "ann");
+    until(&jobs[0].begun);
     ask(1, "bob");
     ck_assert(workers_waits(&jobs[1].job));
     end(0);
     until(&jobs[1].begun);
+    ck_assert_int_eq(jobs[1].job.refused, 0);
+}
+END_TEST
+
+START_TEST(without_threads_a_job_is_refused_while_all_wait)
+{
+    exhaust();
+    ask(0, "ann");
+    until(&jobs[0].begun);
+    ask(1, "bob");
+    ask(2, "cy");
+    ck_assert(workers_withdraw(&jobs[2].job));
+    workers_park(&jobs[0].job); /* as its thread would */
+    while (!jobs[1].done)
+        uv_run(&loop, UV_RUN_ONCE);
+    ck_assert_int_eq(jobs[1].job.refused, EAGAIN);
+    ck_assert(!workers_waits(&jobs[1].job));
+    ck_assert(!workers_withdraw(&jobs[1].job));
+    ask(3, "bob");
+    while (!jobs[3].done)
+        uv_run(&loop, UV_RUN_ONCE);
+    ck_assert_int_eq(jobs[3].job.refused, EAGAIN);
+    ck_assert(!atomic_load(&jobs[1].begun) && !atomic_load(&jobs[3].begun));
+    workers_go_on(&jobs[0].job, true);
+    ask(4, "bob"); /* it waits again, for the one */
+    ck_assert(workers_waits(&jobs[4].job));
+    end(0);
+    end(4);
+    ck_assert_int_eq(jobs[4].job.refused, 0);
     atomic_store(&exhausted, false);
+    jobs[1].done = false;
+    ask(1, "bob"); /* as the next time */
+    end(1);
+    ck_assert_int_eq(jobs[1].job.refused, 0);
+}
+END_TEST
+
+START_TEST(the_first_thread_must_start)
+{
+    struct workers none;
+    struct error err;
+
+    workers_init(&none, &wakes);
+    atomic_store(&exhausted, true);
+    ck_assert_int_eq(workers_start(&none, &err), -1);
+    ck_assert_uint_eq(err.code, ER_UNKNOWN);
+    workers_stop(&none);
+    workers_fini(&none);
 }
 END_TEST
 
@@ -353,6 +410,8 @@ main(void)
     tcase_add_test(tc, a_long_queue_of_one_owner_keeps_nobody_up);
     tcase_add_test(tc, idle_threads_end_but_one);
     tcase_add_test(tc, a_thread_that_becomes_free_takes_what_waits);
+    tcase_add_test(tc, without_threads_a_job_is_refused_while_all_wait);
+    tcase_add_test(tc, the_first_thread_must_start);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
