@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "dwarf_codes.h"
-#include "dwarf_forms.h"
 #include "dwarf_reader.h"
 #include "dwarf_room.h"
 #include "dwarf_sections.h"
@@ -13,7 +12,7 @@
 #include "errors.h"
 #include "search.h"
 
-enum { FIRST_WINDOW = 1 << 14, WINDOW_GROWTH = 4, STEP_MAX = 1 << 20 };
+enum { FIRST_WINDOW = 1 << 14, WINDOW_GROWTH = 4 };
 
 /* Room for one more in a growing array; false without memory. */
 static bool
@@ -22,53 +21,6 @@ more(const struct abbrev_table *t, void *array, size_t count, size_t *capacity,
 {
     return dwarf_room_grow(dwarf_sections_room(t->sections), array, capacity,
                            count + 1, size);
-}
-
-static int
-put_step(struct abbrev_table *t, enum abbrev_step kind, uint32_t count)
-{
-    if (!more(t, &t->steps, t->step_count, &t->step_capacity,
-              sizeof(*t->steps)))
-        return -1;
-    t->steps[t->step_count++] = count << STEP_BITS | kind;
-    return 0;
-}
-
-/* Extends the abbreviation's last step if it is of the same kind. */
-static int
-add_step(struct abbrev_table *t, uint32_t plan, enum abbrev_step kind,
-         uint32_t count)
-{
-    uint32_t *last = t->step_count > plan ? &t->steps[t->step_count - 1] : NULL;
-
-    if (count == 0)
-        return 0;
-    if (last && (kind == STEP_BYTES || kind == STEP_LEBS) &&
-        (*last & ((1U << STEP_BITS) - 1)) == kind &&
-        (*last >> STEP_BITS) < STEP_MAX) {
-        *last += count << STEP_BITS;
-        return 0;
-    }
-    return put_step(t, kind, count);
-}
-
-static int
-plan_attr(struct abbrev_table *t, uint32_t plan, unsigned size)
-{
-    static const uint8_t kinds[] = {
-        [FORM_LEB - FORM_LEB] = STEP_LEBS,
-        [FORM_TEXT - FORM_LEB] = STEP_TEXT,
-        [FORM_BLOCK1 - FORM_LEB] = STEP_BLOCK1,
-        [FORM_BLOCK2 - FORM_LEB] = STEP_BLOCK2,
-        [FORM_BLOCK4 - FORM_LEB] = STEP_BLOCK4,
-        [FORM_BLOCK - FORM_LEB] = STEP_BLOCK,
-        [FORM_INDIRECT - FORM_LEB] = STEP_INDIRECT,
-        [FORM_UNKNOWN - FORM_LEB] = STEP_UNKNOWN,
-    };
-
-    if (size < FORM_LEB)
-        return add_step(t, plan, STEP_BYTES, size);
-    return add_step(t, plan, (enum abbrev_step)kinds[size - FORM_LEB], 1);
 }
 
 bool
@@ -100,7 +52,6 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
     a.tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
     a.children = dwarf_number(r, 1) != 0;
     a.first = (uint32_t)t->attr_count;
-    a.plan = (uint32_t)t->step_count;
     while (abbrev_next_attr(r, &attr)) {
         if (t->attr_count >= ABBREV_ATTRS_MAX)
             r->failed = true;
@@ -108,13 +59,13 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
             before < ABBREV_NOWHERE)
             a.sibling = (uint16_t)before;
         size = form_size(unit, attr.form);
+        attr.size = (uint8_t)size;
         before = size < FORM_LEB && before < ABBREV_NOWHERE ? before + size
                                                             : ABBREV_NOWHERE;
         addresses =
             addresses || attr.name == DW_AT_low_pc || attr.name == DW_AT_ranges;
         t->alternative = t->alternative || form_is_alternative(attr.form);
-        if (plan_attr(t, a.plan, size) != 0 ||
-            !more(t, &t->attrs, t->attr_count, &t->attr_capacity,
+        if (!more(t, &t->attrs, t->attr_count, &t->attr_capacity,
                   sizeof(*t->attrs)))
             return -1;
         t->attrs[t->attr_count++] = attr;
@@ -125,8 +76,7 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
     a.inlined = a.tag == DW_TAG_inlined_subroutine;
     a.function = addresses &&
                  (a.tag == DW_TAG_subprogram || a.tag == DW_TAG_entry_point);
-    if (put_step(t, STEP_END, 0) != 0 ||
-        !more(t, &t->list, t->count, &t->capacity, sizeof(*t->list)))
+    if (!more(t, &t->list, t->count, &t->capacity, sizeof(*t->list)))
         return -1;
     t->dense = t->dense && a.code == t->count + 1;
     t->list[t->count++] = a;
@@ -143,10 +93,9 @@ is_shut(uint16_t tag)
 }
 
 static struct abbrev_pass
-pass_of(const struct abbrev *a, const uint32_t *step)
+pass_of(const struct abbrev *a, const struct abbrev_attr *attrs)
 {
     struct abbrev_pass pass = {.sibling = ABBREV_NOWHERE};
-    uint32_t count;
 
     pass.flags = (a->children ? PASS_CHILDREN : 0) |
                  (a->function ? PASS_CODE : 0) |
@@ -156,28 +105,19 @@ pass_of(const struct abbrev *a, const uint32_t *step)
         pass.flags |= PASS_SHUT;
         pass.sibling = a->sibling;
     }
-    for (;; step++) {
-        count = *step >> STEP_BITS;
-        switch (*step & ((1U << STEP_BITS) - 1)) {
-        case STEP_END:
-            return pass;
-        case STEP_BYTES:
-            if (count > (uint32_t)UINT8_MAX - pass.bytes[pass.blocks])
-                break;
-            pass.bytes[pass.blocks] += (uint8_t)count;
-            continue;
-        case STEP_BLOCK:
-        case STEP_BLOCK1:
-            if (pass.blocks + 1U == sizeof(pass.bytes))
-                break;
+    for (uint32_t i = 0; i < a->count; i++) {
+        unsigned size = attrs[i].size;
+        bool block = size == FORM_BLOCK || size == FORM_BLOCK1;
+
+        if (block && pass.blocks + 1U < sizeof(pass.bytes))
             pass.blocks++;
-            continue;
-        default:
-            break;
-        }
-        pass.flags |= PASS_STEPS;
-        return pass;
+        else if (size <= UINT8_MAX - (unsigned)pass.bytes[pass.blocks] &&
+                 size < FORM_LEB)
+            pass.bytes[pass.blocks] += (uint8_t)size;
+        else
+            pass.flags |= PASS_SLOW;
     }
+    return pass;
 }
 
 static int
@@ -186,7 +126,7 @@ make_passes(struct abbrev_table *t)
     for (size_t i = 0; i < t->count; i++) {
         if (!more(t, &t->passes, i, &t->pass_capacity, sizeof(*t->passes)))
             return -1;
-        t->passes[i] = pass_of(&t->list[i], &t->steps[t->list[i].plan]);
+        t->passes[i] = pass_of(&t->list[i], &t->attrs[t->list[i].first]);
     }
     return 0;
 }
@@ -222,7 +162,7 @@ make_table(struct abbrev_table *t, struct dwarf_sections *sections,
         if (!bytes)
             return -1;
         r = reader_of(bytes, window);
-        t->count = t->attr_count = t->step_count = 0;
+        t->count = t->attr_count = 0;
         t->dense = true;
         t->alternative = false;
         do
@@ -318,7 +258,6 @@ abbrev_cache_fini(struct abbrev_cache *cache)
         room = dwarf_sections_room(t->sections);
         dwarf_room_drop(room, &t->list, &t->capacity, sizeof(*t->list));
         dwarf_room_drop(room, &t->attrs, &t->attr_capacity, sizeof(*t->attrs));
-        dwarf_room_drop(room, &t->steps, &t->step_capacity, sizeof(*t->steps));
         dwarf_room_drop(room, &t->passes, &t->pass_capacity,
                         sizeof(*t->passes));
     }

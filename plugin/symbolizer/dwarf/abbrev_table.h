@@ -1,6 +1,5 @@
 /*
- * abbrev_table.h - a unit's abbreviations, prepared for skipping entries fast:
- * adjacent attributes of fixed size are one step.
+ * abbrev_table.h - a unit's abbreviations, prepared for skipping entries fast.
  */
 #ifndef HW_ABBREV_TABLE_H
 #define HW_ABBREV_TABLE_H
@@ -9,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dwarf_codes.h"
+#include "dwarf_forms.h"
+#include "dwarf_reader.h"
 #include "reader.h"
 
 struct dwarf_sections;
@@ -24,6 +26,7 @@ enum {
 
 struct abbrev_attr {
     uint16_t name, form; /* 0: larger than any known one */
+    uint8_t size;        /* form_size, in a table */
     uint64_t implicit;   /* of DW_FORM_implicit_const */
 };
 
@@ -34,7 +37,6 @@ bool abbrev_next_attr(struct reader *r, struct abbrev_attr *attr);
 struct abbrev {
     uint64_t code;
     uint32_t first, count; /* its attributes */
-    uint32_t plan;         /* its first step */
     uint16_t tag;          /* 0: larger than any known one */
     bool children;
     bool inlined;     /* DW_TAG_inlined_subroutine */
@@ -47,8 +49,8 @@ enum pass_flag {
     PASS_CHILDREN = 1,
     PASS_CODE = 2, /* function of struct abbrev */
     PASS_INLINED = 4,
-    PASS_SHUT = 8,  /* its children never have code */
-    PASS_STEPS = 16 /* this struct is not enough to skip it */
+    PASS_SHUT = 8, /* its children never have code */
+    PASS_SLOW = 16 /* this struct is not enough to skip it */
 };
 
 /* How to skip most entries, in few bytes. */
@@ -63,9 +65,7 @@ struct abbrev_table {
     struct abbrev *list;        /* ascending codes */
     struct abbrev_pass *passes; /* one per entry of list */
     struct abbrev_attr *attrs;
-    uint32_t *steps;
-    size_t count, attr_count, step_count;
-    size_t capacity, attr_capacity, step_capacity, pass_capacity;
+    size_t count, attr_count, capacity, attr_capacity, pass_capacity;
     struct dwarf_sections *sections; /* whose room it takes */
     bool dense;                      /* codes are 1 to count */
     bool alternative;                /* some form refers to another file */
@@ -107,20 +107,21 @@ abbrev_find(const struct abbrev_table *table, uint64_t code)
     return abbrev_find_sparse(table, code);
 }
 
-/* A step is a kind in its low bits, and a count above: see abbrev_skip.h. */
-enum { STEP_BITS = 4 };
+/* Skips the attributes of one entry; fails r for unknown forms. */
+__attribute__((always_inline)) static inline void
+abbrev_skip(struct reader *r, const struct dwarf_unit *unit,
+            const struct abbrev_attr *attrs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (attrs[i].size == FORM_INDIRECT) {
+            /* A copy, so that r itself may stay in registers. */
+            struct reader copy = *r;
 
-enum abbrev_step {
-    STEP_END,
-    STEP_BYTES,
-    STEP_LEBS,
-    STEP_TEXT,
-    STEP_BLOCK1,
-    STEP_BLOCK2,
-    STEP_BLOCK4,
-    STEP_BLOCK,
-    STEP_INDIRECT,
-    STEP_UNKNOWN
-};
+            form_skip(&copy, unit, DW_FORM_indirect);
+            *r = copy;
+        } else {
+            form_skip_size(r, attrs[i].size);
+        }
+}
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "abbrev_skip.h"
 #include "abbrev_table.h"
 #include "dwarf_codes.h"
 #include "dwarf_reader.h"
@@ -93,12 +92,13 @@ pass_blocks(const struct abbrev_pass *a, const uint8_t *at, const uint8_t *end)
 }
 
 static inline const uint8_t *
-pass_steps(const struct entry_pass *p, uint64_t code, const uint8_t *values,
+pass_attrs(const struct entry_pass *p, uint64_t code, const uint8_t *values,
            const uint8_t *end)
 {
+    const struct abbrev *a = &p->table->list[code - 1];
     struct reader r = {values, end, false};
 
-    abbrev_skip(&r, p->unit, &p->table->steps[p->table->list[code - 1].plan]);
+    abbrev_skip(&r, p->unit, &p->table->attrs[a->first], a->count);
     return r.failed ? NULL : r.pos;
 }
 
@@ -140,9 +140,9 @@ entry_pass(const struct entry_pass *p, struct reader *r, uint64_t depth)
                 continue;
             }
         }
-        next = a->flags & PASS_STEPS ? NULL : pass_blocks(a, values, end);
+        next = a->flags & PASS_SLOW ? NULL : pass_blocks(a, values, end);
         if (!next)
-            next = pass_steps(p, code, values, end);
+            next = pass_attrs(p, code, values, end);
         if (!next)
             break;
         if (a->flags & PASS_CHILDREN) {

@@ -103,33 +103,7 @@ form_skip(struct reader *r, const struct dwarf_unit *unit, uint64_t form)
         size = form == DW_FORM_implicit_const ? FORM_UNKNOWN
                                               : form_size(unit, form);
     }
-    switch (size) {
-    case FORM_LEB:
-        dwarf_skip_lebs(r, 1);
-        break;
-    case FORM_TEXT:
-        dwarf_skip_text(r);
-        break;
-    case FORM_BLOCK1:
-        dwarf_skip(r, dwarf_number(r, 1));
-        break;
-    case FORM_BLOCK2:
-        dwarf_skip(r, dwarf_number(r, 2));
-        break;
-    case FORM_BLOCK4:
-        dwarf_skip(r, dwarf_number(r, 4));
-        break;
-    case FORM_BLOCK:
-        dwarf_skip(r, reader_uleb(r));
-        break;
-    case FORM_INDIRECT:
-    case FORM_UNKNOWN:
-        r->failed = true;
-        break;
-    default:
-        dwarf_skip(r, size);
-        break;
-    }
+    form_skip_size(r, size);
 }
 
 void

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dwarf_reader.h"
 #include "reader.h"
 
 struct dwarf_sections;
@@ -29,6 +30,40 @@ enum form_size {
 unsigned form_size(const struct dwarf_unit *unit, uint64_t form);
 /* Whether it refers to another file: .debug_sup, or dwz's. */
 bool form_is_alternative(uint64_t form);
+
+/* Skips one value of that form_size, but for FORM_INDIRECT; fails r for
+ * FORM_UNKNOWN.  Inline: most of .debug_info is skipped. */
+static inline void
+form_skip_size(struct reader *r, unsigned size)
+{
+    switch (size) {
+    case FORM_LEB:
+        dwarf_skip_lebs(r, 1);
+        break;
+    case FORM_TEXT:
+        dwarf_skip_text(r);
+        break;
+    case FORM_BLOCK1:
+        dwarf_skip(r, dwarf_number(r, 1));
+        break;
+    case FORM_BLOCK2:
+        dwarf_skip(r, dwarf_number(r, 2));
+        break;
+    case FORM_BLOCK4:
+        dwarf_skip(r, dwarf_number(r, 4));
+        break;
+    case FORM_BLOCK:
+        dwarf_skip(r, reader_uleb(r));
+        break;
+    case FORM_INDIRECT:
+    case FORM_UNKNOWN:
+        r->failed = true;
+        break;
+    default:
+        dwarf_skip(r, size);
+        break;
+    }
+}
 
 /* Skips one value; fails r for unknown forms. */
 void form_skip(struct reader *r, const struct dwarf_unit *unit, uint64_t form);

@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "abbrev_skip.h"
 #include "address_map.h"
 #include "buffer.h"
 #include "code_entry.h"
@@ -325,7 +324,7 @@ skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
         dwarf_skip(&at, a->sibling);
         *sibling = dwarf_number(&at, 4);
     }
-    abbrev_skip(&w->r, w->unit, &w->table->steps[a->plan]);
+    abbrev_skip(&w->r, w->unit, &w->table->attrs[a->first], a->count);
 }
 
 /* Skips the many entries that need no look. */
