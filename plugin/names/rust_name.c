@@ -47,10 +47,11 @@ has(struct span text, const char *word)
 bool
 rust_name_is_global_allocator(struct span name)
 {
-    return has(name, " as core::alloc::global::GlobalAlloc>::") ||
-           has(name, " as core::alloc::GlobalAlloc>::") ||
-           has(name, "<impl core::alloc::global::GlobalAlloc for ") ||
-           has(name, "<impl core::alloc::GlobalAlloc for ");
+    return has(name, "GlobalAlloc") && /* nearly none does */
+           (has(name, " as core::alloc::global::GlobalAlloc>::") ||
+            has(name, " as core::alloc::GlobalAlloc>::") ||
+            has(name, "<impl core::alloc::global::GlobalAlloc for ") ||
+            has(name, "<impl core::alloc::GlobalAlloc for "));
 }
 
 /* Of "->", or " .>": it closes nothing. */
