@@ -22,39 +22,19 @@
 enum {
     GRAPH_MEMORY_MAX = 1 << 30,
     EDGES_FIRST = 1024, /* a power of two */
-    EDGES_MAX = 1 << 24,
-    TABLE_NODES_MAX = 256 /* up to so many, edges are looked up in a table */
+    EDGES_MAX = 1 << 24
 };
 
 /* ---- the weights of the calls between nodes ---- */
-
-/* Which nodes (from 1; 0: none) a location's frames are, unless the allocator
- * hides some. */
-struct passage {
-    uint32_t inner, outer; /* the innermost frame's, and the outermost's */
-    bool shown;            /* it has frames */
-    bool calls;            /* some call each other */
-};
-
-/* Of a location whose frames call each other: the stacks with all its frames.
- */
-struct met {
-    double value;
-    bool any;
-};
 
 struct sums {
     struct weights *weights;
     const struct profile *profile;
     const struct view_options *options;
     const uint32_t *nodes; /* per text of the weights: 1 + its index; 0: none */
-    uint32_t node_count;
-    struct passage *passages; /* per location; NULL: names come per stack */
-    struct met *met;          /* per location, if there are passages */
     struct graph_edge *edges;
     uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
     uint32_t edge_count, edge_room;
-    uint32_t *table; /* 1 + edge, per caller and callee, or NULL */
 };
 
 static uint32_t *
@@ -87,8 +67,6 @@ grow_edges(struct sums *s)
         return -1;
     s->edges = edges;
     s->edge_room = room;
-    if (s->table)
-        return 0;
     slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
     if (!slots)
         return -1;
@@ -106,133 +84,13 @@ add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
 
     if (s->edge_count == s->edge_room && grow_edges(s) != 0)
         return -1;
-    slot = s->table ? &s->table[caller * s->node_count + callee]
-                    : edge_slot(s, caller, callee);
+    slot = edge_slot(s, caller, callee);
     if (*slot == 0) {
         s->edges[s->edge_count++] = (struct graph_edge){caller, callee, 0};
         *slot = s->edge_count;
     }
     s->edges[*slot - 1].value += value;
     return 0;
-}
-
-/* Adds the calls between successive names, the first of them after *callee. */
-static int
-add_calls(struct sums *s, const uint32_t *names, size_t count, double value,
-          uint32_t *callee)
-{
-    for (size_t k = 0; k < count; k++) {
-        uint32_t caller = s->nodes[names[k]];
-
-        if (caller && *callee &&
-            add_call(s, caller - 1, *callee - 1, value) != 0)
-            return -1;
-        *callee = caller;
-    }
-    return 0;
-}
-
-/*
- * For names that come per location: few frames are kept nodes, and the calls
- * within a location are added once, at the end.
- */
-static int
-add_located(struct sums *s, const struct profile_stack *stack, double value)
-{
-    const struct stack_names *names = &s->weights->names;
-    struct allocator_cut cut = stack_names_cut(names, stack);
-    uint32_t callee = 0, at = cut.location;
-
-    if (cut.frame > 0) {
-        struct shown_frames shown = names->shown[stack->locations[at++]];
-
-        if (cut.frame < shown.count &&
-            add_calls(s, names->symbols.names + shown.first + cut.frame,
-                      shown.count - cut.frame, value, &callee) != 0)
-            return -1;
-    }
-    for (; at < stack->depth; at++) {
-        const struct passage *passage = &s->passages[stack->locations[at]];
-
-        if (!passage->shown)
-            continue;
-        if (passage->inner && callee &&
-            add_call(s, passage->inner - 1, callee - 1, value) != 0)
-            return -1;
-        if (passage->calls) {
-            struct met *met = &s->met[stack->locations[at]];
-
-            met->any = true;
-            met->value += value;
-        }
-        callee = passage->outer;
-    }
-    return 0;
-}
-
-static int
-add_within_locations(struct sums *s)
-{
-    const struct stack_names *names = &s->weights->names;
-
-    for (size_t i = 0; i < s->profile->location_count; i++) {
-        struct shown_frames shown = names->shown[i];
-        uint32_t callee = 0;
-
-        if (s->met[i].any &&
-            add_calls(s, names->symbols.names + shown.first, shown.count,
-                      s->met[i].value, &callee) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int
-make_passages(struct sums *s)
-{
-    const struct stack_names *names = &s->weights->names;
-    const uint32_t *nodes = s->nodes;
-
-    s->passages = mem_zalloc(s->profile->location_count, sizeof(*s->passages));
-    s->met = mem_zalloc(s->profile->location_count, sizeof(*s->met));
-    if (!s->passages || !s->met)
-        return -1;
-    for (size_t i = 0; i < s->profile->location_count; i++) {
-        const uint32_t *of = names->symbols.names + names->shown[i].first;
-        struct passage *passage = &s->passages[i];
-        uint32_t count = names->shown[i].count;
-
-        for (uint32_t k = 1; k < count; k++)
-            passage->calls |= nodes[of[k - 1]] && nodes[of[k]];
-        passage->shown = count > 0;
-        passage->inner = count ? nodes[of[0]] : 0;
-        passage->outer = count ? nodes[of[count - 1]] : 0;
-    }
-    return 0;
-}
-
-/* The table is for few nodes, which is the usual case. */
-static int
-sums_init(struct sums *s)
-{
-    size_t count = s->node_count;
-
-    if (count <= TABLE_NODES_MAX) {
-        s->table = mem_zalloc(count * count, sizeof(*s->table));
-        if (!s->table)
-            return -1;
-    }
-    return stack_names_are_located(&s->weights->names) ? make_passages(s) : 0;
-}
-
-static void
-sums_fini(struct sums *s)
-{
-    mem_free(s->edges);
-    mem_free(s->slots);
-    mem_free(s->table);
-    mem_free(s->passages);
-    mem_free(s->met);
 }
 
 /* Unlike nodes, an edge counts each time it is met in a recursion. */
@@ -244,11 +102,16 @@ add_stack(struct sums *s, const struct profile_stack *stack)
     uint32_t callee = 0;
     size_t count;
 
-    if (s->passages)
-        return add_located(s, stack, value);
     if (stack_names_list(&weights->names, stack, weights->frames, &count) != 0)
         return -1;
-    return add_calls(s, weights->frames, count, value, &callee);
+    for (size_t k = 0; k < count; k++) {
+        uint32_t caller = s->nodes[weights->frames[k]];
+
+        if (caller && callee && add_call(s, caller - 1, callee - 1, value) != 0)
+            return -1;
+        callee = caller;
+    }
+    return 0;
 }
 
 static int
@@ -262,7 +125,7 @@ add_stacks(struct sums *s, struct error *err)
             return -1;
         }
     }
-    return s->passages ? add_within_locations(s) : 0;
+    return 0;
 }
 
 /* ---- nodes and edges ---- */
@@ -399,20 +262,16 @@ weigh_calls(struct builder *b)
     struct sums sums = {.weights = &b->weights,
                         .profile = b->profile,
                         .options = &b->options,
-                        .nodes = b->nodes,
-                        .node_count = b->graph->node_count};
-    int rc = -1;
+                        .nodes = b->nodes};
+    int rc;
 
     if (b->profile->location_count == 0)
         return 0;
     assert(b->weights.names.shown && b->weights.names.symbols.names);
-    if (sums_init(&sums) == 0 && add_stacks(&sums, b->err) == 0) {
-        b->calls = sums.edges;
-        b->call_count = sums.edge_count;
-        sums.edges = NULL;
-        rc = 0;
-    }
-    sums_fini(&sums);
+    rc = add_stacks(&sums, b->err);
+    b->calls = sums.edges; /* freed on failure, too */
+    b->call_count = sums.edge_count;
+    mem_free(sums.slots);
     return rc;
 }
 

@@ -81,20 +81,6 @@ stack_names_get(struct stack_names *names, const struct profile_stack *stack,
     return 0;
 }
 
-bool
-stack_names_are_located(const struct stack_names *names)
-{
-    return !names->symbols.has_runs && !names->filter.marks;
-}
-
-struct allocator_cut
-stack_names_cut(const struct stack_names *names,
-                const struct profile_stack *stack)
-{
-    return allocator_cut(names->symbols.parts, stack->locations, stack->depth,
-                         names->reach);
-}
-
 int
 stack_names_list(struct stack_names *names, const struct profile_stack *stack,
                  uint32_t *out, size_t *count)
@@ -104,14 +90,16 @@ stack_names_list(struct stack_names *names, const struct profile_stack *stack,
     uint32_t skipped;
     size_t n = 0;
 
-    if (!stack_names_are_located(names)) {
+    if (names->symbols.has_runs || names->filter.marks) {
         if (stack_names_get(names, stack, names->frames, count) != 0)
             return -1;
         for (size_t i = 0; i < *count; i++)
             out[i] = names->frames[i].name;
         return 0;
     }
-    cut = stack_names_cut(names, stack);
+    /* Every stack shows the names of its locations. */
+    cut = allocator_cut(names->symbols.parts, stack->locations, stack->depth,
+                        names->reach);
     skipped = cut.frame;
     for (uint32_t i = cut.location; i < stack->depth; i++, skipped = 0) {
         struct shown_frames shown = names->shown[stack->locations[i]];

@@ -82,12 +82,4 @@ int stack_names_list(struct stack_names *names,
                      const struct profile_stack *stack, uint32_t *out,
                      size_t *count);
 
-/*
- * Whether every stack shows the names of its locations, from a cut on: then a
- * walk may read names->shown itself.
- */
-bool stack_names_are_located(const struct stack_names *names);
-struct allocator_cut stack_names_cut(const struct stack_names *names,
-                                     const struct profile_stack *stack);
-
 #endif

@@ -14,77 +14,39 @@ struct weighing {
     const struct profile *profile;
     const struct view_options *options;
     uint32_t nameless; /* the text "": not weighed */
-    bool located;      /* stacks show the names of their locations */
 };
 
-/* What one stack adds.  Of a repeated name only the first counts: recursion
- * counts once. */
-struct share {
-    double value, variance;
-    uint32_t mark;
-    bool leaf; /* the next name is the innermost */
-};
-
-static inline void
-add_names(struct weights *weights, const uint32_t *names, size_t count,
-          struct share *share)
-{
-    for (size_t k = 0; k < count; k++) {
-        struct weight *weight = &weights->list[names[k]];
-
-        if (weight->seen == share->mark)
-            continue;
-        weight->seen = share->mark;
-        weight->cumulative += share->value;
-        weight->cumulative_variance += share->variance;
-        if (share->leaf) {
-            share->leaf = false;
-            weight->flat += share->value;
-            weight->flat_variance += share->variance;
-            weights->focus += share->value;
-        }
-    }
-}
-
-/* For names that come per location. */
-static void
-add_located(struct weights *weights, const struct profile_stack *stack,
-            struct share *share)
-{
-    const struct stack_names *names = &weights->names;
-    struct allocator_cut cut = stack_names_cut(names, stack);
-    uint32_t skipped = cut.frame;
-
-    for (uint32_t i = cut.location; i < stack->depth; i++, skipped = 0) {
-        struct shown_frames shown = names->shown[stack->locations[i]];
-
-        if (skipped < shown.count)
-            add_names(weights, names->symbols.names + shown.first + skipped,
-                      shown.count - skipped, share);
-    }
-}
-
+/* Of a repeated name only the first counts: recursion counts once. */
 static int
 add_stack(const struct weighing *w, const struct profile_stack *stack,
           uint32_t mark)
 {
     struct weights *weights = w->weights;
-    struct share share = {.value = profile_value(stack, w->options->measure),
-                          .mark = mark,
-                          .leaf = true};
+    double value = profile_value(stack, w->options->measure);
+    double variance =
+        w->options->measure == MEASURE_INUSE_SPACE ? stack->variance : 0;
+    bool leaf = true; /* the next name is the innermost */
     size_t count;
 
-    if (w->options->measure == MEASURE_INUSE_SPACE)
-        share.variance = stack->variance;
     if (w->nameless < weights->count)
         weights->list[w->nameless].seen = mark;
-    if (w->located) {
-        add_located(weights, stack, &share);
-        return 0;
-    }
     if (stack_names_list(&weights->names, stack, weights->frames, &count) != 0)
         return -1;
-    add_names(weights, weights->frames, count, &share);
+    for (size_t k = 0; k < count; k++) {
+        struct weight *weight = &weights->list[weights->frames[k]];
+
+        if (weight->seen == mark)
+            continue;
+        weight->seen = mark;
+        weight->cumulative += value;
+        weight->cumulative_variance += variance;
+        if (leaf) {
+            leaf = false;
+            weight->flat += value;
+            weight->flat_variance += variance;
+            weights->focus += value;
+        }
+    }
     return 0;
 }
 
@@ -126,7 +88,6 @@ weights_init(struct weights *weights, const struct profile *profile,
         error_memory(err, "the functions' weights");
         return -1;
     }
-    w.located = stack_names_are_located(names);
     while (w.nameless < weights->count &&
            *texts_get(names->texts, w.nameless) != '\0')
         w.nameless++;
