@@ -3,14 +3,8 @@
 
 #include <string.h>
 
-#include "collapsed.h"
-#include "dot.h"
-#include "flamegraph.h"
+#include "forms.h"
 #include "graphviz.h"
-#include "pprof.h"
-#include "raw.h"
-#include "text.h"
-#include "tree.h"
 
 const struct view_form view_forms[] = {
     {"dot", .takes_options = true, .render = dot_write},

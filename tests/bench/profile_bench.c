@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "buffer.h"
-#include "dot.h"
+#include "forms.h"
 #include "errors.h"
 #include "files.h"
 #include "heap_dump.h"

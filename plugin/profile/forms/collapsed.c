@@ -1,5 +1,5 @@
-/* collapsed.c - see collapsed.h. */
-#include "collapsed.h"
+/* collapsed.c - see forms.h. */
+#include "forms.h"
 
 #include <inttypes.h>
 #include <math.h>

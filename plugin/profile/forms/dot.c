@@ -1,5 +1,5 @@
-/* dot.c - see dot.h. */
-#include "dot.h"
+/* dot.c - see forms.h. */
+#include "forms.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* flamegraph.c - see flamegraph.h. */
-#include "flamegraph.h"
+/* flamegraph.c - see forms.h. */
+#include "forms.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /*
- * pprof.c - see pprof.h.
+ * pprof.c - see forms.h.
  *
  * Readers find locations by number, so these may follow the samples: one walk
  * over the stacks writes the samples and notes the locations used; the tables
  * come after it.
  */
-#include "pprof.h"
+#include "forms.h"
 
 #include <math.h>
 #include <string.h>

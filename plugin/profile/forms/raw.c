@@ -1,5 +1,5 @@
-/* raw.c - see raw.h. */
-#include "raw.h"
+/* raw.c - see forms.h. */
+#include "forms.h"
 
 #include <inttypes.h>
 #include <stdint.h>

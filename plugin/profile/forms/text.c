@@ -1,5 +1,5 @@
-/* text.c - see text.h. */
-#include "text.h"
+/* text.c - see forms.h. */
+#include "forms.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* tree.c - see tree.h. */
-#include "tree.h"
+/* tree.c - see forms.h. */
+#include "forms.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -17,7 +17,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
-#include "flamegraph.h"
+#include "forms.h"
 #include "heap_dump.h"
 #include "names.h"
 #include "profile.h"

@@ -7,7 +7,7 @@
 
 #include "arena.h"
 #include "buffer.h"
-#include "dot.h"
+#include "forms.h"
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"

@@ -1,6 +1,6 @@
 /* test_collapsed.c - a line per stack, whatever functions are called. */
 #include "buffer.h"
-#include "collapsed.h"
+#include "forms.h"
 #include "profile_fixture.h"
 #include "suite.h"
 #include "view_options.h"

@@ -1,6 +1,6 @@
 /* test_dot.c - DOT stays DOT, whatever symbols are called. */
 #include "buffer.h"
-#include "dot.h"
+#include "forms.h"
 #include "graph.h"
 #include "profile_fixture.h"
 #include "suite.h"

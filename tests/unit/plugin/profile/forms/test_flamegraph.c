@@ -1,6 +1,6 @@
 /* test_flamegraph.c - flame graphs: what is drawn, and that names are text. */
 #include "buffer.h"
-#include "flamegraph.h"
+#include "forms.h"
 #include "profile_fixture.h"
 #include "shown_name.h"
 #include "suite.h"

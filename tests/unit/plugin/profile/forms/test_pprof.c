@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "buffer.h"
-#include "pprof.h"
+#include "forms.h"
 #include "profile_fixture.h"
 #include "protobuf.h"
 #include "reader.h"

@@ -3,7 +3,7 @@
 #include "profile_fixture.h"
 #include "shown_name.h"
 #include "suite.h"
-#include "text.h"
+#include "forms.h"
 #include "view_options.h"
 
 static const struct fixture_name names[] = {

@@ -2,7 +2,7 @@
 #include "buffer.h"
 #include "profile_fixture.h"
 #include "suite.h"
-#include "tree.h"
+#include "forms.h"
 #include "view_options.h"
 
 static const struct fixture_name names[] = {

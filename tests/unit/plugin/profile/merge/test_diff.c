@@ -4,11 +4,10 @@
 #include "arena.h"
 #include "buffer.h"
 #include "diff.h"
-#include "dot.h"
+#include "forms.h"
 #include "failing_memory.h"
 #include "profile_fixture.h"
 #include "suite.h"
-#include "text.h"
 #include "view_options.h"
 
 #define MAPS "MAPPED_LIBRARIES:\n\n" /* nothing was cut off */

@@ -3,14 +3,12 @@
 
 #include "arena.h"
 #include "buffer.h"
-#include "collapsed.h"
+#include "forms.h"
 #include "diff.h"
 #include "failing_memory.h"
 #include "merge.h"
 #include "profile_fixture.h"
-#include "raw.h"
 #include "suite.h"
-#include "text.h"
 #include "view_options.h"
 
 #define MAPS "MAPPED_LIBRARIES:\n\n" /* nothing was cut off */

@@ -1,11 +1,10 @@
 /* test_filter.c - which stacks are shown, and at which granularity. */
 #include "buffer.h"
 #include "clock.h"
-#include "dot.h"
+#include "forms.h"
 #include "pattern.h"
 #include "profile_fixture.h"
 #include "suite.h"
-#include "text.h"
 #include "view_options.h"
 
 static const struct fixture_name names[] = {

@@ -5,7 +5,7 @@
 
 #include "buffer.h"
 #include "diff.h"
-#include "dot.h"
+#include "forms.h"
 #include "errors.h"
 #include "failing_memory.h"
 #include "graph.h"
@@ -13,7 +13,6 @@
 #include "names.h"
 #include "profile.h"
 #include "suite.h"
-#include "text.h"
 #include "view_options.h"
 
 static const char whole[] =
