@@ -26,7 +26,7 @@ script_check_name(struct span name, struct error *err)
 {
     if (snapshot_is_name(name.data, name.size))
         return 0;
-    error_set(err, ER_UNKNOWN,
+    error_set(err, ER_WRONG_ARGUMENTS,
               "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); "
               "snapshot() returns one",
               shown(name), name.data, SNAPSHOT_NAME_MAX);
