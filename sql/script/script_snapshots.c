@@ -1,6 +1,7 @@
 /* script_snapshots.c - HeapProf's methods for kept snapshots. */
 #include "script_methods.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -174,57 +175,30 @@ heapprof_delete(struct script_call *call, struct error *err)
     return STEP_DONE;
 }
 
-/* Whether c is a wildcard: * as in files' names, or % as in SQL. */
-static bool
-is_wild(char c)
+/* For fnmatch; its wildcard may be written as SQL's. */
+static int
+read_pattern(struct span given, char out[SNAPSHOT_NAME_MAX + 1])
 {
-    return c == '*' || c == '%';
-}
-
-static bool
-is_pattern(struct span given)
-{
-    for (size_t i = 0; i < given.size; i++)
-        if (!is_wild(given.data[i]) && !snapshot_is_name(&given.data[i], 1))
-            return false;
-    return given.size > 0 && given.size <= SNAPSHOT_NAME_MAX;
-}
-
-static bool
-matches(const char *name, struct span pattern)
-{
-    const char *again = NULL;
-    size_t i = 0, percent = 0;
-
-    while (*name) {
-        if (i < pattern.size && is_wild(pattern.data[i])) {
-            percent = ++i;
-            again = name;
-        } else if (i < pattern.size && pattern.data[i] == *name) {
-            i++;
-            name++;
-        } else if (again) {
-            i = percent;
-            name = ++again;
-        } else {
-            return false;
-        }
+    if (given.size == 0 || given.size > SNAPSHOT_NAME_MAX)
+        return -1;
+    for (size_t i = 0; i < given.size; i++) {
+        out[i] = given.data[i] == '%' ? '*' : given.data[i];
+        if (out[i] != '*' && !snapshot_is_name(&out[i], 1))
+            return -1;
     }
-    while (i < pattern.size && is_wild(pattern.data[i]))
-        i++;
-    return i == pattern.size;
+    out[given.size] = '\0';
+    return 0;
 }
 
 static int
-delete_each(struct script_call *call, struct store_entry *list, size_t count,
-            struct error *err)
+delete_each(struct script_call *call, const char *pattern,
+            struct store_entry *list, size_t count, struct error *err)
 {
-    struct span pattern = call->arguments[0].text;
     struct buffer *text = &call->work->text;
     size_t deleted = 0, pinned = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (!matches(list[i].name, pattern) || list[i].pinned)
+        if (fnmatch(pattern, list[i].name, 0) != 0 || list[i].pinned)
             continue;
         if (store_delete(store_of(call), list[i].name, err) != 0)
             return -1;
@@ -232,7 +206,7 @@ delete_each(struct script_call *call, struct store_entry *list, size_t count,
     }
     buffer_format(text, "%zu deleted", deleted);
     for (size_t i = 0; i < count; i++)
-        if (list[i].pinned && matches(list[i].name, pattern))
+        if (list[i].pinned && fnmatch(pattern, list[i].name, 0) == 0)
             buffer_format(text, "%s%s",
                           pinned++ ? ", " : "; kept, for they are pinned: ",
                           list[i].name);
@@ -244,17 +218,18 @@ delete_each(struct script_call *call, struct store_entry *list, size_t count,
 enum step
 heapprof_delete_like(struct script_call *call, struct error *err)
 {
-    struct span pattern = call->arguments[0].text;
+    struct span given = call->arguments[0].text;
+    char pattern[SNAPSHOT_NAME_MAX + 1];
     struct store_entry *list;
     int rc;
 
-    if (!is_pattern(pattern)) {
+    if (read_pattern(given, pattern) != 0) {
         error_set(err, ER_WRONG_ARGUMENTS,
                   "'%.*s' is not a pattern of snapshots' names (1 to %d of "
                   "a-z, 0-9, _, and * for any text)",
-                  (int)(pattern.size < SNAPSHOT_NAME_MAX ? pattern.size
-                                                         : SNAPSHOT_NAME_MAX),
-                  pattern.data, SNAPSHOT_NAME_MAX);
+                  (int)(given.size < SNAPSHOT_NAME_MAX ? given.size
+                                                       : SNAPSHOT_NAME_MAX),
+                  given.data, SNAPSHOT_NAME_MAX);
         return script_blame(call, 0);
     }
     list = mem_zalloc(STORE_COUNT_MAX, sizeof(*list));
@@ -263,7 +238,7 @@ heapprof_delete_like(struct script_call *call, struct error *err)
         return STEP_FAIL;
     }
     buffer_init(&call->work->text, TEXT_MAX);
-    rc = delete_each(call, list,
+    rc = delete_each(call, pattern, list,
                      store_list(store_of(call), list, STORE_COUNT_MAX), err);
     mem_free(list);
     return rc == 0 ? return_written(call, err) : STEP_FAIL;
