@@ -102,8 +102,7 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     watchdog_init(&server->watchdog, loop);
     uv_timer_init(loop, &server->tick);
     server->tick.data = server;
-    uv_timer_start(&server->tick, on_tick, SERVER_TICK_MS, SERVER_TICK_MS);
-    uv_timer_stop(&server->tick); /* server_set_pace starts it again */
+    server->on_tick = on_tick;
     wake_init(&server->killed, &server->wakes, on_killed);
     wake_init(&server->logins_more, &server->wakes, session_read_logins);
     pthread_mutex_init(&server->lock, NULL);

@@ -88,7 +88,8 @@ struct server {
     struct wake logins_more; /* continues logins over TCP */
     bool logins_wait;        /* they wait for that */
     struct watchdog watchdog;
-    uv_timer_t tick;  /* runs only while there are sessions */
+    uv_timer_t tick; /* runs only while there are sessions */
+    uv_timer_cb on_tick;
     uint64_t pace_ms; /* of it; 0: it does not run */
     bool stopping, stopped;
     uint64_t stop_deadline_ms;

@@ -20,10 +20,8 @@ server_stop_now(struct server *server)
 void
 server_set_pace(struct server *server, uint64_t ms)
 {
-    if (server->pace_ms != ms) {
-        uv_timer_set_repeat(&server->tick, ms);
-        uv_timer_again(&server->tick);
-    }
+    if (server->pace_ms != ms)
+        uv_timer_start(&server->tick, server->on_tick, ms, ms);
     server->pace_ms = ms;
 }
 
