@@ -133,7 +133,8 @@ finish(struct view_cache *cache, struct view_job *job,
 {
     remove_job(cache, job);
     cache->counts.rendered += !failure;
-    if (!failure && job->task.lasting)
+    if (!failure && job->task.lasting &&
+        !view_kept_find(&cache->kept, &job->task.key)) /* as one given up */
         view_kept_add(&cache->kept, &job->task.key, job->view);
     work_finish(&job->work, failure);
 }
