@@ -409,7 +409,8 @@ start_server(struct daemon *d, struct error *err)
                             .controller = d->controller,
                             .views = d->views,
                             .history = memory_sampler_history(d->sampler),
-                            .state_dir = d->config.state_dir};
+                            .state_dir = d->config.state_dir,
+                            .socket = d->config.socket};
 
     if (uv_loop_init(&d->loop) != 0) {
         error_set(err, ER_UNKNOWN, "cannot make an event loop");

@@ -23,6 +23,7 @@ struct value {
     size_t size;
     int64_t integer;
     double real;
+    uint8_t kind; /* of a user variable's number: enum kind of sql/sqlite */
 };
 
 /* The declared type of a column, in MySQL's terms.  The sender converts values

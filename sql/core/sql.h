@@ -143,6 +143,7 @@ struct sql_node {
     const struct sql_peers *peers; /* peers.h; never NULL */
     struct history *history;       /* NULL: no history is kept */
     const char *state_dir;         /* NULL: nothing is kept on disk */
+    const char *socket;            /* its path; NULL: none */
     struct sql_host host;
 };
 

@@ -100,6 +100,13 @@ compute_server_uuid(const struct sql_session *session, char *out, size_t size)
 }
 
 static void
+compute_socket(const struct sql_session *session, char *out, size_t size)
+{
+    snprintf(out, size, "%s",
+             session->node->socket ? session->node->socket : "");
+}
+
+static void
 compute_thread_id(const struct sql_session *session, char *out, size_t size)
 {
     snprintf(out, size, "%" PRIu32, session->connection_id);
@@ -164,11 +171,15 @@ const struct variable variables[] = {
     TEXT("default_collation_for_utf8mb4", "utf8mb4_general_ci"),
     TEXT("default_storage_engine", "heapwire"),
     TEXT("default_tmp_storage_engine", "heapwire"),
+    INT_READ("default_week_format", "0"),
+    INT_READ("div_precision_increment", "4"),
     INT_READ("error_count", "0"),
     TEXT_READ("event_scheduler", "OFF"),
+    BOOL_READ("explicit_defaults_for_timestamp", "1"),
     BOOL("foreign_key_checks", "1"),
     BOOL_READ("general_log", "0"),
     INT("group_concat_max_len", "1024"),
+    TEXT_READ("gtid_mode", "OFF"),
     TEXT_READ("have_openssl", "YES"),
     TEXT_READ("have_profiling", "NO"),
     TEXT_READ("have_query_cache", "NO"),
@@ -179,9 +190,14 @@ const struct variable variables[] = {
     {"heapwire_timeout", VARIABLE_INT, ACCESS_SESSION, NULL, compute_timeout,
      NULL, 1, TIMEOUT_MAX_S},
     COMPUTED("hostname", VARIABLE_TEXT, ACCESS_READ, compute_hostname),
+    INT_READ("identity", "0"),
     INT("information_schema_stats_expiry", "86400"),
     TEXT_READ("init_connect", ""),
+    INT("innodb_lock_wait_timeout", "50"),
+    BOOL_READ("innodb_read_only", "1"),
+    TEXT_READ("innodb_version", "8.0.36"),
     COMPUTED("interactive_timeout", VARIABLE_INT, ACCESS_SESSION, compute_idle),
+    INT_READ("last_insert_id", "0"),
     TEXT("lc_messages", "en_US"),
     TEXT("lc_time_names", "en_US"),
     TEXT_READ("license", "BSD-2-Clause"),
@@ -196,6 +212,7 @@ const struct variable variables[] = {
              compute_max_connections),
     INT("max_execution_time", "0"),
     INT("max_join_size", NO_LIMIT),
+    INT_READ("max_user_connections", "0"),
     INT("net_buffer_length", "16384"),
     INT("net_read_timeout", "30"),
     INT("net_write_timeout", "60"),
@@ -220,7 +237,7 @@ const struct variable variables[] = {
     TEXT("session_track_system_variables", TRACKED),
     TEXT("session_track_transaction_info", "OFF"),
     BOOL_READ("slow_query_log", "0"),
-    TEXT_READ("socket", ""),
+    COMPUTED("socket", VARIABLE_TEXT, ACCESS_READ, compute_socket),
     BOOL("sql_auto_is_null", "0"),
     BOOL("sql_big_selects", "1"),
     BOOL_READ("sql_log_off", "0"),

@@ -46,7 +46,7 @@ struct deparsed {
 };
 
 /* Appends the text to sql; expressions get SELECT before them.  -1 with 1046,
- * 1049, 1146, 1227, 1305, 1436 or 1525. */
+ * 1049, 1146, 1227, 1305, 1367, 1436 or 1525. */
 int deparse_run(const struct deparse *deparse, struct buffer *sql,
                 struct deparsed *out, struct error *err);
 

@@ -135,6 +135,23 @@ group_concat(struct writer *w, const struct node *node)
     write_string(w, call->separator);
 }
 
+/* Values of JSON: truths, and the digits of a DECIMAL, are not SQLite's. */
+static void
+json(struct writer *w, const struct node *node, bool pairs)
+{
+    bool key = pairs;
+
+    for (const struct node *n = node->first; n; n = n->next) {
+        bool plain = key || n->kind == NODE_STRING || n->kind == NODE_STAR;
+
+        write_text(w, plain ? "" : " hw_json(");
+        write_expression(w, n);
+        write_text(w, plain ? "" : write_is_truth(n) ? ",1)" : ",0)");
+        write_text(w, n->next ? "," : "");
+        key = pairs && !key;
+    }
+}
+
 static void
 trim(struct writer *w, const struct node *node)
 {
@@ -179,7 +196,13 @@ arguments(struct writer *w, const struct node *node)
     default:
         break;
     }
-    write_list(w, node->first);
+    if (span_is_any(node->name, "JSON_ARRAY JSON_ARRAYAGG JSON_GROUP_ARRAY"))
+        json(w, node, false);
+    else if (span_is_any(node->name,
+                         "JSON_OBJECT JSON_OBJECTAGG JSON_GROUP_OBJECT"))
+        json(w, node, true);
+    else
+        write_list(w, node->first);
     if (call->form == CALL_DATE_ADD && call->unit.size > 0) {
         write_text(w, ",");
         unit(w, call);

@@ -70,6 +70,30 @@ write_is_number(const struct node *node)
                                         span_is_nocase(node->name, "SUM")));
 }
 
+bool
+write_is_truth(const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_TRUE:
+    case NODE_FALSE:
+    case NODE_LIKE:
+    case NODE_REGEXP:
+    case NODE_IS:
+    case NODE_IN:
+    case NODE_BETWEEN:
+    case NODE_QUANTIFIED:
+    case NODE_EXISTS:
+        return true;
+    case NODE_PREFIX:
+        return node->op == OP_NOT || node->op == OP_BANG;
+    case NODE_BINARY:
+        return write_is_comparison(node->op) || node->op == OP_AND ||
+               node->op == OP_OR || node->op == OP_XOR;
+    default:
+        return false;
+    }
+}
+
 /* A column of a derived table has no type in SQLite: beside a literal it does
  * not know how to compare.  A selected column may be such a one; elsewhere '='
  * names the snapshot, the node and the key, and only a number is compared so:

@@ -1,8 +1,11 @@
 /* write_literal.c - literals and variables as SQLite spells them. */
 #include "writer.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "errors.h"
 #include "kind.h"
 #include "moment.h"
@@ -71,6 +74,21 @@ moment(struct writer *w, const struct node *node)
     buffer_format(w->sql, ",'%s',%u,-1)", type, t.digits);
 }
 
+/* 1367 for 1e400 */
+static bool
+is_infinite(struct writer *w, struct span number)
+{
+    const char *copy = arena_strndup(w->job->arena, number.data, number.size);
+
+    if (!copy || isfinite(strtod(copy, NULL)))
+        return false;
+    if (!w->failed)
+        error_set(w->err, ER_ILLEGAL_NUMBER,
+                  "Illegal double '%.60s' value found during parsing", copy);
+    w->failed = true;
+    return true;
+}
+
 /* Doubles hold so many digits exactly; 2^63 and more become a text. */
 static void
 number(struct writer *w, const struct node *node)
@@ -80,13 +98,15 @@ number(struct writer *w, const struct node *node)
     const char *point = memchr(text.data, '.', text.size);
     size_t size = sizeof(largest) - 1, zeros = 0;
 
+    if (node->kind == NODE_DECIMAL && is_infinite(w, text))
+        return;
     while (zeros + 1 < text.size && text.data[zeros] == '0')
         zeros++;
     if (node->kind == NODE_INTEGER && text.size - zeros >= size &&
         (text.size - zeros > size ||
          memcmp(text.data + zeros, largest, size) > 0))
-        buffer_format(w->sql, " hw_digits('%.*s')", (int)(text.size - zeros),
-                      text.data + zeros);
+        buffer_format(w->sql, " hw_kind('%.*s',%d)", (int)(text.size - zeros),
+                      text.data + zeros, KIND_UNSIGNED);
     else if (point && text.size - 1 <= KIND_DIGITS_MAX &&
              !memchr(text.data, 'e', text.size) &&
              !memchr(text.data, 'E', text.size))
@@ -106,7 +126,7 @@ hex(struct writer *w, const struct node *node)
 
     if (node->text.data[1] == '\'')
         digits.size--;
-    buffer_text(w->sql, " hw_hex(");
+    buffer_text(w->sql, " hw_kind(");
     if (bits) {
         size_t at = 0, size = digits.size % 8;
 
@@ -120,12 +140,11 @@ hex(struct writer *w, const struct node *node)
                 number = number << 1 | (unsigned)(digits.data[i] - '0');
             buffer_format(w->sql, "%02x", number);
         }
-        buffer_text(w->sql, "')");
-        return;
+    } else {
+        buffer_text(w->sql, digits.size % 2 ? " X'0" : " X'");
+        buffer_add(w->sql, digits.data, digits.size);
     }
-    buffer_text(w->sql, digits.size % 2 ? " X'0" : " X'");
-    buffer_add(w->sql, digits.data, digits.size);
-    buffer_text(w->sql, "')");
+    buffer_format(w->sql, "',%d)", KIND_HEX);
 }
 
 static void
@@ -145,9 +164,16 @@ user_variable(struct writer *w, const struct node *node)
 static void
 parameter(struct writer *w, const struct node *node)
 {
-    if (w->job->parameters)
+    unsigned kind = 0;
+
+    if (w->job->parameters) {
         write_snapshot_value(w, &w->job->parameters[node->parameter]);
-    write_text(w, " ?");
+        kind = w->job->parameters[node->parameter].kind;
+    }
+    if (kind)
+        buffer_format(w->sql, " hw_kind( ?,%u)", kind);
+    else
+        write_text(w, " ?");
     w->result->reordered |= node->parameter != w->tree->first + w->parameters;
     w->places[w->parameters++] = node->parameter;
 }

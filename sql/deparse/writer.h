@@ -72,6 +72,8 @@ enum tight write_tight(const struct writer *w, const struct node *node);
 bool write_is_text(enum operand_kind kind);
 /* Whether it asks for utf8mb4_bin, or for bytes. */
 bool write_is_bin(const struct node *node);
+/* Whether it is TRUE, FALSE or what gives one of these. */
+bool write_is_truth(const struct node *node);
 /* Whether it is seen to be one: an operator, COUNT, SUM. */
 bool write_is_number(const struct node *node);
 bool write_is_comparison(enum tree_operator op);

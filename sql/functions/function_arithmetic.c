@@ -1,5 +1,5 @@
 /*
- * function_arithmetic.c - + - * / DIV % and the sign.
+ * function_arithmetic.c - + - * / DIV %, the sign, SUM and AVG.
  *
  * Integers are checked: 64 bits, signed, or unsigned if an operand exceeds the
  * signed range.  Decimals are doubles that are rounded to their digits, so that
@@ -250,6 +250,110 @@ call_negative(sqlite3_context *c, int argc, sqlite3_value **argv)
         return_decimal(c, -n.real, n.decimals, n.is_quotient);
 }
 
+static void
+call_abs(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct number n;
+
+    if (function_any_null(argc, argv))
+        return;
+    n = number_of(argv[0], true);
+    if (!n.is_integer)
+        return_decimal(c, fabs(n.real), n.decimals, n.is_quotient);
+    else if (n.whole == INT64_MIN)
+        sqlite3_result_error(c, "BIGINT value is out of range in abs()", -1);
+    else
+        function_unsigned(c, (uint64_t)(n.whole < 0 ? -n.whole : n.whole));
+}
+
+/* ---- SUM and AVG ---- */
+
+typedef wide stored __attribute__((aligned(8))); /* as SQLite allocates */
+
+struct sum {
+    int64_t count;
+    stored whole; /* of the integers */
+    double real;  /* of the others */
+    int decimals; /* of these; -1: one is a double */
+    bool has_real, is_quotient;
+};
+
+/* Adds a row, or takes it back. */
+static void
+add(sqlite3_context *c, sqlite3_value *value, int sign)
+{
+    struct sum *s = sqlite3_aggregate_context(c, sizeof(*s));
+    struct number n;
+
+    if (!s || sqlite3_value_type(value) == SQLITE_NULL)
+        return;
+    n = number_of(value, false);
+    s->count += sign;
+    if (n.is_integer) {
+        s->whole += sign * n.whole;
+        return;
+    }
+    s->real += sign * n.real;
+    s->has_real = true;
+    s->is_quotient |= n.is_quotient;
+    if (n.decimals < 0 || s->decimals < 0)
+        s->decimals = -1;
+    else if (n.decimals > s->decimals)
+        s->decimals = n.decimals;
+}
+
+static void
+step_sum(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    add(c, argv[0], 1);
+}
+
+static void
+take_sum(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    add(c, argv[0], -1);
+}
+
+static void
+finish_sum(sqlite3_context *c)
+{
+    const struct sum *s = sqlite3_aggregate_context(c, 0);
+    double real;
+
+    if (!s || s->count == 0)
+        return;
+    real = s->real + (double)s->whole;
+    if (s->has_real && isfinite(real))
+        return_decimal(c, real, s->decimals, s->is_quotient);
+    else if (s->has_real)
+        sqlite3_result_error(c, "DOUBLE value is out of range in sum()", -1);
+    else if (s->whole < INT64_MIN || s->whole > (wide)UINT64_MAX)
+        sqlite3_result_error(c, "BIGINT value is out of range in sum()", -1);
+    else if (s->whole < 0)
+        sqlite3_result_int64(c, (int64_t)s->whole);
+    else
+        function_unsigned(c, (uint64_t)s->whole);
+}
+
+static void
+finish_average(sqlite3_context *c)
+{
+    const struct sum *s = sqlite3_aggregate_context(c, 0);
+    double real;
+
+    if (!s || s->count == 0)
+        return;
+    real = (s->real + (double)s->whole) / (double)s->count;
+    if (isfinite(real))
+        return_decimal(c, real,
+                       s->decimals < 0 ? -1 : s->decimals + QUOTIENT_DECIMALS,
+                       true);
+    else
+        sqlite3_result_error(c, "DOUBLE value is out of range in avg()", -1);
+}
+
 const struct function arithmetic_functions[] = {
     {"hw_plus", 2, 3, call_plus, RETURNS_NUMBER},
     {"hw_minus", 2, 3, call_minus, RETURNS_NUMBER},
@@ -258,5 +362,8 @@ const struct function arithmetic_functions[] = {
     {"hw_div", 2, 2, call_div, RETURNS_BIGINT},
     {"hw_negative", 1, 1, call_negative, RETURNS_NUMBER},
     {"mod", 2, 2, call_mod, RETURNS_NUMBER},
+    {"abs", 1, 1, call_abs, RETURNS_NUMBER},
+    {"sum", 1, 1, step_sum, RETURNS_NUMBER, finish_sum, take_sum},
+    {"avg", 1, 1, step_sum, RETURNS_AVERAGE, finish_average, take_sum},
     {NULL},
 };

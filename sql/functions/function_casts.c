@@ -211,28 +211,41 @@ call_decimal(sqlite3_context *c, int argc, sqlite3_value **argv)
     kind_exact(c, sqlite3_value_double(argv[0]), sqlite3_value_int(argv[1]));
 }
 
-/* hw_hex(X'41') */
+/* hw_kind(x, kind): X'41', or digits past SQLite's integers */
 static void
-call_hex(sqlite3_context *c, int argc, sqlite3_value **argv)
+call_kind(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     sqlite3_result_value(c, argv[0]);
-    sqlite3_result_subtype(c, KIND_HEX);
+    sqlite3_result_subtype(c, (unsigned)sqlite3_value_int(argv[1]));
 }
 
-/* hw_digits('18446744073709551615'): an integer past SQLite's */
+/* hw_json(x, truth): what SQLite's JSON takes for the value of x; the text of
+ * a number, with its subtype, for the digits that a double has not. */
 static void
-call_digits(sqlite3_context *c, int argc, sqlite3_value **argv)
+call_json(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+    bool truth = sqlite3_value_int(argv[1]) != 0;
+    struct span text = function_argument(argv[0]);
+
     (void)argc;
-    sqlite3_result_value(c, argv[0]);
-    sqlite3_result_subtype(c, KIND_UNSIGNED);
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+        return;
+    if (truth)
+        text = function_real(argv[0]) != 0 ? (struct span){"true", 4}
+                                           : (struct span){"false", 5};
+    if (!truth && !kind_keeps(argv[0])) {
+        sqlite3_result_value(c, argv[0]);
+        return;
+    }
+    function_text(c, text.data, text.size);
+    sqlite3_result_subtype(c, 'J');
 }
 
 const struct function cast_functions[] = {
     {"hw_cast", 4, 4, call_cast, RETURNS_TEXT},
     {"hw_decimal", 2, 2, call_decimal, RETURNS_DOUBLE},
-    {"hw_digits", 1, 1, call_digits, RETURNS_TEXT},
-    {"hw_hex", 1, 1, call_hex, RETURNS_TEXT},
+    {"hw_json", 2, 2, call_json, RETURNS_TEXT},
+    {"hw_kind", 2, 2, call_kind, RETURNS_TEXT},
     {NULL},
 };

@@ -278,14 +278,16 @@ call_shift_right(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- rows ---- */
 
-/* The count of LIMIT ?; SQLite would take -1 for all rows. */
+/* The count of LIMIT ?, which some drivers send as a text; SQLite would take -1
+ * for all rows. */
 static void
 call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+    struct span text = function_argument(argv[0]);
     int64_t rows = function_integer(argv[0]);
 
     (void)argc;
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL || rows < 0)
+    if (text.size == 0 || strspn(text.data, "0123456789") != text.size)
         sqlite3_result_error(
             c, "Incorrect arguments to LIMIT: a count of rows is 0 or more",
             -1);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "function.h"
 #include "function_lists.h"
 #include "function_value.h"
 #include "kind.h"
@@ -14,7 +15,58 @@ enum {
     FORMAT_SIZE = 512 /* of a double with DECIMALS_MAX and its commas */
 };
 
-/* LOG(x), LOG(base, x) */
+/* Sets a double, or 1690 where there is none. */
+static void
+return_real(sqlite3_context *c, double real, int argc, sqlite3_value **argv)
+{
+    char text[200];
+
+    if (isfinite(real)) {
+        sqlite3_result_double(c, real);
+        return;
+    }
+    snprintf(text, sizeof(text),
+             "DOUBLE value is out of range in '%s(%.60s%s%.60s)'",
+             function_name(c), function_argument(argv[0]).data,
+             argc > 1 ? "," : "",
+             argc > 1 ? function_argument(argv[1]).data : "");
+    sqlite3_result_error(c, text, -1);
+}
+
+static void
+call_exp(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        return_real(c, exp(function_real(argv[0])), argc, argv);
+}
+
+static void
+call_pow(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        return_real(c, pow(function_real(argv[0]), function_real(argv[1])),
+                    argc, argv);
+}
+
+static void
+call_sqrt(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    double x = function_real(argv[0]);
+
+    if (!function_any_null(argc, argv) && x >= 0)
+        sqlite3_result_double(c, sqrt(x));
+}
+
+static void
+call_sign(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    double x = function_real(argv[0]);
+
+    if (!function_any_null(argc, argv))
+        sqlite3_result_int(c, (x > 0) - (x < 0));
+}
+
+/* LN(x), LOG(x), LOG(base, x) */
 static void
 call_log(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -44,12 +96,6 @@ call_log2(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_double(c, log2(x));
 }
 
-static bool
-is_integer(sqlite3_value *value)
-{
-    return sqlite3_value_type(value) == SQLITE_INTEGER;
-}
-
 static void
 whole(sqlite3_context *c, double value)
 {
@@ -66,7 +112,7 @@ call_ceil(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (function_any_null(argc, argv))
         return;
-    if (is_integer(argv[0]))
+    if (kind_is_integer(argv[0]))
         sqlite3_result_value(c, argv[0]);
     else
         whole(c, ceil(function_real(argv[0])));
@@ -77,7 +123,7 @@ call_floor(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (function_any_null(argc, argv))
         return;
-    if (is_integer(argv[0]))
+    if (kind_is_integer(argv[0]))
         sqlite3_result_value(c, argv[0]);
     else
         whole(c, floor(function_real(argv[0])));
@@ -97,7 +143,7 @@ decimals(int argc, sqlite3_value **argv)
 static void
 return_rounded(sqlite3_context *c, sqlite3_value *from, double y, int places)
 {
-    if (is_integer(from))
+    if (kind_is_integer(from))
         whole(c, y);
     else if (kind_decimals(from) >= 0)
         kind_exact(c, y, places < 0 ? 0 : places);
@@ -113,7 +159,7 @@ call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    if (is_integer(argv[0]) && places >= 0) {
+    if (kind_is_integer(argv[0]) && places >= 0) {
         sqlite3_result_value(c, argv[0]);
         return;
     }
@@ -134,7 +180,7 @@ call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    if (is_integer(argv[0]) && places >= 0) {
+    if (kind_is_integer(argv[0]) && places >= 0) {
         sqlite3_result_value(c, argv[0]);
         return;
     }
@@ -209,6 +255,12 @@ call_format_bytes(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 const struct function number_functions[] = {
+    {"exp", 1, 1, call_exp, RETURNS_DOUBLE},
+    {"pow", 2, 2, call_pow, RETURNS_DOUBLE},
+    {"power", 2, 2, call_pow, RETURNS_DOUBLE},
+    {"sqrt", 1, 1, call_sqrt, RETURNS_DOUBLE},
+    {"sign", 1, 1, call_sign, RETURNS_BIGINT},
+    {"ln", 1, 1, call_log, RETURNS_DOUBLE},
     {"ceil", 1, 1, call_ceil, RETURNS_WHOLE},
     {"ceiling", 1, 1, call_ceil, RETURNS_WHOLE},
     {"floor", 1, 1, call_floor, RETURNS_WHOLE},

@@ -9,6 +9,7 @@
 #include "function_lists.h"
 #include "function_value.h"
 #include "handle.h"
+#include "kind.h"
 #include "sql_session.h"
 #include "variables.h"
 
@@ -44,6 +45,8 @@ return_value(sqlite3_context *c, const struct value *value)
         function_bytes(c, value->data, value->size);
         break;
     }
+    if (value->kind)
+        sqlite3_result_subtype(c, value->kind);
 }
 
 static void
@@ -137,42 +140,12 @@ call_user_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
         return_value(c, &setting->value);
 }
 
-static struct value
-value_of(sqlite3_value *from)
-{
-    struct value out = {.type = VALUE_NULL};
-
-    switch (sqlite3_value_type(from)) {
-    case SQLITE_INTEGER:
-        out.type = VALUE_INT;
-        out.integer = sqlite3_value_int64(from);
-        break;
-    case SQLITE_FLOAT:
-        out.type = VALUE_DOUBLE;
-        out.real = sqlite3_value_double(from);
-        break;
-    case SQLITE_TEXT:
-        out.type = VALUE_TEXT;
-        out.data = (const char *)sqlite3_value_text(from);
-        out.size = (size_t)sqlite3_value_bytes(from);
-        break;
-    case SQLITE_BLOB:
-        out.type = VALUE_BLOB;
-        out.data = sqlite3_value_blob(from);
-        out.size = (size_t)sqlite3_value_bytes(from);
-        break;
-    default:
-        break;
-    }
-    return out;
-}
-
 /* hw_assign('x', y): @x := y, which takes effect at once */
 static void
 call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct handle *handle = handle_of(c);
-    struct value value = value_of(argv[1]);
+    struct value value = kind_value(argv[1]);
     struct session_value *setting;
 
     (void)argc;

@@ -37,7 +37,6 @@ static const struct {
     const char *name;
     enum function_type type;
 } builtins[] = {
-    {"avg", RETURNS_AVERAGE},
     {"char", RETURNS_TEXT}, /* write_call.c makes calls of these */
     {"group_concat", RETURNS_TEXT},
     {"json_arrayagg", RETURNS_TEXT},
@@ -45,12 +44,10 @@ static const struct {
     {"mid", RETURNS_TEXT},
     {"position", RETURNS_BIGINT},
     {"substr", RETURNS_TEXT},
-    {"abs", RETURNS_NUMBER},
     {"coalesce", RETURNS_ARGUMENTS},
     {"count", RETURNS_BIGINT},
     {"cume_dist", RETURNS_DOUBLE},
     {"dense_rank", RETURNS_BIGINT},
-    {"exp", RETURNS_DOUBLE},
     {"first_value", RETURNS_FIRST},
     {"ifnull", RETURNS_ARGUMENTS},
     {"json_array", RETURNS_TEXT},
@@ -64,21 +61,15 @@ static const struct {
     {"lag", RETURNS_FIRST},
     {"last_value", RETURNS_FIRST},
     {"lead", RETURNS_FIRST},
-    {"ln", RETURNS_DOUBLE},
     {"ltrim", RETURNS_TEXT},
     {"max", RETURNS_ARGUMENTS},
     {"min", RETURNS_ARGUMENTS},
     {"nth_value", RETURNS_FIRST},
     {"ntile", RETURNS_BIGINT},
     {"percent_rank", RETURNS_DOUBLE},
-    {"pow", RETURNS_DOUBLE},
-    {"power", RETURNS_DOUBLE},
     {"rank", RETURNS_BIGINT},
     {"row_number", RETURNS_BIGINT},
     {"rtrim", RETURNS_TEXT},
-    {"sign", RETURNS_BIGINT},
-    {"sqrt", RETURNS_DOUBLE},
-    {"sum", RETURNS_NUMBER},
 };
 
 /* Whether its time grows at most in proportion to its arguments: such a
@@ -145,6 +136,10 @@ add(sqlite3 *db, struct function_use *use, int arguments)
 {
     const struct function *f = use->function;
 
+    if (f->inverse)
+        return sqlite3_create_window_function(
+            db, f->name, arguments, SQLITE_UTF8 | SQLITE_SUBTYPE, use, call,
+            f->final, f->final, f->inverse, NULL);
     return sqlite3_create_function_v2(
         db, f->name, arguments, SQLITE_UTF8 | SQLITE_SUBTYPE, use,
         f->final ? NULL : call, f->final ? call : NULL, f->final, NULL);

@@ -6,6 +6,7 @@
 
 #include "cursor.h"
 #include "errors.h"
+#include "kind.h"
 #include "memory.h"
 #include "opening.h"
 #include "deparse.h"
@@ -23,20 +24,27 @@ struct into_cursor {
     struct value room[]; /* ROWS_AT_ONCE rows */
 };
 
-/* A DECIMAL is sent as a text, but kept as a number. */
+/* A DECIMAL, or an integer past 63 bits, is sent as a text, but kept as a
+ * number. */
 static struct value
 kept(const struct column *column, const struct value *value)
 {
-    struct value out = {.type = VALUE_DOUBLE};
+    struct value out = *value;
     char text[400]; /* the largest double has 309 digits */
 
-    if (column->type != COLUMN_DECIMAL || column->decimals == 0 ||
-        value->type != VALUE_TEXT || value->size >= sizeof(text))
-        return *value;
+    if (value->type != VALUE_TEXT || value->size >= sizeof(text))
+        return out;
+    if (column->type == COLUMN_BIGINT ||
+        (column->type == COLUMN_DECIMAL && column->decimals == 0))
+        out.kind = KIND_UNSIGNED;
+    if (column->type != COLUMN_DECIMAL || column->decimals == 0)
+        return out;
     memcpy(text, value->data, value->size);
     text[value->size] = '\0';
-    out.real = strtod(text, NULL);
-    return out;
+    return (struct value){
+        .type = VALUE_DOUBLE,
+        .real = strtod(text, NULL),
+        .kind = (uint8_t)(KIND_EXACT + column->decimals % KIND_QUOTIENT)};
 }
 
 static int

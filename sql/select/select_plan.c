@@ -56,6 +56,7 @@ answers(const struct select_plan *plan, struct span text,
         return false;
     for (size_t i = 0; i < plan->parameter_count; i++)
         if (parameters->values[i].type != plan->types[i] ||
+            parameters->values[i].kind != 0 ||
             parameters->values[i].size > PLAN_VALUE_MAX)
             return false;
     return true;
@@ -159,7 +160,8 @@ select_plan_keep(const struct query *query, const struct cursor *cursor,
         deparsed->reordered || !table_set_has_all(&none, &deparsed->tables))
         return;
     for (size_t i = 0; i < count_of(parameters); i++)
-        if (parameters->values[i].size > PLAN_VALUE_MAX)
+        if (parameters->values[i].size > PLAN_VALUE_MAX ||
+            parameters->values[i].kind != 0)
             return;
     plan = plan_new(query, cursor, parameters);
     if (plan)

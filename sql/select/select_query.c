@@ -9,6 +9,7 @@
 #include "cursor.h"
 #include "errors.h"
 #include "handle_pool.h"
+#include "kind.h"
 #include "opening.h"
 #include "select_plan.h"
 #include "select_vtab.h"
@@ -342,26 +343,11 @@ static int
 copy_value(sqlite3_stmt *statement, struct arena *arena, struct value *out,
            struct error *err)
 {
-    memset(out, 0, sizeof(*out));
-    switch (sqlite3_column_type(statement, 0)) {
-    case SQLITE_NULL:
+    *out = kind_value(sqlite3_column_value(statement, 0));
+    if (!out->data)
         return 0;
-    case SQLITE_INTEGER:
-        out->type = VALUE_INT;
-        out->integer = sqlite3_column_int64(statement, 0);
-        return 0;
-    case SQLITE_FLOAT:
-        out->type = VALUE_DOUBLE;
-        out->real = sqlite3_column_double(statement, 0);
-        return 0;
-    default:
-        break;
-    }
     out->type = VALUE_TEXT;
-    out->data = (const char *)sqlite3_column_text(statement, 0);
-    out->size = (size_t)sqlite3_column_bytes(statement, 0);
-    if (out->data)
-        out->data = arena_strndup(arena, out->data, out->size);
+    out->data = arena_strndup(arena, out->data, out->size);
     if (out->data)
         return 0;
     error_memory(err, "a value");

@@ -49,6 +49,9 @@ struct function {
     void (*call)(sqlite3_context *c, int argc, sqlite3_value **argv);
     enum function_type type;           /* of what it returns */
     void (*final)(sqlite3_context *c); /* for an aggregate; call takes a row */
+    /* Takes a row back, as a window moves; final, called between, changes
+     * nothing then.  NULL: no window. */
+    void (*inverse)(sqlite3_context *c, int argc, sqlite3_value **argv);
 };
 
 /* SQLite's user data of a function. */

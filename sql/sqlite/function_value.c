@@ -1,6 +1,7 @@
 /* function_value.c - see function_value.h. */
 #include "function_value.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -78,6 +79,8 @@ function_real(sqlite3_value *value)
 
     if (!kind_real(value, &real))
         real = sqlite3_value_double(value);
+    if (isinf(real)) /* the text of a number that is too large */
+        return copysign(DBL_MAX, real);
     return isnan(real) ? 0 : real;
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { QUOTIENT_KEPT = 9 /* decimals of a quotient in a variable */ };
+
 enum kind
 kind_of(sqlite3_value *value)
 {
@@ -17,6 +19,46 @@ kind_of(sqlite3_value *value)
                     kind % (KIND_QUOTIENT - KIND_EXACT) <= KIND_DECIMALS_MAX)
                ? (enum kind)kind
                : KIND_PLAIN;
+}
+
+enum kind
+kind_keeps(sqlite3_value *value)
+{
+    enum kind kind = kind_of(value);
+
+    return kind == KIND_UNSIGNED || kind >= KIND_EXACT ? kind : KIND_PLAIN;
+}
+
+struct value
+kind_value(sqlite3_value *value)
+{
+    struct value out = {.kind = (uint8_t)kind_keeps(value)};
+    struct span bytes;
+
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_NULL:
+        return out;
+    case SQLITE_INTEGER:
+        out.type = VALUE_INT;
+        out.integer = sqlite3_value_int64(value);
+        return out;
+    case SQLITE_FLOAT:
+        out.type = VALUE_DOUBLE;
+        out.real = sqlite3_value_double(value);
+        break;
+    default:
+        bytes = kind_bytes(value);
+        out.type =
+            sqlite3_value_type(value) == SQLITE_BLOB ? VALUE_BLOB : VALUE_TEXT;
+        out.data = bytes.data;
+        out.size = bytes.size;
+        return out;
+    }
+    if (out.kind >= KIND_QUOTIENT && out.kind < KIND_QUOTIENT + QUOTIENT_KEPT) {
+        out.kind = KIND_EXACT + QUOTIENT_KEPT;
+        out.real = kind_round(out.real, QUOTIENT_KEPT);
+    }
+    return out;
 }
 
 struct span

@@ -11,6 +11,7 @@
 
 #include <sqlite3.h>
 
+#include "cursor.h"
 #include "moment.h"
 #include "reader.h"
 #include "real_text.h"
@@ -36,6 +37,10 @@ enum {
 };
 
 enum kind kind_of(sqlite3_value *value);
+/* That of a number that SQLite's own type would lose; else KIND_PLAIN. */
+enum kind kind_keeps(sqlite3_value *value);
+/* The value, with its kind, for a variable; texts and bytes are borrowed. */
+struct value kind_value(sqlite3_value *value);
 /* The text as SQLite writes it; empty for NULL. */
 struct span kind_bytes(sqlite3_value *value);
 bool kind_is_moment(enum kind kind); /* not KIND_MOMENT_TEXT */

@@ -25,6 +25,16 @@ result_type_unknown(void)
     return out;
 }
 
+struct result_type
+result_type_unsigned(void)
+{
+    struct result_type out = result_type_of(COLUMN_BIGINT);
+
+    out.flags = COLUMN_UNSIGNED;
+    out.past = true;
+    return out;
+}
+
 bool
 result_type_is_integer(struct result_type t)
 {

@@ -21,6 +21,7 @@ struct result_type {
     uint16_t flags;
     uint8_t decimals;
     bool past;    /* an integer that may exceed 63 bits */
+    bool hex;     /* 0x1f: bytes, but an integer beside a number */
     bool unknown; /* text, because the type was not found */
 };
 
@@ -31,6 +32,8 @@ struct result_type result_type_unknown(void);
 struct result_type result_type_widened(struct result_type a,
                                        struct result_type b);
 bool result_type_is_integer(struct result_type t);
+/* An unsigned integer, which may exceed 63 bits. */
+struct result_type result_type_unsigned(void);
 /* Whether it is an integer or a DECIMAL, so that arithmetic gives a DECIMAL. */
 bool result_type_is_exact(struct result_type t);
 /* A DECIMAL; or DOUBLE if a double cannot hold so many decimals. */

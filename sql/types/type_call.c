@@ -75,12 +75,23 @@ read_with(const struct node *format)
     return of(!time ? COLUMN_DATE : date ? COLUMN_DATETIME : COLUMN_TIME);
 }
 
+/* What SUM and ABS give. */
+static struct result_type
+number(struct result_type from)
+{
+    if (from.hex || (from.past && result_type_is_integer(from)))
+        return result_type_unsigned();
+    if (result_type_is_integer(from))
+        return of(COLUMN_BIGINT);
+    return result_type_is_exact(from) ? from : of(COLUMN_DOUBLE);
+}
+
 /* ROUND(x), ROUND(x, 2); DOUBLE if the text does not tell the digits. */
 static struct result_type
 rounded(const struct operands *given, const struct node *digits)
 {
     if (result_type_is_integer(given->first))
-        return of(COLUMN_BIGINT);
+        return number(given->first);
     if (!result_type_is_exact(given->first))
         return of(COLUMN_DOUBLE);
     if (!digits)
@@ -88,15 +99,6 @@ rounded(const struct operands *given, const struct node *digits)
     return digits->kind == NODE_INTEGER && digits->text.size <= 2
                ? result_type_decimal(strtoul(digits->text.data, NULL, 10))
                : of(COLUMN_DOUBLE);
-}
-
-/* What SUM and ABS give. */
-static struct result_type
-number(struct result_type from)
-{
-    if (result_type_is_integer(from))
-        return of(COLUMN_BIGINT);
-    return result_type_is_exact(from) ? from : of(COLUMN_DOUBLE);
 }
 
 static struct result_type
@@ -150,8 +152,10 @@ returned(enum function_type type, const struct node *node,
     case RETURNS_ROUNDED:
         return rounded(given, second);
     case RETURNS_WHOLE:
-        return of(result_type_is_exact(given->first) ? COLUMN_BIGINT
-                                                     : COLUMN_DOUBLE);
+        return result_type_is_exact(given->first) &&
+                       !result_type_is_integer(given->first)
+                   ? of(COLUMN_BIGINT)
+                   : number(given->first);
     case RETURNS_AVERAGE:
         return result_type_is_exact(given->first)
                    ? result_type_decimal(given->first.decimals +

@@ -33,17 +33,6 @@ operands_add(struct operands *o, struct result_type type)
 
 /* ---- literals ---- */
 
-/* An unsigned integer, which may exceed 63 bits. */
-static struct result_type
-unsigned_type(void)
-{
-    struct result_type out = of(COLUMN_BIGINT);
-
-    out.flags = COLUMN_UNSIGNED;
-    out.past = true;
-    return out;
-}
-
 /* An integer literal; past 64 bits it is a DECIMAL. */
 static struct result_type
 integer(struct span text)
@@ -61,7 +50,7 @@ integer(struct span text)
     if (large)
         out = of(COLUMN_DECIMAL);
     else if (value > INT64_MAX)
-        out = unsigned_type();
+        out = result_type_unsigned();
     out.width = (uint32_t)text.size;
     return out;
 }
@@ -109,7 +98,7 @@ moment(struct span word)
 static struct result_type
 negative(struct result_type of_what)
 {
-    if (of_what.past)
+    if (of_what.past || of_what.hex)
         return of(COLUMN_DECIMAL);
     if (result_type_is_integer(of_what))
         return of(COLUMN_BIGINT);
@@ -122,13 +111,16 @@ static struct result_type
 calculated(enum tree_operator op, struct result_type left,
            struct result_type right)
 {
+    left = left.hex ? result_type_unsigned() : left;
+    right = right.hex ? result_type_unsigned() : right;
     if (!result_type_is_exact(left) || !result_type_is_exact(right))
         return of(COLUMN_DOUBLE);
     if (op == OP_DIVIDE)
         return result_type_decimal(left.decimals + QUOTIENT_DECIMALS);
     if (result_type_is_integer(left) && result_type_is_integer(right))
-        return left.past || (right.past && op != OP_MOD) ? unsigned_type()
-                                                         : of(COLUMN_BIGINT);
+        return left.past || (right.past && op != OP_MOD)
+                   ? result_type_unsigned()
+                   : of(COLUMN_BIGINT);
     if (op == OP_TIMES)
         return result_type_decimal(left.decimals + right.decimals);
     return result_type_decimal(left.decimals > right.decimals ? left.decimals
@@ -146,7 +138,7 @@ applied(enum tree_operator op, const struct operands *given)
     case OP_MOD:
         return calculated(op, given->first, given->last);
     case OP_DIV:
-        return given->first.past || given->last.past ? unsigned_type()
+        return given->first.past || given->last.past ? result_type_unsigned()
                                                      : of(COLUMN_BIGINT);
     case OP_BIT_OR:
     case OP_BIT_AND:
@@ -154,7 +146,7 @@ applied(enum tree_operator op, const struct operands *given)
     case OP_BIT_NOT:
     case OP_SHIFT_LEFT:
     case OP_SHIFT_RIGHT:
-        return unsigned_type();
+        return result_type_unsigned();
     case OP_CONCAT:
     case OP_ARROW:
     case OP_ARROW_TEXT:
@@ -173,6 +165,8 @@ applied(enum tree_operator op, const struct operands *given)
 struct result_type
 type_of_node(const struct node *node, const struct operands *given)
 {
+    struct result_type out;
+
     if (node->introduced)
         return node->binary                ? of(COLUMN_BLOB)
                : node->kind == NODE_STRING ? string(node)
@@ -190,7 +184,9 @@ type_of_node(const struct node *node, const struct operands *given)
     case NODE_STRING:
         return string(node);
     case NODE_HEX:
-        return of(COLUMN_BLOB);
+        out = of(COLUMN_BLOB);
+        out.hex = true;
+        return out;
     case NODE_MOMENT:
         return moment(node->word);
     case NODE_CALL:

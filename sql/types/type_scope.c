@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "catalog.h"
+#include "kind.h"
 #include "sql_session.h"
 #include "variables.h"
 
@@ -150,6 +151,10 @@ of_value(const struct value *value)
 {
     struct result_type out;
 
+    if (value->kind == KIND_UNSIGNED)
+        return result_type_unsigned();
+    if (value->kind >= KIND_EXACT)
+        return result_type_decimal(value->kind % (KIND_QUOTIENT - KIND_EXACT));
     switch (value->type) {
     case VALUE_INT:
         return result_type_of(COLUMN_BIGINT);

@@ -354,3 +354,64 @@ SELECT COUNT(*) FROM (SELECT 'ab' x INTERSECT SELECT 'ÄB') t
 SELECT REPLACE('äÄ', 'ä', 'x'), SUBSTRING_INDEX('aÄb', 'ä', 1), 'Ä' REGEXP 'ä', TRIM('A' FROM 'aA'), UPPER('äßя'), LOWER('ÄЯ')
 SELECT CONVERT('a' USING utf8mb4) = 'Ä', CAST('ä' AS CHAR) = 'a', CAST('ä' AS BINARY) = 'a', x'41' = 'a', 0x61 = 'A'
 SELECT COLLATION_NAME FROM information_schema.COLLATIONS WHERE COLLATION_NAME = 'UTF8MB4_GENERAL_CÏ'
+-- Numbers out of texts, aggregates, exact decimals, overflow
+SELECT EXP('a'), SQRT('4x'), POW('2', '3z'), POWER('2.5', 2), SIGN('abc'), SIGN('-3x'), SIGN(''), LN('2'), LN('a'), LOG('x'), LOG('2', '8'), LOG2('8x'), LOG10('100 '), ABS('-3x'), ABS('x'), SQRT('-1')
+SELECT CEIL('1.2x'), CEILING('abc'), FLOOR('-1.5'), FLOOR(''), ROUND('2.567', 1), ROUND('abc'), ROUND('3x'), TRUNCATE('1.999', 1), MOD('7x', 3), MOD('7', '4y'), '7x' % 4, '7' DIV '2z', FORMAT('1234.5x', 1), -'3x', '5x' & 3, '1' << '2x', ~'0', '3' XOR 'a'
+SELECT SUM(x), AVG(x), MIN(x), MAX(x), STD(x), VARIANCE(x), COUNT(x) FROM (SELECT '3x' x UNION ALL SELECT '4' UNION ALL SELECT 'abc' UNION ALL SELECT NULL) t
+SELECT SUM(DISTINCT x), AVG(DISTINCT x) FROM (SELECT '3' x UNION ALL SELECT '3 ' UNION ALL SELECT '4') t
+SELECT SUM('3x'), AVG('4'), SUM(0.1 + 0.2), SUM(0.1 + 0.2) = 0.3, 0.1 + 0.2 = 0.3, SUM(1.5), SUM(1), AVG(1), AVG(1.50), SUM(NULL), AVG(NULL), SUM(1e0), SUM(0x10), SUM(TRUE)
+SELECT SUM(x), AVG(x), SUM(x * 2), SUM(x) * 2, AVG(x) + 1, SUM(x) / 2 FROM (SELECT 0.1 x UNION ALL SELECT 0.2 UNION ALL SELECT 0.35) t
+SELECT SUM(n) OVER (ORDER BY n ROWS 1 PRECEDING) s, AVG(n) OVER (ORDER BY n ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) a, SUM(n * 0.1) OVER (ORDER BY n ROWS 1 PRECEDING) d, SUM(CONCAT(n, 'x')) OVER (ORDER BY n) t FROM (SELECT 1 n UNION SELECT 2 UNION SELECT 3 UNION SELECT NULL) t ORDER BY n
+SELECT SUM(n) OVER (PARTITION BY n % 2 ORDER BY n) s FROM (SELECT 1 n UNION SELECT 2 UNION SELECT 3) t ORDER BY 1
+SELECT 0.1 + 0.2 = 0.3, 0.1 + 0.2 <=> 0.3, 0.1 + 0.2 IN (0.3), 0.3 BETWEEN 0.1 + 0.2 AND 1, 1.1 * 1.1 = 1.21, 0.1 * 3 = 0.3, 1 - 0.9 = 0.1, 1.0 = 1, 0.1 + 0.7 = 0.8, 4.35 * 100 = 435, 1.15 * 3 = 3.45, 2.3 - 0.1 = 2.2, CASE 0.1 + 0.2 WHEN 0.3 THEN 1 ELSE 0 END, NULLIF(0.1 + 0.2, 0.3), FIELD(0.3, 0.1 + 0.2), ABS(-0.3) = 0.1 + 0.2, ROUND(0.25, 1) = 0.3, MOD(1.3, 0.4) = 0.1, -0.3 = -0.1 - 0.2, 0.3 = ANY (SELECT 0.1 + 0.2)
+-- a derived table hands a DECIMAL on as a DOUBLE
+-- ours: 1|0|0
+SELECT x = 0.3, x * 3 = 0.9, SUM(x * 3) = 0.9 FROM (SELECT 0.1 + 0.2 AS x) t
+SELECT x FROM (SELECT 0.1 + 0.2 AS x UNION ALL SELECT 0.4) t WHERE x = 0.3
+SELECT EXP(1000)
+SELECT EXP('710')
+SELECT POW(10, 400)
+SELECT POW(0, -1)
+SELECT POW(-8, 0.5)
+SELECT 1e308 * 10
+SELECT 1e308 + 1e308
+SELECT -1e308 - 1e308
+SELECT 1e400
+SELECT -1e400
+SELECT 1 + 2.5e999
+SELECT EXP(-1000), POW(0, 0), POW(2, 0.5), EXP(709) > 1e307, SQRT(0), LN(0), LOG(1, 5), LOG(0, 5), POW(NULL, 1), EXP(NULL), SIGN(NULL), SQRT(NULL), SIGN(0.00), SIGN(-0.5), 1e-400
+SELECT ABS(-9223372036854775807), ABS(-1.50), ABS(18446744073709551615), ABS(NULL), ABS(-1e0), ABS(-0.0), CEIL(18446744073709551615), FLOOR(18446744073709551615), ROUND(18446744073709551615), ABS(0x10)
+SELECT ABS(-9223372036854775808)
+SELECT '1e400' + 0 > 1e308, '-1e400' + 0 < -1e308, CAST('1e400' AS DOUBLE) > 1e308
+SELECT GREATEST('10', 9), LEAST('10x', 9) , '10x' > 9, '0x1f' + 0, '  12  ' + 1, '1e1' * 2, '.5' + 0, '5.' + 0, '+5' + 0, '--5' + 0, '1,5' + 0
+SELECT SUM(x) FROM (SELECT 9223372036854775807 x UNION ALL SELECT -5 UNION ALL SELECT 5) t
+SELECT SUM(x) IS NULL FROM (SELECT 1 x) t WHERE x > 1
+SELECT STD('3x'), VARIANCE('a'), STDDEV_SAMP(x), VAR_SAMP(x) FROM (SELECT '1a' x UNION ALL SELECT '3b') t
+-- Truths in JSON, kinds of user variables, hexadecimal numbers
+-- ours: [true,false,true,true,null,false,1.50,18446744073709551615,"a",false,true]
+SELECT JSON_ARRAY(TRUE, FALSE, 1 = 1, NOT 0, NULL, 1 IS NULL, 1.50, 18446744073709551615, 'a', 1 IN (2), 'x' LIKE 'X')
+-- ours: {"a":true,"b":1.50,"c":[false,1]}|[{}]|[]|[-1.5,2.0,false,null]
+SELECT JSON_OBJECT('a', TRUE, 'b', 1.50, 'c', JSON_ARRAY(FALSE, 1)), JSON_ARRAY(JSON_OBJECT()), JSON_ARRAY(), JSON_ARRAY(-1.5, 2e0, 1 > 2, NULL = 1)
+-- ours: [false,true]|{"1":true,"2":false}
+SELECT JSON_ARRAYAGG(x > 1), JSON_OBJECTAGG(x, x = 1) FROM (SELECT 1 x UNION SELECT 2) t
+SET @d = 1.50, @u = 18446744073709551615, @q = 1/3, @i = 7, @r = 1.5e0, @s = 'x', @n = CAST(2 AS DECIMAL(5,2)), @m = -1.10
+SELECT @d, @u, @i, @r, @s, @n, @m
+-- ours: 2.50|18446744073709551615|1|3.00|1|1.50|2.10|1.10|0.500000
+SELECT @d + 1, @u + 0, @u = 18446744073709551615, @d * 2, @d = 1.5, CONCAT(@d, ''), @n + 0.1, ABS(@m), @d / 3
+SELECT @q
+SELECT 1.50, 18446744073709551615, 0.1 + 0.2 INTO @a, @b, @c
+-- ours: 1.50|18446744073709551615|0.3|2.50|18446744073709551615|1
+SELECT @a, @b, @c, @a + 1, @b + 0, @c = 0.3
+-- ours: 1.50|1.50|2.50
+SELECT @x := 1.50, @x, @x + 1
+PREPARE p FROM 'SELECT ?, ? + 1, ? + 0'
+EXECUTE p USING @d, @d, @u
+EXECUTE p USING @i, @i, @i
+EXECUTE p USING @d, @i, @d
+SELECT 0xFF + 0, 0xFF, 0xFF * 2, 1 + 0xFF, 0xFFFFFFFFFFFFFFFF + 0, 0xFF / 2, 0xFF DIV 2, 0xFF % 2, 0xFF | 0, -0x10, 0x10 - 1, 0x10 = 16, b'101' + 0
+-- ours: 8.0.36|50|1|0|0
+SELECT @@innodb_version, @@innodb_lock_wait_timeout, @@socket LIKE '%.sock', @@identity, @@max_user_connections
+SET SESSION innodb_lock_wait_timeout = 10
+SELECT @@innodb_lock_wait_timeout
+PREPARE l FROM 'SELECT 1 LIMIT ?'
+EXECUTE l USING @i

@@ -130,7 +130,7 @@ static const struct {
     {"SET sql_mode = ''", "select @@sql_mode", ""},
     /* user variables */
     {"SET @a = 5, @b := 'x', @`c d` = 1.5, @e = NULL, @f = 2 > 1",
-     "select @a, @b, @'c d', @e, @f, @g", "#5|x|~1.5|\\N|#1|\\N"},
+     "select @a, @b, @'c d', @e, @f, @g", "#5|x|1.5|\\N|#1|\\N"},
     {"SET @a = 1, @a = 2", "select @A", "#2"},
     {"SET @a = (select count(*) from information_schema.schemata), @b = @a",
      "select @a, @b", "#2|\\N"},

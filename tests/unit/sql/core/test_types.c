@@ -113,7 +113,7 @@ static const struct {
     {"select @@version, @@port, @@autocommit, @@session.wait_timeout, "
      "@@sql_select_limit",
      "text bigint bigint bigint text"},
-    {"select @i, @d, @t, @unset, @i + 1", "bigint double text text bigint"},
+    {"select @i, @d, @t, @unset, @i + 1", "bigint decimal text text bigint"},
     /* columns */
     {"select id, address, since from heapwire.nodes", "bigint text datetime"},
     {"select svg('a'), flamegraph('a'), top('a'), pprof('a') from dual where "

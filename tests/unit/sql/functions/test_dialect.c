@@ -59,6 +59,13 @@ static const struct {
      "'N\xc3\xb6"
      "des ' and table_schema = 'heapwire' order by x",
      "x\nnodes"},
+    {"select x'10' + 1 x, 0xff + 0 y", "x|y\n#17|#255"},
+    {"select json_array(true, 1 = 2, null, 1.50) x",
+     "x\n[true,false,null,1.50]"},
+    {"select format_bytes('2048x') x", "x\n2.00 KiB"},
+    {"select sum(a) over (order by a rows 1 preceding) x from (select 1.5 a "
+     "union select 2 union select '3x') t",
+     "x\n~1.5\n~3.5\n~5"},
     {"select 8 ^ 2 * 3 x", "x\n#30"},
     {"select !1 + 1 x", "x\n#1"},
     {"select (1, 2) in ((1, 2), (3, 4)) x", "x\n#1"},
@@ -219,6 +226,16 @@ static const struct {
     {"select 1 > all (select 1, 2)", ER_OPERAND_COLUMNS},
     {"select 1 > all (1)", ER_PARSE},
     {"select sleep(-1)", ER_WRONG_ARGUMENTS},
+    {"select 1e400", ER_ILLEGAL_NUMBER},
+    {"select exp('1000')", ER_DATA_OUT_OF_RANGE},
+    {"select pow(10, 400)", ER_DATA_OUT_OF_RANGE},
+    {"select abs(-9223372036854775808)", ER_DATA_OUT_OF_RANGE},
+    {"select sum(a) from (select 9223372036854775807 a union all select 1) t",
+     ER_DATA_OUT_OF_RANGE},
+    {"select sum(a) from (select 1.5e308 a union all select 1.6e308) t",
+     ER_DATA_OUT_OF_RANGE},
+    {"select avg(a) from (select 1.5e308 a union all select 1.6e308) t",
+     ER_DATA_OUT_OF_RANGE},
 };
 
 START_TEST(faults_have_mysqls_codes)
@@ -252,11 +269,49 @@ START_TEST(the_clause_of_an_unknown_column_is_named)
 }
 END_TEST
 
+START_TEST(a_count_of_rows_is_a_number)
+{
+    static const struct {
+        struct value value;
+        unsigned code;
+    } list[] = {
+        {{VALUE_INT, NULL, 0, 0, 0}, 0},
+        {{VALUE_INT, NULL, 0, 1, 0}, 0},
+        {{VALUE_TEXT, "1", 1, 0, 0}, 0},
+        {{VALUE_DOUBLE, NULL, 0, 0, 1}, 0},
+        {{VALUE_NULL, NULL, 0, 0, 0}, ER_WRONG_ARGUMENTS},
+        {{VALUE_INT, NULL, 0, -1, 0}, ER_WRONG_ARGUMENTS},
+        {{VALUE_DOUBLE, NULL, 0, 0, 1.5}, ER_WRONG_ARGUMENTS},
+        {{VALUE_TEXT, "abc", 3, 0, 0}, ER_WRONG_ARGUMENTS},
+        {{VALUE_TEXT, "1x", 2, 0, 0}, ER_WRONG_ARGUMENTS},
+        {{VALUE_TEXT, "", 0, 0, 0}, ER_WRONG_ARGUMENTS},
+    };
+
+    for (size_t i = 0; i < COUNT(list); i++) {
+        h.parameters = &list[i].value;
+        h.parameter_count = 1;
+        harness_run(&h, "select 1 limit ?");
+        ck_assert_uint_eq(h.error.code, list[i].code);
+    }
+    h.parameters = NULL;
+}
+END_TEST
+
+START_TEST(a_variable_keeps_the_digits_of_its_number)
+{
+    ck_assert_str_eq(harness_run(&h, "set @d = 1.50, @u = "
+                                     "18446744073709551615, @q = 2 / 3"),
+                     "OK");
+    ck_assert_str_eq(harness_run(&h, "select @d x, @u y, @q z, @d * 2 d"),
+                     "x|y|z|d\n1.50|18446744073709551615|0.666666667|3.00");
+}
+END_TEST
+
 START_TEST(select_into_sets_user_variables)
 {
     ck_assert_str_eq(harness_run(&h, "SELECT SLEEP(0) INTO @__Sleep;"), "OK");
     ck_assert_str_eq(harness_run(&h, "select 0.1 + 0.2 into @d"), "OK");
-    ck_assert_str_eq(harness_run(&h, "select @d x"), "x\n~0.3");
+    ck_assert_str_eq(harness_run(&h, "select @d x"), "x\n0.3");
     ck_assert_str_eq(harness_run(&h, "select 1, 'b' into @a, @b"), "OK");
     ck_assert_str_eq(harness_run(&h, "select @a + 1 x, @b y, @__Sleep z"),
                      "x|y|z\n#2|b|#0");
@@ -373,6 +428,8 @@ main(void)
                         (int)COUNT(cases));
     tcase_add_loop_test(tc, faults_have_mysqls_codes, 0, (int)COUNT(faults));
     tcase_add_test(tc, the_clause_of_an_unknown_column_is_named);
+    tcase_add_test(tc, a_count_of_rows_is_a_number);
+    tcase_add_test(tc, a_variable_keeps_the_digits_of_its_number);
     tcase_add_test(tc, select_into_sets_user_variables);
     tcase_add_test(tc, found_rows_are_those_of_the_last_select);
     tcase_add_test(tc, found_rows_stay_as_they_were_while_rows_are_given);
