@@ -88,10 +88,10 @@ static void
 pairs(struct writer *w, const struct node *node, const struct node **left,
       const struct node **right, size_t count)
 {
-    struct node pair = *node, a = **left, b = **right;
-
     write_text(w, " (");
     if (count == 1) {
+        struct node pair = *node, a = **left, b = **right;
+
         pair.first = &a;
         a.next = &b;
         b.next = NULL;
@@ -122,9 +122,9 @@ binary(struct writer *w, const struct node *node)
         return;
     }
     if (write_is_pairs(node)) {
-        size_t count = 0;
+        size_t count = 1;
 
-        for (const struct node *n = left->first; n; n = n->next)
+        for (const struct node *n = left->first->next; n; n = n->next)
             count++;
         left = left->first;
         right = right->first;

@@ -229,24 +229,24 @@ static const struct {
 
 /* Words in SQLite's message, and the limit that is passed. */
 static const struct {
-    const char *words;
-    enum error_code code;
-    const char *what;
+    const char *words, *what, *where;
     int most;
-    const char *where;
+    enum error_code code;
 } limits[] = {
-    {"too many arguments", ER_NOT_SUPPORTED, "arguments", SELECT_ARGUMENTS_MAX,
-     "a function's call; CHAR and GROUP_CONCAT take fewer"},
-    {"too many terms in compound", ER_NOT_SUPPORTED, "SELECTs",
-     SELECT_COMPOUNDS_MAX, "a UNION; select from fewer at once"},
-    {"too many columns", ER_TOO_MANY_FIELDS, "columns", CURSOR_COLUMNS_MAX,
-     "a SELECT"},
-    {"too many terms", ER_TOO_MANY_FIELDS, "columns", CURSOR_COLUMNS_MAX,
-     "a GROUP BY, an ORDER BY or a PARTITION BY"},
-    {"tables in a join", ER_TOO_MANY_TABLES, "tables", SELECT_TABLES_MAX,
-     "a join"},
-    {"too many FROM clause terms", ER_TOO_MANY_TABLES, "tables",
-     SELECT_TABLES_MAX, "a join"},
+    {"too many arguments", "arguments",
+     "a function's call; CHAR and GROUP_CONCAT take fewer",
+     SELECT_ARGUMENTS_MAX, ER_NOT_SUPPORTED},
+    {"too many terms in compound", "SELECTs",
+     "a UNION; select from fewer at once", SELECT_COMPOUNDS_MAX,
+     ER_NOT_SUPPORTED},
+    {"too many columns", "columns", "a SELECT", CURSOR_COLUMNS_MAX,
+     ER_TOO_MANY_FIELDS},
+    {"too many terms", "columns", "a GROUP BY, an ORDER BY or a PARTITION BY",
+     CURSOR_COLUMNS_MAX, ER_TOO_MANY_FIELDS},
+    {"tables in a join", "tables", "a join", SELECT_TABLES_MAX,
+     ER_TOO_MANY_TABLES},
+    {"too many FROM clause terms", "tables", "a join", SELECT_TABLES_MAX,
+     ER_TOO_MANY_TABLES},
 };
 
 static bool
