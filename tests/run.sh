@@ -302,6 +302,7 @@ for preset in asan tsan; do
     part "storm-$preset" env BUILD="build/$preset" \
         timeout 600 "$python" $cases/storm.py
 done
+part waiting-tsan env BUILD=build/tsan timeout 600 "$python" $cases/waiting.py
 # shellcheck disable=SC2046,SC2086
 lane 600 $(printf "$cases/%s.*\n" $alone)
 if [ "$all" = yes ]; then

@@ -120,6 +120,8 @@ class Latencies:
         return self
 
     def __exit__(self, kind, *_):
+        if kind is None:
+            wait_for(lambda: self.fault or len(self.took) > 2)
         self.done.set()
         self.thread.join()
         if kind is None:

@@ -1,6 +1,7 @@
 /* scripted_controller.c - see scripted_controller.h. */
 #include "scripted_controller.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,13 +256,17 @@ int
 dot_write(const struct profile *profile, const struct view_options *options,
           struct buffer *out, struct error *err)
 {
+    static pthread_mutex_t noting = PTHREAD_MUTEX_INITIALIZER;
+
     (void)profile;
     (void)err;
+    pthread_mutex_lock(&noting); /* several may render at once */
     scripted.options = *options;
     snprintf(scripted.focus, sizeof(scripted.focus), "%s",
              options->focus ? options->focus : "");
     snprintf(scripted.ignore, sizeof(scripted.ignore), "%s",
              options->ignore ? options->ignore : "");
+    pthread_mutex_unlock(&noting);
     if (scripted.on_render)
         scripted.on_render();
     buffer_text(out, "digraph \"x\" {\nN1;\n}\n");
