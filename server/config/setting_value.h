@@ -32,7 +32,7 @@ struct setting {
     const char *key;    /* in [node]; or "SECTION.KEY" */
     const char *option; /* on the command line; NULL: the file alone has it */
     enum setting_form form;
-    size_t field;         /* its offset in struct config */
+    uint32_t field;       /* its offset in struct config */
     uint64_t least, most; /* of an amount; most is also the bytes of a text */
     const char *unit;     /* of a number: "of seconds"; or NULL */
     const char *such_as;  /* examples of an amount; what words are allowed */
