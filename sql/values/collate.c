@@ -63,8 +63,17 @@ collate_compare(struct span a, struct span b)
     struct span rest;
 
     while (a.size > 0 && b.size > 0) {
-        unsigned x = collate_take(&a), y = collate_take(&b);
+        unsigned x, y;
 
+        if (collate_is_ascii(*a.data, *b.data)) {
+            x = collate_ascii(*a.data++);
+            y = collate_ascii(*b.data++);
+            a.size--;
+            b.size--;
+        } else {
+            x = collate_take(&a);
+            y = collate_take(&b);
+        }
         if (x != y)
             return x < y ? -1 : 1;
     }

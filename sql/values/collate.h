@@ -7,6 +7,8 @@
 #ifndef HW_COLLATE_H
 #define HW_COLLATE_H
 
+#include <stdbool.h>
+
 #include "reader.h"
 
 struct buffer;
@@ -14,6 +16,17 @@ struct buffer;
 /* Takes the first character of a text that is not empty; returns its weight.
  * A byte that is no UTF-8 weighs more than any character. */
 unsigned collate_take(struct span *text);
+/* The same for a pair of bytes that both are characters, which most are. */
+static inline bool
+collate_is_ascii(char a, char b)
+{
+    return (unsigned char)(a | b) < 0x80;
+}
+static inline unsigned
+collate_ascii(char c)
+{
+    return (unsigned)(c >= 'a' && c <= 'z' ? c - ('a' - 'A') : c);
+}
 int collate_compare(struct span a, struct span b);
 /* utf8mb4_bin: by code points; here, too, without the blanks at the end. */
 int collate_compare_bin(struct span a, struct span b);

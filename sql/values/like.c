@@ -32,8 +32,8 @@ match_one(const char **text, const char *text_end, const char **pattern,
     }
     if (*p == escape && p + 1 < pattern_end)
         p++;
-    if (binary) {
-        if (*p != **text)
+    if (binary || collate_is_ascii(*p, **text)) {
+        if (binary ? *p != **text : collate_ascii(*p) != collate_ascii(**text))
             return false;
         *text += 1;
         *pattern = p + 1;
