@@ -70,7 +70,7 @@ START_TEST(handles_are_pooled_with_a_ceiling)
                  {"9th", 0, ER_OUT_OF_RESOURCES},
                  {"root", HANDLES_SPARE / 2, ER_USER_LIMIT_REACHED}};
     struct sql_session *sessions[COUNT(users)];
-    struct cursor *open[HANDLES_MAX + HANDLES_SPARE + 1];
+    struct cursor *open[HANDLES_MAX + HANDLES_SPARE + 1], *again[2];
     struct pull *read[HANDLES_MAX];
     struct span text = {"select 1", 8};
     size_t count = 0, got;
@@ -83,7 +83,8 @@ START_TEST(handles_are_pooled_with_a_ceiling)
         count += got;
     }
     cursor_free(open[0]);
-    ck_assert_uint_eq(open_all(sessions[COUNT(users) - 2], open), 1);
+    ck_assert_uint_eq(open_all(sessions[COUNT(users) - 2], again), 1);
+    open[0] = again[0];
     while (count-- > 0)
         cursor_free(open[count]);
     for (size_t i = 0; i < COUNT(users); i++)
