@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "dwarf.h"
+#include "dwarf_room.h"
+#include "dwarf_sections.h"
 #include "elf_file.h"
 #include "errors.h"
 #include "files.h"
@@ -290,7 +292,9 @@ main(int argc, char **argv)
            " bytes of debug sections, %zu MB of memory\n",
            (intmax_t)made.st_size, now_ms() - start,
            100.0 * (double)made.st_size / (double)debug_bytes(&s.elf),
-           debug_bytes(&s.elf), dwarf_figures_of(s.dwarf).peak_bytes >> 20);
+           debug_bytes(&s.elf),
+           dwarf_room_peak(dwarf_sections_room(dwarf_get_sections(s.dwarf))) >>
+               20);
     measure(&s, argc > 2 ? (uint32_t)atoi(argv[2]) : ADDRESSES);
     dwarf_free(s.dwarf);
     symbol_table_free(s.symbols);

@@ -48,7 +48,6 @@ struct dwarf {
     struct answer *answers;    /* of the last dwarf_resolve */
     uint32_t answer_count;
     struct kept *kept;
-    struct dwarf_figures figures;
 };
 
 /* The addresses in one unit. */
@@ -77,7 +76,6 @@ struct worker {
     struct line_table *lines; /* of the current unit */
     struct span *paths;       /* by number of file; data NULL: not asked yet */
     size_t path_count;
-    uint64_t info_bytes;
     pthread_t thread;
 };
 
@@ -229,8 +227,6 @@ do_job(struct worker *w, const struct job *job)
         answer_none(w, job, DWARF_NO_ROOM);
         return;
     }
-    if (unit->why == DWARF_KNOWN)
-        w->info_bytes += unit->size;
     if (unit_code_read(dwarf->units, unit, job->addresses, job->count, code,
                        NULL) != 0 ||
         unit_code_flatten(code, NULL) != 0) {
@@ -399,8 +395,6 @@ run(struct work *jobs, struct error *err)
     }
     for (unsigned i = 1; i < count; i++)
         pthread_join(workers[i].thread, NULL);
-    for (unsigned i = 0; i < count; i++)
-        jobs->dwarf->figures.info_bytes += workers[i].info_bytes;
     mem_free(workers);
     return rc;
 }
@@ -422,10 +416,7 @@ open_units(struct dwarf *dwarf, struct error *err)
     dwarf_units_free(dwarf->units);
     dwarf->part = false;
     dwarf->units = dwarf_units_new(dwarf->sections, err);
-    if (!dwarf->units)
-        return -1;
-    dwarf->figures.units = dwarf_units_count(dwarf->units);
-    return 0;
+    return dwarf->units ? 0 : -1;
 }
 
 /* Reads only the units for these addresses, if they are among the first. */
@@ -441,8 +432,6 @@ open_part(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count)
     dwarf_section_stream(sections, DWARF_ABBREV);
     dwarf->part = true;
     dwarf->units = dwarf_units_new_upto(sections, reach, NULL);
-    if (dwarf->units)
-        dwarf->figures.units = dwarf_units_count(dwarf->units);
 }
 
 static int
@@ -454,7 +443,6 @@ resolve_once(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
 
     if (make_jobs(&jobs, addresses, count, err) == 0)
         rc = run(&jobs, err);
-    dwarf->figures.touched += jobs.job_count;
     mem_free(jobs.jobs);
     mem_free(jobs.addresses);
     mem_free(jobs.places);
@@ -486,13 +474,10 @@ dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
     if (rc == 0 && dwarf->part && dwarf_units_fell_short(dwarf->units) &&
         open_units(dwarf, &why) == 0)
         rc = resolve_once(dwarf, addresses, count, err);
-    for (uint32_t i = 0; rc == 0 && i < count; i++) {
-        if (why.text[0])
-            dwarf->answers[i] = (struct answer){
-                .why = why.code == ER_OUT_OF_MEMORY ? DWARF_NO_ROOM
-                                                    : DWARF_DAMAGED};
-        dwarf->figures.why[dwarf->answers[i].why]++;
-    }
+    for (uint32_t i = 0; why.text[0] && i < count; i++)
+        dwarf->answers[i] = (struct answer){.why = why.code == ER_OUT_OF_MEMORY
+                                                       ? DWARF_NO_ROOM
+                                                       : DWARF_DAMAGED};
     return rc;
 }
 
@@ -560,13 +545,4 @@ struct dwarf_units *
 dwarf_get_units(struct dwarf *dwarf)
 {
     return dwarf->units;
-}
-
-struct dwarf_figures
-dwarf_figures_of(const struct dwarf *dwarf)
-{
-    struct dwarf_figures figures = dwarf->figures;
-
-    figures.peak_bytes = dwarf_room_peak(dwarf_sections_room(dwarf->sections));
-    return figures;
 }

@@ -46,12 +46,4 @@ enum dwarf_why dwarf_chain_at(const struct dwarf *dwarf, uint32_t i,
 struct dwarf_sections *dwarf_get_sections(struct dwarf *dwarf);
 struct dwarf_units *dwarf_get_units(struct dwarf *dwarf);
 
-struct dwarf_figures {
-    size_t units, touched, why[DWARF_WHY_COUNT]; /* addresses, by reason */
-    uint64_t info_bytes;                         /* read of .debug_info */
-    size_t peak_bytes;                           /* of memory_bytes */
-};
-
-struct dwarf_figures dwarf_figures_of(const struct dwarf *dwarf);
-
 #endif
