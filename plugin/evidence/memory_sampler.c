@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -20,6 +19,7 @@
 #include "errors.h"
 #include "highest.h"
 #include "history.h"
+#include "log.h"
 #include "memory.h"
 #include "process_memory.h"
 #include "thread.h"
@@ -71,23 +71,6 @@ struct memory_sampler {
     struct history_sample seen; /* the last one, of the database exe */
     char exe[DEATH_PROGRAM_MAX];
 };
-
-static void say(const struct memory_sampler *sampler, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void
-say(const struct memory_sampler *sampler, const char *format, ...)
-{
-    char line[1024];
-    va_list args;
-
-    if (!sampler->log)
-        return;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    sampler->log(line);
-}
 
 static void
 wake(void *arg)
@@ -259,7 +242,7 @@ static void
 say_refused(struct memory_sampler *sampler, const char *reason, const char *why)
 {
     if (is_news(sampler, why))
-        say(sampler, "no automatic snapshot (%s): %s", reason, why);
+        log_to(sampler->log, "no automatic snapshot (%s): %s", reason, why);
 }
 
 static void
@@ -301,8 +284,8 @@ take_snapshot(struct memory_sampler *sampler)
                 &sampler->snapshot_now);
     highest_note(&sampler->highest, controller_store(sampler->controller),
                  result.snapshot);
-    say(sampler, "took the automatic snapshot %s: %s", result.snapshot->name,
-        sampler->snapshot_reason);
+    log_to(sampler->log, "took the automatic snapshot %s: %s",
+           result.snapshot->name, sampler->snapshot_reason);
     snapshot_unref(result.snapshot);
 }
 
@@ -335,7 +318,7 @@ look_at_marks(struct memory_sampler *sampler,
         break;
     case MARKS_TOO_FULL:
         if (is_news(sampler, "too full")) /* its percent goes up and down */
-            say(sampler, "no automatic snapshot: %s", due.reason);
+            log_to(sampler->log, "no automatic snapshot: %s", due.reason);
         break;
     case MARKS_NOTHING:
         break;
@@ -390,8 +373,8 @@ keep_end(struct memory_sampler *sampler, int64_t at_ms)
         return;
     memcpy(death.program, sampler->exe, sizeof(death.program));
     if (deaths_append(sampler->state_dir, &death, &err) != 0)
-        say(sampler, "that %s (pid %d) ended is not kept: %s", sampler->exe,
-            sampler->seen.pid, err.text);
+        log_to(sampler->log, "that %s (pid %d) ended is not kept: %s",
+               sampler->exe, sampler->seen.pid, err.text);
 }
 
 /* Without a heapwire-run, only this thread can record the end. */

@@ -26,6 +26,7 @@
 #include "errors.h"
 #include "files.h"
 #include "hash.h"
+#include "log.h"
 #include "memory.h"
 #include "own_file.h"
 #include "reader.h"
@@ -51,23 +52,6 @@ struct history {
     bool faulty;                       /* the last write failed */
     void (*log)(const char *line);
 };
-
-static void say(const struct history *history, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void
-say(const struct history *history, const char *format, ...)
-{
-    char line[512];
-    va_list args;
-
-    if (!history->log)
-        return;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    history->log(line);
-}
 
 /* ---- records ---- */
 
@@ -239,8 +223,9 @@ load(struct history *history, const char *dir)
         goto out;
     wrong = take_samples(history, (const uint8_t *)bytes.data, bytes.size);
     if (wrong > 0)
-        say(history, "%s/" HISTORY_FILE ": passed over %zu damaged samples",
-            dir, wrong);
+        log_to(history->log,
+               "%s/" HISTORY_FILE ": passed over %zu damaged samples", dir,
+               wrong);
     found = FOUND_HISTORY;
 out:
     buffer_fini(&bytes);
@@ -256,10 +241,10 @@ open_file(const char *dir)
 static void
 without_file(struct history *history, const char *dir)
 {
-    say(history,
-        "the history of memory is in memory alone: cannot write "
-        "%s/" HISTORY_FILE ": %m",
-        dir);
+    log_to(history->log,
+           "the history of memory is in memory alone: cannot write "
+           "%s/" HISTORY_FILE ": %m",
+           dir);
     fd_close(history->fd);
     history->fd = -1;
 }
@@ -269,10 +254,10 @@ set_aside(struct history *history, const char *dir)
 {
     if (own_file_set_aside(dir, HISTORY_FILE) != 0)
         return false;
-    say(history,
-        "%s/" HISTORY_FILE " is damaged or no history of this heapwire: "
-        "renamed to " HISTORY_FILE ".damaged",
-        dir);
+    log_to(history->log,
+           "%s/" HISTORY_FILE " is damaged or no history of this heapwire: "
+           "renamed to " HISTORY_FILE ".damaged",
+           dir);
     return true;
 }
 
@@ -347,8 +332,9 @@ keep(struct history *history, const struct history_sample *sample,
         !write_record(history->fd, (number - 1) % HISTORY_SAMPLES + 1, record);
 
     if (faulty && !history->faulty)
-        say(history, "cannot write the history of memory: %m; samples are kept "
-                     "in memory until this is over");
+        log_to(history->log,
+               "cannot write the history of memory: %m; samples are kept "
+               "in memory until this is over");
     history->faulty = faulty;
 }
 

@@ -10,6 +10,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
+#include "log.h"
 #include "memory.h"
 #include "snapshot_file.h"
 #include "store_state.h"
@@ -24,7 +25,7 @@ on_odd(void *arg, const char *file, const char *why)
 {
     const struct store *store = arg;
 
-    store_say(store, "%s/%s is passed over: %s", store->dir.path, file, why);
+    log_to(store->log, "%s/%s is passed over: %s", store->dir.path, file, why);
 }
 
 /* The place of one more: where there is no room the oldest goes out of the

@@ -11,6 +11,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "errors.h"
+#include "log.h"
 #include "memory.h"
 #include "snapshot_file.h"
 #include "snapshot_head.h"
@@ -93,7 +94,7 @@ carry_out(struct store *store, struct plan *plan)
     while (plan->count-- > 0)
         if (plan->held[plan->count].turn == FILE_GOES &&
             store_let_go(store, store->list[plan->count], &err) != 0)
-            store_say(store, "a snapshot too many stays: %s", err.text);
+            log_to(store->log, "a snapshot too many stays: %s", err.text);
     plan->count = 0;
 }
 

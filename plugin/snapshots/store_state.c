@@ -1,27 +1,12 @@
 /* store_state.c - see store_state.h. */
 #include "store_state.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
-
-void
-store_say(const struct store *store, const char *format, ...)
-{
-    char line[ERROR_TEXT_MAX + 256];
-    va_list args;
-
-    if (!store->log)
-        return;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    store->log(line);
-}
 
 void
 held_free(struct held *held)

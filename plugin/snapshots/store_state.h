@@ -31,9 +31,6 @@ struct store {
     unsigned serial; /* of made-up names */
 };
 
-void store_say(const struct store *store, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 void held_free(struct held *held); /* NULL is fine */
 
 /* Call with a lock; NULL: no such name. */

@@ -289,3 +289,17 @@ log_stranger(const char *format, ...)
     emit(false, format, args);
     va_end(args);
 }
+
+void
+log_to(void (*take)(const char *line), const char *format, ...)
+{
+    char line[LOG_LINE_MAX / 2];
+    va_list args;
+
+    if (!take)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    take(line);
+}

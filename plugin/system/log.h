@@ -27,4 +27,9 @@ enum { LOG_STRANGERS = 10 };
 void log_stranger(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
+/* Gives a line to whatever takes it, for what may be used without this log;
+ * NULL: nothing does. */
+void log_to(void (*take)(const char *line), const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 #endif

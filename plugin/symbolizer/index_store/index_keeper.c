@@ -9,7 +9,6 @@
 #include "index_keeper.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,6 +19,7 @@
 #include "files.h"
 #include "helper.h"
 #include "index_dir.h"
+#include "log.h"
 #include "mappings.h"
 #include "memory.h"
 #include "memory_left.h"
@@ -68,23 +68,6 @@ struct index_keeper {
     bool stop, pause, making;
 };
 
-static void say(const struct index_keeper *keeper, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void
-say(const struct index_keeper *keeper, const char *format, ...)
-{
-    char line[ERROR_TEXT_MAX + 512];
-    va_list args;
-
-    if (!keeper->log)
-        return;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    keeper->log(line);
-}
-
 static void
 lose(struct index_keeper *keeper, const struct build_id *id)
 {
@@ -123,7 +106,7 @@ index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
     ready = index_list_fail(&keeper->list, &id, why->text);
     pthread_mutex_unlock(&keeper->lock);
     if (ready)
-        say(keeper, "a symbol index is not used: %s", why->text);
+        log_to(keeper->log, "a symbol index is not used: %s", why->text);
     return -1;
 }
 
@@ -165,8 +148,8 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
         pthread_cond_signal(&keeper->work);
     pthread_mutex_unlock(&keeper->lock);
     if (news)
-        say(keeper, "a symbol index of %s was refused: %s",
-            mapping_basename(asked->path), asked->refused);
+        log_to(keeper->log, "a symbol index of %s was refused: %s",
+               mapping_basename(asked->path), asked->refused);
 }
 
 /* ---- the keeper's thread ---- */
@@ -184,7 +167,7 @@ make_room(struct index_keeper *keeper, uint64_t bytes, size_t files)
     pthread_mutex_unlock(&keeper->lock);
     for (size_t i = 0; i < count; i++)
         if (index_dir_remove(&keeper->dir, &victims[i], &err) != 0)
-            say(keeper, "%s", err.text);
+            log_to(keeper->log, "%s", err.text);
 }
 
 /* The memory for making it; half of the free memory stays free.  0 with *err.
@@ -270,8 +253,9 @@ say_made(const struct index_keeper *keeper, const struct index_wish *wish,
     if (wish->debug_bytes)
         snprintf(share, sizeof(share), ", %.1f %% of its debug information",
                  100. * (double)bytes / (double)wish->debug_bytes);
-    say(keeper, "made the symbol index of %s (%s): %llu bytes%s, in %u ms",
-        wish->object, id, (unsigned long long)bytes, share, took_ms);
+    log_to(keeper->log,
+           "made the symbol index of %s (%s): %llu bytes%s, in %u ms",
+           wish->object, id, (unsigned long long)bytes, share, took_ms);
 }
 
 /* Another node may have made it meanwhile in the same directory. */
@@ -292,7 +276,7 @@ is_made(struct index_keeper *keeper, const struct index_wish *wish)
     index_list_made(&keeper->list, &wish->id, (uint64_t)st.st_size,
                     file_made_ms(&st), 0);
     pthread_mutex_unlock(&keeper->lock);
-    say(keeper, "found the symbol index of %s", wish->object);
+    log_to(keeper->log, "found the symbol index of %s", wish->object);
     return true;
 }
 
@@ -321,8 +305,8 @@ grant(struct index_keeper *keeper, struct index_wish *wish)
     if (rc == 0)
         say_made(keeper, wish, bytes, took_ms);
     else if (!interrupted)
-        say(keeper, "no symbol index of %s was made: %s", wish->object,
-            err.text);
+        log_to(keeper->log, "no symbol index of %s was made: %s", wish->object,
+               err.text);
 }
 
 /* The caller holds the lock. */
@@ -370,7 +354,8 @@ on_odd(void *arg, const char *file, const char *why)
 {
     const struct index_keeper *keeper = arg;
 
-    say(keeper, "%s/%.100s is passed over: %s", keeper->dir.path, file, why);
+    log_to(keeper->log, "%s/%.100s is passed over: %s", keeper->dir.path, file,
+           why);
 }
 
 static void
