@@ -5,11 +5,11 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "elf_file.h"
 #include "memory.h"
+#include "zlib_memory.h"
 
 /* ---- all at once ---- */
 
@@ -84,20 +84,6 @@ struct inflate_stream {
     uint8_t packed[PACKED];
 };
 
-static void *
-z_alloc(void *arg, unsigned count, unsigned size)
-{
-    (void)arg;
-    return mem_zalloc(count, size);
-}
-
-static void
-z_free(void *arg, void *block)
-{
-    (void)arg;
-    mem_free(block);
-}
-
 struct inflate_stream *
 inflate_stream_new(const struct inflate_from *from)
 {
@@ -108,8 +94,8 @@ inflate_stream_new(const struct inflate_from *from)
     stream->from = *from;
     stream->failed = false;
     memset(&stream->z, 0, sizeof(stream->z));
-    stream->z.zalloc = z_alloc;
-    stream->z.zfree = z_free;
+    stream->z.zalloc = zlib_alloc;
+    stream->z.zfree = zlib_free;
     if (inflateInit(&stream->z) != Z_OK) {
         mem_free(stream);
         return NULL;
