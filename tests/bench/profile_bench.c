@@ -13,9 +13,9 @@
 #include <time.h>
 
 #include "buffer.h"
-#include "forms.h"
 #include "errors.h"
 #include "files.h"
+#include "forms.h"
 #include "heap_dump.h"
 #include "names.h"
 #include "profile.h"

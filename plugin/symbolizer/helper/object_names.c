@@ -1,12 +1,12 @@
 /* object_names.c - see object_names.h. */
 #include "object_names.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "addr2line_names.h"
-#include "complaint.h"
 #include "errors.h"
 #include "memory.h"
 #include "object_index.h"
@@ -463,13 +463,48 @@ object_names_refused(const struct object_names *object)
     return object->damaged ? "blocks of its symbol index are damaged" : NULL;
 }
 
+static const struct {
+    enum dwarf_why why;
+    const char *what, *so;
+} reasons[] = {
+    {DWARF_SPLIT, "in units of split DWARF", "named by libbfd"},
+    {DWARF_ALTERNATIVE, "in units that dwz shortened", "named by libbfd"},
+    {DWARF_VERSION, "in units of an unknown version of DWARF",
+     "named by libbfd"},
+    {DWARF_DAMAGED, "in units of damaged DWARF", "named by libbfd"},
+    {DWARF_NO_ROOM, "in more DWARF than fits the memory for it",
+     "symbol names only"},
+};
+
+__attribute__((format(printf, 3, 4))) static void
+say(char *out, size_t size, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list args;
+
+    if (used > 0 && used + 2 < size) {
+        memcpy(out + used, "; ", 3);
+        used += 2;
+    }
+    va_start(args, format);
+    vsnprintf(out + used, size - used, format, args);
+    va_end(args);
+}
+
 void
 object_names_complaint(const struct object_names *object, char *out,
                        size_t size)
 {
-    const struct complaint complaint = {.trouble = object->from.trouble,
-                                        .why = object->why,
-                                        .by_bfd = object->from.bfd != NULL};
+    const struct object_sources *from = &object->from;
 
-    complaint_write(&complaint, out, size);
+    out[0] = '\0';
+    if (from->trouble[0])
+        say(out, size, "%s", from->trouble);
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (object->why[reasons[i].why])
+            say(out, size, "%zu addresses %s: %s", object->why[reasons[i].why],
+                reasons[i].what,
+                from->bfd || reasons[i].why == DWARF_NO_ROOM
+                    ? reasons[i].so
+                    : "symbol names only");
 }

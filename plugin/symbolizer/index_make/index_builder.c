@@ -5,7 +5,6 @@
 
 #include "errors.h"
 #include "index_collected.h"
-#include "index_emit.h"
 #include "memory.h"
 #include "search.h"
 

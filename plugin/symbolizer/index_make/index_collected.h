@@ -1,15 +1,28 @@
-/* index_collected.h - what was added to an index file. */
+/*
+ * index_collected.h - what was added to an index file: facts about ranges of
+ * addresses, in any order and then sorted; and how it becomes sections.
+ */
 #ifndef HW_INDEX_COLLECTED_H
 #define HW_INDEX_COLLECTED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "index_dictionary.h"
-#include "index_intervals.h"
 #include "dwarf_room.h"
+#include "index_dictionary.h"
+#include "index_encoder.h"
 
 struct index_node;
+
+struct index_interval {
+    uint64_t start, end;
+    uint32_t a, b; /* the fact */
+};
+
+struct index_intervals {
+    struct index_interval *items;
+    size_t count, capacity;
+};
 
 struct index_collected {
     struct dwarf_room *room;
@@ -21,5 +34,25 @@ struct index_collected {
     struct index_dictionary names, files;
     bool symbols_only; /* then there are no files, not even "" */
 };
+
+/* ---- index_intervals.c ---- */
+
+/* Ignores empty ones.  False: no room. */
+bool index_intervals_add(struct index_intervals *intervals,
+                         struct dwarf_room *room,
+                         const struct index_interval *item);
+void index_intervals_fini(struct index_intervals *intervals,
+                          struct dwarf_room *room);
+
+/* Sorts by start; where they overlap, the first in that order wins, and of
+ * equal ones the one added first.  False: no room. */
+bool index_intervals_sort(struct index_intervals *intervals,
+                          struct dwarf_room *room);
+
+/* ---- index_emit.c ---- */
+
+/* Intervals are sorted; false: no room. */
+bool index_emit(struct index_collected *all,
+                struct index_encoder encoders[INDEX_SECTIONS]);
 
 #endif

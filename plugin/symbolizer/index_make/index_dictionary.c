@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "arena.h"
-#include "hash.h"
 #include "dwarf_room.h"
+#include "hash.h"
 #include "symbol_index_format.h"
 
 enum { FIRST_PLACES = 1 << 10 };

@@ -1,12 +1,11 @@
-/* index_emit.c - see index_emit.h. */
-#include "index_emit.h"
+/* index_emit.c - see index_collected.h. */
+#include "index_collected.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
 #include "index_builder.h"
-#include "index_collected.h"
 #include "index_column.h"
 #include "index_pack.h"
 

@@ -1,5 +1,5 @@
-/* index_intervals.c - see index_intervals.h. */
-#include "index_intervals.h"
+/* index_intervals.c - see index_collected.h. */
+#include "index_collected.h"
 
 #include <string.h>
 

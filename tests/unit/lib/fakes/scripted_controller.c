@@ -8,8 +8,8 @@
 
 #include "arena.h"
 #include "buffer.h"
-#include "forms.h"
 #include "errors.h"
+#include "forms.h"
 #include "memory.h"
 #include "profile.h"
 #include "snapshot.h"

@@ -1,7 +1,7 @@
 /* test_raw.c - jemalloc's text from a profile, and a profile from it. */
 #include "buffer.h"
-#include "profile_fixture.h"
 #include "forms.h"
+#include "profile_fixture.h"
 #include "suite.h"
 
 static const char text[] = "heap_v2/524288\n"

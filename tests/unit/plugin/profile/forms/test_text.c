@@ -1,9 +1,9 @@
 /* test_text.c - a profile as lines, as "jeprof --text" has them. */
 #include "buffer.h"
+#include "forms.h"
 #include "profile_fixture.h"
 #include "shown_name.h"
 #include "suite.h"
-#include "forms.h"
 #include "view_options.h"
 
 static const struct fixture_name names[] = {

@@ -1,8 +1,8 @@
 /* test_tree.c - a call tree to read, whatever functions are called. */
 #include "buffer.h"
+#include "forms.h"
 #include "profile_fixture.h"
 #include "suite.h"
-#include "forms.h"
 #include "view_options.h"
 
 static const struct fixture_name names[] = {

@@ -3,9 +3,9 @@
 
 #include "arena.h"
 #include "buffer.h"
-#include "forms.h"
 #include "diff.h"
 #include "failing_memory.h"
+#include "forms.h"
 #include "merge.h"
 #include "profile_fixture.h"
 #include "suite.h"

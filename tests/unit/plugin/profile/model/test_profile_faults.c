@@ -5,9 +5,9 @@
 
 #include "buffer.h"
 #include "diff.h"
-#include "forms.h"
 #include "errors.h"
 #include "failing_memory.h"
+#include "forms.h"
 #include "graph.h"
 #include "heap_dump.h"
 #include "names.h"
