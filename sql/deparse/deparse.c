@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "privileges.h"
 #include "sql_session.h"
+#include "types.h"
 #include "writer.h"
 
 static void
@@ -65,17 +66,22 @@ int
 deparse_run(const struct deparse *deparse, struct buffer *sql,
             struct deparsed *out, struct error *err)
 {
+    struct typing typing = {deparse->session, deparse->parameters,
+                            deparse->table, deparse->arena};
     struct writer w;
 
     if (begin(&w, deparse, out, sql, err) == 0) {
         if (find_tables(deparse, out, err) != 0)
             return -1;
+        if (types_read(&typing, deparse->tree) != 0)
+            goto no_memory;
         write_tree(&w);
         if (w.failed)
             return -1;
         if (!sql->failed)
             return 0;
     }
+no_memory:
     error_memory(err, "the statement");
     return -1;
 }

@@ -29,8 +29,9 @@ struct deparse {
     struct sql_session *session;
     struct span source; /* the whole statement, which errors quote */
     const struct tree *tree;
-    struct arena *arena;            /* holds decoded names */
-    const struct value *parameters; /* the values of the ?; NULL: unknown */
+    struct arena *arena;               /* holds decoded names */
+    const struct value *parameters;    /* the values of the ?; NULL: unknown */
+    const struct catalog_table *table; /* of SHOW ... WHERE, or NULL */
 };
 
 struct deparsed {
@@ -39,7 +40,8 @@ struct deparsed {
     /* A condition mentions a column called snapshot, except to join it with
      * another of that name: the statement asks for kept snapshots. */
     bool names_snapshot;
-    bool names_now; /* a value is the text 'now' */
+    bool names_now;    /* a value is the text 'now' */
+    bool reads_values; /* what a parameter is decides whether it is right */
     /* Of each of SQLite's ?, the place among the statement's. */
     const size_t *places;
     bool reordered; /* they are not the same */

@@ -162,6 +162,24 @@ trim(struct writer *w, const struct node *node)
     write_list(w, node->first);
 }
 
+/* GREATEST and LEAST give one of their arguments, NULLIF the first: a moment
+ * stays as it is, but for the second of NULLIF. */
+static void
+compared_arguments(struct writer *w, const struct node *node)
+{
+    bool second = span_is_nocase(node->name, "NULLIF");
+    enum moments as = write_moments(node->first, 0);
+
+    for (const struct node *n = node->first; n; n = n->next) {
+        if (as == MOMENTS_NONE || n->type == COLUMN_NULL ||
+            (second ? n == node->first : write_is_moment(n, as)))
+            write_expression(w, n);
+        else
+            write_as_moment(w, n, as, !second);
+        write_text(w, n->next ? "," : "");
+    }
+}
+
 static void
 arguments(struct writer *w, const struct node *node)
 {
@@ -192,6 +210,12 @@ arguments(struct writer *w, const struct node *node)
     case CALL_TIMESTAMP:
         unit(w, call);
         write_text(w, node->first ? "," : "");
+        break;
+    case CALL_PLAIN:
+        if (span_is_any(node->name, "GREATEST LEAST NULLIF")) {
+            compared_arguments(w, node);
+            return;
+        }
         break;
     default:
         break;

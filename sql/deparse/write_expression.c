@@ -54,22 +54,28 @@ static void
 write_case(struct writer *w, const struct node *node)
 {
     const struct node *n = node->first;
+    enum moments as = MOMENTS_NONE;
     unsigned slot = 0;
 
     write_text(w, " CASE");
     if (node->has_operand) {
         slot = write_slot(w);
+        as = write_case_moments(node);
         buffer_format(w->sql, " hw_case(%u,", slot);
-        write_compared(w, n, TIGHT_OR);
+        write_scalar(w, n, as, TIGHT_OR);
         write_text(w, ")");
         n = n->next;
     }
     while (n && n->next) {
         write_text(w, " WHEN");
-        if (node->has_operand)
+        if (node->has_operand) {
             buffer_format(w->sql, " hw_when(%u,", slot);
-        write_expression(w, n);
-        write_text(w, node->has_operand ? ") THEN" : " THEN");
+            write_scalar(w, n, as, TIGHT_OR);
+            write_text(w, ")");
+        } else {
+            write_expression(w, n);
+        }
+        write_text(w, " THEN");
         write_expression(w, n->next);
         n = n->next->next;
     }
@@ -154,7 +160,7 @@ write_node(struct writer *w, const struct node *node)
         break;
     case NODE_EXISTS:
         write_text(w, " EXISTS");
-        write_rows(w, node);
+        write_rows(w, node, NULL);
         break;
     default:
         if (node->kind <= NODE_SYSTEM)

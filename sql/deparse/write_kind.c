@@ -1,4 +1,5 @@
 /* write_kind.c - how operands compare, and how closely SQLite binds them. */
+#include "types.h"
 #include "writer.h"
 
 enum { LISTED_MAX = 90 /* hw_in's: SQLite's functions take 100 */ };
@@ -94,6 +95,67 @@ write_is_truth(const struct node *node)
     }
 }
 
+struct found {
+    bool day, full_day, time, other;
+};
+
+static void
+add(struct found *found, struct result_type t)
+{
+    if (t.type == COLUMN_TIME)
+        found->time = true;
+    else if (t.type == COLUMN_DATE)
+        found->day = true;
+    else if (result_type_is_moment(t.type))
+        found->full_day = true;
+    else
+        found->other |= t.type != COLUMN_NULL;
+}
+
+/* Dates alone compare as the texts that they are. */
+static enum moments
+result(const struct found *found)
+{
+    if (found->full_day)
+        return MOMENTS_DATETIME;
+    if (found->day)
+        return found->time || found->other ? MOMENTS_DATE : MOMENTS_NONE;
+    return found->time ? MOMENTS_TIME : MOMENTS_NONE;
+}
+
+enum moments
+write_moments(const struct node *operands, size_t column)
+{
+    struct found found = {0};
+
+    for (const struct node *n = operands; n; n = n->next)
+        add(&found, types_operand(n, column));
+    return result(&found);
+}
+
+bool
+write_is_moment(const struct node *node, enum moments as)
+{
+    struct found found = {0};
+
+    add(&found, types_operand(node, 0));
+    return as == MOMENTS_TIME   ? found.time
+           : as == MOMENTS_DATE ? found.day
+                                : found.full_day;
+}
+
+enum moments
+write_case_moments(const struct node *node)
+{
+    const struct node *n = node->first;
+    struct found found = {0};
+
+    add(&found, types_operand(n, 0));
+    for (n = n->next; n && n->next; n = n->next->next)
+        add(&found, types_operand(n, 0));
+    return result(&found);
+}
+
 /* A column of a derived table has no type in SQLite: beside a literal it does
  * not know how to compare.  A selected column may be such a one; elsewhere '='
  * names the snapshot, the node and the key, and only a number is compared so:
@@ -150,6 +212,14 @@ write_is_native(const struct writer *w, const struct node *node)
                node->op == OP_ARROW || node->op == OP_ARROW_TEXT;
     if (left == OPERAND_ROW || right == OPERAND_ROW)
         return !write_is_pairs(node);
+    switch (write_moments(node->first, 0)) {
+    case MOMENTS_NONE:
+        break;
+    case MOMENTS_TIME: /* a longer text may be a shorter time */
+        return false;
+    default:
+        return true;
+    }
     if (is_equality(node->op))
         return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
                left != OPERAND_HEX && right != OPERAND_HEX &&

@@ -56,13 +56,8 @@ moment(struct writer *w, const struct node *node)
         right = moment_parse_time(text, &t) && t.kind == MOMENT_TIME;
     else
         right = moment_parse(text, &t) && (!date || t.kind == MOMENT_DATE);
-    if (!right) {
-        if (!w->failed)
-            error_set(w->err, ER_WRONG_MOMENT, "Incorrect %s value: '%.*s'",
-                      type,
-                      (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
-                      text.data);
-        w->failed = true;
+    if (!right || t.more) {
+        write_wrong_moment(w, type, text);
         return;
     }
     if (!time && !date)

@@ -44,22 +44,26 @@ static const struct {
 
 static void
 native_operand(struct writer *w, const struct node *node,
-               const struct node *other, enum tight least)
+               const struct node *other, const struct sides *sides,
+               enum tight least)
 {
     if (node->kind == NODE_QUERY && other->kind == NODE_ROW)
-        write_rows(w, node);
+        write_rows(w, node, sides);
     else
-        write_compared(w, node, least);
+        write_side(w, node, sides, least);
 }
 
 static void
 native(struct writer *w, const struct node *node, enum tight tight)
 {
     const struct node *left = node->first, *right = left->next;
+    struct sides sides = {0};
 
-    native_operand(w, left, right, tight);
+    if (write_is_comparison(node->op))
+        sides = write_sides(w, left);
+    native_operand(w, left, right, &sides, tight);
     write_text(w, operators[node->op].native);
-    native_operand(w, right, left, tight + 1);
+    native_operand(w, right, left, &sides, tight + 1);
 }
 
 /* The last argument of the functions of function_compare.c: COMPARE_... */
@@ -110,6 +114,7 @@ static void
 binary(struct writer *w, const struct node *node)
 {
     const struct node *left = node->first, *right = left->next;
+    struct sides sides;
 
     if (write_is_native(w, node)) {
         bool joined = w->joined;
@@ -139,9 +144,10 @@ binary(struct writer *w, const struct node *node)
         if (node->op == OP_PLUS || node->op == OP_MINUS || node->op == OP_TIMES)
             which_texts(w, left, right);
     } else {
-        write_compared(w, left, TIGHT_OR);
+        sides = write_sides(w, left);
+        write_side(w, left, &sides, TIGHT_OR);
         write_text(w, ",");
-        write_compared(w, right, TIGHT_OR);
+        write_side(w, right, &sides, TIGHT_OR);
         how_compared(w, left, right);
     }
     write_text(w, ")");
@@ -204,30 +210,41 @@ infix(struct writer *w, const struct node *node, const char *text)
 static void
 between(struct writer *w, const struct node *node)
 {
-    const struct node *least = node->first->next;
+    const struct node *value = node->first, *least = value->next;
+    struct sides sides = write_sides(w, value);
 
     write_text(w, node->negated ? " (NOT hw_between(" : " hw_between(");
-    write_compared(w, node->first, TIGHT_OR);
+    write_side(w, value, &sides, TIGHT_OR);
     write_text(w, ",");
-    write_expression(w, least);
+    write_side(w, least, &sides, TIGHT_OR);
     write_text(w, ",");
-    write_expression(w, least->next);
-    how_compared(w, node->first, least->next);
+    write_side(w, least->next, &sides, TIGHT_OR);
+    how_compared(w, value, least->next);
     write_text(w, node->negated ? "))" : ")");
 }
 
 /* ---- IN, ANY, ALL ---- */
 
+/* The values behind the left operand. */
+static void
+in_values(struct writer *w, const struct node *left, const struct sides *sides)
+{
+    for (const struct node *n = left->next; n; n = n->next) {
+        write_side(w, n, sides, TIGHT_OR);
+        write_text(w, n->next ? "," : ")");
+    }
+}
+
 /* Rows are written as VALUES. */
 static void
-in_rows(struct writer *w, const struct node *first)
+in_rows(struct writer *w, const struct node *left, const struct sides *sides)
 {
     const char *before = " (VALUES";
 
-    for (const struct node *n = first; n; n = n->next) {
+    for (const struct node *n = left->next; n; n = n->next) {
         write_text(w, before);
         write_text(w, n->kind == NODE_ROW ? "" : " (");
-        write_expression(w, n);
+        write_side(w, n, sides, TIGHT_OR);
         write_text(w, n->kind == NODE_ROW ? "" : ")");
         before = ",";
     }
@@ -235,37 +252,40 @@ in_rows(struct writer *w, const struct node *first)
 }
 
 static void
-in_list(struct writer *w, const struct node *node)
+in_list(struct writer *w, const struct node *node, const struct sides *sides)
 {
     const struct node *left = node->first;
 
     write_text(w, node->negated ? " (NOT" : "");
     write_text(w, write_is_bin(left) ? " hw_in(1," : " hw_in(0,");
-    write_compared(w, left, TIGHT_OR);
+    write_side(w, left, sides, TIGHT_OR);
     write_text(w, ",");
-    write_list(w, left->next);
-    write_text(w, node->negated ? "))" : ")");
+    in_values(w, left, sides);
+    write_text(w, node->negated ? ")" : "");
 }
 
 static void
 in(struct writer *w, const struct node *node)
 {
     const struct node *left = node->first, *list = left->next;
+    struct sides sides = write_sides(w, left);
 
     if (write_is_listed(w, node)) {
-        in_list(w, node);
+        in_list(w, node, &sides);
         return;
     }
-    write_collated(w, left);
+    if (left->kind == NODE_ROW || sides.first != MOMENTS_NONE)
+        write_side(w, left, &sides, TIGHT_EQUAL);
+    else
+        write_collated(w, left);
     write_text(w, node->negated ? " NOT IN" : " IN");
     if (write_is_query(list)) {
-        write_rows(w, list);
+        write_rows(w, list, &sides);
     } else if (left->kind == NODE_ROW) {
-        in_rows(w, list);
+        in_rows(w, left, &sides);
     } else {
         write_text(w, " (");
-        write_list(w, list);
-        write_text(w, ")");
+        in_values(w, left, &sides);
     }
 }
 
@@ -273,14 +293,18 @@ in(struct writer *w, const struct node *node)
 static void
 quantified(struct writer *w, const struct node *node)
 {
+    const struct node *value = node->first, *query = value->next;
+    struct sides sides = write_sides(w, value);
     unsigned slot = write_slot(w);
 
     write_text(w, " hw_quantified(");
-    write_compared(w, node->first, TIGHT_OR);
+    write_side(w, value, &sides, TIGHT_OR);
     write_text(w, ",( WITH hw_rows(v) AS (");
-    w->query(w, node->first->next->query);
-    buffer_format(w->sql, ") SELECT hw_bounds(%u,v) FROM hw_rows),'%s',%d)",
-                  slot, operators[node->op].native + 1, node->all);
+    w->query(w, query->query);
+    buffer_format(w->sql, ") SELECT hw_bounds(%u,", slot);
+    write_value(w, "v", query, &sides, 0);
+    buffer_format(w->sql, ") FROM hw_rows),'%s',%d)",
+                  operators[node->op].native + 1, node->all);
 }
 
 /* ---- all ---- */

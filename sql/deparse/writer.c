@@ -207,11 +207,3 @@ write_sorted_list(struct writer *w, const struct node *first)
         write_sorted(w, node);
     }
 }
-
-void
-write_rows(struct writer *w, const struct node *node)
-{
-    write_text(w, " (");
-    w->query(w, node->query);
-    write_text(w, ")");
-}

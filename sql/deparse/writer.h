@@ -30,6 +30,20 @@ enum tight {
     TIGHT_ATOM
 };
 
+/* What a comparison's operands become; see write_moment.c. */
+enum moments {
+    MOMENTS_NONE, /* none is a date or a time, or all are plain dates */
+    MOMENTS_DATE, /* as MOMENTS_DATETIME, which a date is then */
+    MOMENTS_DATETIME,
+    MOMENTS_TIME
+};
+
+struct sides {
+    size_t count; /* of columns */
+    enum moments first;
+    const enum moments *all; /* NULL: one column */
+};
+
 struct scope { /* a SELECT that is being written */
     struct scope *outer;
     const struct tree_select *select;
@@ -87,6 +101,12 @@ bool write_is_listed(const struct writer *w, const struct node *node);
 /* Whether the list of IN is a SELECT, not values. */
 bool write_is_query(const struct node *list);
 
+/* Of the operands in a list, or of their columns at that place. */
+enum moments write_moments(const struct node *operands, size_t column);
+enum moments write_case_moments(const struct node *node);
+/* Whether it is a moment of that kind. */
+bool write_is_moment(const struct node *node, enum moments as);
+
 /* ---- writer.c ---- */
 
 /* 1235: a limit of ours. */
@@ -115,8 +135,30 @@ void write_collated(struct writer *w, const struct node *node);
 /* What ORDER BY, GROUP BY and PARTITION BY compare. */
 void write_sorted(struct writer *w, const struct node *node);
 void write_sorted_list(struct writer *w, const struct node *first);
-/* The SELECT of a NODE_QUERY, in parentheses, as a list of rows. */
-void write_rows(struct writer *w, const struct node *node);
+
+/* ---- write_moment.c ---- */
+
+/* Error 1525. */
+void write_wrong_moment(struct writer *w, const char *type, struct span text);
+/* Gives it that form; date: MOMENTS_DATE has no time of day then. */
+void write_as_moment(struct writer *w, const struct node *node, enum moments as,
+                     bool date);
+/* What is compared with moments of that kind. */
+void write_scalar(struct writer *w, const struct node *node, enum moments as,
+                  enum tight least);
+/* What the columns of a list of operands become.  Find it once for all of them:
+ * the list may be long. */
+struct sides write_sides(struct writer *w, const struct node *operands);
+/* One of the operands: a row, or a scalar. */
+void write_side(struct writer *w, const struct node *node,
+                const struct sides *sides, enum tight least);
+/* One of them is a query: its column, which has that name. */
+void write_value(struct writer *w, const char *name, const struct node *query,
+                 const struct sides *sides, size_t column);
+/* The SELECT of a NODE_QUERY, in parentheses, as a list of rows; sides: of the
+ * comparison that it is in, or NULL. */
+void write_rows(struct writer *w, const struct node *node,
+                const struct sides *sides);
 
 /* ---- write_snapshot.c: whether the statement asks for kept snapshots ---- */
 

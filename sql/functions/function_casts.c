@@ -11,6 +11,7 @@
 #include "handle.h"
 #include "kind.h"
 #include "utf8.h"
+#include "warnings.h"
 
 enum { PRECISION = 10 /* precision of a DECIMAL that states none */ };
 
@@ -201,6 +202,75 @@ call_cast(sqlite3_context *c, int argc, sqlite3_value **argv)
                           function_integer(argv[3]));
 }
 
+/* ---- what a moment is compared with ---- */
+
+static void
+warn(sqlite3_context *c, const char *what, bool time, struct span text)
+{
+    struct sql_session *session = function_handle(c)->session;
+
+    if (session)
+        warnings_add(session, ER_TRUNCATED_VALUE, "%s %s value: '%.*s'", what,
+                     time ? "time" : "datetime",
+                     (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
+                     text.data);
+}
+
+/* A time of day is one of today. */
+static bool
+read_moment(sqlite3_context *c, sqlite3_value *value, bool time, bool of_time,
+            struct moment *t)
+{
+    struct moment day;
+
+    if (!time && !of_time)
+        return function_moment(value, t);
+    if (!function_moment_or_time(value, t))
+        return false;
+    if (time) {
+        t->kind = MOMENT_TIME;
+    } else if (t->kind == MOMENT_TIME) {
+        day = function_moment_from_unix(function_handle(c)->now_ms * 1000,
+                                        t->digits);
+        day.micros = 0;
+        moment_set_micros(&day, moment_micros(&day) + t->micros);
+        day.more = t->more;
+        *t = day;
+    }
+    return true;
+}
+
+/* hw_moment(x, 'DATETIME'), hw_moment(x, 'TIME'): x in the one form of its
+ * moment, which has no zeros behind a fraction.  With a third argument, x is a
+ * TIME. */
+static void
+call_moment(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    static const char zero[] = "0000-00-00 00:00:00";
+    bool time = span_is(function_argument(argv[1]), "TIME");
+    struct span text = function_argument(argv[0]);
+    struct moment t;
+
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+        return;
+    if (!time && function_is_number(argv[0]) && function_real(argv[0]) == 0) {
+        function_text(c, zero, sizeof(zero) - 1);
+        return;
+    }
+    if (!read_moment(c, argv[0], time, argc > 2, &t)) {
+        warn(c, "Incorrect", time, text);
+        return;
+    }
+    if (t.more)
+        warn(c, "Truncated incorrect", time, text);
+    if (!time)
+        t.kind = MOMENT_DATETIME;
+    for (int64_t rest = moment_size(&t) % MOMENT_SECOND, i = t.digits = 6;
+         i > 0 && rest % 10 == 0; i--, rest /= 10)
+        t.digits--;
+    function_moment_result(c, &t);
+}
+
 /* ---- literals that SQLite has no type for ---- */
 
 /* hw_decimal(1.50, 2) */
@@ -247,5 +317,6 @@ const struct function cast_functions[] = {
     {"hw_decimal", 2, 2, call_decimal, RETURNS_DOUBLE},
     {"hw_json", 2, 2, call_json, RETURNS_TEXT},
     {"hw_kind", 2, 2, call_kind, RETURNS_TEXT},
+    {"hw_moment", 2, 3, call_moment, RETURNS_DATETIME},
     {NULL},
 };

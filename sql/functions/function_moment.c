@@ -1,14 +1,36 @@
 /* function_moment.c - see function_moment.h. */
 #include "function_moment.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "function_value.h"
 #include "kind.h"
+
+/* A number without the zeros that a date begins with: 71231 is 071231,
+ * 101000000 is 000101000000. */
+static bool
+parse_number(struct span digits, struct moment *out)
+{
+    static const char zeros[] = "000000";
+    char text[32];
+    size_t whole = strcspn(digits.data, ".");
+    size_t size = whole < 6 ? 6 : whole > 8 && whole < 12 ? 12 : whole;
+    int written = snprintf(text, sizeof(text), "%.*s%s", (int)(size - whole),
+                           zeros, digits.data);
+
+    return written < (int)sizeof(text) &&
+           moment_parse((struct span){text, (size_t)written}, out);
+}
 
 bool
 function_moment(sqlite3_value *value, struct moment *out)
 {
-    return sqlite3_value_type(value) != SQLITE_NULL &&
-           moment_parse(function_argument(value), out);
+    if (sqlite3_value_type(value) == SQLITE_NULL)
+        return false;
+    return function_is_number(value)
+               ? parse_number(function_argument(value), out)
+               : moment_parse(function_argument(value), out);
 }
 
 bool
@@ -29,6 +51,15 @@ function_moment_result(sqlite3_context *c, const struct moment *t)
     sqlite3_result_subtype(c, t->kind == MOMENT_DATE   ? KIND_DATE
                               : t->kind == MOMENT_TIME ? KIND_TIME
                                                        : KIND_DATETIME);
+}
+
+struct moment
+function_moment_from_unix(int64_t micros, unsigned digits)
+{
+    struct moment t = {MOMENT_DATETIME, 0, 0, 0, 0, digits};
+
+    moment_set_micros(&t, MOMENT_UNIX_EPOCH + micros);
+    return t;
 }
 
 static struct moment

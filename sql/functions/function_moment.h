@@ -15,6 +15,8 @@ bool function_moment_or_time(sqlite3_value *value, struct moment *out);
 /* Sets the result; NULL outside of the years 0 to MOMENT_YEAR_MAX. */
 void function_moment_result(sqlite3_context *c, const struct moment *t);
 
+struct moment function_moment_from_unix(int64_t micros, unsigned digits);
+
 /* 0 is Sunday. */
 int function_moment_weekday(const struct moment *t);
 /* 1 is the first day. */

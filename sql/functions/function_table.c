@@ -131,6 +131,13 @@ call(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_value_end();
 }
 
+/* Whether SQLite calls it once for arguments that are constant. */
+static bool
+is_constant(const char *name)
+{
+    return strcmp(name, "hw_moment") == 0;
+}
+
 static int
 add(sqlite3 *db, struct function_use *use, int arguments)
 {
@@ -141,8 +148,10 @@ add(sqlite3 *db, struct function_use *use, int arguments)
             db, f->name, arguments, SQLITE_UTF8 | SQLITE_SUBTYPE, use, call,
             f->final, f->final, f->inverse, NULL);
     return sqlite3_create_function_v2(
-        db, f->name, arguments, SQLITE_UTF8 | SQLITE_SUBTYPE, use,
-        f->final ? NULL : call, f->final ? call : NULL, f->final, NULL);
+        db, f->name, arguments,
+        SQLITE_UTF8 | SQLITE_SUBTYPE |
+            (is_constant(f->name) ? SQLITE_DETERMINISTIC : 0),
+        use, f->final ? NULL : call, f->final ? call : NULL, f->final, NULL);
 }
 
 /* Counts arguments here, since SQLite accepts any number for such functions. */

@@ -13,23 +13,10 @@
 #include "kind.h"
 #include "variables.h"
 
-#define UNIX_EPOCH INT64_C(719528) /* TO_DAYS('1970-01-01') */
-
-static struct moment
-from_unix(int64_t micros, unsigned digits)
-{
-    struct moment t = {MOMENT_DATETIME, 0, 0, 0, 0, digits};
-
-    moment_set_micros(&t, UNIX_EPOCH * MOMENT_DAY + micros);
-    return t;
-}
-
 static struct moment
 now(sqlite3_context *c, unsigned digits)
 {
-    const struct handle *handle = function_handle(c);
-
-    return from_unix(handle->now_ms * 1000, digits);
+    return function_moment_from_unix(function_handle(c)->now_ms * 1000, digits);
 }
 
 static unsigned
@@ -93,7 +80,7 @@ call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
         !function_moment(argv[0], &t))
         return;
-    micros = moment_micros(&t) - UNIX_EPOCH * MOMENT_DAY;
+    micros = moment_micros(&t) - MOMENT_UNIX_EPOCH;
     return_seconds(c, micros > 0 ? micros : 0, t.digits > 0 && micros > 0);
 }
 
@@ -117,7 +104,8 @@ call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (function_any_null(argc, argv) || seconds < 0 ||
         seconds > 253402300799.0)
         return;
-    t = from_unix(llround(seconds * 1e6), digits_shown(argv[0]));
+    t = function_moment_from_unix(llround(seconds * 1e6),
+                                  digits_shown(argv[0]));
     if (argc > 1)
         function_format_moment(c, &t, function_argument(argv[1]));
     else
@@ -270,7 +258,7 @@ const struct function time_functions[] = {
     {"curtime", 0, 1, call_clock, RETURNS_TIME},
     {"current_time", 0, 1, call_clock, RETURNS_TIME},
     {"utc_time", 0, 1, call_clock, RETURNS_TIME},
-    {"unix_timestamp", 0, 1, call_unix_timestamp, RETURNS_NUMBER},
+    {"unix_timestamp", 0, 1, call_unix_timestamp, RETURNS_EPOCH},
     {"from_unixtime", 1, 2, call_from_unixtime, RETURNS_SECONDS},
     {"time", 1, 1, call_time, RETURNS_TIME},
     {"timediff", 2, 2, call_timediff, RETURNS_TIME},

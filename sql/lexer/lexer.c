@@ -308,7 +308,7 @@ scan_operator(struct lexer *lexer)
             lexer->pos += strlen(longer[i]);
             return TOKEN_OPERATOR;
         }
-    if (*lexer->pos == '\0' || !strchr("+-*/%=<>!~^&|(),.;", *lexer->pos))
+    if (*lexer->pos == '\0' || !strchr("+-*/%=<>!~^&|(),.;{}", *lexer->pos))
         return TOKEN_INVALID;
     lexer->pos++;
     return TOKEN_OPERATOR;

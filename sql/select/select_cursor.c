@@ -250,9 +250,6 @@ describe(struct select_cursor *c, int i, const struct result_type *type)
 static int
 find_types(struct select_cursor *c, struct result_type *out)
 {
-    const struct deparse *job = &c->query.deparse;
-    struct typing typing = {job->tree->query, job->session, job->parameters,
-                            job->arena};
     const char *names[CURSOR_COLUMNS_MAX];
     size_t count = c->cursor.base.column_count;
 
@@ -261,7 +258,8 @@ find_types(struct select_cursor *c, struct result_type *out)
         if (!names[i])
             return -1;
     }
-    return types_find(&typing, names, count, out);
+    types_find(c->query.deparse.tree, names, count, out);
+    return 0;
 }
 
 static int

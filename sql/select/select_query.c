@@ -108,8 +108,8 @@ query_open(struct query *query, const struct opening *o,
     const struct value *values = opening_parameters(o);
 
     memset(query, 0, sizeof(*query));
-    query->deparse = (struct deparse){o->session, o->statement->source, tree,
-                                      o->arena, values};
+    query->deparse = (struct deparse){
+        o->session, o->statement->source, tree, o->arena, values, table};
     query->has_limit = tree->query && tree->query->limit;
     buffer_init(&query->sql, DEPARSE_OUTPUT_MAX);
     if (table)

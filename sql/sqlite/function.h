@@ -33,6 +33,7 @@ enum function_type {
     RETURNS_SECONDS, /* DATETIME, or what a format gives: FROM_UNIXTIME */
     RETURNS_READ,    /* by the letters of its format: STR_TO_DATE */
     RETURNS_NUMBER,  /* integers and decimals keep their type: SUM */
+    RETURNS_EPOCH,   /* as RETURNS_NUMBER, of a moment: UNIX_TIMESTAMP */
     RETURNS_ROUNDED, /* as RETURNS_NUMBER, with the decimals of the second
                         argument: ROUND */
     RETURNS_WHOLE,   /* BIGINT from exact numbers, else DOUBLE: CEIL */

@@ -1,8 +1,9 @@
 /*
  * select_tree.h - a SELECT, or expressions of another statement, as a tree.
  *
- * No name in it is looked up.  All of it is in the arena that it was parsed
- * into; texts borrow the statement.  Names and strings are decoded.
+ * No name in it is looked up; what the readers of tables and types find is noted
+ * in it.  All of it is in the arena that it was parsed into; texts borrow the
+ * statement.  Names and strings are decoded.
  */
 #ifndef HW_SELECT_TREE_H
 #define HW_SELECT_TREE_H
@@ -111,6 +112,9 @@ struct node {
     uint16_t depth; /* levels below and with it */
     bool negated, all, binary, has_operand, has_else;
     bool introduced; /* _utf8mb4'x'; if binary, _binary'x': bytes */
+    /* Set by the reader of types, as in struct result_type: */
+    bool loose;
+    uint8_t type; /* enum column_type */
 };
 
 struct tree_qualifier {
@@ -252,8 +256,11 @@ struct tree_cte {
     struct tree_query *query;
 };
 
+struct shape;
+
 struct tree_query {
     struct span text;
+    const struct shape *shape; /* set by the reader of types */
     struct tree_cte *ctes;
     bool recursive;
     struct tree_arm *arms;

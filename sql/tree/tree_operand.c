@@ -264,6 +264,37 @@ read_case(struct parser *p)
     return parser_expect(p, "END") == 0 ? tree_end(p, node) : NULL;
 }
 
+/* {d '2026-01-31'}, {t '10:00'}, {ts '2026-01-31 10:00'}: ODBC's literals;
+ * behind any other word stands an expression, as in {fn NOW()}. */
+static struct node *
+escape(struct parser *p)
+{
+    static const struct {
+        const char *word, *type;
+    } types[] = {{"D", "DATE"}, {"T", "TIME"}, {"TS", "TIMESTAMP"}};
+    const char *start = p->token.text.data;
+    struct node *node;
+    struct span word;
+
+    parser_advance(p);
+    word = p->token.text;
+    if (p->token.kind != TOKEN_WORD)
+        return tree_fail(p);
+    parser_advance(p);
+    node = p->grammar->operators(p, BINDS_ALL);
+    if (!node || parser_expect_operator(p, "}") != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (node->kind == NODE_STRING && !node->introduced &&
+            span_is_nocase(word, types[i].word)) {
+            node->kind = NODE_MOMENT;
+            node->word = (struct span){types[i].type, strlen(types[i].type)};
+            node->text.data = start;
+            tree_end(p, node);
+        }
+    return node;
+}
+
 /* INTERVAL 1 DAY + x */
 static struct node *
 leading_interval(struct parser *p)
@@ -354,5 +385,7 @@ tree_operand(struct parser *p)
     }
     if (token_is_operator(&p->token, "("))
         return parenthesis(p, false);
+    if (token_is_operator(&p->token, "{"))
+        return escape(p);
     return tree_fail(p);
 }

@@ -76,6 +76,21 @@ is_day(struct result_type t)
            t.type == COLUMN_TIMESTAMP;
 }
 
+bool
+result_type_is_moment(enum column_type type)
+{
+    return type == COLUMN_DATE || type == COLUMN_TIME ||
+           type == COLUMN_DATETIME || type == COLUMN_TIMESTAMP;
+}
+
+struct result_type
+result_type_number(struct result_type t)
+{
+    return result_type_is_moment(t.type) && !t.loose
+               ? result_type_of(COLUMN_BIGINT)
+               : t;
+}
+
 struct result_type
 result_type_widened(struct result_type a, struct result_type b)
 {
@@ -89,6 +104,7 @@ result_type_widened(struct result_type a, struct result_type b)
     out.width = a.width > b.width ? a.width : b.width;
     out.decimals = a.decimals > b.decimals ? a.decimals : b.decimals;
     out.flags = a.flags & b.flags;
+    out.loose = a.loose || b.loose;
     if (a.past != b.past && result_type_is_integer(a) &&
         result_type_is_integer(b))
         return result_type_of(COLUMN_DECIMAL); /* more digits than either */
@@ -100,8 +116,12 @@ result_type_widened(struct result_type a, struct result_type b)
         return result_type_decimal(out.decimals);
     if (is_number(a) && is_number(b))
         return result_type_of(COLUMN_DOUBLE);
-    if (is_day(a) && is_day(b))
-        return result_type_of(COLUMN_DATETIME);
+    if (is_day(a) && is_day(b)) {
+        out = result_type_of(COLUMN_DATETIME);
+        out.loose = a.loose || b.loose || a.type == COLUMN_DATE ||
+                    b.type == COLUMN_DATE;
+        return out;
+    }
     out.flags = 0;
     out.decimals = 0;
     out.type = COLUMN_TEXT;

@@ -23,6 +23,9 @@ struct result_type {
     bool past;    /* an integer that may exceed 63 bits */
     bool hex;     /* 0x1f: bytes, but an integer beside a number */
     bool unknown; /* text, because the type was not found */
+    /* A moment whose text has no one form: it may have a fraction, or no time
+     * of day. */
+    bool loose;
 };
 
 /* A type with its usual width. */
@@ -36,6 +39,9 @@ bool result_type_is_integer(struct result_type t);
 struct result_type result_type_unsigned(void);
 /* Whether it is an integer or a DECIMAL, so that arithmetic gives a DECIMAL. */
 bool result_type_is_exact(struct result_type t);
+bool result_type_is_moment(enum column_type type);
+/* What it is beside numbers: 20260131101112. */
+struct result_type result_type_number(struct result_type t);
 /* A DECIMAL; or DOUBLE if a double cannot hold so many decimals. */
 struct result_type result_type_decimal(size_t decimals);
 

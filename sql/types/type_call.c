@@ -19,18 +19,29 @@ of(enum column_type type)
     return result_type_of(type);
 }
 
-struct result_type
-type_moved(struct result_type from, struct span unit)
+static struct result_type
+moment(enum column_type type, bool loose)
 {
-    if (from.type == COLUMN_DATE)
-        return span_is_any(unit, "DAY WEEK MONTH QUARTER YEAR YEAR_MONTH")
-                   ? from
-                   : of(COLUMN_DATETIME);
-    if (from.type == COLUMN_TIMESTAMP)
-        return of(COLUMN_DATETIME);
-    return from.type == COLUMN_DATETIME || from.type == COLUMN_TIME
-               ? from
-               : of(COLUMN_TEXT);
+    struct result_type out = of(type);
+
+    out.loose = loose;
+    return out;
+}
+
+struct result_type
+type_moved(struct result_type from, struct result_type amount, struct span unit)
+{
+    bool whole =
+        result_type_is_integer(amount) &&
+        span_is_any(unit, "SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR");
+
+    if (from.type == COLUMN_DATE &&
+        span_is_any(unit, "DAY WEEK MONTH QUARTER YEAR YEAR_MONTH"))
+        return from;
+    if (!result_type_is_moment(from.type))
+        return of(COLUMN_TEXT);
+    return moment(from.type == COLUMN_TIME ? COLUMN_TIME : COLUMN_DATETIME,
+                  from.loose || !whole);
 }
 
 /* CAST(x AS type), CONVERT(x, type); a DECIMAL(p, s) has its digits. */
@@ -53,6 +64,7 @@ cast(const struct tree_call *call)
             out = of(types[i].type);
     out.past = strcmp(call->type, "UNSIGNED") == 0;
     out.flags = out.past ? COLUMN_UNSIGNED : 0;
+    out.loose = call->lengths[0] > 0;
     if (out.type == COLUMN_DECIMAL && call->lengths[1] > 0)
         out.decimals = (uint8_t)(call->lengths[1] % (DECIMALS_MAX + 1));
     return out;
@@ -64,21 +76,26 @@ read_with(const struct node *format)
 {
     bool known = format && format->kind == NODE_STRING;
     struct span text = known ? format->name : (struct span){"", 0};
-    bool date = !known, time = !known;
+    bool date = !known, time = !known, loose = !known;
 
     for (size_t i = 0; i + 1 < text.size; i++)
         if (text.data[i] == '%') {
             i++;
             date = date || function_format_reads_date(text.data[i]);
             time = time || function_format_reads_time(text.data[i]);
+            loose = loose || text.data[i] == 'f';
         }
-    return of(!time ? COLUMN_DATE : date ? COLUMN_DATETIME : COLUMN_TIME);
+    return moment(!time  ? COLUMN_DATE
+                  : date ? COLUMN_DATETIME
+                         : COLUMN_TIME,
+                  loose);
 }
 
 /* What SUM and ABS give. */
 static struct result_type
 number(struct result_type from)
 {
+    from = result_type_number(from);
     if (from.hex || (from.past && result_type_is_integer(from)))
         return result_type_unsigned();
     if (result_type_is_integer(from))
@@ -88,11 +105,11 @@ number(struct result_type from)
 
 /* ROUND(x), ROUND(x, 2); DOUBLE if the text does not tell the digits. */
 static struct result_type
-rounded(const struct operands *given, const struct node *digits)
+rounded(struct result_type from, const struct node *digits)
 {
-    if (result_type_is_integer(given->first))
-        return number(given->first);
-    if (!result_type_is_exact(given->first))
+    if (result_type_is_integer(from))
+        return number(from);
+    if (!result_type_is_exact(from))
         return of(COLUMN_DOUBLE);
     if (!digits)
         return result_type_decimal(0);
@@ -116,7 +133,9 @@ returned(enum function_type type, const struct node *node,
 {
     static const struct span day = {"DAY", 3};
     const struct tree_call *call = node->call;
-    const struct node *second = node->first ? node->first->next : NULL;
+    const struct node *first = node->first;
+    const struct node *second = first ? first->next : NULL;
+    struct result_type plain = result_type_number(given->first);
 
     switch (type) {
     case RETURNS_LINES: /* in characters of utf8mb4 */
@@ -130,9 +149,9 @@ returned(enum function_type type, const struct node *node,
     case RETURNS_DATE:
         return of(COLUMN_DATE);
     case RETURNS_TIME:
-        return of(COLUMN_TIME);
+        return moment(COLUMN_TIME, first);
     case RETURNS_DATETIME:
-        return of(COLUMN_DATETIME);
+        return moment(COLUMN_DATETIME, first);
     case RETURNS_ARGUMENTS:
         return given->all;
     case RETURNS_BRANCHES:
@@ -140,26 +159,31 @@ returned(enum function_type type, const struct node *node,
     case RETURNS_FIRST:
         return given->first;
     case RETURNS_MOVED:
-        return type_moved(call->form == CALL_TIMESTAMP ? given->last
-                                                       : given->first,
+        if (call->form == CALL_TIMESTAMP)
+            return type_moved(given->last, given->first, call->unit);
+        return type_moved(given->first, given->last,
                           call->unit.size > 0 ? call->unit : day);
     case RETURNS_SECONDS:
-        return of(second ? COLUMN_TEXT : COLUMN_DATETIME);
+        return moment(second ? COLUMN_TEXT : COLUMN_DATETIME,
+                      !result_type_is_integer(given->first));
     case RETURNS_READ:
         return read_with(second);
     case RETURNS_NUMBER:
         return number(given->all);
-    case RETURNS_ROUNDED:
-        return rounded(given, second);
-    case RETURNS_WHOLE:
-        return result_type_is_exact(given->first) &&
-                       !result_type_is_integer(given->first)
+    case RETURNS_EPOCH:
+        return first && first->kind == NODE_STRING &&
+                       !memchr(first->name.data, '.', first->name.size)
                    ? of(COLUMN_BIGINT)
-                   : number(given->first);
+                   : number(given->all);
+    case RETURNS_ROUNDED:
+        return rounded(plain, second);
+    case RETURNS_WHOLE:
+        return result_type_is_exact(plain) && !result_type_is_integer(plain)
+                   ? of(COLUMN_BIGINT)
+                   : number(plain);
     case RETURNS_AVERAGE:
-        return result_type_is_exact(given->first)
-                   ? result_type_decimal(given->first.decimals +
-                                         QUOTIENT_DECIMALS)
+        return result_type_is_exact(plain)
+                   ? result_type_decimal(plain.decimals + QUOTIENT_DECIMALS)
                    : of(COLUMN_DOUBLE);
     case RETURNS_TEXT:
         break;

@@ -86,11 +86,15 @@ truth(void)
 }
 
 static struct result_type
-moment(struct span word)
+moment(const struct node *node)
 {
-    return of(span_is_nocase(word, "DATE")   ? COLUMN_DATE
-              : span_is_nocase(word, "TIME") ? COLUMN_TIME
-                                             : COLUMN_DATETIME);
+    struct result_type out =
+        of(span_is_nocase(node->word, "DATE")   ? COLUMN_DATE
+           : span_is_nocase(node->word, "TIME") ? COLUMN_TIME
+                                                : COLUMN_DATETIME);
+
+    out.loose = memchr(node->name.data, '.', node->name.size);
+    return out;
 }
 
 /* ---- operators ---- */
@@ -98,6 +102,7 @@ moment(struct span word)
 static struct result_type
 negative(struct result_type of_what)
 {
+    of_what = result_type_number(of_what);
     if (of_what.past || of_what.hex)
         return of(COLUMN_DECIMAL);
     if (result_type_is_integer(of_what))
@@ -111,8 +116,8 @@ static struct result_type
 calculated(enum tree_operator op, struct result_type left,
            struct result_type right)
 {
-    left = left.hex ? result_type_unsigned() : left;
-    right = right.hex ? result_type_unsigned() : right;
+    left = left.hex ? result_type_unsigned() : result_type_number(left);
+    right = right.hex ? result_type_unsigned() : result_type_number(right);
     if (!result_type_is_exact(left) || !result_type_is_exact(right))
         return of(COLUMN_DOUBLE);
     if (op == OP_DIVIDE)
@@ -188,14 +193,14 @@ type_of_node(const struct node *node, const struct operands *given)
         out.hex = true;
         return out;
     case NODE_MOMENT:
-        return moment(node->word);
+        return moment(node);
     case NODE_CALL:
         return type_call(node, given);
     case NODE_PREFIX:
     case NODE_BINARY:
         return applied(node->op, given);
     case NODE_INTERVAL:
-        return type_moved(given->first, node->word);
+        return type_moved(given->first, given->last, node->word);
     case NODE_COLLATE:
         return given->first;
     default:

@@ -9,8 +9,8 @@
 #include "sql_session.h"
 #include "variables.h"
 
-static void *
-alloc(struct type_scope *s, size_t size)
+void *
+scope_alloc(struct type_scope *s, size_t size)
 {
     void *room = arena_alloc(s->job->arena, size);
 
@@ -28,7 +28,7 @@ shape_add(struct type_scope *s, struct shape *shape, struct span name,
     struct shape_column *grown;
 
     if (shape->count == shape->capacity) {
-        grown = alloc(s, capacity * sizeof(*grown));
+        grown = scope_alloc(s, capacity * sizeof(*grown));
         if (!grown)
             return;
         if (shape->count)
@@ -61,7 +61,7 @@ void
 scope_add_table(struct type_scope *s, const struct tree_table *table,
                 const struct shape *shape)
 {
-    struct source *source = alloc(s, sizeof(*source));
+    struct source *source = scope_alloc(s, sizeof(*source));
     const struct known_cte *known = s->ctes;
 
     if (!source)
@@ -81,7 +81,7 @@ scope_add_table(struct type_scope *s, const struct tree_table *table,
 struct known_cte *
 scope_add_cte(struct type_scope *s, const struct tree_cte *cte)
 {
-    struct known_cte *known = alloc(s, sizeof(*known));
+    struct known_cte *known = scope_alloc(s, sizeof(*known));
 
     if (!known)
         return NULL;
@@ -127,10 +127,22 @@ scope_star(struct type_scope *s, const struct tree_qualifier *of,
         }
 }
 
+static const struct shape_column *
+find_label(const struct shape *labels, struct span name)
+{
+    for (size_t i = 0; labels && i < labels->count; i++)
+        if (span_same_nocase(labels->columns[i].name, name))
+            return &labels->columns[i];
+    return NULL;
+}
+
+/* As SQLite finds it: a SELECT's tables come before its labels. */
 struct result_type
 scope_column(const struct type_scope *s, const struct node *node)
 {
-    for (const struct sources *in = s->sources; in; in = in->outer)
+    const struct shape_column *label;
+
+    for (const struct sources *in = s->sources; in; in = in->outer) {
         for (const struct source *t = in->first; t; t = t->next) {
             if (node->of && !span_same_nocase(t->name, node->of->table))
                 continue;
@@ -141,6 +153,10 @@ scope_column(const struct type_scope *s, const struct node *node)
                     return column.type;
             }
         }
+        label = node->of ? NULL : find_label(in->labels, node->name);
+        if (label)
+            return label->type;
+    }
     return result_type_unknown();
 }
 
@@ -225,7 +241,7 @@ scope_assign(struct type_scope *s, struct span name, struct result_type type)
     }
     if (s->assigned_count == SESSION_VALUES_MAX)
         return;
-    a = alloc(s, sizeof(*a));
+    a = scope_alloc(s, sizeof(*a));
     if (!a)
         return;
     *a = (struct assigned){s->assigned, name, type};

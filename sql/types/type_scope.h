@@ -29,6 +29,7 @@ struct source {
 struct sources { /* of one SELECT */
     struct sources *outer;
     struct source *first, **last;
+    const struct shape *labels; /* its list, once that is read */
 };
 
 struct known_cte {
@@ -52,6 +53,9 @@ struct type_scope {
     size_t assigned_count;
     bool no_memory; /* sticks */
 };
+
+/* In the arena; without room, notes that. */
+void *scope_alloc(struct type_scope *s, size_t size);
 
 void shape_add(struct type_scope *s, struct shape *shape, struct span name,
                struct result_type type);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS = 7, FRACTION_DIGITS = 6, TWO_DIGITS_PIVOT = 70 };
+enum { FRACTION_DIGITS = 6, TWO_DIGITS_PIVOT = 70, ZONE_MINUTES_MAX = 14 * 60 };
 
 static bool
 is_leap(int year)
@@ -210,6 +210,28 @@ packed(struct scan *s, size_t count, struct moment *t)
     return minute < 60 && second < 60;
 }
 
+/* +hh:mm, -hh:mm or Z: moves the time of day to UTC. */
+static void
+zone(struct scan *s, struct moment *t)
+{
+    struct scan at = *s;
+    int64_t hour, minute;
+    const char *sign = at.p;
+
+    if (t->kind != MOMENT_DATETIME || at.p == at.end)
+        return;
+    at.p++;
+    if (*sign == 'Z')
+        *s = at;
+    if ((*sign != '+' && *sign != '-') || number(&at, 2, &hour) != 2 ||
+        at.p == at.end || *at.p++ != ':' || number(&at, 2, &minute) != 2 ||
+        minute > 59 || hour * 60 + minute > ZONE_MINUTES_MAX)
+        return;
+    minute = (hour * 60 + minute) * (*sign == '-' ? -1 : 1);
+    moment_set_micros(t, moment_micros(t) - minute * 60 * MOMENT_SECOND);
+    *s = at;
+}
+
 static size_t
 digits_ahead(const struct scan *s)
 {
@@ -260,7 +282,12 @@ moment_parse(struct span text, struct moment *out)
         }
     }
 end:
-    return is_valid(out);
+    if (!is_valid(out))
+        return false;
+    zone(&s, out);
+    blanks(&s);
+    out->more = s.p < s.end;
+    return out->year >= 0 && out->year <= MOMENT_YEAR_MAX;
 }
 
 /* hhmmss, from the right. */
@@ -322,6 +349,8 @@ moment_parse_time(struct span text, struct moment *out)
     }
     out->micros += days * MOMENT_DAY;
     moment_set_micros(out, negative ? -out->micros : out->micros);
+    blanks(&s);
+    out->more = s.p < s.end;
     return true;
 }
 

@@ -19,9 +19,10 @@ enum {
     MOMENT_DAYS_MAX = 3652424 /* the last day */
 };
 
-#define MOMENT_SECOND   INT64_C(1000000) /* microseconds */
-#define MOMENT_DAY      (INT64_C(86400) * MOMENT_SECOND)
-#define MOMENT_TIME_MAX (INT64_C(3020399) * MOMENT_SECOND) /* 838:59:59 */
+#define MOMENT_SECOND     INT64_C(1000000) /* microseconds */
+#define MOMENT_DAY        (INT64_C(86400) * MOMENT_SECOND)
+#define MOMENT_UNIX_EPOCH (INT64_C(719528) * MOMENT_DAY)     /* 1970-01-01 */
+#define MOMENT_TIME_MAX   (INT64_C(3020399) * MOMENT_SECOND) /* 838:59:59 */
 
 enum moment_kind { MOMENT_DATE, MOMENT_DATETIME, MOMENT_TIME };
 
@@ -31,9 +32,11 @@ struct moment {
     int64_t
         micros; /* since midnight; the whole of a TIME, which may be negative */
     unsigned digits; /* digits of the fraction that are shown, at most 6 */
+    bool more;       /* the text that it was read from goes on behind it */
 };
 
-/* Reads a date or a moment in any of MySQL's spellings; false: invalid. */
+/* Reads a date or a moment in any of MySQL's spellings; behind a time, an
+ * offset from UTC counts: +02:00 or Z.  False: invalid. */
 bool moment_parse(struct span text, struct moment *out);
 /* Reads a time as well: 10:11, 101112, 1 10:11:12, or a moment. */
 bool moment_parse_time(struct span text, struct moment *out);

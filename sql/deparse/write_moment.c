@@ -1,0 +1,233 @@
+/*
+ * write_moment.c - comparisons of dates and times, which SQLite has as texts.
+ *
+ * If one operand is a date or a time, hw_moment() gives the others, too, the
+ * one form that moments have; a column of a table has it already.  A constant
+ * that is no moment is refused here.
+ */
+#include <stdio.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "moment.h"
+#include "sql_session.h"
+#include "types.h"
+#include "writer.h"
+
+static bool
+is_full(struct result_type t)
+{
+    return (t.type == COLUMN_DATETIME || t.type == COLUMN_TIMESTAMP) &&
+           !t.loose;
+}
+
+/* ---- constants ---- */
+
+/* The text of a constant, if it is known. */
+static bool
+is_text(struct writer *w, const struct node *node, struct span *out)
+{
+    const struct session_value *known;
+    const struct value *value = NULL;
+
+    switch (node->kind) {
+    case NODE_STRING:
+        *out = node->name;
+        return true;
+    case NODE_COLLATE:
+        return is_text(w, node->first, out);
+    case NODE_PARAMETER:
+        w->result->reads_values = true;
+        if (w->job->parameters)
+            value = &w->job->parameters[node->parameter];
+        break;
+    case NODE_USER:
+        known = session_value_find(w->job->session, NULL, node->name);
+        if (known && !w->tree->assigns)
+            value = &known->value;
+        break;
+    default:
+        break;
+    }
+    if (!value || (value->type != VALUE_TEXT && value->type != VALUE_BLOB))
+        return false;
+    *out = (struct span){value->data, value->size};
+    return true;
+}
+
+void
+write_wrong_moment(struct writer *w, const char *type, struct span text)
+{
+    if (!w->failed)
+        error_set(w->err, ER_WRONG_MOMENT, "Incorrect %s value: '%.*s'", type,
+                  (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
+                  text.data);
+    w->failed = true;
+}
+
+static void
+check(struct writer *w, const struct node *node, enum moments as)
+{
+    static const char *const types[] = {[MOMENTS_DATE] = "DATE",
+                                        [MOMENTS_DATETIME] = "DATETIME",
+                                        [MOMENTS_TIME] = "TIME"};
+    struct moment t;
+    struct span text;
+
+    if (is_text(w, node, &text) &&
+        !(as == MOMENTS_TIME ? moment_parse_time(text, &t)
+                             : moment_parse(text, &t)))
+        write_wrong_moment(w, types[as], text);
+}
+
+/* ---- writing ---- */
+
+/* What stands behind x in the call. */
+static void
+close_moment(struct writer *w, enum moments as, struct result_type type)
+{
+    write_text(w, as == MOMENTS_TIME ? ",'TIME'" : ",'DATETIME'");
+    write_text(w, type.type == COLUMN_TIME && as != MOMENTS_TIME ? ",1)" : ")");
+}
+
+static bool
+needs_form(enum moments as, struct result_type type)
+{
+    return as != MOMENTS_NONE && type.type != COLUMN_NULL && !is_full(type);
+}
+
+void
+write_as_moment(struct writer *w, const struct node *node, enum moments as,
+                bool date)
+{
+    check(w, node, as);
+    date = date && as == MOMENTS_DATE;
+    write_text(w, date ? " hw_cast(" : " hw_moment(");
+    write_compared(w, node, TIGHT_OR);
+    if (date)
+        write_text(w, ",'DATE',-1,-1)");
+    else
+        close_moment(w, as, types_operand(node, 0));
+}
+
+void
+write_scalar(struct writer *w, const struct node *node, enum moments as,
+             enum tight least)
+{
+    if (needs_form(as, types_operand(node, 0)))
+        write_as_moment(w, node, as, false);
+    else
+        write_compared(w, node, least);
+}
+
+static size_t
+count(const struct node *first)
+{
+    size_t count = 0;
+
+    for (; first; first = first->next)
+        count++;
+    return count;
+}
+
+static size_t
+columns_of(const struct node *node)
+{
+    return node->kind == NODE_ROW     ? count(node->first)
+           : node->kind == NODE_QUERY ? types_columns(node)
+                                      : 1;
+}
+
+struct sides
+write_sides(struct writer *w, const struct node *operands)
+{
+    struct sides out = {columns_of(operands), write_moments(operands, 0), NULL};
+    enum moments *all;
+
+    if (out.count <= 1)
+        return out;
+    all = arena_alloc(w->job->arena, out.count * sizeof(*all));
+    for (size_t i = 0; all && i < out.count; i++)
+        all[i] = write_moments(operands, i);
+    if (!all && !w->failed) {
+        error_memory(w->err, "the statement");
+        w->failed = true;
+    }
+    out.all = all;
+    return out;
+}
+
+static enum moments
+side_of(const struct sides *sides, size_t column)
+{
+    if (column == 0)
+        return sides->first;
+    return sides->all && column < sides->count ? sides->all[column]
+                                               : MOMENTS_NONE;
+}
+
+static void
+row(struct writer *w, const struct node *node, const struct sides *sides)
+{
+    size_t column = 0;
+
+    write_text(w, " (");
+    for (const struct node *n = node->first; n; n = n->next) {
+        enum moments as = side_of(sides, column++);
+
+        if (needs_form(as, types_operand(n, 0)))
+            write_as_moment(w, n, as, false);
+        else
+            write_collated(w, n);
+        write_text(w, n->next ? "," : ")");
+    }
+}
+
+void
+write_side(struct writer *w, const struct node *node, const struct sides *sides,
+           enum tight least)
+{
+    if (node->kind == NODE_ROW)
+        row(w, node, sides);
+    else
+        write_scalar(w, node, sides->first, least);
+}
+
+void
+write_value(struct writer *w, const char *name, const struct node *query,
+            const struct sides *sides, size_t column)
+{
+    enum moments as = side_of(sides, column);
+    struct result_type type = types_operand(query, column);
+    bool wraps = needs_form(as, type);
+
+    write_text(w, wraps ? " hw_moment(" : "");
+    write_text(w, name);
+    if (wraps)
+        close_moment(w, as, type);
+}
+
+/* (SELECT ...), or (WITH hw_rows(v0) AS (SELECT ...) SELECT hw_moment(v0,
+ * 'DATETIME') FROM hw_rows) */
+void
+write_rows(struct writer *w, const struct node *node, const struct sides *sides)
+{
+    size_t columns = sides ? types_columns(node) : 0;
+    bool wraps = false;
+    char name[24];
+
+    for (size_t i = 0; i < columns; i++)
+        wraps = wraps || needs_form(side_of(sides, i), types_operand(node, i));
+    write_text(w, wraps ? " ( WITH hw_rows" : " (");
+    for (size_t i = 0; i < columns && wraps; i++)
+        buffer_format(w->sql, "%sv%zu", i ? "," : "(", i);
+    write_text(w, wraps ? ") AS (" : "");
+    w->query(w, node->query);
+    write_text(w, wraps ? ") SELECT" : ")");
+    for (size_t i = 0; i < columns && wraps; i++) {
+        snprintf(name, sizeof(name), " v%zu", i);
+        write_text(w, i ? "," : "");
+        write_value(w, name, node, sides, i);
+    }
+    write_text(w, wraps ? " FROM hw_rows)" : "");
+}
