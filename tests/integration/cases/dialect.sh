@@ -1,6 +1,6 @@
 #!/bin/sh
 # The dialect of SELECT, statement by statement, beside a real MariaDB: see
-# dialect.py and dialect.sql.
+# dialect.py and dialect.sql; dates and times in all their forms: moments.py.
 . tests/integration/lib/lib.inc
 
 mkdir "$work/db"
@@ -33,4 +33,6 @@ check
 "$python" tests/integration/programs/dialect.py "$work/db/db.sock" \
     "$work/node/mysql.sock" tests/integration/programs/dialect.sql ||
     fault "answers differ"
+"$python" tests/integration/programs/moments.py "$work/db/db.sock" \
+    "$work/node/mysql.sock" || fault "dates and times differ"
 finish_test

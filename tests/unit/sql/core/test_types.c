@@ -85,6 +85,16 @@ static const struct {
      "current_time, unix_timestamp()",
      "datetime date time datetime date time bigint"},
     {"select timediff(now(), utc_timestamp())", "time"},
+    {"select unix_timestamp(now()), unix_timestamp('2026-01-01 10:00'), "
+     "unix_timestamp('2026-01-01 10:00:00.5'), unix_timestamp(now(6)), "
+     "curdate() + 0, now() + 0, -curtime(), now(3) + 0, sum(since), "
+     "max(since) + interval 1 hour - 0, cast(now() as datetime(3)) * 1 from "
+     "heapwire.nodes",
+     "bigint bigint double double bigint bigint bigint double bigint bigint "
+     "double"},
+    {"select {d '2026-01-01'}, {t '10:00'}, {ts '2026-01-01 10:00'}, {fn "
+     "now()}",
+     "date time datetime datetime"},
     {"select concat(1, 2), length('a'), upper('a'), replace('a', 'b', 'c'), "
      "left('a', 1), hex(1)",
      "text bigint text text text text"},
