@@ -157,7 +157,8 @@ select_plan_keep(const struct query *query, const struct cursor *cursor,
 
     if (!is_plain(query->deparse.session, query->deparse.source) ||
         tree->has_tables || tree->assigns || tree->into_count > 0 ||
-        deparsed->reordered || deparsed->reads_values || !table_set_has_all(&none, &deparsed->tables))
+        deparsed->reordered || deparsed->reads_values ||
+        !table_set_has_all(&none, &deparsed->tables))
         return;
     for (size_t i = 0; i < count_of(parameters); i++)
         if (parameters->values[i].size > PLAN_VALUE_MAX ||

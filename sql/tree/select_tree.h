@@ -1,9 +1,9 @@
 /*
  * select_tree.h - a SELECT, or expressions of another statement, as a tree.
  *
- * No name in it is looked up; what the readers of tables and types find is noted
- * in it.  All of it is in the arena that it was parsed into; texts borrow the
- * statement.  Names and strings are decoded.
+ * No name in it is looked up; what the readers of tables and types find is
+ * noted in it.  All of it is in the arena that it was parsed into; texts borrow
+ * the statement.  Names and strings are decoded.
  */
 #ifndef HW_SELECT_TREE_H
 #define HW_SELECT_TREE_H
