@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "errors.h"
 #include "parse_statement.h"
+#include "select_plan.h"
 #include "select_tree.h"
 #include "sql.h"
 #include "tree_words.h"
@@ -90,15 +91,22 @@ brief_statement(const struct sql_statement *statement)
 }
 
 bool
-sql_is_brief(struct span text)
+sql_is_brief(const struct sql_session *session, struct span text)
 {
     struct parsing how = {.use = PARAMETERS_ABSENT};
+    struct select_plan *plan;
     struct sql_statement statement;
     struct error refused; /* opening the statement reports it again */
     bool brief = false;
 
     if (text.size > SQL_BRIEF_MAX)
         return false;
+    plan = select_plan_find(session, text, NULL);
+    if (plan) {
+        brief = plan->brief;
+        select_plan_unref(plan);
+        return brief;
+    }
     how.arena = arena_new(STATEMENT_BYTES_MAX);
     if (how.arena)
         brief = statement_parse(text, &how, &statement, &refused) != 0 ||

@@ -312,6 +312,7 @@ sql_describe(struct sql_session *session, struct span text, struct await *await,
                             &out->parameter_count, err);
     if (!cursor)
         return -1;
+    out->brief = opening.brief;
     out->arena = arena_new(DESCRIPTION_BYTES_MAX);
     if (out->arena)
         out->columns = sql_cursor_copy_columns(cursor, out->arena);

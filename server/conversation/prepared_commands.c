@@ -45,11 +45,13 @@ reply_description(struct session *s, struct span text,
     struct prepared *p = prepared_new(&s->prepared, &s->server->prepared, text,
                                       description->parameter_count, &err);
 
-    if (p)
-        reply_prepared(&s->reply, p->id, p->parameter_count,
-                       description->columns, description->column_count);
-    else
+    if (!p) {
         reply_error(&s->reply, &err);
+        return;
+    }
+    p->brief = description->brief;
+    reply_prepared(&s->reply, p->id, p->parameter_count, description->columns,
+                   description->column_count);
 }
 
 void

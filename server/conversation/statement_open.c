@@ -153,7 +153,8 @@ opened(struct statement *st)
     }
 }
 
-/* It is short, and so are its values. */
+/* It is short, and so are its values.  That of a prepared statement was seen
+ * when it was prepared. */
 static bool
 is_brief(const struct statement *st)
 {
@@ -164,7 +165,10 @@ is_brief(const struct statement *st)
         return false;
     for (size_t i = 0; i < given->count; i++)
         size += given->values[i].size;
-    return size <= BRIEF_BYTES && sql_is_brief(st->text);
+    if (size > BRIEF_BYTES)
+        return false;
+    return st->prepared ? st->prepared->brief
+                        : sql_is_brief(st->session->sql, st->text);
 }
 
 /* Opens st->text. */

@@ -245,8 +245,9 @@ sql_start(void)
 }
 
 bool
-sql_is_brief(struct span text)
+sql_is_brief(const struct sql_session *session, struct span text)
 {
+    (void)session;
     return text.size <= SQL_BRIEF_MAX;
 }
 
@@ -295,6 +296,7 @@ sql_describe(struct sql_session *session, struct span text, struct await *await,
     memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < text.size; i++)
         out->parameter_count += text.data[i] == '?';
+    out->brief = sql_is_brief(session, text);
     if (!rows)
         return 0;
     cursor = sql_open(session, text, &none, await, err);

@@ -336,12 +336,13 @@ START_TEST(a_brief_statement_has_no_loop_in_it)
     struct span text = {texts[_i].text, strlen(texts[_i].text)};
     struct buffer padded;
 
-    ck_assert_int_eq(sql_is_brief(text), texts[_i].brief);
+    ck_assert_int_eq(sql_is_brief(h.session, text), texts[_i].brief);
     buffer_init(&padded, 1024);
     buffer_add(&padded, text.data, text.size);
     while (padded.size <= SQL_BRIEF_MAX)
         buffer_char(&padded, ' ');
-    ck_assert(!sql_is_brief((struct span){padded.data, padded.size}));
+    ck_assert(
+        !sql_is_brief(h.session, (struct span){padded.data, padded.size}));
     buffer_fini(&padded);
 }
 END_TEST
