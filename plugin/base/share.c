@@ -19,8 +19,8 @@ share_check(const struct share *share, size_t max, const char *what,
     else
         error_set(err, ER_USER_LIMIT_REACHED,
                   "User '%s' has exceeded the '%s' resource (current value: "
-                  "%zu): users share %zu, %zu of them are free, and nobody "
-                  "gets more than is left for others; %s, or try again later",
+                  "%zu): users share %zu, %zu of them are free, and a user "
+                  "gets no more than it leaves free; %s, or try again later",
                   share->user, what, share->theirs, max, unused, remedy);
     return -1;
 }
