@@ -24,9 +24,10 @@
 enum {
     READ_BYTES = 1 << 16,
     REAP_STEP_MS = 2,
-    LAST_WAIT_MS = 100, /* for processes killed without waiting */
-    LOST_MAX = 3,       /* with so many, no other is started */
-    AHEAD_MAX = 2,      /* questions sent ahead */
+    LAST_WAIT_MS = 100,  /* for processes killed without waiting */
+    IDLE_END_MS = 15000, /* of one that ends, but only on idle processors */
+    LOST_MAX = 3,        /* with so many, no other is started */
+    AHEAD_MAX = 2,       /* questions sent ahead */
     AHEAD_ADDRESSES =
         4096, /* of each such question: both fit the socket's buffer */
     EXIT_NOT_LOADED = 127 /* ld.so's exit status if a library is missing */
@@ -311,11 +312,13 @@ send_some(struct helper *h, const struct helper_exchange *x, size_t done)
 static void
 explain_death(struct helper *h, struct error *err)
 {
-    uint64_t until = clock_ms() + HELPER_KILL_MS;
+    uint64_t until = clock_ms() + (h->idle ? IDLE_END_MS : HELPER_KILL_MS);
+    struct pollfd cancel = {h->cancel_fd, POLLIN, 0};
     int status = 0;
     pid_t got;
 
-    while ((got = waitpid(h->pid, &status, WNOHANG)) == 0 && clock_ms() < until)
+    while ((got = waitpid(h->pid, &status, WNOHANG)) == 0 &&
+           clock_ms() < until && poll(&cancel, 1, 0) == 0)
         await_exit(h->pid, HELPER_KILL_MS);
     if (got != 0)
         h->pid = -1;

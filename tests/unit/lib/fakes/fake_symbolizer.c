@@ -3,6 +3,7 @@
  * says (symbolic links): what test_symbolizer.c has to survive.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,15 @@ stop(void)
 static void
 die(void)
 {
+    exit(7);
+}
+
+/* As on a busy machine: what closes its socket ends a good while later. */
+static void
+die_late(void)
+{
+    close(SOCKET);
+    (void)poll(NULL, 0, 2500);
     exit(7);
 }
 
@@ -519,6 +529,7 @@ static const struct {
     {"hang", hang},
     {"stop", stop},
     {"die", die},
+    {"die_late", die_late},
     {"crash", crash},
     {"half", half},
     {"few", few},

@@ -301,6 +301,7 @@ static const struct {
     {"endless_parts", "it has more than 100000 bytes"},
     {"garbage", "garbage"},
     {"die", "status 7"},
+    {"die_late", "status 7"},
     {"crash", "signal 9"},
     {"good", ""},
     {"nothing_of_that_name", "status 2"},
