@@ -20,7 +20,6 @@ cd "$(dirname "$0")/.." || exit 1
 export PYTHONPATH="$PWD/tests/integration/lib"
 python=${PYTHON:-/usr/bin/python3} # Debian's: it has Debian's modules
 cases=tests/integration/cases
-export CK_TIMEOUT_MULTIPLIER=10 # sanitizers, and a busy machine
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
