@@ -59,6 +59,13 @@ number_of(sqlite3_value *value, bool literal)
     return n;
 }
 
+/* By the value that is divided by: of a long X'..' only eight bytes are. */
+static bool
+is_zero(const struct number *n)
+{
+    return n->is_integer ? n->whole == 0 : n->real == 0;
+}
+
 static void
 fail_range(sqlite3_context *c, const char *type, sqlite3_value **argv,
            const char *op)
@@ -160,10 +167,12 @@ call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct number a, b;
 
-    if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
+    if (function_any_null(argc, argv))
         return;
     a = number_of(argv[0], true);
     b = number_of(argv[1], true);
+    if (is_zero(&b))
+        return;
     return_real(
         c, argv, "/", a.real / b.real,
         a.decimals < 0 || b.decimals < 0 ? -1 : a.decimals + QUOTIENT_DECIMALS,
@@ -190,10 +199,12 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct number a, b;
     double quotient;
 
-    if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
+    if (function_any_null(argc, argv))
         return;
     a = number_of(argv[0], true);
     b = number_of(argv[1], true);
+    if (is_zero(&b))
+        return;
     if (a.is_integer && b.is_integer) {
         return_whole(c, argv, "DIV", a.whole / b.whole,
                      a.whole > INT64_MAX || b.whole > INT64_MAX);
@@ -213,10 +224,12 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct number a, b;
     int decimals;
 
-    if (function_any_null(argc, argv) || function_real(argv[1]) == 0)
+    if (function_any_null(argc, argv))
         return;
     a = number_of(argv[0], true);
     b = number_of(argv[1], true);
+    if (is_zero(&b))
+        return;
     if (a.is_integer && b.is_integer) {
         return_whole(c, argv, "%", a.whole % b.whole, a.whole > INT64_MAX);
         return;

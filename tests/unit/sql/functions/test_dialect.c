@@ -34,6 +34,10 @@ static const struct {
     {"select 1 xor 1 x", "x\n#0"},
     {"select 7 div 2 + 7 % 4 x", "x\n#6"},
     {"select mod(7, 2.25) x", "x\n0.25"},
+    /* a divisor whose last eight bytes are zero */
+    {"select 5 % 0x010000000000000000 a, 5 div x'010000000000000000' b, "
+     "5 / 0x010000000000000000 c, mod(5, 0x10000000000000000) d",
+     "a|b|c|d\n\\N|\\N|\\N|\\N"},
     /* one collation for =, sorting, groups, sets and what is distinct */
     {"select x from (select 'Zo' x union all select '\xc3\xa4' union all "
      "select 'b') t order by x",
