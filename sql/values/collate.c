@@ -7,23 +7,27 @@
 
 enum {
     WEIGHT_SUPPLEMENTARY = 0xfffd,
-    WEIGHT_BROKEN = 0xd800 /* plus the byte: of no character */
+    WEIGHT_BROKEN = 0xd800 /* plus the byte; no character has it */
 };
 
 /* Decodes the character; 0: it is no UTF-8. */
 static size_t
 decode(const unsigned char *p, size_t size, unsigned *out)
 {
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t bytes = *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
+    unsigned c = *p & (0x7fU >> bytes);
 
     if (bytes == 0 || *p > 0xf4 || bytes > size)
         return 0;
-    *out = *p & (0x7fU >> bytes);
     for (size_t i = 1; i < bytes; i++) {
         if ((p[i] & 0xc0) != 0x80)
             return 0;
-        *out = *out << 6 | (p[i] & 0x3f);
+        c = c << 6 | (p[i] & 0x3f);
     }
+    if (c < least[bytes] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+        return 0;
+    *out = c;
     return bytes;
 }
 

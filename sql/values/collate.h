@@ -14,7 +14,7 @@
 struct buffer;
 
 /* Takes the first character of a text that is not empty; returns its weight.
- * A byte that is no UTF-8 weighs more than any character. */
+ * A byte that is no UTF-8 has a weight that no character has. */
 unsigned collate_take(struct span *text);
 /* The same for a pair of bytes that both are characters, which most are. */
 static inline bool

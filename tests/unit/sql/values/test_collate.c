@@ -48,6 +48,15 @@ static const struct {
     {"\xe4\xb8", "\xe4\xb8\xad", 1, -1},
     {"\xc0\x80", "\xc0\x81", -1, -1},
     {"\xff", "a", 1, 1},
+    {"\xe2\x82", "\x82\x82", 1, 1},
+    {"\xe2\x82z", "\x82\x82z", 1, 1},
+    {"\xf4\xbf\xbfz", "\xf4\xbf\xbfZ", 0, 1},
+    /* a longer form than the shortest, a surrogate, past the last character */
+    {"\xe0\x80\xa0", "", 1, 1},
+    {"\xe0\x81\x81", "A", 1, 1},
+    {"\xed\xa3\xbf", "\xff", -1, -1},
+    {"\xed\xbf\xbf", "\xed\xbf\xbe", 1, 1},
+    {"\xf4\x90\x80\x80", "\xf0\x9f\x98\x80", -1, 1},
 };
 
 START_TEST(texts_compare_by_weights_and_by_code_points)
