@@ -329,35 +329,22 @@ call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- places ---- */
 
-/* The first character, from the given one on, where text has as many bytes as
- * what that compare equal to it; -1: none. */
-static int64_t
-find(sqlite3_context *c, const struct buffer *weights, size_t size,
-     struct span what, struct span text, int64_t from)
+enum { KEY = 3 /* bytes of a character's key */ };
+
+/* A character is found where one has the same weight in as many bytes.  Only a
+ * key's first byte has its highest bit. */
+static void
+add_keys(struct buffer *out, struct span text)
 {
-    size_t length = weights->size - size; /* what's behind text's */
-    size_t at = (size_t)from * 2, bytes = utf8_prefix(text, from);
+    while (text.size > 0) {
+        const char *from = text.data;
+        unsigned weight = collate_take(&text);
+        size_t bytes = (size_t)(text.data - from) - 1;
 
-    while (at + length <= size) {
-        const char *begin = weights->data + at;
-        const char *hit =
-            memmem(begin, size - at, weights->data + size, length);
-        size_t skip = hit ? (size_t)(hit - begin + 1) / 2 : 0;
-        struct span rest = {text.data + bytes, text.size - bytes};
-
-        if (!hit || function_charge(c, what.size))
-            break;
-        bytes += utf8_prefix(rest, (int64_t)skip);
-        at += skip * 2;
-        if ((hit - begin) % 2 != 0) /* within a weight */
-            continue;
-        rest = (struct span){text.data + bytes, text.size - bytes};
-        if (utf8_prefix(rest, (int64_t)length / 2) == what.size)
-            return (int64_t)at / 2;
-        bytes += utf8_prefix(rest, 1);
-        at += 2;
+        buffer_char(out, (char)(0x80 | bytes << 4 | weight >> 12));
+        buffer_char(out, (char)(weight >> 6 & 0x3f));
+        buffer_char(out, (char)(weight & 0x3f));
     }
-    return -1;
 }
 
 /* The position, in characters from 1, of what in text; 0: not found. */
@@ -365,25 +352,31 @@ static void
 return_place(sqlite3_context *c, struct span what, struct span text,
              int64_t from)
 {
-    struct buffer weights; /* of both texts */
+    struct buffer keys; /* of both texts */
+    const char *found;
     size_t size;
 
     if (from < 1 || from > utf8_length(text) + 1) {
         sqlite3_result_int(c, 0);
         return;
     }
-    buffer_init(&weights, (size_t)4 * SELECT_VALUE_MAX);
-    collate_add_weights(&weights, text);
-    size = weights.size;
-    collate_add_weights(&weights, what);
-    if (weights.failed)
-        sqlite3_result_error_toobig(c);
-    else if (what.size == 0)
+    if (what.size == 0) {
         sqlite3_result_int64(c, from);
-    else
-        sqlite3_result_int64(c,
-                             find(c, &weights, size, what, text, from - 1) + 1);
-    buffer_fini(&weights);
+        return;
+    }
+    buffer_init(&keys, (size_t)2 * KEY * SELECT_VALUE_MAX);
+    add_keys(&keys, text);
+    size = keys.size;
+    add_keys(&keys, what);
+    if (keys.failed) {
+        sqlite3_result_error_toobig(c);
+    } else {
+        found = memmem(keys.data + (from - 1) * KEY,
+                       size - (size_t)(from - 1) * KEY, keys.data + size,
+                       keys.size - size);
+        sqlite3_result_int64(c, found ? (found - keys.data) / KEY + 1 : 0);
+    }
+    buffer_fini(&keys);
 }
 
 static void

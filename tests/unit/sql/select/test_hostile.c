@@ -11,8 +11,9 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* What an opening may take, on a busy machine with sanitizers; each of these
- * took more, or seconds, or never came back. */
-enum { OPEN_MAX_MS = 3000 };
+ * took more, or seconds, or never came back; and a search, which took a minute.
+ */
+enum { OPEN_MAX_MS = 3000, SEARCH_MAX_MS = 10000 };
 
 static struct harness h;
 
@@ -179,6 +180,22 @@ START_TEST(what_would_take_long_is_not_begun)
 }
 END_TEST
 
+/* Every place of the text is nearly one. */
+START_TEST(a_search_takes_no_longer_where_much_is_alike)
+{
+    uint64_t start = suite_cpu_ms();
+
+    ck_assert_str_eq(harness_run(&h, "select locate(repeat('\xc3\xa4', 30000), "
+                                     "repeat('a', 240000)) x"),
+                     "x\n#0");
+    ck_assert_str_eq(
+        harness_run(&h, "select locate(concat(repeat('a', 60000), 'b'), "
+                        "concat(repeat('A', 120000), 'B')) x"),
+        "x\n#60001");
+    ck_assert_uint_lt(suite_cpu_ms() - start, SEARCH_MAX_MS);
+}
+END_TEST
+
 START_TEST(many_parameters_are_prepared_at_once)
 {
     char *text = build("select 1 in (?", ",?", 60000, ")");
@@ -308,6 +325,7 @@ main(void)
                         COUNT(calls));
     tcase_add_loop_test(tcase, what_would_take_long_is_not_begun, 0,
                         COUNT(slow));
+    tcase_add_test(tcase, a_search_takes_no_longer_where_much_is_alike);
     tcase_add_test(tcase, many_parameters_are_prepared_at_once);
     tcase_add_test(tcase, parameters_keep_their_places);
     tcase_add_test(tcase, groups_take_of_the_statements_memory);
