@@ -24,10 +24,11 @@ static const uint64_t no_limit = (uint64_t)1 << 62;
 
 /* ---- the process ---- */
 
+/* All of it is 0 once the process has ended, until its parent waits for it. */
 static void
 read_resident(pid_t pid, struct stats *stats)
 {
-    unsigned long long resident, shared;
+    unsigned long long size, resident, shared;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     char path[64];
     FILE *file;
@@ -36,7 +37,8 @@ read_resident(pid_t pid, struct stats *stats)
     file = fopen(path, "re");
     if (!file)
         return;
-    if (fscanf(file, "%*s %llu %llu", &resident, &shared) == 2) {
+    if (fscanf(file, "%llu %llu %llu", &size, &resident, &shared) == 3 &&
+        size > 0) {
         stats->rss = (struct stats_figure){true, resident * page};
         stats->rss_file = (struct stats_figure){true, shared * page};
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "process_memory.h"
@@ -219,6 +220,22 @@ START_TEST(of_a_process_that_is_not_there_nothing_is_known)
 }
 END_TEST
 
+/* A killed database, before its parent has waited for it. */
+START_TEST(a_process_that_has_ended_holds_nothing_known)
+{
+    struct stats stats = {0};
+    siginfo_t ended;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    ck_assert_int_eq(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    process_memory_read(child, &stats);
+    ck_assert(!stats.rss.known && !stats.rss_file.known);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -234,6 +251,7 @@ main(void)
                         sizeof(counts) / sizeof(counts[0]));
     tcase_add_test(tc, what_this_process_holds_is_as_proc_status_says);
     tcase_add_test(tc, of_a_process_that_is_not_there_nothing_is_known);
+    tcase_add_test(tc, a_process_that_has_ended_holds_nothing_known);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
