@@ -52,10 +52,18 @@ enum {
     END_MS = 3500 /* heapwire-run waits for 5 s */
 };
 
+/* In the state directory, besides its lock and what has a directory there. */
+static const char *const given_files[] = {
+    AGENT_SOCKET, AGENT_LOCK,  CERTIFICATE_OWN, CERTIFICATE_OWN_KEY,
+    DEATHS_FILE,  LINGER_FILE, "heapwired.log"};
+
+enum { GIVEN_FILES = sizeof(given_files) / sizeof(given_files[0]) };
+
 struct daemon {
     struct keeper *keeper;
     struct config config;
     struct state_dir state;
+    ino_t strange[GIVEN_FILES]; /* see note_strange_files; 0: none */
     struct controller *controller;
     struct view_cache *views;
     struct memory_sampler *sampler;
@@ -108,61 +116,66 @@ steer_tcp(struct daemon *d)
 
 /* Leaving root */
 
-/* Gives only a regular file with one name: the directory's owner on an earlier
- * run may have linked another user's file there. */
-static int
-give_file(int dir, const char *name, const struct account *account)
+/* Its owner may have moved other users' files into a directory that root takes
+ * back: those that do not belong to that owner then are never given away. */
+static void
+note_strange_files(struct daemon *d)
 {
-    int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
-    int rc = -1;
+
+    for (size_t i = 0; i < GIVEN_FILES && d->state.owner != geteuid(); i++)
+        if (fstatat(d->state.fd, given_files[i], &st, AT_SYMLINK_NOFOLLOW) ==
+                0 &&
+            st.st_uid != d->state.owner)
+            d->strange[i] = st.st_ino;
+}
+
+static bool
+is_strange(const struct daemon *d, const struct stat *st)
+{
+    size_t i = 0;
+
+    while (i < GIVEN_FILES && d->strange[i] != st->st_ino)
+        i++;
+    return i < GIVEN_FILES;
+}
+
+/* Gives only a file with one name: the directory's owner on an earlier run may
+ * have linked another user's file there. */
+static int
+give(const struct daemon *d, int fd, const struct account *account)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return -1;
+    if (is_strange(d, &st))
+        return 0;
+    if (st.st_nlink == 1 && (S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode)))
+        return fchownat(fd, "", account->uid, account->gid, AT_EMPTY_PATH);
+    errno = EPERM;
+    return -1;
+}
+
+static int
+give_file(const struct daemon *d, const char *name,
+          const struct account *account)
+{
+    int fd = openat(d->state.fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int rc;
 
     if (fd < 0)
         return errno == ENOENT ? 0 : -1;
-    if (fstat(fd, &st) == 0) {
-        if (st.st_nlink == 1 && (S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode)))
-            rc = fchownat(fd, "", account->uid, account->gid, AT_EMPTY_PATH);
-        else
-            errno = EPERM;
-    }
+    rc = give(d, fd, account);
     fd_close(fd);
     return rc;
 }
 
-/* The agent bound its socket as root.  After the directory: an agent that binds
- * during this checks the directory's owner afterwards. */
 static int
-give_agents_files(int dir, const struct account *account)
+give_two(const struct daemon *d, const char *one, const char *other,
+         const struct account *account)
 {
-    return give_file(dir, AGENT_SOCKET, account) != 0 ||
-                   give_file(dir, AGENT_LOCK, account) != 0
-               ? -1
-               : 0;
-}
-
-/* For a reload; while root still owns the directory.  If the configuration
- * names another certificate, leaves these files alone. */
-static int
-give_certificate(const struct daemon *d, const struct account *account)
-{
-    if (*d->config.tls_cert)
-        return 0;
-    return give_file(d->state.fd, CERTIFICATE_OWN, account) != 0 ||
-                   give_file(d->state.fd, CERTIFICATE_OWN_KEY, account) != 0
-               ? -1
-               : 0;
-}
-
-/* heapwire-run made these files as root. */
-static int
-give_evidence(const struct daemon *d, const struct account *account)
-{
-    return give_file(d->state.fd, DEATHS_FILE, account) != 0 ||
-                   give_file(d->state.fd, LINGER_FILE, account) != 0 ||
-                   memory_sampler_give(d->sampler, account->uid,
-                                       account->gid) != 0
-               ? -1
-               : 0;
+    return give_file(d, one, account) == 0 ? give_file(d, other, account) : -1;
 }
 
 static int
@@ -181,11 +194,17 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    if ((log_fd() >= 0 && fchown(log_fd(), account->uid, account->gid) != 0) ||
+    /* The certificate for a reload, unless the configuration names another.
+     * What the agent bound as root after the directory: an agent that binds
+     * during this checks the directory's owner afterwards. */
+    if ((log_fd() >= 0 && give(d, log_fd(), account) != 0) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
-        give_certificate(d, account) != 0 || give_evidence(d, account) != 0 ||
+        (!*d->config.tls_cert &&
+         give_two(d, CERTIFICATE_OWN, CERTIFICATE_OWN_KEY, account) != 0) ||
+        give_two(d, DEATHS_FILE, LINGER_FILE, account) != 0 ||
+        memory_sampler_give(d->sampler, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
-        give_agents_files(d->state.fd, account) != 0) {
+        give_two(d, AGENT_SOCKET, AGENT_LOCK, account) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
                   d->config.state_dir, (unsigned)account->uid);
         log_fault("%s", err.text);
@@ -479,6 +498,7 @@ start(struct daemon *d, struct error *err)
         return EX_CONFIG;
     if (state_dir_open(&d->state, d->config.state_dir, &busy, err) != 0)
         return busy ? EX_TEMPFAIL : EX_CONFIG;
+    note_strange_files(d);
     if (log_open(d->config.log, err) != 0)
         return EX_CONFIG;
     d->log_open = true;

@@ -122,10 +122,13 @@ make_directories(const char *path, struct error *err)
     return 0;
 }
 
+/* An earlier owner of the directory may have linked another user's file there.
+ */
 static int
 take_lock(struct state_dir *dir, const char *path, bool *busy,
           struct error *err)
 {
+    struct stat st;
     char pid[16];
     int size;
 
@@ -145,6 +148,14 @@ take_lock(struct state_dir *dir, const char *path, bool *busy,
                       path);
         else
             error_sys(err, ER_UNKNOWN, "cannot lock %s/" LOCK_NAME, path);
+        return -1;
+    }
+    if (fstat(dir->lock, &st) != 0 || !S_ISREG(st.st_mode) ||
+        st.st_nlink != 1) {
+        error_set(err, ER_UNKNOWN,
+                  "%s/" LOCK_NAME " is not a regular file with one name: "
+                  "remove it",
+                  path);
         return -1;
     }
     size = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
@@ -193,7 +204,7 @@ int
 state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                struct error *err)
 {
-    struct state_dir opened = {-1, -1};
+    struct state_dir opened = {-1, -1, 0};
     struct stat st;
 
     *busy = false;
@@ -204,6 +215,7 @@ state_dir_open(struct state_dir *dir, const char *path, bool *busy,
         error_sys(err, ER_UNKNOWN, "cannot take the state directory %s", path);
         goto out;
     }
+    opened.owner = st.st_uid;
     *dir = opened;
     return 0;
 out:

@@ -8,12 +8,14 @@
 #define HW_STATE_DIR_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct error;
 
 struct state_dir {
-    int fd;   /* of the directory */
-    int lock; /* flock'd while we run */
+    int fd;      /* of the directory */
+    int lock;    /* flock'd while we run */
+    uid_t owner; /* before we opened it, and root took it */
 };
 
 /* Says what state_dir_open would refuse, and creates nothing. */

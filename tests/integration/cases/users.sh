@@ -72,6 +72,36 @@ for way in setpriv su gosu; do
     rm -rf "$work/state"
 done
 
+# What another user has there is not given away with it: who owned the directory
+# may have moved it there.
+begin --state-dir "$work/state" -- sh "$work/setpriv.sh" "$fault" never 0 stay
+check
+wait_for 8 left_root || fault "heapwired stays root"
+end
+for file in deaths linger heapwired.log server-key.pem; do
+    rm -f "$work/state/$file"
+    (umask 077 && echo "root's own" >"$work/state/$file")
+done
+begin --state-dir "$work/state" -- sh "$work/setpriv.sh" "$fault" never 0 stay
+check
+wait_for 8 left_root || fault "heapwired stays root: $(cat "$work/err")"
+same "a key of its own" "$uid" "$(stat -c %u "$work/state/server-key.pem")"
+same "root's own" "" "$(find "$work/state" -type f -user "$uid" \
+    -exec grep -l "root's own" {} +)"
+end
+rm -f "$work/state/heapwired.lock"
+echo "root's own" >"$work/secret"
+ln "$work/secret" "$work/state/heapwired.lock"
+begin --state-dir "$work/state" -- sh "$work/setpriv.sh" "$fault" never 0 stay
+linked() {
+    grep -q "heapwired.lock is not a regular file with one name" "$work/err"
+}
+check
+wait_for 8 linked || fault "the lock may be a link: $(cat "$work/err")"
+same "what it is a link to" "root's own" "$(cat "$work/secret")"
+end
+rm -rf "$work/state"
+
 # Another user than the one that is named.
 begin --state-dir "$work/state" --user daemon -- sh "$work/setpriv.sh" \
     "$fault" never 0 stay
