@@ -1,9 +1,8 @@
 /* writer.c - what all writers use: names, lists, places. */
 #include "writer.h"
 
-#include <stdlib.h>
-
 #include "collation.h"
+#include "cursor.h"
 #include "errors.h"
 #include "memory.h"
 #include "slots.h"
@@ -157,17 +156,30 @@ write_collated(struct writer *w, const struct node *node)
     write_text(w, plain ? " COLLATE " COLLATION_TEXT : "");
 }
 
+/* 0: it is no column's. */
+static size_t
+place_of(struct span digits)
+{
+    size_t place = 0;
+
+    for (size_t i = 0; i < digits.size && place <= CURSOR_COLUMNS_MAX; i++)
+        place = place * 10 + (size_t)(digits.data[i] - '0');
+    return place <= CURSOR_COLUMNS_MAX ? place : 0;
+}
+
 /* The item of the list that a term of ORDER BY or GROUP BY means; else itself.
  */
 static const struct node *
 item_of(const struct tree_select *select, const struct node *node)
 {
     const struct tree_item *item = select->items;
-    size_t place = 1;
+    size_t wanted = node->kind == NODE_INTEGER ? place_of(node->text) : 0;
 
-    for (; item && item->value->kind != NODE_STAR; item = item->next, place++)
+    for (size_t place = 1;
+         item && item->value->kind != NODE_STAR && place <= CURSOR_COLUMNS_MAX;
+         item = item->next, place++)
         if (node->kind == NODE_INTEGER
-                ? place == strtoul(node->text.data, NULL, 10)
+                ? place == wanted
                 : span_same_nocase(item->label, node->name))
             return item->value;
     return node;

@@ -69,6 +69,20 @@ START_TEST(a_number_ends_where_the_statement_does)
 }
 END_TEST
 
+/* By the 12th column, which there is not, SQLite sorts bytes. */
+START_TEST(a_place_to_sort_by_ends_where_the_statement_does)
+{
+    static const char text[] =
+        "select concat(x) y from (select 'b' x union all "
+        "select 'A' union all select 'C') t order by 12";
+
+    ck_assert_ptr_nonnull(
+        harness_open_span(&h, (struct span){text, sizeof(text) - sizeof("2")}));
+    ck_assert_int_eq(harness_finish(&h), STEP_DONE);
+    ck_assert_str_eq(h.answer.data, "\nA\nb\nC");
+}
+END_TEST
+
 /* ---- tables that are SQLite's ---- */
 
 static const char *const inner[] = {
@@ -181,6 +195,28 @@ START_TEST(what_would_take_long_is_not_begun)
 END_TEST
 
 /* Every place of the text is nearly one. */
+/* A thousand times a thousand times a thousand columns. */
+START_TEST(columns_that_are_too_many_are_not_counted)
+{
+    char *text = mem_strdup("select 1 a");
+    uint64_t start;
+
+    for (int i = 0; i < 3; i++) {
+        char *stars = build("select ", "t.*, ", 1000, "1 from (");
+        char *next = build(stars, text, 1, ") t");
+
+        mem_free(stars);
+        mem_free(text);
+        text = next;
+    }
+    start = suite_cpu_ms();
+    harness_open(&h, text);
+    ck_assert_uint_lt(suite_cpu_ms() - start, OPEN_MAX_MS);
+    ck_assert_uint_eq(h.error.code, ER_TOO_MANY_FIELDS);
+    mem_free(text);
+}
+END_TEST
+
 START_TEST(a_search_takes_no_longer_where_much_is_alike)
 {
     uint64_t start = suite_cpu_ms();
@@ -319,12 +355,14 @@ main(void)
     tcase_add_loop_test(tcase, what_makes_no_sense_is_a_syntax_error, 0,
                         COUNT(senseless));
     tcase_add_test(tcase, a_number_ends_where_the_statement_does);
+    tcase_add_test(tcase, a_place_to_sort_by_ends_where_the_statement_does);
     tcase_add_loop_test(tcase, what_is_sqlites_own_is_not_reached, 0,
                         COUNT(inner));
     tcase_add_loop_test(tcase, what_the_rewriter_calls_is_not_called, 0,
                         COUNT(calls));
     tcase_add_loop_test(tcase, what_would_take_long_is_not_begun, 0,
                         COUNT(slow));
+    tcase_add_test(tcase, columns_that_are_too_many_are_not_counted);
     tcase_add_test(tcase, a_search_takes_no_longer_where_much_is_alike);
     tcase_add_test(tcase, many_parameters_are_prepared_at_once);
     tcase_add_test(tcase, parameters_keep_their_places);
