@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "catalog.h"
+#include "cursor.h"
 #include "kind.h"
 #include "sql_session.h"
 #include "variables.h"
@@ -20,6 +21,7 @@ scope_alloc(struct type_scope *s, size_t size)
 
 /* ---- shapes ---- */
 
+/* SQLite refuses what has more columns. */
 void
 shape_add(struct type_scope *s, struct shape *shape, struct span name,
           struct result_type type)
@@ -27,6 +29,8 @@ shape_add(struct type_scope *s, struct shape *shape, struct span name,
     size_t capacity = shape->capacity ? shape->capacity * 2 : 8;
     struct shape_column *grown;
 
+    if (shape->count == CURSOR_COLUMNS_MAX)
+        return;
     if (shape->count == shape->capacity) {
         grown = scope_alloc(s, capacity * sizeof(*grown));
         if (!grown)
