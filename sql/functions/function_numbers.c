@@ -175,7 +175,8 @@ call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int places = decimals(argc, argv);
     double scale = pow(10, places < 0 ? -places : places),
-           x = function_real(argv[0]), y;
+           x = function_real(argv[0]),
+           scaled = places >= 0 ? x * scale : x / scale, y = x;
     char text[40];
 
     if (function_any_null(argc, argv))
@@ -184,9 +185,11 @@ call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_value(c, argv[0]);
         return;
     }
-    snprintf(text, sizeof(text), "%.15g", places >= 0 ? x * scale : x / scale);
-    y = trunc(strtod(text, NULL));
-    y = places >= 0 ? y / scale : y * scale;
+    if (fabs(scaled) < 1e15) { /* else it has no digits behind them */
+        snprintf(text, sizeof(text), "%.15g", scaled);
+        y = trunc(strtod(text, NULL));
+        y = places >= 0 ? y / scale : y * scale;
+    }
     return_rounded(c, argv[0], y, places);
 }
 

@@ -29,22 +29,21 @@ struct into_cursor {
 static struct value
 kept(const struct column *column, const struct value *value)
 {
+    bool decimal = column->type == COLUMN_DECIMAL;
     struct value out = *value;
     char text[400]; /* the largest double has 309 digits */
 
-    if (value->type != VALUE_TEXT || value->size >= sizeof(text))
-        return out;
-    if (column->type == COLUMN_BIGINT ||
-        (column->type == COLUMN_DECIMAL && column->decimals == 0))
-        out.kind = KIND_UNSIGNED;
-    if (column->type != COLUMN_DECIMAL || column->decimals == 0)
+    if (value->type != VALUE_TEXT || value->size >= sizeof(text) ||
+        (!decimal && column->type != COLUMN_BIGINT))
         return out;
     memcpy(text, value->data, value->size);
     text[value->size] = '\0';
-    return (struct value){
-        .type = VALUE_DOUBLE,
-        .real = strtod(text, NULL),
-        .kind = (uint8_t)(KIND_EXACT + column->decimals % KIND_QUOTIENT)};
+    out.kind = KIND_UNSIGNED;
+    if (!decimal || (column->decimals == 0 && *text != '-'))
+        return out;
+    return (struct value){.type = VALUE_DOUBLE,
+                          .real = strtod(text, NULL),
+                          .kind = (uint8_t)(KIND_EXACT + column->decimals)};
 }
 
 static int

@@ -34,6 +34,10 @@ static const struct {
     {"select 1 xor 1 x", "x\n#0"},
     {"select 7 div 2 + 7 % 4 x", "x\n#6"},
     {"select mod(7, 2.25) x", "x\n0.25"},
+    /* more digits than there are: none is cut off */
+    {"select truncate(1.5e0, 40) = 1.5 x, "
+     "truncate(123456.789e0, 30) = 123456.789e0 y",
+     "x|y\n#1|#1"},
     /* a divisor whose last eight bytes are zero */
     {"select 5 % 0x010000000000000000 a, 5 div x'010000000000000000' b, "
      "5 / 0x010000000000000000 c, mod(5, 0x10000000000000000) d",
@@ -316,6 +320,10 @@ START_TEST(select_into_sets_user_variables)
     ck_assert_str_eq(harness_run(&h, "SELECT SLEEP(0) INTO @__Sleep;"), "OK");
     ck_assert_str_eq(harness_run(&h, "select 0.1 + 0.2 into @d"), "OK");
     ck_assert_str_eq(harness_run(&h, "select @d x"), "x\n0.3");
+    ck_assert_str_eq(harness_run(&h, "select -18446744073709551615 into @e"),
+                     "OK");
+    ck_assert_str_eq(harness_run(&h, "select @e < 0 x, @e + 0 < 0 y"),
+                     "x|y\n#1|#1");
     ck_assert_str_eq(harness_run(&h, "select 1, 'b' into @a, @b"), "OK");
     ck_assert_str_eq(harness_run(&h, "select @a + 1 x, @b y, @__Sleep z"),
                      "x|y|z\n#2|b|#0");
