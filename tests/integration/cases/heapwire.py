@@ -347,7 +347,7 @@ def test_output_that_cannot_be_written_is_a_failure():
 
 
 def test_a_reader_that_has_enough_is_no_fault():
-    """Unless who started it ignores the signal, as for cat and its like."""
+    """Unless its parent ignores the signal, as for cat and its like."""
     with Node(REAL) as node:
         for words in (("sql", "SELECT repeat('x', 200000)"),
                       ("on", A, "System.print(1)"), ("--help",)):

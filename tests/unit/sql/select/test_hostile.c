@@ -29,7 +29,7 @@ tear_down(void)
     harness_fini(&h);
 }
 
-/* Clauses where no SELECT stands made the rewriter write in front of its
+/* Clauses where no SELECT stands made the deparser write in front of its
  * buffers. */
 static const char *const senseless[] = {
     "select 1 where (1 having 1)",
@@ -114,7 +114,7 @@ START_TEST(what_is_sqlites_own_is_not_reached)
 }
 END_TEST
 
-/* What the rewriter alone may call: hw_assign would do it on the event loop,
+/* What the deparser alone may call: hw_assign would do it on the event loop,
  * and from a plan that belongs to no session. */
 static const char *const calls[] = {
     "select hw_assign('x', 1)",      "select `hw_assign`('x', 1)",
@@ -124,7 +124,7 @@ static const char *const calls[] = {
     "select hw_cast(1, 'CHAR', 1)",  "set @a = hw_assign('x', 1)",
 };
 
-START_TEST(what_the_rewriter_calls_is_not_called)
+START_TEST(what_the_deparser_calls_is_not_called)
 {
     for (int i = 0; i < 2; i++) {
         harness_run(&h, calls[_i]);
@@ -358,7 +358,7 @@ main(void)
     tcase_add_test(tcase, a_place_to_sort_by_ends_where_the_statement_does);
     tcase_add_loop_test(tcase, what_is_sqlites_own_is_not_reached, 0,
                         COUNT(inner));
-    tcase_add_loop_test(tcase, what_the_rewriter_calls_is_not_called, 0,
+    tcase_add_loop_test(tcase, what_the_deparser_calls_is_not_called, 0,
                         COUNT(calls));
     tcase_add_loop_test(tcase, what_would_take_long_is_not_begun, 0,
                         COUNT(slow));

@@ -406,7 +406,8 @@ START_TEST(an_opening_is_interrupted)
     ck_assert_ptr_null(sql_open(h.session, text, NULL, &o.await, &h.error));
     pthread_join(thread, NULL);
     await_fini(&o.await);
-    ck_assert_uint_eq(user_locks_release(ANOTHER), 1); /* and wakes nobody */
+    ck_assert_uint_eq(user_locks_release(ANOTHER),
+                      1); /* and there is none to wake */
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     ck_assert_uint_lt(clock_ms() - start, 5000);
     ck_assert_str_eq(harness_run(&h, "select @a"), "@a\n\\N");
