@@ -116,7 +116,8 @@ take_lock(struct channel *channel)
     return CHANNEL_BUSY;
 }
 
-/* Gives our own file to owner; refuses a hard link to another user's file. */
+/* Gives our own file to owner; refuses a hard link to another user's file, and
+ * a file that has bytes: the owner may have moved it here, ours have none. */
 static int
 give(int fd, uid_t owner)
 {
@@ -124,7 +125,8 @@ give(int fd, uid_t owner)
 
     if (fstat(fd, &st) != 0)
         return -1;
-    if (st.st_nlink != 1 || !(S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode))) {
+    if (st.st_nlink != 1 || st.st_size != 0 ||
+        !(S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode))) {
         errno = EPERM;
         return -1;
     }

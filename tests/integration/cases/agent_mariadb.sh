@@ -84,13 +84,16 @@ CONNECT_MS=0 setpriv --reuid=mysql --clear-groups "$CLIENT" "$STATE" hello \
     >/dev/null || fail "heapwired could not connect again as mysql"
 kill -KILL "$(pgrep -P $runner -x heapwired)"
 wait_for 10 followed || fail "not back after a crash"
-# A second name of another user's file is not given away.
+# Another user's file is not given away, be it a second name or the only one.
 kill $runner
 wait $runner
-echo secret >"$WORK/secret"
-rm "$STATE/agent.lock"
-ln "$WORK/secret" "$STATE/agent.lock"
-"$BUILD/bin/heapwire-run" --user mysql --listen none --state-dir "$STATE" -- \
-    mariadbd --no-defaults --user=mysql --version >"$WORK/log" 2>&1
-expect "owner of another user's file" root "$(stat -c %U "$WORK/secret")"
+for puts in ln mv; do
+    echo secret >"$WORK/secret"
+    rm -f "$STATE/agent.lock"
+    $puts "$WORK/secret" "$STATE/agent.lock"
+    "$BUILD/bin/heapwire-run" --user mysql --listen none --state-dir "$STATE" \
+        -- mariadbd --no-defaults --user=mysql --version >"$WORK/log" 2>&1
+    expect "owner of another user's file, $puts" root \
+        "$(stat -c %U "$STATE/agent.lock")"
+done
 exit 0
