@@ -17,7 +17,8 @@ add_variable(const struct catalog_scope *scope, const struct variable *variable,
              struct rowset *out)
 {
     struct span name = {variable->name, strlen(variable->name)};
-    const struct variable *real = variable_find(name, NULL);
+    const struct variable *real =
+        variable->same_as ? variable_find(name, NULL) : variable;
     MEM_UNSET char room[VARIABLE_ROOM]; /* by variable_get, for each of many */
     char number[32];
     struct value value;
