@@ -36,14 +36,14 @@ share_has_room(const struct share *share, size_t max)
     return share->taken < max && share->theirs < max - share->taken;
 }
 
-/* The same; -1 with 1226, or 1041 to one who holds none: they are all taken.
+/* The same; -1 with 1226, or 1041 if the user holds none: all are taken.
  * what: "open SELECTs"; remedy: what the user can do. */
 int share_check(const struct share *share, size_t max, const char *what,
                 const char *remedy, struct error *err);
 
 /* Takes one of places, each NULL or its user; the caller frees it, by NULL.
- * Only max of them are for this user, who outlasts it.  NULL with *err, as
- * share_check. */
+ * Only max of them are for this user, whose name outlasts it.  NULL with *err,
+ * as share_check. */
 const char **share_take(const char **places, size_t max, const char *user,
                         const char *what, const char *remedy,
                         struct error *err);

@@ -279,7 +279,7 @@ struct gift {
 };
 
 /* Only a file of its own, not a hard link to another user's; and only what the
- * directory's owner owns, who may have moved others' files there. */
+ * directory's owner owns: it may have moved others' files there. */
 static void
 give_file(void *arg, const struct file_found *file)
 {

@@ -122,8 +122,8 @@ is_like(const struct worker_job *a, const struct worker_job *b)
            strcmp(a->owner, b->owner) == 0;
 }
 
-/* Turns are given and none is taken back: whoever is like one that had to wait
- * waits, too, and an owner's long queue is passed over quickly. */
+/* Turns are given and none is taken back: a job like one that had to wait has
+ * to wait, too, and an owner's long queue is passed over quickly. */
 static void
 give_turns(struct workers *w)
 {

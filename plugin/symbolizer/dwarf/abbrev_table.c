@@ -250,7 +250,6 @@ abbrev_cache_fini(struct abbrev_cache *cache)
 {
     for (size_t i = 0; i < ABBREV_CACHE; i++) {
         struct abbrev_table *t = &cache->tables[i];
-
         struct dwarf_room *room;
 
         if (!t->sections)

@@ -72,7 +72,7 @@ for way in setpriv su gosu; do
     rm -rf "$work/state"
 done
 
-# What another user has there is not given away with it: who owned the directory
+# What another user has there is not given away with it: the directory's owner
 # may have moved it there.
 begin --state-dir "$work/state" -- sh "$work/setpriv.sh" "$fault" never 0 stay
 check

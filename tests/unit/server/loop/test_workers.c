@@ -279,7 +279,7 @@ START_TEST(what_goes_on_takes_its_turn_unless_it_is_to_end)
 END_TEST
 
 /* For every job that comes and goes it is walked along, under the lock. */
-START_TEST(a_long_queue_of_one_owner_keeps_nobody_up)
+START_TEST(a_long_queue_of_one_owner_delays_no_other)
 {
     struct timespec worked; /* by this thread */
 
@@ -407,7 +407,7 @@ main(void)
     tcase_add_test(tc, many_may_wait_and_each_owner_leaves_some);
     tcase_add_test(tc, what_other_nodes_wait_for_has_threads_of_its_own);
     tcase_add_test(tc, what_goes_on_takes_its_turn_unless_it_is_to_end);
-    tcase_add_test(tc, a_long_queue_of_one_owner_keeps_nobody_up);
+    tcase_add_test(tc, a_long_queue_of_one_owner_delays_no_other);
     tcase_add_test(tc, idle_threads_end_but_one);
     tcase_add_test(tc, a_thread_that_becomes_free_takes_what_waits);
     tcase_add_test(tc, without_threads_a_job_is_refused_while_all_wait);
