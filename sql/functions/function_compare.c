@@ -292,7 +292,7 @@ call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
             c, "Incorrect arguments to LIMIT: a count of rows is 0 or more",
             -1);
     else
-        sqlite3_result_int64(c, rows);
+        sqlite3_result_int64(c, rows < 0 ? INT64_MAX : rows); /* past 63 bits */
 }
 
 /* hw_row(a, b): the same bytes for equal rows, for COUNT(DISTINCT a, b); NULL

@@ -305,6 +305,27 @@ START_TEST(a_count_of_rows_is_a_number)
 }
 END_TEST
 
+/* SQLite takes less than none for an offset of none. */
+START_TEST(an_offset_past_63_bits_leaves_no_rows)
+{
+    static const struct value offsets[] = {
+        {VALUE_TEXT, "9223372036854775808", 19, 0, 0},
+        {VALUE_TEXT, "18446744073709551615", 20, 0, 0},
+        {VALUE_INT, NULL, 0, INT64_MAX, 0},
+    };
+
+    for (size_t i = 0; i < COUNT(offsets); i++) {
+        h.parameters = &offsets[i];
+        h.parameter_count = 1;
+        ck_assert_str_eq(
+            harness_run(&h, "select 1 x union select 2 limit 5 offset ?"), "x");
+        harness_run(&h, "select 1 x union select 2 limit ?");
+        ck_assert_str_eq(h.answer.data, "x\n#1\n#2");
+    }
+    h.parameters = NULL;
+}
+END_TEST
+
 START_TEST(a_variable_keeps_the_digits_of_its_number)
 {
     ck_assert_str_eq(harness_run(&h, "set @d = 1.50, @u = "
@@ -441,6 +462,7 @@ main(void)
     tcase_add_loop_test(tc, faults_have_mysqls_codes, 0, (int)COUNT(faults));
     tcase_add_test(tc, the_clause_of_an_unknown_column_is_named);
     tcase_add_test(tc, a_count_of_rows_is_a_number);
+    tcase_add_test(tc, an_offset_past_63_bits_leaves_no_rows);
     tcase_add_test(tc, a_variable_keeps_the_digits_of_its_number);
     tcase_add_test(tc, select_into_sets_user_variables);
     tcase_add_test(tc, found_rows_are_those_of_the_last_select);
