@@ -201,6 +201,10 @@ arguments(struct writer *w, const struct node *node)
         return;
     case CALL_AGGREGATE:
         write_text(w, call->distinct ? " DISTINCT" : "");
+        if (span_is_any(node->name, "SUM AVG")) {
+            write_number(w, node->first);
+            return;
+        }
         break;
     case CALL_CHAR:
         write_text(w, call->has_using && !call->is_binary ? " 1" : " 0");

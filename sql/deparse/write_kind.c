@@ -1,4 +1,5 @@
 /* write_kind.c - how operands compare, and how closely SQLite binds them. */
+#include "sql_session.h"
 #include "types.h"
 #include "writer.h"
 
@@ -201,6 +202,63 @@ write_is_pairs(const struct node *node)
 }
 
 bool
+write_known_text(const struct writer *w, const struct node *node,
+                 struct span *out)
+{
+    const struct session_value *known;
+    const struct value *value = NULL;
+
+    switch (node->kind) {
+    case NODE_STRING:
+        *out = node->name;
+        return true;
+    case NODE_COLLATE:
+        return write_known_text(w, node->first, out);
+    case NODE_PARAMETER:
+        w->result->reads_values = true;
+        if (w->job->parameters)
+            value = &w->job->parameters[node->parameter];
+        break;
+    case NODE_USER:
+        known = session_value_find(w->job->session, NULL, node->name);
+        if (known && !w->tree->assigns)
+            value = &known->value;
+        break;
+    default:
+        break;
+    }
+    if (!value || (value->type != VALUE_TEXT && value->type != VALUE_BLOB))
+        return false;
+    *out = (struct span){value->data, value->size};
+    return true;
+}
+
+/* Digits alone, with a sign: SQLite takes such a text for the number. */
+static bool
+is_digits(struct span text)
+{
+    size_t i = text.size > 1 && text.data[0] == '-';
+
+    for (; i < text.size; i++)
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return false;
+    return text.size > 0;
+}
+
+/* Whether one is a number and the other a text, whose first digits count. */
+static bool
+is_mixed(const struct writer *w, const struct node *a, const struct node *b)
+{
+    bool number = result_type_is_number(types_operand(a, 0));
+    const struct node *other = number ? b : a;
+    struct span text;
+
+    return number != result_type_is_number(types_operand(b, 0)) &&
+           types_operand(other, 0).type != COLUMN_NULL &&
+           !(write_known_text(w, other, &text) && is_digits(text));
+}
+
+bool
 write_is_native(const struct writer *w, const struct node *node)
 {
     enum operand_kind left = write_kind(node->first);
@@ -220,6 +278,8 @@ write_is_native(const struct writer *w, const struct node *node)
     default:
         return true;
     }
+    if (columns && is_mixed(w, node->first, node->first->next))
+        return false;
     if (is_equality(node->op))
         return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
                left != OPERAND_HEX && right != OPERAND_HEX &&

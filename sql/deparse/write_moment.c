@@ -23,38 +23,6 @@ is_full(struct result_type t)
 
 /* ---- constants ---- */
 
-/* The text of a constant, if it is known. */
-static bool
-is_text(struct writer *w, const struct node *node, struct span *out)
-{
-    const struct session_value *known;
-    const struct value *value = NULL;
-
-    switch (node->kind) {
-    case NODE_STRING:
-        *out = node->name;
-        return true;
-    case NODE_COLLATE:
-        return is_text(w, node->first, out);
-    case NODE_PARAMETER:
-        w->result->reads_values = true;
-        if (w->job->parameters)
-            value = &w->job->parameters[node->parameter];
-        break;
-    case NODE_USER:
-        known = session_value_find(w->job->session, NULL, node->name);
-        if (known && !w->tree->assigns)
-            value = &known->value;
-        break;
-    default:
-        break;
-    }
-    if (!value || (value->type != VALUE_TEXT && value->type != VALUE_BLOB))
-        return false;
-    *out = (struct span){value->data, value->size};
-    return true;
-}
-
 void
 write_wrong_moment(struct writer *w, const char *type, struct span text)
 {
@@ -74,7 +42,7 @@ check(struct writer *w, const struct node *node, enum moments as)
     struct moment t;
     struct span text;
 
-    if (is_text(w, node, &text) &&
+    if (write_known_text(w, node, &text) &&
         !(as == MOMENTS_TIME ? moment_parse_time(text, &t)
                              : moment_parse(text, &t)))
         write_wrong_moment(w, types[as], text);
@@ -108,6 +76,16 @@ write_as_moment(struct writer *w, const struct node *node, enum moments as,
         write_text(w, ",'DATE',-1,-1)");
     else
         close_moment(w, as, types_operand(node, 0));
+}
+
+void
+write_number(struct writer *w, const struct node *node)
+{
+    bool moment = result_type_is_moment(types_operand(node, 0).type);
+
+    write_text(w, moment ? " hw_number(" : "");
+    write_expression(w, node);
+    write_text(w, moment ? ")" : "");
 }
 
 void

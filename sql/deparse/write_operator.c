@@ -75,17 +75,6 @@ how_compared(struct writer *w, const struct node *left,
         write_text(w, ",1");
 }
 
-/* Sums and products know which of their operands are texts. */
-static void
-which_texts(struct writer *w, const struct node *left, const struct node *right)
-{
-    int texts =
-        write_is_text(write_kind(left)) + 2 * write_is_text(write_kind(right));
-
-    if (texts != 0)
-        buffer_format(w->sql, ",%d", texts);
-}
-
 /* (a, b) = (c, d) is a = c AND b = d; by halves, or it would nest as deeply as
  * the rows are long. */
 static void
@@ -138,11 +127,9 @@ binary(struct writer *w, const struct node *node)
     }
     write_text(w, operators[node->op].function);
     if (!write_is_comparison(node->op)) {
-        write_expression(w, left);
+        write_number(w, left);
         write_text(w, ",");
-        write_expression(w, right);
-        if (node->op == OP_PLUS || node->op == OP_MINUS || node->op == OP_TIMES)
-            which_texts(w, left, right);
+        write_number(w, right);
     } else {
         sides = write_sides(w, left);
         write_side(w, left, &sides, TIGHT_OR);

@@ -144,6 +144,11 @@ void write_wrong_moment(struct writer *w, const char *type, struct span text);
 void write_as_moment(struct writer *w, const struct node *node, enum moments as,
                      bool date);
 /* What is compared with moments of that kind. */
+/* The text of a constant, if it is one and known. */
+bool write_known_text(const struct writer *w, const struct node *node,
+                      struct span *out);
+/* An operand of arithmetic, or of SUM: a date or a time is a number. */
+void write_number(struct writer *w, const struct node *node);
 void write_scalar(struct writer *w, const struct node *node, enum moments as,
                   enum tight least);
 /* What the columns of a list of operands become.  Find it once for all of them:

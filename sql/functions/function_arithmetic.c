@@ -32,16 +32,11 @@ integer_of(wide whole)
     return (struct number){whole, (double)whole, 0, true, false};
 }
 
-/* Reads a number.  A date or time from a column of a derived table has lost its
- * kind, but its text is still one; a string literal of that form is no date. */
 static struct number
-number_of(sqlite3_value *value, bool literal)
+number_of(sqlite3_value *value)
 {
     struct number n = {.real = function_real(value), .decimals = -1};
     enum kind kind = kind_of(value);
-
-    if (!literal && kind == KIND_PLAIN && kind_reads_moment(value, &n.real))
-        kind = KIND_MOMENT_TEXT;
 
     if (kind_is_integer(value))
         return kind == KIND_UNSIGNED ? integer_of((wide)function_natural(value))
@@ -110,22 +105,36 @@ return_real(sqlite3_context *c, sqlite3_value **argv, const char *op,
         fail_range(c, "DOUBLE", argv, op);
 }
 
-/* Adds, subtracts or multiplies; the third argument says which operands are
- * string literals. */
+/* hw_number(x): a date or a time as a number.  From a column of a derived table
+ * it has lost its kind, but its text is still one. */
+static void
+call_number(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    double real;
+
+    (void)argc;
+    if (kind_of(argv[0]) != KIND_PLAIN || !kind_reads_moment(argv[0], &real))
+        sqlite3_result_value(c, argv[0]);
+    else if (real == trunc(real))
+        sqlite3_result_int64(c, (int64_t)real);
+    else
+        kind_exact(c, real, 6);
+}
+
+/* Adds, subtracts or multiplies. */
 static void
 calculate(sqlite3_context *c, int argc, sqlite3_value **argv, const char *op)
 {
-    int literals = argc > 2 ? sqlite3_value_int(argv[2]) : 0;
     struct number a, b;
     int decimals = -1;
     wide whole = 0;
     double real;
     bool lost;
 
-    if (function_any_null(2, argv))
+    if (function_any_null(argc, argv))
         return;
-    a = number_of(argv[0], literals & 1);
-    b = number_of(argv[1], literals & 2);
+    a = number_of(argv[0]);
+    b = number_of(argv[1]);
     lost = *op == '+'   ? __builtin_add_overflow(a.whole, b.whole, &whole)
            : *op == '-' ? __builtin_sub_overflow(a.whole, b.whole, &whole)
                         : __builtin_mul_overflow(a.whole, b.whole, &whole);
@@ -169,8 +178,8 @@ call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    a = number_of(argv[0], true);
-    b = number_of(argv[1], true);
+    a = number_of(argv[0]);
+    b = number_of(argv[1]);
     if (is_zero(&b))
         return;
     return_real(
@@ -201,8 +210,8 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    a = number_of(argv[0], true);
-    b = number_of(argv[1], true);
+    a = number_of(argv[0]);
+    b = number_of(argv[1]);
     if (is_zero(&b))
         return;
     if (a.is_integer && b.is_integer) {
@@ -226,8 +235,8 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    a = number_of(argv[0], true);
-    b = number_of(argv[1], true);
+    a = number_of(argv[0]);
+    b = number_of(argv[1]);
     if (is_zero(&b))
         return;
     if (a.is_integer && b.is_integer) {
@@ -251,7 +260,7 @@ call_negative(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    n = number_of(argv[0], true);
+    n = number_of(argv[0]);
     if (n.is_integer && n.whole == INT64_MIN)
         function_unsigned(c, (uint64_t)-n.whole);
     else if (n.is_integer && -n.whole >= INT64_MIN)
@@ -270,7 +279,7 @@ call_abs(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    n = number_of(argv[0], true);
+    n = number_of(argv[0]);
     if (!n.is_integer)
         return_decimal(c, fabs(n.real), n.decimals, n.is_quotient);
     else if (n.whole == INT64_MIN)
@@ -300,7 +309,7 @@ add(sqlite3_context *c, sqlite3_value *value, int sign)
 
     if (!s || sqlite3_value_type(value) == SQLITE_NULL)
         return;
-    n = number_of(value, false);
+    n = number_of(value);
     s->count += sign;
     if (n.is_integer) {
         s->whole += sign * n.whole;
@@ -368,9 +377,10 @@ finish_average(sqlite3_context *c)
 }
 
 const struct function arithmetic_functions[] = {
-    {"hw_plus", 2, 3, call_plus, RETURNS_NUMBER},
-    {"hw_minus", 2, 3, call_minus, RETURNS_NUMBER},
-    {"hw_times", 2, 3, call_times, RETURNS_NUMBER},
+    {"hw_number", 1, 1, call_number, RETURNS_NUMBER},
+    {"hw_plus", 2, 2, call_plus, RETURNS_NUMBER},
+    {"hw_minus", 2, 2, call_minus, RETURNS_NUMBER},
+    {"hw_times", 2, 2, call_times, RETURNS_NUMBER},
     {"hw_divide", 2, 2, call_divide, RETURNS_DOUBLE},
     {"hw_div", 2, 2, call_div, RETURNS_BIGINT},
     {"hw_negative", 1, 1, call_negative, RETURNS_NUMBER},

@@ -100,17 +100,28 @@ call_is(sqlite3_context *c, int argc, sqlite3_value **argv)
                : function_compare(argv[0], argv[1], how(2, argc, argv)) == 0);
 }
 
-/* BETWEEN in three-valued logic: one comparison alone can make it false. */
+static enum compare_how
+how_between(int argc, sqlite3_value **argv)
+{
+    for (int i = 0; i < 3; i++)
+        if (function_is_number(argv[i]))
+            return COMPARE_NUMBER;
+    return how(3, argc, argv);
+}
+
+/* BETWEEN in three-valued logic: one comparison alone can make it false.  One
+ * number among the texts makes all of them numbers. */
 static void
 call_between(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+    enum compare_how compare = how_between(argc, argv);
     bool low = sqlite3_value_type(argv[1]) == SQLITE_NULL;
     bool high = sqlite3_value_type(argv[2]) == SQLITE_NULL;
 
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return;
-    if ((!low && function_compare(argv[0], argv[1], how(3, argc, argv)) < 0) ||
-        (!high && function_compare(argv[0], argv[2], how(3, argc, argv)) > 0))
+    if ((!low && function_compare(argv[0], argv[1], compare) < 0) ||
+        (!high && function_compare(argv[0], argv[2], compare) > 0))
         sqlite3_result_int(c, 0);
     else if (!low && !high)
         sqlite3_result_int(c, 1);

@@ -8,7 +8,7 @@
 #include "kind.h"
 
 /* A number without the zeros that a date begins with: 71231 is 071231,
- * 101000000 is 000101000000. */
+ * 101000000 is 000101000000.  None is negative. */
 static bool
 parse_number(struct span digits, struct moment *out)
 {
@@ -19,7 +19,7 @@ parse_number(struct span digits, struct moment *out)
     int written = snprintf(text, sizeof(text), "%.*s%s", (int)(size - whole),
                            zeros, digits.data);
 
-    return written < (int)sizeof(text) &&
+    return *digits.data != '-' && written < (int)sizeof(text) &&
            moment_parse((struct span){text, (size_t)written}, out);
 }
 

@@ -218,8 +218,8 @@ function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
         return compare_integers(a, b);
     if (compare_moments(a, b, &order))
         return order;
-    if (function_is_number(a) || function_is_number(b) || is_past(a) ||
-        is_past(b)) {
+    if (how == COMPARE_NUMBER || function_is_number(a) ||
+        function_is_number(b) || is_past(a) || is_past(b)) {
         x = function_real(a);
         y = function_real(b);
         return x < y ? -1 : x > y;

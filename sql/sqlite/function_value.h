@@ -32,8 +32,9 @@ int64_t function_integer(sqlite3_value *value);
 uint64_t function_natural(sqlite3_value *value);
 /* How texts compare; if either value is a number, both compare as numbers. */
 enum compare_how {
-    COMPARE_TEXT, /* collate_compare; bytes as bytes */
-    COMPARE_BIN   /* collate_compare_bin */
+    COMPARE_TEXT,  /* collate_compare; bytes as bytes */
+    COMPARE_BIN,   /* collate_compare_bin */
+    COMPARE_NUMBER /* as numbers, also two texts */
 };
 int function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how);
 

@@ -62,8 +62,8 @@ result_type_decimal(size_t decimals)
     return out;
 }
 
-static bool
-is_number(struct result_type t)
+bool
+result_type_is_number(struct result_type t)
 {
     return result_type_is_integer(t) || t.type == COLUMN_DOUBLE ||
            t.type == COLUMN_DECIMAL;
@@ -114,7 +114,7 @@ result_type_widened(struct result_type a, struct result_type b)
         return result_type_of(COLUMN_BIGINT);
     if (result_type_is_exact(a) && result_type_is_exact(b))
         return result_type_decimal(out.decimals);
-    if (is_number(a) && is_number(b))
+    if (result_type_is_number(a) && result_type_is_number(b))
         return result_type_of(COLUMN_DOUBLE);
     if (is_day(a) && is_day(b)) {
         out = result_type_of(COLUMN_DATETIME);

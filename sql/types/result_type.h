@@ -35,6 +35,7 @@ struct result_type result_type_unknown(void);
 struct result_type result_type_widened(struct result_type a,
                                        struct result_type b);
 bool result_type_is_integer(struct result_type t);
+bool result_type_is_number(struct result_type t);
 /* An unsigned integer, which may exceed 63 bits. */
 struct result_type result_type_unsigned(void);
 /* Whether it is an integer or a DECIMAL, so that arithmetic gives a DECIMAL. */

@@ -428,3 +428,12 @@ SET SESSION innodb_lock_wait_timeout = 10
 SELECT @@innodb_lock_wait_timeout
 PREPARE l FROM 'SELECT 1 LIMIT ?'
 EXECUTE l USING @i
+-- Texts beside numbers: their first digits count
+SELECT x > '1 GB', x > 'abc', x < 'zzz', x = '1', x = '1a', x <=> ' 1', x >= '', x > '-1.5', '2' > x FROM (SELECT 1 x) t
+SELECT COUNT(*) FROM (SELECT 1 x UNION ALL SELECT 2000000000) t WHERE x > '1 GB'
+SELECT '[1,2]' BETWEEN -1 AND 'b ', 'a,b,c' BETWEEN '10:11:12' AND 1.50, '-0' BETWEEN '[1,2]' AND 1, '5' BETWEEN '10' AND 7, 5 BETWEEN '10' AND '7'
+SELECT SUM('10:11:12'), AVG('2026-01-31 10:11:12.5'), AVG('10'), '10:11:12' + (SELECT '10:11:12')
+SELECT SUM(x) FROM (SELECT '10:11:12' x UNION ALL SELECT '1') t
+SELECT SUM(d), SUM(t), SUM(dt) FROM (SELECT DATE'2026-01-31' d, TIME'10:11:12' t, TIMESTAMP'2026-01-31 10:11:12' dt) q
+SELECT d + 0, t * 1, dt - 1, dt DIV 1, t % 100 FROM (SELECT DATE'2026-01-31' d, TIME'10:11:12' t, TIMESTAMP'2026-01-31 10:11:12' dt) q
+SELECT WEEK(-1.5), DATE(-1.5), LAST_DAY(-1), WEEKDAY(-20260131), UNIX_TIMESTAMP(-1.5)
