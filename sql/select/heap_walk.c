@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "collate.h"
 #include "cursor.h"
 #include "functions.h"
 #include "handle.h"
@@ -28,16 +29,23 @@ arrive(struct heap_place *place)
     }
 }
 
+/* All of them for a name that is not ASCII, which may be like others: SQLite
+ * compares each row once more. */
 static void
 find_function(struct heap_place *place, const struct value *key)
 {
     const struct functions *functions = place->pin->functions;
+    struct span name;
 
     place->end = functions->count;
     if (!key)
         return;
+    name = collate_trimmed((struct span){key->data, key->size});
+    for (size_t i = 0; i < name.size; i++)
+        if ((unsigned char)name.data[i] >= 0x80)
+            return;
     place->order = functions->by_name;
-    functions_find(functions, key->data, key->size, &place->at, &place->end);
+    functions_find(functions, name.data, name.size, &place->at, &place->end);
 }
 
 static void

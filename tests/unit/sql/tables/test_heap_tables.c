@@ -133,6 +133,14 @@ static const struct {
      "cum_bytes\n#9000"},
     {"select cum_bytes from heapwire.heap_functions where function = 'alph'",
      "cum_bytes"},
+    {"select cum_bytes from heapwire.heap_functions where function = "
+     "'\xc3\xa1lpha  ' and cum_bytes > '1 KB' and cum_bytes < 'zzz'",
+     "cum_bytes"},
+    {"select cum_bytes from heapwire.heap_functions where function = "
+     "'\xc3\xa1lpha  ' and cum_bytes > '1 KB' and cum_bytes > ''",
+     "cum_bytes\n#9000"},
+    {"select cum_bytes from heapwire.heap_functions where function = 'alpha  '",
+     "cum_bytes\n#9000"},
     {"select function from heapwire.heap_functions where function like 'a%'",
      "function\nalpha"},
     {"select count(*) n from heapwire.heap_functions where function in "
