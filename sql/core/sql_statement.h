@@ -20,10 +20,12 @@ enum {
     NESTING_MAX = 64       /* levels of parentheses */
 };
 
-/* The text of ER_STACK_OVERRUN.  SQLite's parser holds about 18 levels. */
+/* The text of ER_STACK_OVERRUN.  SQLite's parser holds about 18 levels, or 30
+ * of calls, which arithmetic is. */
 #define STATEMENT_TOO_DEEP                                                     \
     "The expression is nested too deeply: about 18 levels of CASE or of "      \
-    "subqueries fit, 64 of parentheses, and 500 operators in a row"
+    "subqueries fit, 30 sums or products in a row, 64 of parentheses, and "    \
+    "500 of AND or OR"
 
 /* The text where a limit is passed: of what, how many, where. */
 #define STATEMENT_TOO_MANY "Too many %s: at most %d in %s"
