@@ -182,7 +182,7 @@ read_pattern(struct span given, char out[SNAPSHOT_NAME_MAX + 1])
     if (given.size == 0 || given.size > SNAPSHOT_NAME_MAX)
         return -1;
     for (size_t i = 0; i < given.size; i++) {
-        out[i] = given.data[i] == '%' ? '*' : given.data[i];
+        out[i] = (char)(given.data[i] == '%' ? '*' : given.data[i]);
         if (out[i] != '*' && !snapshot_is_name(&out[i], 1))
             return -1;
     }

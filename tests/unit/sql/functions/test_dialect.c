@@ -423,8 +423,8 @@ END_TEST
 /* Wherever a name may stand. */
 static const char *const named[] = {
     "select \"heapwire\".\"nodes\".*, \"nodes\".* from \"heapwire\".\"nodes\"",
-    "select \"n\".\"id\" \"x\" from \"heapwire\".\"nodes\" as \"n\" use index "
-    "(\"a\") order by \"x\"",
+    ("select \"n\".\"id\" \"x\" from \"heapwire\".\"nodes\" as \"n\" use index "
+     "(\"a\") order by \"x\""),
     "with \"c\" (\"x\") as (select 1) select \"count\"(\"c\".\"x\") from \"c\"",
     "use \"heapwire\"",
     "describe \"nodes\"",
