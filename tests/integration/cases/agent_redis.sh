@@ -138,7 +138,7 @@ expect "the agent that serves" "$redis" "$(agent_field pid)"
 cli config set rdb-key-save-delay 0 >/dev/null
 
 # Stopped, it is silent; continued, it answers; killed, it closes.
-kill -STOP $redis
+freeze $redis
 ANSWER_MS=500 agent hello >"$WORK/stopped"
 expect "stopped" 4 $?
 kill -CONT $redis

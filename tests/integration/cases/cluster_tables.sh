@@ -206,7 +206,7 @@ second=$(daemon 10002)
 fourth=$(daemon 10004)
 kill -KILL "$second"
 redis-cli -p "$(cat "$work/10002.port")" shutdown nosave >/dev/null
-kill -STOP "$fourth"
+freeze "$fourth"
 pids="$fourth $pids"
 at 10001 "SET heapwire_timeout = 3;
     SELECT node_id FROM heapwire.cluster_memory; SHOW WARNINGS" >"$work/got"

@@ -98,7 +98,7 @@ looked
 same "a reload changes the marks" 2 "$(taken | wc -l)"
 
 # A stopped database is unresponsive, and its memory is looked at on.
-kill -STOP "$redis"
+freeze "$redis"
 note_says() {
     sql 'select note from heapwire.memory' | grep -qF "$1"
 }

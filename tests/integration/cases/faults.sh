@@ -39,7 +39,7 @@ echo "$dot" | dot -Tsvg >/dev/null || fault "the empty digraph is not valid"
 
 # ---- stopped: an error within 5 s, at once for the next, then recovery ----
 prof 'enable_prof()' >/dev/null
-kill -STOP "$redis"
+freeze "$redis"
 start=$(milliseconds)
 answer=$(prof 'has_enable()' || true)
 took=$(($(milliseconds) - start))

@@ -130,7 +130,7 @@ wait "$load" 2>/dev/null || true
 # ---- a node that does not answer ----
 
 prof 'enable_prof()' >/dev/null # a change: what is recent is not shared
-kill -STOP "$redis"
+freeze "$redis"
 check
 /usr/bin/python3 - "$socket" "$name" <<'PY' || fault "a stopped node"
 import sys

@@ -353,11 +353,13 @@ def test_a_reader_that_has_enough_is_no_fault():
                       ("on", A, "System.print(1)"), ("--help",)):
             for default, status, says in ((True, -signal.SIGPIPE, b""),
                                           (False, FAILED, b"Broken pipe")):
+                reader, writer = os.pipe()
+                os.close(reader)  # before it can write
                 process = subprocess.Popen(
                     [HEAPWIRE, "-S", node.socket, *map(str, words)],
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    stdout=writer, stderr=subprocess.PIPE,
                     restore_signals=default)
-                process.stdout.close()
+                os.close(writer)
                 said = process.stderr.read()
                 assert process.wait(20) == status, (words, said)
                 assert says in said and bool(said) == bool(says), (words, said)

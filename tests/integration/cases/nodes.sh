@@ -94,7 +94,7 @@ same "a user that may not ask sees the nodes" "4" \
     "$(plain "SELECT count(*) FROM heapwire.nodes")"
 
 # One that does not answer any more.
-kill -STOP "$pid2"
+freeze "$pid2"
 began=$(date +%s)
 same "time is up" "10001	OK	ok
 10002	ERROR	timeout after 2s

@@ -105,7 +105,7 @@ check
 
 # Of a stopped database there are the kernel's figures, and why there are no
 # others; the allocator's tables have none.
-kill -STOP "$redis"
+freeze "$redis"
 wait_for 5 sql_is 1 "select allocated is null from heapwire.memory"
 contains "stopped" "the allocator's figures are not known: the database (pid" \
     "$(one note)"
