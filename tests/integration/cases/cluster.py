@@ -15,7 +15,7 @@ import time
 
 from meddler import Meddler
 from mysql_wire import Refused, Wire
-from node_under_test import wait_for
+from node_under_test import freeze, wait_for
 from ports import free_port
 from redis_node import RedisNode
 from runner import named, run_tests
@@ -176,7 +176,7 @@ def check_a_slow_one_while_members_change(c):
 
 
 def check_a_stopped_one(c):
-    os.kill(c.nodes[STOPPED].heapwired, signal.SIGSTOP)
+    freeze(c.nodes[STOPPED].heapwired)
     assert c.said() == {**c.others(STOPPED),
                         STOPPED: f"ERROR timeout after {TIMEOUT}s"}
     os.kill(c.nodes[STOPPED].heapwired, signal.SIGCONT)

@@ -11,7 +11,7 @@ import time
 from etcd import Etcd, TTL, ask, entry
 from hosts import HERE, Hosts, own_network
 from mysql_wire import Wire
-from node_under_test import REAL, SANITIZED, Node, wait_for
+from node_under_test import REAL, SANITIZED, Node, freeze, wait_for
 from runner import named, run_tests
 
 IDS = (10001, 10002, 10003)
@@ -156,7 +156,7 @@ LOST = "etcd cannot be reached"
 
 def check_etcd_is_stopped(c):
     c.forget()
-    c.etcd.process.send_signal(signal.SIGSTOP)
+    freeze(c.etcd.process.pid)
     c.is_told(LOST)
     for n in c.nodes:
         rows = ask(n, "SHOW BACKENDS")

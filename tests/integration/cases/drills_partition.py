@@ -13,7 +13,7 @@ import time
 
 from hosts import Hosts, own_network
 from mysql_wire import Refused, Wire
-from node_under_test import wait_for
+from node_under_test import freeze, wait_for
 from peer_wire import Peer
 from redis_node import RedisNode
 from runner import named, run_tests
@@ -79,7 +79,10 @@ class Cluster:
 
     def signal(self, number, *ids):
         for i in ids:
-            os.kill(self.nodes[i].heapwired, number)
+            if number == signal.SIGSTOP:
+                freeze(self.nodes[i].heapwired)
+            else:
+                os.kill(self.nodes[i].heapwired, number)
 
     def have_links(self, count, *ids):
         """So many idle ones to each: at once they are asked as often."""

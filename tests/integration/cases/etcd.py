@@ -17,7 +17,7 @@ import urllib.request
 
 from keeper import found_in
 from mysql_wire import Refused, Wire
-from node_under_test import REAL, SANITIZED, Node, wait_for
+from node_under_test import REAL, SANITIZED, Node, freeze, wait_for
 from ports import free_port
 from runner import beside, named, run_tests
 
@@ -250,7 +250,7 @@ def test_etcd_stops_and_comes_back():
 def test_an_etcd_that_hangs_holds_up_nobody():
     with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
         all_know((a, b), 10001, 10002)
-        etcd.process.send_signal(signal.SIGSTOP)
+        freeze(etcd.process.pid)
         wait_for(lambda: "etcd cannot be reached" in a.log(), seconds=SOON)
         begin = time.monotonic()
         assert prints(a, 10002) == [[b"10002"]]

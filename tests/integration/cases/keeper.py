@@ -16,7 +16,7 @@ import sys
 import time
 
 from mysql_wire import SHA2, Refused, Wire
-from node_under_test import REAL, SANITIZED, Node, wait_for
+from node_under_test import REAL, SANITIZED, Node, freeze, wait_for
 from peer_wire import SECRET, Peer, make_key
 from runner import named, run_tests
 
@@ -346,7 +346,7 @@ def test_another_keeper_takes_the_place_of_one_that_ends():
 def test_a_keeper_that_does_not_answer_is_replaced():
     with Node(REAL, users=USERS) as node:
         first = keeper_of(node)
-        os.kill(first, signal.SIGSTOP)
+        freeze(first)
         began = time.monotonic()
         assert refused(Wire(node.tcp).login, *ANN) == 1105
         assert time.monotonic() - began < 3

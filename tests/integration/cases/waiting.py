@@ -17,7 +17,8 @@ import time
 from contextlib import ExitStack, contextmanager
 
 from mysql_wire import Refused, Wire
-from node_under_test import PASSWD, SANITIZED, check_loop, wait_for
+from node_under_test import (PASSWD, SANITIZED, check_loop, frozen,
+                             wait_for)
 from ports import free_port
 from redis_node import RedisNode, has_ended
 from runner import named, run_tests
@@ -67,15 +68,6 @@ class Waited(RedisNode):
             "('executing', 'waiting for a worker')")]
 
 
-def is_stopped(pid):
-    """Each of its threads: a busy machine stops them one after another."""
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8") as f:
-            if f.read().rpartition(") ")[2][0] != "T":
-                return False
-    return True
-
-
 def is_connected(w):
     return w.query("SELECT state FROM heapwire.profiler")[0][0] == b"connected"
 
@@ -87,12 +79,8 @@ def hung(node):
         wait_for(lambda: is_connected(w))
         # A change: no answer of before it is shared.
         w.query(CHANGE)
-        os.kill(node.redis, signal.SIGSTOP)
-        try:
-            wait_for(lambda: is_stopped(node.redis))
+        with frozen(node.redis):
             yield w
-        finally:
-            os.kill(node.redis, signal.SIGCONT)
         wait_for(lambda: is_connected(w))
 
 
@@ -377,8 +365,8 @@ def test_a_stop_does_not_wait_for_it(node):
         asker = stack.enter_context(node.user("cy"))
         wait_for(lambda: is_connected(asker))
         asker.query("SELECT SLEEP(1.1)")
-        os.kill(node.redis, signal.SIGSTOP)
-        try:
+        asker.query(CHANGE)  # no answer of before it is shared
+        with frozen(node.redis):
             for i, w in enumerate(waiters):
                 w.command(3, (SELECT, SCRIPT)[i % 2].encode())
             wait_for(lambda: len(node.waiting(asker)) == 20, HANGS_S - 1)
@@ -387,8 +375,6 @@ def test_a_stop_does_not_wait_for_it(node):
             codes = {ended(w) for w in waiters}
             wait_for(lambda: has_ended(node.heapwired))
             took = time.monotonic() - began
-        finally:
-            os.kill(node.redis, signal.SIGCONT)
     print(f"  it ended after {took * 1000:.0f} ms")
     assert codes == {1053}, codes
     assert took < WORST_S, took

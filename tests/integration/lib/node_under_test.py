@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build/release"))
 FAKE = os.path.join(BUILD, "bin", "heapwired-fake")
@@ -20,6 +21,29 @@ def wait_for(what, seconds=15, step=0.02):
     while not what():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(step)
+
+
+def is_stopped(pid):
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8") as f:
+            if f.read().rpartition(") ")[2][0] != "T":
+                return False
+    return True
+
+
+def freeze(pid):
+    """Stops all of its threads: a busy machine does so one after another."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: is_stopped(pid))
+
+
+@contextmanager
+def frozen(pid):
+    freeze(pid)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def check_loop(log):
@@ -118,7 +142,10 @@ class Node:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def signal(self, number):
-        self.process.send_signal(number)
+        if number == signal.SIGSTOP:
+            freeze(self.process.pid)
+        else:
+            self.process.send_signal(number)
 
     def stop(self):
         """The exit status."""
