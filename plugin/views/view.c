@@ -21,6 +21,7 @@ const struct view_form view_forms[] = {
     {"pprof", .binary = true, .takes_options = true, .places = true,
      .whole_names = true, .render = pprof_write},
     {"raw", .render = raw_write},
+    {"address_names", .whole_names = true, .render = raw_write_symbols},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);

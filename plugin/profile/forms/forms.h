@@ -124,5 +124,11 @@ int pprof_write(const struct profile *profile,
  * so it gives an error.  The only option it obeys is cancelled. */
 int raw_write(const struct profile *profile, const struct view_options *options,
               struct buffer *out, struct error *err);
+/* The names of that text's addresses, for which jeprof asks a server: a line
+ * each, "0x<address> <name>"; with "--" between the names where code is
+ * inlined, the caller's first. */
+int raw_write_symbols(const struct profile *profile,
+                      const struct view_options *options, struct buffer *out,
+                      struct error *err);
 
 #endif

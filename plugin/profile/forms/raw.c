@@ -111,3 +111,45 @@ raw_write(const struct profile *profile, const struct view_options *options,
               out->max);
     return -1;
 }
+
+/* "--" parts two names (operator--). */
+static void
+add_symbol(struct buffer *out, const char *name)
+{
+    size_t from = out->size;
+
+    shown_name(name, PATH_BYTES, out);
+    for (; !out->failed && from + 1 < out->size; from++)
+        if (out->data[from] == '-' && out->data[from + 1] == '-')
+            out->data[from] = '~';
+}
+
+int
+raw_write_symbols(const struct profile *profile,
+                  const struct view_options *options, struct buffer *out,
+                  struct error *err)
+{
+    if (profile->nodes > 0) {
+        error_set(err, ER_UNKNOWN,
+                  "addresses are those of one process: a sum of nodes has none "
+                  "to name; ask each node for its own");
+        return -1;
+    }
+    for (size_t i = 0; i < profile->location_count && !out->failed; i++) {
+        const struct location *location = &profile->locations[i];
+
+        if (view_cancelled(options ? options : &view_defaults, i, err))
+            return -1;
+        buffer_format(out, "0x%016" PRIx64 " ", location->address);
+        for (uint32_t k = location->frame_count; k-- > 0;) {
+            add_symbol(out, location->frames[k].function);
+            buffer_text(out, k > 0 ? "--" : "\n");
+        }
+    }
+    if (!out->failed)
+        return 0;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "the symbols are larger than %zu bytes or memory ran out",
+              out->max);
+    return -1;
+}

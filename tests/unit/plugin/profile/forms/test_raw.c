@@ -54,6 +54,32 @@ START_TEST(a_difference_is_refused)
 }
 END_TEST
 
+/* As jeprof asks for them: callers less one, so that the call is named. */
+START_TEST(each_address_has_its_names)
+{
+    static const struct fixture_name names[] = {
+        {0x1000, "put"},
+        {0x2001, "operator--|grow(int)"},
+        {0x3001, "main"},
+        {0}};
+    struct profile *profile = fixture_profile(text, names, NULL);
+    struct error err = {0};
+    struct buffer out;
+
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(raw_write_symbols(profile, NULL, &out, &err), 0);
+    ck_assert_str_eq(out.data, "0x0000000000001000 put\n"
+                               "0x0000000000002000 grow(int)--operator~-\n"
+                               "0x0000000000003000 main\n");
+    buffer_fini(&out);
+    buffer_init(&out, 30);
+    ck_assert_int_eq(raw_write_symbols(profile, NULL, &out, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "larger than 30 bytes"));
+    buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
 START_TEST(the_outputs_ceiling_is_an_error)
 {
     struct profile *profile = fixture_profile(text, NULL, NULL);
@@ -76,6 +102,7 @@ main(void)
 
     tcase_add_test(tc, the_text_comes_back);
     tcase_add_test(tc, a_difference_is_refused);
+    tcase_add_test(tc, each_address_has_its_names);
     tcase_add_test(tc, the_outputs_ceiling_is_an_error);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
