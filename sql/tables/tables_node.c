@@ -104,6 +104,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     add_cost(&status, out);
     rowset_time(out, status.state == NODE_CONNECTED ? hello->started_ms : 0);
     rowset_int(out, sysconf(_SC_NPROCESSORS_ONLN));
+    rowset_text(out, hello->exe);
 }
 
 static const struct catalog_column profiler[] = {
@@ -140,6 +141,8 @@ static const struct catalog_column profiler[] = {
      "What is known to go wrong with this jemalloc and its options"},
     {"started", &type_time, "The database; UTC; NULL: it is not connected"},
     {"cpus", &type_bigint_nn, "Of the machine"},
+    {"program", &type_text_nn,
+     "The database's executable; empty: not known yet"},
 };
 
 const struct catalog_table tables_node[] = {
