@@ -39,7 +39,8 @@ struct view_request {
                           to wait, as share.h says */
     const char *name;  /* of a kept snapshot, or else */
     struct snapshot *snapshot; /* one that is not; borrowed */
-    const char *base;          /* a kept one's name; NULL: no difference */
+    const char *base;          /* a kept one's name; NULL: no difference, */
+    struct snapshot *before;   /* but for this one; borrowed, or NULL */
     bool force;                /* compare what cannot be compared */
     /* NULL: the snapshot itself as a file (snapshot_file.h). */
     const struct view_form *form;

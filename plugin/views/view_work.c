@@ -92,9 +92,9 @@ copy_text(char **copy, const char **text)
 static enum view_stage
 first_stage(const struct view_request *request)
 {
-    return request->name   ? VIEW_LOADING
-           : request->base ? VIEW_COMPARING
-                           : VIEW_RENDERING;
+    return request->name                      ? VIEW_LOADING
+           : request->base || request->before ? VIEW_COMPARING
+                                              : VIEW_RENDERING;
 }
 
 int
@@ -118,6 +118,10 @@ view_work_init(struct view_work *work, struct store *store,
         snapshot_ref(request->snapshot);
         work->serial = request->snapshot->serial;
     }
+    if (request->before) {
+        snapshot_ref(request->before);
+        work->base_serial = request->before->serial;
+    }
     work->lasting = request->name != NULL;
     atomic_init(&work->cancelled, false);
     atomic_init(&work->stage, first_stage(request));
@@ -140,6 +144,7 @@ void
 view_work_fini(struct view_work *work)
 {
     snapshot_unref(work->request.snapshot);
+    snapshot_unref(work->request.before);
     buffer_fini(&work->key);
     mem_free(work->name);
     mem_free(work->base);
@@ -212,8 +217,10 @@ view_work_run(struct view_work *work, struct store *store, struct buffer *out,
                         : snapshot_ref(request->snapshot);
     if (!now)
         goto out;
-    if (request->base) {
-        base = load(work, store, request->base, work->base_serial, err);
+    if (request->base || request->before) {
+        base = request->base
+                   ? load(work, store, request->base, work->base_serial, err)
+                   : snapshot_ref(request->before);
         difference = base ? compare(work, now, base, err) : NULL;
         if (!difference)
             goto out;
@@ -244,7 +251,7 @@ view_work_progress(const struct view_work *work, struct progress *out)
     const struct view_form *form = work->request.form;
     bool loads = work->request.name != NULL;
 
-    out->stages = 1u + loads + (work->request.base != NULL);
+    out->stages = 1u + loads + (work->request.base || work->request.before);
     out->stage = stage == VIEW_RENDERING   ? out->stages
                  : stage == VIEW_COMPARING ? 1u + loads
                                            : 1;

@@ -235,3 +235,22 @@ fetch_fresh(struct handle *handle, struct snapshot **out)
         *out = handle->scope.snapshot;
     return rc;
 }
+
+int
+fetch_another(struct handle *handle, struct snapshot **out)
+{
+    struct job_result result = {0};
+    struct ticket *ticket;
+    int rc = -1;
+
+    if (fetch_begin_waiting(handle) == 0) {
+        ticket = submit(handle, JOB_PROFILE, &handle->failure);
+        rc = ticket ? controller_wait(ticket, handle->fetch->await, &result,
+                                      &handle->failure)
+                    : -1;
+        fetch_end_waiting(handle->fetch);
+    }
+    *out = result.snapshot;
+    handle->failed = handle->failed || rc != 0;
+    return rc == 0 ? SQLITE_OK : SQLITE_ERROR;
+}

@@ -48,6 +48,8 @@ struct fetch {
 int fetch_needs(struct handle *handle, unsigned needs);
 /* The fresh snapshot, borrowed. */
 int fetch_fresh(struct handle *handle, struct snapshot **out);
+/* Another one, taken now: a reference. */
+int fetch_another(struct handle *handle, struct snapshot **out);
 /* Refuses, since handle->fetch is NULL: ERROR. */
 int fetch_refuse(struct handle *handle);
 

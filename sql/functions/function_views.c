@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "clock.h"
 #include "cluster_heap.h"
 #include "cluster_name.h"
 #include "errors.h"
@@ -37,6 +38,7 @@ struct read_view {
 
 /* The view that one call asks for. */
 struct wish {
+    sqlite3_context *context;
     const struct view_form *form; /* NULL: EXPORT */
     char name[NAME_ROOM];
     char base[NAME_ROOM]; /* "": no base */
@@ -149,6 +151,23 @@ await_view(struct handle *handle, const struct view_request *request)
     return view;
 }
 
+/* The heap now, and again when the time is over; both last as long as the
+ * request. */
+static int
+watch(struct handle *handle, const struct wish *wish,
+      struct view_request *request)
+{
+    int rc = fetch_fresh(handle, &request->before);
+    uint64_t until_ms = clock_ms() + (uint64_t)wish->choice.seconds * 1000;
+
+    while (rc == SQLITE_OK &&
+           function_wait(wish->context, "watching the heap grow", until_ms))
+        ;
+    if (rc == SQLITE_OK && function_stopped(wish->context))
+        rc = SQLITE_INTERRUPT;
+    return rc == SQLITE_OK ? fetch_another(handle, &request->snapshot) : rc;
+}
+
 /* Requests the view.  Returns SQLite's codes. */
 static int
 make(struct handle *handle, struct wish *wish, const struct view **out)
@@ -161,7 +180,7 @@ make(struct handle *handle, struct wish *wish, const struct view **out)
                                    .form = wish->form,
                                    .options = &wish->choice.options};
     struct cluster_sum sum;
-    struct view *view;
+    struct view *view = NULL;
     int rc;
 
     if (is_sum(wish)) {
@@ -172,14 +191,16 @@ make(struct handle *handle, struct wish *wish, const struct view **out)
         request.snapshot = sum.snapshot;
         request.name = request.base = NULL; /* the difference is made already */
     } else if (is_now(wish->name)) {
-        rc = fetch_fresh(handle, &request.snapshot);
+        rc = wish->choice.seconds ? watch(handle, wish, &request)
+                                  : fetch_fresh(handle, &request.snapshot);
         if (rc != SQLITE_OK)
             return rc;
         request.name = NULL;
     }
-    if (check_count(views, &handle->failure) != 0)
-        return SQLITE_ERROR;
-    view = await_view(handle, &request);
+    if (check_count(views, &handle->failure) == 0)
+        view = await_view(handle, &request);
+    if (request.before)
+        snapshot_unref(request.snapshot); /* watch's own */
     if (!view || add_first(views, &wish->key, view, &handle->failure) != 0)
         return SQLITE_ERROR;
     *out = view;
@@ -250,6 +271,18 @@ take_choice(struct wish *wish, sqlite3_value *value, struct error *err)
                         wish->arena, err);
 }
 
+/* Of what grows within some seconds. */
+static int
+check_watch(const struct wish *wish, struct error *err)
+{
+    if (wish->choice.seconds == 0 || (is_now(wish->name) && !*wish->base))
+        return 0;
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "seconds shows what grows from now on: the name is '" SNAPSHOT_NOW
+              "', and there is no base");
+    return -1;
+}
+
 /* The key: equal keys mean equal views. */
 static int
 make_key(struct wish *wish, struct span choice, struct error *err)
@@ -295,7 +328,7 @@ take(struct wish *wish, int argc, sqlite3_value **argv, struct error *err)
         return -1;
     if (is_given(argc, argv, 2)) {
         choice = function_argument(argv[2]);
-        if (take_choice(wish, argv[2], err) != 0)
+        if (take_choice(wish, argv[2], err) != 0 || check_watch(wish, err) != 0)
             return -1;
     }
     return make_key(wish, choice, err);
@@ -352,7 +385,7 @@ static void
 call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct handle *handle = function_handle(c);
-    struct wish wish = {.form = view_form_find(function_name(c))};
+    struct wish wish = {.context = c, .form = view_form_find(function_name(c))};
     const struct view *view = NULL;
     int rc;
 

@@ -17,6 +17,7 @@ enum {
 enum kind {
     KIND_FLAG,
     KIND_COUNT,
+    KIND_SECONDS,
     KIND_FRACTION,
     KIND_PATTERN,
     KIND_MEASURE,
@@ -44,6 +45,7 @@ static const struct word {
     WORD(allocator_frames, KIND_FLAG),
     WORD(by_growth, KIND_FLAG),
     {"force", KIND_FLAG, offsetof(struct view_choice, force)},
+    {"seconds", KIND_SECONDS, offsetof(struct view_choice, seconds)},
 #undef WORD
 };
 
@@ -144,6 +146,9 @@ set(const struct word *word, void *field, const struct choice_value *value,
     case KIND_COUNT:
         return choice_count(word->name, value->number, 1, CHOICE_COUNT_MAX,
                             field, err);
+    case KIND_SECONDS:
+        return choice_count(word->name, value->number, 1, CHOICE_SECONDS_MAX,
+                            field, err);
     case KIND_FRACTION:
         return set_fraction(word, value->number, field, err);
     case KIND_PATTERN:
@@ -169,7 +174,8 @@ unknown(struct span word, struct error *err)
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%.*s' is no option of a view; there are by, granularity, "
               "focus, ignore, nodecount, nodefraction, edgefraction, "
-              "maxdegree, show_bytes, allocator_frames, by_growth and force",
+              "maxdegree, show_bytes, allocator_frames, by_growth, force and "
+              "seconds",
               shown(word), word.data);
     return -1;
 }

@@ -17,11 +17,13 @@ struct error;
 
 enum {
     CHOICE_COUNT_MAX = 1000000, /* largest nodecount, maxdegree, top */
-    CHOICE_TEXT_MAX = 4096      /* bytes of the text in SQL */
+    CHOICE_SECONDS_MAX = 3600,
+    CHOICE_TEXT_MAX = 4096 /* bytes of the text in SQL */
 };
 
 struct view_choice {
-    bool force; /* compare snapshots that do not match */
+    bool force;       /* compare snapshots that do not match */
+    uint32_t seconds; /* SQL's: what grows within them; 0: none */
     struct view_options options;
 };
 

@@ -165,6 +165,17 @@ static const struct {
     {"dot('a', null, 'focus=')", "1210/HY000 focus takes a regular expression"},
     {"raw('a', null, 'focus=x')",
      "1210/HY000 raw shows all there is: it takes no option but force"},
+    {"top('a', null, 'seconds=1')",
+     "1210/HY000 seconds shows what grows from now on: the name is 'now', and "
+     "there is no base"},
+    {"top('now', 'a', 'seconds=1')",
+     "1210/HY000 seconds shows what grows from now on: the name is 'now', and "
+     "there is no base"},
+    {"top('now', null, 'seconds=3601')",
+     "1210/HY000 seconds takes a whole number from 1 to 3600"},
+    {"address_names('a', null, 'seconds=1')",
+     "1210/HY000 address_names shows all there is: it takes no option but "
+     "force"},
     {"top('a', null, 0)",
      "1210/HY000 top takes a whole number from 1 to 1000000"},
     {"dot('a', 'b', 'x', 'y')", "1582/42000 Incorrect parameter count in the "
