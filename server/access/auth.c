@@ -13,8 +13,8 @@
 enum { DIGEST_MAX = AUTH_SHA256, INPUT_MAX = AUTH_NONCE + DIGEST_MAX };
 
 static const char auth_forms[] =
-    "'native+sha2 <40 hex digits> <64 hex digits>' or 'sha2 <64 hex digits>', "
-    "as heapwire-passwd writes them";
+    "'native+sha2 <40 hex digits> <64 hex digits>', 'sha2 <64 hex digits>' or "
+    "'token <64 hex digits>', as heapwire-passwd writes them";
 
 int
 auth_nonce(uint8_t out[AUTH_NONCE], struct error *err)
@@ -131,7 +131,8 @@ verifier_parse(struct verifier *out, const char *text, struct error *err)
 {
     struct verifier v = {.has_native = take_word(&text, "native+sha2")};
 
-    if ((!v.has_native && !take_word(&text, "sha2")) ||
+    v.is_token = !v.has_native && take_word(&text, "token");
+    if ((!v.has_native && !v.is_token && !take_word(&text, "sha2")) ||
         (v.has_native && parse_hex(&text, v.sha1, sizeof(v.sha1)) != 0) ||
         parse_hex(&text, v.sha256, sizeof(v.sha256)) != 0 ||
         text[strspn(text, " \t")]) {
@@ -160,7 +161,8 @@ verifier_print(const struct verifier *v, char *out, size_t size)
     if (v->has_native)
         n = snprintf(out, size, "native+sha2 %s %s", sha1, sha256);
     else
-        n = snprintf(out, size, "sha2 %s", sha256);
+        n = snprintf(out, size, "%s %s", v->is_token ? "token" : "sha2",
+                     sha256);
     return n > 0 && (size_t)n < size ? 0 : -1;
 }
 
@@ -206,6 +208,28 @@ auth_check_sha2(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
     memcpy(input + AUTH_SHA256, nonce, AUTH_NONCE);
     return check(EVP_sha256(), input, AUTH_SHA256 + AUTH_NONCE, v->sha256,
                  answer);
+}
+
+int
+auth_answer_sha2(struct span password, const uint8_t nonce[AUTH_NONCE],
+                 uint8_t out[AUTH_SHA256], struct error *err)
+{
+    uint8_t input[INPUT_MAX], once[AUTH_SHA256], mask[AUTH_SHA256];
+    int rc = -1;
+
+    memcpy(input + AUTH_SHA256, nonce, AUTH_NONCE);
+    if (digest(EVP_sha256(), password.data, password.size, once) &&
+        digest(EVP_sha256(), once, sizeof(once), input) &&
+        digest(EVP_sha256(), input, AUTH_SHA256 + AUTH_NONCE, mask)) {
+        for (size_t i = 0; i < AUTH_SHA256; i++)
+            out[i] = once[i] ^ mask[i];
+        rc = 0;
+    } else {
+        error_set(err, ER_UNKNOWN, "OpenSSL cannot compute SHA-256");
+    }
+    OPENSSL_cleanse(once, sizeof(once));
+    OPENSSL_cleanse(input, sizeof(input));
+    return rc;
 }
 
 int

@@ -29,6 +29,7 @@ enum {
 
 struct verifier {
     bool has_native; /* true: sha1 may prove the password, too */
+    bool is_token;   /* of a bearer token of HTTP, which proves nothing else */
     uint8_t sha1[AUTH_SHA1];
     uint8_t sha256[AUTH_SHA256];
 };
@@ -41,7 +42,8 @@ int verifier_make(struct verifier *out, struct span password,
 /* A verifier that no password matches, derived from secret and name. */
 int verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
                   struct span name, struct error *err);
-/* "native+sha2 <hex> <hex>" or "sha2 <hex>"; -1 says what is wrong. */
+/* "native+sha2 <hex> <hex>", "sha2 <hex>" or "token <hex>"; -1 says what is
+ * wrong. */
 int verifier_parse(struct verifier *out, const char *text, struct error *err);
 int verifier_print(const struct verifier *v, char *out, size_t size);
 
@@ -50,6 +52,10 @@ bool auth_check_native(const struct verifier *v,
                        const uint8_t nonce[AUTH_NONCE], struct span answer);
 bool auth_check_sha2(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
                      struct span answer);
+
+/* The answer that auth_check_sha2 expects, from the password itself. */
+int auth_answer_sha2(struct span password, const uint8_t nonce[AUTH_NONCE],
+                     uint8_t out[AUTH_SHA256], struct error *err);
 
 /* A fingerprint of the server's certificate (this SHA-256), in hexadecimal
  * capitals: MariaDB's clients take it as proof that the server which showed the

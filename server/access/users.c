@@ -122,7 +122,8 @@ bool
 users_any_sha2_only(const struct users *users)
 {
     for (size_t i = 0; i < users->count; i++)
-        if (!users->list[i].verifier.has_native)
+        if (!users->list[i].verifier.has_native &&
+            !users->list[i].verifier.is_token)
             return true;
     return false;
 }

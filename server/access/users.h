@@ -24,9 +24,8 @@ enum {
 
 struct user {
     char name[USERS_NAME_MAX + 1];
-    struct verifier
-        verifier;        /* only in the keeper; elsewhere has_native alone */
-    uint32_t privileges; /* 0: the user does not exist */
+    struct verifier verifier; /* only in the keeper; elsewhere its kind alone */
+    uint32_t privileges;      /* 0: the user does not exist */
     uint32_t max_connections; /* at once; 0: as many as there is room for */
 };
 

@@ -323,8 +323,8 @@ login_answer(struct session *s, struct span packet)
         deny(s, false);
         return;
     }
-    if (keeper_check_sha2(s->server->keeper, name, s->nonce, packet, &right,
-                          &err) != 0) {
+    if (keeper_check_sha2(s->server->keeper, name, s->nonce, packet, false,
+                          &right, &err) != 0) {
         session_fail(s, &err);
     } else if (right) {
         handshake_fast_ok(&s->reply);

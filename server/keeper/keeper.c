@@ -488,13 +488,14 @@ put_login(struct question *q, struct span name, const uint8_t *nonce,
 int
 keeper_check_sha2(struct keeper *k, struct span name,
                   const uint8_t nonce[AUTH_NONCE], struct span answer,
-                  bool *right, struct error *err)
+                  bool token, bool *right, struct error *err)
 {
     struct question q;
     int rc;
 
     question_init(&q, KEEPER_CHECK_SHA2);
     put_login(&q, name, nonce, answer);
+    buffer_u8(&q.asked, token);
     rc = ask_whether(k, &q, right, err);
     question_fini(&q);
     return rc;

@@ -51,10 +51,11 @@ int keeper_become(struct keeper *keeper, const struct account *account,
                   struct error *err);
 
 /* Does the answer to the nonce prove the password of that user?  Unknown users
- * take the same path and time.  -1 with *err: the keeper cannot say. */
+ * take the same path and time.  token: is it HTTP's bearer token?  -1 with
+ * *err: the keeper cannot say. */
 int keeper_check_sha2(struct keeper *keeper, struct span name,
                       const uint8_t nonce[AUTH_NONCE], struct span answer,
-                      bool *right, struct error *err);
+                      bool token, bool *right, struct error *err);
 /* shown: SHA-256 of the certificate that the client saw, or NULL; if the answer
  * is right, fingerprint proves the certificate to the client, else it is "". */
 int keeper_check_native(struct keeper *keeper, struct span name,

@@ -311,13 +311,17 @@ serve_sha2(struct safe *safe, struct reader *in, struct buffer *out,
 {
     struct login login;
 
+    bool token;
+
     if (find_user(safe, in, &login, err) != 0)
         return -1;
+    token = reader_u8(in) != 0;
     if (!reader_done(in))
         return malformed(err);
     buffer_u8(
         out, auth_check_sha2(&login.user.verifier, login.nonce, login.answer) &&
-                 login.user.privileges);
+                 login.user.privileges &&
+                 login.user.verifier.is_token == token);
     OPENSSL_cleanse(&login.user, sizeof(login.user));
     return 0;
 }

@@ -175,6 +175,7 @@ redacted_user(const struct user *user)
     memset(&out, 0, sizeof(out));
     memcpy(out.name, user->name, strlen(user->name));
     out.verifier.has_native = user->verifier.has_native;
+    out.verifier.is_token = user->verifier.is_token;
     out.privileges = user->privileges;
     out.max_connections = user->max_connections;
     return out;

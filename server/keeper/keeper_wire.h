@@ -36,7 +36,8 @@ enum keeper_call {
     KEEPER_CERTIFICATE,   /* state directory: number, note, certificates */
     KEEPER_CHECK_NATIVE,  /* nonce, name, answer, certificate's digest or "":
                              right or not, fingerprint or "" */
-    KEEPER_CHECK_SHA2,    /* nonce, name, answer: right or not */
+    KEEPER_CHECK_SHA2,    /* nonce, name, answer, token or password: right or
+                             not */
     KEEPER_PROVE_PEER,    /* label, what was said: proof */
     KEEPER_CHECK_PEER,    /* proof, label, what was said: right or not */
     KEEPER_SIGN,          /* certificate's number, padding, digest: signature */

@@ -77,7 +77,9 @@ append_account(const struct account_change *change, struct buffer *out)
     if (put_auth(out, &change->verifier) != 0)
         return -1;
     buffer_format(out, "privileges = %s\n",
-                  change->privileges ? change->privileges : ACCOUNT_PRIVILEGES);
+                  change->privileges          ? change->privileges
+                  : change->verifier.is_token ? ACCOUNT_TOKEN_PRIVILEGES
+                                              : ACCOUNT_PRIVILEGES);
     return 0;
 }
 

@@ -22,7 +22,8 @@ struct account_change {
     bool replace;           /* false: an error if the account exists */
 };
 
-#define ACCOUNT_PRIVILEGES "status, profile, control" /* of a new one */
+#define ACCOUNT_PRIVILEGES       "status, profile, control" /* of a new one */
+#define ACCOUNT_TOKEN_PRIVILEGES "status, profile"          /* of a new token */
 
 /* Appends the new text to out. */
 int account_file_change(struct span text, const struct account_change *change,

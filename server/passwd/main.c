@@ -1,6 +1,6 @@
 /*
- * main.c - heapwire-passwd: adds an account to a configuration file, or prints
- * a secret for a cluster.
+ * main.c - heapwire-passwd: adds an account or a token to a configuration file,
+ * or prints a secret for a cluster.
  *
  * Passwords come from the random generator or from stdin, never from the
  * command line, which all users of the machine can read.
@@ -33,7 +33,7 @@ enum {                     /* of 57 characters each */
 struct passwd_options {
     const char *path;
     struct account_change change;
-    bool from_stdin, cluster_secret;
+    bool from_stdin, cluster_secret, token;
     char password[AUTH_PASSWORD_MAX + 2];
 };
 
@@ -51,6 +51,7 @@ usage(FILE *out)
     fputs(
         "usage: heapwire-passwd FILE NAME [--privileges LIST] [--stdin] "
         "[--replace]\n"
+        "                       [--token]\n"
         "       heapwire-passwd --cluster-secret\n"
         "\n"
         "Adds [user NAME] to the configuration FILE, which is made if need "
@@ -61,6 +62,9 @@ usage(FILE *out)
         "                     (" ACCOUNT_PRIVILEGES ")\n"
         "  --stdin            read the password, one line, and print none\n"
         "  --replace          give an existing user a new password\n"
+        "  --token            make a bearer token for HTTP, and print that; "
+        "it has\n"
+        "                     " ACCOUNT_TOKEN_PRIVILEGES "\n"
         "  --cluster-secret   print a new secret, for [cluster] secret = ...\n"
         "                     in the files of all nodes\n",
         out);
@@ -219,10 +223,16 @@ run(struct passwd_options *options)
     if (rc != 0 ||
         verifier_make(&options->change.verifier, password, &err) != 0)
         return fail(NULL, &err);
+    if (options->token) {
+        options->change.verifier.has_native = false;
+        options->change.verifier.is_token = true;
+    }
     if (change_file(options) != 0)
         return -1;
     if (!options->from_stdin &&
-        (puts(options->password) < 0 || fflush(stdout) != 0)) {
+        (printf("%s%s%s\n", options->token ? options->change.name : "",
+                options->token ? "." : "", options->password) < 0 ||
+         fflush(stdout) != 0)) {
         error_sys(&err, ER_UNKNOWN,
                   "the password is set, but could not be printed (--replace "
                   "draws another)");
@@ -255,6 +265,7 @@ parse(struct passwd_options *options, int argc, char **argv)
         {"stdin", no_argument, NULL, 's'},
         {"replace", no_argument, NULL, 'r'},
         {"cluster-secret", no_argument, NULL, 'c'},
+        {"token", no_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -270,6 +281,8 @@ parse(struct passwd_options *options, int argc, char **argv)
             options->change.replace = true;
         else if (option == 'c')
             options->cluster_secret = true;
+        else if (option == 't')
+            options->token = true;
         else if (option == 'h')
             return -1;
         else

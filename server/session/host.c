@@ -83,6 +83,7 @@ list_users(void *arg, struct sql_user_row *out, size_t max)
         memset(&out[n], 0, sizeof(out[n]));
         memcpy(out[n].name, user->name, sizeof(user->name));
         out[n].native = user->verifier.has_native;
+        out[n].token = user->verifier.is_token;
         out[n].privileges = user->privileges;
         out[n].connections =
             registry_count_user(&server->registry, user->name, NULL);

@@ -86,6 +86,7 @@ struct sql_user_row {
     bool native; /* its login may be mysql_native_password */
     uint32_t privileges;
     uint64_t connections; /* open at present */
+    bool token;           /* a bearer token of HTTP, and no password */
 };
 
 /* A row of heapwire.audit_log: one ADMIN EXECUTE that has ended. */

@@ -59,7 +59,9 @@ produce_users(const struct catalog_scope *scope, struct rowset *out)
     for (size_t i = 0; i < count; i++) {
         privileges_list(rows[i].privileges, privileges, sizeof(privileges));
         ROWSET_TEXTS(out, rows[i].name, privileges,
-                     rows[i].native ? "native+sha2" : "sha2");
+                     rows[i].native  ? "native+sha2"
+                     : rows[i].token ? "token"
+                                     : "sha2");
         rowset_int(out, (int64_t)rows[i].connections);
     }
     mem_free(rows);
