@@ -106,7 +106,8 @@ steer_tcp(struct daemon *d)
                                              *d->config.cluster.secret != '\0');
 
     if (wanted && d->tcp.handles == 0)
-        listener_open_tcp(&d->tcp, &d->server, &d->config.listen);
+        listener_open_tcp(&d->tcp, &d->server, &conversation,
+                          &d->config.listen);
     if (!wanted && d->tcp.handles > 0)
         listener_close(&d->tcp);
     if (!wanted && !d->config.listen.none)
@@ -441,8 +442,8 @@ start_server(struct daemon *d, struct error *err)
                sizeof(d->config.listen.text));
         node.port = d->config.listen.port;
     }
-    if (server_init(&d->server, &d->loop, &node, &conversation,
-                    d->config.max_connections, err) != 0)
+    if (server_init(&d->server, &d->loop, &node, d->config.max_connections,
+                    err) != 0)
         return -1;
     d->server_open = true;
     d->server.keeper = d->keeper;
@@ -467,7 +468,8 @@ start_listeners(struct daemon *d, struct error *err)
 {
     struct account account;
 
-    if (listener_open_local(&d->local, &d->server, d->config.socket, err) != 0)
+    if (listener_open_local(&d->local, &d->server, &conversation,
+                            d->config.socket, err) != 0)
         return -1;
     steer_tcp(d);
     if (geteuid() != 0)

@@ -23,14 +23,21 @@ enum { ACCEPTS_A_TURN = 16 };
 
 static void poll_start(struct listener *l);
 
+/* Before what the log says of it. */
+static const char *
+kind(const struct listener *l)
+{
+    return l->conversation->web ? "HTTP: " : "";
+}
+
 /* The kernel's buffer takes so short a message; otherwise it is not sent. */
 static void
-turn_away(int fd, const struct error *err)
+turn_away(const struct listener *l, int fd, const struct error *err)
 {
     struct reply reply;
 
     reply_init(&reply);
-    reply_error(&reply, err);
+    l->conversation->say_error(&reply, err);
     if (!reply.out.failed)
         (void)send(fd, reply.out.data, reply.out.size,
                    MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -52,7 +59,7 @@ admit(struct listener *l, const struct sockaddr_storage *address,
         if (login_blocked(l->server, backoff_key(a), host, err))
             return -1;
     }
-    if (server_make_room(l->server, l->transport))
+    if (server_make_room(l->server, l->transport, l->conversation))
         return 0;
     error_set(err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
     return -1;
@@ -98,8 +105,9 @@ on_connection(uv_poll_t *poll, int status, int events)
             return; /* none left, or the client has gone */
         }
         if (admit(l, &address, &err) != 0) {
-            turn_away(fd, &err);
-        } else if (session_accept(l->server, fd, l->transport) != 0) {
+            turn_away(l, fd, &err);
+        } else if (session_accept(l->server, fd, l->transport,
+                                  l->conversation) != 0) {
             fd_close(fd);
             pause_accepting(l, "out of memory");
             return;
@@ -114,10 +122,12 @@ poll_start(struct listener *l)
 }
 
 static void
-init(struct listener *l, struct server *server, enum transport transport)
+init(struct listener *l, struct server *server,
+     const struct conversation *conversation, enum transport transport)
 {
     memset(l, 0, sizeof(*l));
     l->server = server;
+    l->conversation = conversation;
     l->transport = transport;
     l->fd = -1;
     uv_timer_init(server->loop, &l->timer);
@@ -200,7 +210,8 @@ remove_stale(const struct sockaddr_un *name, struct error *err)
 }
 
 int
-listener_open_local(struct listener *l, struct server *server, const char *path,
+listener_open_local(struct listener *l, struct server *server,
+                    const struct conversation *conversation, const char *path,
                     struct error *err)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -208,7 +219,7 @@ listener_open_local(struct listener *l, struct server *server, const char *path,
     mode_t mask;
     int fd, rc;
 
-    init(l, server, TRANSPORT_LOCAL);
+    init(l, server, conversation, TRANSPORT_LOCAL);
     snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
     if (remove_stale(&name, err) != 0)
         return -1;
@@ -232,7 +243,7 @@ listener_open_local(struct listener *l, struct server *server, const char *path,
         fd_close(fd);
         return -1;
     }
-    log_line("listening on %s", path);
+    log_line("%slistening on %s", kind(l), path);
     return 0;
 }
 
@@ -281,7 +292,8 @@ note_port(struct listener *l)
         l->address.port = ntohs(((struct sockaddr_in *)&address)->sin_port);
     else
         l->address.port = ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
-    l->server->node.port = l->address.port;
+    if (!l->conversation->web)
+        l->server->node.port = l->address.port;
 }
 
 /* Once: every connection inherits them. */
@@ -342,13 +354,13 @@ try_tcp(uv_timer_t *timer)
     config_address_text(&l->address, text, sizeof(text));
     if (bind_tcp(l, &err) == 0) {
         config_address_text(&l->address, text, sizeof(text));
-        log_line("listening on %s", text);
+        log_line("%slistening on %s", kind(l), text);
         return;
     }
     if (l->retry_ms == 0)
-        log_fault("cannot listen on %s (%s); the unix socket is served, and "
+        log_fault("%scannot listen on %s (%s); the unix socket is served, and "
                   "the port is tried again",
-                  text, err.text);
+                  kind(l), text, err.text);
     l->retry_ms = l->retry_ms ? 2 * l->retry_ms : LISTENER_RETRY_MS;
     if (l->retry_ms > LISTENER_RETRY_MAX_MS)
         l->retry_ms = LISTENER_RETRY_MAX_MS;
@@ -357,9 +369,10 @@ try_tcp(uv_timer_t *timer)
 
 void
 listener_open_tcp(struct listener *l, struct server *server,
+                  const struct conversation *conversation,
                   const struct config_address *address)
 {
-    init(l, server, TRANSPORT_TCP);
+    init(l, server, conversation, TRANSPORT_TCP);
     l->address = *address;
     try_tcp(&l->timer);
 }

@@ -15,6 +15,7 @@
 #include "config.h"
 #include "server.h"
 
+struct conversation;
 struct error;
 
 enum {
@@ -27,6 +28,7 @@ enum {
 
 struct listener {
     struct server *server;
+    const struct conversation *conversation;
     enum transport transport;
     int fd; /* -1: closed */
     uv_poll_t poll;
@@ -43,9 +45,11 @@ struct listener {
 /* Binds the unix socket, 0600. Usually its directory is ours alone; in any
  * directory, only root and our own user get in. */
 int listener_open_local(struct listener *l, struct server *server,
+                        const struct conversation *conversation,
                         const char *path, struct error *err);
 /* Binds now or later; logs which. */
 void listener_open_tcp(struct listener *l, struct server *server,
+                       const struct conversation *conversation,
                        const struct config_address *address);
 /* Gives the unix socket's file to a user that heapwired will become. */
 int listener_give(const struct listener *l, uid_t uid, gid_t gid,

@@ -347,8 +347,16 @@ free_kept(struct session *s)
     peer_session_free(s->peer);
 }
 
+static enum packet_state
+next_packet(struct session *s, struct span *packet)
+{
+    return packet_next(&s->in, packet);
+}
+
 const struct conversation conversation = {
     .greet = login_begin,
+    .next = next_packet,
+    .say_error = reply_error,
     .on_packet = run_packet,
     .on_room = statement_resume,
     .on_closed = on_closed,

@@ -4,7 +4,7 @@
 
 struct conversation;
 
-/* For server_init: logins, commands and statements. */
+/* For session_accept: logins, commands and statements. */
 extern const struct conversation conversation;
 
 #endif

@@ -81,17 +81,23 @@ login_given_up(struct session *s)
  * without a password is no guess, because every user has one: load balancers
  * check so whether the port is alive, and must not lock out all clients behind
  * them. */
+void
+login_deny(struct session *s, bool with_password, struct error *err)
+{
+    error_set(err, ER_ACCESS_DENIED,
+              "Access denied for user '%s'@'%s' (using password: %s)",
+              s->wanted_user, s->who.host, with_password ? "YES" : "NO");
+    log_stranger("connection %u: %s", s->entry.id, err->text);
+    if (with_password)
+        count_failure(s);
+}
+
 static void
 deny(struct session *s, bool with_password)
 {
     struct error err;
 
-    error_set(&err, ER_ACCESS_DENIED,
-              "Access denied for user '%s'@'%s' (using password: %s)",
-              s->wanted_user, s->who.host, with_password ? "YES" : "NO");
-    log_stranger("connection %u: %s", s->entry.id, err.text);
-    if (with_password)
-        count_failure(s);
+    login_deny(s, with_password, &err);
     session_fail(s, &err);
 }
 
@@ -111,19 +117,15 @@ check_limit(struct session *s, const struct user *user, struct error *err)
     return -1;
 }
 
-static void
-admit_with(struct session *s, uint32_t privileges, const char *info,
-           bool by_password)
+int
+login_admit(struct session *s, uint32_t privileges, bool by_password,
+            struct error *err)
 {
     struct sql_identity who = s->who;
-    struct span database = {s->wanted_database, strlen(s->wanted_database)};
     struct sql_session *sql;
-    struct error err;
 
-    if (server_note_user(s->server, s, &err) != 0) {
-        session_fail(s, &err);
-        return;
-    }
+    if (server_note_user(s->server, s, err) != 0)
+        return -1;
     memcpy(who.user, s->wanted_user, sizeof(who.user));
     who.privileges = privileges;
     who.trusted = !by_password;
@@ -133,9 +135,8 @@ admit_with(struct session *s, uint32_t privileges, const char *info,
     }
     sql = sql_session_new(&s->server->node, &who, s->entry.id);
     if (!sql) {
-        error_memory(&err, "a session");
-        session_fail(s, &err);
-        return;
+        error_memory(err, "a session");
+        return -1;
     }
     prepared_drop_all(s);
     sql_session_free(s->sql); /* from before COM_CHANGE_USER */
@@ -143,7 +144,16 @@ admit_with(struct session *s, uint32_t privileges, const char *info,
     s->who = who;
     s->by_password = by_password;
     registry_set_user(&s->server->registry, &s->entry, &who);
-    if (database.size > 0 && sql_session_use(sql, database, &err) != 0) {
+    return 0;
+}
+
+static void
+welcome(struct session *s, const char *info)
+{
+    struct span database = {s->wanted_database, strlen(s->wanted_database)};
+    struct error err;
+
+    if (database.size > 0 && sql_session_use(s->sql, database, &err) != 0) {
         session_fail(s, &err);
         return;
     }
@@ -152,29 +162,43 @@ admit_with(struct session *s, uint32_t privileges, const char *info,
     session_enter(s, SESSION_READY);
 }
 
-static void
-admit(struct session *s, uint32_t privileges)
-{
-    admit_with(s, privileges, "", false);
-}
-
-/* The user proved the password to the keeper, which has the server's users. */
-static void
-admit_user(struct session *s, const char *info)
+/* The keeper, which heard the proof, has the server's users. */
+int
+login_admit_user(struct session *s, struct error *err)
 {
     const struct user *user = users_named(s->server->users, s->wanted_user);
-    struct error err;
 
     if (!user) {
-        deny(s, true);
-        return;
+        login_deny(s, true, err);
+        return -1;
     }
     s->guessed = false;
     backoff_succeeded(&s->server->backoff, s->address_key, s->wanted_user);
-    if (check_limit(s, user, &err) != 0)
+    if (check_limit(s, user, err) != 0)
+        return -1;
+    return login_admit(s, user->privileges, true, err);
+}
+
+static void
+admit_user(struct session *s, const char *info)
+{
+    struct error err;
+
+    if (login_admit_user(s, &err) != 0)
         session_fail(s, &err);
     else
-        admit_with(s, user->privileges, info, true);
+        welcome(s, info);
+}
+
+static void
+admit_trusted(struct session *s)
+{
+    struct error err;
+
+    if (login_admit(s, PRIVILEGE_ALL, false, &err) != 0)
+        session_fail(s, &err);
+    else
+        welcome(s, "");
 }
 
 /* -1: the client has its error.  Judges the transport itself, not the client's
@@ -194,10 +218,8 @@ check_transport(struct session *s)
     return -1;
 }
 
-/* On the unix socket, root and heapwired's own user need no password: both as
- * 'root', the latter also under its own name. */
-static bool
-is_trusted(const struct session *s)
+bool
+login_is_trusted(const struct session *s)
 {
     const char *own = s->server->own_name;
 
@@ -274,8 +296,8 @@ static void
 authenticate(struct session *s, const struct handshake *h)
 {
     keep_names(s, h);
-    if (is_trusted(s))
-        admit(s, PRIVILEGE_ALL);
+    if (login_is_trusted(s))
+        admit_trusted(s);
     else if (is_blocked(s))
         return;
     else if (span_is(h->plugin, AUTH_NATIVE))

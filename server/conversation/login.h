@@ -21,6 +21,19 @@ void login_change(struct session *session, struct span packet);
 /* The session ends; an unanswered wrong password counts now. */
 void login_given_up(struct session *session);
 
+/* For another protocol's logins of session->wanted_user. */
+/* On the unix socket, root and heapwired's own user need no password: both as
+ * 'root', the latter also under its own name. */
+bool login_is_trusted(const struct session *session);
+/* Gives the session that identity, and an SQL session of it; -1 with *err. */
+int login_admit(struct session *session, uint32_t privileges, bool by_password,
+                struct error *err);
+/* The user has proven the password or token: -1 with *err when it may not come
+ * in all the same. */
+int login_admit_user(struct session *session, struct error *err);
+/* An answer was wrong: notes it, says so in *err. */
+void login_deny(struct session *session, bool with_password, struct error *err);
+
 /* True with *err (1129): this address, shown as host, has failed too often and
  * is refused now. */
 bool login_blocked(const struct server *server, uint64_t key, const char *host,

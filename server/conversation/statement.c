@@ -2,7 +2,6 @@
 #include "statement.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,10 +19,7 @@
 #include "session.h"
 #include "statement_state.h"
 
-enum {
-    STEPS_A_TURN = 16, /* then other sessions have theirs */
-    PROGRESS_MS = 500  /* older statements report progress */
-};
+enum { STEPS_A_TURN = 16 /* then other sessions have theirs */ };
 
 static void
 drop_packet(struct statement *st)
@@ -93,7 +89,8 @@ void
 statement_finish(struct statement *st, const struct error *error)
 {
     struct session *s = st->session;
-    bool last = st->end == END_SHUTDOWN || peer_session_is_broken(s->peer);
+    bool last = st->end == END_SHUTDOWN || peer_session_is_broken(s->peer) ||
+                (st->form && st->form->is_last(st->form_arg));
 
     write_audit(st, error);
     s->statement = NULL;
@@ -101,6 +98,17 @@ statement_finish(struct statement *st, const struct error *error)
     statement_free(st);
     session_refresh(s);
     session_enter(s, last ? SESSION_CLOSING : SESSION_READY);
+}
+
+static void
+say(struct statement *st, const struct error *err)
+{
+    struct reply *reply = &st->session->reply;
+
+    if (st->form)
+        st->form->fail(st->form_arg, reply, err);
+    else
+        reply_error(reply, err);
 }
 
 void
@@ -117,7 +125,7 @@ statement_fail(struct statement *st)
                   (double)st->timeout_ms / 1000);
     if (err.code == ER_QUERY_INTERRUPTED && st->end == END_SHUTDOWN)
         error_set(&err, ER_SHUTDOWN, "Server shutdown in progress");
-    reply_error(&st->session->reply, &err);
+    say(st, &err);
     statement_finish(st, &err);
 }
 
@@ -129,7 +137,9 @@ succeed(struct statement *st)
 
     session_refresh(s);
     s->reply.warnings = sql_session_warnings(s->sql);
-    if (st->request == REQUEST_ROWS)
+    if (st->form)
+        st->form->end(st->form_arg, &s->reply);
+    else if (st->request == REQUEST_ROWS)
         reply_end_with(&s->reply, STATUS_LAST_ROW_SENT);
     else if (cursor->column_count > 0)
         reply_end(&s->reply);
@@ -145,7 +155,7 @@ make_columns(struct statement *st, struct reply *reply)
 {
     struct cursor *cursor = st->pump.cursor;
 
-    if (!st->columns_made && cursor->column_count > 0)
+    if (!st->columns_made && cursor->column_count > 0 && !st->form)
         reply_columns(reply, cursor);
     st->columns_made = true;
 }
@@ -160,9 +170,12 @@ make_row(struct statement *st, struct reply *reply, struct error *err)
     int rc;
 
     sql_session_check_row(st->session->sql, cursor->columns, row, count);
-    rc = st->prepared
-             ? reply_binary_row(reply, cursor->columns, row, count, err)
-             : reply_row(reply, row, count, err);
+    if (st->form)
+        rc = st->form->row(st->form_arg, reply, cursor, row, err);
+    else if (st->prepared)
+        rc = reply_binary_row(reply, cursor->columns, row, count, err);
+    else
+        rc = reply_row(reply, row, count, err);
     if (rc != 0)
         return -1;
     st->made++;
@@ -507,68 +520,6 @@ statement_cancel(struct session *s, enum statement_end why)
         return;
     st->end = why;
     pump_cancel(&st->pump);
-}
-
-/* "Resolving names (2 of 4, 37%)" */
-static void
-describe(const struct progress *progress, char *out, size_t size)
-{
-    char percent[16] = "";
-
-    if (progress->percent > 0)
-        snprintf(percent, sizeof(percent), ", %u%%", progress->percent);
-    snprintf(out, size, "%.40s (%u of %u%s)", progress->text, progress->stage,
-             progress->stages, percent);
-}
-
-/* The state in SHOW PROCESSLIST; progress NULL: unknown. */
-static void
-tell_state(struct statement *st, const struct progress *progress)
-{
-    struct session *s = st->session;
-    const char *state = atomic_load(&st->pump.await.waits);
-    char text[sizeof(s->entry.state)];
-
-    if (st->pump.state == PUMP_STEPPING && workers_waits(&st->pump.job)) {
-        state = "waiting for a worker";
-    } else if (progress) {
-        describe(progress, text, sizeof(text));
-        state = text;
-    } else if (!state) {
-        state = "executing";
-    }
-    registry_set_state(&s->server->registry, &s->entry, state);
-}
-
-/* Only while no byte of the reply or before it is on its way: otherwise
- * progress packets would pile up for a client that does not read. */
-static void
-tell_progress(struct statement *st, uint64_t now_ms)
-{
-    struct session *s = st->session;
-    struct progress progress = {0};
-    bool known = await_progress(&st->pump.await, &progress);
-
-    tell_state(st, known ? &progress : NULL);
-    if (!known || !(s->reply.capabilities & CAPABILITY_PROGRESS) ||
-        st->columns_sent || st->request == REQUEST_ROWS || s->writing.data ||
-        s->reply.out.size > 0 || now_ms - st->started_ms < PROGRESS_MS)
-        return;
-    reply_progress(&s->reply, &progress);
-    session_turn(s);
-}
-
-void
-statement_tick(struct session *s, uint64_t now_ms)
-{
-    struct statement *st = s->statement;
-
-    if (!st || st->full_since_ms)
-        return;
-    if (now_ms >= st->deadline_ms)
-        statement_cancel(s, END_TIMEOUT);
-    else
-        tell_progress(st, now_ms);
 }
 
 void

@@ -12,13 +12,34 @@
 #include "reader.h"
 #include "session.h"
 
+struct cursor;
+struct error;
 struct prepared;
+struct value;
 struct sql_description;
 struct statement;
+
+/* An answer that is no MySQL packets.  Each appends to the reply; row and end
+ * may be called by a worker. */
+struct statement_form {
+    /* -1 with *err, and nothing was appended. */
+    int (*row)(void *arg, struct reply *reply, const struct cursor *cursor,
+               const struct value *row, struct error *err);
+    /* After the last row, or instead of one. */
+    void (*end)(void *arg, struct reply *reply);
+    void (*fail)(void *arg, struct reply *reply, const struct error *err);
+    /* Must the session close then? */
+    bool (*is_last)(const void *arg);
+};
 
 /* From SESSION_READY. Texts and packets are copied. */
 /* COM_QUERY. */
 void statement_start(struct session *session, struct span text);
+/* The same in that form; it and arg outlive the statement.  opens_only: parses
+ * and checks the statement, and answers with the end alone. */
+void statement_answer(struct session *session, struct span text,
+                      const struct statement_form *form, void *arg,
+                      bool opens_only);
 /* COM_STMT_EXECUTE: rows are binary.  packet: the bytes behind the iteration
  * count.  Takes long data, also on failure.  cursor: makes the first rows and
  * keeps them in prepared->cursor, which is NULL before, for COM_STMT_FETCH. */

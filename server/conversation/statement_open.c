@@ -62,18 +62,16 @@ timeout_ms(const struct session *s)
 }
 
 /* Copies packet, which counts as held once more, because the original is not
- * dropped yet.  NULL: the client has its error. */
+ * dropped yet.  NULL with *err. */
 static struct statement *
-statement_new(struct session *s, struct span packet)
+make(struct session *s, struct span packet, struct error *err)
 {
     struct statement *st = mem_zalloc(1, sizeof(*st));
-    struct error err;
 
     if (st)
         st->packet = mem_strndup(packet.data, packet.size);
     if (!st || !st->packet) {
-        error_memory(&err, "a statement");
-        reply_error(&s->reply, &err);
+        error_memory(err, "a statement");
         mem_free(st);
         return NULL;
     }
@@ -91,6 +89,18 @@ statement_new(struct session *s, struct span packet)
     st->pump.one_by_one = true;
     st->fd = -1;
     chunk_init(&st->chunk);
+    return st;
+}
+
+/* NULL: the client has its error. */
+static struct statement *
+statement_new(struct session *s, struct span packet)
+{
+    struct error err;
+    struct statement *st = make(s, packet, &err);
+
+    if (!st)
+        reply_error(&s->reply, &err);
     return st;
 }
 
@@ -201,6 +211,38 @@ statement_start(struct session *s, struct span text)
         return;
     }
     st->text = st->meant.text;
+    open_statement(st, "Query");
+}
+
+/* It is well-formed and permitted, which is all that was asked. */
+static void
+say_end(struct session *s, struct span text,
+        const struct sql_description *description)
+{
+    struct statement *st = s->statement;
+
+    (void)text;
+    (void)description;
+    st->form->end(st->form_arg, &s->reply);
+}
+
+void
+statement_answer(struct session *s, struct span text,
+                 const struct statement_form *form, void *arg, bool opens_only)
+{
+    struct error err;
+    struct statement *st = make(s, text, &err);
+
+    if (!st) {
+        form->fail(arg, &s->reply, &err);
+        if (form->is_last(arg))
+            session_enter(s, SESSION_CLOSING);
+        return;
+    }
+    st->form = form;
+    st->form_arg = arg;
+    if (opens_only)
+        st->on_described = say_end;
     open_statement(st, "Query");
 }
 

@@ -28,6 +28,8 @@ enum request {
 struct statement {
     struct pump pump;
     struct session *session;
+    const struct statement_form *form; /* NULL: MySQL's packets */
+    void *form_arg;
     struct prepared *prepared; /* rows are binary; NULL: they are texts */
     enum request request;
     uint64_t wanted; /* rows, of REQUEST_ROWS, not yet made; the worker's */

@@ -24,7 +24,8 @@ is_resting(const struct server *server)
 {
     return server->running == 0 && !server->stopping &&
            server->logins[TRANSPORT_LOCAL].count == 0 &&
-           server->logins[TRANSPORT_TCP].count == 0;
+           server->logins[TRANSPORT_TCP].count == 0 &&
+           server->web_logins.count == 0;
 }
 
 /* Closing a session may free it, but no other: next stays valid. */
@@ -64,12 +65,13 @@ static void
 set_limits(struct server *server, size_t wanted)
 {
     static const size_t others =
-        SERVER_DESCRIPTORS + SERVER_PEERS_MAX + SERVER_SPARES;
+        SERVER_DESCRIPTORS + SERVER_PEERS_MAX + SERVER_SPARES + SERVER_WEB_MAX;
     struct rlimit limit;
     size_t few;
 
     server->max = wanted;
     server->peers_max = SERVER_PEERS_MAX;
+    server->web_max = SERVER_WEB_MAX;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
         limit.rlim_cur >= wanted + others)
         return;
@@ -77,6 +79,8 @@ set_limits(struct server *server, size_t wanted)
     server->max = few / 2 >= others ? few - others : few / 2;
     if (server->peers_max > few / 8)
         server->peers_max = few / 8;
+    if (server->web_max > few / 8)
+        server->web_max = few / 8;
     if (server->max >= wanted) {
         server->max = wanted;
         return;
@@ -88,12 +92,10 @@ set_limits(struct server *server, size_t wanted)
 
 int
 server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
-            const struct conversation *conversation, uint32_t max_connections,
-            struct error *err)
+            uint32_t max_connections, struct error *err)
 {
     memset(server, 0, sizeof(*server));
     server->loop = loop;
-    server->conversation = conversation;
     set_limits(server, max_connections);
     if (wakes_init(&server->wakes, loop, err) != 0)
         return -1;
@@ -209,7 +211,7 @@ server_set_identity(struct server *server, const struct peer_identity *identity)
     server->generation++;
     for (struct session *s = server->sessions; s; s = next) {
         next = s->next; /* closing one frees no other */
-        if (server->conversation->is_outdated(s))
+        if (s->conversation->is_outdated(s))
             session_kill(s, KILL_SESSION);
     }
 }
@@ -221,13 +223,46 @@ server_set_tls(struct server *server, SSL_CTX *context)
     server->tls = context;
 }
 
+/* Among idle ones, the longest idle; the list begins with the newest. */
+static struct session *
+find_idle(const struct server *server, bool peers, bool web)
+{
+    struct session *found = NULL;
+
+    for (struct session *s = server->sessions; s; s = s->next)
+        if (s->noted_peer == peers && s->conversation->web == web &&
+            s->state == SESSION_READY &&
+            (!found || s->since_ms <= found->since_ms))
+            found = s;
+    return found;
+}
+
+static bool
+make_web_room(struct server *server)
+{
+    struct session *evicted = server->web_logins.first;
+
+    if (server->web < server->web_max)
+        return true;
+    if (!evicted)
+        evicted = find_idle(server, false, true);
+    if (!evicted)
+        return false;
+    log_stranger("connection %u, of HTTP, had to make room", evicted->entry.id);
+    session_close(evicted);
+    return true;
+}
+
 bool
-server_make_room(struct server *server, enum transport transport)
+server_make_room(struct server *server, enum transport transport,
+                 const struct conversation *conversation)
 {
     struct server_logins *logins = &server->logins[transport];
 
     if (server->stopping)
         return false;
+    if (conversation->web)
+        return make_web_room(server);
     if (logins->count < SERVER_LOGINS_MAX &&
         (server_has_room(server, transport) || server->spares < SERVER_SPARES))
         return true;
@@ -239,26 +274,13 @@ server_make_room(struct server *server, enum transport transport)
     return true;
 }
 
-/* Among idle ones, the longest idle; the list begins with the newest. */
-static struct session *
-find_idle_peer(const struct server *server)
-{
-    struct session *found = NULL;
-
-    for (struct session *s = server->sessions; s; s = s->next)
-        if (s->noted_peer && s->state == SESSION_READY &&
-            (!found || s->since_ms <= found->since_ms))
-            found = s;
-    return found;
-}
-
 int
 server_note_peer(struct server *server, struct session *s, struct error *err)
 {
     struct session *idle = NULL;
 
     if (server->peers >= server->peers_max) {
-        idle = find_idle_peer(server);
+        idle = find_idle(server, true, false);
         if (!idle) {
             error_set(err, ER_TOO_MANY_CONNECTIONS,
                       "Too many connections: %zu of other nodes are at work",

@@ -33,6 +33,7 @@ enum {
     SERVER_LOCAL_RESERVE = 16, /* of all, for the unix socket alone */
     SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
     SERVER_PEERS_MAX = 256,    /* sessions of other nodes, besides all */
+    SERVER_WEB_MAX = 128,      /* connections of HTTP, likewise */
     SERVER_SPARES = 16, /* sessions that log in when there is no room for users:
                            they may be nodes */
     SERVER_LOGINS_MAX = 256, /* not yet logged in, of either transport */
@@ -55,7 +56,6 @@ struct server_logins {
 
 struct server {
     uv_loop_t *loop;
-    const struct conversation *conversation; /* session.h */
     struct wakes wakes;
     struct wake killed; /* a session was killed: look for it */
     struct registry registry;
@@ -79,18 +79,21 @@ struct server {
     struct session *sessions;
     size_t count, max;
     size_t peers, peers_max; /* of them other nodes' */
+    size_t web, web_max;     /* and HTTP's */
     size_t spares;           /* and that must prove to be nodes, or close */
     size_t running;          /* of them in SESSION_RUNNING */
     size_t held;             /* bytes of packets that wait, of all sessions */
     size_t owed;     /* bytes of replies not yet read, of all sessions */
     size_t prepared; /* bytes of prepared statements, of all sessions */
     struct server_logins logins[TRANSPORTS];
-    struct wake logins_more; /* continues logins over TCP */
-    bool logins_wait;        /* they wait for that */
+    struct server_logins web_logins; /* HTTP's, of both transports */
+    struct wake logins_more;         /* continues logins over TCP */
+    bool logins_wait;                /* they wait for that */
     struct watchdog watchdog;
     uv_timer_t tick; /* runs only while there are sessions */
     uv_timer_cb on_tick;
-    uint64_t pace_ms; /* of it; 0: it does not run */
+    uint64_t pace_ms;       /* of it; 0: it does not run */
+    bool http_requires_tls; /* of TCP; see config_http_requires_tls */
     bool stopping, stopped;
     uint64_t stop_deadline_ms;
     /* One for all: libuv fills it and hands it over before the next read. */
@@ -99,9 +102,8 @@ struct server {
 
 /* Fills in node's host; the caller fills in the rest. */
 int server_init(struct server *server, uv_loop_t *loop,
-                const struct sql_node *node,
-                const struct conversation *conversation,
-                uint32_t max_connections, struct error *err);
+                const struct sql_node *node, uint32_t max_connections,
+                struct error *err);
 /* Finds the name of heapwired's own user.  Asks the system, which may take
  * time: at the start, and after heapwired changed its user. */
 void server_learn_name(struct server *server);
@@ -120,8 +122,10 @@ void server_set_tls(struct server *server, SSL_CTX *context);
 /* The settings that a reload changes, and the list that is shown. */
 void server_set_settings(struct server *server, const struct config *config);
 
-/* May one more come in?  When full, evicts the oldest unfinished login. */
-bool server_make_room(struct server *server, enum transport transport);
+/* May one more come in?  When full, evicts the oldest unfinished login; of
+ * HTTP, then the connection that has been idle longest. */
+bool server_make_room(struct server *server, enum transport transport,
+                      const struct conversation *conversation);
 /* The session has proven to be a node's and counts as one.  When full, evicts
  * the one that has been idle longest; -1 with *err: none is idle. */
 int server_note_peer(struct server *server, struct session *session,

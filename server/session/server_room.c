@@ -45,7 +45,8 @@ server_has_room(const struct server *server, enum transport transport)
 {
     size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
 
-    return server->count - server->peers - server->spares + reserve <
+    return server->count - server->peers - server->web - server->spares +
+               reserve <
            server->max;
 }
 
@@ -70,7 +71,9 @@ server_note_user(struct server *server, struct session *s, struct error *err)
 void
 server_note_login(struct server *server, struct session *s, bool begins)
 {
-    struct server_logins *logins = &server->logins[s->transport];
+    struct server_logins *logins = s->conversation->web
+                                       ? &server->web_logins
+                                       : &server->logins[s->transport];
 
     if (begins) {
         s->login_next = NULL;
@@ -95,7 +98,8 @@ server_add(struct server *server, struct session *s)
     if (s->next)
         s->next->previous = s;
     server->sessions = s;
-    s->spare = !server_has_room(server, s->transport);
+    s->spare = !s->conversation->web && !server_has_room(server, s->transport);
+    server->web += s->conversation->web;
     server->spares += s->spare;
     server->count++;
     server_set_pace(server, SERVER_TICK_MS);
@@ -109,6 +113,7 @@ server_remove(struct server *server, struct session *s)
         s->next->previous = s->previous;
     server->count--;
     server->peers -= s->noted_peer;
+    server->web -= s->conversation->web;
     server_settle(server, s);
     trim_note(&server->trim);
     if (server->count > 0)

@@ -55,7 +55,7 @@ session_released(struct session *s)
 {
     if (s->statement || !s->handle_closed)
         return;
-    s->server->conversation->free(s);
+    s->conversation->free(s);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
     s->server->held -= s->held;
@@ -88,13 +88,13 @@ session_close(struct session *s)
                       1);
     wake_forget(&s->more);
     uv_close(&s->io.handle, on_closed);
-    s->server->conversation->on_closed(s);
+    s->conversation->on_closed(s);
 }
 
 void
 session_fail(struct session *s, const struct error *err)
 {
-    reply_error(&s->reply, err);
+    s->conversation->say_error(&s->reply, err);
     session_enter(s, SESSION_CLOSING);
 }
 
@@ -153,7 +153,7 @@ on_written(uv_write_t *write, int status)
         session_close(s);
         return;
     }
-    s->server->conversation->on_room(s);
+    s->conversation->on_room(s);
     session_turn(s);
 }
 
@@ -398,7 +398,7 @@ take_packet(struct session *s, struct span payload)
 
     s->reply.sequence = s->in.sequence;
     s->since_ms = uv_now(s->server->loop);
-    s->server->conversation->on_packet(s, payload);
+    s->conversation->on_packet(s, payload);
     packet_done(&s->in,
                 session_is_logging_in(s->state) ? s->reply.sequence : 0);
     if (clear && s->tls)
@@ -436,7 +436,7 @@ process(struct session *s)
 
     s->paused = false;
     while (takes_packets(s) && !s->paused) {
-        state = packet_next(&s->in, &payload);
+        state = s->conversation->next(s, &payload);
         if (state == PACKET_MORE)
             return;
         if (state == PACKET_READY)
@@ -504,12 +504,15 @@ steer_reading(struct session *s)
 static void
 steer_logins(struct server *server)
 {
+    struct server_logins *lists[] = {&server->logins[TRANSPORT_TCP],
+                                     &server->web_logins};
     struct session *next;
 
-    for (struct session *s = server->logins[TRANSPORT_TCP].first; s; s = next) {
-        next = s->login_next;
-        steer_reading(s);
-    }
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        for (struct session *s = lists[i]->first; s; s = next) {
+            next = s->login_next;
+            steer_reading(s);
+        }
 }
 
 /* A handshake with an RSA key takes milliseconds, and strangers may begin any
@@ -537,7 +540,7 @@ count_held(struct session *s, size_t held)
 static void
 count_owed(struct session *s)
 {
-    size_t owed = session_unsent(s) + s->server->conversation->unsent(s);
+    size_t owed = session_unsent(s) + s->conversation->unsent(s);
 
     s->server->owed += owed - s->owed;
     s->owed = owed;

@@ -24,6 +24,7 @@
 #include "sql.h"
 
 struct error;
+struct http_session;
 struct peer_session;
 struct prepared_list;
 struct statement;
@@ -56,6 +57,7 @@ struct session {
         uv_pipe_t pipe;
     } io;
     struct server *server;
+    const struct conversation *conversation;
     struct session *next, *previous;             /* server->sessions */
     struct session *login_next, *login_previous; /* server->logins */
     struct registry_entry entry;
@@ -97,15 +99,23 @@ struct session {
     struct statement *statement;    /* that runs */
     struct prepared_list *prepared; /* NULL: none so far */
     struct peer_session *peer;      /* if it is another node's; else NULL */
+    struct http_session *http;      /* if it speaks HTTP; else NULL */
 };
 
 /* Why a statement is cut short; the first reason wins. */
 enum statement_end { END_NONE, END_KILLED, END_TIMEOUT, END_SHUTDOWN };
 
-/* What a session carries: logins, commands, statements.  The session calls it,
- * on the loop, and knows nothing of it. */
+/* What a session carries: logins, commands, statements, in MySQL's protocol or
+ * in HTTP.  The session calls it, on the loop, and knows nothing of it. */
 struct conversation {
+    bool web;         /* HTTP's, whose sessions are counted apart */
+    uint32_t idle_ms; /* between two requests; 0: as the session's
+                         wait_timeout says */
     void (*greet)(struct session *session);
+    /* The next whole packet of session->in. */
+    enum packet_state (*next)(struct session *session, struct span *packet);
+    /* Appends the error as a reply that nothing follows. */
+    void (*say_error)(struct reply *reply, const struct error *err);
     /* One packet, whole and in order; the payload is borrowed for the call. */
     void (*on_packet)(struct session *session, struct span packet);
     void (*on_room)(struct session *session); /* what was to be sent is sent */
@@ -122,7 +132,8 @@ struct conversation {
 };
 
 /* Takes the connected descriptor and greets.  -1: it is still the caller's. */
-int session_accept(struct server *server, int fd, enum transport transport);
+int session_accept(struct server *server, int fd, enum transport transport,
+                   const struct conversation *conversation);
 
 bool session_is_logging_in(enum session_state state);
 void session_enter(struct session *session, enum session_state state);

@@ -59,7 +59,8 @@ on_unopened(uv_handle_t *handle)
 }
 
 int
-session_accept(struct server *server, int fd, enum transport transport)
+session_accept(struct server *server, int fd, enum transport transport,
+               const struct conversation *conversation)
 {
     struct session *s = mem_zalloc(1, sizeof(*s));
     char host[SQL_HOST_MAX + 8];
@@ -77,12 +78,13 @@ session_accept(struct server *server, int fd, enum transport transport)
         return -1;
     }
     s->server = server;
+    s->conversation = conversation;
     wake_init(&s->more, &server->wakes, session_more);
     packet_reader_init(&s->in, SESSION_LOGIN_PACKET);
     reply_init(&s->reply);
     registry_add(&server->registry, &s->entry, host);
     server_add(server, s);
-    server->conversation->greet(s);
+    conversation->greet(s);
     session_turn(s);
     return 0;
 }

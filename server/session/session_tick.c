@@ -9,7 +9,7 @@ session_kill(struct session *s, enum registry_kill kill)
     if (kill == KILL_SESSION)
         session_close(s);
     else if (kill == KILL_QUERY)
-        s->server->conversation->cancel(s, END_KILLED);
+        s->conversation->cancel(s, END_KILLED);
 }
 
 /* Sends an idle client nothing, like MySQL: it would take an unrequested error
@@ -19,7 +19,7 @@ void
 session_say_farewell(struct session *s)
 {
     if (s->state == SESSION_RUNNING) {
-        s->server->conversation->cancel(s, END_SHUTDOWN);
+        s->conversation->cancel(s, END_SHUTDOWN);
     } else if (s->state == SESSION_READY) {
         session_enter(s, SESSION_CLOSING); /* it gets its remaining bytes */
         session_turn(s);
@@ -43,10 +43,12 @@ is_stalled(struct session *s, uint64_t now_ms)
     return now_ms - s->progress_ms >= SESSION_STALL_MS;
 }
 
-/* As wait_timeout: no statement runs, so the setting may be read here. */
+/* No statement runs, so wait_timeout may be read here. */
 static uint64_t
 idle_ms(const struct session *s)
 {
+    if (s->conversation->idle_ms)
+        return s->conversation->idle_ms;
     return (uint64_t)sql_session_idle_s(s->sql) * 1000;
 }
 
@@ -75,5 +77,5 @@ session_tick(struct session *s, uint64_t now_ms)
         session_turn(s);
         return;
     }
-    s->server->conversation->on_tick(s, now_ms);
+    s->conversation->on_tick(s, now_ms);
 }

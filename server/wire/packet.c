@@ -108,6 +108,13 @@ packet_next(struct packet_reader *r, struct span *payload)
     return PACKET_READY;
 }
 
+struct span
+packet_claim(struct packet_reader *r, size_t size)
+{
+    r->joined = size;
+    return (struct span){r->bytes.data + r->start, size};
+}
+
 void
 packet_done(struct packet_reader *r, uint8_t sequence)
 {

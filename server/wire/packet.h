@@ -48,6 +48,10 @@ int packet_feed(struct packet_reader *r, const void *data, size_t size);
 /* The payload is borrowed until packet_done or packet_feed. */
 enum packet_state packet_next(struct packet_reader *r, struct span *payload);
 
+/* For another framing, in place of packet_next: the next size bytes, which have
+ * been fed, are one packet. */
+struct span packet_claim(struct packet_reader *r, size_t size);
+
 /* Drops the packet; the next one must begin with this sequence id.  Frees
  * memory once nothing is left.  With HW_WATCHFUL overwrites the bytes, so that
  * a stale pointer shows. */
