@@ -29,6 +29,7 @@
 #include "end_watch.h"
 #include "errors.h"
 #include "files.h"
+#include "http.h"
 #include "index_keeper.h"
 #include "keeper.h"
 #include "keeper_watch.h"
@@ -46,6 +47,8 @@
 #include "users.h"
 #include "view_cache.h"
 #include "memory_sampler.h"
+
+#define HTTP_SOCKET "http.sock"
 
 enum {
     SIGNALS = 3,
@@ -70,7 +73,7 @@ struct daemon {
     uv_loop_t loop;
     struct server server;
     struct daemon_cluster cluster;
-    struct listener local, tcp;
+    struct listener local, tcp, http_local, http;
     struct follower follower;
     struct supervised supervised;
     struct keeper_watch keeper_watch;
@@ -102,14 +105,21 @@ load_tls(struct daemon *d, struct error *err)
 static void
 steer_tcp(struct daemon *d)
 {
-    bool wanted = !d->config.listen.none && (users_count(d->server.users) > 0 ||
-                                             *d->config.cluster.secret != '\0');
+    bool users = users_count(d->server.users) > 0;
+    bool wanted =
+        !d->config.listen.none && (users || *d->config.cluster.secret != '\0');
+    bool http = !d->config.http.none && users;
 
     if (wanted && d->tcp.handles == 0)
         listener_open_tcp(&d->tcp, &d->server, &conversation,
                           &d->config.listen);
     if (!wanted && d->tcp.handles > 0)
         listener_close(&d->tcp);
+    if (http && d->http.handles == 0)
+        listener_open_tcp(&d->http, &d->server, &http_conversation,
+                          &d->config.http);
+    if (!http && d->http.handles > 0)
+        listener_close(&d->http);
     if (!wanted && !d->config.listen.none)
         log_line("no TCP: no user has a password, and no [cluster] a secret "
                  "(heapwire-passwd makes both)");
@@ -188,6 +198,7 @@ leave_root(void *arg, const struct account *account)
 
     /* Paths are safe here while root owns the directory. */
     if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
+        listener_give(&d->http_local, account->uid, account->gid, &err) != 0 ||
         store_give(controller_store(d->controller), account->uid, account->gid,
                    &err) != 0 ||
         (indexes &&
@@ -229,6 +240,8 @@ stop(struct daemon *d)
 {
     listener_close(&d->local);
     listener_close(&d->tcp);
+    listener_close(&d->http_local);
+    listener_close(&d->http);
     follower_stop(&d->follower);
     supervised_stop(&d->supervised);
     keeper_watch_stop(&d->keeper_watch);
@@ -273,6 +286,7 @@ reload(struct daemon *d)
         memory_sampler_set_rules(d->sampler, &d->config.marks);
         view_cache_set_wrappers(d->views, d->config.allocator_frames);
         d->server.node.requires_tls = config_requires_tls(&d->config);
+        d->server.http_requires_tls = config_http_requires_tls(&d->config);
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
                  "%u s, idle timeout %u s, %u login failures, TLS %s; other "
@@ -449,6 +463,7 @@ start_server(struct daemon *d, struct error *err)
     d->server.keeper = d->keeper;
     server_set_settings(&d->server, &d->config);
     d->server.node.requires_tls = config_requires_tls(&d->config);
+    d->server.http_requires_tls = config_http_requires_tls(&d->config);
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
     d->cluster = (struct daemon_cluster){&d->config, &d->server, NULL, NULL};
@@ -467,9 +482,13 @@ static int
 start_listeners(struct daemon *d, struct error *err)
 {
     struct account account;
+    char path[CONFIG_SOCKET_MAX + 1];
 
+    snprintf(path, sizeof(path), "%s/" HTTP_SOCKET, d->config.state_dir);
     if (listener_open_local(&d->local, &d->server, &conversation,
-                            d->config.socket, err) != 0)
+                            d->config.socket, err) != 0 ||
+        listener_open_local(&d->http_local, &d->server, &http_conversation,
+                            path, err) != 0)
         return -1;
     steer_tcp(d);
     if (geteuid() != 0)

@@ -30,6 +30,7 @@ enum {
     CONFIG_FILE_MAX = 4 * 1024 * 1024, /* PEERS_MAX sections fit */
     CONFIG_DEFAULT_ID = 10001,
     CONFIG_DEFAULT_PORT = 9036,
+    CONFIG_HTTP_PORT = 9037,
     CONFIG_DEFAULT_TIMEOUT_S = 60,
     CONFIG_TIMEOUT_MAX_S = 24 * 3600,
     CONFIG_DEFAULT_CONNECTIONS = 1024,
@@ -78,7 +79,9 @@ enum config_profiling {
 struct config {
     uint32_t node_id;
     struct config_address listen;
+    struct config_address http;
     bool listen_given; /* set in the file or by an option */
+    bool http_given;
     char state_dir[CONFIG_PATH_MAX];
     char state_note[ERROR_TEXT_MAX]; /* why state_dir is unusual, or "" */
     char socket[CONFIG_PATH_MAX];
@@ -134,6 +137,7 @@ void config_fini(struct config *config); /* zeroed is fine */
 /* Whether TCP needs TLS: as set, or because the node listens beyond loopback.
  */
 bool config_requires_tls(const struct config *config);
+bool config_http_requires_tls(const struct config *config); /* likewise */
 
 /* "127.0.0.1:9036", "[::1]:9036" or "none" */
 void config_address_text(const struct config_address *address, char *out,

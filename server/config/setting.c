@@ -33,6 +33,8 @@ static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_LISTEN] = {"listen", "listen", SETTING_OTHER, FIELD(listen),
                        .set = setting_set_listen,
                        .print = setting_print_listen},
+    [CONFIG_HTTP] = {"http", "http", SETTING_OTHER, FIELD(http),
+                     .set = setting_set_http, .print = setting_print_http},
     [CONFIG_STATE_DIR] = {"state_dir", "state-dir", SETTING_PATH,
                           FIELD(state_dir), .most = CONFIG_STATE_MAX},
     [CONFIG_SOCKET] = {"socket", "socket", SETTING_PATH, FIELD(socket),
@@ -218,6 +220,7 @@ setting_defaults(struct config *config)
     config->idle_timeout_s = CONFIG_DEFAULT_IDLE_S;
     config->login_failures = CONFIG_DEFAULT_LOGIN_FAILURES;
     config->listen.port = CONFIG_DEFAULT_PORT;
+    config->http.port = CONFIG_HTTP_PORT;
     config->budget_percent = CONFIG_DEFAULT_BUDGET;
     config->linger_s = CONFIG_DEFAULT_LINGER_S;
     config->heartbeat_s = CONFIG_DEFAULT_HEARTBEAT_S;
@@ -230,6 +233,7 @@ setting_defaults(struct config *config)
     config->keep_bytes = store_defaults.bytes;
     config->keep_age_s = (uint32_t)(store_defaults.age_ms / 1000);
     snprintf(config->listen.text, sizeof(config->listen.text), "127.0.0.1");
+    snprintf(config->http.text, sizeof(config->http.text), "127.0.0.1");
     config->profiling = CONFIG_PROFILING_PREPARED;
     config->start_timeout_s = CONFIG_DEFAULT_START_S;
     snprintf(config->jemalloc, sizeof(config->jemalloc), "auto");
@@ -255,6 +259,11 @@ setting_complete(struct config *config, struct error *err)
 {
     char path[CONFIG_PATH_MAX + 32];
 
+    /* A second node of a machine has another port than the usual one, and which
+     * one HTTP's is to be is not known. */
+    if (!config->http_given && !config->listen.none &&
+        config->listen.port != CONFIG_DEFAULT_PORT)
+        config->http.none = true;
     if (!*config->state_dir && default_state_dir(config, err) != 0)
         return -1;
     if (!*config->socket) {

@@ -15,6 +15,7 @@ struct error;
 enum config_key {
     CONFIG_ID,
     CONFIG_LISTEN,
+    CONFIG_HTTP,
     CONFIG_STATE_DIR,
     CONFIG_SOCKET,
     CONFIG_USER,

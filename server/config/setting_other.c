@@ -7,8 +7,9 @@
 #include "setting_value.h"
 #include "wrappers.h"
 
-int
-setting_set_listen(struct config *c, const char *value, struct error *err)
+static int
+set_address(struct config_address *out, const char *value, int port,
+            struct error *err)
 {
     struct config_address address = {.none = strcmp(value, "none") == 0};
 
@@ -17,10 +18,23 @@ setting_set_listen(struct config *c, const char *value, struct error *err)
             err,
             "must be ADDRESS:PORT such as 127.0.0.1:%d or [::1]:%d, "
             "or none",
-            CONFIG_DEFAULT_PORT, CONFIG_DEFAULT_PORT);
-    c->listen = address;
-    c->listen_given = true;
+            port, port);
+    *out = address;
     return 0;
+}
+
+int
+setting_set_listen(struct config *c, const char *value, struct error *err)
+{
+    c->listen_given = true;
+    return set_address(&c->listen, value, CONFIG_DEFAULT_PORT, err);
+}
+
+int
+setting_set_http(struct config *c, const char *value, struct error *err)
+{
+    c->http_given = true;
+    return set_address(&c->http, value, CONFIG_HTTP_PORT, err);
 }
 
 int
@@ -219,13 +233,25 @@ setting_set_etcd_password(struct config *c, const char *value,
 
 /* ---- as --check prints them ---- */
 
+static void
+print_address(const struct config_address *address, FILE *out)
+{
+    char text[CONFIG_ADDRESS_TEXT];
+
+    config_address_text(address, text, sizeof(text));
+    fputs(text, out);
+}
+
 void
 setting_print_listen(const struct config *c, FILE *out)
 {
-    char address[CONFIG_ADDRESS_TEXT];
+    print_address(&c->listen, out);
+}
 
-    config_address_text(&c->listen, address, sizeof(address));
-    fputs(address, out);
+void
+setting_print_http(const struct config *c, FILE *out)
+{
+    print_address(&c->http, out);
 }
 
 void

@@ -274,9 +274,21 @@ config_address_text(const struct config_address *address, char *out,
         snprintf(out, size, "%s:%u", address->text, address->port);
 }
 
+static bool
+requires_tls(const struct config *config, const struct config_address *address)
+{
+    return config->require_tls ||
+           (!address->none && !address_is_loopback(address->text));
+}
+
 bool
 config_requires_tls(const struct config *config)
 {
-    return config->require_tls ||
-           (!config->listen.none && !address_is_loopback(config->listen.text));
+    return requires_tls(config, &config->listen);
+}
+
+bool
+config_http_requires_tls(const struct config *config)
+{
+    return requires_tls(config, &config->http);
 }

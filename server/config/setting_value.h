@@ -67,6 +67,7 @@ int setting_address(const char *value, struct config_address *out);
 
 /* setting_other.c; -1 with *err. */
 int setting_set_listen(struct config *c, const char *value, struct error *err);
+int setting_set_http(struct config *c, const char *value, struct error *err);
 int setting_set_user(struct config *c, const char *value, struct error *err);
 int setting_set_frames(struct config *c, const char *value, struct error *err);
 int setting_set_budget(struct config *c, const char *value, struct error *err);
@@ -84,6 +85,7 @@ int setting_set_etcd_password(struct config *c, const char *value,
 int setting_secret(const char *value, char *out, struct error *err);
 
 void setting_print_listen(const struct config *c, FILE *out);
+void setting_print_http(const struct config *c, FILE *out);
 void setting_print_require_tls(const struct config *c, FILE *out);
 void setting_print_budget(const struct config *c, FILE *out);
 void setting_print_at_percent(const struct config *c, FILE *out);

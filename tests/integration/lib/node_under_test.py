@@ -111,8 +111,21 @@ class Node:
 
     @property
     def port(self):
-        wait_for(lambda: re.search(r"listening on 127.0.0.1:\d+", self.log()))
-        return int(re.findall(r"listening on 127.0.0.1:(\d+)", self.log())[-1])
+        return self.listens("")
+
+    @property
+    def http_port(self):
+        return self.listens("HTTP: ")
+
+    def listens(self, what):
+        """The port that it listens on, by its log."""
+        line = rf"\]: {what}listening on 127.0.0.1:(\d+)"
+        wait_for(lambda: re.search(line, self.log()))
+        return int(re.findall(line, self.log())[-1])
+
+    @property
+    def http_socket(self):
+        return os.path.join(self.state, "http.sock")
 
     @property
     def tcp(self):

@@ -1,0 +1,355 @@
+/* http.c - see http.h. */
+#include "http.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "address.h"
+#include "buffer.h"
+#include "clock.h"
+#include "errors.h"
+#include "http_login.h"
+#include "http_query.h"
+#include "http_request.h"
+#include "http_route.h"
+#include "http_show.h"
+#include "memory.h"
+#include "session.h"
+#include "sql.h"
+#include "statement.h"
+
+enum { IDLE_MS = 75 * 1000, TLS_HANDSHAKE = 0x16, HOST_ROOM = 64 };
+
+struct http_session {
+    struct http_request request; /* borrows the packet */
+    enum http_state state;
+    bool spoke; /* there was a request */
+    struct http_show_state show;
+};
+
+static void
+greet(struct session *s)
+{
+    struct error err;
+
+    s->login_deadline_ms = clock_ms() + SESSION_LOGIN_MS;
+    session_enter(s, SESSION_LOGIN);
+    s->http = mem_zalloc(1, sizeof(*s->http));
+    if (s->http)
+        return;
+    error_memory(&err, "a connection");
+    session_fail(s, &err);
+}
+
+/* A packet is a whole request, or whatever came instead of one, or nothing:
+ * TLS begins.  HTTP never begins with that byte. */
+static enum packet_state
+next(struct session *s, struct span *packet)
+{
+    struct http_session *h = s->http;
+    struct span waiting = packet_claim(&s->in, packet_waiting(&s->in));
+
+    *packet = packet_claim(&s->in, 0);
+    if (waiting.size == 0)
+        return PACKET_MORE;
+    if (!h->spoke && !s->tls && s->transport == TRANSPORT_TCP &&
+        *waiting.data == TLS_HANDSHAKE)
+        return PACKET_READY;
+    h->state = http_request_read(waiting, &h->request);
+    if (h->state == HTTP_MORE)
+        return PACKET_MORE;
+    *packet = packet_claim(&s->in, h->state == HTTP_BAD ? waiting.size
+                                                        : h->request.size);
+    return PACKET_READY;
+}
+
+/* ---- an answer without a statement ---- */
+
+static void
+say(struct session *s, unsigned status, const char *text)
+{
+    struct http_show_state *show = &s->http->show;
+
+    http_say(&show->answer, &s->reply.out, status, text);
+}
+
+static void
+say_error(struct session *s, const struct error *err)
+{
+    http_say_error(&s->http->show.answer, &s->reply.out, err);
+}
+
+/* For a connection that never had a request: an idle one ends without a word.
+ */
+static void
+say_last_error(struct reply *reply, const struct error *err)
+{
+    struct http_answer answer = {.closes = true};
+
+    if (err->code != ER_CLIENT_TIMEOUT)
+        http_say_error(&answer, &reply->out, err);
+}
+
+/* ---- what a request may not be ---- */
+
+/* The host without its port. */
+static bool
+is_local_host(struct span host)
+{
+    const char *end = memrchr(host.data, ':', host.size);
+    char text[HOST_ROOM];
+
+    if (host.size > 0 && *host.data == '[') {
+        end = memchr(host.data, ']', host.size);
+        host.data++;
+        host.size--;
+        if (!end)
+            return false;
+    }
+    if (end)
+        host.size = (size_t)(end - host.data);
+    if (host.size >= sizeof(text))
+        return false;
+    snprintf(text, sizeof(text), "%.*s", (int)host.size, host.data);
+    return span_is_nocase(host, "localhost") ||
+           (address_canonical(text, sizeof(text)) == 0 &&
+            address_is_loopback(text));
+}
+
+/* A page whose name now stands for this address (DNS rebinding) has another
+ * Host, or under TLS another certificate. */
+static bool
+is_misdirected(const struct session *s)
+{
+    const struct http_request *r = &s->http->request;
+
+    return s->transport == TRANSPORT_TCP && !s->tls && r->host.size > 0 &&
+           !is_local_host(r->host);
+}
+
+/* Whether a page of another origin may have sent it: that can set no header of
+ * ours, and tells its origin. */
+static bool
+may_be_forged(const struct session *s)
+{
+    const struct http_request *r = &s->http->request;
+    const char *scheme = s->tls ? "https://" : "http://";
+    size_t size = strlen(scheme);
+
+    if (s->transport == TRANSPORT_LOCAL || r->own.size > 0)
+        return false;
+    return r->origin.size != size + r->host.size || r->host.size == 0 ||
+           memcmp(r->origin.data, scheme, size) != 0 ||
+           memcmp(r->origin.data + size, r->host.data, r->host.size) != 0;
+}
+
+static void
+refuse_method(struct session *s, const struct http_route *route)
+{
+    struct http_answer *answer = &s->http->show.answer;
+    char text[512];
+
+    answer->more = route->post   ? "Allow: POST\r\n"
+                   : route->asks ? "Allow: GET, HEAD, POST\r\n"
+                                 : "Allow: GET, HEAD\r\n";
+    if (route->post)
+        snprintf(text, sizeof(text),
+                 "this changes something, and takes POST alone:\n"
+                 "curl -X POST -H 'X-Heapwire: 1' http%s://%.*s%s\n",
+                 s->tls ? "s" : "", (int)s->http->request.host.size,
+                 s->http->request.host.data, route->path);
+    else
+        snprintf(text, sizeof(text), "%s only reads: use GET\n", route->path);
+    say(s, 405, text);
+}
+
+static bool
+takes_method(const struct http_route *route, enum http_method method)
+{
+    if (method == HTTP_POST)
+        return route->post || route->asks;
+    return !route->post && (method == HTTP_GET || method == HTTP_HEAD);
+}
+
+/* True: it is refused, and answered. */
+static bool
+refuse(struct session *s, const struct http_route *route)
+{
+    const struct http_request *r = &s->http->request;
+    struct span unknown;
+    struct error err;
+
+    if (!takes_method(route, r->method)) {
+        refuse_method(s, route);
+        return true;
+    }
+    if (route->post && may_be_forged(s)) {
+        say(s, 403,
+            "a POST needs the header 'X-Heapwire: 1', or the Origin of this "
+            "server\n");
+        return true;
+    }
+    unknown = http_query_unknown(r->query,
+                                 route->parameters ? route->parameters : "");
+    if (unknown.size == 0 || route->asks)
+        return false;
+    error_set(&err, ER_WRONG_ARGUMENTS,
+              "unknown parameter '%.*s' (allowed: %s)",
+              (int)(unknown.size < 64 ? unknown.size : 64), unknown.data,
+              route->parameters ? route->parameters : "none");
+    say_error(s, &err);
+    return true;
+}
+
+/* ---- what it may ---- */
+
+static void
+copy(struct span from, char *out, size_t size)
+{
+    if (from.size < size)
+        memcpy(out, from.data, from.size);
+    out[from.size < size ? from.size : 0] = '\0';
+}
+
+static void
+run(struct session *s, const struct http_route *route)
+{
+    struct http_session *h = s->http;
+    struct http_show_state *show = &h->show;
+    bool is_head = h->request.method == HTTP_HEAD;
+    char kept[2];
+    struct buffer text;
+    struct error err;
+
+    if (route->asks && h->request.method != HTTP_POST) {
+        say(s, 200, "num_symbols: 1\n"); /* that there are any */
+        return;
+    }
+    show->route = route;
+    show->open_metrics = h->request.open;
+    show->kept =
+        http_query_get(h->request.query, "snapshot", kept, sizeof(kept)) != 0 ||
+        *kept != '\0';
+    copy(h->request.if_none_match, show->if_none_match,
+         sizeof(show->if_none_match));
+    buffer_init(&text, HTTP_STATEMENT_MAX);
+    if (!route->make)
+        buffer_text(&text, route->text);
+    else if (route->make(&h->request, s->server->node.id, &text, &err) != 0) {
+        say_error(s, &err);
+        buffer_fini(&text);
+        return;
+    }
+    registry_note(&s->server->registry.questions, 1);
+    if (text.failed) {
+        error_memory(&err, "a statement");
+        say_error(s, &err);
+    } else {
+        s->quit = false; /* the client waits */
+        statement_answer(s, (struct span){text.data, text.size}, &http_form,
+                         show,
+                         is_head && (route->show == HTTP_SHOW_VALUE ||
+                                     route->show == HTTP_SHOW_LINES));
+    }
+    buffer_fini(&text);
+}
+
+static void
+answer(struct session *s, const struct http_route *route)
+{
+    if (route->show == HTTP_SHOW_TEXT)
+        say(s, route->status ? route->status : 200, route->text);
+    else
+        run(s, route);
+}
+
+static void
+take(struct session *s)
+{
+    struct http_session *h = s->http;
+    const struct http_route *route = http_route_find(h->request.path);
+    struct error err;
+
+    if (h->state == HTTP_BAD) {
+        char text[128];
+
+        snprintf(text, sizeof(text), "%s\n", h->request.why);
+        h->show.answer.closes = true;
+        say(s, h->request.status, text);
+        return;
+    }
+    if (is_misdirected(s)) {
+        h->show.answer.closes = true;
+        say(s, 421,
+            "without TLS, Host must be localhost or a loopback "
+            "address\n");
+        return;
+    }
+    if (!route || !route->open) {
+        if (http_login(s, &h->request, &err) != 0) {
+            say_error(s, &err);
+            return;
+        }
+        if (session_is_logging_in(s->state))
+            session_enter(s, SESSION_READY);
+    }
+    if (!route)
+        say(s, 404, "there is no such path; / lists those that there are\n");
+    else if (!refuse(s, route))
+        answer(s, route);
+}
+
+static void
+on_packet(struct session *s, struct span packet)
+{
+    struct http_session *h = s->http;
+    const struct http_request *r = &h->request;
+
+    if (packet.size == 0) {
+        session_start_tls(s);
+        return;
+    }
+    h->spoke = true;
+    s->quit = true; /* clients leave without a word */
+    memset(&h->show, 0, sizeof(h->show));
+    h->show.answer = (struct http_answer){.head_alone = r->method == HTTP_HEAD,
+                                          .http_1_0 = r->http_1_0,
+                                          .closes = r->closes,
+                                          .gzip = r->gzip};
+    take(s);
+    if (s->state != SESSION_RUNNING && s->state != SESSION_CLOSED &&
+        h->show.answer.closes)
+        session_enter(s, SESSION_CLOSING);
+}
+
+static bool
+is_outdated(const struct session *s)
+{
+    (void)s;
+    return false;
+}
+
+static void
+free_kept(struct session *s)
+{
+    if (s->http)
+        http_answer_fini(&s->http->show.answer);
+    mem_free(s->http);
+    sql_session_free(s->sql);
+}
+
+const struct conversation http_conversation = {
+    .web = true,
+    .idle_ms = IDLE_MS,
+    .greet = greet,
+    .next = next,
+    .say_error = say_last_error,
+    .on_packet = on_packet,
+    .on_room = statement_resume,
+    .on_closed = statement_abandon,
+    .on_tick = statement_tick,
+    .cancel = statement_cancel,
+    .unsent = statement_unsent,
+    .is_outdated = is_outdated,
+    .free = free_kept,
+};

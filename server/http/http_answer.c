@@ -1,0 +1,187 @@
+/* http_answer.c - see http_answer.h. */
+#include "http_answer.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "buffer.h"
+#include "memory.h"
+#include "zlib_memory.h"
+
+enum { GZIP_WINDOW = 15 + 16, PIECE = 16 * 1024 };
+
+static const struct {
+    unsigned status;
+    const char *text;
+} statuses[] = {
+    {200, "OK"},
+    {304, "Not Modified"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
+    {413, "Content Too Large"},
+    {421, "Misdirected Request"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+};
+
+const char *
+http_status_text(unsigned status)
+{
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+        if (statuses[i].status == status)
+            return statuses[i].text;
+    return "Unknown";
+}
+
+/* No locale is set: names are English. */
+static void
+add_date(struct buffer *out)
+{
+    time_t now = time(NULL);
+    char text[40];
+    struct tm tm;
+
+    if (gmtime_r(&now, &tm) &&
+        strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &tm) > 0)
+        buffer_format(out, "Date: %s\r\n", text);
+}
+
+static void
+add_head(struct http_answer *a, struct buffer *out, unsigned status,
+         const char *type)
+{
+    buffer_format(out, "HTTP/1.1 %u %s\r\n", status, http_status_text(status));
+    add_date(out);
+    if (type)
+        buffer_format(out, "Content-Type: %s\r\n", type);
+    if (a->etag)
+        buffer_format(out, "ETag: %s\r\nCache-Control: private, no-cache\r\n",
+                      a->etag);
+    else
+        buffer_text(out, "Cache-Control: no-store\r\n");
+    buffer_text(out, "X-Content-Type-Options: nosniff\r\n"
+                     "Content-Security-Policy: default-src 'none'\r\n"
+                     "Cross-Origin-Resource-Policy: same-origin\r\n");
+    if (a->more)
+        buffer_text(out, a->more);
+    if (a->closes)
+        buffer_text(out, "Connection: close\r\n");
+    a->begun = true;
+}
+
+void
+http_answer_whole(struct http_answer *a, struct buffer *out, unsigned status,
+                  const char *type, struct span body)
+{
+    bool empty = status == 304;
+
+    add_head(a, out, status, empty ? NULL : type);
+    if (!empty)
+        buffer_format(out, "Content-Length: %zu\r\n", body.size);
+    buffer_text(out, "\r\n");
+    if (!empty && !a->head_alone)
+        buffer_add(out, body.data, body.size);
+}
+
+static struct z_stream_s *
+new_packer(void)
+{
+    z_stream *z = mem_zalloc(1, sizeof(*z));
+
+    if (!z)
+        return NULL;
+    z->zalloc = zlib_alloc;
+    z->zfree = zlib_free;
+    if (deflateInit2(z, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, 8,
+                     Z_DEFAULT_STRATEGY) == Z_OK)
+        return z;
+    mem_free(z);
+    return NULL; /* as it is, then */
+}
+
+void
+http_answer_begin(struct http_answer *a, struct buffer *out, unsigned status,
+                  const char *type, bool packed)
+{
+    add_head(a, out, status, type);
+    if (packed)
+        buffer_text(out, "Vary: Accept-Encoding\r\n");
+    if (packed && a->gzip && !a->head_alone && (a->packer = new_packer()))
+        buffer_text(out, "Content-Encoding: gzip\r\n");
+    a->chunked = !a->http_1_0 && !a->head_alone;
+    if (a->chunked)
+        buffer_text(out, "Transfer-Encoding: chunked\r\n");
+    buffer_text(out, "\r\n");
+}
+
+/* An empty chunk would be the end. */
+static void
+add_chunk(const struct http_answer *a, struct buffer *out, const void *data,
+          size_t size)
+{
+    if (size == 0)
+        return;
+    if (a->chunked)
+        buffer_format(out, "%zx\r\n", size);
+    buffer_add(out, data, size);
+    if (a->chunked)
+        buffer_text(out, "\r\n");
+}
+
+static void
+pack(struct http_answer *a, struct buffer *out, const void *data, size_t size,
+     int flush)
+{
+    char MEM_UNSET piece[PIECE];
+    z_stream *z = a->packer;
+
+    z->next_in = (Bytef *)(uintptr_t)data;
+    z->avail_in = (uInt)size;
+    do {
+        z->next_out = (Bytef *)piece;
+        z->avail_out = sizeof(piece);
+        (void)deflate(z, flush);
+        add_chunk(a, out, piece, sizeof(piece) - z->avail_out);
+    } while (z->avail_out == 0);
+}
+
+void
+http_answer_part(struct http_answer *a, struct buffer *out, const void *data,
+                 size_t size)
+{
+    if (a->head_alone)
+        return;
+    if (a->packer)
+        pack(a, out, data, size, Z_NO_FLUSH);
+    else
+        add_chunk(a, out, data, size);
+}
+
+void
+http_answer_end(struct http_answer *a, struct buffer *out)
+{
+    if (a->packer)
+        pack(a, out, "", 0, Z_FINISH);
+    if (a->chunked)
+        buffer_text(out, "0\r\n\r\n");
+    http_answer_fini(a);
+}
+
+void
+http_answer_fini(struct http_answer *a)
+{
+    if (!a->packer)
+        return;
+    deflateEnd(a->packer);
+    mem_free(a->packer);
+    a->packer = NULL;
+}

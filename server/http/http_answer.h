@@ -1,0 +1,47 @@
+/*
+ * http_answer.h - an answer of HTTP/1.x: its head, and its body in chunks.
+ *
+ * Pure: appends to a buffer.  A body whose length is known goes out with it;
+ * any other in chunks, or until the connection closes (HTTP/1.0).  One thread
+ * at a time.
+ */
+#ifndef HW_HTTP_ANSWER_H
+#define HW_HTTP_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "reader.h"
+
+struct buffer;
+struct z_stream_s;
+
+enum { HTTP_ETAG_MAX = 128 };
+
+struct http_answer {
+    bool head_alone;             /* HEAD: no body follows */
+    bool http_1_0, closes, gzip; /* as the request has them */
+    const char *more; /* further header lines, each with CR LF; static */
+    const char *etag; /* quoted; NULL: must not be kept */
+    bool begun, chunked;
+    struct z_stream_s *packer; /* NULL: not packed */
+};
+
+#define HTTP_TEXT "text/plain; charset=utf-8"
+
+const char *http_status_text(unsigned status);
+
+/* The whole answer. */
+void http_answer_whole(struct http_answer *a, struct buffer *out,
+                       unsigned status, const char *type, struct span body);
+
+/* Head; parts of the body; end.  packed: may the body be gzipped, if the client
+ * takes it? */
+void http_answer_begin(struct http_answer *a, struct buffer *out,
+                       unsigned status, const char *type, bool packed);
+void http_answer_part(struct http_answer *a, struct buffer *out,
+                      const void *data, size_t size);
+void http_answer_end(struct http_answer *a, struct buffer *out);
+void http_answer_fini(struct http_answer *a); /* zeroed is fine */
+
+#endif

@@ -1,0 +1,186 @@
+/*
+ * http_login.c - see http_login.h.
+ *
+ * The password arrives itself, but is proven to the keeper as MySQL's clients
+ * prove it: the keeper answers no other question about passwords.
+ */
+#include "http_login.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include "auth.h"
+#include "backoff.h"
+#include "clock.h"
+#include "errors.h"
+#include "http_request.h"
+#include "keeper.h"
+#include "login.h"
+#include "session.h"
+#include "users.h"
+
+enum { DECODED_MAX = SQL_NAME_MAX + 1 + AUTH_PASSWORD_MAX };
+
+struct proof {
+    bool token;
+    struct span name, secret;
+    char bytes[4 * (DECODED_MAX / 3 + 2)]; /* of Basic: what they borrow */
+};
+
+/* Is it "SCHEME rest"?  Then *value is the rest. */
+static bool
+has_scheme(struct span authorization, const char *scheme, struct span *value)
+{
+    size_t size = strlen(scheme);
+
+    if (authorization.size <= size || authorization.data[size] != ' ' ||
+        !span_is_nocase((struct span){authorization.data, size}, scheme))
+        return false;
+    *value = span_trim(
+        (struct span){authorization.data + size, authorization.size - size});
+    return true;
+}
+
+/* Base64 of "name:password". */
+static bool
+read_basic(struct span text, struct proof *out)
+{
+    const char *colon;
+    int size;
+
+    if (text.size == 0 || text.size % 4 != 0 || text.size > sizeof(out->bytes))
+        return false;
+    size = EVP_DecodeBlock((uint8_t *)out->bytes, (const uint8_t *)text.data,
+                           (int)text.size);
+    for (size_t i = 1; i <= 2 && text.data[text.size - i] == '='; i++)
+        size--;
+    colon = size > 0 ? memchr(out->bytes, ':', (size_t)size) : NULL;
+    if (!colon)
+        return false;
+    out->name = (struct span){out->bytes, (size_t)(colon - out->bytes)};
+    out->secret = (struct span){colon + 1, (size_t)size - out->name.size - 1};
+    return true;
+}
+
+/* "name.secret"; a name may have dots. */
+static bool
+read_bearer(struct span text, struct proof *out)
+{
+    const char *dot = memrchr(text.data, '.', text.size);
+
+    if (!dot)
+        return false;
+    out->token = true;
+    out->name = (struct span){text.data, (size_t)(dot - text.data)};
+    out->secret = (struct span){dot + 1, text.size - out->name.size - 1};
+    return true;
+}
+
+static bool
+read_proof(struct span authorization, struct proof *out)
+{
+    struct span value;
+
+    if (has_scheme(authorization, "Basic", &value))
+        return read_basic(value, out);
+    return has_scheme(authorization, "Bearer", &value) &&
+           read_bearer(value, out);
+}
+
+/* No account has a name that s->wanted_user does not hold. */
+static int
+check(struct session *s, const struct proof *proof, bool *right,
+      struct error *err)
+{
+    struct span name = {s->wanted_user, strlen(s->wanted_user)};
+    uint8_t answer[AUTH_SHA256];
+    struct span given = {(const char *)answer, sizeof(answer)};
+    int rc;
+
+    if (auth_nonce(s->nonce, err) != 0 ||
+        auth_answer_sha2(proof->secret, s->nonce, answer, err) != 0)
+        return -1;
+    rc = keeper_check_sha2(s->server->keeper, name, s->nonce, given,
+                           proof->token, right, err);
+    OPENSSL_cleanse(answer, sizeof(answer));
+    return rc;
+}
+
+/* It is whom the last request proved. */
+static bool
+is_same(const struct session *s)
+{
+    const struct user *user = users_named(s->server->users, s->wanted_user);
+
+    return s->sql && s->by_password && user &&
+           strcmp(s->who.user, s->wanted_user) == 0 &&
+           s->who.privileges == user->privileges;
+}
+
+static int
+log_in(struct session *s, const struct proof *proof, struct error *err)
+{
+    bool right = false;
+
+    snprintf(s->wanted_user, sizeof(s->wanted_user), "%.*s",
+             (int)proof->name.size, proof->name.data);
+    if (proof->secret.size == 0) {
+        login_deny(s, false, err);
+        return -1;
+    }
+    if (check(s, proof, &right, err) != 0)
+        return -1;
+    if (!right) {
+        login_deny(s, true, err);
+        return -1;
+    }
+    if (!is_same(s))
+        return login_admit_user(s, err);
+    backoff_succeeded(&s->server->backoff, s->address_key, s->wanted_user);
+    return 0;
+}
+
+/* root, and heapwired's own user, on the unix socket. */
+static int
+login_trusted(struct session *s, struct error *err)
+{
+    snprintf(s->wanted_user, sizeof(s->wanted_user), USERS_RESERVED);
+    if (!login_is_trusted(s)) {
+        s->wanted_user[0] = '\0';
+        login_deny(s, false, err);
+        return -1;
+    }
+    if (s->sql && !s->by_password)
+        return 0;
+    return login_admit(s, PRIVILEGE_ALL, false, err);
+}
+
+int
+http_login(struct session *s, const struct http_request *request,
+           struct error *err)
+{
+    struct proof proof = {.token = false};
+    int rc;
+
+    if (s->transport == TRANSPORT_TCP && !s->tls &&
+        s->server->http_requires_tls) {
+        error_set(err, ER_SECURE_TRANSPORT_REQUIRED,
+                  "this port requires TLS: use https://");
+        return -1;
+    }
+    if (request->authorization.size == 0)
+        return login_trusted(s, err);
+    if (login_blocked(s->server, s->address_key, s->who.host, err))
+        return -1;
+    if (!read_proof(request->authorization, &proof)) {
+        s->wanted_user[0] = '\0';
+        login_deny(s, false, err);
+        return -1;
+    }
+    rc = log_in(s, &proof, err);
+    OPENSSL_cleanse(proof.bytes, sizeof(proof.bytes));
+    return rc;
+}

@@ -1,0 +1,310 @@
+/* http_request.c - see http_request.h. */
+#include "http_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Spans that may be given to memcpy and its like. */
+static const struct http_request empty = {.path = {"", 0},
+                                          .query = {"", 0},
+                                          .host = {"", 0},
+                                          .authorization = {"", 0},
+                                          .origin = {"", 0},
+                                          .if_none_match = {"", 0},
+                                          .own = {"", 0},
+                                          .body = {"", 0}};
+
+struct head {
+    struct http_request *request;
+    bool has_host, has_length, has_encoding, has_authorization;
+    size_t length; /* of the body */
+};
+
+static int
+bad(struct http_request *request, unsigned status, const char *why)
+{
+    request->status = status;
+    request->why = why;
+    return -1;
+}
+
+/* A name of a method or a header. */
+static bool
+is_token(struct span s)
+{
+    static const char signs[] = "!#$%&'*+-.^_`|~";
+
+    for (size_t i = 0; i < s.size; i++) {
+        char c = s.data[i], letter = (char)(c | 0x20);
+
+        if (!(letter >= 'a' && letter <= 'z') && !(c >= '0' && c <= '9') &&
+            (c == '\0' || !strchr(signs, c)))
+            return false;
+    }
+    return s.size > 0;
+}
+
+/* The part up to the first c, which is removed with it from *rest. */
+static bool
+cut(struct span *rest, char c, struct span *out)
+{
+    const char *end = memchr(rest->data, c, rest->size);
+
+    if (!end)
+        return false;
+    *out = (struct span){rest->data, (size_t)(end - rest->data)};
+    rest->data = end + 1;
+    rest->size -= out->size + 1;
+    return true;
+}
+
+static bool
+is_hex(char c)
+{
+    char letter = (char)(c | 0x20);
+
+    return (c >= '0' && c <= '9') || (letter >= 'a' && letter <= 'f');
+}
+
+/* Visible characters alone, and %xx. */
+static bool
+is_target(struct span s)
+{
+    if (s.size == 0 || s.data[0] != '/')
+        return false;
+    for (size_t i = 0; i < s.size; i++) {
+        if (s.data[i] <= ' ' || s.data[i] >= 0x7f || s.data[i] == '#')
+            return false;
+        if (s.data[i] == '%' && (s.size - i < 3 || !is_hex(s.data[i + 1]) ||
+                                 !is_hex(s.data[i + 2])))
+            return false;
+    }
+    return true;
+}
+
+static int
+read_first_line(struct http_request *r, struct span line)
+{
+    struct span method, target;
+
+    if (!cut(&line, ' ', &method) || !cut(&line, ' ', &target) ||
+        !is_token(method))
+        return bad(r, 400, "the first line is no request of HTTP");
+    if (span_is(line, "HTTP/1.0"))
+        r->http_1_0 = r->closes = true;
+    else if (line.size == 8 && memcmp(line.data, "HTTP/", 5) == 0 &&
+             !span_is(line, "HTTP/1.1"))
+        return bad(r, 505, "this server speaks HTTP/1.1");
+    else if (!span_is(line, "HTTP/1.1"))
+        return bad(r, 400, "the first line is no request of HTTP");
+    r->method = span_is(method, "GET")    ? HTTP_GET
+                : span_is(method, "HEAD") ? HTTP_HEAD
+                : span_is(method, "POST") ? HTTP_POST
+                                          : HTTP_OTHER;
+    if (!is_target(target))
+        return bad(r, 400,
+                   "the target must begin with / and have valid %xx alone");
+    if (!cut(&target, '?', &r->path))
+        r->path = target;
+    else
+        r->query = target;
+    return 0;
+}
+
+static int
+read_length(struct head *h, struct span value)
+{
+    if (h->has_length)
+        return bad(h->request, 400, "Content-Length is given twice");
+    h->has_length = true;
+    if (value.size == 0 || value.size > 9)
+        return bad(h->request, value.size ? 413 : 400,
+                   "Content-Length is empty or too large");
+    for (size_t i = 0; i < value.size; i++) {
+        if (value.data[i] < '0' || value.data[i] > '9')
+            return bad(h->request, 400, "Content-Length is no number");
+        h->length = 10 * h->length + (size_t)(value.data[i] - '0');
+    }
+    return h->length <= HTTP_BODY_MAX
+               ? 0
+               : bad(h->request, 413, "the body is larger than 1 MB");
+}
+
+static struct span
+next_item(struct span *list)
+{
+    struct span item;
+
+    if (!cut(list, ',', &item)) {
+        item = *list;
+        list->size = 0;
+    }
+    return span_trim(item);
+}
+
+static void
+read_connection(struct http_request *r, struct span list)
+{
+    while (list.size > 0)
+        r->closes |= span_is_nocase(next_item(&list), "close");
+}
+
+/* "gzip", "gzip;q=0.5", but not "gzip;q=0" */
+static void
+read_encodings(struct http_request *r, struct span list)
+{
+    struct span item, name;
+    bool refused;
+
+    while (list.size > 0) {
+        item = next_item(&list);
+        if (!cut(&item, ';', &name)) {
+            name = item;
+            item.size = 0;
+        }
+        item = span_trim(item);
+        refused = item.size > 2 && item.data[2] == '0';
+        for (size_t i = 3; refused && i < item.size; i++)
+            refused = item.data[i] == '.' || item.data[i] == '0';
+        if (span_is_nocase(span_trim(name), "gzip") && !refused)
+            r->gzip = true;
+    }
+}
+
+static int
+read_header(struct head *h, struct span name, struct span value)
+{
+    struct http_request *r = h->request;
+
+    if (span_is_nocase(name, "Content-Length"))
+        return read_length(h, value);
+    if (span_is_nocase(name, "Transfer-Encoding")) {
+        h->has_encoding = true;
+    } else if (span_is_nocase(name, "Host")) {
+        if (h->has_host)
+            return bad(r, 400, "Host is given twice");
+        h->has_host = true;
+        r->host = value;
+    } else if (span_is_nocase(name, "Authorization")) {
+        if (h->has_authorization)
+            return bad(r, 400, "Authorization is given twice");
+        h->has_authorization = true;
+        r->authorization = value;
+    } else if (span_is_nocase(name, "Connection")) {
+        read_connection(r, value);
+    } else if (span_is_nocase(name, "Accept-Encoding")) {
+        read_encodings(r, value);
+    } else if (span_is_nocase(name, "Accept")) {
+        r->open = memmem(value.data, value.size, "application/openmetrics-text",
+                         28) != NULL;
+    } else if (span_is_nocase(name, "If-None-Match")) {
+        r->if_none_match = value;
+    } else if (span_is_nocase(name, "Origin")) {
+        r->origin = value;
+    } else if (span_is_nocase(name, "X-Heapwire")) {
+        r->own = value;
+    }
+    return 0;
+}
+
+static int
+read_line(struct head *h, struct span line)
+{
+    struct span name;
+
+    for (size_t i = 0; i < line.size; i++)
+        if (((unsigned char)line.data[i] < ' ' && line.data[i] != '\t') ||
+            line.data[i] == 0x7f)
+            return bad(h->request, 400, "a header has a control character");
+    if (!cut(&line, ':', &name) || !is_token(name))
+        return bad(h->request, 400, "a header has no name");
+    return read_header(h, name, span_trim(line));
+}
+
+/* A line without its CR LF. */
+static bool
+next_line(struct span *rest, struct span *line)
+{
+    if (!cut(rest, '\n', line) || line->size == 0 ||
+        line->data[line->size - 1] != '\r')
+        return false;
+    line->size--;
+    return true;
+}
+
+static int
+read_head(struct head *h, struct span bytes)
+{
+    struct http_request *r = h->request;
+    struct span line;
+    size_t count = 0;
+
+    if (!next_line(&bytes, &line))
+        return bad(r, 400, "a line does not end with CR LF");
+    if (read_first_line(r, line) != 0)
+        return -1;
+    while (bytes.size > 0) {
+        if (++count > HTTP_HEADERS_MAX)
+            return bad(r, 431, "there are more than 64 headers");
+        if (!next_line(&bytes, &line))
+            return bad(r, 400, "a line does not end with CR LF");
+        if (read_line(h, line) != 0)
+            return -1;
+    }
+    if (h->has_encoding)
+        return bad(r, h->has_length ? 400 : 501,
+                   "a body needs Content-Length, and no Transfer-Encoding");
+    if (!h->has_host && !r->http_1_0)
+        return bad(r, 400, "there is no Host");
+    return 0;
+}
+
+/* Sees garbage before the end of the head is there. */
+static bool
+may_begin_head(struct span bytes)
+{
+    struct span line;
+
+    if (memchr(bytes.data, '\0', bytes.size))
+        return false;
+    while (memchr(bytes.data, '\n', bytes.size))
+        if (!next_line(&bytes, &line))
+            return false;
+    return true;
+}
+
+enum http_state
+http_request_read(struct span bytes, struct http_request *out)
+{
+    struct head head = {.request = out};
+    struct span first = bytes;
+    const char *end;
+    size_t size;
+
+    *out = empty;
+    if (bytes.size == 0)
+        return HTTP_MORE;
+    if (*bytes.data < 'A' || *bytes.data > 'Z') {
+        bad(out, 400, "this is no request of HTTP");
+        return HTTP_BAD;
+    }
+    if (first.size > HTTP_HEAD_MAX)
+        first.size = HTTP_HEAD_MAX;
+    end = memmem(first.data, first.size, "\r\n\r\n", 4);
+    if (!end) {
+        if (!may_begin_head(first))
+            bad(out, 400, "this is no request of HTTP");
+        else if (bytes.size >= HTTP_HEAD_MAX)
+            bad(out, 431, "the headers are larger than 16 KB");
+        return out->status ? HTTP_BAD : HTTP_MORE;
+    }
+    size = (size_t)(end - first.data) + 2;
+    if (read_head(&head, (struct span){first.data, size}) != 0)
+        return HTTP_BAD;
+    size += 2;
+    if (bytes.size - size < head.length)
+        return HTTP_MORE;
+    out->body = (struct span){bytes.data + size, head.length};
+    out->size = size + head.length;
+    return HTTP_WHOLE;
+}

@@ -1,0 +1,48 @@
+/*
+ * http_request.h - one request of HTTP/1.x: bytes in, its parts out.
+ *
+ * Pure.  Takes the part of RFC 9112 that this door needs, and that strictly:
+ * what two readers could understand differently is refused, never mended.  No
+ * chunked bodies, no folded lines, no bare line feeds, one length at most.
+ */
+#ifndef HW_HTTP_REQUEST_H
+#define HW_HTTP_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "reader.h"
+
+enum {
+    HTTP_HEAD_MAX = 16 * 1024, /* request line and header lines */
+    HTTP_HEADERS_MAX = 64,
+    HTTP_BODY_MAX = 1024 * 1024 /* addresses, for /pprof/symbol */
+};
+
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
+
+enum http_state {
+    HTTP_MORE, /* feed further bytes */
+    HTTP_WHOLE,
+    HTTP_BAD /* status and why say why; nothing after it can be read */
+};
+
+/* Spans borrow the bytes; size 0: there is none. */
+struct http_request {
+    enum http_method method;
+    struct span path, query; /* as they came, valid percent-encoding */
+    struct span host, authorization, origin, if_none_match;
+    struct span own; /* X-Heapwire, which no page of another origin can set */
+    struct span body;
+    bool http_1_0;
+    bool closes; /* no further request on this connection */
+    bool gzip;   /* the client takes it, */
+    bool open;   /* and OpenMetrics */
+    size_t size; /* of the whole request */
+    unsigned status;
+    const char *why; /* static */
+};
+
+enum http_state http_request_read(struct span bytes, struct http_request *out);
+
+#endif

@@ -1,0 +1,278 @@
+/* http_route.c - see http_route.h. */
+#include "http_route.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "http_answer.h"
+#include "http_metrics.h"
+#include "http_query.h"
+#include "http_request.h"
+
+enum {
+    VALUE_ROOM = 160,
+    SECONDS_MAX = 24 * 3600,
+    DELTA_MAX = 3600,
+    DELTA_MORE_S = 60 /* to take and draw both */
+};
+
+/* -1 with *err: out has VALUE_ROOM bytes. */
+static int
+parameter(const struct http_request *request, const char *name, char *out,
+          struct error *err)
+{
+    if (http_query_get(request->query, name, out, VALUE_ROOM) == 0)
+        return 0;
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "the parameter '%s' is given twice, or is no plain text of less "
+              "than %d bytes",
+              name, VALUE_ROOM);
+    return -1;
+}
+
+static int
+wrong(struct error *err, const char *name, const char *what)
+{
+    error_set(err, ER_WRONG_ARGUMENTS, "%s= takes %s", name, what);
+    return -1;
+}
+
+/* 0: not given. */
+static int
+number(const struct http_request *request, const char *name, uint32_t max,
+       uint32_t *out, struct error *err)
+{
+    char text[VALUE_ROOM];
+    size_t digits;
+
+    *out = 0;
+    if (parameter(request, name, text, err) != 0)
+        return -1;
+    digits = strspn(text, "0123456789");
+    if (text[digits] || digits > 10 || strtoull(text, NULL, 10) > max) {
+        error_set(err, ER_WRONG_ARGUMENTS, "%s= takes a number up to %u", name,
+                  max);
+        return -1;
+    }
+    *out = (uint32_t)strtoull(text, NULL, 10);
+    return 0;
+}
+
+/* A kept snapshot's name; "": not given.  What SQL reads has no quotes. */
+static int
+snapshot(const struct http_request *request, const char *name, char *out,
+         struct error *err)
+{
+    if (parameter(request, name, out, err) != 0)
+        return -1;
+    if (out[strspn(out, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+        return wrong(err, name, "the name of a kept snapshot");
+    return 0;
+}
+
+/* ?node=: "now" of this node; of others, the cluster's name for them. */
+static int
+now_of(const struct http_request *request, uint32_t node_id, char *out,
+       struct error *err)
+{
+    uint32_t id;
+
+    if (parameter(request, "node", out, err) != 0)
+        return -1;
+    if (strcmp(out, "all") == 0) {
+        snprintf(out, VALUE_ROOM, "cluster");
+        return 0;
+    }
+    if (number(request, "node", UINT32_MAX, &id, err) != 0)
+        return wrong(err, "node", "a node's id, or all");
+    if (id == 0 || id == node_id)
+        snprintf(out, VALUE_ROOM, "now");
+    else
+        snprintf(out, VALUE_ROOM, "cluster@%u", id);
+    return 0;
+}
+
+static int
+make_view(const char *form, const struct http_request *request,
+          uint32_t node_id, struct buffer *out, struct error *err)
+{
+    char kept[VALUE_ROOM], base[VALUE_ROOM], now[VALUE_ROOM];
+    const char *name;
+
+    if (snapshot(request, "snapshot", kept, err) != 0 ||
+        snapshot(request, "base", base, err) != 0 ||
+        now_of(request, node_id, now, err) != 0)
+        return -1;
+    name = *kept ? kept : now;
+    buffer_format(out, "SELECT %s('%s'", form, name);
+    if (*base)
+        buffer_format(out, ", '%s'", base);
+    buffer_text(out, ")");
+    if (*kept)
+        buffer_format(out, " FROM heapwire.snapshots WHERE name = '%s'", kept);
+    return 0;
+}
+
+/* ?seconds=: what grows within them. */
+static int
+make_pprof(const struct http_request *request, uint32_t node_id,
+           struct buffer *out, struct error *err)
+{
+    uint32_t seconds;
+
+    if (number(request, "seconds", DELTA_MAX, &seconds, err) != 0)
+        return -1;
+    if (seconds > 0) {
+        buffer_format(out,
+                      "SET STATEMENT heapwire_timeout = %u FOR "
+                      "SELECT pprof('now', NULL, 'seconds=%u')",
+                      seconds + DELTA_MORE_S, seconds);
+        return 0;
+    }
+    return make_view("pprof", request, node_id, out, err);
+}
+
+static int
+make_raw(const struct http_request *request, uint32_t node_id,
+         struct buffer *out, struct error *err)
+{
+    return make_view("raw", request, node_id, out, err);
+}
+
+static int
+make_metrics(const struct http_request *request, uint32_t node_id,
+             struct buffer *out, struct error *err)
+{
+    (void)request;
+    (void)node_id;
+    (void)err;
+    http_metrics_statement(out);
+    return 0;
+}
+
+/* ---- what changes something ---- */
+
+static int
+make_script(const struct http_request *request, uint32_t node_id,
+            const char *script, struct buffer *out, struct error *err)
+{
+    char node[VALUE_ROOM];
+    uint32_t id = 0;
+
+    if (parameter(request, "node", node, err) != 0)
+        return -1;
+    if (strcmp(node, "all") == 0) {
+        buffer_format(out, "ADMIN EXECUTE ON ALL '%s'", script);
+        return 0;
+    }
+    if (number(request, "node", UINT32_MAX, &id, err) != 0)
+        return wrong(err, "node", "a node's id, or all");
+    buffer_format(out, "ADMIN EXECUTE ON %u '%s'", id ? id : node_id, script);
+    return 0;
+}
+
+static int
+make_enable(const struct http_request *request, uint32_t node_id,
+            struct buffer *out, struct error *err)
+{
+    char script[96] = "System.print(HeapProf.getInstance().enable_prof())";
+    uint32_t seconds;
+
+    if (number(request, "seconds", SECONDS_MAX, &seconds, err) != 0)
+        return -1;
+    if (seconds > 0)
+        snprintf(script, sizeof(script),
+                 "System.print(HeapProf.getInstance().enable_prof(%u))",
+                 seconds);
+    return make_script(request, node_id, script, out, err);
+}
+
+static int
+make_disable(const struct http_request *request, uint32_t node_id,
+             struct buffer *out, struct error *err)
+{
+    return make_script(request, node_id,
+                       "System.print(HeapProf.getInstance().disable_prof())",
+                       out, err);
+}
+
+static int
+make_snapshot(const struct http_request *request, uint32_t node_id,
+              struct buffer *out, struct error *err)
+{
+    char name[VALUE_ROOM], script[VALUE_ROOM + 64];
+
+    if (snapshot(request, "name", name, err) != 0)
+        return -1;
+    snprintf(script, sizeof(script),
+             "System.print(HeapProf.getInstance().snapshot(%s%s%s))",
+             *name ? "\"" : "", name, *name ? "\"" : "");
+    return make_script(request, node_id, script, out, err);
+}
+
+/* ---- the paths ---- */
+
+#define BINARY "application/octet-stream"
+#define PPROF  "snapshot base node seconds gc debug"
+#define PROGRAM                                                                \
+    .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,                                \
+    .text = "SELECT program FROM heapwire.profiler"
+#define SYMBOL                                                                 \
+    .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true, .asks = true,  \
+    .text = "SELECT address_names('now')"
+
+static const char index_text[] =
+    "heapwire, the HTTP door of this node\n"
+    "\n"
+    "/debug/pprof/heap    go tool pprof; ?seconds= ?snapshot= ?base= ?node=\n"
+    "/debug/pprof/allocs  the same\n"
+    "/debug/pprof/cmdline /debug/pprof/symbol\n"
+    "/pprof/heap          jeprof, which asks /pprof/symbol and /pprof/cmdline\n"
+    "/metrics             Prometheus\n"
+    "/healthz             heapwired is there\n"
+    "/readyz              and so is the database\n"
+    "\n"
+    "By POST, with the header 'X-Heapwire: 1':\n"
+    "/profiling/enable    ?seconds= ?node=\n"
+    "/profiling/disable   ?node=\n"
+    "/snapshots           ?name= ?node=\n";
+
+static const char growth_text[] =
+    "jemalloc keeps no profile of growth: take two of /pprof/heap, and use "
+    "jeprof --base, or ask /debug/pprof/heap?base=NAME of a kept snapshot\n";
+
+static const struct http_route routes[] = {
+    {"/", .type = HTTP_TEXT, .text = index_text},
+    {"/healthz", .type = HTTP_TEXT, .open = true, .text = "ok\n"},
+    {"/readyz", .show = HTTP_SHOW_READY, .type = HTTP_TEXT,
+     .text = "SELECT state FROM heapwire.profiler"},
+    {"/metrics", .show = HTTP_SHOW_METRICS, .type = HTTP_METRICS_TYPE,
+     .packed = true, .make = make_metrics},
+    {"/debug/pprof/heap", PPROF, HTTP_SHOW_VALUE, BINARY, .make = make_pprof},
+    {"/debug/pprof/allocs", PPROF, HTTP_SHOW_VALUE, BINARY, .make = make_pprof},
+    {"/debug/pprof/cmdline", PROGRAM},
+    {"/debug/pprof/symbol", SYMBOL},
+    {"/pprof/heap", "snapshot", HTTP_SHOW_VALUE, HTTP_TEXT, .packed = true,
+     .make = make_raw},
+    {"/pprof/growth", .type = HTTP_TEXT, .status = 501, .text = growth_text},
+    {"/pprof/cmdline", PROGRAM},
+    {"/pprof/symbol", SYMBOL},
+    {"/profiling/enable", "seconds node", HTTP_SHOW_LINES, HTTP_TEXT,
+     .post = true, .make = make_enable},
+    {"/profiling/disable", "node", HTTP_SHOW_LINES, HTTP_TEXT, .post = true,
+     .make = make_disable},
+    {"/snapshots", "name node", HTTP_SHOW_LINES, HTTP_TEXT, .post = true,
+     .make = make_snapshot},
+};
+
+const struct http_route *
+http_route_find(struct span path)
+{
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+        if (span_is(path, routes[i].path))
+            return &routes[i];
+    return NULL;
+}

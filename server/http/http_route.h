@@ -1,0 +1,48 @@
+/*
+ * http_route.h - what each path stands for: a statement and a form of answer.
+ *
+ * Pure.  The door itself knows nothing of heaps.
+ */
+#ifndef HW_HTTP_ROUTE_H
+#define HW_HTTP_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader.h"
+
+struct buffer;
+struct error;
+struct http_request;
+
+enum http_show {
+    HTTP_SHOW_TEXT,    /* the route's text itself: no statement */
+    HTTP_SHOW_VALUE,   /* the first column of the only row, as it is */
+    HTTP_SHOW_LINES,   /* a line for each row, tabs between its columns */
+    HTTP_SHOW_METRICS, /* http_metrics.h */
+    HTTP_SHOW_READY    /* is it the word "connected"? */
+};
+
+enum { HTTP_STATEMENT_MAX = 32 * 1024 };
+
+struct http_route {
+    const char *path;
+    const char *parameters; /* those that it takes, blanks between them */
+    enum http_show show;
+    const char *type;
+    unsigned status;  /* of HTTP_SHOW_TEXT; 0: 200 */
+    bool packed;      /* gzip makes it smaller */
+    bool open;        /* to all, without a login: it tells nothing */
+    bool post;        /* POST alone, for it changes something */
+    bool asks;        /* takes GET and POST, which changes nothing */
+    const char *text; /* of the answer; or a statement, unless there is make */
+    /* Writes the statement; -1 with *err (its code: http_error.h). */
+    int (*make)(const struct http_request *request, uint32_t node_id,
+                struct buffer *out, struct error *err);
+};
+
+/* NULL: there is no such path. */
+const struct http_route *http_route_find(struct span path);
+
+#endif

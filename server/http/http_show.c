@@ -1,0 +1,259 @@
+/* http_show.c - see http_show.h. */
+#include "http_show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+
+#include "buffer.h"
+#include "cursor.h"
+#include "errors.h"
+#include "http_metrics.h"
+#include "http_route.h"
+#include "reply.h"
+#include "statement.h"
+
+enum {
+    TEXT_MAX = ERROR_TEXT_MAX + 256,
+    METRICS_MAX = 64 * 1024,
+    ETAG_BYTES = 16
+};
+
+/* ---- errors ---- */
+
+unsigned
+http_error_status(const struct error *err)
+{
+    switch (err->code) {
+    case ER_ACCESS_DENIED:
+        return 401;
+    case ER_PRIVILEGE:
+    case ER_SECURE_TRANSPORT_REQUIRED:
+        return 403;
+    case ER_WRONG_ARGUMENTS:
+        return 400;
+    case ER_HOST_IS_BLOCKED:
+    case ER_USER_LIMIT_REACHED:
+        return 429;
+    case ER_QUERY_TIMEOUT:
+        return 504;
+    case ER_CLIENT_TIMEOUT:
+        return 408;
+    case ER_UNKNOWN:
+    case ER_TOO_MANY_CONNECTIONS:
+    case ER_SHUTDOWN:
+    case ER_QUERY_INTERRUPTED:
+    case ER_OUT_OF_MEMORY:
+    case ER_OUT_OF_SORT_MEMORY:
+    case ER_OUT_OF_RESOURCES:
+    case ER_DISK_FULL:
+        return 503;
+    default:
+        return 500;
+    }
+}
+
+void
+http_say(struct http_answer *answer, struct buffer *out, unsigned status,
+         const char *text)
+{
+    answer->etag = NULL;
+    http_answer_whole(answer, out, status, HTTP_TEXT,
+                      (struct span){text, strlen(text)});
+}
+
+void
+http_say_error(struct http_answer *answer, struct buffer *out,
+               const struct error *err)
+{
+    unsigned status = http_error_status(err);
+    char text[TEXT_MAX];
+
+    if (status == 401)
+        answer->more = "WWW-Authenticate: Basic realm=\"heapwire\", "
+                       "charset=\"UTF-8\"\r\n"
+                       "WWW-Authenticate: Bearer\r\n";
+    if (status == 429)
+        answer->more = "Retry-After: 60\r\n";
+    snprintf(text, sizeof(text), "%s\n", err->text);
+    http_say(answer, out, status, text);
+}
+
+/* ---- rows ---- */
+
+static void
+add_value(struct buffer *out, const struct value *v)
+{
+    if (v->type == VALUE_INT)
+        buffer_format(out, "%" PRId64, v->integer);
+    else if (v->type == VALUE_DOUBLE)
+        buffer_format(out, "%.17g", v->real);
+    else if (v->type != VALUE_NULL)
+        buffer_add(out, v->data, v->size);
+}
+
+/* Of the content: equal names may be other snapshots later. */
+static bool
+make_etag(struct http_show_state *show, struct span body)
+{
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    char *at = show->etag;
+
+    if (EVP_Digest(body.data, body.size, digest, NULL, EVP_sha256(), NULL) != 1)
+        return false;
+    *at++ = '"';
+    for (size_t i = 0; i < ETAG_BYTES; i++, at += 2)
+        snprintf(at, 3, "%02x", digest[i]);
+    memcpy(at, "\"", 2);
+    show->answer.etag = show->etag;
+    return true;
+}
+
+/* A weak comparison, of one tag or of a list. */
+static bool
+is_known(const struct http_show_state *show)
+{
+    return strcmp(show->if_none_match, "*") == 0 ||
+           strstr(show->if_none_match, show->etag);
+}
+
+/* The whole body, which may be packed. */
+static void
+show_body(struct http_show_state *show, struct buffer *out, unsigned status,
+          const char *type, struct span body)
+{
+    struct http_answer *a = &show->answer;
+
+    show->whole = true;
+    if (show->kept && make_etag(show, body) && *show->if_none_match &&
+        is_known(show)) {
+        http_answer_whole(a, out, 304, NULL, body);
+    } else if (show->route->packed && a->gzip && !a->head_alone) {
+        http_answer_begin(a, out, status, type, true);
+        http_answer_part(a, out, body.data, body.size);
+        http_answer_end(a, out);
+    } else {
+        http_answer_whole(a, out, status, type, body);
+    }
+}
+
+static void
+show_line(struct http_show_state *show, struct buffer *out,
+          const struct value *row, size_t count)
+{
+    struct http_answer *a = &show->answer;
+    struct buffer line;
+
+    buffer_init(&line, REPLY_ROW_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            buffer_char(&line, '\t');
+        add_value(&line, &row[i]);
+    }
+    buffer_char(&line, '\n');
+    if (!a->begun)
+        http_answer_begin(a, out, 200, show->route->type, show->route->packed);
+    http_answer_part(a, out, line.data, line.size);
+    out->failed = out->failed || line.failed;
+    buffer_fini(&line);
+}
+
+static void
+show_metrics(struct http_show_state *show, struct buffer *out,
+             const struct value *row, size_t count)
+{
+    struct buffer text;
+
+    buffer_init(&text, METRICS_MAX);
+    http_metrics_write(row, count, show->open_metrics, &text);
+    out->failed = out->failed || text.failed;
+    if (!text.failed)
+        show_body(show, out, 200,
+                  show->open_metrics ? HTTP_METRICS_OPEN : HTTP_METRICS_TYPE,
+                  (struct span){text.data, text.size});
+    buffer_fini(&text);
+}
+
+static void
+show_ready(struct http_show_state *show, struct buffer *out,
+           const struct value *state)
+{
+    char text[TEXT_MAX];
+    bool ready = span_is((struct span){state->data, state->size}, "connected");
+
+    snprintf(text, sizeof(text), "%sthe database is %.*s\n",
+             ready ? "" : "not ready: ", (int)state->size, state->data);
+    show_body(show, out, ready ? 200 : 503, HTTP_TEXT,
+              (struct span){text, strlen(text)});
+}
+
+static int
+row(void *arg, struct reply *reply, const struct cursor *cursor,
+    const struct value *values, struct error *err)
+{
+    struct http_show_state *show = arg;
+    struct buffer *out = &reply->out;
+    bool is_text = values[0].type == VALUE_TEXT || values[0].type == VALUE_BLOB;
+
+    if (show->whole)
+        return 0;
+    if (show->route->show == HTTP_SHOW_LINES) {
+        show_line(show, out, values, cursor->column_count);
+    } else if (show->route->show == HTTP_SHOW_METRICS) {
+        show_metrics(show, out, values, cursor->column_count);
+    } else if (!is_text) {
+        error_set(err, ER_UNKNOWN, "the node does not know this now");
+        return -1;
+    } else if (show->route->show == HTTP_SHOW_READY) {
+        show_ready(show, out, values);
+    } else {
+        show_body(show, out, 200, show->route->type,
+                  (struct span){values[0].data, values[0].size});
+    }
+    return 0;
+}
+
+static void
+end(void *arg, struct reply *reply)
+{
+    struct http_show_state *show = arg;
+    struct http_answer *a = &show->answer;
+
+    if (show->whole)
+        return;
+    if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {
+        if (show->kept)
+            http_say(a, &reply->out, 404, "no snapshot of that name is kept\n");
+        else
+            http_say(a, &reply->out, 503, "the node does not know this now\n");
+        return;
+    }
+    if (!a->begun)
+        http_answer_begin(a, &reply->out, 200, show->route->type,
+                          show->route->packed);
+    http_answer_end(a, &reply->out);
+}
+
+static void
+fail(void *arg, struct reply *reply, const struct error *err)
+{
+    struct http_show_state *show = arg;
+
+    if (show->answer.begun)
+        show->broken = true;
+    else
+        http_say_error(&show->answer, &reply->out, err);
+}
+
+static bool
+is_last(const void *arg)
+{
+    const struct http_show_state *show = arg;
+
+    return show->answer.closes || show->broken;
+}
+
+const struct statement_form http_form = {
+    .row = row, .end = end, .fail = fail, .is_last = is_last};

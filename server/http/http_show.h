@@ -1,0 +1,41 @@
+/*
+ * http_show.h - the answer to one request: the rows of its statement as a body,
+ * or an error.
+ *
+ * Belongs to the statement while that runs, which a worker may step.
+ */
+#ifndef HW_HTTP_SHOW_H
+#define HW_HTTP_SHOW_H
+
+#include <stdbool.h>
+
+#include "http_answer.h"
+#include "reader.h"
+
+struct buffer;
+struct error;
+struct http_route;
+struct statement_form;
+
+struct http_show_state {
+    struct http_answer answer;
+    const struct http_route *route;
+    bool open_metrics;
+    bool kept;                         /* of what never changes: has an ETag */
+    char if_none_match[HTTP_ETAG_MAX]; /* the client's; "": none */
+    char etag[HTTP_ETAG_MAX];
+    bool whole;  /* nothing more comes */
+    bool broken; /* it stops in the middle: the connection must close */
+};
+
+/* arg is the struct http_show_state. */
+extern const struct statement_form http_form;
+
+unsigned http_error_status(const struct error *err);
+/* An answer that is an error, or a plain text of ours. */
+void http_say(struct http_answer *answer, struct buffer *out, unsigned status,
+              const char *text);
+void http_say_error(struct http_answer *answer, struct buffer *out,
+                    const struct error *err);
+
+#endif
