@@ -23,7 +23,8 @@ tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev gi
     strace openssl etcd-server etcd-client iproute2 php-cli php-mysql libdbd-mysql-perl
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java golang-go
-    libxml2-utils dwz systemd mandoc curl prometheus"
+    libxml2-utils poppler-utils dwz systemd mandoc curl
+     prometheus"
 clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
     ruby-mysql2 sysbench maven chromium chromium-driver fonts-dejavu-core"
 servers="varnish bind9 postgresql python3-pip"

@@ -42,6 +42,12 @@ static const char *const places[] = {"/usr/bin/dot", "/usr/local/bin/dot",
 /* Killed, but not gone in time (a disk that hangs): reaped by a later run. */
 static _Atomic pid_t lost[LOST_MAX];
 
+static const struct {
+    const char *name, *flag;
+    const char *end; /* of a whole picture */
+} formats[] = {[GRAPHVIZ_SVG] = {"svg", "-Tsvg", "</svg>\n"},
+               [GRAPHVIZ_PDF] = {"pdf", "-Tpdf", "%%EOF\n"}};
+
 struct child {
     pid_t pid; /* 0: none, or reaped */
     int socket;
@@ -142,13 +148,15 @@ limit_child(pid_t pid, uint32_t deadline_ms)
 }
 
 static int
-spawn_dot(const char *program, int socket, pid_t *pid)
+spawn_dot(const struct graphviz_run *run, int socket, pid_t *pid)
 {
-    char *const argv[] = {(char *)program, (char *)"-Tsvg", NULL};
+    char *const argv[] = {(char *)run->program,
+                          (char *)formats[run->format].flag, NULL};
     char *const environment[] = {(char *)"PATH=/usr/bin:/bin",
                                  (char *)"HOME=/nonexistent",
                                  (char *)"LC_ALL=C.UTF-8", NULL};
-    struct spawn_apart dot = {program, argv, environment, {socket, socket, -1}};
+    struct spawn_apart dot = {
+        run->program, argv, environment, {socket, socket, -1}};
 
     return spawn_apart(&dot, pid);
 }
@@ -162,7 +170,7 @@ start(struct child *child, const struct graphviz_run *run, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot make a socket for graphviz");
         return -1;
     }
-    errno = spawn_dot(run->program, pair[1], &child->pid);
+    errno = spawn_dot(run, pair[1], &child->pid);
     if (errno != 0) {
         error_sys(err, ER_UNKNOWN, "cannot start graphviz's %s", run->program);
         child->pid = 0;
@@ -260,11 +268,10 @@ talk(struct child *child, const struct graphviz_run *run, const char *source,
 }
 
 static int
-check_answer(struct child *child, const struct buffer *answer, uint64_t until,
-             struct error *err)
+check_answer(struct child *child, const char *end, const struct buffer *answer,
+             uint64_t until, struct error *err)
 {
-    static const char tail[] = "</svg>\n";
-    size_t end_size = sizeof(tail) - 1;
+    size_t end_size = strlen(end);
 
     if (!await_death(child, until) && child->pid > 0) {
         error_set(err, ER_QUERY_TIMEOUT, "graphviz did not end in time");
@@ -285,7 +292,7 @@ check_answer(struct child *child, const struct buffer *answer, uint64_t until,
         return -1;
     }
     if (answer->size < end_size ||
-        memcmp(answer->data + answer->size - end_size, tail, end_size) != 0) {
+        memcmp(answer->data + answer->size - end_size, end, end_size) != 0) {
         error_set(err, ER_UNKNOWN,
                   "graphviz did not answer with a whole picture: dot() gives "
                   "the graph's source");
@@ -309,7 +316,8 @@ graphviz_render(const struct graphviz_run *run, const char *source, size_t size,
     reap_lost();
     if (start(&child, run, err) == 0 &&
         talk(&child, run, source, size, until, &answer, err) == 0)
-        rc = check_answer(&child, &answer, until, err);
+        rc =
+            check_answer(&child, formats[run->format].end, &answer, until, err);
     end(&child);
     if (rc == 0) {
         buffer_add(out, answer.data, answer.size);
@@ -321,13 +329,9 @@ graphviz_render(const struct graphviz_run *run, const char *source, size_t size,
     return rc;
 }
 
-/* out is as it was where that fails. */
 static int
-add_titled(const struct profile *profile, const struct graph *graph,
-           const struct view_options *options, const struct buffer *svg,
-           struct buffer *out, struct error *err)
+check_size(const struct buffer *out, struct error *err)
 {
-    dot_picture_titled(profile, graph, options, svg->data, svg->size, out);
     if (!out->failed)
         return 0;
     error_set(err, ER_OUT_OF_MEMORY,
@@ -337,15 +341,32 @@ add_titled(const struct profile *profile, const struct graph *graph,
     return -1;
 }
 
-int
-graphviz_svg(const struct profile *profile, const struct view_options *options,
-             struct buffer *out, struct error *err)
+/* A browser shows the titles of what is pointed at. */
+static int
+render_svg(const struct graphviz_run *run, const struct profile *profile,
+           const struct graph *graph, const struct view_options *options,
+           const struct buffer *source, struct buffer *out, struct error *err)
 {
-    struct graphviz_run run = {.program = graphviz_program(),
-                               .deadline_ms = GRAPHVIZ_DEADLINE_MS,
-                               .cancelled =
-                                   options ? options->cancelled : NULL};
-    struct buffer source, svg;
+    struct buffer svg;
+    int rc;
+
+    buffer_init(&svg, GRAPHVIZ_OUTPUT_MAX);
+    rc = graphviz_render(run, source->data, source->size, &svg, err);
+    if (rc == 0) {
+        dot_picture_titled(profile, graph, options, svg.data, svg.size, out);
+        rc = check_size(out, err);
+    }
+    buffer_fini(&svg);
+    return rc;
+}
+
+static int
+draw(enum graphviz_format format, const struct profile *profile,
+     const struct view_options *options, struct buffer *out, struct error *err)
+{
+    struct graphviz_run run = {graphviz_program(), format, GRAPHVIZ_DEADLINE_MS,
+                               options ? options->cancelled : NULL};
+    struct buffer source;
     struct graph *graph;
     int rc = -1;
 
@@ -353,24 +374,39 @@ graphviz_svg(const struct profile *profile, const struct view_options *options,
         options = &view_defaults;
     if (!run.program) {
         error_set(err, ER_NOT_SUPPORTED,
-                  "svg needs graphviz, which is not installed on this "
+                  "%s needs graphviz, which is not installed on this "
                   "machine: install its package (apt install graphviz), or "
                   "take dot()'s source and draw it elsewhere; flamegraph() "
-                  "needs no other program");
+                  "needs no other program",
+                  formats[format].name);
         return -1;
     }
     graph = graph_new(profile, options, err);
     if (!graph)
         return -1;
     buffer_init(&source, SOURCE_MAX);
-    buffer_init(&svg, GRAPHVIZ_OUTPUT_MAX);
     dot_picture(profile, graph, options, &source);
     if (source.failed)
         error_memory(err, "the graph's source");
-    else if (graphviz_render(&run, source.data, source.size, &svg, err) == 0)
-        rc = add_titled(profile, graph, options, &svg, out, err);
+    else if (format == GRAPHVIZ_SVG)
+        rc = render_svg(&run, profile, graph, options, &source, out, err);
+    else
+        rc = graphviz_render(&run, source.data, source.size, out, err);
     buffer_fini(&source);
-    buffer_fini(&svg);
     graph_free(graph);
     return rc;
+}
+
+int
+graphviz_svg(const struct profile *profile, const struct view_options *options,
+             struct buffer *out, struct error *err)
+{
+    return draw(GRAPHVIZ_SVG, profile, options, out, err);
+}
+
+int
+graphviz_pdf(const struct profile *profile, const struct view_options *options,
+             struct buffer *out, struct error *err)
+{
+    return draw(GRAPHVIZ_PDF, profile, options, out, err);
 }

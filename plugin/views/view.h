@@ -23,6 +23,7 @@ struct view_form {
     bool places;      /* shows files and lines, whatever the granularity */
     bool whole_names; /* shows functions with their arguments */
     bool xml;         /* though no lines, a text all the same */
+    bool by_graphviz; /* needs that program */
     int (*render)(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,
                   struct error *err);

@@ -5,7 +5,6 @@
 
 #include "diff.h"
 #include "errors.h"
-#include "graphviz.h"
 #include "memory.h"
 #include "profile.h"
 #include "snapshot.h"
@@ -257,6 +256,6 @@ view_work_progress(const struct view_work *work, struct progress *out)
                                            : 1;
     out->percent = 0;
     out->text = texts[stage];
-    if (stage == VIEW_RENDERING && form && form->render == graphviz_svg)
+    if (stage == VIEW_RENDERING && form && form->by_graphviz)
         out->text = "Drawing with graphviz";
 }

@@ -158,7 +158,8 @@ def views_of(s, work):
                                 ".getInstance().snapshot(\"first\"))")
     assert (status, out) == (DONE, b"10001: first\n"), (out, err)
     for form, begins in (("top", b"profile "), ("dot", b"digraph"),
-                         ("pprof", b"\x1f\x8b"), ("svg", b"<?xml")):
+                         ("pprof", b"\x1f\x8b"), ("svg", b"<?xml"),
+                         ("pdf", b"%PDF-")):
         path = os.path.join(work, form)
         status, out, err = heapwire(*s, "get", form, "first")
         assert status == DONE and out.startswith(begins), (form, out[:80], err)

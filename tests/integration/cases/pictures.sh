@@ -3,7 +3,7 @@
 # (collapsed stacks, text and dot: see jeprof.sh):
 #   pprof      "go tool pprof -top" and our own top
 #   raw        "jeprof --text" on our text and on jemalloc's
-#   pictures   xmllint
+#   pictures   xmllint; pdftotext, which must find a function
 #
 # Usage: pictures.sh [CASE...]; BUILD is the build directory; KEEP=1 keeps the
 # files.
@@ -85,6 +85,11 @@ compare() { # case, binary, profile, an earlier one
             show $form $base >"$dir/$form.svg"
             check "$1, $form $base" xmllint --noout --nonet "$dir/$form.svg"
         done
+    done
+    for base in "" "--base=$4"; do
+        show pdf $base >"$dir/pdf"
+        pdftotext "$dir/pdf" "$dir/pdf.text"
+        check "$1, pdf $base" grep '^__libc_start_main' "$dir/pdf.text"
     done
     show tree >"$dir/tree"
     check "$1, tree" grep '  __libc_start_main' "$dir/tree"

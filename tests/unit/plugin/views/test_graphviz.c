@@ -27,11 +27,13 @@ write_program(const char *script)
     ck_assert_int_eq(chmod(program, 0700), 0);
 }
 
+static enum graphviz_format format; /* SVG's, but for a test of others */
+
 static int
 render(uint32_t deadline_ms, const atomic_bool *cancelled, const char *source,
        size_t size, struct buffer *out, struct error *err)
 {
-    struct graphviz_run run = {program, deadline_ms, cancelled};
+    struct graphviz_run run = {program, format, deadline_ms, cancelled};
     int rc = graphviz_render(&run, source, size, out, err);
 
     unlink(program);
@@ -54,6 +56,25 @@ START_TEST(what_it_answers_is_the_picture)
                       0,
                   "%s", err.text);
     ck_assert_str_eq(out.data, "before digraph { a -> b }\n</svg>\n");
+    buffer_fini(&out);
+}
+END_TEST
+
+START_TEST(a_pdf_is_asked_for_and_must_be_whole)
+{
+    struct error err = {0};
+    struct buffer out;
+
+    format = GRAPHVIZ_PDF;
+    buffer_init(&out, 1 << 20);
+    write_program("[ \"$*\" = -Tpdf ] && cat && printf 'a\\0b%%%%EOF\\n'");
+    ck_assert_msg(render(10000, NULL, "c", 1, &out, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(out.size, sizeof("ca?b%%EOF\n") - 1);
+    ck_assert_mem_eq(out.data, "ca\0b%%EOF\n", out.size);
+    write_program("cat && echo '</svg>'");
+    ck_assert_int_eq(render(10000, NULL, "c", 1, &out, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "not answer with a whole picture"));
+    ck_assert_uint_eq(out.size, sizeof("ca?b%%EOF\n") - 1);
     buffer_fini(&out);
 }
 END_TEST
@@ -152,7 +173,7 @@ END_TEST
 
 START_TEST(a_program_that_is_not_there_is_named)
 {
-    struct graphviz_run run = {"/nonexistent/dot", 1000, NULL};
+    struct graphviz_run run = {"/nonexistent/dot", GRAPHVIZ_SVG, 1000, NULL};
     struct error err = {0};
     struct buffer out;
 
@@ -240,6 +261,7 @@ main(void)
 
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, what_it_answers_is_the_picture);
+    tcase_add_test(tc, a_pdf_is_asked_for_and_must_be_whole);
     tcase_add_test(tc, nothing_of_ours_goes_over);
     tcase_add_test(tc, large_sources_and_answers_do_not_block_each_other);
     tcase_add_loop_test(tc, what_goes_wrong_is_said_and_changes_nothing, 0,

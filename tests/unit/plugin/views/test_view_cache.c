@@ -95,16 +95,15 @@ render_nothing(const struct profile *profile,
     return -1;
 }
 
-static const struct view_form echo = {"echo", false, true,       false,
-                                      false,  false, render_echo};
-static const struct view_form slow = {"slow", false, true,         false,
-                                      false,  false, render_slowly};
-static const struct view_form large = {"large", true,  true,        false,
-                                       false,   false, render_large};
-static const struct view_form fails = {"fails", false, true,          false,
-                                       false,   false, render_nothing};
-static const struct view_form plain = {"plain", false, false,      false,
-                                       false,   false, render_echo};
+static const struct view_form echo = {"echo", .takes_options = true,
+                                      .render = render_echo};
+static const struct view_form slow = {"slow", .takes_options = true,
+                                      .render = render_slowly};
+static const struct view_form large = {
+    "large", .binary = true, .takes_options = true, .render = render_large};
+static const struct view_form fails = {"fails", .takes_options = true,
+                                       .render = render_nothing};
+static const struct view_form plain = {"plain", .render = render_echo};
 
 /* A new snapshot, of so many bytes. */
 static struct snapshot *
