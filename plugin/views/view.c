@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "calls.h"
+#include "flamegraph.h"
 #include "forms.h"
 #include "graphviz.h"
 
@@ -15,11 +17,13 @@ const struct view_form view_forms[] = {
     {"collapsed", .takes_options = true, .whole_names = true,
      .render = collapsed_write},
     {"flamegraph", .binary = true, .takes_options = true, .whole_names = true,
-     .xml = true, .render = flamegraph_write},
+     .text = true, .render = flamegraph_write},
     {"svg", .binary = true, .takes_options = true, .whole_names = true,
-     .xml = true, .by_graphviz = true, .render = graphviz_svg},
+     .text = true, .by_graphviz = true, .render = graphviz_svg},
     {"pdf", .binary = true, .takes_options = true, .whole_names = true,
      .by_graphviz = true, .render = graphviz_pdf},
+    {"calls", .binary = true, .takes_options = true, .whole_names = true,
+     .text = true, .render = calls_write},
     {"pprof", .binary = true, .takes_options = true, .places = true,
      .whole_names = true, .render = pprof_write},
     {"raw", .render = raw_write},

@@ -22,7 +22,7 @@ struct view_form {
     bool takes_options;
     bool places;      /* shows files and lines, whatever the granularity */
     bool whole_names; /* shows functions with their arguments */
-    bool xml;         /* though no lines, a text all the same */
+    bool text;        /* though no lines, a text all the same */
     bool by_graphviz; /* needs that program */
     int (*render)(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,

@@ -17,7 +17,7 @@
 enum { STATEMENT_MAX = 16 << 20, PORT_MAX = 65535, LETTERS = 128 };
 
 static const char forms[] =
-    " dot text top tree collapsed flamegraph svg pdf pprof raw "
+    " dot text top tree collapsed flamegraph svg pdf calls pprof raw "
     "address_names export ";
 
 static const char help[] =
@@ -26,7 +26,7 @@ static const char help[] =
     "       heapwire [OPTION...] get FORM [SNAPSHOT]\n\n"
     "on runs a script on NODES: ids with commas between, or ALL.  sql shows\n"
     "rows.  get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
-    "text, top, tree, collapsed, flamegraph, svg, pdf, pprof, raw, "
+    "text, top, tree, collapsed, flamegraph, svg, pdf, calls, pprof, raw,\n"
     "address_names or export.\n\n"
     "  --socket FILE, -S  the node's socket; the only one in /run is found\n"
     "  --host HOST, -h    or its address\n"

@@ -351,7 +351,7 @@ find_or_begin(struct handle *handle, struct wish *wish, int argc,
 static bool
 is_binary(const struct view_form *form)
 {
-    return !form || (form->binary && !form->xml);
+    return !form || (form->binary && !form->text);
 }
 
 /* Whether the view is raw: a file, whose last newline belongs to it. */

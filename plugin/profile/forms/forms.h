@@ -1,5 +1,5 @@
 /*
- * forms.h - a profile in each of its forms.
+ * forms.h - a profile in its forms; flamegraph.h and calls.h have two more.
  *
  * Each appends its form to out; options NULL: view_defaults.  -1 with *err: no
  * memory, past out's ceiling, cancelled, or options that the profile cannot
@@ -86,24 +86,6 @@ int tree_write(const struct profile *profile,
 int collapsed_write(const struct profile *profile,
                     const struct view_options *options, struct buffer *out,
                     struct error *err);
-
-/*
- * A flame graph: one SVG with its script in it, which needs nothing from
- * outside, and shows everything without the script too.
- *
- * https://www.brendangregg.com/flamegraphs.html: a frame's width is the weight
- * of the function and all it called; callers lie below, the root ("all") at the
- * bottom, siblings by name.  In a difference the width is the size of the
- * change; red grew, blue shrank, grey may be chance (significance.h).
- */
-enum {
-    FLAMEGRAPH_NAME_MAX = 400,     /* bytes; longer names end in "…" */
-    FLAMEGRAPH_FRAMES_MAX = 20000, /* the narrowest are left out */
-    FLAMEGRAPH_DEPTH_MAX = 1000    /* deeper frames are left out */
-};
-int flamegraph_write(const struct profile *profile,
-                     const struct view_options *options, struct buffer *out,
-                     struct error *err);
 
 /*
  * Gzipped profile.proto, for "go tool pprof" and others:

@@ -37,7 +37,6 @@ struct builder {
     bool full_names;
     struct buffer scratch;
 
-    uint32_t *texts; /* per node: its name's number */
     uint32_t *slots; /* node by hash, the root for none; twice node_room */
     uint32_t node_room;
 };
@@ -51,7 +50,7 @@ slot_of(const struct builder *b, uint32_t parent, uint32_t text)
 
     for (; b->slots[i]; i = (i + 1) & mask)
         if (b->tree->nodes[b->slots[i]].parent == parent &&
-            b->texts[b->slots[i]] == text)
+            b->tree->nodes[b->slots[i]].text == text)
             break;
     return &b->slots[i];
 }
@@ -61,7 +60,7 @@ grow(struct builder *b)
 {
     uint32_t room = b->node_room ? b->node_room * 2 : NODES_FIRST;
     struct call_tree_node *nodes;
-    uint32_t *texts, *slots;
+    uint32_t *slots;
 
     if (room > NODES_MAX)
         return -1;
@@ -69,10 +68,6 @@ grow(struct builder *b)
     if (!nodes)
         return -1;
     b->tree->nodes = nodes;
-    texts = mem_realloc(b->texts, room * sizeof(*texts));
-    if (!texts)
-        return -1;
-    b->texts = texts;
     slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
     if (!slots)
         return -1;
@@ -80,12 +75,12 @@ grow(struct builder *b)
     b->slots = slots;
     b->node_room = room;
     for (uint32_t i = 1; i < b->tree->count; i++)
-        *slot_of(b, nodes[i].parent, texts[i]) = i;
+        *slot_of(b, nodes[i].parent, nodes[i].text) = i;
     return 0;
 }
 
 static int
-descend(struct builder *b, uint32_t text, const char *name, uint32_t *at)
+descend(struct builder *b, uint32_t text, const char *module, uint32_t *at)
 {
     struct call_tree *tree = b->tree;
     uint32_t *slot;
@@ -94,9 +89,14 @@ descend(struct builder *b, uint32_t text, const char *name, uint32_t *at)
         return -1;
     slot = slot_of(b, *at, text);
     if (*slot == 0) {
-        tree->nodes[tree->count] = (struct call_tree_node){
-            .name = name, .parent = *at, .depth = tree->nodes[*at].depth + 1};
-        b->texts[tree->count] = text;
+        tree->nodes[tree->count] =
+            (struct call_tree_node){.name = texts_get(b->names.texts, text),
+                                    .module = module ? module : "",
+                                    .text = text,
+                                    .parent = *at,
+                                    .depth = tree->nodes[*at].depth + 1};
+        if (text >= tree->text_count)
+            tree->text_count = text + 1;
         *slot = tree->count++;
     }
     *at = *slot;
@@ -129,9 +129,9 @@ static int
 add_stack(struct builder *b, const struct profile_stack *stack)
 {
     double weight = profile_value(stack, b->options->measure);
+    const struct location *locations = b->profile->locations;
     struct call_tree_node *node;
     uint32_t at = 0, text;
-    const char *name;
     size_t count;
 
     if (stack_names_get(&b->names, stack, b->frames, &count) != 0)
@@ -142,11 +142,13 @@ add_stack(struct builder *b, const struct profile_stack *stack)
         text = b->frames[i].name;
         if (b->full_names && full_name(b, &b->frames[i], &text) != 0)
             return -1;
-        name = texts_get(b->names.texts, text);
-        if (*name && descend(b, text, name, &at) != 0)
+        if (*texts_get(b->names.texts, text) &&
+            descend(b, text, locations[b->frames[i].location].module, &at) != 0)
             return -1;
     }
-    if (at == 0 && descend(b, UINT32_MAX, nameless, &at) != 0)
+    if (at == 0 &&
+        (texts_add(b->names.texts, nameless, strlen(nameless), &text) != 0 ||
+         descend(b, text, NULL, &at) != 0))
         return -1;
     node = &b->tree->nodes[at];
     node->self += weight;
@@ -262,7 +264,7 @@ build(struct builder *b, enum call_tree_order order)
                          b->err) != 0 ||
         grow(b) != 0)
         return -1;
-    b->tree->nodes[0] = (struct call_tree_node){.name = ""};
+    b->tree->nodes[0] = (struct call_tree_node){.name = "", .module = ""};
     b->tree->count = 1;
     b->frames = mem_zalloc(b->names.longest, sizeof(*b->frames));
     b->full = mem_zalloc(b->names.symbols.first[profile->location_count],
@@ -303,7 +305,6 @@ call_tree_new(const struct profile *profile, const struct view_options *options,
     }
     mem_free(b.frames);
     mem_free(b.full);
-    mem_free(b.texts);
     mem_free(b.slots);
     buffer_fini(&b.scratch);
     if (rc == 0)

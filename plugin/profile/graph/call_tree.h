@@ -30,7 +30,9 @@ enum call_tree_order {
 };
 
 struct call_tree_node {
-    const char *name;             /* never ""; the root's is "" */
+    const char *name;   /* never ""; the root's is "" */
+    const char *module; /* of the first such frame, or ""; the profile's */
+    uint32_t text;      /* a number below text_count: equal names' */
     uint32_t parent, child, next; /* the first child, next sibling; 0: none */
     uint32_t depth;               /* the root's is 0 */
     double self, total;           /* signed in a difference */
@@ -42,12 +44,13 @@ struct call_tree {
     /* A node comes after its parent; the root first. */
     struct call_tree_node *nodes;
     uint32_t count;
+    uint32_t text_count;
     double heaviest; /* the largest size of any node's total */
     double errors;   /* standard errors from which a change is significant */
     struct arena *arena;
 };
 
-/* options NULL: view_defaults.  The profile may be freed afterwards.  NULL with
+/* options NULL: view_defaults.  Modules need the profile, no more.  NULL with
  * *err: no memory, past the ceiling, cancelled, or the measure was not counted.
  */
 struct call_tree *call_tree_new(const struct profile *profile,

@@ -58,8 +58,8 @@ system views: COLUMNS
 primary keys: id
 indexes: PRIMARY
 foreign keys:
-procedures: dot text top tree collapsed flamegraph svg pdf pprof raw address_names export admin_execute import_snapshot
-functions: dot text top tree collapsed flamegraph svg pdf pprof raw address_names export
+procedures: dot text top tree collapsed flamegraph svg pdf calls pprof raw address_names export admin_execute import_snapshot
+functions: dot text top tree collapsed flamegraph svg pdf calls pprof raw address_names export
 privileges:
 table types: SYSTEM VIEW TABLE VIEW
 types: some" "$(grep -v '^columns:' "$work/jdbc" | sed 's/ *$//')"

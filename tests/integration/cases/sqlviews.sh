@@ -21,7 +21,7 @@ script() {
 
 # ---- equal to the script's, for every form, alone and compared ----
 
-forms="dot text top tree collapsed flamegraph pprof raw"
+forms="dot text top tree collapsed flamegraph calls pprof raw"
 ! command -v dot >/dev/null || forms="$forms svg pdf"
 for form in $forms; do
     sql "SELECT $form('a')" >"$work/a.$form"

@@ -67,7 +67,7 @@ def hostile():
 
 def large():
     return [([b"main", b"part%d" % (i // 200), b"function%d" % i,
-              b"leaf%d" % (i % 7)], 4000000 + i) for i in range(9000)]
+              b"leaf%d" % (i % 7)], 4000000 + i) for i in range(49800)]
 
 
 def main():

@@ -17,7 +17,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
-#include "forms.h"
+#include "flamegraph.h"
 #include "heap_dump.h"
 #include "names.h"
 #include "profile.h"

@@ -126,10 +126,9 @@ static const struct {
     {"select @i, @d, @t, @unset, @i + 1", "bigint decimal text text bigint"},
     /* columns */
     {"select id, address, since from heapwire.nodes", "bigint text datetime"},
-    {"select svg('a'), flamegraph('a'), top('a'), pprof('a'), pdf('a') from "
-     "dual "
-     "where 1 = 0",
-     "long long long blob blob"},
+    {"select svg('a'), flamegraph('a'), top('a'), pprof('a'), pdf('a'), "
+     "calls('a') from dual where 1 = 0",
+     "long long long blob blob long"},
     {"select date_add(now(), interval 1 day), date_add(curdate(), interval 1 "
      "day), date_add(curdate(), interval 1 hour), date_sub(curtime(), interval "
      "1 hour), date_add('2026-01-01', interval 1 day), adddate(curdate(), 1), "

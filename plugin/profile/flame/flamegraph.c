@@ -1,5 +1,5 @@
-/* flamegraph.c - see forms.h. */
-#include "forms.h"
+/* flamegraph.c - see flamegraph.h. */
+#include "flamegraph.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -9,9 +9,11 @@
 
 #include "buffer.h"
 #include "call_tree.h"
+#include "call_tree_cut.h"
+#include "calls.h"
 #include "emptiness.h"
 #include "errors.h"
-#include "flamegraph_script.h"
+#include "flame_files.h"
 #include "headline.h"
 #include "figures.h"
 #include "memory.h"
@@ -21,7 +23,7 @@
 #include "view_options.h"
 #include "xml_text.h"
 
-/* In pixels; the script and the style use the same numbers. */
+/* In pixels; without its script the file is so wide. */
 enum {
     WIDTH = 1200,
     MARGIN = 10,
@@ -30,7 +32,7 @@ enum {
     TITLE_BASE = 28,
     NOTE_BASE = 48,
     NOTE_ROW = 16,
-    BAR = 30, /* reset, details, search */
+    BAR = 8,
     FOOT = 34,
     PAD = 3,
     NOTE_COLUMNS = 100,
@@ -50,8 +52,8 @@ struct drawing {
     struct buffer *out;
     struct buffer name, figures; /* of the frame at hand, clean */
     double *x;                   /* per node: its left edge, in weight */
-    double least;                /* weight of the narrowest frame drawn */
-    uint32_t drawn, dropped, deepest;
+    struct call_tree_cut cut;
+    uint32_t dropped;
     int top; /* of the highest frame */
 };
 
@@ -120,35 +122,16 @@ color_of(const struct profile *profile, const struct call_tree *tree,
 
 /* ---- frames ---- */
 
-static bool
-is_drawn(const struct drawing *d, const struct call_tree_node *node)
-{
-    return node->changed > 0 && node->changed >= d->least &&
-           node->depth <= FLAMEGRAPH_DEPTH_MAX;
-}
-
-/* A child is never wider than its parent, so the kept nodes are a tree. */
 static void
 choose(struct drawing *d)
 {
     const struct call_tree *tree = d->tree;
     double frames = WIDTH - 2 * MARGIN;
 
-    d->least = tree->nodes[0].changed * narrowest / frames;
-    for (;; d->least *= 2) {
-        d->drawn = d->deepest = 0;
-        for (uint32_t i = 0; i < tree->count; i++) {
-            if (!is_drawn(d, &tree->nodes[i]))
-                continue;
-            d->drawn++;
-            if (tree->nodes[i].depth > d->deepest)
-                d->deepest = tree->nodes[i].depth;
-        }
-        if (d->drawn <= FLAMEGRAPH_FRAMES_MAX)
-            break;
-    }
+    d->cut = call_tree_cut_at(tree, tree->nodes[0].changed * narrowest / frames,
+                              FLAMEGRAPH_FRAMES_MAX);
     /* With a total of 0, only the root is not drawn. */
-    d->dropped = tree->nodes[0].changed > 0 ? tree->count - d->drawn : 0;
+    d->dropped = tree->nodes[0].changed > 0 ? tree->count - d->cut.kept : 0;
 }
 
 /* Parents come before their children. */
@@ -198,19 +181,13 @@ static const char style[] =
     "#title{font:600 17px system-ui,\"DejaVu Sans\",Verdana,sans-serif}\n"
     ".note{fill:#666}\n"
     ".middle{text-anchor:middle}\n"
-    ".right{text-anchor:end}\n"
-    ".button{cursor:pointer;fill:#0b5cad}\n"
-    ".button:hover{text-decoration:underline}\n"
-    ".wrong{fill:#c00}\n"
     "#frames text{pointer-events:none}\n"
-    "#frames g{cursor:pointer}\n"
-    "#frames g:hover rect{stroke:#1b1b1b;stroke-width:1}\n"
-    "#frames .under{opacity:.55}\n";
+    "#frames g:hover rect{stroke:#1b1b1b;stroke-width:1}\n";
 
 static int
 height_of(const struct drawing *d, int bar)
 {
-    return bar + BAR + (int)(d->deepest + 1) * ROW + FOOT;
+    return bar + BAR + (int)(d->cut.deepest + 1) * ROW + FOOT;
 }
 
 /* The notes decide the height, so they are drawn first, into a buffer. */
@@ -245,30 +222,20 @@ add_head(struct drawing *d)
                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
                   "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
-                  "<style>%s</style>\n"
+                  "<style>%s%s</style>\n"
                   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
                   "<g id=\"head\"><rect width=\"100%%\" height=\"%d\" "
                   "fill=\"#fff\" fill-opacity=\".92\"/>\n"
                   "<text id=\"title\" class=\"middle\" x=\"%d\" y=\"%d\">",
-                  WIDTH, height, WIDTH, height, style, bar + BAR - FRAME,
-                  WIDTH / 2, TITLE_BASE);
+                  WIDTH, height, WIDTH, height, style, flame_style,
+                  bar + BAR - FRAME, WIDTH / 2, TITLE_BASE);
     buffer_clear(&d->figures);
     headline_add(&d->figures, d->profile, &d->options, TITLE_BYTES);
     if (d->figures.size)
         xml_text(d->figures.data, d->figures.size, out);
     buffer_text(out, "</text>\n");
     buffer_add(out, notes.size ? notes.data : "", notes.size);
-    buffer_format(
-        out,
-        "<text id=\"reset\" class=\"button\" x=\"%d\" y=\"%d\" "
-        "style=\"display:none\">Reset zoom</text>\n"
-        "<text id=\"details\" x=\"%d\" y=\"%d\"> </text>\n"
-        "<text id=\"search\" class=\"button right\" x=\"%d\" y=\"%d\" "
-        "style=\"display:none\">Search (Ctrl-F)</text>\n"
-        "<text id=\"matched\" class=\"right\" x=\"%d\" y=\"%d\"> </text>\n"
-        "</g>\n",
-        MARGIN, bar + 8, MARGIN + 90, bar + 8, WIDTH - MARGIN, bar + 8,
-        WIDTH - MARGIN, TITLE_BASE);
+    buffer_text(out, "</g>\n");
     buffer_format(out, "<text class=\"note\" x=\"%d\" y=\"%d\">", MARGIN,
                   height - 12);
     buffer_format(out, "Width: %s%s%s",
@@ -342,7 +309,7 @@ add_frame(struct drawing *d, uint32_t i)
     double scale = (WIDTH - 2 * MARGIN) / d->tree->nodes[0].changed;
     double x = MARGIN + d->x[i] * scale;
     double width = fmax(node->changed * scale - gap, narrowest);
-    int y = d->top + (int)(d->deepest - node->depth) * ROW + FRAME;
+    int y = d->top + (int)(d->cut.deepest - node->depth) * ROW + FRAME;
     char color[COLOR_TEXT];
 
     buffer_clear(&d->name);
@@ -351,8 +318,7 @@ add_frame(struct drawing *d, uint32_t i)
         d->out->failed = true;
         return;
     }
-    buffer_format(d->out, "<g data-x=\"%.12g\" data-w=\"%.12g\"><title>",
-                  d->x[i], node->changed);
+    buffer_text(d->out, "<g><title>");
     xml_text(d->name.data, d->name.size, d->out);
     buffer_char(d->out, '\n');
     add_figures(d, node);
@@ -373,12 +339,15 @@ draw(struct drawing *d, struct error *err)
     for (uint32_t i = 0; i < d->tree->count && !d->out->failed; i++) {
         if (view_cancelled(&d->options, i, err))
             return -1;
-        if (is_drawn(d, &d->tree->nodes[i]))
+        if (call_tree_cut_keeps(&d->cut, &d->tree->nodes[i]))
             add_frame(d, i);
     }
-    buffer_text(d->out, "</g>\n<script><![CDATA[\n");
-    buffer_add(d->out, flamegraph_script, flamegraph_script_size);
-    buffer_text(d->out, "]]></script>\n</svg>\n");
+    buffer_text(d->out, "</g>\n<metadata id=\"calls\">");
+    if (calls_add(d->profile, d->tree, &d->options, d->out, err) != 0)
+        return -1;
+    buffer_text(d->out, "</metadata>\n<script><![CDATA[\n(function () {\n");
+    buffer_add(d->out, flame_script, flame_script_size);
+    buffer_text(d->out, "})();\n]]></script>\n</svg>\n");
     if (!d->out->failed)
         return 0;
     error_set(err, ER_OUT_OF_MEMORY,

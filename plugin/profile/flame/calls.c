@@ -1,0 +1,361 @@
+/* calls.c - see calls.h. */
+#include "calls.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "call_tree.h"
+#include "call_tree_cut.h"
+#include "emptiness.h"
+#include "errors.h"
+#include "figures.h"
+#include "headline.h"
+#include "json_text.h"
+#include "memory.h"
+#include "profile.h"
+#include "shown_name.h"
+#include "significance.h"
+#include "view_options.h"
+
+enum { TITLE_BYTES = 100, NOTE_BYTES = 8000, SCRATCH_MAX = 1 << 16 };
+
+/* A frame, or (left_out is not 0) the sum of what it called besides. */
+struct row {
+    uint32_t node, left_out;
+    double total, changed;
+};
+
+struct listing {
+    const struct profile *profile;
+    const struct call_tree *tree;
+    const struct view_options *options;
+    struct buffer *out, scratch;
+    struct call_tree_cut cut;
+    struct row *rows;
+    uint32_t row_count;
+    uint32_t *numbers; /* per text of the tree: 1 + its place in "names" */
+    uint32_t *named;   /* per row that brings a new name: its row */
+    uint32_t name_count;
+};
+
+/* ---- which frames ---- */
+
+static uint32_t
+kept_from(const struct listing *l, uint32_t i)
+{
+    while (i && !call_tree_cut_keeps(&l->cut, &l->tree->nodes[i]))
+        i = l->tree->nodes[i].next;
+    return i;
+}
+
+/* The frame after that one; 0: there is none. */
+static uint32_t
+after(const struct listing *l, uint32_t at)
+{
+    const struct call_tree_node *nodes = l->tree->nodes;
+    uint32_t next = kept_from(l, nodes[at].child);
+
+    for (; !next && at; at = nodes[at].parent)
+        next = kept_from(l, nodes[at].next);
+    return next;
+}
+
+static void
+add_rows_of(struct listing *l, uint32_t at)
+{
+    const struct call_tree_node *nodes = l->tree->nodes;
+    struct row rest = {.node = at};
+
+    l->rows[l->row_count++] =
+        (struct row){at, 0, nodes[at].total, nodes[at].changed};
+    for (uint32_t k = nodes[at].child; k; k = nodes[k].next) {
+        if (nodes[k].changed == 0 || call_tree_cut_keeps(&l->cut, &nodes[k]))
+            continue;
+        rest.left_out++;
+        rest.total += nodes[k].total;
+        rest.changed += nodes[k].changed;
+    }
+    if (rest.left_out)
+        l->rows[l->row_count++] = rest;
+}
+
+static int
+choose(struct listing *l, struct error *err)
+{
+    uint32_t at = 0;
+
+    l->cut = call_tree_cut_at(l->tree, 0, CALLS_FRAMES_MAX);
+    l->rows = mem_zalloc((size_t)l->cut.kept * 2 + 1, sizeof(*l->rows));
+    l->named = mem_zalloc((size_t)l->cut.kept * 2 + 1, sizeof(*l->named));
+    l->numbers =
+        mem_zalloc((size_t)l->tree->text_count + 1, sizeof(*l->numbers));
+    if (!l->rows || !l->named || !l->numbers) {
+        error_memory(err, "the list of calls");
+        return -1;
+    }
+    if (l->cut.kept == 0)
+        return 0;
+    do {
+        if (view_cancelled(l->options, l->row_count, err))
+            return -1;
+        add_rows_of(l, at);
+        at = after(l, at);
+    } while (at);
+    return 0;
+}
+
+/* ---- as JSON ---- */
+
+static void
+add_shown(struct listing *l, const char *text, size_t max)
+{
+    buffer_clear(&l->scratch);
+    shown_name(text, max, &l->scratch);
+    json_text(l->scratch.size ? l->scratch.data : "", l->scratch.size, l->out);
+    l->out->failed |= l->scratch.failed;
+}
+
+static void
+begin(struct listing *l, const char *key)
+{
+    buffer_format(l->out, ",\n\"%s\":[", key);
+}
+
+static void
+separate(struct listing *l, uint32_t i)
+{
+    if (i > 0)
+        buffer_char(l->out, ',');
+}
+
+static void
+add_note(struct listing *l, const char *text)
+{
+    if (!*text)
+        return;
+    if (l->out->data[l->out->size - 1] != '[')
+        buffer_char(l->out, ',');
+    add_shown(l, text, NOTE_BYTES);
+}
+
+static void
+add_head(struct listing *l)
+{
+    char why[EMPTINESS_TEXT];
+
+    buffer_text(l->out, "{\"title\":");
+    buffer_clear(&l->scratch);
+    headline_add(&l->scratch, l->profile, l->options, TITLE_BYTES);
+    json_text(l->scratch.size ? l->scratch.data : "", l->scratch.size, l->out);
+    l->out->failed |= l->scratch.failed;
+    begin(l, "notes");
+    if (l->out->failed)
+        return;
+    add_note(l, l->profile->memory);
+    add_note(l, l->profile->note);
+    if (l->profile->truncated)
+        add_note(l, "The profile was cut off.");
+    add_note(l, emptiness_text(l->profile, l->options, l->cut.kept > 0, why));
+    buffer_format(l->out,
+                  "],\n\"measure\":\"%s\",\"space\":%s,\"difference\":%s",
+                  figure_name(l->options->measure),
+                  measure_is_space(l->options->measure) ? "true" : "false",
+                  l->profile->difference ? "true" : "false");
+}
+
+static void
+add_row_name(struct listing *l, const struct row *row)
+{
+    if (row->left_out)
+        buffer_format(l->out, "\"(%u smaller callee%s)\"", row->left_out,
+                      row->left_out == 1 ? "" : "s");
+    else
+        add_shown(l, row->node ? l->tree->nodes[row->node].name : "all",
+                  CALLS_NAME_MAX);
+}
+
+/* A name's number is its place among those that came up first. */
+static void
+add_numbers(struct listing *l)
+{
+    begin(l, "name");
+    for (uint32_t i = 0; i < l->row_count; i++) {
+        const struct row *row = &l->rows[i];
+        uint32_t *number = &l->numbers[l->tree->nodes[row->node].text];
+        uint32_t own = 0;
+
+        if (row->left_out || row->node == 0)
+            number = &own;
+        if (*number == 0) {
+            l->named[l->name_count++] = i;
+            *number = l->name_count;
+        }
+        separate(l, i);
+        buffer_format(l->out, "%u", *number - 1);
+    }
+    buffer_char(l->out, ']');
+}
+
+static void
+add_names(struct listing *l)
+{
+    begin(l, "names");
+    for (uint32_t i = 0; i < l->name_count; i++) {
+        separate(l, i);
+        add_row_name(l, &l->rows[l->named[i]]);
+    }
+    buffer_char(l->out, ']');
+}
+
+static const char *
+module_of(const struct listing *l, uint32_t name)
+{
+    const struct row *row = &l->rows[l->named[name]];
+
+    return row->left_out ? "" : l->tree->nodes[row->node].module;
+}
+
+/* Modules are few, and equal ones mostly follow each other: the last that was
+ * met is looked at first. */
+static void
+add_modules(struct listing *l)
+{
+    uint32_t count = 0, at = 0, *firsts = l->numbers;
+
+    begin(l, "module");
+    for (uint32_t i = 0; i < l->name_count; i++) {
+        const char *module = module_of(l, i);
+
+        if (at >= count || strcmp(module_of(l, firsts[at]), module) != 0)
+            for (at = 0; at < count; at++)
+                if (strcmp(module_of(l, firsts[at]), module) == 0)
+                    break;
+        if (at == count)
+            firsts[count++] = i;
+        separate(l, i);
+        buffer_format(l->out, "%u", at);
+    }
+    buffer_char(l->out, ']');
+    begin(l, "modules");
+    for (uint32_t i = 0; i < count; i++) {
+        separate(l, i);
+        add_shown(l, module_of(l, firsts[i]), CALLS_NAME_MAX);
+    }
+    buffer_char(l->out, ']');
+}
+
+static double
+depth_of(const struct listing *l, const struct row *row)
+{
+    return l->tree->nodes[row->node].depth + (row->left_out > 0);
+}
+
+static double
+total_of(const struct listing *l, const struct row *row)
+{
+    (void)l;
+    return row->total;
+}
+
+static double
+self_of(const struct listing *l, const struct row *row)
+{
+    return row->left_out ? row->total : l->tree->nodes[row->node].self;
+}
+
+static double
+changed_of(const struct listing *l, const struct row *row)
+{
+    (void)l;
+    return row->changed;
+}
+
+static double
+noise_of(const struct listing *l, const struct row *row)
+{
+    const struct call_tree_node *node = &l->tree->nodes[row->node];
+
+    return !row->left_out && node->variance > 0 &&
+           !significance_is(node->total, node->variance, l->tree->errors);
+}
+
+static const struct {
+    const char *key;
+    double (*value)(const struct listing *l, const struct row *row);
+    bool of_differences;
+} columns[] = {{"depth", depth_of, false},
+               {"total", total_of, false},
+               {"self", self_of, false},
+               {"changed", changed_of, true},
+               {"noise", noise_of, true}};
+
+static int
+add_columns(struct listing *l, struct error *err)
+{
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+        if (columns[c].of_differences && !l->profile->difference)
+            continue;
+        begin(l, columns[c].key);
+        for (uint32_t i = 0; i < l->row_count && !l->out->failed; i++) {
+            if (view_cancelled(l->options, i, err))
+                return -1;
+            separate(l, i);
+            /* + 0.0: no "-0" */
+            buffer_format(l->out, "%.0f",
+                          round(columns[c].value(l, &l->rows[i])) + 0.0);
+        }
+        buffer_char(l->out, ']');
+    }
+    buffer_text(l->out, "}\n");
+    return 0;
+}
+
+int
+calls_add(const struct profile *profile, const struct call_tree *tree,
+          const struct view_options *options, struct buffer *out,
+          struct error *err)
+{
+    struct listing l = {.profile = profile,
+                        .tree = tree,
+                        .options = options ? options : &view_defaults,
+                        .out = out};
+    int rc = -1;
+
+    buffer_init(&l.scratch, SCRATCH_MAX);
+    if (choose(&l, err) == 0) {
+        add_head(&l);
+        add_numbers(&l);
+        add_names(&l);
+        add_modules(&l);
+        rc = add_columns(&l, err);
+    }
+    if (rc == 0 && out->failed) {
+        error_set(err, ER_OUT_OF_MEMORY,
+                  "the list of calls is larger than %zu bytes or memory ran "
+                  "out",
+                  out->max);
+        rc = -1;
+    }
+    mem_free(l.rows);
+    mem_free(l.named);
+    mem_free(l.numbers);
+    buffer_fini(&l.scratch);
+    return rc;
+}
+
+int
+calls_write(const struct profile *profile, const struct view_options *options,
+            struct buffer *out, struct error *err)
+{
+    struct call_tree *tree = call_tree_new(profile, options, CALL_TREE_SHORT,
+                                           CALL_TREE_BY_NAME, err);
+    int rc;
+
+    if (!tree)
+        return -1;
+    rc = calls_add(profile, tree, options, out, err);
+    call_tree_free(tree);
+    return rc;
+}

@@ -1,0 +1,45 @@
+/*
+ * calls.h - the tree of calls as JSON: for the page, the script of flame
+ * graphs, and other programs.
+ *
+ *     {"title": "redis-server, …: 5.5 MB in use", "notes": ["…"],
+ *      "measure": "in use", "space": true, "difference": false,
+ *      "names": ["all", "main", …], "modules": ["", "redis-server", …],
+ *      "module": [0, 1, …],
+ *      "depth": [0, 1, …], "name": [0, 1, …],
+ *      "total": [5767168, …], "self": [0, …]}
+ *
+ * names and module go together.  So do depth, name, total and self: of a frame
+ * each, in the order of a walk that comes to callers first, the root first, its
+ * depth 0.  A difference has "changed" too, the sum of all sizes below without
+ * signs, and "noise": 1 for a frame whose change may be chance.  What is too
+ * much or too deep is left out, and one frame "(3 smaller callees)" has its
+ * sum.
+ *
+ * Names are clean (shown_name.h), and <, > and & are escaped: it may stand
+ * within XML or HTML.
+ */
+#ifndef HW_CALLS_H
+#define HW_CALLS_H
+
+#include <stdint.h>
+
+struct buffer;
+struct call_tree;
+struct error;
+struct profile;
+struct view_options;
+
+enum { CALLS_NAME_MAX = 400, CALLS_FRAMES_MAX = 100000 };
+
+/* Appends it.  As the functions of forms.h. */
+int calls_write(const struct profile *profile,
+                const struct view_options *options, struct buffer *out,
+                struct error *err);
+
+/* Likewise, of a tree of that profile, ordered by name. */
+int calls_add(const struct profile *profile, const struct call_tree *tree,
+              const struct view_options *options, struct buffer *out,
+              struct error *err);
+
+#endif

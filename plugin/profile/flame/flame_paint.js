@@ -1,0 +1,104 @@
+// Colors, texts and figures of flame graphs.
+'use strict';
+const flamePaint = (function () {
+    const GREY = 'hsl(0 0% 85%)', HIT = '#ee3cd2';
+    const GOLDEN = 137.508; // degrees: neighbours differ most
+
+    function hash(text) {
+        let h = 2166136261; // FNV-1a: the same picture every time
+        for (let i = 0; i < text.length; i++)
+            h = Math.imul(h ^ text.charCodeAt(i), 16777619) >>> 0;
+        return (h ^ h >>> 15) >>> 0;
+    }
+
+    // Green: brendangregg.com's color for memory.
+    function byName(name) {
+        const h = hash(name);
+        return `hsl(${80 + h % 75} ${42 + (h >>> 8) % 100 / 5}% ${66 + (h >>> 16) % 100 / 9}%)`;
+    }
+
+    function byModule(module) {
+        return `hsl(${(module * GOLDEN) % 360} 48% ${72 + module % 3 * 5}%)`;
+    }
+
+    // Red grew, blue shrank; grey may be chance.
+    function byGrowth(tree, i) {
+        const total = tree.total[i];
+        if (total === 0 || tree.noise[i])
+            return 'hsl(0 0% 91%)';
+        const part = Math.sqrt(Math.min(Math.abs(total) / tree.heaviest, 1));
+        return `hsl(${total > 0 ? 8 : 215} 85% ${93 - Math.round(30 * part)}%)`;
+    }
+
+    // A function from a frame to its color, for one way to color.
+    function painter(tree, way) {
+        if (way === 'growth')
+            return (i) => byGrowth(tree, i);
+        const known = tree.names.map(() => '');
+        return (i) => {
+            const n = tree.name[i], name = tree.names[n];
+            if (!known[n])
+                known[n] = i === 0 && name === 'all' || name[0] === '(' ? GREY :
+                    way === 'module' ? byModule(tree.module[n]) : byName(name);
+            return known[n];
+        };
+    }
+
+    const isWide = (code) =>
+        code >= 0x1100 && (code <= 0x115f || (code >= 0x2e80 && code <= 0xa4cf) ||
+            (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
+            (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
+            (code >= 0x1f300 && code <= 0x1faff) || code >= 0x20000);
+
+    // The part of a name that fits into so many columns, with an ellipsis.
+    function fit(name, columns) {
+        let used = 0, cut = 0, at = 0;
+        if (columns < 3)
+            return '';
+        for (const character of name) {
+            used += isWide(character.codePointAt(0)) ? 2 : 1;
+            if (used > columns)
+                return name.slice(0, cut) + '\u2026';
+            at += character.length;
+            if (used < columns)
+                cut = at;
+        }
+        return name;
+    }
+
+    function size(bytes) {
+        const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+        let value = Math.abs(bytes), unit = 0;
+        for (; value >= 1024 && unit < units.length - 1; unit++)
+            value /= 1024;
+        return `${bytes < 0 ? '-' : ''}${unit ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+    }
+
+    function figure(tree, value, signed) {
+        const text = tree.space ? size(value) : `${Math.round(value)} objects`;
+        return signed && value > 0 ? '+' + text : text;
+    }
+
+    // What frame i is, beside its name.
+    function describe(tree, i) {
+        const total = tree.total[i], whole = tree.width[0] || 1;
+        const share = (100 * tree.width[i] / whole).toFixed(2) + '%';
+        let text = figure(tree, total, tree.difference);
+        if (tree.space && Math.abs(total) >= 1024)
+            text += ` (${Math.round(total)} bytes)`;
+        if (tree.difference) {
+            if (tree.width[i] > Math.abs(total))
+                text += `, ${figure(tree, tree.width[i])} changed`;
+            text += `, ${share} of what changed`;
+            text += tree.noise[i] ? ', within sampling noise' : '';
+        } else {
+            text += `, ${share}`;
+            if (tree.end[i] > i + 1 && tree.self[i] >= 0.5)
+                text += `, itself ${figure(tree, tree.self[i])}`;
+        }
+        const module = tree.modules[tree.module[tree.name[i]]];
+        return module ? `${text}, in ${module}` : text;
+    }
+
+    return {HIT, painter, fit, size, describe};
+})();
