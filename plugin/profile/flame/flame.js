@@ -59,13 +59,14 @@ const Flame = (function () {
                 'aria-label': 'flame graph. ' + HELP});
             this.space = element('div', {class: 'flame-space'}, this.canvas);
             this.scroll = element('div', {class: 'flame-scroll'}, this.space);
-            this.host.classList.add('flame');
-            this.host.replaceChildren(
+            this.root = element('div', {class: 'flame'},
                 element('div', {class: 'flame-bar'}, this.search, this.matched, this.back,
                     this.flip, this.both, this.ways, this.copy),
                 this.details, this.scroll);
+            this.root.flame = this; // for tests and other programs
+            this.host.classList.add('flame-host');
+            this.host.replaceChildren(this.root);
             this.brush = new flameCanvas.Brush(this.canvas);
-            this.host.flame = this;
         }
 
         listen() {
@@ -82,7 +83,7 @@ const Flame = (function () {
             on(this.canvas, 'click', (event) => this.press(this.under(event)));
             on(this.canvas, 'blur', () => this.draw());
             on(this.canvas, 'focus', () => this.draw());
-            on(this.host, 'keydown', (event) => this.key(event));
+            on(this.root, 'keydown', (event) => this.key(event));
             new ResizeObserver(() => this.resize()).observe(this.scroll);
         }
 
@@ -135,6 +136,7 @@ const Flame = (function () {
             this.flip.disabled = number >= 0;
             this.both.setAttribute('aria-pressed', String(number >= 0));
             this.sizeSpace();
+            this.resize();
         }
 
         panel(tree, up, top) {
@@ -288,11 +290,16 @@ const Flame = (function () {
 
         toggleSandwich() {
             const name = this.sandwich ? '' : this.chosenName();
-            this.show(name === 'all' ? '' : name);
-            this.find(this.search.value);
+            this.look(name === 'all' ? '' : name);
             if (!this.sandwich && name === 'all')
                 this.details.textContent = 'Zoom into a function first, or move to one: ' +
                     'a sandwich shows its callers and callees.';
+        }
+
+        // A function's sandwich, by its name.
+        look(name) {
+            this.show(name);
+            this.find(this.search.value);
             this.scroll.scrollTop = 0;
             this.reveal();
         }

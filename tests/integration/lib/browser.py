@@ -80,6 +80,11 @@ class Browser:
         return self.ask("POST", "/execute/sync",
                         {"script": script, "args": list(args)})
 
+    def emulate(self, command, **parameters):
+        """Chromium's own: what devices it says there are."""
+        self.ask("POST", "/goog/cdp/execute",
+                 {"cmd": f"Emulation.{command}", "params": parameters})
+
     def element(self, selector):
         return self.ask("POST", "/element",
                         {"using": "css selector", "value": selector})[ELEMENT]

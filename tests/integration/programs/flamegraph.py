@@ -336,7 +336,7 @@ def large(browser, path, shots):
             "copy.drawImage(flame.canvas, 0, 0); copy.getImageData(0, 0, 1, 1);"
             "return performance.now() - start")
         print(f"{what} of {len(frames)} frames: {spent[what]:.0f} ms")
-        check(spent[what] < 50 * spent["reading"],
+        check(spent[what] < 200 * spent["reading"],
               f"{what} costs little more than to read the same frames", spent)
     browser.save(f"{shots}/large.png")
     quiet(browser, "large")
