@@ -257,10 +257,16 @@ run(struct session *s, const struct http_route *route)
 static void
 answer(struct session *s, const struct http_route *route)
 {
-    if (route->show == HTTP_SHOW_TEXT)
-        say(s, route->status ? route->status : 200, route->text);
-    else
+    struct http_session *h = s->http;
+
+    if (route->show != HTTP_SHOW_TEXT) {
         run(s, route);
+        return;
+    }
+    h->show.route = route;
+    copy(h->request.if_none_match, h->show.if_none_match,
+         sizeof(h->show.if_none_match));
+    http_show_text(&h->show, &s->reply.out);
 }
 
 static void

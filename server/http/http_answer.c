@@ -68,9 +68,11 @@ add_head(struct http_answer *a, struct buffer *out, unsigned status,
                       a->etag);
     else
         buffer_text(out, "Cache-Control: no-store\r\n");
-    buffer_text(out, "X-Content-Type-Options: nosniff\r\n"
-                     "Content-Security-Policy: default-src 'none'\r\n"
-                     "Cross-Origin-Resource-Policy: same-origin\r\n");
+    buffer_format(out,
+                  "X-Content-Type-Options: nosniff\r\n"
+                  "Content-Security-Policy: %s\r\n"
+                  "Cross-Origin-Resource-Policy: same-origin\r\n",
+                  a->policy ? a->policy : "default-src 'none'");
     if (a->more)
         buffer_text(out, a->more);
     if (a->closes)

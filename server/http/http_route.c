@@ -11,6 +11,7 @@
 #include "http_metrics.h"
 #include "http_query.h"
 #include "http_request.h"
+#include "page_files.h"
 
 enum {
     VALUE_ROOM = 160,
@@ -142,6 +143,20 @@ make_raw(const struct http_request *request, uint32_t node_id,
     return make_view("raw", request, node_id, out, err);
 }
 
+/* The body is the statement: as its account, it may be any. */
+static int
+make_sql(const struct http_request *request, uint32_t node_id,
+         struct buffer *out, struct error *err)
+{
+    (void)node_id;
+    if (request->body.size > 0) {
+        buffer_add(out, request->body.data, request->body.size);
+        return 0;
+    }
+    error_set(err, ER_WRONG_ARGUMENTS, "the body must be a statement");
+    return -1;
+}
+
 static int
 make_metrics(const struct http_request *request, uint32_t node_id,
              struct buffer *out, struct error *err)
@@ -227,6 +242,7 @@ make_snapshot(const struct http_request *request, uint32_t node_id,
 static const char index_text[] =
     "heapwire, the HTTP door of this node\n"
     "\n"
+    "/                    the page, for browsers\n"
     "/debug/pprof/heap    go tool pprof; ?seconds= ?snapshot= ?base= ?node=\n"
     "/debug/pprof/allocs  the same\n"
     "/debug/pprof/cmdline /debug/pprof/symbol\n"
@@ -238,14 +254,26 @@ static const char index_text[] =
     "By POST, with the header 'X-Heapwire: 1':\n"
     "/profiling/enable    ?seconds= ?node=\n"
     "/profiling/disable   ?node=\n"
-    "/snapshots           ?name= ?node=\n";
+    "/snapshots           ?name= ?node=\n"
+    "/sql                 a statement as the body: its rows as JSON\n"
+    "/value               the same: the only value of its only row\n";
 
 static const char growth_text[] =
     "jemalloc keeps no profile of growth: take two of /pprof/heap, and use "
     "jeprof --base, or ask /debug/pprof/heap?base=NAME of a kept snapshot\n";
 
 static const struct http_route routes[] = {
-    {"/", .type = HTTP_TEXT, .text = index_text},
+    {"/", .type = "text/html; charset=utf-8", .packed = true, .page = true,
+     .text = page_html},
+    {"/page.css", .type = "text/css; charset=utf-8", .packed = true,
+     .page = true, .text = page_css},
+    {"/page.js", .type = "text/javascript; charset=utf-8", .packed = true,
+     .page = true, .text = page_js},
+    {"/sql", .show = HTTP_SHOW_JSON, .type = "application/json", .packed = true,
+     .post = true, .make = make_sql},
+    {"/value", .show = HTTP_SHOW_VALUE, .type = BINARY, .packed = true,
+     .post = true, .make = make_sql},
+    {"/help", .type = HTTP_TEXT, .text = index_text},
     {"/healthz", .type = HTTP_TEXT, .open = true, .text = "ok\n"},
     {"/readyz", .show = HTTP_SHOW_READY, .type = HTTP_TEXT,
      .text = "SELECT state FROM heapwire.profiler"},

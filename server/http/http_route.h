@@ -17,9 +17,10 @@ struct error;
 struct http_request;
 
 enum http_show {
-    HTTP_SHOW_TEXT,    /* the route's text itself: no statement */
-    HTTP_SHOW_VALUE,   /* the first column of the only row, as it is */
-    HTTP_SHOW_LINES,   /* a line for each row, tabs between its columns */
+    HTTP_SHOW_TEXT,  /* the route's text itself: no statement */
+    HTTP_SHOW_VALUE, /* the first column of the only row, as it is */
+    HTTP_SHOW_LINES, /* a line for each row, tabs between its columns */
+    HTTP_SHOW_JSON, /* {"columns": ["name", …], "rows": [[value, …], …]} */
     HTTP_SHOW_METRICS, /* http_metrics.h */
     HTTP_SHOW_READY    /* is it the word "connected"? */
 };
@@ -31,9 +32,10 @@ struct http_route {
     const char *parameters; /* those that it takes, blanks between them */
     enum http_show show;
     const char *type;
-    unsigned status;  /* of HTTP_SHOW_TEXT; 0: 200 */
+    uint16_t status;  /* of HTTP_SHOW_TEXT; 0: 200 */
     bool packed;      /* gzip makes it smaller */
     bool open;        /* to all, without a login: it tells nothing */
+    bool page;        /* the browser's: it may run its script */
     bool post;        /* POST alone, for it changes something */
     bool asks;        /* takes GET and POST, which changes nothing */
     const char *text; /* of the answer; or a statement, unless there is make */

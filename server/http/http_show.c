@@ -2,6 +2,7 @@
 #include "http_show.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "errors.h"
 #include "http_metrics.h"
 #include "http_route.h"
+#include "json_text.h"
+#include "page_files.h"
 #include "reply.h"
 #include "statement.h"
 
@@ -160,6 +163,84 @@ show_line(struct http_show_state *show, struct buffer *out,
     buffer_fini(&line);
 }
 
+void
+http_show_text(struct http_show_state *show, struct buffer *out)
+{
+    const struct http_route *route = show->route;
+
+    show->kept = true;
+    if (route->page)
+        show->answer.policy = PAGE_POLICY;
+    show_body(show, out, route->status ? route->status : 200, route->type,
+              (struct span){route->text, strlen(route->text)});
+}
+
+static void
+add_json(struct buffer *out, const struct value *v)
+{
+    if (v->type == VALUE_NULL ||
+        (v->type == VALUE_DOUBLE && !isfinite(v->real)))
+        buffer_text(out, "null");
+    else if (v->type == VALUE_TEXT || v->type == VALUE_BLOB)
+        json_text(v->data, v->size, out);
+    else
+        add_value(out, v);
+}
+
+static void
+begin_json(struct http_show_state *show, struct buffer *out,
+           const struct cursor *cursor)
+{
+    struct buffer head;
+
+    buffer_init(&head, REPLY_ROW_MAX);
+    buffer_text(&head, "{\"columns\":[");
+    for (size_t i = 0; cursor && i < cursor->column_count; i++) {
+        const char *name = cursor->columns[i].name;
+
+        buffer_text(&head, i > 0 ? "," : "");
+        json_text(name, strlen(name), &head);
+    }
+    buffer_text(&head, "],\n\"rows\":[");
+    http_answer_begin(&show->answer, out, 200, show->route->type,
+                      show->route->packed);
+    http_answer_part(&show->answer, out, head.data, head.size);
+    out->failed = out->failed || head.failed;
+    buffer_fini(&head);
+}
+
+static void
+show_json(struct http_show_state *show, struct buffer *out,
+          const struct cursor *cursor, const struct value *row)
+{
+    struct buffer line;
+
+    buffer_init(&line, REPLY_ROW_MAX);
+    if (show->answer.begun)
+        buffer_text(&line, ",\n");
+    else
+        begin_json(show, out, cursor);
+    for (size_t i = 0; i < cursor->column_count; i++) {
+        buffer_char(&line, i == 0 ? '[' : ',');
+        add_json(&line, &row[i]);
+    }
+    buffer_char(&line, ']');
+    http_answer_part(&show->answer, out, line.data, line.size);
+    out->failed = out->failed || line.failed;
+    buffer_fini(&line);
+}
+
+static void
+end_json(struct http_show_state *show, struct buffer *out)
+{
+    static const char tail[] = "]}\n";
+
+    if (!show->answer.begun)
+        begin_json(show, out, NULL);
+    http_answer_part(&show->answer, out, tail, sizeof(tail) - 1);
+    http_answer_end(&show->answer, out);
+}
+
 static void
 show_metrics(struct http_show_state *show, struct buffer *out,
              const struct value *row, size_t count)
@@ -199,7 +280,9 @@ row(void *arg, struct reply *reply, const struct cursor *cursor,
 
     if (show->whole)
         return 0;
-    if (show->route->show == HTTP_SHOW_LINES) {
+    if (show->route->show == HTTP_SHOW_JSON) {
+        show_json(show, out, cursor, values);
+    } else if (show->route->show == HTTP_SHOW_LINES) {
         show_line(show, out, values, cursor->column_count);
     } else if (show->route->show == HTTP_SHOW_METRICS) {
         show_metrics(show, out, values, cursor->column_count);
@@ -223,6 +306,10 @@ end(void *arg, struct reply *reply)
 
     if (show->whole)
         return;
+    if (show->route->show == HTTP_SHOW_JSON) {
+        end_json(show, &reply->out);
+        return;
+    }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {
         if (show->kept)
             http_say(a, &reply->out, 404, "no snapshot of that name is kept\n");

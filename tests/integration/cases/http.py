@@ -69,10 +69,10 @@ def local(node, path, *arguments, data=None):
                   "http://localhost" + path, data=data)
 
 
-def tcp(node, path, *arguments, user="boss:b0ss", scheme="http"):
+def tcp(node, path, *arguments, user="boss:b0ss", scheme="http", data=None):
     login = ("-u", user) if user else ()
     return Answer(*login, *arguments,
-                  f"{scheme}://127.0.0.1:{node.http_port}{path}")
+                  f"{scheme}://127.0.0.1:{node.http_port}{path}", data=data)
 
 
 def same(what, wanted, got):
@@ -405,6 +405,63 @@ def test_privileges():
 
 
 @beside
+def statement(node, text, path="/sql", *arguments, user="ann:secret"):
+    return tcp(node, path, "-H", "X-Heapwire: 1", "--data-binary", "@-",
+               *arguments, user=user, data=text.encode())
+
+
+def test_statements():
+    """Rows as JSON, under the account's privileges."""
+    with node_with() as node:
+        odd = "it''s <b>&\"\\\\\n\t'"
+        answer = statement(node, f"SELECT 1 AS one, 2.5e0 AS x, NULL, '{odd} AS t")
+        same("status", 200, answer.status)
+        same("type", "application/json", answer.header("content-type"))
+        same("rows", {"columns": ["one", "x", "NULL", "t"],
+                      "rows": [[1, 2.5, None, "it's <b>&\"\\\n\t"]]},
+             json.loads(answer.body))
+        many = json.loads(statement(
+            node, "SELECT a.name, b.name FROM heapwire.settings a, heapwire.settings b, "
+            "heapwire.settings c LIMIT 20000", "/sql", "--compressed").body)
+        same("many rows", 20000, len(many["rows"]))
+        same("no row", [], json.loads(statement(
+            node, "SELECT 1 FROM heapwire.nodes WHERE id = 0").body)["rows"])
+        same("a value", b"a\nb", statement(node, "SELECT 'a\\nb'", "/value").body)
+        wrong = statement(node, "SELEC 1")
+        assert wrong.status == 500 and "SELEC" in wrong.text, wrong.text
+        same("nothing", 400, statement(node, "").status)
+        enable = ("ADMIN EXECUTE ON 10001 "
+                  "'HeapProf.getInstance().enable_prof()'")
+        same("a privilege is missing", 403, statement(node, enable).status)
+        same("GET", 405, tcp(node, "/sql", user="ann:secret").status)
+        for path in ("/sql", "/value"):
+            same("without the header", 403,
+                 tcp(node, path, "-d", "SELECT 1", user="ann:secret").status)
+            same("a stranger", 401, statement(node, "SELECT 1", path,
+                                              user=None).status)
+
+
+def test_the_page_is_kept():
+    """It may run its own script and nothing else, and is sent once."""
+    with node_with() as node:
+        size = 0
+        for path, kind in (("/", "text/html"), ("/page.css", "text/css"),
+                           ("/page.js", "text/javascript")):
+            answer = local(node, path)
+            same(path, (200, kind + "; charset=utf-8"),
+                 (answer.status, answer.header("content-type")))
+            policy = answer.header("content-security-policy")
+            assert "default-src 'none'; script-src 'self'" in policy, policy
+            assert "unsafe" not in policy, policy
+            same("kept", 304, local(node, path, "-H", "If-None-Match: " +
+                                    answer.header("etag")).status)
+            size += len(answer.body)
+        assert size < 100000, size
+        assert "/sql" in local(node, "/help").text
+        same("others", "default-src 'none'",
+             local(node, "/help").header("content-security-policy"))
+
+
 def test_failed_logins_make_their_address_wait():
     """At both doors."""
     with node_with("login_failures = 3\n") as node:

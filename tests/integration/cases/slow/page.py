@@ -16,6 +16,7 @@ sys.path.insert(0, "tests/integration/lib")
 from browser import (DOWN, ENTER, ESCAPE, LEFT, RIGHT, UP,  # noqa: E402
                      Browser)
 from node_under_test import wait_for  # noqa: E402
+from page_door import PageDoor  # noqa: E402
 from page_stand_in import PageStandIn  # noqa: E402
 from ports import free_port  # noqa: E402
 from redis_node import RedisNode  # noqa: E402
@@ -305,6 +306,7 @@ def looks(page):
 def hostile(page):
     names = {"hsetCommand": HOSTILE[0], "zmalloc": HOSTILE[1], "call": HOSTILE[2],
              "main": HOSTILE[3], "setCommand": HOSTILE[4]}
+    door, page.door = page.door, PageStandIn(page.node.socket)
     page.door.server.changed_name = lambda v: names.get(v, v) \
         if isinstance(v, str) else v
     page.open("snapshot=before")
@@ -318,8 +320,10 @@ def hostile(page):
     check(page.run("return window.pwned === undefined && "
                    "document.querySelectorAll('img, svg').length === 0 && "
                    "document.scripts.length === 1"), "and no more than text")
-    page.door.server.changed_name = lambda v: v
     page.quiet("hostile names")
+    page.browser.open("about:blank")
+    page.door.close()
+    page.door = door
 
 
 def other_nodes(page):
@@ -384,7 +388,7 @@ def main():
         node = nodes[0].wait()
         door = browser = None
         try:
-            door = PageStandIn(node.socket)
+            door = PageDoor(node)
             browser = Browser(work)
             page = Page(browser, door, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==

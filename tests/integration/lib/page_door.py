@@ -1,0 +1,33 @@
+"""A node's HTTP socket as a port of 127.0.0.1, which a browser can open."""
+import contextlib
+import os
+import socket
+import threading
+
+
+def pump(source, target):
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 16):
+            target.sendall(data)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+class PageDoor:
+    def __init__(self, node):
+        self.path = os.path.join(os.path.dirname(node.socket), "http.sock")
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                node = socket.socket(socket.AF_UNIX)
+                node.connect(self.path)
+                for pair in ((client, node), (node, client)):
+                    threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    def close(self):
+        self.listener.close()
