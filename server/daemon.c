@@ -1,13 +1,10 @@
 /* daemon.c - see daemon.h. */
 #include "daemon.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 #include <uv.h>
@@ -24,11 +21,11 @@
 #include "controller.h"
 #include "daemon_check.h"
 #include "daemon_cluster.h"
+#include "daemon_give.h"
 #include "deaths.h"
 #include "descriptors.h"
 #include "end_watch.h"
 #include "errors.h"
-#include "files.h"
 #include "http.h"
 #include "index_keeper.h"
 #include "keeper.h"
@@ -55,18 +52,11 @@ enum {
     END_MS = 3500 /* heapwire-run waits for 5 s */
 };
 
-/* In the state directory, besides its lock and what has a directory there. */
-static const char *const given_files[] = {
-    AGENT_SOCKET, AGENT_LOCK,  CERTIFICATE_OWN, CERTIFICATE_OWN_KEY,
-    DEATHS_FILE,  LINGER_FILE, "heapwired.log"};
-
-enum { GIVEN_FILES = sizeof(given_files) / sizeof(given_files[0]) };
-
 struct daemon {
     struct keeper *keeper;
     struct config config;
     struct state_dir state;
-    ino_t strange[GIVEN_FILES]; /* see note_strange_files; 0: none */
+    struct given_files given;
     struct controller *controller;
     struct view_cache *views;
     struct memory_sampler *sampler;
@@ -127,68 +117,6 @@ steer_tcp(struct daemon *d)
 
 /* Leaving root */
 
-/* Its owner may have moved other users' files into a directory that root takes
- * back: those that do not belong to that owner then are never given away. */
-static void
-note_strange_files(struct daemon *d)
-{
-    struct stat st;
-
-    for (size_t i = 0; i < GIVEN_FILES && d->state.owner != geteuid(); i++)
-        if (fstatat(d->state.fd, given_files[i], &st, AT_SYMLINK_NOFOLLOW) ==
-                0 &&
-            st.st_uid != d->state.owner)
-            d->strange[i] = st.st_ino;
-}
-
-static bool
-is_strange(const struct daemon *d, const struct stat *st)
-{
-    size_t i = 0;
-
-    while (i < GIVEN_FILES && d->strange[i] != st->st_ino)
-        i++;
-    return i < GIVEN_FILES;
-}
-
-/* Gives only a file with one name: the directory's owner on an earlier run may
- * have linked another user's file there. */
-static int
-give(const struct daemon *d, int fd, const struct account *account)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) != 0)
-        return -1;
-    if (is_strange(d, &st))
-        return 0;
-    if (st.st_nlink == 1 && (S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode)))
-        return fchownat(fd, "", account->uid, account->gid, AT_EMPTY_PATH);
-    errno = EPERM;
-    return -1;
-}
-
-static int
-give_file(const struct daemon *d, const char *name,
-          const struct account *account)
-{
-    int fd = openat(d->state.fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    int rc;
-
-    if (fd < 0)
-        return errno == ENOENT ? 0 : -1;
-    rc = give(d, fd, account);
-    fd_close(fd);
-    return rc;
-}
-
-static int
-give_two(const struct daemon *d, const char *one, const char *other,
-         const struct account *account)
-{
-    return give_file(d, one, account) == 0 ? give_file(d, other, account) : -1;
-}
-
 static int
 leave_root(void *arg, const struct account *account)
 {
@@ -209,14 +137,18 @@ leave_root(void *arg, const struct account *account)
     /* The certificate for a reload, unless the configuration names another.
      * What the agent bound as root after the directory: an agent that binds
      * during this checks the directory's owner afterwards. */
-    if ((log_fd() >= 0 && give(d, log_fd(), account) != 0) ||
+    if ((log_fd() >= 0 &&
+         given_files_give(&d->given, log_fd(), account) != 0) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
         (!*d->config.tls_cert &&
-         give_two(d, CERTIFICATE_OWN, CERTIFICATE_OWN_KEY, account) != 0) ||
-        give_two(d, DEATHS_FILE, LINGER_FILE, account) != 0 ||
+         given_files_give_two(&d->given, CERTIFICATE_OWN, CERTIFICATE_OWN_KEY,
+                              account) != 0) ||
+        given_files_give_two(&d->given, DEATHS_FILE, LINGER_FILE, account) !=
+            0 ||
         memory_sampler_give(d->sampler, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
-        give_two(d, AGENT_SOCKET, AGENT_LOCK, account) != 0) {
+        given_files_give_two(&d->given, AGENT_SOCKET, AGENT_LOCK, account) !=
+            0) {
         error_sys(&err, ER_UNKNOWN, "cannot give %s to uid %u",
                   d->config.state_dir, (unsigned)account->uid);
         log_fault("%s", err.text);
@@ -519,7 +451,7 @@ start(struct daemon *d, struct error *err)
         return EX_CONFIG;
     if (state_dir_open(&d->state, d->config.state_dir, &busy, err) != 0)
         return busy ? EX_TEMPFAIL : EX_CONFIG;
-    note_strange_files(d);
+    given_files_note(&d->given, &d->state);
     if (log_open(d->config.log, err) != 0)
         return EX_CONFIG;
     d->log_open = true;
