@@ -1,0 +1,112 @@
+"""A heapwired with its HTTP door, and what asks it: curl, or raw bytes."""
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+from node_under_test import PASSWD, REAL, Node, wait_for
+from ports import free_port
+from redis_node import RedisNode
+
+USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
+OWN = ("-H", "X-Heapwire: 1")
+
+
+def node_with(settings="", users=USERS, start=True):
+    return Node(REAL, users=users, settings="http = 127.0.0.1:0\n" + settings,
+                start=start)
+
+
+def curl(*arguments, data=None):
+    """The body of the only answer."""
+    return subprocess.run(["curl", "-sS", "-m", "60", *arguments], input=data,
+                          check=True, capture_output=True).stdout
+
+
+class Answer:
+    def __init__(self, *arguments, data=None):
+        out = curl("-i", *arguments, data=data)
+        head, _, self.body = out.partition(b"\r\n\r\n")
+        lines = head.decode("ascii").split("\r\n")
+        self.status = int(lines[0].split()[1])
+        self.headers = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(": ")
+            self.headers.setdefault(name.lower(), []).append(value)
+
+    @property
+    def text(self):
+        return self.body.decode("utf-8")
+
+    def header(self, name):
+        values = self.headers.get(name, [None])
+        assert len(values) == 1, values
+        return values[0]
+
+
+def local(node, path, *arguments, data=None):
+    socket_of = getattr(node, "http_socket", None) or os.path.join(
+        os.path.dirname(node.socket), "http.sock")
+    return Answer("--unix-socket", socket_of, *arguments,
+                  "http://localhost" + path, data=data)
+
+
+def tcp(node, path, *arguments, user="boss:b0ss", scheme="http", data=None):
+    login = ("-u", user) if user else ()
+    return Answer(*login, *arguments,
+                  f"{scheme}://127.0.0.1:{node.http_port}{path}", data=data)
+
+
+def same(what, wanted, got):
+    assert wanted == got, f"{what}: {wanted!r} was expected, and not {got!r}"
+
+
+def reload(node):
+    before = node.log().count("read the configuration again")
+    node.signal(signal.SIGHUP)
+    wait_for(lambda: node.log().count("read the configuration again") > before)
+
+
+def talk(node, data, seconds=20):
+    """All that the server says to these bytes until it closes."""
+    with socket.create_connection(("127.0.0.1", node.http_port),
+                                  seconds) as s:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            s.sendall(data)
+        said = b""
+        with contextlib.suppress(ConnectionResetError):
+            while part := s.recv(65536):
+                said += part
+        return said
+
+
+HOST = b"Host: localhost\r\n"
+OK = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+
+
+@contextlib.contextmanager
+def redis(settings=""):
+    work = tempfile.mkdtemp(prefix="hw-http-", dir="/tmp")
+    http = free_port()
+
+    class Served(RedisNode):
+        def write(self, places):
+            super().write(places)
+            with open(self.config, "a", encoding="ascii") as f:
+                f.write(f"[node]\nhttp = 127.0.0.1:{http}\n{settings}")
+            subprocess.run([PASSWD, self.config, "boss", "--stdin",
+                            "--privileges", "all"], input=b"b0ss\n", check=True)
+
+    port = free_port()
+    node = Served(work, 10001, {10001: port}, port)
+    node.http_port = http
+    try:
+        node.wait()
+        wait_for(lambda: local(node, "/readyz").status == 200, 60)
+        yield node
+    finally:
+        node.stop()
+        shutil.rmtree(work)
