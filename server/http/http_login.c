@@ -10,89 +10,21 @@
 #include <string.h>
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 
 #include "auth.h"
 #include "backoff.h"
 #include "clock.h"
 #include "errors.h"
+#include "http_proof.h"
 #include "http_request.h"
 #include "keeper.h"
 #include "login.h"
 #include "session.h"
 #include "users.h"
 
-enum { DECODED_MAX = SQL_NAME_MAX + 1 + AUTH_PASSWORD_MAX };
-
-struct proof {
-    bool token;
-    struct span name, secret;
-    char bytes[4 * (DECODED_MAX / 3 + 2)]; /* of Basic: what they borrow */
-};
-
-/* Is it "SCHEME rest"?  Then *value is the rest. */
-static bool
-has_scheme(struct span authorization, const char *scheme, struct span *value)
-{
-    size_t size = strlen(scheme);
-
-    if (authorization.size <= size || authorization.data[size] != ' ' ||
-        !span_is_nocase((struct span){authorization.data, size}, scheme))
-        return false;
-    *value = span_trim(
-        (struct span){authorization.data + size, authorization.size - size});
-    return true;
-}
-
-/* Base64 of "name:password". */
-static bool
-read_basic(struct span text, struct proof *out)
-{
-    const char *colon;
-    int size;
-
-    if (text.size == 0 || text.size % 4 != 0 || text.size > sizeof(out->bytes))
-        return false;
-    size = EVP_DecodeBlock((uint8_t *)out->bytes, (const uint8_t *)text.data,
-                           (int)text.size);
-    for (size_t i = 1; i <= 2 && text.data[text.size - i] == '='; i++)
-        size--;
-    colon = size > 0 ? memchr(out->bytes, ':', (size_t)size) : NULL;
-    if (!colon)
-        return false;
-    out->name = (struct span){out->bytes, (size_t)(colon - out->bytes)};
-    out->secret = (struct span){colon + 1, (size_t)size - out->name.size - 1};
-    return true;
-}
-
-/* "name.secret"; a name may have dots. */
-static bool
-read_bearer(struct span text, struct proof *out)
-{
-    const char *dot = memrchr(text.data, '.', text.size);
-
-    if (!dot)
-        return false;
-    out->token = true;
-    out->name = (struct span){text.data, (size_t)(dot - text.data)};
-    out->secret = (struct span){dot + 1, text.size - out->name.size - 1};
-    return true;
-}
-
-static bool
-read_proof(struct span authorization, struct proof *out)
-{
-    struct span value;
-
-    if (has_scheme(authorization, "Basic", &value))
-        return read_basic(value, out);
-    return has_scheme(authorization, "Bearer", &value) &&
-           read_bearer(value, out);
-}
-
 /* No account has a name that s->wanted_user does not hold. */
 static int
-check(struct session *s, const struct proof *proof, bool *right,
+check(struct session *s, const struct http_proof *proof, bool *right,
       struct error *err)
 {
     struct span name = {s->wanted_user, strlen(s->wanted_user)};
@@ -121,7 +53,7 @@ is_same(const struct session *s)
 }
 
 static int
-log_in(struct session *s, const struct proof *proof, struct error *err)
+log_in(struct session *s, const struct http_proof *proof, struct error *err)
 {
     bool right = false;
 
@@ -162,7 +94,7 @@ int
 http_login(struct session *s, const struct http_request *request,
            struct error *err)
 {
-    struct proof proof = {.token = false};
+    struct http_proof proof;
     int rc;
 
     if (s->transport == TRANSPORT_TCP && !s->tls &&
@@ -175,7 +107,7 @@ http_login(struct session *s, const struct http_request *request,
         return login_trusted(s, err);
     if (login_blocked(s->server, s->address_key, s->who.host, err))
         return -1;
-    if (!read_proof(request->authorization, &proof)) {
+    if (!http_proof_read(request->authorization, &proof)) {
         s->wanted_user[0] = '\0';
         login_deny(s, false, err);
         return -1;
