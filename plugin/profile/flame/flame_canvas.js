@@ -85,13 +85,15 @@ const flameCanvas = (function () {
             this.column = this.pen.measureText('0').width;
         }
 
-        // Frames too narrow to tell apart are one grey box, or a hit's.
+        // Frames too narrow to tell apart are one grey box; a pixel with a hit
+        // shows it.
         flush(y) {
             if (this.runEnd > this.runStart)
-                this.box(this.runHit ? flamePaint.HIT : '#b5b9b2', this.runStart, y,
-                    this.runEnd - this.runStart);
+                this.box('#b5b9b2', this.runStart, y, this.runEnd - this.runStart);
+            for (const x of this.runHits)
+                this.box(flamePaint.HIT, x, y, 1);
             this.runStart = this.runEnd = -1;
-            this.runHit = false;
+            this.runHits = [];
         }
 
         box(color, x, y, width) {
@@ -110,6 +112,7 @@ const flameCanvas = (function () {
         row(panel, depth, y, hits) {
             const tree = panel.tree;
             this.runStart = this.runEnd = -1;
+            this.runHits = [];
             eachOf(panel, depth, this.width, (i, x, width, under) => {
                 const hit = hits && hits[tree.name[i]];
                 if (width < NARROW) {
@@ -118,7 +121,8 @@ const flameCanvas = (function () {
                         this.runStart = x;
                     }
                     this.runEnd = Math.max(x + width, this.runStart + 0.3);
-                    this.runHit = this.runHit || hit;
+                    if (hit && !(x < this.runHits[this.runHits.length - 1] + 1))
+                        this.runHits.push(Math.floor(x));
                     return;
                 }
                 this.flush(y);

@@ -26,6 +26,17 @@ const pen = copy.getContext('2d', {willReadFrequently: true});
 pen.drawImage(canvas, 0, 0);
 return [x + 1, x + width - 3].map((at) => Array.from(pen.getImageData(
     Math.round(at * ratio), Math.round((y + 2) * ratio), 1, 1).data).slice(0, 3))"""
+# How many columns of pixels have the color of what a search found.
+MARKED_COLUMNS = """
+const canvas = document.querySelector('canvas'), columns = new Set();
+const copy = new OffscreenCanvas(canvas.width, canvas.height);
+const pen = copy.getContext('2d', {willReadFrequently: true});
+pen.drawImage(canvas, 0, 0);
+const {data} = pen.getImageData(0, 0, canvas.width, canvas.height);
+for (let i = 0; i < data.length; i += 4)
+    if (data[i] === 0xee && data[i + 1] === 0x3c && data[i + 2] === 0xd2)
+        columns.add(i / 4 % canvas.width);
+return columns.size / devicePixelRatio"""
 # What leaves the window, or lies over something else.
 OVERPRINTED = """
 const wrong = [], parts = Array.from(document.querySelectorAll(
@@ -338,6 +349,12 @@ def large(browser, path, shots):
         print(f"{what} of {len(frames)} frames: {spent[what]:.0f} ms")
         check(spent[what] < 200 * spent["reading"],
               f"{what} costs little more than to read the same frames", spent)
+    browser.run("const flame = document.querySelector('.flame').flame;"
+                "flame.show(''); flame.find('^function777$')")
+    check("(1 frame)" in browser.run(TEXT, ".flame-matched") and
+          1 <= browser.run(MARKED_COLUMNS) < 3,
+          "one of many narrow frames is marked, and not its neighbours",
+          browser.run(MARKED_COLUMNS))
     browser.save(f"{shots}/large.png")
     quiet(browser, "large")
 
