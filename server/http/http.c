@@ -18,7 +18,13 @@
 #include "sql.h"
 #include "statement.h"
 
-enum { IDLE_MS = 75 * 1000, TLS_HANDSHAKE = 0x16, HOST_ROOM = 64 };
+enum {
+    IDLE_MS = 75 * 1000,
+    TLS_HANDSHAKE = 0x16,
+    HOST_ROOM = 64,
+    STRANGER_MAX = 64 * 1024 /* a request that is larger proves its identity
+                                before its body comes */
+};
 
 struct http_session {
     struct http_request request; /* borrows the packet */
@@ -39,28 +45,6 @@ greet(struct session *s)
         return;
     error_memory(&err, "a connection");
     session_fail(s, &err);
-}
-
-/* A packet is a whole request, or whatever came instead of one, or nothing:
- * TLS begins.  HTTP never begins with that byte. */
-static enum packet_state
-next(struct session *s, struct span *packet)
-{
-    struct http_session *h = s->http;
-    struct span waiting = packet_claim(&s->in, packet_waiting(&s->in));
-
-    *packet = packet_claim(&s->in, 0);
-    if (waiting.size == 0)
-        return PACKET_MORE;
-    if (!h->spoke && !s->tls && s->transport == TRANSPORT_TCP &&
-        *waiting.data == TLS_HANDSHAKE)
-        return PACKET_READY;
-    h->state = http_request_read(waiting, &h->request);
-    if (h->state == HTTP_MORE)
-        return PACKET_MORE;
-    *packet = packet_claim(&s->in, h->state == HTTP_BAD ? waiting.size
-                                                        : h->request.size);
-    return PACKET_READY;
 }
 
 /* ---- an answer without a statement ---- */
@@ -269,12 +253,35 @@ answer(struct session *s, const struct http_route *route)
     http_show_text(&h->show, &s->reply.out);
 }
 
+/* False: it may not come in, and is answered. */
+static bool
+is_admitted(struct session *s, const struct http_route *route)
+{
+    struct error err;
+
+    if (is_misdirected(s)) {
+        s->http->show.answer.closes = true;
+        say(s, 421,
+            "without TLS, Host must be localhost or a loopback "
+            "address\n");
+        return false;
+    }
+    if (route && route->open)
+        return true;
+    if (http_login(s, &s->http->request, &err) != 0) {
+        say_error(s, &err);
+        return false;
+    }
+    if (session_is_logging_in(s->state))
+        session_enter(s, SESSION_READY);
+    return true;
+}
+
 static void
 take(struct session *s)
 {
     struct http_session *h = s->http;
     const struct http_route *route = http_route_find(h->request.path);
-    struct error err;
 
     if (h->state == HTTP_BAD) {
         char text[128];
@@ -282,50 +289,80 @@ take(struct session *s)
         snprintf(text, sizeof(text), "%s\n", h->request.why);
         h->show.answer.closes = true;
         say(s, h->request.status, text);
-        return;
+    } else if (is_admitted(s, route)) {
+        if (!route)
+            say(s, 404,
+                "there is no such path; /help lists those that there are\n");
+        else if (!refuse(s, route))
+            answer(s, route);
     }
-    if (is_misdirected(s)) {
-        h->show.answer.closes = true;
-        say(s, 421,
-            "without TLS, Host must be localhost or a loopback "
-            "address\n");
-        return;
-    }
-    if (!route || !route->open) {
-        if (http_login(s, &h->request, &err) != 0) {
-            say_error(s, &err);
-            return;
-        }
-        if (session_is_logging_in(s->state))
-            session_enter(s, SESSION_READY);
-    }
-    if (!route)
-        say(s, 404, "there is no such path; / lists those that there are\n");
-    else if (!refuse(s, route))
-        answer(s, route);
+}
+
+static void
+begin_answer(struct http_session *h)
+{
+    const struct http_request *r = &h->request;
+
+    h->spoke = true;
+    memset(&h->show, 0, sizeof(h->show));
+    h->show.answer = (struct http_answer){.head_alone = r->method == HTTP_HEAD,
+                                          .http_1_0 = r->http_1_0,
+                                          .closes = r->closes,
+                                          .gzip = r->gzip};
+}
+
+/* Of a request whose body is yet to come. */
+static void
+take_head(struct session *s)
+{
+    struct http_session *h = s->http;
+
+    begin_answer(h);
+    h->show.answer.closes = true; /* unless it is */
+    if (!is_admitted(s, NULL))
+        session_enter(s, SESSION_CLOSING);
 }
 
 static void
 on_packet(struct session *s, struct span packet)
 {
     struct http_session *h = s->http;
-    const struct http_request *r = &h->request;
 
     if (packet.size == 0) {
         session_start_tls(s);
         return;
     }
-    h->spoke = true;
     s->quit = true; /* clients leave without a word */
-    memset(&h->show, 0, sizeof(h->show));
-    h->show.answer = (struct http_answer){.head_alone = r->method == HTTP_HEAD,
-                                          .http_1_0 = r->http_1_0,
-                                          .closes = r->closes,
-                                          .gzip = r->gzip};
+    begin_answer(h);
     take(s);
     if (s->state != SESSION_RUNNING && s->state != SESSION_CLOSED &&
         h->show.answer.closes)
         session_enter(s, SESSION_CLOSING);
+}
+
+/* A packet is a whole request, or whatever came instead of one, or nothing:
+ * TLS begins.  HTTP never begins with that byte. */
+static enum packet_state
+next(struct session *s, struct span *packet)
+{
+    struct http_session *h = s->http;
+    struct span waiting = packet_claim(&s->in, packet_waiting(&s->in));
+
+    *packet = packet_claim(&s->in, 0);
+    if (waiting.size == 0)
+        return PACKET_MORE;
+    if (!h->spoke && !s->tls && s->transport == TRANSPORT_TCP &&
+        *waiting.data == TLS_HANDSHAKE)
+        return PACKET_READY;
+    h->state = http_request_read(waiting, &h->request);
+    if (h->state == HTTP_MORE) {
+        if (h->request.size > STRANGER_MAX && session_is_logging_in(s->state))
+            take_head(s);
+        return PACKET_MORE;
+    }
+    *packet = packet_claim(&s->in, h->state == HTTP_BAD ? waiting.size
+                                                        : h->request.size);
+    return PACKET_READY;
 }
 
 static bool

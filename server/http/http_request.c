@@ -302,9 +302,9 @@ http_request_read(struct span bytes, struct http_request *out)
     if (read_head(&head, (struct span){first.data, size}) != 0)
         return HTTP_BAD;
     size += 2;
-    if (bytes.size - size < head.length)
+    out->size = size + head.length;
+    if (bytes.size < out->size)
         return HTTP_MORE;
     out->body = (struct span){bytes.data + size, head.length};
-    out->size = size + head.length;
     return HTTP_WHOLE;
 }

@@ -38,7 +38,7 @@ struct http_request {
     bool closes; /* no further request on this connection */
     bool gzip;   /* the client takes it, */
     bool open;   /* and OpenMetrics */
-    size_t size; /* of the whole request */
+    size_t size; /* of the whole request; 0 until its head is there */
     unsigned status;
     const char *why; /* static */
 };

@@ -25,7 +25,7 @@ enum http_show {
     HTTP_SHOW_READY    /* is it the word "connected"? */
 };
 
-enum { HTTP_STATEMENT_MAX = 32 * 1024 };
+enum { HTTP_STATEMENT_MAX = 1024 * 1024 /* as HTTP_BODY_MAX */ };
 
 struct http_route {
     const char *path;

@@ -270,13 +270,30 @@ show_ready(struct http_show_state *show, struct buffer *out,
               (struct span){text, strlen(text)});
 }
 
+static void
+show_value(struct http_show_state *show, struct buffer *out,
+           const struct value *v)
+{
+    struct span body = {v->data, v->size};
+    struct buffer number;
+
+    buffer_init(&number, TEXT_MAX);
+    if (v->type != VALUE_TEXT && v->type != VALUE_BLOB) {
+        add_value(&number, v);
+        out->failed = out->failed || number.failed;
+        body = (struct span){number.data, number.size};
+    }
+    if (!number.failed)
+        show_body(show, out, 200, show->route->type, body);
+    buffer_fini(&number);
+}
+
 static int
 row(void *arg, struct reply *reply, const struct cursor *cursor,
     const struct value *values, struct error *err)
 {
     struct http_show_state *show = arg;
     struct buffer *out = &reply->out;
-    bool is_text = values[0].type == VALUE_TEXT || values[0].type == VALUE_BLOB;
 
     if (show->whole)
         return 0;
@@ -286,14 +303,13 @@ row(void *arg, struct reply *reply, const struct cursor *cursor,
         show_line(show, out, values, cursor->column_count);
     } else if (show->route->show == HTTP_SHOW_METRICS) {
         show_metrics(show, out, values, cursor->column_count);
-    } else if (!is_text) {
+    } else if (values[0].type == VALUE_NULL) {
         error_set(err, ER_UNKNOWN, "the node does not know this now");
         return -1;
     } else if (show->route->show == HTTP_SHOW_READY) {
         show_ready(show, out, values);
     } else {
-        show_body(show, out, 200, show->route->type,
-                  (struct span){values[0].data, values[0].size});
+        show_value(show, out, values);
     }
     return 0;
 }

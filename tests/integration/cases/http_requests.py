@@ -1,0 +1,32 @@
+"""Requests to the HTTP door one by one: how large, what they share, and what
+caches and proxies see.  Arguments name single tests."""
+import sys
+
+from http_door import HOST, node_with, same, talk, tcp
+from runner import named, run_tests
+
+
+def statement(node, text, path="/value", *arguments, user="boss:b0ss"):
+    return tcp(node, path, "-H", "X-Heapwire: 1", "--data-binary", "@-",
+               *arguments, user=user, data=text.encode())
+
+
+def test_large_bodies():
+    """A stranger's ends where the login would have been proven."""
+    with node_with() as node:
+        size = 200000
+        long = statement(node, f"SELECT length('{'x' * size}')")
+        same("a statement", (200, b"%d" % size), (long.status, long.body))
+        same("addresses", 503, tcp(node, "/pprof/symbol", "--data-binary", "@-",
+                                   data=b"0x123456789abc+" * 69000).status)
+        same("too large", 413, statement(node, "x" * ((1 << 20) + 1)).status)
+        head = (b"POST /value HTTP/1.1\r\n" + HOST +
+                b"X-Heapwire: 1\r\nContent-Length: %d\r\n\r\n")
+        same("a stranger's", b"HTTP/1.1 401", talk(node, head % size)[:12])
+        same("in the clear", b"HTTP/1.1 421", talk(
+            node, head.replace(HOST, b"Host: x\r\n") % size)[:12])
+
+
+if __name__ == "__main__":
+    run_tests(named(globals(), sys.argv[1:]))
+    print("http_requests.py: ok")
