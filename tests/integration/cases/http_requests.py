@@ -1,5 +1,6 @@
 """Requests to the HTTP door one by one: how large, what they share, and what
 caches and proxies see.  Arguments name single tests."""
+import base64
 import sys
 
 from http_door import HOST, node_with, same, talk, tcp
@@ -25,6 +26,23 @@ def test_large_bodies():
         same("a stranger's", b"HTTP/1.1 401", talk(node, head % size)[:12])
         same("in the clear", b"HTTP/1.1 421", talk(
             node, head.replace(HOST, b"Host: x\r\n") % size)[:12])
+
+
+def test_they_share_no_session():
+    """What one sets is gone with it."""
+    with node_with() as node:
+        login = b"Authorization: Basic " + base64.b64encode(b"boss:b0ss")
+
+        def post(text, more=b""):
+            return (b"POST /value HTTP/1.1\r\n" + HOST + login + b"\r\n" +
+                    b"X-Heapwire: 1\r\nContent-Length: %d\r\n%s\r\n%s" %
+                    (len(text), more, text))
+
+        said = talk(node, post(b"SET @x = 1, sql_select_limit = 0") +
+                    post(b"USE information_schema") +
+                    post(b"SELECT concat_ws(' ', 'got', @x, database())",
+                         b"Connection: close\r\n"))
+        assert said.endswith(b"\r\n\r\ngot"), said
 
 
 if __name__ == "__main__":
