@@ -229,7 +229,6 @@ run(struct session *s, const struct http_route *route)
         error_memory(&err, "a statement");
         say_error(s, &err);
     } else {
-        s->quit = false; /* the client waits */
         statement_answer(s, (struct span){text.data, text.size}, &http_form,
                          show,
                          is_head && (route->show == HTTP_SHOW_VALUE ||

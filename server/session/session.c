@@ -79,10 +79,12 @@ on_closed(uv_handle_t *handle)
 void
 session_close(struct session *s)
 {
+    bool lost = !s->quit || s->state == SESSION_RUNNING;
+
     if (s->state == SESSION_CLOSED)
         return;
     session_enter(s, SESSION_CLOSED);
-    if (!s->quit)
+    if (lost)
         registry_note(s->sql ? &s->server->registry.lost_clients
                              : &s->server->registry.failed_logins,
                       1);

@@ -1,9 +1,12 @@
 """Requests to the HTTP door one by one: how large, what they share, and what
 caches and proxies see.  Arguments name single tests."""
 import base64
+import socket
 import sys
 
 from http_door import HOST, node_with, same, talk, tcp
+from mysql_wire import Wire
+from node_under_test import wait_for
 from runner import named, run_tests
 
 
@@ -43,6 +46,22 @@ def test_they_share_no_session():
                     post(b"SELECT concat_ws(' ', 'got', @x, database())",
                          b"Connection: close\r\n"))
         assert said.endswith(b"\r\n\r\ngot"), said
+
+
+def test_leaving_between_them_is_no_loss():
+    with node_with() as node:
+        sql = Wire(node.socket).login()
+
+        def lost():
+            return [int(value) for _, value in
+                    sql.query("SHOW STATUS LIKE 'Aborted%'")]
+
+        same("a statement", 503, tcp(node, "/readyz").status)
+        same("none", 200, tcp(node, "/healthz", user=None).status)
+        with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
+            s.sendall(b"GET /healthz")
+        wait_for(lambda: lost()[1] == 1)
+        same("clients", 0, lost()[0])
 
 
 if __name__ == "__main__":
