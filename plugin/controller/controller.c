@@ -445,6 +445,7 @@ controller_status(struct controller *c, struct node_status *out)
     out->profiled = c->resolver.profiled;
     out->samples = c->resolver.samples;
     out->profiled_ms = c->resolver.profiled_ms;
+    out->failed_snapshots = c->jobs.failed_snapshots;
     pthread_mutex_unlock(&c->jobs.lock);
 }
 

@@ -60,10 +60,11 @@ struct node_status {
     /* "was killed by ...", while NODE_GONE, once a record of that is found in
      * deaths.h's file, which not every parent of a database writes; or "". */
     char ending[NODE_ENDING_MAX];
-    bool profiled;            /* since this database connected, or a reset */
-    uint64_t samples;         /* of the last profile; while profiled */
-    int64_t profiled_ms;      /* wall clock: that profile */
-    struct agent_hello hello; /* the latest; zeroed while NODE_ABSENT */
+    bool profiled;             /* since this database connected, or a reset */
+    uint64_t samples;          /* of the last profile; while profiled */
+    int64_t profiled_ms;       /* wall clock: that profile */
+    uint64_t failed_snapshots; /* since heapwired started */
+    struct agent_hello hello;  /* the latest; zeroed while NODE_ABSENT */
     struct overhead_report overhead;
     /* Wall clock: when the agent switched profiling off because heapwired was
      * away; 0: it did not, or profiling is on again. */

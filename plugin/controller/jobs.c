@@ -328,6 +328,7 @@ jobs_finish(struct jobs *jobs, struct job *job, const struct error *failure)
     if (jobs->resolving == job)
         jobs->resolving = NULL;
     jobs->generation += is_change(job->request.kind);
+    jobs->failed_snapshots += job->keep && (failure || job->not_kept);
     if (!failure && job_is_dump(job->request.kind))
         keep_recent(&jobs->recent_dump, job);
     if (!failure && job->request.kind == JOB_STATS &&

@@ -44,7 +44,8 @@ struct jobs {
     struct job *resolving; /* its dump is with the resolver, or NULL */
     /* The last successful jobs, or NULL; a reference each. */
     struct job *recent_dump, *recent_stats;
-    uint64_t generation; /* raised by what makes earlier answers wrong */
+    uint64_t generation;       /* raised by what makes earlier answers wrong */
+    uint64_t failed_snapshots; /* that were to be kept, and are not */
 };
 
 void jobs_init(struct jobs *jobs);

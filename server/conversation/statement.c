@@ -93,6 +93,8 @@ statement_finish(struct statement *st, const struct error *error)
                 (st->form && st->form->is_last(st->form_arg));
 
     write_audit(st, error);
+    if (error)
+        registry_note(&s->server->registry.failed_statements, 1);
     s->statement = NULL;
     s->reply.warnings = 0;
     statement_free(st);

@@ -195,6 +195,15 @@ copy(struct span from, char *out, size_t size)
     out[from.size < size ? from.size : 0] = '\0';
 }
 
+static bool
+asks_all(const struct http_request *request)
+{
+    char node[sizeof("all")];
+
+    return http_query_get(request->query, "node", node, sizeof(node)) == 0 &&
+           strcmp(node, "all") == 0;
+}
+
 static void
 run(struct session *s, const struct http_route *route)
 {
@@ -211,6 +220,7 @@ run(struct session *s, const struct http_route *route)
     }
     show->route = route;
     show->open_metrics = h->request.open;
+    show->all_nodes = asks_all(&h->request);
     show->kept =
         http_query_get(h->request.query, "snapshot", kept, sizeof(kept)) != 0 ||
         *kept != '\0';
@@ -268,6 +278,8 @@ is_admitted(struct session *s, const struct http_route *route)
     if (route && route->open)
         return true;
     if (http_login(s, &s->http->request, &err) != 0) {
+        if (s->http->request.authorization.size > 0)
+            registry_note(&s->server->registry.failed_logins, 1);
         say_error(s, &err);
         return false;
     }
@@ -303,6 +315,7 @@ begin_answer(struct http_session *h)
     const struct http_request *r = &h->request;
 
     h->spoke = true;
+    http_show_fini(&h->show);
     memset(&h->show, 0, sizeof(h->show));
     h->show.answer = (struct http_answer){.head_alone = r->method == HTTP_HEAD,
                                           .http_1_0 = r->http_1_0,
@@ -375,7 +388,7 @@ static void
 free_kept(struct session *s)
 {
     if (s->http)
-        http_answer_fini(&s->http->show.answer);
+        http_show_fini(&s->http->show);
     mem_free(s->http);
     sql_session_free(s->sql);
 }

@@ -2,25 +2,33 @@
 #include "http_metrics.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "cursor.h"
+#include "memory.h"
+
+enum {
+    FAMILY_MAX = 4 << 20, /* bytes of its samples: of thousands of nodes */
+    OTHERS_S = 8          /* Prometheus waits for 10, if not set otherwise */
+};
 
 enum metric_kind { GAUGE, COUNTER, INFO };
 
-/* Without a database the table is an error, which would hide all the rest. */
-#define MEMORY(column)                                                         \
-    "CASE WHEN p.state <> 'absent' THEN (SELECT " column                       \
-    " FROM heapwire.memory) END"
+/* Of cluster_snapshots and cluster_deaths, a node without any has no row: 0, if
+ * it answers. */
+#define COUNTED(column) "coalesce(" column ", 0 * h.pid)"
 
-/* The statement's tables: p profiler, s snapshots, d deaths. */
-static const struct {
+/* The statement's tables: p profiler, m memory, s snapshots, d deaths, h
+ * daemon.  Those of one name follow each other, and the first has its help. */
+static const struct metric {
     const char *name;
     enum metric_kind kind;
     const char *expression;
     const char *help;
-    const char *label; /* of INFO: the name of its value */
+    const char *label; /* or NULL; of INFO: the name of its value */
+    const char *value; /* of the label, but for INFO */
 } metrics[] = {
     {"heapwire_database_up", GAUGE, "p.state = 'connected'",
      "1: the database is connected and answers"},
@@ -28,31 +36,31 @@ static const struct {
      "connected, unresponsive, gone or absent", "state"},
     {"heapwire_database_start_time_seconds", GAUGE, "unix_timestamp(p.started)",
      "When the database started"},
-    {"heapwire_allocator_allocated_bytes", GAUGE, MEMORY("allocated"),
+    {"heapwire_allocator_allocated_bytes", GAUGE, "m.allocated",
      "Bytes that the program has in use"},
-    {"heapwire_allocator_active_bytes", GAUGE, MEMORY("active"),
+    {"heapwire_allocator_active_bytes", GAUGE, "m.active",
      "Bytes of the pages that hold them"},
-    {"heapwire_allocator_metadata_bytes", GAUGE, MEMORY("metadata"),
+    {"heapwire_allocator_metadata_bytes", GAUGE, "m.metadata",
      "Bytes of jemalloc's bookkeeping"},
-    {"heapwire_allocator_resident_bytes", GAUGE, MEMORY("resident"),
+    {"heapwire_allocator_resident_bytes", GAUGE, "m.resident",
      "Bytes in memory by jemalloc's count"},
-    {"heapwire_allocator_mapped_bytes", GAUGE, MEMORY("mapped"),
+    {"heapwire_allocator_mapped_bytes", GAUGE, "m.mapped",
      "Bytes of address space in use"},
-    {"heapwire_allocator_retained_bytes", GAUGE, MEMORY("retained"),
+    {"heapwire_allocator_retained_bytes", GAUGE, "m.retained",
      "Bytes of address space that jemalloc keeps without memory"},
-    {"heapwire_allocator_info", INFO, "p.jemalloc_version",
+    {"heapwire_allocator_info", INFO, "nullif(p.jemalloc_version, '')",
      "The database's jemalloc", "version"},
-    {"heapwire_process_resident_bytes", GAUGE, MEMORY("rss"),
+    {"heapwire_process_resident_bytes", GAUGE, "m.rss",
      "Bytes of the database in memory by the kernel's count"},
-    {"heapwire_process_resident_file_bytes", GAUGE, MEMORY("rss_file"),
+    {"heapwire_process_resident_file_bytes", GAUGE, "m.rss_file",
      "The part of them that is mapped files and shared memory"},
-    {"heapwire_process_resident_shared_bytes", GAUGE, MEMORY("rss_shared"),
+    {"heapwire_process_resident_shared_bytes", GAUGE, "m.rss_shared",
      "The part of these that is shared memory without a file"},
-    {"heapwire_memory_unexplained_bytes", GAUGE, MEMORY("unexplained"),
+    {"heapwire_memory_unexplained_bytes", GAUGE, "m.unexplained",
      "RSS beyond jemalloc's resident bytes"},
-    {"heapwire_cgroup_memory_bytes", GAUGE, MEMORY("cgroup_current"),
+    {"heapwire_cgroup_memory_bytes", GAUGE, "m.cgroup_current",
      "Bytes that the database's cgroup uses with page cache"},
-    {"heapwire_cgroup_memory_limit_bytes", GAUGE, MEMORY("cgroup_limit"),
+    {"heapwire_cgroup_memory_limit_bytes", GAUGE, "m.cgroup_limit",
      "The smallest limit of the cgroup and those around it"},
     {"heapwire_profiler_available", GAUGE, "p.reason = ''",
      "1: profiling can be switched on"},
@@ -60,6 +68,8 @@ static const struct {
      "1: allocations are sampled"},
     {"heapwire_profiler_sample_rate_bytes", GAUGE, "p.sample_rate",
      "Mean bytes between two samples"},
+    {"heapwire_profiler_samples", GAUGE, "p.samples",
+     "Sampled objects in the last profile that was taken"},
     {"heapwire_profiler_cpu_ratio", GAUGE, "p.overhead / 100",
      "Estimated cost of profiling as a share of one CPU"},
     {"heapwire_profiler_cpu_budget_ratio", GAUGE, "p.budget / 100",
@@ -70,44 +80,174 @@ static const struct {
      "How often all samples were forgotten"},
     {"heapwire_profiler_guarded_timestamp_seconds", GAUGE,
      "unix_timestamp(p.guarded)", "When profiling last switched itself off"},
-    {"heapwire_snapshots", GAUGE, "s.kept", "Snapshots that the node keeps"},
-    {"heapwire_snapshots_pinned", GAUGE, "s.pinned",
+    {"heapwire_profiler_guarded_info", INFO, "nullif(p.guard_reason, '')",
+     "Why it did", "reason"},
+    {"heapwire_snapshots", GAUGE, COUNTED("s.kept"),
+     "Snapshots that the node keeps"},
+    {"heapwire_snapshots_pinned", GAUGE, COUNTED("s.pinned"),
      "Those that eviction spares"},
-    {"heapwire_snapshots_size_bytes", GAUGE, "s.bytes", "Their bytes"},
+    {"heapwire_snapshots_size_bytes", GAUGE, COUNTED("s.bytes"), "Their bytes"},
     {"heapwire_snapshots_last_timestamp_seconds", GAUGE,
      "unix_timestamp(s.last)", "When the newest was taken"},
-    {"heapwire_deaths", GAUGE, "d.known", "Recorded ends of the database"},
+    {"heapwire_snapshots_failed", COUNTER, "h.failed_snapshots",
+     "Snapshots that were to be kept and are not"},
+    {"heapwire_deaths", GAUGE, COUNTED("d.clean"),
+     "Recorded ends of the database", "reason", "clean"},
+    {"heapwire_deaths", GAUGE, COUNTED("d.failed"), "", "reason", "exit"},
+    {"heapwire_deaths", GAUGE, COUNTED("d.killed"), "", "reason", "signal"},
+    {"heapwire_deaths", GAUGE, COUNTED("d.oom"), "", "reason", "oom"},
+    {"heapwire_deaths", GAUGE, COUNTED("d.unseen"), "", "reason", "unseen"},
     {"heapwire_deaths_last_timestamp_seconds", GAUGE, "unix_timestamp(d.last)",
      "When the newest was"},
-    {"heapwire_build_info", INFO, "'" HW_VERSION "'",
-     "The version of heapwired", "version"},
+    {"heapwire_cluster_peers", GAUGE, "h.peers", "Other nodes of the cluster"},
+    {"heapwire_cluster_peers_alive", GAUGE, "h.peers_alive",
+     "Those whose last answer came"},
+    {"heapwire_cluster_peers_silent", GAUGE, "h.peers_silent",
+     "Those whose last answer did not come"},
+    {"heapwire_build_info", INFO, "h.version", "The version of heapwired",
+     "version"},
+    {"heapwire_daemon_start_time_seconds", GAUGE, "unix_timestamp(h.started)",
+     "When heapwired started"},
+    {"heapwire_daemon_resident_bytes", GAUGE, "h.rss",
+     "Bytes of heapwired in memory"},
+    {"heapwire_daemon_resident_peak_bytes", GAUGE, "h.rss_peak",
+     "The most of them so far"},
+    {"heapwire_daemon_cpu_seconds", COUNTER, "h.cpu_seconds",
+     "Processor time of all its threads"},
+    {"heapwire_daemon_open_fds", GAUGE, "h.descriptors",
+     "Its open files and sockets"},
+    {"heapwire_daemon_max_fds", GAUGE, "h.descriptors_max", "Their limit"},
+    {"heapwire_daemon_connections", GAUGE, "h.mysql_connections",
+     "Open connections", "door", "mysql"},
+    {"heapwire_daemon_connections", GAUGE, "h.http_connections", "", "door",
+     "http"},
+    {"heapwire_daemon_accepted_connections", COUNTER, "h.connections",
+     "Connections of both doors so far"},
+    {"heapwire_daemon_failed_logins", COUNTER, "h.failed_logins",
+     "Logins that failed, and connections that never logged in"},
+    {"heapwire_daemon_statements", COUNTER, "h.statements",
+     "Statements and other commands so far"},
+    {"heapwire_daemon_failed_statements", COUNTER, "h.failed_statements",
+     "Those that ended with an error"},
+    {"heapwire_daemon_received_bytes", COUNTER, "h.received",
+     "Bytes from clients so far"},
+    {"heapwire_daemon_sent_bytes", COUNTER, "h.sent",
+     "Bytes to clients so far"},
 };
 
 enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 
-void
-http_metrics_statement(struct buffer *out)
+/* ---- the statement ---- */
+
+#define SNAPSHOTS                                                              \
+    "count(*) AS kept, sum(pinned) AS pinned, sum(size) AS bytes, "            \
+    "max(taken) AS last FROM heapwire."
+#define DEATHS                                                                 \
+    "sum(reason = 'clean') AS clean, sum(reason = 'exit') AS failed, "         \
+    "sum(reason = 'signal') AS killed, sum(reason = 'oom') AS oom, "           \
+    "sum(reason = 'unseen') AS unseen, max(at) AS last FROM "                  \
+    "(SELECT *, CASE WHEN killed_by = 9 AND oom_kills > 0 THEN 'oom' "         \
+    "WHEN told_by IS NOT NULL OR exit_status = 0 THEN 'clean' "                \
+    "WHEN killed_by IS NOT NULL THEN 'signal' "                                \
+    "WHEN exit_status IS NOT NULL THEN 'exit' ELSE 'unseen' END AS reason "    \
+    "FROM heapwire."
+
+static void
+add_expression(const char *expression, const char *id, struct buffer *out)
 {
-    for (size_t i = 0; i < METRICS; i++)
-        buffer_format(out, "%s%s", i ? ", " : "SELECT ", metrics[i].expression);
-    buffer_text(out, " FROM heapwire.profiler p"
-                     " JOIN (SELECT count(*) AS kept, sum(pinned) AS pinned,"
-                     " sum(size) AS bytes, max(taken) AS last"
-                     " FROM heapwire.snapshots) s"
-                     " JOIN (SELECT count(*) AS known, max(at) AS last"
-                     " FROM heapwire.deaths) d");
+    if (strncmp(expression, "m.", 2) != 0) {
+        buffer_text(out, expression);
+        return;
+    }
+    /* Without a database the table is an error, which would hide the rest. */
+    buffer_format(out, "CASE WHEN p.state <> 'absent' THEN (SELECT %s FROM ",
+                  expression);
+    if (*id)
+        buffer_format(out, "heapwire.cluster_memory m WHERE m.node_id = %s",
+                      id);
+    else
+        buffer_text(out, "heapwire.memory m");
+    buffer_text(out, ") END");
 }
 
 static void
-add_label(struct buffer *out, const struct value *v)
+add_tables(const char *id, const char *where, struct buffer *out)
 {
-    for (size_t i = 0; i < v->size; i++) {
-        if (v->data[i] == '\n')
+    if (*id)
+        buffer_format(
+            out,
+            " FROM heapwire.cluster_profiler p"
+            " LEFT JOIN heapwire.cluster_daemon h ON h.node_id = %s"
+            " LEFT JOIN (SELECT node_id, " SNAPSHOTS
+            "cluster_snapshots%s GROUP BY node_id) s ON s.node_id = p.node_id"
+            " LEFT JOIN (SELECT node_id, " DEATHS
+            "cluster_deaths%s) t GROUP BY node_id) d ON d.node_id = p.node_id"
+            " WHERE p.node_id = %s",
+            id, where, where, id);
+    else
+        buffer_text(out, " FROM heapwire.profiler p JOIN heapwire.daemon h"
+                         " JOIN (SELECT " SNAPSHOTS "snapshots) s"
+                         " JOIN (SELECT " DEATHS "deaths) t) d");
+}
+
+void
+http_metrics_statement(const char *node, struct buffer *out)
+{
+    bool all = strcmp(node, "all") == 0;
+    const char *id = all ? "p.node_id" : node;
+    char where[48] = "";
+
+    if (*node && !all)
+        snprintf(where, sizeof(where), " WHERE node_id = %s", node);
+    if (*node)
+        buffer_format(out, "SET STATEMENT heapwire_timeout = %d FOR ",
+                      OTHERS_S);
+    buffer_text(out, all ? "SELECT p.node_id" : "SELECT NULL");
+    for (size_t i = 0; i < METRICS; i++) {
+        buffer_text(out, ", ");
+        add_expression(metrics[i].expression, id, out);
+    }
+    add_tables(id, where, out);
+}
+
+/* ---- the samples ---- */
+
+struct http_metrics {
+    bool all;
+    struct buffer families[METRICS]; /* the samples of a row of metrics */
+};
+
+struct http_metrics *
+http_metrics_new(bool all)
+{
+    struct http_metrics *m = mem_zalloc(1, sizeof(*m));
+
+    if (!m)
+        return NULL;
+    m->all = all;
+    for (size_t i = 0; i < METRICS; i++)
+        buffer_init(&m->families[i], FAMILY_MAX);
+    return m;
+}
+
+void
+http_metrics_free(struct http_metrics *m)
+{
+    for (size_t i = 0; m && i < METRICS; i++)
+        buffer_fini(&m->families[i]);
+    mem_free(m);
+}
+
+static void
+add_escaped(const char *data, size_t size, struct buffer *out)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] == '\n')
             buffer_text(out, "\\n");
-        else if (v->data[i] == '"' || v->data[i] == '\\')
-            buffer_format(out, "\\%c", v->data[i]);
+        else if (data[i] == '"' || data[i] == '\\')
+            buffer_format(out, "\\%c", data[i]);
         else
-            buffer_char(out, v->data[i]);
+            buffer_char(out, data[i]);
     }
 }
 
@@ -116,43 +256,97 @@ static void
 add_number(struct buffer *out, const struct value *v)
 {
     if (v->type == VALUE_INT)
-        buffer_format(out, " %" PRId64 "\n", v->integer);
+        buffer_format(out, "%" PRId64, v->integer);
     else if (v->type == VALUE_DOUBLE)
-        buffer_format(out, " %.17g\n", v->real);
+        buffer_format(out, "%.17g", v->real);
     else
-        buffer_format(out, " %.*s\n", (int)v->size, v->data);
+        buffer_add(out, v->data, v->size);
 }
 
 static void
-add_metric(size_t i, const struct value *v, bool open, struct buffer *out)
+add_sample(const struct metric *metric, const struct value *node,
+           const struct value *v, struct buffer *out)
 {
-    static const char *const kinds[] = {"gauge", "counter", "gauge"};
-    const char *name = metrics[i].name;
-    enum metric_kind kind = metrics[i].kind;
-    const char *total = kind == COUNTER ? "_total" : "";
-    bool is_text = v->type == VALUE_TEXT || v->type == VALUE_BLOB;
+    bool is_info = metric->kind == INFO;
 
-    if (v->type == VALUE_NULL || (kind == INFO && !is_text))
+    if (v->type == VALUE_NULL || (is_info && v->type != VALUE_TEXT))
         return;
-    /* OpenMetrics describes the family, the older text each series. */
-    buffer_format(out, "# HELP %s%s %s\n# TYPE %s%s %s\n%s%s", name,
-                  open ? "" : total, metrics[i].help, name, open ? "" : total,
-                  kinds[kind], name, total);
-    if (kind == INFO) {
-        buffer_format(out, "{%s=\"", metrics[i].label);
-        add_label(out, v);
-        buffer_text(out, "\"} 1\n");
-    } else {
-        add_number(out, v);
+    buffer_format(out, "%s%s", metric->name,
+                  metric->kind == COUNTER ? "_total" : "");
+    if (node)
+        buffer_format(out, "{node=\"%" PRId64 "\"", node->integer);
+    if (metric->label) {
+        buffer_format(out, "%c%s=\"", node ? ',' : '{', metric->label);
+        if (is_info)
+            add_escaped(v->data, v->size, out);
+        else
+            buffer_text(out, metric->value);
+        buffer_char(out, '"');
     }
+    buffer_text(out, node || metric->label ? "} " : " ");
+    if (is_info)
+        buffer_char(out, '1');
+    else
+        add_number(out, v);
+    buffer_char(out, '\n');
 }
 
 void
-http_metrics_write(const struct value *row, size_t count, bool open,
-                   struct buffer *out)
+http_metrics_row(struct http_metrics *m, const struct value *row, size_t count)
 {
-    for (size_t i = 0; i < METRICS && i < count; i++)
-        add_metric(i, &row[i], open, out);
+    for (size_t i = 0; i < METRICS && i + 1 < count; i++)
+        add_sample(&metrics[i], m->all ? &row[0] : NULL, &row[i + 1],
+                   &m->families[i]);
+}
+
+static const char *
+unit_of(const char *name)
+{
+    static const char *const units[] = {"bytes", "seconds", "ratio"};
+    size_t size = strlen(name);
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        size_t length = strlen(units[i]);
+
+        if (size > length && name[size - length - 1] == '_' &&
+            strcmp(name + size - length, units[i]) == 0)
+            return units[i];
+    }
+    return NULL;
+}
+
+/* OpenMetrics describes the family, the older text each series. */
+static void
+add_head(const struct metric *metric, bool open, struct buffer *out)
+{
+    static const char *const kinds[] = {"gauge", "counter", "gauge"};
+    const char *name = metric->name, *unit = unit_of(name);
+    const char *total = metric->kind == COUNTER && !open ? "_total" : "";
+
+    buffer_format(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, total,
+                  metric->help, name, total, kinds[metric->kind]);
+    if (open && unit)
+        buffer_format(out, "# UNIT %s %s\n", name, unit);
+}
+
+void
+http_metrics_write(const struct http_metrics *m, bool open, struct buffer *out)
+{
+    const char *headed = "";
+
+    for (size_t i = 0, first = 0; i < METRICS; i++) {
+        const struct buffer *samples = &m->families[i];
+
+        if (strcmp(metrics[i].name, metrics[first].name) != 0)
+            first = i;
+        out->failed |= samples->failed;
+        if (samples->size == 0)
+            continue;
+        if (strcmp(headed, metrics[i].name) != 0)
+            add_head(&metrics[first], open, out);
+        headed = metrics[i].name;
+        buffer_add(out, samples->data, samples->size);
+    }
     if (open)
         buffer_text(out, "# EOF\n");
 }

@@ -161,10 +161,17 @@ static int
 make_metrics(const struct http_request *request, uint32_t node_id,
              struct buffer *out, struct error *err)
 {
-    (void)request;
-    (void)node_id;
-    (void)err;
-    http_metrics_statement(out);
+    char node[VALUE_ROOM];
+    uint32_t id = 0;
+
+    if (parameter(request, "node", node, err) != 0)
+        return -1;
+    if (strcmp(node, "all") != 0 &&
+        number(request, "node", UINT32_MAX, &id, err) != 0)
+        return wrong(err, "node", "a node's id, or all");
+    if (id == node_id)
+        *node = '\0';
+    http_metrics_statement(node, out);
     return 0;
 }
 
@@ -247,7 +254,7 @@ static const char index_text[] =
     "/debug/pprof/allocs  the same\n"
     "/debug/pprof/cmdline /debug/pprof/symbol\n"
     "/pprof/heap          jeprof, which asks /pprof/symbol and /pprof/cmdline\n"
-    "/metrics             Prometheus\n"
+    "/metrics             Prometheus; ?node=\n"
     "/healthz             heapwired is there\n"
     "/readyz              and so is the database\n"
     "\n"
@@ -277,7 +284,7 @@ static const struct http_route routes[] = {
     {"/healthz", .type = HTTP_TEXT, .open = true, .text = "ok\n"},
     {"/readyz", .show = HTTP_SHOW_READY, .type = HTTP_TEXT,
      .text = "SELECT state FROM heapwire.profiler"},
-    {"/metrics", .show = HTTP_SHOW_METRICS, .type = HTTP_METRICS_TYPE,
+    {"/metrics", "node", .show = HTTP_SHOW_METRICS, .type = HTTP_METRICS_TYPE,
      .packed = true, .make = make_metrics},
     {"/debug/pprof/heap", PPROF, HTTP_SHOW_VALUE, BINARY, .make = make_pprof},
     {"/debug/pprof/allocs", PPROF, HTTP_SHOW_VALUE, BINARY, .make = make_pprof},

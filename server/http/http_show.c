@@ -20,7 +20,7 @@
 
 enum {
     TEXT_MAX = ERROR_TEXT_MAX + 256,
-    METRICS_MAX = 64 * 1024,
+    METRICS_MAX = 64 * 1024 * 1024,
     ETAG_BYTES = 16
 };
 
@@ -241,14 +241,33 @@ end_json(struct http_show_state *show, struct buffer *out)
     http_answer_end(&show->answer, out);
 }
 
+static int
+take_metrics(struct http_show_state *show, const struct value *row,
+             size_t count, struct error *err)
+{
+    if (!show->metrics)
+        show->metrics = http_metrics_new(show->all_nodes);
+    if (!show->metrics) {
+        error_memory(err, "the metrics");
+        return -1;
+    }
+    http_metrics_row(show->metrics, row, count);
+    return 0;
+}
+
 static void
-show_metrics(struct http_show_state *show, struct buffer *out,
-             const struct value *row, size_t count)
+show_metrics(struct http_show_state *show, struct buffer *out)
 {
     struct buffer text;
 
+    if (!show->metrics) {
+        http_say(&show->answer, out, 503,
+                 "no such node answered: SELECT id, state, last_error FROM "
+                 "heapwire.nodes\n");
+        return;
+    }
     buffer_init(&text, METRICS_MAX);
-    http_metrics_write(row, count, show->open_metrics, &text);
+    http_metrics_write(show->metrics, show->open_metrics, &text);
     out->failed = out->failed || text.failed;
     if (!text.failed)
         show_body(show, out, 200,
@@ -302,7 +321,7 @@ row(void *arg, struct reply *reply, const struct cursor *cursor,
     } else if (show->route->show == HTTP_SHOW_LINES) {
         show_line(show, out, values, cursor->column_count);
     } else if (show->route->show == HTTP_SHOW_METRICS) {
-        show_metrics(show, out, values, cursor->column_count);
+        return take_metrics(show, values, cursor->column_count, err);
     } else if (values[0].type == VALUE_NULL) {
         error_set(err, ER_UNKNOWN, "the node does not know this now");
         return -1;
@@ -322,6 +341,10 @@ end(void *arg, struct reply *reply)
 
     if (show->whole)
         return;
+    if (show->route->show == HTTP_SHOW_METRICS) {
+        show_metrics(show, &reply->out);
+        return;
+    }
     if (show->route->show == HTTP_SHOW_JSON) {
         end_json(show, &reply->out);
         return;
@@ -348,6 +371,14 @@ fail(void *arg, struct reply *reply, const struct error *err)
         show->broken = true;
     else
         http_say_error(&show->answer, &reply->out, err);
+}
+
+void
+http_show_fini(struct http_show_state *show)
+{
+    http_answer_fini(&show->answer);
+    http_metrics_free(show->metrics);
+    show->metrics = NULL;
 }
 
 static bool

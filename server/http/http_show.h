@@ -14,19 +14,23 @@
 
 struct buffer;
 struct error;
+struct http_metrics;
 struct http_route;
 struct statement_form;
 
 struct http_show_state {
     struct http_answer answer;
     const struct http_route *route;
-    bool open_metrics;
+    bool open_metrics, all_nodes;
+    struct http_metrics *metrics;      /* so far; or NULL */
     bool kept;                         /* of what never changes: has an ETag */
     char if_none_match[HTTP_ETAG_MAX]; /* the client's; "": none */
     char etag[HTTP_ETAG_MAX];
     bool whole;  /* nothing more comes */
     bool broken; /* it stops in the middle: the connection must close */
 };
+
+void http_show_fini(struct http_show_state *show); /* zeroed is fine */
 
 /* arg is the struct http_show_state. */
 extern const struct statement_form http_form;

@@ -15,6 +15,7 @@ registry_init(struct registry *r, struct waker killed)
     pthread_mutex_init(&r->lock, NULL);
     r->killed = killed;
     atomic_init(&r->questions, 0);
+    atomic_init(&r->failed_statements, 0);
     atomic_init(&r->failed_logins, 0);
     atomic_init(&r->lost_clients, 0);
     atomic_init(&r->received, 0);
@@ -49,11 +50,13 @@ set_state(struct registry_entry *e, const char *state)
 }
 
 void
-registry_add(struct registry *r, struct registry_entry *e, const char *host)
+registry_add(struct registry *r, struct registry_entry *e, const char *host,
+             bool web)
 {
     memset(e, 0, sizeof(*e));
     snprintf(e->user, sizeof(e->user), "unauthenticated user");
     snprintf(e->host, sizeof(e->host), "%s", host);
+    e->web = web;
     e->command = "Connect";
     set_state(e, "login");
     e->since_ms = clock_ms();
@@ -63,6 +66,7 @@ registry_add(struct registry *r, struct registry_entry *e, const char *host)
     *(e->previous ? &e->previous->next : &r->first) = e;
     *(e->next ? &e->next->previous : &r->last) = e;
     r->count++;
+    r->web += web;
     r->added++;
     r->most = r->count > r->most ? r->count : r->most;
     pthread_mutex_unlock(&r->lock);
@@ -75,6 +79,7 @@ registry_remove(struct registry *r, struct registry_entry *e)
     *(e->previous ? &e->previous->next : &r->first) = e->next;
     *(e->next ? &e->next->previous : &r->last) = e->previous;
     r->count--;
+    r->web -= e->web;
     pthread_mutex_unlock(&r->lock);
     mem_free(e->info);
     e->info = NULL;
@@ -261,8 +266,11 @@ registry_count(void *arg, struct sql_counts *out)
     pthread_mutex_lock(&r->lock);
     out->connections = r->added;
     out->most_connections = r->most;
+    out->mysql_open = r->count - r->web;
+    out->http_open = r->web;
     pthread_mutex_unlock(&r->lock);
     out->questions = noted(&r->questions);
+    out->failed_statements = noted(&r->failed_statements);
     out->failed_logins = noted(&r->failed_logins);
     out->lost_clients = noted(&r->lost_clients);
     out->received = noted(&r->received);

@@ -31,6 +31,7 @@ struct registry_entry {
     char database[SQL_NAME_MAX + 1];
     const char *command; /* static */
     char state[64];
+    bool web;   /* of HTTP */
     char *info; /* owned; NULL without a statement */
     uint64_t since_ms;
     uint64_t statement; /* counts them, so that a kill hits the one meant */
@@ -42,21 +43,22 @@ struct registry {
     pthread_mutex_t lock;
     struct registry_entry *first, *last; /* ascending by id */
     uint32_t last_id;
-    size_t count;
+    size_t count, web;   /* entries, and those of HTTP */
     struct waker killed; /* a session was killed: see registry_take_kill */
     size_t most;         /* the highest count so far */
     uint64_t added;
     /* counters: relaxed, and only the loop writes them */
-    atomic_uint_fast64_t questions, failed_logins, lost_clients;
+    atomic_uint_fast64_t questions, failed_statements;
+    atomic_uint_fast64_t failed_logins, lost_clients;
     atomic_uint_fast64_t received, sent;
 };
 
 void registry_init(struct registry *r, struct waker killed);
 void registry_fini(struct registry *r);
 
-/* Gives the entry its id: from 1 upwards, never one in use. */
+/* Gives the entry its id: from 1 upwards, never one in use. web: of HTTP. */
 void registry_add(struct registry *r, struct registry_entry *e,
-                  const char *host);
+                  const char *host, bool web);
 void registry_remove(struct registry *r, struct registry_entry *e);
 
 void registry_set_user(struct registry *r, struct registry_entry *e,

@@ -82,7 +82,7 @@ session_accept(struct server *server, int fd, enum transport transport,
     wake_init(&s->more, &server->wakes, session_more);
     packet_reader_init(&s->in, SESSION_LOGIN_PACKET);
     reply_init(&s->reply);
-    registry_add(&server->registry, &s->entry, host);
+    registry_add(&server->registry, &s->entry, host, conversation->web);
     server_add(server, s);
     conversation->greet(s);
     session_turn(s);

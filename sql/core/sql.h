@@ -107,6 +107,8 @@ struct sql_counts {
     uint64_t failed_logins;    /* includes connections that never logged in */
     uint64_t lost_clients;     /* logged in, but closed without COM_QUIT */
     uint64_t received, sent;   /* bytes */
+    uint64_t failed_statements;
+    uint64_t mysql_open, http_open; /* connections at present */
 };
 
 /* What statements need from the server; any thread may call it.  Each list

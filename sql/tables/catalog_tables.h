@@ -11,6 +11,7 @@ struct sql_session_row;
 
 extern const struct catalog_table tables_accounts[];
 extern const struct catalog_table tables_allocators[];
+extern const struct catalog_table tables_daemon[];
 extern const struct catalog_table tables_deaths[];
 extern const struct catalog_table tables_functions[];
 extern const struct catalog_table tables_heap[];

@@ -109,6 +109,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column deaths[] = {
+    CATALOG_NODE_ID,
     {"at", &type_time, "When it ended, UTC"},
     {"pid", &type_ubigint_nn},
     {"started", &type_time, "UTC"},
@@ -138,7 +139,11 @@ static const struct catalog_column deaths[] = {
 };
 
 const struct catalog_table tables_deaths[] = {
-    {"heapwire", "deaths", CATALOG_COLUMNS(deaths), produce,
+    {"heapwire", "deaths", CATALOG_OWN_COLUMNS(deaths), produce,
      "How databases of this node ended, oldest first", PRIVILEGE_STATUS},
+    {"heapwire", "cluster_deaths", CATALOG_COLUMNS(deaths),
+     .comment = "heapwire.deaths of every node",
+     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
+     .of = &tables_deaths[0]},
     {NULL},
 };

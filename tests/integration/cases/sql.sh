@@ -20,11 +20,14 @@ information_schema" "$(sql 'show databases')"
 same "tables" "allocators
 audit_log
 cluster_allocators
+cluster_daemon
+cluster_deaths
 cluster_heap_functions
 cluster_malloc_stats
 cluster_memory
 cluster_profiler
 cluster_snapshots
+daemon
 deaths
 heap_diff
 heap_frames

@@ -408,6 +408,7 @@ START_TEST(a_failed_keep_fails_only_requests_to_keep)
 {
     struct ticket *first, *named, *again, *profile;
     struct job_result result = {0};
+    struct node_status status;
     struct error err = {0};
 
     agent_set(&agent, &agent.mute, true);
@@ -425,6 +426,8 @@ START_TEST(a_failed_keep_fails_only_requests_to_keep)
     ticket_free(again);
     drop(finish(profile));
     ck_assert_int_eq(agent_count(&agent, AGENT_DUMP), 3);
+    controller_status(c, &status);
+    ck_assert_uint_eq(status.failed_snapshots, 1);
 }
 END_TEST
 

@@ -1,13 +1,11 @@
-/* test_http_answer.c - heads, chunks, packed bodies, figures. */
+/* test_http_answer.c - heads, chunks, packed bodies. */
 #include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
 
 #include "buffer.h"
-#include "cursor.h"
 #include "http_answer.h"
-#include "http_metrics.h"
 #include "suite.h"
 
 /* The body behind the head, which must have the line. */
@@ -123,31 +121,6 @@ START_TEST(a_packed_body_comes_back)
 }
 END_TEST
 
-START_TEST(figures_are_lines)
-{
-    static const struct value row[] = {
-        {.type = VALUE_INT, .integer = 1},
-        {.type = VALUE_TEXT, .data = "a\"b\\c\nd", .size = 7},
-        {.type = VALUE_TEXT, .data = "1795406243.5", .size = 12},
-        {.type = VALUE_NULL},
-        {.type = VALUE_DOUBLE, .real = 0.25}};
-    struct buffer out;
-
-    buffer_init(&out, 1 << 16);
-    http_metrics_write(row, 5, false, &out);
-    ck_assert_ptr_nonnull(strstr(out.data, "\nheapwire_database_up 1\n"));
-    ck_assert_ptr_nonnull(
-        strstr(out.data, "_info{state=\"a\\\"b\\\\c\\nd\"} 1\n"));
-    ck_assert_ptr_nonnull(strstr(out.data, "_seconds 1795406243.5\n"));
-    ck_assert_ptr_null(strstr(out.data, "allocated"));
-    ck_assert_ptr_nonnull(strstr(out.data, "_active_bytes 0.25\n"));
-    ck_assert_ptr_null(strstr(out.data, "# EOF"));
-    http_metrics_write(row, 1, true, &out);
-    ck_assert_str_eq(out.data + out.size - 6, "# EOF\n");
-    buffer_fini(&out);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -157,7 +130,6 @@ main(void)
     tcase_add_test(tc, a_whole_answer_has_its_length);
     tcase_add_test(tc, an_empty_part_is_no_end);
     tcase_add_test(tc, a_packed_body_comes_back);
-    tcase_add_test(tc, figures_are_lines);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -27,7 +27,7 @@ setup(void)
     wakes = 0;
     registry_init(&registry, (struct waker){count_wake, NULL});
     for (int i = 0; i < 4; i++) {
-        registry_add(&registry, &entries[i], "localhost");
+        registry_add(&registry, &entries[i], "localhost", false);
         registry_set_user(&registry, &entries[i], i < 2 ? &ann : &bob);
     }
 }
@@ -49,8 +49,24 @@ START_TEST(ids_ascend_from_one_and_are_listed_so)
         ck_assert_uint_eq(rows[i].id, i + 1);
     ck_assert_uint_eq(registry_list(&registry, rows, 2), 2);
     registry_remove(&registry, &entries[3]);
-    registry_add(&registry, &entries[3], "localhost");
+    registry_add(&registry, &entries[3], "localhost", false);
     ck_assert_uint_eq(entries[3].id, 5);
+}
+END_TEST
+
+START_TEST(connections_are_counted_by_door)
+{
+    struct registry_entry web;
+    struct sql_counts counts;
+
+    registry_add(&registry, &web, "x", true);
+    registry_count(&registry, &counts);
+    ck_assert_uint_eq(counts.mysql_open, 4);
+    ck_assert_uint_eq(counts.http_open, 1);
+    registry_remove(&registry, &web);
+    registry_count(&registry, &counts);
+    ck_assert_uint_eq(counts.mysql_open, 4);
+    ck_assert_uint_eq(counts.http_open, 0);
 }
 END_TEST
 
@@ -60,9 +76,9 @@ START_TEST(ids_that_wrap_skip_those_in_use)
     struct sql_session_row rows[8];
 
     registry.last_id = UINT32_MAX - 1;
-    registry_add(&registry, &more[0], "x");
-    registry_add(&registry, &more[1], "x");
-    registry_add(&registry, &more[2], "x");
+    registry_add(&registry, &more[0], "x", false);
+    registry_add(&registry, &more[1], "x", false);
+    registry_add(&registry, &more[2], "x", false);
     ck_assert_uint_eq(more[0].id, UINT32_MAX);
     ck_assert_uint_eq(more[1].id, 5);
     ck_assert_uint_eq(more[2].id, 6);
@@ -153,6 +169,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, ids_ascend_from_one_and_are_listed_so);
+    tcase_add_test(tc, connections_are_counted_by_door);
     tcase_add_test(tc, ids_that_wrap_skip_those_in_use);
     tcase_add_test(tc, only_the_owner_and_admins_kill);
     tcase_add_test(tc, a_name_alone_makes_no_owner);

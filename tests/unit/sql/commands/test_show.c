@@ -30,8 +30,9 @@ static const struct {
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
      "Tables_in_heapwire\nallocators\naudit_log\ncluster_allocators\ncluster_"
-     "heap_functions\ncluster_malloc_"
-     "stats\ncluster_memory\ncluster_profiler\ncluster_snapshots\ndeaths\nheap_"
+     "daemon\ncluster_deaths\ncluster_heap_functions\ncluster_malloc_"
+     "stats\ncluster_memory\ncluster_profiler\ncluster_"
+     "snapshots\ndaemon\ndeaths\nheap_"
      "diff\nheap_frames\nheap_"
      "functions\nheap_"
      "stacks\n"

@@ -237,6 +237,7 @@ static const struct {
      "information_schema.columns where column_type like 'tinyint%' and "
      "table_name not like '%allocators'",
      "column_name|data_type|column_type|numeric_precision\n"
+     "profiling|tinyint|tinyint(1)|#3\n"
      "active|tinyint|tinyint(1)|#3\ntruncated|tinyint|tinyint(1)|#3\n"
      "pinned|tinyint|tinyint(1)|#3\non_disk|tinyint|tinyint(1)|#3\n"
      "profiling|tinyint|tinyint(1)|#3\n"

@@ -137,16 +137,27 @@ static const struct {
     const char *table;
     uint32_t privilege;
 } tables[] = {
-    {"allocators", PRIVILEGE_STATUS},     {"audit_log", PRIVILEGE_ADMIN},
-    {"deaths", PRIVILEGE_STATUS},         {"heap_diff", PRIVILEGE_PROFILE},
-    {"heap_frames", PRIVILEGE_PROFILE},   {"heap_functions", PRIVILEGE_PROFILE},
-    {"heap_stacks", PRIVILEGE_PROFILE},   {"malloc_arenas", PRIVILEGE_STATUS},
-    {"malloc_bins", PRIVILEGE_STATUS},    {"malloc_stats", PRIVILEGE_STATUS},
-    {"mappings", PRIVILEGE_PROFILE},      {"memory", PRIVILEGE_STATUS},
-    {"memory_history", PRIVILEGE_STATUS}, {"nodes", PRIVILEGE_STATUS},
-    {"profiler", PRIVILEGE_STATUS},       {"sessions", 0},
-    {"settings", PRIVILEGE_STATUS},       {"snapshots", PRIVILEGE_STATUS},
-    {"symbol_indexes", PRIVILEGE_STATUS}, {"users", PRIVILEGE_ADMIN},
+    {"allocators", PRIVILEGE_STATUS},
+    {"audit_log", PRIVILEGE_ADMIN},
+    {"daemon", PRIVILEGE_STATUS},
+    {"deaths", PRIVILEGE_STATUS},
+    {"heap_diff", PRIVILEGE_PROFILE},
+    {"heap_frames", PRIVILEGE_PROFILE},
+    {"heap_functions", PRIVILEGE_PROFILE},
+    {"heap_stacks", PRIVILEGE_PROFILE},
+    {"malloc_arenas", PRIVILEGE_STATUS},
+    {"malloc_bins", PRIVILEGE_STATUS},
+    {"malloc_stats", PRIVILEGE_STATUS},
+    {"mappings", PRIVILEGE_PROFILE},
+    {"memory", PRIVILEGE_STATUS},
+    {"memory_history", PRIVILEGE_STATUS},
+    {"nodes", PRIVILEGE_STATUS},
+    {"profiler", PRIVILEGE_STATUS},
+    {"sessions", 0},
+    {"settings", PRIVILEGE_STATUS},
+    {"snapshots", PRIVILEGE_STATUS},
+    {"symbol_indexes", PRIVILEGE_STATUS},
+    {"users", PRIVILEGE_ADMIN},
 };
 
 /* PRIVILEGE_ALL + 1: the table is not listed. */

@@ -72,6 +72,21 @@ START_TEST(every_member_has_its_row)
 }
 END_TEST
 
+/* Of those that were asked; nothing is asked for it. */
+START_TEST(heapwired_counts_its_peers)
+{
+    ck_assert_str_eq(
+        run("SELECT rss > 0, cpu_seconds >= 0, descriptors > 0, "
+            "mysql_connections, http_connections, statements, "
+            "failed_statements, peers, peers_alive + peers_silent <= peers "
+            "AS fit FROM heapwire.daemon"),
+        "rss > 0|cpu_seconds >= 0|descriptors > 0|mysql_connections|"
+        "http_connections|statements|failed_statements|peers|fit\n"
+        "#1|#1|#1|#8|#5|#42|#6|#3|#1");
+    ck_assert_uint_eq(fake_peers.asked, 0);
+}
+END_TEST
+
 static size_t
 one_left(void *arg, struct peer_row *out)
 {
@@ -364,6 +379,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, every_member_has_its_row);
+    tcase_add_test(tc, heapwired_counts_its_peers);
     tcase_add_test(tc, a_node_that_left_has_its_row);
     tcase_add_test(tc, a_node_that_does_not_answer_says_why_and_since_when);
     tcase_add_test(tc, an_error_that_is_over_is_gone);
