@@ -137,6 +137,13 @@ struct catalog_table {
     {                                                                          \
         "node_id", &type_ubigint_nn, "The node whose row it is"                \
     }
+/* The table of all nodes' rows of another one, whose columns the array has. */
+#define CATALOG_OF_ALL(name, array, privileges, table)                         \
+    {                                                                          \
+        "heapwire", "cluster_" name, CATALOG_COLUMNS(array),                   \
+            .comment = "heapwire." name " of every node",                      \
+            .privilege = (privileges) | PRIVILEGE_CLUSTER, .of = (table)       \
+    }
 
 /* Registers all tables, once and before any thread starts; borrows them for the
  * life of the process.  See sql_start.c. */

@@ -76,9 +76,7 @@ const struct catalog_table tables_allocators[] = {
     {"heapwire", "allocators", CATALOG_OWN_COLUMNS(columns), produce_allocators,
      "Every jemalloc in the database, and which one is profiled",
      PRIVILEGE_STATUS, NEED_STATS},
-    {"heapwire", "cluster_allocators", CATALOG_COLUMNS(columns),
-     .comment = "heapwire.allocators of every node",
-     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
-     .of = &tables_allocators[0]},
+    CATALOG_OF_ALL("allocators", columns, PRIVILEGE_STATUS,
+                   &tables_allocators[0]),
     {NULL},
 };

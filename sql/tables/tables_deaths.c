@@ -141,9 +141,6 @@ static const struct catalog_column deaths[] = {
 const struct catalog_table tables_deaths[] = {
     {"heapwire", "deaths", CATALOG_OWN_COLUMNS(deaths), produce,
      "How databases of this node ended, oldest first", PRIVILEGE_STATUS},
-    {"heapwire", "cluster_deaths", CATALOG_COLUMNS(deaths),
-     .comment = "heapwire.deaths of every node",
-     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
-     .of = &tables_deaths[0]},
+    CATALOG_OF_ALL("deaths", deaths, PRIVILEGE_STATUS, &tables_deaths[0]),
     {NULL},
 };

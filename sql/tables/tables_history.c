@@ -90,6 +90,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column memory_history[] = {
+    CATALOG_NODE_ID,
     {"at", &type_time, "UTC; one row a second while a database is there"},
     {"pid", &type_ubigint_nn, "Of the database then"},
     {"started", &type_time, "When that database came up, UTC"},
@@ -112,7 +113,9 @@ static const struct catalog_column memory_history[] = {
 };
 
 const struct catalog_table tables_history[] = {
-    {"heapwire", "memory_history", CATALOG_COLUMNS(memory_history), produce,
+    {"heapwire", "memory_history", CATALOG_OWN_COLUMNS(memory_history), produce,
      "The database's memory of the last hours, oldest first", PRIVILEGE_STATUS},
+    CATALOG_OF_ALL("memory_history", memory_history, PRIVILEGE_STATUS,
+                   &tables_history[0]),
     {NULL},
 };

@@ -96,6 +96,7 @@ produce_bins(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column bin_columns[] = {
+    CATALOG_NODE_ID,
     {"bin", &type_bigint, "Ascending by size", CATALOG_KEY},
     {"size", &type_bigint_nn, "Bytes of a region: what one allocation gets"},
     {"regions", &type_bigint_nn, "Regions of a slab"},
@@ -139,6 +140,7 @@ produce_arenas(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column arena_columns[] = {
+    CATALOG_NODE_ID,
     {"arena", &type_bigint, "jemalloc's number", CATALOG_KEY},
     {"threads", &type_bigint_nn, "Threads that allocate from it"},
     {"small_allocated", &type_bigint_nn,
@@ -160,17 +162,19 @@ const struct catalog_table tables_malloc[] = {
      "Totals and settings of the database's jemalloc, as of now or at most a "
      "second ago",
      PRIVILEGE_STATUS, NEED_STATS},
-    {"heapwire", "cluster_malloc_stats", CATALOG_COLUMNS(stats_columns),
-     .comment = "heapwire.malloc_stats of every node",
-     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
-     .of = &tables_malloc[0]},
-    {"heapwire", "malloc_bins", CATALOG_COLUMNS(bin_columns), produce_bins,
+    CATALOG_OF_ALL("malloc_stats", stats_columns, PRIVILEGE_STATUS,
+                   &tables_malloc[0]),
+    {"heapwire", "malloc_bins", CATALOG_OWN_COLUMNS(bin_columns), produce_bins,
      "jemalloc's size classes of small allocations, all arenas together",
      PRIVILEGE_STATUS, NEED_STATS},
-    {"heapwire", "malloc_arenas", CATALOG_COLUMNS(arena_columns),
+    {"heapwire", "malloc_arenas", CATALOG_OWN_COLUMNS(arena_columns),
      produce_arenas,
      "jemalloc's arenas that were ever used; past 1024, "
      "heapwire.arenas_left_out of malloc_stats says how many more",
      PRIVILEGE_STATUS, NEED_STATS},
+    CATALOG_OF_ALL("malloc_bins", bin_columns, PRIVILEGE_STATUS,
+                   &tables_malloc[2]),
+    CATALOG_OF_ALL("malloc_arenas", arena_columns, PRIVILEGE_STATUS,
+                   &tables_malloc[3]),
     {NULL},
 };

@@ -285,9 +285,7 @@ const struct catalog_table tables_memory[] = {
     {"heapwire", "memory", CATALOG_OWN_COLUMNS(memory_columns), produce_memory,
      "The database's memory by jemalloc, kernel, cgroup and profile",
      PRIVILEGE_STATUS, NEED_STATS},
-    {"heapwire", "cluster_memory", CATALOG_COLUMNS(memory_columns),
-     .comment = "heapwire.memory of every node",
-     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
-     .of = &tables_memory[0]},
+    CATALOG_OF_ALL("memory", memory_columns, PRIVILEGE_STATUS,
+                   &tables_memory[0]),
     {NULL},
 };

@@ -148,8 +148,6 @@ static const struct catalog_column profiler[] = {
 const struct catalog_table tables_node[] = {
     {"heapwire", "profiler", CATALOG_OWN_COLUMNS(profiler), produce_profiler,
      "The heap profiler of this node's database", PRIVILEGE_STATUS},
-    {"heapwire", "cluster_profiler", CATALOG_COLUMNS(profiler),
-     .comment = "heapwire.profiler of every node",
-     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER, .of = &tables_node[0]},
+    CATALOG_OF_ALL("profiler", profiler, PRIVILEGE_STATUS, &tables_node[0]),
     {NULL},
 };

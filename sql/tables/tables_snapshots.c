@@ -146,9 +146,7 @@ static const struct catalog_column cluster_columns[] = {
 const struct catalog_table tables_snapshots[] = {
     {"heapwire", "snapshots", CATALOG_COLUMNS(snapshots), produce,
      "The heap snapshots that are kept, oldest first", PRIVILEGE_STATUS},
-    {"heapwire", "cluster_snapshots", CATALOG_COLUMNS(cluster_columns),
-     .comment = "heapwire.snapshots of every node",
-     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
-     .of = &tables_snapshots[0]},
+    CATALOG_OF_ALL("snapshots", cluster_columns, PRIVILEGE_STATUS,
+                   &tables_snapshots[0]),
     {NULL},
 };

@@ -55,6 +55,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column symbol_indexes[] = {
+    CATALOG_NODE_ID,
     {"build_id", &type_text, "Of the object, and the name of the file",
      CATALOG_KEY},
     {"object", &type_text, "NULL: not seen since the start"},
@@ -70,8 +71,10 @@ static const struct catalog_column symbol_indexes[] = {
 };
 
 const struct catalog_table tables_symbols[] = {
-    {"heapwire", "symbol_indexes", CATALOG_COLUMNS(symbol_indexes), produce,
+    {"heapwire", "symbol_indexes", CATALOG_OWN_COLUMNS(symbol_indexes), produce,
      "Objects that are named by a symbol index, or should be",
      PRIVILEGE_STATUS},
+    CATALOG_OF_ALL("symbol_indexes", symbol_indexes, PRIVILEGE_STATUS,
+                   &tables_symbols[0]),
     {NULL},
 };

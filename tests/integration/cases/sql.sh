@@ -23,10 +23,14 @@ cluster_allocators
 cluster_daemon
 cluster_deaths
 cluster_heap_functions
+cluster_malloc_arenas
+cluster_malloc_bins
 cluster_malloc_stats
 cluster_memory
+cluster_memory_history
 cluster_profiler
 cluster_snapshots
+cluster_symbol_indexes
 daemon
 deaths
 heap_diff

@@ -30,9 +30,10 @@ static const struct {
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
      "Tables_in_heapwire\nallocators\naudit_log\ncluster_allocators\ncluster_"
-     "daemon\ncluster_deaths\ncluster_heap_functions\ncluster_malloc_"
-     "stats\ncluster_memory\ncluster_profiler\ncluster_"
-     "snapshots\ndaemon\ndeaths\nheap_"
+     "daemon\ncluster_deaths\ncluster_heap_functions\ncluster_malloc_arenas\n"
+     "cluster_malloc_bins\ncluster_malloc_stats\ncluster_memory\ncluster_"
+     "memory_history\ncluster_profiler\ncluster_snapshots\ncluster_symbol_"
+     "indexes\ndaemon\ndeaths\nheap_"
      "diff\nheap_frames\nheap_"
      "functions\nheap_"
      "stacks\n"

@@ -235,11 +235,8 @@ static const struct {
     {"select name from heapwire.settings where not reloadable", "name\nid"},
     {"select column_name, data_type, column_type, numeric_precision from "
      "information_schema.columns where column_type like 'tinyint%' and "
-     "table_name not like '%allocators'",
+     "table_name not like '%allocators' and table_name not like 'cluster%'",
      "column_name|data_type|column_type|numeric_precision\n"
-     "profiling|tinyint|tinyint(1)|#3\n"
-     "active|tinyint|tinyint(1)|#3\ntruncated|tinyint|tinyint(1)|#3\n"
-     "pinned|tinyint|tinyint(1)|#3\non_disk|tinyint|tinyint(1)|#3\n"
      "profiling|tinyint|tinyint(1)|#3\n"
      "significant|tinyint|tinyint(1)|#3\n"
      "inlined|tinyint|tinyint(1)|#3\nprofiling|tinyint|tinyint(1)|#3\n"
