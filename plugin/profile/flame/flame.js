@@ -30,7 +30,6 @@ const Flame = (function () {
             this.host = host;
             this.tree = tree;
             this.changed = options.changed || (() => {});
-            this.color = tree.difference ? 'growth' : 'name';
             this.icicle = false;
             this.found = null;
             this.at = null;    // where the keyboard is: {panel, frame}
@@ -93,31 +92,47 @@ const Flame = (function () {
             const state = {};
             const zoom = this.sandwich ? 0 : this.panels[0].zoom;
             if (zoom > 0)
-                state.zoom = String(zoom);
+                state.zoom = `${zoom}-${this.markOf(zoom)}`;
             if (this.search.value)
                 state.search = this.search.value;
             if (this.icicle)
                 state.icicle = '1';
             if (this.sandwich)
                 state.sandwich = this.sandwich;
-            if (this.color !== (this.tree.difference ? 'growth' : 'name'))
+            if (this.color !== this.ways.options[0].value)
                 state.color = this.color;
             return state;
         }
 
         restore(state) {
-            if (Array.from(this.ways.options).some((one) => one.value === state.color))
-                this.color = state.color;
-            this.ways.value = this.color;
+            const ways = Array.from(this.ways.options, (one) => one.value);
+            this.color = this.ways.value = ways.includes(state.color) ? state.color : ways[0];
             this.icicle = Boolean(state.icicle);
             this.search.value = state.search || '';
             this.show(state.sandwich || '');
-            const zoom = Number(state.zoom);
-            if (!this.sandwich && Number.isInteger(zoom) && zoom > 0 && zoom < this.tree.count)
-                this.panels[0].zoom = zoom;
+            if (!this.sandwich && state.zoom)
+                this.panels[0].zoom = this.frameOf(state.zoom);
             this.find(this.search.value);
             this.resize();
             this.reveal();
+        }
+
+        // Of a frame's function, for a zoom that outlives its heap.
+        markOf(frame) {
+            return flamePaint.hash(this.tree.names[this.tree.name[frame]]).toString(36);
+        }
+
+        // In another heap the frame has another number: the widest of that name.
+        frameOf(zoom) {
+            const [number, mark] = zoom.split('-'), at = Number(number), tree = this.tree;
+            let best = 0;
+            if (Number.isInteger(at) && at > 0 && at < tree.count && this.markOf(at) === mark)
+                return at;
+            const alike = tree.names.map((name) => flamePaint.hash(name).toString(36) === mark);
+            for (let i = 1; i < tree.count; i++)
+                if (alike[tree.name[i]] && (!best || tree.width[i] > tree.width[best]))
+                    best = i;
+            return best;
         }
 
         // The panels of the whole tree, or (name is not "") of a sandwich.
@@ -135,7 +150,6 @@ const Flame = (function () {
             this.flip.setAttribute('aria-pressed', String(this.icicle));
             this.flip.disabled = number >= 0;
             this.both.setAttribute('aria-pressed', String(number >= 0));
-            this.sizeSpace();
             this.resize();
         }
 
@@ -147,10 +161,12 @@ const Flame = (function () {
 
         sizeSpace() {
             const rows = Math.max(...this.panels.map((one) => one.top + one.tree.rows.length));
-            this.space.style.height = rows * flameCanvas.ROW + 'px';
+            this.space.style.height = rows * this.brush.step + 'px';
         }
 
         resize() {
+            this.brush.measure();
+            this.sizeSpace();
             const width = this.scroll.clientWidth, height = this.scroll.clientHeight;
             if (width > 0 && height > 0)
                 this.brush.resize(width, height);
@@ -161,7 +177,7 @@ const Flame = (function () {
         under(event) {
             const box = this.canvas.getBoundingClientRect();
             const x = event.clientX - box.left;
-            const row = Math.floor((event.clientY - box.top + this.scroll.scrollTop) / flameCanvas.ROW);
+            const row = Math.floor((event.clientY - box.top + this.scroll.scrollTop) / this.brush.step);
             for (const panel of this.panels) {
                 const frame = flameCanvas.frameAt(panel, flameCanvas.depthOf(panel, row), x,
                     this.brush.width);
@@ -177,8 +193,8 @@ const Flame = (function () {
             const frame = this.at ? this.at.frame : panel.zoom;
             if (!panel.tree.count)
                 return;
-            const y = flameCanvas.rowOf(panel, panel.tree.depth[frame]) * flameCanvas.ROW;
-            const height = this.scroll.clientHeight, margin = 2 * flameCanvas.ROW;
+            const y = flameCanvas.rowOf(panel, panel.tree.depth[frame]) * this.brush.step;
+            const height = this.scroll.clientHeight, margin = 2 * this.brush.step;
             if (y - margin < this.scroll.scrollTop)
                 this.scroll.scrollTop = y - margin;
             else if (y + margin > this.scroll.scrollTop + height)
@@ -205,7 +221,7 @@ const Flame = (function () {
                         const name = panel.tree.names[panel.tree.name[frame]];
                         const hit = Boolean(this.found && this.found.hits[panel.tree.name[frame]]);
                         list.push({name, frame, x, width, under, hit, color: panel.color(frame),
-                            y: flameCanvas.rowOf(panel, depth) * flameCanvas.ROW - this.scroll.scrollTop});
+                            y: flameCanvas.rowOf(panel, depth) * this.brush.step - this.scroll.scrollTop});
                     });
             return list;
         }
@@ -302,6 +318,8 @@ const Flame = (function () {
             this.find(this.search.value);
             this.scroll.scrollTop = 0;
             this.reveal();
+            if (name && !this.sandwich)
+                this.details.textContent = `The flame graph has no frame of ${name}.`;
         }
 
         copyName() {

@@ -5,8 +5,8 @@
 // top its first row.  A sandwich has two panels.
 'use strict';
 const flameCanvas = (function () {
-    const ROW = 18, FRAME = 17, PAD = 3, GAP = 0.5, NARROW = 0.7;
-    const FONT = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
+    const PAD = 3, GAP = 0.5, NARROW = 0.7, INK = '#1b1b1b';
+    const FONT = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
     const rowOf = (panel, depth) => panel.top +
         (panel.up ? panel.tree.rows.length - 1 - depth : depth);
@@ -69,6 +69,14 @@ const flameCanvas = (function () {
         constructor(canvas) {
             this.canvas = canvas;
             this.pen = canvas.getContext('2d');
+            this.measure();
+        }
+
+        // The text is as large as the page's: people choose that.
+        measure() {
+            this.size = parseFloat(getComputedStyle(this.canvas).fontSize) || 12;
+            this.step = Math.round(this.size * 1.5); // from a row to the next
+            this.frame = this.step - 1;
         }
 
         resize(width, height) {
@@ -80,7 +88,7 @@ const flameCanvas = (function () {
             this.canvas.style.width = width + 'px';
             this.canvas.style.height = height + 'px';
             this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-            this.pen.font = FONT;
+            this.pen.font = `${this.size}px ${FONT}`;
             this.pen.textBaseline = 'middle';
             this.column = this.pen.measureText('0').width;
         }
@@ -98,15 +106,15 @@ const flameCanvas = (function () {
 
         box(color, x, y, width) {
             this.pen.fillStyle = color;
-            this.pen.fillRect(x, y, width, FRAME);
+            this.pen.fillRect(x, y, width, this.frame);
         }
 
         label(name, x, y, width) {
             const text = flamePaint.fit(name, Math.floor((width - 2 * PAD) / this.column));
             if (!text)
                 return;
-            this.pen.fillStyle = '#1b1b1b';
-            this.pen.fillText(text, x + PAD, y + FRAME / 2 + 0.5, width - 2 * PAD);
+            this.pen.fillStyle = INK;
+            this.pen.fillText(text, x + PAD, y + this.frame / 2 + 0.5, width - 2 * PAD);
         }
 
         row(panel, depth, y, hits) {
@@ -126,7 +134,10 @@ const flameCanvas = (function () {
                     return;
                 }
                 this.flush(y);
-                this.pen.globalAlpha = under ? 0.55 : 1;
+                if (under) { // pale, on paper of any color
+                    this.box('#fff', x, y, width - GAP);
+                    this.pen.globalAlpha = 0.55;
+                }
                 this.box(hit ? flamePaint.HIT : panel.color(i), x, y, Math.max(width - GAP, 0.4));
                 this.pen.globalAlpha = 1;
                 if (width > 20)
@@ -143,8 +154,8 @@ const flameCanvas = (function () {
             this.clear();
             for (const panel of panels)
                 for (let depth = 0; depth < panel.tree.rows.length; depth++) {
-                    const y = rowOf(panel, depth) * ROW - scroll;
-                    if (y > -ROW && y < this.height)
+                    const y = rowOf(panel, depth) * this.step - scroll;
+                    if (y > -this.step && y < this.height)
                         this.row(panel, depth, y, hits);
                 }
         }
@@ -152,17 +163,17 @@ const flameCanvas = (function () {
         // Around one frame, if it is in sight.
         outline(panel, frame, scroll, color, thick) {
             const depth = panel.tree.depth[frame];
-            const y = rowOf(panel, depth) * ROW - scroll;
+            const y = rowOf(panel, depth) * this.step - scroll;
             eachOf(panel, depth, this.width, (i, x, width) => {
                 if (i !== frame)
                     return;
                 this.pen.strokeStyle = color;
                 this.pen.lineWidth = thick;
                 this.pen.strokeRect(x + thick / 2, y + thick / 2,
-                    Math.max(width - GAP - thick, 1), FRAME - thick);
+                    Math.max(width - GAP - thick, 1), this.frame - thick);
             });
         }
     }
 
-    return {ROW, Brush, rowOf, depthOf, eachOf, frameAt};
+    return {Brush, rowOf, depthOf, eachOf, frameAt};
 })();

@@ -100,5 +100,5 @@ const flamePaint = (function () {
         return module ? `${text}, in ${module}` : text;
     }
 
-    return {HIT, painter, fit, size, describe};
+    return {HIT, hash, painter, fit, size, describe};
 })();
