@@ -1,10 +1,11 @@
 // The time line: memory over the kept history, snapshots and deaths as marks.
 //
 // new TimeLine(host, {picked}): picked(from, to) is called with two moments,
-// seconds since 1970: of a brush, of two clicks, or of Enter twice.
+// seconds since 1970: of a brush, of two clicks, or of Enter twice. What it returns
+// is said besides.
 'use strict';
 const TimeLine = (function () {
-    const CURVES = ['rss', 'allocated', 'limit'], MARGIN = 6, AXIS = 18, SNAP = 8;
+    const CURVES = ['rss', 'allocated', 'limit'], MARGIN = 6, SNAP = 8;
     const element = Flame.element;
 
     const clock = (t) => new Date(t * 1000).toISOString().slice(5, 19).replace('T', ' ');
@@ -15,9 +16,10 @@ const TimeLine = (function () {
             this.samples = [];
             this.marks = [];
             this.cursor = this.from = this.to = null;
+            this.told = ''; // of what was picked
             this.canvas = element('canvas', {tabindex: '0', role: 'application',
-                'aria-label': 'memory over time. Arrows move, Shift moves further, ' +
-                    'Enter picks a moment, twice to compare two.'});
+                'aria-label': 'memory over time. Left and right move, with Shift further, up and ' +
+                    'down to snapshots and deaths, Enter picks a moment, twice to compare two.'});
             this.said = element('p', {class: 'said', role: 'status'});
             host.append(element('div', {class: 'key'},
                 ...[['rss', 'RSS'], ['allocated', 'allocated'], ['live', 'live bytes, at snapshots'],
@@ -111,9 +113,10 @@ const TimeLine = (function () {
             const style = getComputedStyle(document.documentElement);
             this.color = (name) => style.getPropertyValue(`--${name}`);
             pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-            pen.font = '12px system-ui, sans-serif';
-            this.floor = height - AXIS;
-            const scale = (this.floor - 14) / this.highest;
+            this.em = parseFloat(getComputedStyle(canvas).fontSize);
+            pen.font = `${this.em}px system-ui, sans-serif`;
+            this.floor = height - 1.5 * this.em;
+            const scale = (this.floor - 1.2 * this.em) / this.highest;
             this.y = (value) => this.floor - value * scale;
             this.drawAxes(width);
             for (const name of CURVES)
@@ -136,11 +139,11 @@ const TimeLine = (function () {
             }
             if (!this.samples.length)
                 return;
-            const count = Math.max(Math.min(Math.floor(width / 150), 8), 2);
+            const count = Math.max(Math.min(Math.floor(width / (12 * this.em)), 8), 2);
             for (let i = 0; i < count; i++) {
                 const t = from + (to - from) * i / (count - 1);
                 pen.textAlign = i === 0 ? 'left' : i === count - 1 ? 'right' : 'center';
-                pen.fillText(clock(t), this.x(t), this.floor + 14);
+                pen.fillText(clock(t), this.x(t), this.floor + 1.2 * this.em);
             }
             pen.textAlign = 'left';
         }
@@ -149,7 +152,7 @@ const TimeLine = (function () {
             const pen = this.pen;
             let gap = true, last = -1;
             pen.strokeStyle = this.color(name);
-            pen.lineWidth = 1.6;
+            pen.lineWidth = this.em / 7.5;
             pen.setLineDash(name === 'limit' ? [6, 4] : []);
             pen.beginPath();
             for (const one of this.samples) {
@@ -175,16 +178,16 @@ const TimeLine = (function () {
                 pen.strokeStyle = pen.fillStyle = this.color(one.death ? 'wrong' : 'live');
                 pen.lineWidth = 1;
                 pen.beginPath();
-                pen.moveTo(x, 10);
+                pen.moveTo(x, this.em);
                 pen.lineTo(x, this.floor);
                 pen.globalAlpha = 0.5;
                 pen.stroke();
                 pen.globalAlpha = 1;
                 pen.textAlign = 'center';
-                pen.fillText(one.death ? '✕' : '▼', x, 11);
+                pen.fillText(one.death ? '✕' : '▼', x, 0.9 * this.em);
                 pen.textAlign = 'left';
                 if (one.live)
-                    pen.fillRect(x - 3, this.y(one.live) - 3, 6, 6);
+                    pen.fillRect(x - this.em / 4, this.y(one.live) - this.em / 4, this.em / 2, this.em / 2);
             }
         }
 
@@ -219,8 +222,7 @@ const TimeLine = (function () {
 
         point(t) {
             this.cursor = t;
-            this.said.textContent = t !== null ? this.describe(t) :
-                this.from !== null && this.to !== null ? this.between() : '';
+            this.said.textContent = t !== null ? this.describe(t) : this.told;
             this.draw();
         }
 
@@ -253,7 +255,7 @@ const TimeLine = (function () {
             else {
                 this.from = t;
                 this.to = null;
-                this.picked(t, null);
+                this.say('', this.picked(t, null));
                 this.draw();
             }
         }
@@ -262,9 +264,13 @@ const TimeLine = (function () {
             this.from = from;
             this.to = to;
             this.cursor = null;
-            this.said.textContent = this.between();
             this.draw();
-            this.picked(from, to);
+            this.say(this.between(), this.picked(from, to));
+        }
+
+        say(...texts) {
+            this.told = texts.filter(Boolean).join('; ');
+            this.said.textContent = this.told;
         }
 
         // What grew from one moment to the other.
@@ -283,14 +289,24 @@ const TimeLine = (function () {
             if (step)
                 this.point(Math.min(Math.max((this.cursor ?? to) +
                     step * (to - from) / (event.shiftKey ? 10 : 200), from), to));
+            else if (event.key === 'ArrowUp' || event.key === 'ArrowDown')
+                this.point(this.markBeside(event.key === 'ArrowUp' ? 1 : -1));
             else if (event.key === 'Enter' && this.cursor !== null)
                 this.choose(this.nearest(this.cursor));
             else if (event.key === 'Escape') {
-                this.from = this.to = this.cursor = null;
+                this.from = this.to = null;
+                this.say('');
                 this.point(null);
             } else
                 return;
             event.preventDefault();
+        }
+
+        // The next snapshot or death, or the one before.
+        markBeside(step) {
+            const at = this.cursor ?? (step > 0 ? -Infinity : Infinity);
+            const times = this.marks.map((one) => one.t).filter((t) => (t - at) * step > 0);
+            return times.length ? (step > 0 ? Math.min : Math.max)(...times) : this.cursor;
         }
 
         nearest(t) {

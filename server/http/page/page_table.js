@@ -1,17 +1,31 @@
 // Rows as a table that sorts.
 //
-// showTable(host, rows, {caption, bytes, doings, press}): bytes names the columns
-// that are sizes; doings(row) gives buttons; press(row) makes the first cell one.
+// showTable(host, rows, {caption, bytes, truths, doings, press}): bytes names the
+// columns that are sizes, truths those that are yes or no; doings(row) gives
+// buttons; press(row) makes the first cell one.
 'use strict';
 const showTable = (function () {
-    const element = Flame.element;
+    const element = Flame.element, LONG = 240;
+
+    // As the flame graph has names: nothing that turns the writing.
+    const shown = (text) => text.replace(/\p{Cc}/gu, '?').replace(/[\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '???');
+
+    function textOf(value, column, options) {
+        if (value === null)
+            return '';
+        if (typeof value !== 'number')
+            return shown(value);
+        if (options.truths.includes(column))
+            return value ? 'yes' : 'no';
+        return options.bytes.includes(column) ? flamePaint.size(value) :
+            Number.isInteger(value) ? String(value) : value.toFixed(2);
+    }
 
     function cellOf(row, column, options) {
-        const value = row[column], number = typeof value === 'number';
-        const text = value === null ? '' :
-            number && options.bytes.includes(column) ? flamePaint.size(value) :
-                number && !Number.isInteger(value) ? value.toFixed(2) : String(value);
-        const cell = element('td', number ? {class: 'number'} : {});
+        const number = typeof row[column] === 'number' && !options.truths.includes(column);
+        const whole = textOf(row[column], column, options), long = whole.length > LONG;
+        const text = long ? `${whole.slice(0, LONG)}\u2026` : whole;
+        const cell = element('td', {...number && {class: 'number'}, ...long && {title: whole}});
         if (options.press && column === options.columns[0]) {
             const press = Flame.button(text, '');
             press.addEventListener('click', () => options.press(row));
@@ -36,7 +50,7 @@ const showTable = (function () {
         const cells = options.columns.map((column) => {
             const press = Flame.button(column.replaceAll('_', ' '), 'sort');
             const cell = element('th', {scope: 'col'}, press);
-            if (rows.some((row) => typeof row[column] === 'number'))
+            if (!options.truths.includes(column) && rows.some((row) => typeof row[column] === 'number'))
                 cell.className = 'number';
             press.addEventListener('click', () => {
                 sign = sorted === column ? -sign : cell.className ? -1 : 1;
@@ -52,12 +66,17 @@ const showTable = (function () {
         return element('tr', {}, ...cells, ...(options.doings ? [element('th', {})] : []));
     }
 
+    const usable = (host) => Array.from(host.querySelectorAll('button, select'));
+
     return function (host, rows, options) {
-        const all = {bytes: [], ...options, columns: rows.length ? Object.keys(rows[0]) : []};
+        const at = usable(host).indexOf(document.activeElement);
+        const all = {bytes: [], truths: [], ...options, columns: rows.length ? Object.keys(rows[0]) : []};
         const body = element('tbody', {}, ...rows.map((row) => lineOf(row, all)));
         host.replaceChildren(rows.length ?
             element('table', {}, element('caption', {}, options.caption || ''),
                 element('thead', {}, headOf(rows, all, body)), body) :
             element('p', {class: 'hint'}, options.none || 'There are none.'));
+        if (at >= 0) // the keyboard stays where it was
+            (usable(host)[at] || host).focus();
     };
 })();

@@ -232,15 +232,16 @@ def compare(page):
 def tables(page):
     page.open()
     count = page.run("return document.querySelectorAll('[role=tab]').length")
-    check(count == 9, "there are tabs", count)
+    check(count == 10, "there are tabs", count)
     for i in range(count):
         page.run("document.querySelector('#table').replaceChildren();"
                  "document.querySelectorAll('[role=tab]')[arguments[0]].click()", i)
         page.settle()
-        if i == 4:
+        if i == 5:
             page.save("arenas")
     page.run("document.querySelector('#tab-functions').focus()")
     page.run("document.querySelector('#table').replaceChildren()")
+    page.keys(RIGHT)
     page.keys(RIGHT)
     page.browser.until("document.querySelectorAll('#table tbody tr').length === 2")
     check(page.hash() == {"tab": "snapshots"}, "keys change tabs", page.hash())
