@@ -132,9 +132,7 @@ static const struct catalog_column daemon_columns[] = {
 const struct catalog_table tables_daemon[] = {
     {"heapwire", "daemon", CATALOG_OWN_COLUMNS(daemon_columns), produce,
      "heapwired itself: what it uses, and what it served", PRIVILEGE_STATUS},
-    {"heapwire", "cluster_daemon", CATALOG_COLUMNS(daemon_columns),
-     .comment = "heapwire.daemon of every node",
-     .privilege = PRIVILEGE_STATUS | PRIVILEGE_CLUSTER,
-     .of = &tables_daemon[0]},
+    CATALOG_OF_ALL("daemon", daemon_columns, PRIVILEGE_STATUS,
+                   &tables_daemon[0]),
     {NULL},
 };

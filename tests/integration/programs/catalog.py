@@ -332,7 +332,7 @@ def cluster_tables(path):
     catalog = {}
     for table, *column in rows:
         catalog.setdefault(table, []).append(tuple(column))
-    same("tables of all nodes", 11,
+    same("tables of all nodes", 12,
          sum(table.startswith("cluster_") for table in catalog))
     for table, columns in catalog.items():
         if table.startswith("cluster_"):
