@@ -96,9 +96,11 @@ now_of(const struct http_request *request, uint32_t node_id, char *out,
     return 0;
 }
 
+/* seconds: shows what grows within them; 0: what there is. */
 static int
 make_view(const char *form, const struct http_request *request,
-          uint32_t node_id, struct buffer *out, struct error *err)
+          uint32_t node_id, uint32_t seconds, struct buffer *out,
+          struct error *err)
 {
     char kept[VALUE_ROOM], base[VALUE_ROOM], now[VALUE_ROOM];
     const char *name;
@@ -107,17 +109,27 @@ make_view(const char *form, const struct http_request *request,
         snapshot(request, "base", base, err) != 0 ||
         now_of(request, node_id, now, err) != 0)
         return -1;
+    if (*kept && strcmp(now, "now") != 0)
+        return wrong(err, "snapshot", "no node= beside it: ask that node");
     name = *kept ? kept : now;
+    if (seconds > 0 && (*kept || *base || strcmp(now, "now") != 0))
+        return wrong(err, "seconds",
+                     "no snapshot=, base= or node= beside it: it shows what "
+                     "grows in this node from now on");
+    if (seconds > 0)
+        buffer_format(out, "SET STATEMENT heapwire_timeout = %u FOR ",
+                      seconds + DELTA_MORE_S);
     buffer_format(out, "SELECT %s('%s'", form, name);
     if (*base)
         buffer_format(out, ", '%s'", base);
+    if (seconds > 0)
+        buffer_format(out, ", NULL, 'seconds=%u'", seconds);
     buffer_text(out, ")");
     if (*kept)
         buffer_format(out, " FROM heapwire.snapshots WHERE name = '%s'", kept);
     return 0;
 }
 
-/* ?seconds=: what grows within them. */
 static int
 make_pprof(const struct http_request *request, uint32_t node_id,
            struct buffer *out, struct error *err)
@@ -126,21 +138,14 @@ make_pprof(const struct http_request *request, uint32_t node_id,
 
     if (number(request, "seconds", DELTA_MAX, &seconds, err) != 0)
         return -1;
-    if (seconds > 0) {
-        buffer_format(out,
-                      "SET STATEMENT heapwire_timeout = %u FOR "
-                      "SELECT pprof('now', NULL, 'seconds=%u')",
-                      seconds + DELTA_MORE_S, seconds);
-        return 0;
-    }
-    return make_view("pprof", request, node_id, out, err);
+    return make_view("pprof", request, node_id, seconds, out, err);
 }
 
 static int
 make_raw(const struct http_request *request, uint32_t node_id,
          struct buffer *out, struct error *err)
 {
-    return make_view("raw", request, node_id, out, err);
+    return make_view("raw", request, node_id, 0, out, err);
 }
 
 /* The body is the statement: as its account, it may be any. */

@@ -20,6 +20,15 @@ static const struct {
     {"/debug/pprof/heap", "seconds=30",
      "SET STATEMENT heapwire_timeout = 90 FOR "
      "SELECT pprof('now', NULL, 'seconds=30')"},
+    {"/debug/pprof/heap", "seconds=30&node=10001&base=",
+     "SET STATEMENT heapwire_timeout = 90 FOR "
+     "SELECT pprof('now', NULL, 'seconds=30')"},
+    {"/debug/pprof/heap", "seconds=30&node=7", NULL},
+    {"/debug/pprof/heap", "seconds=30&node=all", NULL},
+    {"/debug/pprof/heap", "seconds=30&base=b", NULL},
+    {"/debug/pprof/heap", "seconds=30&snapshot=a", NULL},
+    {"/debug/pprof/heap", "snapshot=a&node=7", NULL},
+    {"/debug/pprof/heap", "snapshot=a&node=all", NULL},
     {"/debug/pprof/heap", "seconds=3601", NULL},
     {"/debug/pprof/heap", "snapshot=a'b", NULL},
     {"/debug/pprof/heap", "snapshot=a%27b", NULL},
