@@ -331,7 +331,7 @@ def test_statements():
             node, "SELECT 1 FROM heapwire.nodes WHERE id = 0").body)["rows"])
         same("a value", b"a\nb", statement(node, "SELECT 'a\\nb'", "/value").body)
         wrong = statement(node, "SELEC 1")
-        assert wrong.status == 500 and "SELEC" in wrong.text, wrong.text
+        assert wrong.status == 400 and "SELEC" in wrong.text, wrong.text
         same("nothing", 400, statement(node, "").status)
         enable = ("ADMIN EXECUTE ON 10001 "
                   "'HeapProf.getInstance().enable_prof()'")
