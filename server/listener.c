@@ -358,9 +358,11 @@ try_tcp(uv_timer_t *timer)
         return;
     }
     if (l->retry_ms == 0)
-        log_fault("%scannot listen on %s (%s); the unix socket is served, and "
-                  "the port is tried again",
-                  kind(l), text, err.text);
+        log_fault("%scannot listen on %s (%s): end what has that port, or set "
+                  "%s to another, or to none; until then it is tried again, "
+                  "and the unix socket is served",
+                  kind(l), text, err.text,
+                  l->conversation->web ? "http" : "listen");
     l->retry_ms = l->retry_ms ? 2 * l->retry_ms : LISTENER_RETRY_MS;
     if (l->retry_ms > LISTENER_RETRY_MAX_MS)
         l->retry_ms = LISTENER_RETRY_MAX_MS;

@@ -259,10 +259,10 @@ setting_complete(struct config *config, struct error *err)
 {
     char path[CONFIG_PATH_MAX + 32];
 
-    /* A second node of a machine has another port than the usual one, and which
-     * one HTTP's is to be is not known. */
-    if (!config->http_given && !config->listen.none &&
-        config->listen.port != CONFIG_DEFAULT_PORT)
+    /* Without TCP there is no HTTP over it either, and beside a port that the
+     * kernel chooses a fixed one would be a surprise. */
+    if (!config->http_given &&
+        (config->listen.none || config->listen.port == 0))
         config->http.none = true;
     if (!*config->state_dir && default_state_dir(config, err) != 0)
         return -1;

@@ -58,7 +58,8 @@ class Node:
         with open(os.path.join(directory, "out"), "wb") as out:
             self.process = subprocess.Popen(
                 [f"{self.bin}/heapwire-run", "--config", config,
-                 "--listen", f"127.0.0.1:{self.port}", "--state-dir",
+                 "--listen", f"127.0.0.1:{self.port}", "--http", "none",
+                 "--state-dir",
                  os.path.join(directory, "state"), "--linger", "0", "--",
                  "redis-server", "--port", str(free_port()), "--bind",
                  "127.0.0.1", "--save", "", "--dir", directory],

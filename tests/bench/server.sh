@@ -72,7 +72,7 @@ chmod 600 "$work/heapwire.ini"
 echo secret | "$bin/heapwire-passwd" "$work/heapwire.ini" bench --stdin \
     --privileges all >/dev/null
 "$bin/heapwire-run" --config "$work/heapwire.ini" \
-    --state-dir "$work/node" --listen "127.0.0.1:$heapwire_port" -- \
+    --state-dir "$work/node" --listen "127.0.0.1:$heapwire_port" --http none -- \
     redis-server --port "$redis_port" --bind 127.0.0.1 --save '' \
     --dir "$work" >"$work/heapwire.log" 2>&1 &
 runner=$!

@@ -5,7 +5,7 @@
 
 port=$(free_port)
 password=$("$bin/heapwire-passwd" "$work/users.ini" admin)
-node_options="--config $work/users.ini --listen 127.0.0.1:$port"
+node_options="--config $work/users.ini --listen 127.0.0.1:$port --http none"
 start_redis
 socket=$work/node/mysql.sock
 

@@ -9,7 +9,7 @@ port=$(free_port)
 : >"$work/heapwire.ini"
 chmod 600 "$work/heapwire.ini"
 "$bin/heapwire-passwd" "$work/heapwire.ini" admin --privileges all >"$work/password"
-node_options="--config $work/heapwire.ini --listen 127.0.0.1:$port"
+node_options="--config $work/heapwire.ini --listen 127.0.0.1:$port --http none"
 start_redis
 prof 'enable_prof()' >/dev/null
 load_redis 20000

@@ -27,7 +27,7 @@ serves() {
 begin() { # WAY
     mkdir -m 700 "$work/$1"
     port=$(free_port)
-    printf '[node]\nlisten = 127.0.0.1:%s\nheartbeat = 3\n' "$port" \
+    printf '[node]\nlisten = 127.0.0.1:%s\nhttp = none\nheartbeat = 3\n' "$port" \
         >"$work/$1.ini"
     cat >>"$work/$1.ini" <<END
 [profiler]

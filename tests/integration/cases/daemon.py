@@ -38,7 +38,7 @@ def test_check(directory):
                pwd.getpwuid(os.getuid()).pw_name)
     assert (done.returncode, done.stderr) == (0, ""), done
     assert done.stdout.startswith(
-        f"id=7\nlisten=[::1]:99\nhttp=none\nstate_dir={state}\n"
+        f"id=7\nlisten=[::1]:99\nhttp=127.0.0.1:9037\nstate_dir={state}\n"
         f"socket={state}/mysql.sock\nuser={pwd.getpwuid(os.getuid()).pw_name}\n"
         f"log={state}/heapwired.log\ntls_cert=\ntls_key=\nrequire_tls=no\n"
         "exe=/bin/sh\njemalloc=auto\nprofiling=prepared\nallocator=auto\n"
@@ -202,6 +202,19 @@ def test_a_port_in_use_heals():
             holder.close()
             wait_for(lambda: logs_in(("127.0.0.1", port), b"ann", b"secret"))
             assert node.port == port
+
+
+def test_the_second_node_of_a_host_has_no_http():
+    """Until the first one ends: its log says so once, and what to do."""
+    with Node(users=USERS, settings="http = 127.0.0.1:0\n") as first:
+        port = first.http_port
+        with Node(users=USERS, settings=f"http = 127.0.0.1:{port}\n") as second:
+            assert logs_in(("127.0.0.1", second.port), b"ann", b"secret")
+            first.stop()
+            assert second.http_port == port
+            said = [l for l in second.log().splitlines() if "cannot" in l]
+            assert len(said) == 1 and "HTTP: " in said[0] and \
+                "set http to another, or to none" in said[0], said
 
 
 def test_the_end_is_orderly():

@@ -73,7 +73,7 @@ time.sleep(60)" &
 pids="$! $pids"
 wait_for 10 test -e "$work/listens"
 password=$("$bin/heapwire-passwd" "$work/users.ini" admin)
-node_options="--config $work/users.ini --listen 127.0.0.1:$port"
+node_options="--config $work/users.ini --listen 127.0.0.1:$port --http none"
 start_redis
 contains "port in use" "$port" "$(grep -ci 'in use' "$work/node/heapwired.log" \
     >/dev/null && grep "$port" "$work/node/heapwired.log")"

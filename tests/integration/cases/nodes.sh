@@ -23,7 +23,7 @@ done
 for id in 1 2 3; do
     eval "port=\$port$id"
     "$bin/heapwired" --config "$config" --node-id "1000$id" \
-        --listen "127.0.0.1:$port" --state-dir "$work/$id" \
+        --listen "127.0.0.1:$port" --http none --state-dir "$work/$id" \
         --log "$work/log$id" &
     pids="$pids $!"
     eval "pid$id=$!"

@@ -64,7 +64,10 @@ class Node:
         self.config = os.path.join(self.directory, "heapwire.ini")
         self.log_path = os.path.join(self.directory, "log")
         self.arguments = list(arguments)
-        self.settings = f"[node]\nlisten = {listen}\n{settings}"
+        # HTTP's default would be the same port for all of them.
+        http = "" if listen.endswith(":0") or "http =" in settings else \
+            "http = none\n"
+        self.settings = f"[node]\nlisten = {listen}\n{http}{settings}"
         self.write(users)
         self.process = None
         if start:

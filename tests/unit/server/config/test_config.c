@@ -445,6 +445,29 @@ START_TEST(addresses_that_others_reach_require_tls)
 }
 END_TEST
 
+START_TEST(http_has_its_port_wherever_there_is_tcp)
+{
+    static const char *const cases[][2] = {
+        {"", "127.0.0.1:9037"},
+        {"listen = 127.0.0.1:3307", "127.0.0.1:9037"},
+        {"listen = 0.0.0.0:9036", "127.0.0.1:9037"},
+        {"listen = none", "none"},
+        {"listen = 127.0.0.1:0", "none"},
+        {"listen = none\nhttp = [::1]:80", "[::1]:80"},
+        {"http = none", "none"},
+    };
+    char text[CONFIG_ADDRESS_TEXT];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "[node]\n%s\n", cases[i][0]);
+        write_file(text, 0600);
+        ck_assert_msg(load(NULL) == 0, "%s", faults.text.data);
+        config_address_text(&config.http, text, sizeof(text));
+        ck_assert_str_eq(text, cases[i][1]);
+    }
+}
+END_TEST
+
 START_TEST(certificate_and_key_come_together)
 {
     write_file("[node]\ntls_cert = /a\n", 0600);
@@ -504,6 +527,7 @@ main(void)
     tcase_add_test(files, a_file_without_users_may_be_read_but_not_written);
     tcase_add_test(files, only_regular_files_are_read);
     tcase_add_test(files, addresses_that_others_reach_require_tls);
+    tcase_add_test(files, http_has_its_port_wherever_there_is_tcp);
     tcase_add_test(files, certificate_and_key_come_together);
     tcase_add_test(files, the_command_line_has_the_last_word);
     suite_add_tcase(suite, files);
