@@ -101,14 +101,20 @@ is_local_host(struct span host)
 }
 
 /* A page whose name now stands for this address (DNS rebinding) has another
- * Host, or under TLS another certificate. */
+ * Host, or under TLS another certificate.  The socket may be forwarded, too. */
 static bool
 is_misdirected(const struct session *s)
 {
     const struct http_request *r = &s->http->request;
 
-    return s->transport == TRANSPORT_TCP && !s->tls && r->host.size > 0 &&
-           !is_local_host(r->host);
+    return !s->tls && r->host.size > 0 && !is_local_host(r->host);
+}
+
+/* A browser says so, whatever the page made it send. */
+static bool
+is_foreign(const struct http_request *r)
+{
+    return r->site.size > 0 && !span_is_any(r->site, "same-origin none");
 }
 
 /* Whether a page of another origin may have sent it: that can set no header of
@@ -120,31 +126,76 @@ may_be_forged(const struct session *s)
     const char *scheme = s->tls ? "https://" : "http://";
     size_t size = strlen(scheme);
 
-    if (s->transport == TRANSPORT_LOCAL || r->own.size > 0)
+    if (is_foreign(r))
+        return true;
+    if (r->own.size > 0 ||
+        (s->transport == TRANSPORT_LOCAL && r->origin.size == 0))
         return false;
     return r->origin.size != size + r->host.size || r->host.size == 0 ||
            memcmp(r->origin.data, scheme, size) != 0 ||
            memcmp(r->origin.data + size, r->host.data, r->host.size) != 0;
 }
 
+/* What a shell reads as it is, within quotes. */
+static bool
+is_plain(struct span text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] <= ' ' || text.data[i] >= 0x7f ||
+            strchr("'\"\\`$", text.data[i]))
+            return false;
+    return text.size > 0;
+}
+
+/* The command that does what a GET meant to do. */
+static void
+show_command(const struct session *s, const struct http_route *route,
+             struct buffer *out)
+{
+    const struct http_request *r = &s->http->request;
+    struct span host = {"localhost", 9};
+
+    buffer_text(out, "curl -X POST -H 'X-Heapwire: 1'");
+    if (s->transport == TRANSPORT_LOCAL)
+        buffer_format(out, " --unix-socket %s/http.sock",
+                      s->server->node.state_dir);
+    else if (s->by_password)
+        buffer_format(out, " -u %s", s->who.user);
+    if (s->transport == TRANSPORT_TCP && is_plain(r->host))
+        host = r->host;
+    buffer_format(out, " 'http%s://", s->tls ? "s" : "");
+    buffer_add(out, host.data, host.size);
+    buffer_text(out, route->path);
+    if (is_plain(r->query)) {
+        buffer_char(out, '?');
+        buffer_add(out, r->query.data, r->query.size);
+    }
+    buffer_text(out,
+                route->show == HTTP_SHOW_LINES ? "'\n" : "' -d 'SELECT 1'\n");
+}
+
 static void
 refuse_method(struct session *s, const struct http_route *route)
 {
-    struct http_answer *answer = &s->http->show.answer;
-    char text[512];
+    struct http_session *h = s->http;
+    const struct http_route *other = http_route_find(h->request.path, true);
+    const char *allow = route->post ? "Allow: POST\r\n"
+                        : other->post || other->asks
+                            ? "Allow: GET, HEAD, POST\r\n"
+                            : "Allow: GET, HEAD\r\n";
+    struct buffer text;
 
-    answer->more = route->post   ? "Allow: POST\r\n"
-                   : route->asks ? "Allow: GET, HEAD, POST\r\n"
-                                 : "Allow: GET, HEAD\r\n";
-    if (route->post)
-        snprintf(text, sizeof(text),
-                 "this changes something, and takes POST alone:\n"
-                 "curl -X POST -H 'X-Heapwire: 1' http%s://%.*s%s\n",
-                 s->tls ? "s" : "", (int)s->http->request.host.size,
-                 s->http->request.host.data, route->path);
-    else
-        snprintf(text, sizeof(text), "%s only reads: use GET\n", route->path);
-    say(s, 405, text);
+    h->show.answer.more = allow;
+    buffer_init(&text, HTTP_STATEMENT_MAX);
+    if (route->post) {
+        buffer_text(&text, "this path takes POST alone:\n");
+        show_command(s, route, &text);
+    } else {
+        buffer_format(&text, "%s is read: use GET\n", route->path);
+    }
+    buffer_char(&text, '\0');
+    say(s, 405, text.failed ? "this path takes another method\n" : text.data);
+    buffer_fini(&text);
 }
 
 static bool
@@ -167,10 +218,13 @@ refuse(struct session *s, const struct http_route *route)
         refuse_method(s, route);
         return true;
     }
-    if (route->post && may_be_forged(s)) {
+    if (r->method == HTTP_POST &&
+        (route->post ? may_be_forged(s) : is_foreign(r))) {
         say(s, 403,
-            "a POST needs the header 'X-Heapwire: 1', or the Origin of this "
-            "server\n");
+            is_foreign(r)
+                ? "a page of another site sent this (Sec-Fetch-Site)\n"
+                : "a POST needs the header 'X-Heapwire: 1', or the Origin of "
+                  "this server\n");
         return true;
     }
     unknown = http_query_unknown(r->query,
@@ -272,7 +326,7 @@ is_admitted(struct session *s, const struct http_route *route)
         s->http->show.answer.closes = true;
         say(s, 421,
             "without TLS, Host must be localhost or a loopback "
-            "address\n");
+            "address: 'Host: localhost'\n");
         return false;
     }
     if (route && route->open)
@@ -292,7 +346,8 @@ static void
 take(struct session *s)
 {
     struct http_session *h = s->http;
-    const struct http_route *route = http_route_find(h->request.path);
+    const struct http_route *route =
+        http_route_find(h->request.path, h->request.method == HTTP_POST);
 
     if (h->state == HTTP_BAD) {
         char text[128];

@@ -11,6 +11,7 @@ static const struct http_request empty = {.path = {"", 0},
                                           .authorization = {"", 0},
                                           .origin = {"", 0},
                                           .if_none_match = {"", 0},
+                                          .site = {"", 0},
                                           .own = {"", 0},
                                           .body = {"", 0}};
 
@@ -201,6 +202,8 @@ read_header(struct head *h, struct span name, struct span value)
         r->if_none_match = value;
     } else if (span_is_nocase(name, "Origin")) {
         r->origin = value;
+    } else if (span_is_nocase(name, "Sec-Fetch-Site")) {
+        r->site = value;
     } else if (span_is_nocase(name, "X-Heapwire")) {
         r->own = value;
     }

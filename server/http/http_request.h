@@ -32,7 +32,8 @@ struct http_request {
     enum http_method method;
     struct span path, query; /* as they came, valid percent-encoding */
     struct span host, authorization, origin, if_none_match;
-    struct span own; /* X-Heapwire, which no page of another origin can set */
+    struct span site; /* Sec-Fetch-Site: where a browser has it from */
+    struct span own;  /* X-Heapwire, which no page of another origin can set */
     struct span body;
     bool http_1_0;
     bool closes; /* no further request on this connection */

@@ -74,78 +74,198 @@ snapshot(const struct http_request *request, const char *name, char *out,
     return 0;
 }
 
-/* ?node=: "now" of this node; of others, the cluster's name for them. */
-static int
-now_of(const struct http_request *request, uint32_t node_id, char *out,
-       struct error *err)
-{
-    uint32_t id;
+enum { THIS_NODE, ONE_NODE, ALL_NODES };
 
-    if (parameter(request, "node", out, err) != 0)
+/* ?node=: which; of ONE_NODE, *id. */
+static int
+nodes(const struct http_request *request, uint32_t node_id, uint32_t *id,
+      struct error *err)
+{
+    char text[VALUE_ROOM];
+
+    *id = node_id;
+    if (parameter(request, "node", text, err) != 0)
         return -1;
-    if (strcmp(out, "all") == 0) {
-        snprintf(out, VALUE_ROOM, "cluster");
-        return 0;
-    }
-    if (number(request, "node", UINT32_MAX, &id, err) != 0)
+    if (strcmp(text, "all") == 0)
+        return ALL_NODES;
+    if (number(request, "node", UINT32_MAX, id, err) != 0)
         return wrong(err, "node", "a node's id, or all");
-    if (id == 0 || id == node_id)
-        snprintf(out, VALUE_ROOM, "now");
-    else
-        snprintf(out, VALUE_ROOM, "cluster@%u", id);
-    return 0;
+    if (*id == 0 || *id == node_id) {
+        *id = node_id;
+        return THIS_NODE;
+    }
+    return ONE_NODE;
 }
 
-/* seconds: shows what grows within them; 0: what there is. */
+/* What views call it: kept is a snapshot's name, or "", which is now. */
+static void
+add_name(struct buffer *out, int which, uint32_t id, const char *kept)
+{
+    if (which == THIS_NODE) {
+        buffer_format(out, "'%s'", *kept ? kept : "now");
+        return;
+    }
+    buffer_text(out, "'cluster");
+    if (which == ONE_NODE)
+        buffer_format(out, "@%u", id);
+    buffer_format(out, "%s%s'", *kept ? ":" : "", kept);
+}
+
 static int
 make_view(const char *form, const struct http_request *request,
-          uint32_t node_id, uint32_t seconds, struct buffer *out,
-          struct error *err)
+          uint32_t node_id, struct buffer *out, struct error *err)
 {
-    char kept[VALUE_ROOM], base[VALUE_ROOM], now[VALUE_ROOM];
-    const char *name;
+    char kept[VALUE_ROOM], base[VALUE_ROOM];
+    uint32_t id;
+    int which = nodes(request, node_id, &id, err);
 
-    if (snapshot(request, "snapshot", kept, err) != 0 ||
-        snapshot(request, "base", base, err) != 0 ||
-        now_of(request, node_id, now, err) != 0)
+    if (which < 0 || snapshot(request, "snapshot", kept, err) != 0 ||
+        snapshot(request, "base", base, err) != 0)
         return -1;
-    if (*kept && strcmp(now, "now") != 0)
-        return wrong(err, "snapshot", "no node= beside it: ask that node");
-    name = *kept ? kept : now;
-    if (seconds > 0 && (*kept || *base || strcmp(now, "now") != 0))
-        return wrong(err, "seconds",
-                     "no snapshot=, base= or node= beside it: it shows what "
-                     "grows in this node from now on");
-    if (seconds > 0)
-        buffer_format(out, "SET STATEMENT heapwire_timeout = %u FOR ",
-                      seconds + DELTA_MORE_S);
-    buffer_format(out, "SELECT %s('%s'", form, name);
-    if (*base)
-        buffer_format(out, ", '%s'", base);
-    if (seconds > 0)
-        buffer_format(out, ", NULL, 'seconds=%u'", seconds);
+    buffer_format(out, "SELECT %s(", form);
+    add_name(out, which, id, kept);
+    if (*base) {
+        buffer_text(out, ", ");
+        add_name(out, which, id, base);
+    }
     buffer_text(out, ")");
-    if (*kept)
+    /* No row: there is no such snapshot. */
+    if (*kept && which == ONE_NODE)
+        buffer_format(out,
+                      " FROM heapwire.cluster_snapshots WHERE node_id = %u "
+                      "AND name = '%s'",
+                      id, kept);
+    else if (*kept && which == THIS_NODE)
         buffer_format(out, " FROM heapwire.snapshots WHERE name = '%s'", kept);
     return 0;
 }
 
+/* ?seconds=: what grows within them. */
 static int
 make_pprof(const struct http_request *request, uint32_t node_id,
            struct buffer *out, struct error *err)
 {
-    uint32_t seconds;
+    uint32_t seconds, id;
+    int which = nodes(request, node_id, &id, err);
+    char kept[VALUE_ROOM], base[VALUE_ROOM];
 
-    if (number(request, "seconds", DELTA_MAX, &seconds, err) != 0)
+    if (which < 0 || snapshot(request, "snapshot", kept, err) != 0 ||
+        snapshot(request, "base", base, err) != 0 ||
+        number(request, "seconds", DELTA_MAX, &seconds, err) != 0)
         return -1;
-    return make_view("pprof", request, node_id, seconds, out, err);
+    if (seconds == 0)
+        return make_view("pprof", request, node_id, out, err);
+    if (which != THIS_NODE || *kept || *base) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "seconds= shows what grows on this node from now on, without "
+                  "snapshot=, base= and node=: ask that node's own door");
+        return -1;
+    }
+    buffer_format(out,
+                  "SET STATEMENT heapwire_timeout = %u FOR "
+                  "SELECT pprof('now', NULL, 'seconds=%u')",
+                  seconds + DELTA_MORE_S, seconds);
+    return 0;
+}
+
+/* Its names are asked of the node that is connected to. */
+static int
+make_own(const struct http_request *request, uint32_t node_id,
+         struct error *err)
+{
+    uint32_t id;
+    int which = nodes(request, node_id, &id, err);
+
+    if (which == ALL_NODES)
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "there is no sum of nodes in jemalloc's text, whose "
+                  "addresses are those of one process: "
+                  "/debug/pprof/heap?node=all has one");
+    else if (which == ONE_NODE)
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "jemalloc's text and its names come from the node itself: "
+                  "ask node %u's own door, or /debug/pprof/heap?node=%u",
+                  id, id);
+    return which == THIS_NODE ? 0 : -1;
 }
 
 static int
 make_raw(const struct http_request *request, uint32_t node_id,
          struct buffer *out, struct error *err)
 {
-    return make_view("raw", request, node_id, 0, out, err);
+    if (make_own(request, node_id, err) != 0)
+        return -1;
+    return make_view("raw", request, node_id, out, err);
+}
+
+static int
+make_symbol(const struct http_request *request, uint32_t node_id,
+            struct buffer *out, struct error *err)
+{
+    if (make_own(request, node_id, err) != 0)
+        return -1;
+    buffer_text(out, "SELECT address_names('now')");
+    return 0;
+}
+
+static int
+make_program(const struct http_request *request, uint32_t node_id,
+             struct buffer *out, struct error *err)
+{
+    uint32_t id;
+    int which = nodes(request, node_id, &id, err);
+
+    if (which == ALL_NODES)
+        return wrong(err, "node", "one node's id here: each has its own");
+    if (which == THIS_NODE)
+        buffer_text(out, "SELECT program FROM heapwire.profiler");
+    else if (which == ONE_NODE)
+        buffer_format(out,
+                      "SELECT program FROM heapwire.cluster_profiler "
+                      "WHERE node_id = %u",
+                      id);
+    return which < 0 ? -1 : 0;
+}
+
+/* Of all nodes, the first that is not ready. */
+static int
+make_ready(const struct http_request *request, uint32_t node_id,
+           struct buffer *out, struct error *err)
+{
+    uint32_t id;
+    int which = nodes(request, node_id, &id, err);
+
+    if (which == THIS_NODE)
+        buffer_text(out, "SELECT state FROM heapwire.profiler");
+    else if (which == ONE_NODE)
+        buffer_format(out,
+                      "SELECT COALESCE((SELECT state FROM "
+                      "heapwire.cluster_profiler WHERE node_id = %u), "
+                      "'not known: node %u does not answer')",
+                      id, id);
+    else if (which == ALL_NODES)
+        buffer_text(out, "SELECT COALESCE(CONCAT(p.state, "
+                         "IF(p.state = 'connected', '', CONCAT(' on node ', "
+                         "n.id))), CONCAT('not known: node ', n.id, "
+                         "' does not answer')) FROM heapwire.nodes n "
+                         "LEFT JOIN heapwire.cluster_profiler p "
+                         "ON p.node_id = n.id "
+                         "ORDER BY p.state = 'connected', n.id LIMIT 1");
+    return which < 0 ? -1 : 0;
+}
+
+static int
+make_snapshots(const struct http_request *request, uint32_t node_id,
+               struct buffer *out, struct error *err)
+{
+    uint32_t id;
+    int which = nodes(request, node_id, &id, err);
+
+    buffer_format(out, "SELECT * FROM heapwire.%ssnapshots",
+                  which == THIS_NODE ? "" : "cluster_");
+    if (which == ONE_NODE)
+        buffer_format(out, " WHERE node_id = %u", id);
+    return which < 0 ? -1 : 0;
 }
 
 /* The body is the statement: as its account, it may be any. */
@@ -186,19 +306,14 @@ static int
 make_script(const struct http_request *request, uint32_t node_id,
             const char *script, struct buffer *out, struct error *err)
 {
-    char node[VALUE_ROOM];
-    uint32_t id = 0;
+    uint32_t id;
+    int which = nodes(request, node_id, &id, err);
 
-    if (parameter(request, "node", node, err) != 0)
-        return -1;
-    if (strcmp(node, "all") == 0) {
+    if (which == ALL_NODES)
         buffer_format(out, "ADMIN EXECUTE ON ALL '%s'", script);
-        return 0;
-    }
-    if (number(request, "node", UINT32_MAX, &id, err) != 0)
-        return wrong(err, "node", "a node's id, or all");
-    buffer_format(out, "ADMIN EXECUTE ON %u '%s'", id ? id : node_id, script);
-    return 0;
+    else
+        buffer_format(out, "ADMIN EXECUTE ON %u '%s'", id, script);
+    return which < 0 ? -1 : 0;
 }
 
 static int
@@ -245,11 +360,10 @@ make_snapshot(const struct http_request *request, uint32_t node_id,
 #define BINARY "application/octet-stream"
 #define PPROF  "snapshot base node seconds gc debug"
 #define PROGRAM                                                                \
-    .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,                                \
-    .text = "SELECT program FROM heapwire.profiler"
+    "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .make = make_program
 #define SYMBOL                                                                 \
-    .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true, .asks = true,  \
-    .text = "SELECT address_names('now')"
+    "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true,        \
+            .asks = true, .make = make_symbol
 
 static const char index_text[] =
     "heapwire, the HTTP door of this node\n"
@@ -261,7 +375,8 @@ static const char index_text[] =
     "/pprof/heap          jeprof, which asks /pprof/symbol and /pprof/cmdline\n"
     "/metrics             Prometheus; ?node=\n"
     "/healthz             heapwired is there\n"
-    "/readyz              and so is the database\n"
+    "/readyz              and so is the database; ?node=\n"
+    "/snapshots           those that are kept, as JSON; ?node=\n"
     "\n"
     "By POST, with the header 'X-Heapwire: 1':\n"
     "/profiling/enable    ?seconds= ?node=\n"
@@ -287,15 +402,14 @@ static const struct http_route routes[] = {
      .post = true, .make = make_sql},
     {"/help", .type = HTTP_TEXT, .text = index_text},
     {"/healthz", .type = HTTP_TEXT, .open = true, .text = "ok\n"},
-    {"/readyz", .show = HTTP_SHOW_READY, .type = HTTP_TEXT,
-     .text = "SELECT state FROM heapwire.profiler"},
+    {"/readyz", "node", HTTP_SHOW_READY, HTTP_TEXT, .make = make_ready},
     {"/metrics", "node", .show = HTTP_SHOW_METRICS, .type = HTTP_METRICS_TYPE,
      .packed = true, .make = make_metrics},
     {"/debug/pprof/heap", PPROF, HTTP_SHOW_VALUE, BINARY, .make = make_pprof},
     {"/debug/pprof/allocs", PPROF, HTTP_SHOW_VALUE, BINARY, .make = make_pprof},
     {"/debug/pprof/cmdline", PROGRAM},
     {"/debug/pprof/symbol", SYMBOL},
-    {"/pprof/heap", "snapshot", HTTP_SHOW_VALUE, HTTP_TEXT, .packed = true,
+    {"/pprof/heap", "snapshot node", HTTP_SHOW_VALUE, HTTP_TEXT, .packed = true,
      .make = make_raw},
     {"/pprof/growth", .type = HTTP_TEXT, .status = 501, .text = growth_text},
     {"/pprof/cmdline", PROGRAM},
@@ -304,15 +418,23 @@ static const struct http_route routes[] = {
      .post = true, .make = make_enable},
     {"/profiling/disable", "node", HTTP_SHOW_LINES, HTTP_TEXT, .post = true,
      .make = make_disable},
+    {"/snapshots", "node", HTTP_SHOW_JSON, "application/json", .packed = true,
+     .make = make_snapshots},
     {"/snapshots", "name node", HTTP_SHOW_LINES, HTTP_TEXT, .post = true,
      .make = make_snapshot},
 };
 
 const struct http_route *
-http_route_find(struct span path)
+http_route_find(struct span path, bool post)
 {
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
-        if (span_is(path, routes[i].path))
+    const struct http_route *other = NULL;
+
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        if (!span_is(path, routes[i].path))
+            continue;
+        if (routes[i].post == post)
             return &routes[i];
-    return NULL;
+        other = &routes[i];
+    }
+    return other;
 }

@@ -44,7 +44,8 @@ struct http_route {
                 struct buffer *out, struct error *err);
 };
 
-/* NULL: there is no such path. */
-const struct http_route *http_route_find(struct span path);
+/* Of a path that has two, the one that takes POST, or the other; of any other
+ * path, the only one.  NULL: there is no such path. */
+const struct http_route *http_route_find(struct span path, bool post);
 
 #endif

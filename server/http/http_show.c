@@ -35,11 +35,15 @@ http_error_status(const struct error *err)
     case ER_PRIVILEGE:
     case ER_SECURE_TRANSPORT_REQUIRED:
         return 403;
+    case ER_WRONG_ARGUMENTS:
+        return 400;
     case ER_HOST_IS_BLOCKED:
     case ER_USER_LIMIT_REACHED:
         return 429;
     case ER_QUERY_TIMEOUT:
         return 504;
+    case ER_CLIENT_TIMEOUT:
+        return 408;
     case ER_UNKNOWN:
     case ER_TOO_MANY_CONNECTIONS:
     case ER_SHUTDOWN:
@@ -47,11 +51,10 @@ http_error_status(const struct error *err)
     case ER_OUT_OF_MEMORY:
     case ER_OUT_OF_SORT_MEMORY:
     case ER_OUT_OF_RESOURCES:
-    case ER_CANT_CREATE_THREAD:
     case ER_DISK_FULL:
         return 503;
-    default: /* of the statement, or its parameters */
-        return 400;
+    default:
+        return 500;
     }
 }
 
@@ -94,17 +97,16 @@ add_value(struct buffer *out, const struct value *v)
         buffer_add(out, v->data, v->size);
 }
 
-/* Of the content: equal names may be other snapshots later.  Weak, because the
- * body may be packed or not. */
+/* Of the content: equal names may be other snapshots later. */
 static bool
 make_etag(struct http_show_state *show, struct span body)
 {
     uint8_t digest[EVP_MAX_MD_SIZE];
-    char *at = show->etag + 3;
+    char *at = show->etag;
 
     if (EVP_Digest(body.data, body.size, digest, NULL, EVP_sha256(), NULL) != 1)
         return false;
-    memcpy(show->etag, "W/\"", 3);
+    *at++ = '"';
     for (size_t i = 0; i < ETAG_BYTES; i++, at += 2)
         snprintf(at, 3, "%02x", digest[i]);
     memcpy(at, "\"", 2);
@@ -117,7 +119,7 @@ static bool
 is_known(const struct http_show_state *show)
 {
     return strcmp(show->if_none_match, "*") == 0 ||
-           strstr(show->if_none_match, show->etag + 2);
+           strstr(show->if_none_match, show->etag);
 }
 
 /* The whole body, which may be packed. */
@@ -131,7 +133,7 @@ show_body(struct http_show_state *show, struct buffer *out, unsigned status,
     if (show->kept && make_etag(show, body) && *show->if_none_match &&
         is_known(show)) {
         http_answer_whole(a, out, 304, NULL, body);
-    } else if (show->route->packed && a->gzip) {
+    } else if (show->route->packed && a->gzip && !a->head_alone) {
         http_answer_begin(a, out, status, type, true);
         http_answer_part(a, out, body.data, body.size);
         http_answer_end(a, out);
@@ -229,13 +231,12 @@ show_json(struct http_show_state *show, struct buffer *out,
 }
 
 static void
-end_json(struct http_show_state *show, struct buffer *out,
-         const struct cursor *cursor)
+end_json(struct http_show_state *show, struct buffer *out)
 {
     static const char tail[] = "]}\n";
 
     if (!show->answer.begun)
-        begin_json(show, out, cursor);
+        begin_json(show, out, NULL);
     http_answer_part(&show->answer, out, tail, sizeof(tail) - 1);
     http_answer_end(&show->answer, out);
 }
@@ -333,7 +334,7 @@ row(void *arg, struct reply *reply, const struct cursor *cursor,
 }
 
 static void
-end(void *arg, struct reply *reply, const struct cursor *cursor)
+end(void *arg, struct reply *reply)
 {
     struct http_show_state *show = arg;
     struct http_answer *a = &show->answer;
@@ -345,7 +346,7 @@ end(void *arg, struct reply *reply, const struct cursor *cursor)
         return;
     }
     if (show->route->show == HTTP_SHOW_JSON) {
-        end_json(show, &reply->out, cursor);
+        end_json(show, &reply->out);
         return;
     }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {

@@ -78,7 +78,8 @@ check_ends(const struct http_request *r, struct span bytes)
 static void
 check_statement(const struct http_request *r)
 {
-    const struct http_route *route = http_route_find(r->path);
+    const struct http_route *route =
+        http_route_find(r->path, r->method == HTTP_POST);
     struct error err = {0};
     struct buffer out;
     size_t quotes = 0;

@@ -161,14 +161,35 @@ def look_at_forms(node):
 
 
 def look_at_nodes(node):
-    same("its own", 200, local(node, "/debug/pprof/heap?node=10001").status)
-    one = local(node, "/debug/pprof/heap?node=10002")
-    same("no such", (503, "node 10002: node not found\n"),
-         (one.status, one.text))
-    same("all", b"\x1f\x8b", local(node, "/debug/pprof/heap?node=all").body[:2])
-    several = local(node, "/profiling/enable?node=all", "-X", "POST").text
-    same("all", "10001\tOK\tinstance of HeapProf\n", several)
-    same("a word", 400, local(node, "/debug/pprof/heap?node=x").status)
+    """Another node's, or the sum of all, wherever there is one."""
+    def asks(path, status, text=None, *arguments):
+        answer = local(node, path, *arguments)
+        same(path, status, answer.status)
+        if text:
+            assert text in answer.text, (path, answer.text)
+        return answer
+
+    heap = "/debug/pprof/heap?node="
+    for node_of in ("10001", "all", "all&snapshot=before", "all&base=before",
+                    "10001&snapshot=before"):
+        same(node_of, b"\x1f\x8b", asks(heap + node_of, 200).body[:2])
+    gone = "node 10002: node not found\n"
+    for path in (heap + "10002", heap + "10002&snapshot=before",
+                 "/pprof/cmdline?node=10002", "/readyz?node=10002",
+                 "/snapshots?node=10002"):
+        asks(path, 503, gone)
+    asks(heap + "x", 400)
+    asks(heap + "all&seconds=5", 400, "that node's own door")
+    asks("/pprof/heap?node=10002", 400, "node 10002's own door")
+    asks("/pprof/heap?node=all", 400, "no sum")
+    asks("/pprof/cmdline?node=all", 400)
+    asks("/readyz?node=all", 200, "the database is connected\n")
+    for path in ("/snapshots", "/snapshots?node=all", "/snapshots?node=10001"):
+        kept = json.loads(asks(path, 200).body)
+        same("names", ["before"], [row[kept["columns"].index("name")]
+                                   for row in kept["rows"]])
+    asks("/profiling/enable?node=all", 200,
+         "10001\tOK\tinstance of HeapProf\n", "-X", "POST")
 
 
 def look_at_audit(node):
@@ -329,9 +350,11 @@ def test_statements():
         same("many rows", 20000, len(many["rows"]))
         same("no row", [], json.loads(statement(
             node, "SELECT 1 FROM heapwire.nodes WHERE id = 0").body)["rows"])
-        same("a value", b"a\nb", statement(node, "SELECT 'a\\nb'", "/value").body)
+        for text, value in (("'a\\nb'", b"a\nb"), ("7", b"7"), ("1.5e0", b"1.5")):
+            same(text, value, statement(node, "SELECT " + text, "/value").body)
+        same("none", 503, statement(node, "SELECT NULL", "/value").status)
         wrong = statement(node, "SELEC 1")
-        assert wrong.status == 400 and "SELEC" in wrong.text, wrong.text
+        assert wrong.status == 500 and "SELEC" in wrong.text, wrong.text
         same("nothing", 400, statement(node, "").status)
         enable = ("ADMIN EXECUTE ON 10001 "
                   "'HeapProf.getInstance().enable_prof()'")
@@ -411,6 +434,28 @@ def test_tls():
         same("https", 200, tcp(node, "/", "-k", scheme="https").status)
 
 
+def test_a_get_tells_the_command():
+    """Which then does it, as it is."""
+    with node_with() as node:
+        for path, status in (("/profiling/disable?node=10001", 503),
+                             ("/sql", 200), ("/value", 200)):
+            for get in (tcp, local):
+                answer = get(node, path)
+                same(path, (405, "POST"),
+                     (answer.status, answer.header("allow")))
+                command = answer.text.splitlines()[1]
+                command = command.replace("-u boss", "-u boss:b0ss")
+                assert command.startswith("curl -X POST ") and path in command
+                done = subprocess.run(command + " -s -w '%{http_code}'",
+                                      shell=True, check=True, timeout=60,
+                                      capture_output=True).stdout
+                same(command, str(status).encode(), done[-3:])
+        odd = tcp(node, "/sql?'$(id)`id`&a=b").text
+        assert "id" not in odd, odd
+        odd = tcp(node, "/sql", "-k", "-H", "Host: a';id;'", scheme="https")
+        assert "'https://localhost/sql'" in odd.text, odd.text
+
+
 # What a browser may be made to send
 
 def test_other_origins():
@@ -422,7 +467,11 @@ def test_other_origins():
                              ("localhost.evil.example", 421),
                              ("127.0.0.1.evil.example", 421), ("[::1", 421),
                              ("10.0.0.1", 421), ("0.0.0.0", 421)):
-            same(host, status, tcp(node, "/", "-H", f"Host: {host}").status)
+            for path in ("/", "/healthz", "/metrics", "/nothing"):
+                answer = tcp(node, path, "-H", f"Host: {host}")
+                same(f"{host}{path}", status == 421, answer.status == 421)
+            same("forwarded, too", status == 421, local(
+                node, "/", "-H", f"Host: {host}").status == 421)
         same("TLS names it", 200, tcp(node, "/", "-k", "-H", "Host: any.name",
                                       scheme="https").status)
         post = "/profiling/disable", "-X", "POST"
@@ -433,13 +482,30 @@ def test_other_origins():
         same("TLS's", 403, tcp(node, *post, "-H", f"Origin: https://{here}").status)
         for more in (OWN, ("-H", f"Origin: http://{here}")):
             assert tcp(node, *post, *more).status != 403
-        for path in ("/profiling/enable", "/profiling/disable", "/snapshots"):
-            get = tcp(node, path)
-            same(path, (405, "POST"), (get.status, get.header("allow")))
-            assert f"curl -X POST -H 'X-Heapwire: 1' http://{here}{path}" in \
-                get.text, get.text
+        for site in ("cross-site", "same-site", "anything"):
+            for more in (OWN, ("-H", f"Origin: http://{here}"), ("-k",)):
+                for path in ("/profiling/disable", "/sql", "/pprof/symbol"):
+                    same(f"{site} {path}", 403, tcp(
+                        node, path, "-d", "SELECT 1", *more, "-H",
+                        f"Sec-Fetch-Site: {site}").status)
+            same("a link", 200, tcp(node, "/", "-H",
+                                    f"Sec-Fetch-Site: {site}").status)
+        sql = "/sql", "-d", "SELECT 1"
+        for site in ("same-origin", "none"):
+            same(site, 200, tcp(node, *sql, *OWN, "-H",
+                                f"Sec-Fetch-Site: {site}").status)
+        # ssh may forward the socket to a port that a browser reaches
+        same("no browser", 200, local(node, *sql).status)
+        same("the page", 200, local(node, *sql, "-H",
+                                    "Origin: http://localhost").status)
+        for more in ("Origin: http://evil.example", "Origin: null",
+                     "Sec-Fetch-Site: cross-site"):
+            same(more, 403, local(node, *sql, "-H", more).status)
         for method in ("PUT", "DELETE", "OPTIONS", "PATCH", "POST"):
             same(method, 405, tcp(node, "/metrics", "-X", method).status)
+        same("of two", (405, "GET, HEAD, POST"),
+             (lambda a: (a.status, a.header("allow")))(
+                 tcp(node, "/snapshots", "-X", "DELETE")))
         same("no path", 404, tcp(node, "/nothing").status)
         same("no such parameter", 400, tcp(node, "/metrics?x=1").status)
         answer = tcp(node, "/")

@@ -7,28 +7,37 @@
 #include "http_route.h"
 #include "suite.h"
 
+static struct span
+span_of(const char *text)
+{
+    return (struct span){text, strlen(text)};
+}
+
 static const struct {
-    const char *path, *query;
-    const char *statement; /* NULL: refused */
+    const char *path, *query; /* a path that has two: POST's, or "GET /…" */
+    const char *statement;    /* NULL: refused */
 } rows[] = {
     {"/debug/pprof/heap", "", "SELECT pprof('now')"},
     {"/debug/pprof/heap", "gc=1&node=10001", "SELECT pprof('now')"},
     {"/debug/pprof/heap", "node=7", "SELECT pprof('cluster@7')"},
-    {"/debug/pprof/heap", "node=all&base=b", "SELECT pprof('cluster', 'b')"},
+    {"/debug/pprof/heap", "node=all&base=b",
+     "SELECT pprof('cluster', 'cluster:b')"},
     {"/debug/pprof/heap", "snapshot=a_1&base=b",
      "SELECT pprof('a_1', 'b') FROM heapwire.snapshots WHERE name = 'a_1'"},
     {"/debug/pprof/heap", "seconds=30",
      "SET STATEMENT heapwire_timeout = 90 FOR "
      "SELECT pprof('now', NULL, 'seconds=30')"},
-    {"/debug/pprof/heap", "seconds=30&node=10001&base=",
-     "SET STATEMENT heapwire_timeout = 90 FOR "
-     "SELECT pprof('now', NULL, 'seconds=30')"},
-    {"/debug/pprof/heap", "seconds=30&node=7", NULL},
-    {"/debug/pprof/heap", "seconds=30&node=all", NULL},
-    {"/debug/pprof/heap", "seconds=30&base=b", NULL},
-    {"/debug/pprof/heap", "seconds=30&snapshot=a", NULL},
-    {"/debug/pprof/heap", "snapshot=a&node=7", NULL},
-    {"/debug/pprof/heap", "snapshot=a&node=all", NULL},
+    {"/debug/pprof/heap", "node=7&snapshot=a&base=b",
+     "SELECT pprof('cluster@7:a', 'cluster@7:b') "
+     "FROM heapwire.cluster_snapshots WHERE node_id = 7 AND name = 'a'"},
+    {"/debug/pprof/heap", "snapshot=a&node=all", "SELECT pprof('cluster:a')"},
+    {"/debug/pprof/heap", "seconds=5&node=10001",
+     "SET STATEMENT heapwire_timeout = 65 FOR "
+     "SELECT pprof('now', NULL, 'seconds=5')"},
+    {"/debug/pprof/heap", "seconds=5&node=7", NULL},
+    {"/debug/pprof/heap", "seconds=5&node=all", NULL},
+    {"/debug/pprof/heap", "seconds=5&base=a", NULL},
+    {"/debug/pprof/heap", "seconds=5&snapshot=a", NULL},
     {"/debug/pprof/heap", "seconds=3601", NULL},
     {"/debug/pprof/heap", "snapshot=a'b", NULL},
     {"/debug/pprof/heap", "snapshot=a%27b", NULL},
@@ -39,6 +48,15 @@ static const struct {
     {"/debug/pprof/heap", "node=1%20", NULL},
     {"/debug/pprof/heap", "node=ALL", NULL},
     {"/pprof/heap", "", "SELECT raw('now')"},
+    {"/pprof/heap", "node=10001", "SELECT raw('now')"},
+    {"/pprof/heap", "node=7", NULL},
+    {"/pprof/heap", "node=all", NULL},
+    {"/pprof/symbol", "node=all", NULL},
+    {"/pprof/cmdline", "node=7",
+     "SELECT program FROM heapwire.cluster_profiler WHERE node_id = 7"},
+    {"/pprof/cmdline", "node=all", NULL},
+    {"/readyz", "node=10001", "SELECT state FROM heapwire.profiler"},
+    {"/readyz", "node=x", NULL},
     {"/profiling/enable", "",
      "ADMIN EXECUTE ON 10001 "
      "'System.print(HeapProf.getInstance().enable_prof())'"},
@@ -50,6 +68,10 @@ static const struct {
     {"/profiling/disable", "node=5",
      "ADMIN EXECUTE ON 5 "
      "'System.print(HeapProf.getInstance().disable_prof())'"},
+    {"GET /snapshots", "", "SELECT * FROM heapwire.snapshots"},
+    {"GET /snapshots", "node=7",
+     "SELECT * FROM heapwire.cluster_snapshots WHERE node_id = 7"},
+    {"GET /snapshots", "node=all", "SELECT * FROM heapwire.cluster_snapshots"},
     {"/snapshots", "name=x1",
      "ADMIN EXECUTE ON 10001 "
      "'System.print(HeapProf.getInstance().snapshot(\"x1\"))'"},
@@ -58,10 +80,11 @@ static const struct {
 
 START_TEST(a_target_is_a_statement_or_is_refused)
 {
-    struct span path = {rows[_i].path, strlen(rows[_i].path)};
+    bool get = strncmp(rows[_i].path, "GET ", 4) == 0;
+    struct span path = span_of(rows[_i].path + (get ? 4 : 0));
     struct http_request request = {
         .query = {rows[_i].query, strlen(rows[_i].query)}};
-    const struct http_route *route = http_route_find(path);
+    const struct http_route *route = http_route_find(path, !get);
     struct error err = {0};
     struct buffer out;
 
@@ -80,10 +103,10 @@ END_TEST
 
 START_TEST(paths_are_exact)
 {
-    ck_assert_ptr_null(http_route_find((struct span){"", 0}));
-    ck_assert_ptr_null(http_route_find((struct span){"/metrics/", 9}));
-    ck_assert_ptr_null(http_route_find((struct span){"/Metrics", 8}));
-    ck_assert_ptr_nonnull(http_route_find((struct span){"/", 1}));
+    ck_assert_ptr_null(http_route_find(span_of(""), false));
+    ck_assert_ptr_null(http_route_find(span_of("/metrics/"), false));
+    ck_assert_ptr_null(http_route_find(span_of("/Metrics"), true));
+    ck_assert_ptr_nonnull(http_route_find(span_of("/"), false));
 }
 END_TEST
 
