@@ -60,6 +60,8 @@ static const struct metric {
      "RSS beyond jemalloc's resident bytes"},
     {"heapwire_cgroup_memory_bytes", GAUGE, "m.cgroup_current",
      "Bytes that the database's cgroup uses with page cache"},
+    {"heapwire_cgroup_memory_cache_bytes", GAUGE, "m.cgroup_cache",
+     "The part of them that is file pages, which the kernel takes back first"},
     {"heapwire_cgroup_memory_limit_bytes", GAUGE, "m.cgroup_limit",
      "The smallest limit of the cgroup and those around it"},
     {"heapwire_profiler_available", GAUGE, "p.reason = ''",
@@ -97,8 +99,17 @@ static const struct metric {
     {"heapwire_deaths", GAUGE, COUNTED("d.killed"), "", "reason", "signal"},
     {"heapwire_deaths", GAUGE, COUNTED("d.oom"), "", "reason", "oom"},
     {"heapwire_deaths", GAUGE, COUNTED("d.unseen"), "", "reason", "unseen"},
-    {"heapwire_deaths_last_timestamp_seconds", GAUGE, "unix_timestamp(d.last)",
-     "When the newest was"},
+    {"heapwire_deaths_last_timestamp_seconds", GAUGE,
+     "unix_timestamp(d.clean_at)", "When the newest such was", "reason",
+     "clean"},
+    {"heapwire_deaths_last_timestamp_seconds", GAUGE,
+     "unix_timestamp(d.failed_at)", "", "reason", "exit"},
+    {"heapwire_deaths_last_timestamp_seconds", GAUGE,
+     "unix_timestamp(d.killed_at)", "", "reason", "signal"},
+    {"heapwire_deaths_last_timestamp_seconds", GAUGE,
+     "unix_timestamp(d.oom_at)", "", "reason", "oom"},
+    {"heapwire_deaths_last_timestamp_seconds", GAUGE,
+     "unix_timestamp(d.unseen_at)", "", "reason", "unseen"},
     {"heapwire_cluster_peers", GAUGE, "h.peers", "Other nodes of the cluster"},
     {"heapwire_cluster_peers_alive", GAUGE, "h.peers_alive",
      "Those whose last answer came"},
@@ -142,15 +153,23 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 #define SNAPSHOTS                                                              \
     "count(*) AS kept, sum(pinned) AS pinned, sum(size) AS bytes, "            \
     "max(taken) AS last FROM heapwire."
+#define OF(reason, name)                                                       \
+    "sum(reason = '" reason "') AS " name ", max(CASE WHEN reason = '" reason  \
+    "' THEN at END) AS " name "_at"
 #define DEATHS                                                                 \
-    "sum(reason = 'clean') AS clean, sum(reason = 'exit') AS failed, "         \
-    "sum(reason = 'signal') AS killed, sum(reason = 'oom') AS oom, "           \
-    "sum(reason = 'unseen') AS unseen, max(at) AS last FROM "                  \
-    "(SELECT *, CASE WHEN killed_by = 9 AND oom_kills > 0 THEN 'oom' "         \
-    "WHEN told_by IS NOT NULL OR exit_status = 0 THEN 'clean' "                \
-    "WHEN killed_by IS NOT NULL THEN 'signal' "                                \
-    "WHEN exit_status IS NOT NULL THEN 'exit' ELSE 'unseen' END AS reason "    \
-    "FROM heapwire."
+    OF("clean", "clean")                                                       \
+    ", " OF("exit", "failed") ", " OF("signal", "killed") ", " OF(             \
+        "oom",                                                                 \
+        "oom") ", " OF("unseen",                                               \
+                       "unseen") " FROM "                                      \
+                                 "(SELECT *, CASE WHEN killed_by = 9 AND "     \
+                                 "oom_kills > 0 THEN 'oom' "                   \
+                                 "WHEN told_by IS NOT NULL OR exit_status = "  \
+                                 "0 THEN 'clean' "                             \
+                                 "WHEN killed_by IS NOT NULL THEN 'signal' "   \
+                                 "WHEN exit_status IS NOT NULL THEN 'exit' "   \
+                                 "ELSE 'unseen' END AS reason "                \
+                                 "FROM heapwire."
 
 static void
 add_expression(const char *expression, const char *id, struct buffer *out)

@@ -246,6 +246,7 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
     add_figure(out, stats->rss_file);
     add_figure(out, stats->rss_shared);
     add_figure(out, stats->cgroup_current);
+    add_figure(out, stats->cgroup_cache);
     add_figure(out, stats->cgroup_limit);
     add_profile(scope, out);
     known = difference(stats->rss, stats->resident, &unexplained) &&
@@ -268,6 +269,8 @@ static const struct catalog_column memory_columns[] = {
     {"rss_shared", &type_bigint, "Of these shared memory, not of files"},
     {"cgroup_current", &type_bigint,
      "Bytes that the cgroup uses, page cache included"},
+    {"cgroup_cache", &type_bigint,
+     "Of them file pages, which the kernel takes back first"},
     {"cgroup_limit", &type_bigint,
      "The smallest limit of the cgroup and those around it; NULL: none"},
     {"profile_bytes", &type_bigint,

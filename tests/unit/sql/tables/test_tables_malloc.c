@@ -214,11 +214,12 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
     stats->rss_file = known(7340032);
     stats->rss_shared = known(2097152);
     stats->cgroup_current = known(209715200);
+    stats->cgroup_cache = known(20971520);
     stats->cgroup_limit = known(419430400);
     ck_assert_str_eq(
         produce("memory", &scope),
         "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
-        "1048576|136314880|7340032|2097152|209715200|419430400|"
+        "1048576|136314880|7340032|2097152|209715200|20971520|419430400|"
         "52428800|42|10485760|"
         "active exceeds allocated by 10.0 MB: free parts of pages in use "
         "(fragmentation); resident exceeds active and metadata by 5.0 MB: "
@@ -243,7 +244,7 @@ static const struct {
      {true, 125829120 - 1048576},
      {false, 0},
      "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
-     "1048576|124780544|NULL|NULL|NULL|NULL|NULL|NULL|-1048576|",
+     "1048576|124780544|NULL|NULL|NULL|NULL|NULL|NULL|NULL|-1048576|",
      "resident exceeds rss by 1.0 MB: pages never touched, or swapped out; "
      "the cgroup cannot be read from here; profile_bytes is NULL"},
     {text,
@@ -256,7 +257,7 @@ static const struct {
      {false, 0},
      {true, 5},
      "2026-11-21 02:31:07|104857600|115343360|5242880|125829120|146800640|"
-     "1048576|NULL|NULL|NULL|5|NULL|NULL|NULL|NULL|",
+     "1048576|NULL|NULL|NULL|5|NULL|NULL|NULL|NULL|NULL|",
      "rss is not known: the database is in a pid namespace"},
     {"",
      {true, 7},
@@ -283,7 +284,8 @@ START_TEST(what_is_not_of_one_moment_is_not_subtracted)
     stats->allocator_ms -= 1600;
     row = produce("memory", &scope);
     ck_assert_msg(
-        strstr(row, "|188743680|NULL|NULL|NULL|NULL|52428800|42|NULL|") != NULL,
+        strstr(row, "|188743680|NULL|NULL|NULL|NULL|NULL|52428800|42|NULL|") !=
+            NULL,
         "%s", row);
     ck_assert_ptr_nonnull(strstr(row,
                                  "; jemalloc's figures are 1.6 s older than "
