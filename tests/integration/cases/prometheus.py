@@ -1,0 +1,272 @@
+"""Prometheus, its rules and a dashboard, on real nodes.
+
+What docker/compose.yaml runs, without containers: docker/setup.sh makes the
+accounts, two Redis serve, and Debian's prometheus scrapes them with the
+configuration and the rules of docker/prometheus.  Arguments name single tests.
+"""
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from mysql_wire import Wire
+from node_under_test import BUILD, wait_for
+from ports import free_port
+from redis_node import RedisNode
+from runner import named, run_tests
+
+DOCKER = os.path.abspath("docker")
+RULES = os.path.join(DOCKER, "prometheus", "heapwire.rules.yml")
+IDS = (10001, 10002)
+MEGABYTE = 1 << 20
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as f:
+        return f.read()
+
+
+def run(*command, **more):
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.STDOUT, timeout=60, check=False,
+                          **more)
+    assert done.returncode == 0, (command, done.stdout)
+    return done.stdout
+
+
+class Served(RedisNode):
+    """A node of compose's, but for its ports and for etcd."""
+
+    def write(self, places):
+        text = read(os.path.dirname(self.directory), "heapwire.ini")
+        self.http_port = free_port()
+        text, one = re.subn(r"http = 0\.0\.0\.0:9037\n",
+                            f"http = 127.0.0.1:{self.http_port}\n", text)
+        text, two = re.subn(r"etcd = .*\n", "", text)
+        assert one == two == 1, text
+        with open(self.config, "w", encoding="ascii") as f:
+            os.fchmod(f.fileno(), 0o600)
+            f.write(text + "".join(
+                f"[peer {n}]\naddress = 127.0.0.1:{port}\n"
+                for n, port in places.items()))
+
+    def rows(self, text):
+        sql = Wire(self.socket, timeout=60).login()
+        try:
+            return [[None if c is None else c.decode() for c in row]
+                    for row in sql.query(text.encode())]
+        finally:
+            sql.close()
+
+    def value(self, text):
+        return float(self.rows(text)[0][0])
+
+
+class Prometheus:
+    def __init__(self, work, nodes):
+        self.port, self.directory = free_port(), work
+        self.config = os.path.join(work, "prometheus.yml")
+        shutil.copy(RULES, work)
+        text = read(DOCKER, "prometheus", "prometheus.yml")
+        for was, now in (("15s", "1s"), ("/etc/heapwire-scrape/", work + "/"),
+                         (re.search(r"targets: \[(.*)\]", text).group(1),
+                          ", ".join(f"127.0.0.1:{n.http_port}"
+                                    for n in nodes))):
+            assert was in text, was
+            text = text.replace(was, now)
+        with open(self.config, "w", encoding="ascii") as f:
+            f.write(text)
+        with open(os.path.join(work, "prometheus.log"), "wb") as log:
+            self.process = subprocess.Popen(
+                ["prometheus", f"--config.file={self.config}",
+                 f"--storage.tsdb.path={work}/metrics",
+                 f"--web.listen-address=127.0.0.1:{self.port}"],
+                stdout=log, stderr=log)
+        wait_for(self.is_ready, 60)
+
+    def is_ready(self):
+        assert self.process.poll() is None, read(self.directory,
+                                                 "prometheus.log")
+        return subprocess.run(
+            ["curl", "-sSf", "-m", "20", "-o", "/dev/null",
+             f"http://127.0.0.1:{self.port}/-/ready"],
+            stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+    def api(self, path, **query):
+        texts = [a for name, text in query.items()
+                 for a in ("--data-urlencode", f"{name}={text}")]
+        said = json.loads(run(
+            "curl", "-sS", "-m", "20", "-G", *texts,
+            f"http://127.0.0.1:{self.port}/api/v1/{path}"))
+        assert said["status"] == "success", said
+        return said["data"]
+
+    def query(self, text):
+        """Of the instance, its value."""
+        return {s["metric"].get("instance"): float(s["value"][1])
+                for s in self.api("query", query=text)["result"]}
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(20)
+
+
+@contextlib.contextmanager
+def scraped():
+    work = tempfile.mkdtemp(prefix="hw-prom-", dir="/tmp")
+    nodes, prometheus = [], None
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, work)
+        run("sh", os.path.join(DOCKER, "setup.sh"), work, env=dict(
+            os.environ, SCRAPE=work,
+            PATH=os.path.join(BUILD, "bin") + ":" + os.environ["PATH"]))
+        places = {i: free_port() for i in IDS}
+        for i in IDS:
+            nodes.append(Served(work, i, places, places[i]))
+            stack.callback(nodes[-1].stop)
+        for node in nodes:
+            node.wait()
+            wait_for(lambda n=node: n.rows(
+                "SELECT state FROM heapwire.profiler") == [["connected"]], 60)
+        prometheus = Prometheus(work, nodes)
+        stack.callback(prometheus.stop)
+        yield nodes, prometheus
+
+
+# ---- without a node ----
+
+
+def test_the_rules():
+    """Each alert has its test, and a label that says how bad it is."""
+    folder = os.path.join(DOCKER, "prometheus")
+    run("promtool", "check", "rules", RULES)
+    assert "SUCCESS" in run("promtool", "test", "rules",
+                            "heapwire.rules.test.yml", cwd=folder)
+    run("promtool", "check", "config", "--syntax-only",
+        os.path.join(folder, "prometheus.yml"))
+    rules, tests = read(RULES), read(folder, "heapwire.rules.test.yml")
+    alerts = re.findall(r"- alert: (\w+)", rules)
+    assert len(alerts) == rules.count("labels: {severity: ") > 8, alerts
+    for alert in alerts:
+        assert f'alertname="{alert}"' in tests, alert
+    documented = re.findall(r"^\| `(heapwire_\w+)", read(
+        "server", "http", "METRICS.md"), re.M)
+    for name in re.findall(r"\bheapwire_\w+", rules + tests):
+        assert name in documented, name
+
+
+# ---- with nodes ----
+
+
+def instances(nodes):
+    return {f"127.0.0.1:{n.http_port}" for n in nodes}
+
+
+def check_it_is_scraped(nodes, prometheus):
+    wait_for(lambda: prometheus.query("up == 1").keys() == instances(nodes),
+             60)
+    targets = prometheus.api("targets")["activeTargets"]
+    assert {t["lastError"] for t in targets} == {""}, targets
+    assert {t["scrapeUrl"][:8] for t in targets} == {"https://"}, targets
+    run("promtool", "check", "config", prometheus.config)
+
+
+def check_its_figures(nodes, prometheus):
+    """They are SQL's, of the node."""
+    node = nodes[0]
+    instance = f"127.0.0.1:{node.http_port}"
+    node.rows("ADMIN EXECUTE ON 10001 'HeapProf.getInstance().snapshot()'")
+
+    def equal(metric, sql, most=0.0):
+        def same():
+            there = prometheus.query(metric).get(instance)
+            return there is not None and abs(there - node.value(sql)) <= most
+        wait_for(same, 60, 0.2)
+
+    for column in ("allocated", "active", "metadata", "resident", "mapped",
+                   "retained"):
+        equal(f"heapwire_allocator_{column}_bytes",
+              f"SELECT {column} FROM heapwire.memory", MEGABYTE)
+    for metric, column in (
+            ("process_resident_bytes", "rss"),
+            ("process_resident_file_bytes", "rss_file"),
+            ("memory_unexplained_bytes", "unexplained")):
+        equal(f"heapwire_{metric}", f"SELECT {column} FROM heapwire.memory",
+              4 * MEGABYTE)
+    for metric, sql in (
+            ("heapwire_database_up", "SELECT 1"),
+            ("heapwire_profiler_active", "SELECT active FROM heapwire.profiler"),
+            ("heapwire_profiler_cpu_budget_ratio",
+             "SELECT budget / 100 FROM heapwire.profiler"),
+            ("heapwire_profiler_sample_rate_bytes",
+             "SELECT sample_rate FROM heapwire.profiler"),
+            ("heapwire_database_start_time_seconds",
+             "SELECT unix_timestamp(started) FROM heapwire.profiler"),
+            ("heapwire_snapshots", "SELECT count(*) FROM heapwire.snapshots"),
+            ("heapwire_snapshots_size_bytes",
+             "SELECT sum(size) FROM heapwire.snapshots"),
+            ("sum(heapwire_deaths) by (instance)",
+             "SELECT count(*) FROM heapwire.deaths"),
+            ("heapwire_cluster_peers", "SELECT peers FROM heapwire.daemon"),
+            ("heapwire_daemon_max_fds",
+             "SELECT descriptors_max FROM heapwire.daemon")):
+        equal(metric, sql)
+    assert prometheus.query("heapwire_snapshots > 0").keys() == {instance}
+    assert prometheus.query(
+        'heapwire_daemon_connections{door="http"} > 0').keys() == \
+        instances(nodes)
+
+
+def check_its_rules(prometheus):
+    wait_for(lambda: all(
+        r["health"] == "ok" for g in prometheus.api("rules")["groups"]
+        for r in g["rules"]), 60)
+    groups = prometheus.api("rules")["groups"]
+    assert [r["name"] for g in groups for r in g["rules"]] == re.findall(
+        r"- alert: (\w+)", read(RULES)), groups
+    firing = [a for a in prometheus.api("alerts")["alerts"]
+              if a["state"] == "firing"]
+    assert not firing, firing
+
+
+def check_the_texts(nodes):
+    """promtool has no fault with them; of others through a node, too."""
+    token = read(os.path.dirname(nodes[0].directory), "token").strip()
+
+    def get(path, user=("-H", f"Authorization: Bearer {token}"), *more):
+        return run("curl", "-sS", "-k", "-m", "60", "-w", "%{http_code}",
+                   *user, *more, f"https://127.0.0.1:{nodes[0].http_port}" +
+                   path).rpartition("\n")
+    text, _, status = get("/metrics")
+    assert status == "200", status
+    said = run("promtool", "check", "metrics", input=text + "\n")
+    assert said == "", said
+    assert get("/metrics?node=10002")[2] == "403"  # status, not cluster
+    grafana = ("-u", "grafana:" + read(os.path.dirname(
+        nodes[0].directory), "grafana.password").strip())
+    for path, label in (("/metrics?node=10002", ""),
+                        ("/metrics?node=all", "{node=\"10002\"}")):
+        text, _, status = get(path, grafana)
+        assert status == "200", (path, text)
+        assert f"\nheapwire_database_up{label} 1\n" in text, text
+        run("promtool", "check", "metrics", input=text + "\n")
+    text, _, status = get("/metrics?node=10009", grafana)
+    assert status == "503" and "node 10009: node not found" in text, text
+    assert get("/metrics?node=x", grafana)[2] == "400"
+
+
+def test_two_nodes():
+    with scraped() as (nodes, prometheus):
+        check_it_is_scraped(nodes, prometheus)
+        check_its_figures(nodes, prometheus)
+        check_its_rules(prometheus)
+        check_the_texts(nodes)
+
+
+if __name__ == "__main__":
+    run_tests(named(globals(), sys.argv[1:]))
+    print("prometheus.py: ok")
