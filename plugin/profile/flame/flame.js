@@ -31,7 +31,9 @@ const Flame = (function () {
             this.tree = tree;
             this.changed = options.changed || (() => {});
             this.icicle = false;
-            this.found = null;
+            this.hits = null;  // per name: does it match?
+            this.wrong = '';   // why there are none
+            this.stopSearch = () => {};
             this.at = null;    // where the keyboard is: {panel, frame}
             this.hover = null; // what the pointer is over
             this.build();
@@ -150,6 +152,7 @@ const Flame = (function () {
             this.flip.setAttribute('aria-pressed', String(this.icicle));
             this.flip.disabled = number >= 0;
             this.both.setAttribute('aria-pressed', String(number >= 0));
+            this.tellMatched();
             this.resize();
         }
 
@@ -204,7 +207,7 @@ const Flame = (function () {
         draw() {
             if (!this.brush.width)
                 return;
-            this.brush.draw(this.panels, this.scroll.scrollTop, this.found && this.found.hits);
+            this.brush.draw(this.panels, this.scroll.scrollTop, this.hits);
             if (this.hover)
                 this.brush.outline(this.hover.panel, this.hover.frame, this.scroll.scrollTop, '#1b1b1b', 1);
             if (this.at && document.activeElement === this.canvas)
@@ -219,7 +222,7 @@ const Flame = (function () {
                 for (let depth = 0; depth < panel.tree.rows.length; depth++)
                     flameCanvas.eachOf(panel, depth, this.brush.width, (frame, x, width, under) => {
                         const name = panel.tree.names[panel.tree.name[frame]];
-                        const hit = Boolean(this.found && this.found.hits[panel.tree.name[frame]]);
+                        const hit = Boolean(this.hits && this.hits[panel.tree.name[frame]]);
                         list.push({name, frame, x, width, under, hit, color: panel.color(frame),
                             y: flameCanvas.rowOf(panel, depth) * this.brush.step - this.scroll.scrollTop});
                     });
@@ -315,9 +318,9 @@ const Flame = (function () {
         // A function's sandwich, by its name.
         look(name) {
             this.show(name);
-            this.find(this.search.value);
             this.scroll.scrollTop = 0;
             this.reveal();
+            this.done();
             if (name && !this.sandwich)
                 this.details.textContent = `The flame graph has no frame of ${name}.`;
         }
@@ -340,24 +343,37 @@ const Flame = (function () {
                 said();
         }
 
+        // What is marked stays so until the answer is there.
         find(text) {
-            this.found = null;
-            this.matched.textContent = '';
-            this.matched.classList.remove('wrong');
+            this.stopSearch();
+            this.stopSearch = () => {};
+            this.searching = Boolean(text);
             try {
-                const pattern = text ? new RegExp(text, 'iu') : null;
-                const tree = this.sandwich ? this.panels[1].tree : this.tree;
-                if (pattern) {
-                    this.found = flameTree.search(tree, pattern);
-                    this.matched.textContent = `Matched: ${(100 * this.found.part).toFixed(1)}% (` +
-                        `${this.found.frames} frame${this.found.frames === 1 ? '' : 's'})`;
-                }
+                if (text)
+                    this.stopSearch = flameSearch(this.tree.names, text,
+                        (hits) => this.mark(hits), (why) => this.mark(null, `No search: ${why}`));
+                else
+                    this.mark(null);
             } catch (error) {
-                this.matched.textContent = 'Not a regular expression: ' +
-                    flamePaint.fit(error.message.replace(/^.*: /, ''), 40);
-                this.matched.classList.add('wrong');
+                this.mark(null, 'Not a regular expression: ' + error.message.replace(/^.*: /, ''));
             }
             this.done();
+        }
+
+        mark(hits, wrong = '') {
+            this.searching = false;
+            this.hits = hits;
+            this.wrong = wrong;
+            this.tellMatched();
+            this.draw();
+        }
+
+        tellMatched() {
+            const tree = this.sandwich ? this.panels[1].tree : this.tree;
+            const {frames, part} = flameTree.covered(tree, this.hits || []);
+            this.matched.textContent = this.wrong ? flamePaint.fit(this.wrong, 66) : this.hits ?
+                `Matched: ${(100 * part).toFixed(1)}% (${frames} frame${frames === 1 ? '' : 's'})` : '';
+            this.matched.classList.toggle('wrong', Boolean(this.wrong));
         }
 
         done() {

@@ -132,22 +132,21 @@ const flameTree = (function () {
         return merger.finish();
     }
 
-    // Which names match, and what part of the whole their frames are; a match
-    // within another one does not count twice.
-    function search(tree, pattern) {
-        const hits = tree.names.map((name) => pattern.test(name));
-        let frames = 0, covered = 0, end = 0;
+    // How many frames have a name that is a hit, and what part of the whole they
+    // are; one within another does not count twice.
+    function covered(tree, hits) {
+        let frames = 0, sum = 0, end = 0;
         for (let i = 0; i < tree.count; i++) {
             if (!hits[tree.name[i]])
                 continue;
             frames++;
             if (i < end)
                 continue;
-            covered += tree.width[i];
+            sum += tree.width[i];
             end = tree.end[i];
         }
-        return {hits, frames, part: tree.count ? covered / tree.width[0] : 0};
+        return {frames, part: sum / (tree.width[0] || 1)};
     }
 
-    return {parse, callees, callers, search};
+    return {parse, callees, callers, covered};
 })();

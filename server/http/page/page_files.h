@@ -11,10 +11,11 @@
 
 #include <stddef.h>
 
-/* What the page may do: its own files, and nothing from elsewhere. */
+/* What the page may do: its own files, and nothing from elsewhere.  It makes
+ * the worker that searches (flame_search.js) itself. */
 #define PAGE_POLICY                                                            \
     "default-src 'none'; script-src 'self'; style-src 'self'; "                \
-    "connect-src 'self'; img-src data:; base-uri 'none'; "                     \
+    "connect-src 'self'; img-src data:; worker-src blob:; base-uri 'none'; "   \
     "form-action 'none'; frame-ancestors 'none'"
 
 /* NUL-terminated. */

@@ -15,6 +15,7 @@ from browser import (CONTROL, DOWN, ENTER, ESCAPE, LEFT, RIGHT, UP,  # noqa: E40
 FRAMES = "return document.querySelector('.flame').flame.frames()"
 STATE = "return document.querySelector('.flame').flame.state"
 TEXT = "return document.querySelector(arguments[0]).textContent"
+FOUND = "!document.querySelector('.flame').flame.searching"
 CANVAS = ("const box = document.querySelector('canvas').getBoundingClientRect();"
           "return [box.left, box.top, box.width]")
 # The colors of the canvas' pixels in the middle of a frame, left and right.
@@ -69,6 +70,12 @@ def quiet(browser, what):
     check(not log, f"the console is silent: {what}", log)
 
 
+def matched(browser):
+    """What the search says in the end."""
+    browser.until(FOUND)
+    return browser.run(TEXT, ".flame-matched")
+
+
 def place(browser, frame):
     left, top, _ = browser.run(CANVAS)
     return left + frame["x"] + frame["width"] / 2, top + frame["y"] + 8
@@ -120,10 +127,10 @@ def zooming(browser, shots):
 def searching(browser, frames, shots):
     browser.keys(CONTROL, "f")
     browser.type("^store::")
-    by_case = browser.run(TEXT, ".flame-matched")
+    by_case = matched(browser)
     browser.keys(CONTROL, "a")
     browser.type("^STORE::")
-    text = browser.run(TEXT, ".flame-matched")
+    text = matched(browser)
     check(text == by_case, "a search goes by any case", (text, by_case))
     hits = [f for f in browser.run(FRAMES) if f["hit"]]
     wanted = [f for f in frames if f["name"].startswith("store::")]
@@ -138,15 +145,25 @@ def searching(browser, frames, shots):
     browser.save(f"{shots}/search.png")
     browser.keys(CONTROL, "a")
     browser.type("(unclosed[")
-    text = browser.run(TEXT, ".flame-matched")
+    text = matched(browser)
     check("Not a regular expression" in text, "a wrong one is said so", text)
     check(not any(f["hit"] for f in browser.run(FRAMES)), "and marks nothing")
     browser.keys(ESCAPE)
-    check(browser.run(TEXT, ".flame-matched") == "", "Esc ends the search")
+    check(matched(browser) == "", "Esc ends the search")
     check(browser.run(FRAMES) == frames, "and leaves all as it was")
+    # One that backtracks for ever: the graph goes on, and says so in the end.
+    browser.keys("/")
+    browser.type("(.|.|.|.)+!")
+    browser.press(*place(browser, named(frames, "net::accept")))
+    check(browser.run(STATE).get("zoom"), "meanwhile a click zooms")
+    text = matched(browser)
+    check("too long" in text, "a search that takes too long is given up", text)
+    browser.keys(ESCAPE)
+    browser.keys(ESCAPE)
+    check(browser.run(FRAMES) == frames, "and nothing else has changed")
     browser.keys("/")
     browser.type("all")
-    text = browser.run(TEXT, ".flame-matched")
+    text = matched(browser)
     check("100.0%" in text, "the root is all there is", text)
     browser.keys(ESCAPE)
 
@@ -286,8 +303,8 @@ def hostile(browser, path, shots):
             browser.keys("s")
     browser.keys(CONTROL, "f")
     browser.type("^<script>")
-    check("(1 frame)" in browser.run(TEXT, ".flame-matched"),
-          "it can be searched", browser.run(TEXT, ".flame-matched"))
+    check("(1 frame)" in matched(browser),
+          "it can be searched", matched(browser))
     browser.save(f"{shots}/hostile.png")
     check(browser.run("return window.pwned === undefined"),
           "nor when shown and searched")
@@ -337,21 +354,23 @@ def large(browser, path, shots):
             ("reset", "flame.reset()"),
             ("hover", "flame.point({panel: flame.panels[0], frame: 9})"),
             ("icicle", "flame.setIcicle(true)"),
-            ("search", "flame.find('function.*7$')"),
+            ("search", "flame.find('function.*7$'); await new Promise((done) => {"
+             " flame.mark = (hits) => { delete flame.mark; done(flame.mark(hits)); }; })"),
             ("sandwich", "flame.show('leaf3')")):
         spent[what] = browser.run(
+            "return (async () => {"
             "const flame = document.querySelector('.flame').flame;"
             "const copy = new OffscreenCanvas(1, 1).getContext('2d',"
             " {willReadFrequently: true});"
             f"const start = performance.now(); {script};"
             "copy.drawImage(flame.canvas, 0, 0); copy.getImageData(0, 0, 1, 1);"
-            "return performance.now() - start")
+            "return performance.now() - start})()")
         print(f"{what} of {len(frames)} frames: {spent[what]:.0f} ms")
         check(spent[what] < 200 * spent["reading"],
               f"{what} costs little more than to read the same frames", spent)
     browser.run("const flame = document.querySelector('.flame').flame;"
                 "flame.show(''); flame.find('^function777$')")
-    check("(1 frame)" in browser.run(TEXT, ".flame-matched") and
+    check("(1 frame)" in matched(browser) and
           1 <= browser.run(MARKED_COLUMNS) < 3,
           "one of many narrow frames is marked, and not its neighbours",
           browser.run(MARKED_COLUMNS))

@@ -81,7 +81,7 @@ class Page:
         self.settle()
 
     def settle(self):
-        self.browser.until("document.querySelector('.flame') && "
+        self.browser.until(f"document.querySelector('.flame') && !{FLAME}.searching && "
                            "document.querySelector('#table').children.length > 0")
         self.fine()
 
@@ -169,6 +169,7 @@ def flame(page):
     check(zoom, "a zoom is in the URL", page.hash())
     page.run("document.querySelector('.flame input').focus()")
     page.browser.type("zmalloc")
+    page.settle()
     text = page.run(TEXT, ".flame-matched")
     check("Matched: " in text and "(0 frames)" not in text, "a search", text)
     check(page.hash() == {"snapshot": "before", "zoom": zoom, "search": "zmalloc"},
