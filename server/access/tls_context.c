@@ -53,7 +53,7 @@ tls_context_new(const struct certificate *certificate, struct error *err)
         return NULL;
     }
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                 SSL_OP_NO_TICKET |
+                                 SSL_OP_NO_TICKET | SSL_OP_CLEANSE_PLAINTEXT |
                                  SSL_OP_CIPHER_SERVER_PREFERENCE);
     save_memory(ctx);
     return ctx;

@@ -164,8 +164,9 @@ fail(struct tls_stream *tls, const char *why, struct error *err)
 static enum tls_state
 receive(struct tls_stream *tls, tls_sink *sink, void *arg, struct error *err)
 {
-    char clear[RECORD];
+    char clear[RECORD]; /* perhaps of a password */
     size_t size;
+    int rc;
 
     for (;;) {
         ERR_clear_error();
@@ -173,7 +174,9 @@ receive(struct tls_stream *tls, tls_sink *sink, void *arg, struct error *err)
             break;
         tls->messages = 0;
         tls->up = true;
-        if (sink(arg, clear, size) != 0)
+        rc = sink(arg, clear, size);
+        explicit_bzero(clear, size);
+        if (rc != 0)
             return TLS_ENDED;
     }
     switch (SSL_get_error(tls->ssl, 0)) {

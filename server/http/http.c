@@ -378,16 +378,25 @@ begin_answer(struct http_session *h)
                                           .gzip = r->gzip};
 }
 
+/* It has the password itself, which should not stay behind in our memory. */
+static void
+forget(struct span request)
+{
+    explicit_bzero((char *)(uintptr_t)request.data, request.size);
+}
+
 /* Of a request whose body is yet to come. */
 static void
-take_head(struct session *s)
+take_head(struct session *s, struct span head)
 {
     struct http_session *h = s->http;
 
     begin_answer(h);
     h->show.answer.closes = true; /* unless it is */
-    if (!is_admitted(s, NULL))
-        session_enter(s, SESSION_CLOSING);
+    if (is_admitted(s, NULL))
+        return;
+    forget(head);
+    session_enter(s, SESSION_CLOSING);
 }
 
 static void
@@ -402,9 +411,22 @@ on_packet(struct session *s, struct span packet)
     s->quit = true; /* clients leave without a word */
     begin_answer(h);
     take(s);
+    forget(packet);
     if (s->state != SESSION_RUNNING && s->state != SESSION_CLOSED &&
         h->show.answer.closes)
         session_enter(s, SESSION_CLOSING);
+}
+
+/* At once, because growing leaves copies behind. */
+static void
+make_room(struct session *s)
+{
+    size_t size = s->http->request.size;
+
+    if (size < HTTP_HEAD_MAX)
+        size = HTTP_HEAD_MAX;
+    if (s->in.bytes.capacity <= size)
+        packet_move(&s->in, size + 1);
 }
 
 /* A packet is a whole request, or whatever came instead of one, or nothing:
@@ -424,7 +446,8 @@ next(struct session *s, struct span *packet)
     h->state = http_request_read(waiting, &h->request);
     if (h->state == HTTP_MORE) {
         if (h->request.size > STRANGER_MAX && session_is_logging_in(s->state))
-            take_head(s);
+            take_head(s, waiting);
+        make_room(s);
         return PACKET_MORE;
     }
     *packet = packet_claim(&s->in, h->state == HTTP_BAD ? waiting.size

@@ -77,7 +77,7 @@ http_login(struct session *s, const struct http_request *request,
            struct error *err)
 {
     struct http_proof proof;
-    int rc;
+    int rc = -1;
 
     if (s->transport == TRANSPORT_TCP && !s->tls &&
         s->server->http_requires_tls) {
@@ -89,12 +89,12 @@ http_login(struct session *s, const struct http_request *request,
         return login_trusted(s, err);
     if (login_blocked(s->server, s->address_key, s->who.host, err))
         return -1;
-    if (!http_proof_read(request->authorization, &proof)) {
+    if (http_proof_read(request->authorization, &proof)) {
+        rc = log_in(s, &proof, err);
+    } else {
         s->wanted_user[0] = '\0';
         login_deny(s, false, err);
-        return -1;
     }
-    rc = log_in(s, &proof, err);
-    OPENSSL_cleanse(proof.bytes, sizeof(proof.bytes));
+    OPENSSL_cleanse(&proof, sizeof(proof));
     return rc;
 }

@@ -454,6 +454,7 @@ static void
 on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct session *s = stream->data;
+    bool open;
 
     if (n == 0 || s->state == SESSION_CLOSED)
         return;
@@ -469,7 +470,10 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         session_turn(s);
         return;
     }
-    if (!take_bytes(s, (struct span){buf->base, (size_t)n}))
+    open = take_bytes(s, (struct span){buf->base, (size_t)n});
+    if (s->conversation->web)
+        explicit_bzero(buf->base, (size_t)n); /* perhaps of a password */
+    if (!open)
         end_of_input(s);
     else
         session_turn(s);

@@ -135,16 +135,20 @@ packet_done(struct packet_reader *r, uint8_t sequence)
 }
 
 void
-packet_trim(struct packet_reader *r)
+packet_move(struct packet_reader *r, size_t room)
 {
-    struct buffer less;
+    struct buffer moved;
 
-    buffer_init(&less, r->bytes.max);
-    buffer_add(&less, r->bytes.data + r->start, packet_waiting(r));
-    if (less.failed)
+    buffer_init(&moved, r->bytes.max);
+    if (buffer_reserve(&moved, room))
+        buffer_add(&moved, r->bytes.data + r->start, packet_waiting(r));
+    if (moved.failed) {
+        buffer_fini(&moved);
         return;
+    }
+    explicit_bzero(r->bytes.data, r->bytes.size);
     buffer_fini(&r->bytes);
-    r->bytes = less;
+    r->bytes = moved;
     r->start = 0;
 }
 

@@ -57,8 +57,9 @@ struct span packet_claim(struct packet_reader *r, size_t size);
  * a stale pointer shows. */
 void packet_done(struct packet_reader *r, uint8_t sequence);
 
-/* After packet_done: gives back what one large packet needed. */
-void packet_trim(struct packet_reader *r);
+/* Moves what waits into a block of its size, or with room for so many bytes in
+ * all, and leaves nothing in the former one.  Without memory it stays. */
+void packet_move(struct packet_reader *r, size_t room);
 
 /* Bytes of the packet under way, as far as its headers say. */
 size_t packet_expected(const struct packet_reader *r);

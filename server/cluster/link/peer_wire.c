@@ -322,7 +322,7 @@ drop_packet(struct peer_wire *w)
 {
     packet_done(&w->in, w->sequence);
     if (w->in.bytes.capacity > PEER_WIRE_KEPT)
-        packet_trim(&w->in);
+        packet_move(&w->in, 0);
 }
 
 enum peer_wire_event

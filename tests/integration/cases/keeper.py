@@ -5,18 +5,21 @@ readable memory of heapwired, after every kind of login and a reload.  That it
 finds each secret in the keeper shows that it can.  Arguments name single
 tests.
 """
+import base64
 import hashlib
 import os
 import pwd
 import re
 import resource
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import time
 
 from mysql_wire import SHA2, Refused, Wire
-from node_under_test import REAL, SANITIZED, Node, freeze, wait_for
+from node_under_test import PASSWD, REAL, SANITIZED, Node, freeze, wait_for
 from peer_wire import SECRET, Peer, make_key
 from runner import named, run_tests
 
@@ -234,6 +237,48 @@ def test_files_and_other_secrets_by_a_reload():
         use_all(node, other)
         needles |= of_cluster(other) | of_key("P-384", curve[1])
         check_memory(node, needles, KEPT + ("P-384",))
+
+
+def ask(node, authorization, tls=False, body=b"", more=0, piece=1 << 20):
+    """The status that HTTP answers; more: bytes of the body that never come."""
+    with socket.create_connection(("127.0.0.1", node.http_port), 20) as plain:
+        s = plain
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            s = context.wrap_socket(plain)
+        data = (b"POST /sql HTTP/1.1\r\nHost: localhost\r\nX-Heapwire: 1\r\n"
+                b"Authorization: %s\r\nContent-Length: %d\r\n\r\n%s" %
+                (authorization, len(body) + more, body))
+        for at in range(0, len(data), piece):
+            s.sendall(data[at:at + piece])
+        return int(s.recv(65536).split()[1])
+
+
+def test_http():
+    """What its clients send is the secret itself."""
+    with Node(REAL, users=USERS, settings="http = 127.0.0.1:0\n"
+              "login_failures = 0\n") as node:
+        token = subprocess.run([PASSWD, node.config, "tool", "--token"],
+                               check=True, capture_output=True).stdout.strip()
+        reload(node)
+        text = base64.b64encode(b"ann:" + ANN[1])
+        wrong = b"what nobody has for a password"
+        needles = {"password": ANN[1], "Basic": text[4:], "wrong": wrong[1:],
+                   "token": token.rpartition(b".")[2]}
+        for proof, more, status in (
+                (b"Basic " + text, {"body": b"SELECT 1"}, 200),
+                (b"Bearer " + token, {"body": b"SELECT 1"}, 200),
+                (b"Basic " + text, {"body": b" " * 100000}, 400),
+                (b"Bearer x." + wrong, {}, 401),
+                (b"Bearer x." + wrong, {"more": 100000}, 401),
+                (b"Bearer \1" + wrong, {}, 400)):
+            for tls in False, True:
+                for piece in 1 << 20, 50:
+                    said = ask(node, proof, tls=tls, piece=piece, **more)
+                    assert said == status, (said, status)
+                    found = found_in(node.process.pid, needles)
+                    assert not found, (sorted(found), proof, len(str(more)), tls, piece)
 
 
 def handshake(node, *how):
