@@ -71,8 +71,10 @@ static void
 write_audit(struct statement *st, const struct error *error)
 {
     struct session *s = st->session;
-    struct audit_outcome outcome = {
-        .error = error, .rows = st->rows, .bytes = st->bytes};
+    struct audit_outcome outcome = {.error = error,
+                                    .rows = st->rows,
+                                    .bytes = st->bytes,
+                                    .web = s->conversation->web};
     struct sql_identity who = s->who;
     uint32_t id = s->entry.id;
 

@@ -59,14 +59,18 @@ log_in(struct session *s, const struct http_proof *proof, struct error *err)
     return login_admit_user(s, err);
 }
 
-/* root, and heapwired's own user, on the unix socket. */
+/* root, and heapwired's own user, on the unix socket.  Others are asked: each
+ * browser begins so, and it is no fault. */
 static int
 login_trusted(struct session *s, struct error *err)
 {
     snprintf(s->wanted_user, sizeof(s->wanted_user), USERS_RESERVED);
     if (!login_is_trusted(s)) {
         s->wanted_user[0] = '\0';
-        login_deny(s, false, err);
+        error_set(err, ER_ACCESS_DENIED,
+                  "Access denied: send an account's name and password (curl -u "
+                  "NAME), or its token (curl -H 'Authorization: Bearer "
+                  "TOKEN')");
         return -1;
     }
     return login_admit(s, PRIVILEGE_ALL, false, err);

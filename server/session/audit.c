@@ -162,10 +162,11 @@ audit_finish(struct audit *audit, const struct sql_identity *who,
         return;
     if (outcome->error)
         snprintf(result, sizeof(result), "error %u", outcome->error->code);
-    log_line("'%s'@'%s' (connection %u): %s, rows %" PRIu64 ", ms %" PRIu64
+    log_line("'%s'@'%s' (connection %u%s): %s, rows %" PRIu64 ", ms %" PRIu64
              ", bytes %" PRIu64 ": %s",
-             who->user, who->host, connection_id, result, outcome->rows,
-             outcome->elapsed_ms, outcome->bytes, audit->text);
+             who->user, who->host, connection_id, outcome->web ? ", HTTP" : "",
+             result, outcome->rows, outcome->elapsed_ms, outcome->bytes,
+             audit->text);
     keep(audit, who, connection_id, outcome);
     audit_fini(audit);
 }

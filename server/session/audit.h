@@ -25,6 +25,7 @@ struct audit {
 struct audit_outcome {
     const struct error *error; /* NULL: it succeeded */
     uint64_t rows, bytes, elapsed_ms;
+    bool web; /* it came over HTTP */
 };
 
 /* Keeps the text to show if the parser would read this as an ADMIN EXECUTE.

@@ -45,7 +45,8 @@ session_enter(struct session *s, enum session_state state)
     if (state == SESSION_RUNNING)
         server_hurry(server);
     if (state == SESSION_READY)
-        registry_set_command(&server->registry, &s->entry, "Sleep", "", none,
+        registry_set_command(&server->registry, &s->entry, "Sleep",
+                             s->conversation->web ? "HTTP" : "", none,
                              s->since_ms);
 }
 

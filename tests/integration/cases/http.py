@@ -196,6 +196,8 @@ def look_at_audit(node):
     rows = [r for r in sql_rows(node, "SELECT statement FROM "
                                       "heapwire.audit_log") if "enable" in r]
     assert any("enable_prof(600)" in r for r in rows), rows
+    assert re.search(r"'root'@'localhost' \(connection \d+, HTTP\): ok, .*"
+                     r"enable_prof\(600\)", node.log())
 
 
 def sql_rows(node, text):
