@@ -64,23 +64,22 @@ on_killed(struct wake *wake)
 static void
 set_limits(struct server *server, size_t wanted)
 {
-    static const size_t others =
-        SERVER_DESCRIPTORS + SERVER_PEERS_MAX + SERVER_SPARES + SERVER_WEB_MAX;
+    size_t others = SERVER_DESCRIPTORS + SERVER_SPARES, few;
     struct rlimit limit;
-    size_t few;
 
     server->max = wanted;
     server->peers_max = SERVER_PEERS_MAX;
     server->web_max = SERVER_WEB_MAX;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-        limit.rlim_cur >= wanted + others)
+        limit.rlim_cur >= wanted + others + SERVER_PEERS_MAX + SERVER_WEB_MAX)
         return;
     few = (size_t)limit.rlim_cur;
-    server->max = few / 2 >= others ? few - others : few / 2;
     if (server->peers_max > few / 8)
         server->peers_max = few / 8;
     if (server->web_max > few / 8)
         server->web_max = few / 8;
+    others += server->peers_max + server->web_max;
+    server->max = few / 2 >= others ? few - others : few / 2;
     if (server->max >= wanted) {
         server->max = wanted;
         return;

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from mysql_wire import Refused, Wire
-from node_under_test import FAKE, PASSWD, POOR, Node, wait_for
+from node_under_test import FAKE, PASSWD, POOR, REAL, Node, wait_for
 from runner import named, run_tests
 
 USERS = (("ann", b"secret", "status"),)
@@ -276,6 +276,16 @@ def test_few_descriptors_are_not_all_for_sessions():
         for w in crowd:
             w.close()
         wait_for(lambda: logs_in(node.socket))
+
+
+def test_the_limit_of_descriptors_is_raised():
+    """To the hard one; where that is small, all kinds of sessions share it."""
+    for limits, wanted in (("1024:20000", b"1024"), ("1024:1024", b"688")):
+        with Node(REAL, users=USERS,
+                  wrapper=["prlimit", f"--nofile={limits}"]) as node, \
+                Wire(node.socket).login() as wire:
+            rows = wire.query("SELECT @@max_connections")
+            assert wanted in str(rows).encode(), (limits, rows)
 
 
 def test_running_out_of_descriptors_does_not_spin():
