@@ -72,8 +72,8 @@
     }
 
     // Does work(signal), and says how far it is where that takes long.
-    async function wait(what, work) {
-        const stop = new AbortController(), bar = byId('progress');
+    async function wait(what, work, stop = new AbortController()) {
+        const bar = byId('progress');
         const started = Date.now();
         const say = (text, percent) => {
             if (running !== stop)
@@ -150,15 +150,17 @@
     }
 
     async function drawFlame() {
-        const now = drawing = {};
+        if (drawing) // what was asked for before is not wanted any more
+            drawing.abort();
+        const now = drawing = new AbortController();
         const base = state.base ? data.quote(nameOf(state.base)) : 'NULL';
         const by = state.by === 'inuse_objects' ? 'inuse_objects' : 'inuse_space';
         forget();
         try {
             const blob = await wait('Drawing the heap', (signal) => data.value(
-                `SELECT calls(${data.quote(nameOf(state.snapshot))}, ${base}, 'by=${by}')`, signal));
+                `SELECT calls(${data.quote(nameOf(state.snapshot))}, ${base}, 'by=${by}')`, signal), now);
             const tree = flameTree.parse(await blob.text());
-            if (now !== drawing) // another one was asked for since
+            if (now !== drawing)
                 return;
             byId('title').textContent = tree.title;
             const key = tree.difference ? ['red grew, blue shrank, grey may be chance'] : [];
@@ -231,7 +233,7 @@
                 `FROM ${pageTables.of('memory_history', of)}${of === null ? ` WHERE at > from_unixtime(${last})` : ''} ORDER BY at`,
         signal);
         for (const row of rows)
-            if (Number(row.t) > last)
+            if (!samples.length || Number(row.t) > samples[samples.length - 1].t)
                 samples.push({...row, t: Number(row.t)});
         samples.splice(0, Math.max(samples.length - SAMPLES_MAX, 0));
     }
@@ -396,11 +398,14 @@
             return; // another one was chosen since
         known.profiler = of === 'all' && rows.length ? together(rows) : rows[0] || null;
         showProfiler();
-        known.snapshots = await data.rows(
+        const snapshots = await data.rows(
             `SELECT name, taken, bytes FROM ${pageTables.of('snapshots', of)} ORDER BY taken`, signal);
-        known.deaths = await data.rows(
+        const deaths = await data.rows(
             `SELECT at, how, rss, allocated, last_snapshot FROM ${pageTables.of('deaths', at)}`, signal);
         await fetchHistory(signal);
+        if (of !== node())
+            return;
+        Object.assign(known, {snapshots, deaths});
         byId('line-title').textContent = of === null ? 'Memory' :
             `Memory of node ${at ?? self}${of === 'all' ? ', this one: the sum has no time line' : ''}`;
         showChoices();
@@ -447,6 +452,10 @@
             forget();
             wait('Taking a snapshot', () => method(`snapshot(${name ? JSON.stringify(name) : ''})`))
                 .then(() => refresh()).then(() => tabNow() === 'snapshots' && drawTable()).catch(complain);
+        });
+        document.querySelector('.skip').addEventListener('click', (event) => {
+            event.preventDefault(); // the fragment is the state
+            byId('flame').focus();
         });
         window.addEventListener('popstate', goBack);
         matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawLine);

@@ -13,8 +13,6 @@ const TimeLine = (function () {
     class TimeLine {
         constructor(host, {picked}) {
             this.picked = picked;
-            this.samples = [];
-            this.marks = [];
             this.cursor = this.from = this.to = null;
             this.told = ''; // of what was picked
             this.canvas = element('canvas', {tabindex: '0', role: 'application',
@@ -26,6 +24,7 @@ const TimeLine = (function () {
                     ['limit', 'limit of the cgroup']].map(([name, text]) =>
                     element('span', {class: name}, element('i', {}), text)),
                 element('span', {}, '▼ snapshot, ✕ death')), this.canvas, this.said);
+            this.set([], []);
             this.listen();
             new ResizeObserver(() => this.draw()).observe(this.canvas);
         }
@@ -38,6 +37,10 @@ const TimeLine = (function () {
             });
             on('pointermove', (event) => this.move(event));
             on('pointerup', (event) => this.up(event));
+            on('pointercancel', () => {
+                this.down = undefined; // it became a scroll
+                this.brushed = false;
+            });
             on('pointerleave', () => this.point(null));
             on('keydown', (event) => this.key(event));
         }
@@ -45,12 +48,14 @@ const TimeLine = (function () {
         set(samples, marks) {
             this.samples = samples;
             this.marks = marks;
+            this.range = this.wholeRange();
+            this.highest = this.highestValue();
             this.draw();
         }
 
         // ---- where a moment is ----
 
-        get range() {
+        wholeRange() {
             const times = [...this.marks.map((one) => one.t)];
             if (this.samples.length)
                 times.push(this.samples[0].t, this.samples[this.samples.length - 1].t);
@@ -65,7 +70,7 @@ const TimeLine = (function () {
         x(t) {
             const [from, to] = this.range;
             const part = Math.min(Math.max((t - from) / (to - from), 0), 1);
-            return MARGIN + part * (this.canvas.clientWidth - 2 * MARGIN);
+            return MARGIN + part * (this.width - 2 * MARGIN);
         }
 
         time(event) {
@@ -93,7 +98,7 @@ const TimeLine = (function () {
 
         // ---- drawing ----
 
-        get highest() {
+        highestValue() {
             let most = 1;
             for (const one of this.samples)
                 most = Math.max(most, one.rss || 0, one.allocated || 0);
@@ -106,7 +111,7 @@ const TimeLine = (function () {
 
         draw() {
             const canvas = this.canvas, ratio = window.devicePixelRatio || 1;
-            const width = canvas.clientWidth, height = canvas.clientHeight;
+            const width = this.width = canvas.clientWidth, height = canvas.clientHeight;
             canvas.width = Math.round(width * ratio);
             canvas.height = Math.round(height * ratio);
             const pen = this.pen = canvas.getContext('2d');

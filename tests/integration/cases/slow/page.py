@@ -230,6 +230,39 @@ def compare(page):
     page.quiet("compare")
 
 
+def ways(page):
+    """The skip link, a second thought, and a history as long as it may be."""
+    page.open("snapshot=after&tab=snapshots")
+    page.run("document.querySelector('.skip').focus()")
+    page.keys(ENTER)
+    check(page.run("return document.activeElement.id") == "flame" and page.hash() ==
+          {"snapshot": "after", "tab": "snapshots"},
+          "the skip link leads to the flame graph, and changes nothing", page.hash())
+    page.run("data.value = (statement, signal) => new Promise((_, fail) =>"
+             " signal.addEventListener('abort', () => {"
+             " window.given_up = statement; fail(signal.reason); }))")
+    page.choose("#snapshot", "before")
+    page.choose("#snapshot", "after")
+    check("'before'" in page.run("return window.given_up || ''"),
+          "what is not wanted any more is given up")
+    page.open()
+    plain, marked = page.run("""
+        document.querySelector('#line').replaceChildren();
+        const line = new TimeLine(document.querySelector('#line'), {picked() {}});
+        const samples = Array.from({length: 21600}, (_, i) =>
+            ({t: 1.7e9 + 4 * i, rss: 1e9 + i, allocated: 9e8 + i, limit: 2e9}));
+        const marks = Array.from({length: 300}, (_, i) => ({t: 1.7e9 + 280 * i, live: 8e8}));
+        return [[], marks].map((some) => {
+            line.set(samples, some);
+            const start = performance.now();
+            for (let i = 0; i < 30; i++)
+                line.point(1.7e9 + 1000 * i);
+            return performance.now() - start;
+        })""")
+    check(marked < 10 * plain, "snapshots make no long history slow", (plain, marked))
+    page.quiet("ways")
+
+
 def tables(page):
     page.open()
     count = page.run("return document.querySelectorAll('[role=tab]').length")
@@ -395,7 +428,7 @@ def main():
             page = Page(browser, door, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==
                      "connected", 30)
-            for part in (first_look, flame, compare, tables, looks, hostile,
+            for part in (first_look, flame, compare, ways, tables, looks, hostile,
                          other_nodes, failures):
                 part(page)
         finally:
