@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -16,9 +17,12 @@ import tempfile
 import threading
 import time
 
+from http_door import read_answer
 from mysql_wire import SHA2, Refused, Wire, text_value
 from node_under_test import BUILD, REAL, Node, wait_for
 
+ANY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+ANY.check_hostname, ANY.verify_mode = False, ssl.CERT_NONE
 CLIENTS, TURNS = 32, int(os.environ.get("TURNS", "60"))
 AGENT = os.path.join(BUILD, "lib", "libheapwire.so")
 # What a statement in the storm may say; anything else is a fault.
@@ -59,6 +63,12 @@ STATEMENTS = [
 # A worker opens what is so long.
 STATEMENTS += [f"/* {'long ' * 1000} */ {text}" for text in STATEMENTS]
 
+
+# Requests to the HTTP door: what ends one in the storm is no fault.
+ANSWERS = {200, 304, 400, 404, 405, 503, 504}
+PATHS = ["/", "/page.js", "/healthz", "/readyz", "/metrics", "/nothing",
+         "/pprof/heap", "/debug/pprof/heap", "/debug/pprof/heap?seconds=1",
+         "/debug/pprof/heap?node=all", "/pprof/symbol", "/sql"]
 
 PREPARED = [
     "SELECT 1", "SELECT ?, ?", ENDLESS + " LIMIT 3000", "ADMIN EXECUTE ON 10001 ?",
@@ -177,12 +187,53 @@ class Client(threading.Thread):
             w.command(0x1C, struct.pack("<II", st.number, 1 << 20))
             w.close()
 
+    def request(self):
+        """Its bytes."""
+        path, body = self.random.choice(PATHS), b""
+        method = self.random.choice(["GET", "GET", "HEAD"])
+        if path in ("/sql", "/pprof/symbol"):
+            method, body = "POST", self.random.choice(
+                STATEMENTS + [ENDLESS + " LIMIT 20000"]).encode()
+        if path == "/pprof/symbol" and self.random.randrange(2):
+            body = b"0x1234+" * 20000
+        more = self.random.choice(["", "Accept-Encoding: gzip\r\n"])
+        return (f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{more}"
+                f"X-Heapwire: 1\r\nContent-Length: {len(body)}\r\n"
+                "Authorization: Basic YW5uOnNlY3JldA==\r\n\r\n").encode() + body
+
+    def web(self):
+        """Some requests, at once or one by one; sometimes without waiting for
+        the answers."""
+        with socket.create_connection(("127.0.0.1", self.node.http_port),
+                                      60) as plain:
+            s = plain
+            if self.random.randrange(3) == 0:
+                s = ANY.wrap_socket(plain)
+            answers = s.makefile("rb")
+            requests = [self.request()
+                        for _ in range(self.random.randrange(1, 6))]
+            if self.random.randrange(4) == 0:  # leaves early
+                data = b"".join(requests)
+                s.sendall(data[:self.random.randrange(1, len(data))])
+                time.sleep(self.random.random() / 50)
+                return
+            for request in requests:
+                s.sendall(request)
+            for request in requests:
+                status, body = read_answer(answers, request[:4] == b"HEAD")
+                if status not in ANSWERS:
+                    raise AssertionError((status, request, body))
+                self.answers += 1
+
     def kill_somebody(self, w):
         victim = max(1, w.id - self.random.randrange(20))
         verb = self.random.choice(["KILL", "KILL QUERY"])
         w.query(f"{verb} {victim}")
 
     def turn(self):
+        if self.random.randrange(4) == 0:
+            self.web()
+            return
         with self.connect() as w:
             kind = self.random.randrange(12)
             if kind == 0:
@@ -253,7 +304,7 @@ def main():
     users = [("ann", b"secret", "all")]
     redis = None
     directory = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
-    node = Node(REAL, users=users, settings="statement_timeout = 20\n",
+    node = Node(REAL, users=users, settings="statement_timeout = 20\nhttp = 127.0.0.1:0\n",
                 directory=directory)
     try:
         redis = Redis(node.state)

@@ -1,5 +1,6 @@
 """A heapwired with its HTTP door, and what asks it: curl, or raw bytes."""
 import contextlib
+import gzip
 import os
 import shutil
 import signal
@@ -81,6 +82,40 @@ def talk(node, data, seconds=20):
             while part := s.recv(65536):
                 said += part
         return said
+
+
+def exactly(stream, size):
+    data = stream.read(size)
+    if len(data) < size:
+        raise EOFError("the answer stops in the middle")
+    return data
+
+
+def read_answer(stream, head=False):
+    """Status and whole body of the next one on a connection; head: no body
+    follows.  EOFError: it is cut."""
+    lines = []
+    while not lines or lines[-1] != b"\r\n":
+        lines.append(stream.readline())
+        if not lines[-1].endswith(b"\r\n"):
+            raise EOFError("there is no answer, or half a head")
+    headers = {name.lower(): value for name, _, value in
+               (line.strip().partition(b": ") for line in lines[1:])}
+    status, body, size = int(lines[0].split()[1]), b"", 1
+    if head or status == 304:
+        return status, body
+    if b"content-length" in headers:
+        return status, exactly(stream, int(headers[b"content-length"]))
+    while size > 0:
+        line = stream.readline()
+        if not line.endswith(b"\r\n"):
+            raise EOFError("the answer stops in the middle")
+        size = int(line, 16)
+        body += exactly(stream, size)
+        assert exactly(stream, 2) == b"\r\n"
+    if headers.get(b"content-encoding") == b"gzip":
+        body = gzip.decompress(body)
+    return status, body
 
 
 HOST = b"Host: localhost\r\n"
