@@ -25,8 +25,8 @@ struct statement_form {
     /* -1 with *err, and nothing was appended. */
     int (*row)(void *arg, struct reply *reply, const struct cursor *cursor,
                const struct value *row, struct error *err);
-    /* After the last row, or instead of one. */
-    void (*end)(void *arg, struct reply *reply);
+    /* After the last row, or instead of one; cursor NULL: it only opened. */
+    void (*end)(void *arg, struct reply *reply, const struct cursor *cursor);
     void (*fail)(void *arg, struct reply *reply, const struct error *err);
     /* Must the session close then? */
     bool (*is_last)(const void *arg);

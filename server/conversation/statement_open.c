@@ -223,7 +223,7 @@ say_end(struct session *s, struct span text,
 
     (void)text;
     (void)description;
-    st->form->end(st->form_arg, &s->reply);
+    st->form->end(st->form_arg, &s->reply, NULL);
 }
 
 void

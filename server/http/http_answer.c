@@ -21,20 +21,18 @@ static const struct {
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
-    {408, "Request Timeout"},
     {413, "Content Too Large"},
     {421, "Misdirected Request"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"},
     {501, "Not Implemented"},
     {503, "Service Unavailable"},
     {504, "Gateway Timeout"},
     {505, "HTTP Version Not Supported"},
 };
 
-const char *
-http_status_text(unsigned status)
+static const char *
+status_text(unsigned status)
 {
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
         if (statuses[i].status == status)
@@ -59,7 +57,7 @@ static void
 add_head(struct http_answer *a, struct buffer *out, unsigned status,
          const char *type)
 {
-    buffer_format(out, "HTTP/1.1 %u %s\r\n", status, http_status_text(status));
+    buffer_format(out, "HTTP/1.1 %u %s\r\n", status, status_text(status));
     add_date(out);
     if (type)
         buffer_format(out, "Content-Type: %s\r\n", type);
@@ -69,6 +67,7 @@ add_head(struct http_answer *a, struct buffer *out, unsigned status,
     else
         buffer_text(out, "Cache-Control: no-store\r\n");
     buffer_format(out,
+                  "Vary: Accept-Encoding\r\n"
                   "X-Content-Type-Options: nosniff\r\n"
                   "Content-Security-Policy: %s\r\n"
                   "Cross-Origin-Resource-Policy: same-origin\r\n",
@@ -115,8 +114,6 @@ http_answer_begin(struct http_answer *a, struct buffer *out, unsigned status,
                   const char *type, bool packed)
 {
     add_head(a, out, status, type);
-    if (packed)
-        buffer_text(out, "Vary: Accept-Encoding\r\n");
     if (packed && a->gzip && !a->head_alone && (a->packer = new_packer()))
         buffer_text(out, "Content-Encoding: gzip\r\n");
     a->chunked = !a->http_1_0 && !a->head_alone;

@@ -30,8 +30,6 @@ struct http_answer {
 
 #define HTTP_TEXT "text/plain; charset=utf-8"
 
-const char *http_status_text(unsigned status);
-
 /* The whole answer. */
 void http_answer_whole(struct http_answer *a, struct buffer *out,
                        unsigned status, const char *type, struct span body);

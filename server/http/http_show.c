@@ -35,15 +35,11 @@ http_error_status(const struct error *err)
     case ER_PRIVILEGE:
     case ER_SECURE_TRANSPORT_REQUIRED:
         return 403;
-    case ER_WRONG_ARGUMENTS:
-        return 400;
     case ER_HOST_IS_BLOCKED:
     case ER_USER_LIMIT_REACHED:
         return 429;
     case ER_QUERY_TIMEOUT:
         return 504;
-    case ER_CLIENT_TIMEOUT:
-        return 408;
     case ER_UNKNOWN:
     case ER_TOO_MANY_CONNECTIONS:
     case ER_SHUTDOWN:
@@ -51,10 +47,11 @@ http_error_status(const struct error *err)
     case ER_OUT_OF_MEMORY:
     case ER_OUT_OF_SORT_MEMORY:
     case ER_OUT_OF_RESOURCES:
+    case ER_CANT_CREATE_THREAD:
     case ER_DISK_FULL:
         return 503;
-    default:
-        return 500;
+    default: /* of the statement, or its parameters */
+        return 400;
     }
 }
 
@@ -97,16 +94,17 @@ add_value(struct buffer *out, const struct value *v)
         buffer_add(out, v->data, v->size);
 }
 
-/* Of the content: equal names may be other snapshots later. */
+/* Of the content: equal names may be other snapshots later.  Weak, because the
+ * body may be packed or not. */
 static bool
 make_etag(struct http_show_state *show, struct span body)
 {
     uint8_t digest[EVP_MAX_MD_SIZE];
-    char *at = show->etag;
+    char *at = show->etag + 3;
 
     if (EVP_Digest(body.data, body.size, digest, NULL, EVP_sha256(), NULL) != 1)
         return false;
-    *at++ = '"';
+    memcpy(show->etag, "W/\"", 3);
     for (size_t i = 0; i < ETAG_BYTES; i++, at += 2)
         snprintf(at, 3, "%02x", digest[i]);
     memcpy(at, "\"", 2);
@@ -119,7 +117,7 @@ static bool
 is_known(const struct http_show_state *show)
 {
     return strcmp(show->if_none_match, "*") == 0 ||
-           strstr(show->if_none_match, show->etag);
+           strstr(show->if_none_match, show->etag + 2);
 }
 
 /* The whole body, which may be packed. */
@@ -133,7 +131,7 @@ show_body(struct http_show_state *show, struct buffer *out, unsigned status,
     if (show->kept && make_etag(show, body) && *show->if_none_match &&
         is_known(show)) {
         http_answer_whole(a, out, 304, NULL, body);
-    } else if (show->route->packed && a->gzip && !a->head_alone) {
+    } else if (show->route->packed && a->gzip) {
         http_answer_begin(a, out, status, type, true);
         http_answer_part(a, out, body.data, body.size);
         http_answer_end(a, out);
@@ -231,12 +229,13 @@ show_json(struct http_show_state *show, struct buffer *out,
 }
 
 static void
-end_json(struct http_show_state *show, struct buffer *out)
+end_json(struct http_show_state *show, struct buffer *out,
+         const struct cursor *cursor)
 {
     static const char tail[] = "]}\n";
 
     if (!show->answer.begun)
-        begin_json(show, out, NULL);
+        begin_json(show, out, cursor);
     http_answer_part(&show->answer, out, tail, sizeof(tail) - 1);
     http_answer_end(&show->answer, out);
 }
@@ -334,7 +333,7 @@ row(void *arg, struct reply *reply, const struct cursor *cursor,
 }
 
 static void
-end(void *arg, struct reply *reply)
+end(void *arg, struct reply *reply, const struct cursor *cursor)
 {
     struct http_show_state *show = arg;
     struct http_answer *a = &show->answer;
@@ -346,7 +345,7 @@ end(void *arg, struct reply *reply)
         return;
     }
     if (show->route->show == HTTP_SHOW_JSON) {
-        end_json(show, &reply->out);
+        end_json(show, &reply->out, cursor);
         return;
     }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {

@@ -356,7 +356,7 @@ def test_statements():
             same(text, value, statement(node, "SELECT " + text, "/value").body)
         same("none", 503, statement(node, "SELECT NULL", "/value").status)
         wrong = statement(node, "SELEC 1")
-        assert wrong.status == 500 and "SELEC" in wrong.text, wrong.text
+        assert wrong.status == 400 and "SELEC" in wrong.text, wrong.text
         same("nothing", 400, statement(node, "").status)
         enable = ("ADMIN EXECUTE ON 10001 "
                   "'HeapProf.getInstance().enable_prof()'")

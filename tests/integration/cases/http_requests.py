@@ -1,6 +1,7 @@
 """Requests to the HTTP door one by one: how large, what they share, and what
 caches and proxies see.  Arguments name single tests."""
 import base64
+import json
 import socket
 import sys
 
@@ -62,6 +63,46 @@ def test_leaving_between_them_is_no_loss():
             s.sendall(b"GET /healthz")
         wait_for(lambda: lost()[1] == 1)
         same("clients", 0, lost()[0])
+
+
+def test_caches():
+    """What is packed and what is not have one tag, which says so."""
+    with node_with() as node:
+        packed = tcp(node, "/page.js", "-H", "Accept-Encoding: gzip")
+        plain = tcp(node, "/page.js")
+        same("packed", "gzip", packed.header("content-encoding"))
+        tag = plain.header("etag")
+        same("a weak tag", ('W/"', packed.header("etag")), (tag[:3], tag))
+        head = tcp(node, "/page.js", "-I", "-H", "Accept-Encoding: gzip")
+        same("HEAD", (200, tag, None), (head.status, head.header("etag"),
+                                        head.header("content-length")))
+        same("HEAD, plain", plain.header("content-length"),
+             tcp(node, "/page.js", "-I").header("content-length"))
+        for known, status in ((tag, 304), (tag[2:], 304), ("*", 304),
+                              (f'"x", {tag}', 304), ('W/"x"', 200)):
+            answer = tcp(node, "/page.js", "-H", f"If-None-Match: {known}")
+            same(known, (status, tag, "Accept-Encoding"),
+                 (answer.status, answer.header("etag"), answer.header("vary")))
+        same("what changes", None, tcp(node, "/metrics").header("etag"))
+
+
+def test_statuses():
+    """A fault of the statement is the client's."""
+    with node_with() as node:
+        for text, status in (("SELEC 1", 400), ("SELECT x", 400),
+                             ("SELECT 1 FROM nothing", 400), ("KILL 999", 400),
+                             ("SELECT '" + "x" * 300000 + "'", 400),
+                             ("SELECT NULL", 503), ("SELECT 1", 200)):
+            same(text[:30], status, statement(node, text).status)
+
+
+def test_columns_of_no_rows():
+    with node_with() as node:
+        same("columns", {"columns": ["id", "x"], "rows": []}, json.loads(
+            statement(node, "SELECT id, 1 AS x FROM heapwire.nodes "
+                            "WHERE id = 0", "/sql").body))
+        same("no result", {"columns": [], "rows": []}, json.loads(
+            statement(node, "SET @x = 1", "/sql").body))
 
 
 if __name__ == "__main__":
