@@ -2,111 +2,32 @@
 #include "http_route.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "errors.h"
 #include "http_answer.h"
 #include "http_metrics.h"
-#include "http_query.h"
+#include "http_parameter.h"
 #include "http_request.h"
 #include "page_files.h"
 
 enum {
-    VALUE_ROOM = 160,
     SECONDS_MAX = 24 * 3600,
     DELTA_MAX = 3600,
     DELTA_MORE_S = 60 /* to take and draw both */
 };
 
-/* -1 with *err: out has VALUE_ROOM bytes. */
-static int
-parameter(const struct http_request *request, const char *name, char *out,
-          struct error *err)
-{
-    if (http_query_get(request->query, name, out, VALUE_ROOM) == 0)
-        return 0;
-    error_set(err, ER_WRONG_ARGUMENTS,
-              "the parameter '%s' is given twice, or is no plain text of less "
-              "than %d bytes",
-              name, VALUE_ROOM);
-    return -1;
-}
-
-static int
-wrong(struct error *err, const char *name, const char *what)
-{
-    error_set(err, ER_WRONG_ARGUMENTS, "%s= takes %s", name, what);
-    return -1;
-}
-
-/* 0: not given. */
-static int
-number(const struct http_request *request, const char *name, uint32_t max,
-       uint32_t *out, struct error *err)
-{
-    char text[VALUE_ROOM];
-    size_t digits;
-
-    *out = 0;
-    if (parameter(request, name, text, err) != 0)
-        return -1;
-    digits = strspn(text, "0123456789");
-    if (text[digits] || digits > 10 || strtoull(text, NULL, 10) > max) {
-        error_set(err, ER_WRONG_ARGUMENTS, "%s= takes a number up to %u", name,
-                  max);
-        return -1;
-    }
-    *out = (uint32_t)strtoull(text, NULL, 10);
-    return 0;
-}
-
-/* A kept snapshot's name; "": not given.  What SQL reads has no quotes. */
-static int
-snapshot(const struct http_request *request, const char *name, char *out,
-         struct error *err)
-{
-    if (parameter(request, name, out, err) != 0)
-        return -1;
-    if (out[strspn(out, "abcdefghijklmnopqrstuvwxyz0123456789_")])
-        return wrong(err, name, "the name of a kept snapshot");
-    return 0;
-}
-
-enum { THIS_NODE, ONE_NODE, ALL_NODES };
-
-/* ?node=: which; of ONE_NODE, *id. */
-static int
-nodes(const struct http_request *request, uint32_t node_id, uint32_t *id,
-      struct error *err)
-{
-    char text[VALUE_ROOM];
-
-    *id = node_id;
-    if (parameter(request, "node", text, err) != 0)
-        return -1;
-    if (strcmp(text, "all") == 0)
-        return ALL_NODES;
-    if (number(request, "node", UINT32_MAX, id, err) != 0)
-        return wrong(err, "node", "a node's id, or all");
-    if (*id == 0 || *id == node_id) {
-        *id = node_id;
-        return THIS_NODE;
-    }
-    return ONE_NODE;
-}
-
 /* What views call it: kept is a snapshot's name, or "", which is now. */
 static void
 add_name(struct buffer *out, int which, uint32_t id, const char *kept)
 {
-    if (which == THIS_NODE) {
+    if (which == HTTP_THIS_NODE) {
         buffer_format(out, "'%s'", *kept ? kept : "now");
         return;
     }
     buffer_text(out, "'cluster");
-    if (which == ONE_NODE)
+    if (which == HTTP_ONE_NODE)
         buffer_format(out, "@%u", id);
     buffer_format(out, "%s%s'", *kept ? ":" : "", kept);
 }
@@ -115,12 +36,12 @@ static int
 make_view(const char *form, const struct http_request *request,
           uint32_t node_id, struct buffer *out, struct error *err)
 {
-    char kept[VALUE_ROOM], base[VALUE_ROOM];
+    char kept[HTTP_VALUE_ROOM], base[HTTP_VALUE_ROOM];
     uint32_t id;
-    int which = nodes(request, node_id, &id, err);
+    int which = http_parameter_node(request, node_id, &id, err);
 
-    if (which < 0 || snapshot(request, "snapshot", kept, err) != 0 ||
-        snapshot(request, "base", base, err) != 0)
+    if (which < 0 || http_parameter_name(request, "snapshot", kept, err) != 0 ||
+        http_parameter_name(request, "base", base, err) != 0)
         return -1;
     buffer_format(out, "SELECT %s(", form);
     add_name(out, which, id, kept);
@@ -130,12 +51,12 @@ make_view(const char *form, const struct http_request *request,
     }
     buffer_text(out, ")");
     /* No row: there is no such snapshot. */
-    if (*kept && which == ONE_NODE)
+    if (*kept && which == HTTP_ONE_NODE)
         buffer_format(out,
                       " FROM heapwire.cluster_snapshots WHERE node_id = %u "
                       "AND name = '%s'",
                       id, kept);
-    else if (*kept && which == THIS_NODE)
+    else if (*kept && which == HTTP_THIS_NODE)
         buffer_format(out, " FROM heapwire.snapshots WHERE name = '%s'", kept);
     return 0;
 }
@@ -146,16 +67,17 @@ make_pprof(const struct http_request *request, uint32_t node_id,
            struct buffer *out, struct error *err)
 {
     uint32_t seconds, id;
-    int which = nodes(request, node_id, &id, err);
-    char kept[VALUE_ROOM], base[VALUE_ROOM];
+    int which = http_parameter_node(request, node_id, &id, err);
+    char kept[HTTP_VALUE_ROOM], base[HTTP_VALUE_ROOM];
 
-    if (which < 0 || snapshot(request, "snapshot", kept, err) != 0 ||
-        snapshot(request, "base", base, err) != 0 ||
-        number(request, "seconds", DELTA_MAX, &seconds, err) != 0)
+    if (which < 0 || http_parameter_name(request, "snapshot", kept, err) != 0 ||
+        http_parameter_name(request, "base", base, err) != 0 ||
+        http_parameter_number(request, "seconds", DELTA_MAX, &seconds, err) !=
+            0)
         return -1;
     if (seconds == 0)
         return make_view("pprof", request, node_id, out, err);
-    if (which != THIS_NODE || *kept || *base) {
+    if (which != HTTP_THIS_NODE || *kept || *base) {
         error_set(err, ER_WRONG_ARGUMENTS,
                   "seconds= shows what grows on this node from now on, without "
                   "snapshot=, base= and node=: ask that node's own door");
@@ -174,19 +96,19 @@ make_own(const struct http_request *request, uint32_t node_id,
          struct error *err)
 {
     uint32_t id;
-    int which = nodes(request, node_id, &id, err);
+    int which = http_parameter_node(request, node_id, &id, err);
 
-    if (which == ALL_NODES)
+    if (which == HTTP_ALL_NODES)
         error_set(err, ER_WRONG_ARGUMENTS,
                   "there is no sum of nodes in jemalloc's text, whose "
                   "addresses are those of one process: "
                   "/debug/pprof/heap?node=all has one");
-    else if (which == ONE_NODE)
+    else if (which == HTTP_ONE_NODE)
         error_set(err, ER_WRONG_ARGUMENTS,
                   "jemalloc's text and its names come from the node itself: "
                   "ask node %u's own door, or /debug/pprof/heap?node=%u",
                   id, id);
-    return which == THIS_NODE ? 0 : -1;
+    return which == HTTP_THIS_NODE ? 0 : -1;
 }
 
 static int
@@ -213,13 +135,14 @@ make_program(const struct http_request *request, uint32_t node_id,
              struct buffer *out, struct error *err)
 {
     uint32_t id;
-    int which = nodes(request, node_id, &id, err);
+    int which = http_parameter_node(request, node_id, &id, err);
 
-    if (which == ALL_NODES)
-        return wrong(err, "node", "one node's id here: each has its own");
-    if (which == THIS_NODE)
+    if (which == HTTP_ALL_NODES)
+        return http_parameter_wrong(err, "node",
+                                    "one node's id here: each has its own");
+    if (which == HTTP_THIS_NODE)
         buffer_text(out, "SELECT program FROM heapwire.profiler");
-    else if (which == ONE_NODE)
+    else if (which == HTTP_ONE_NODE)
         buffer_format(out,
                       "SELECT program FROM heapwire.cluster_profiler "
                       "WHERE node_id = %u",
@@ -233,17 +156,17 @@ make_ready(const struct http_request *request, uint32_t node_id,
            struct buffer *out, struct error *err)
 {
     uint32_t id;
-    int which = nodes(request, node_id, &id, err);
+    int which = http_parameter_node(request, node_id, &id, err);
 
-    if (which == THIS_NODE)
+    if (which == HTTP_THIS_NODE)
         buffer_text(out, "SELECT state FROM heapwire.profiler");
-    else if (which == ONE_NODE)
+    else if (which == HTTP_ONE_NODE)
         buffer_format(out,
                       "SELECT COALESCE((SELECT state FROM "
                       "heapwire.cluster_profiler WHERE node_id = %u), "
                       "'not known: node %u does not answer')",
                       id, id);
-    else if (which == ALL_NODES)
+    else if (which == HTTP_ALL_NODES)
         buffer_text(out, "SELECT COALESCE(CONCAT(p.state, "
                          "IF(p.state = 'connected', '', CONCAT(' on node ', "
                          "n.id))), CONCAT('not known: node ', n.id, "
@@ -259,11 +182,11 @@ make_snapshots(const struct http_request *request, uint32_t node_id,
                struct buffer *out, struct error *err)
 {
     uint32_t id;
-    int which = nodes(request, node_id, &id, err);
+    int which = http_parameter_node(request, node_id, &id, err);
 
     buffer_format(out, "SELECT * FROM heapwire.%ssnapshots",
-                  which == THIS_NODE ? "" : "cluster_");
-    if (which == ONE_NODE)
+                  which == HTTP_THIS_NODE ? "" : "cluster_");
+    if (which == HTTP_ONE_NODE)
         buffer_format(out, " WHERE node_id = %u", id);
     return which < 0 ? -1 : 0;
 }
@@ -286,14 +209,14 @@ static int
 make_metrics(const struct http_request *request, uint32_t node_id,
              struct buffer *out, struct error *err)
 {
-    char node[VALUE_ROOM];
+    char node[HTTP_VALUE_ROOM];
     uint32_t id = 0;
 
-    if (parameter(request, "node", node, err) != 0)
+    if (http_parameter_text(request, "node", node, err) != 0)
         return -1;
     if (strcmp(node, "all") != 0 &&
-        number(request, "node", UINT32_MAX, &id, err) != 0)
-        return wrong(err, "node", "a node's id, or all");
+        http_parameter_number(request, "node", UINT32_MAX, &id, err) != 0)
+        return http_parameter_wrong(err, "node", "a node's id, or all");
     if (id == node_id)
         *node = '\0';
     http_metrics_statement(node, out);
@@ -303,56 +226,43 @@ make_metrics(const struct http_request *request, uint32_t node_id,
 /* ---- what changes something ---- */
 
 static int
-make_script(const struct http_request *request, uint32_t node_id,
-            const char *script, struct buffer *out, struct error *err)
-{
-    uint32_t id;
-    int which = nodes(request, node_id, &id, err);
-
-    if (which == ALL_NODES)
-        buffer_format(out, "ADMIN EXECUTE ON ALL '%s'", script);
-    else
-        buffer_format(out, "ADMIN EXECUTE ON %u '%s'", id, script);
-    return which < 0 ? -1 : 0;
-}
-
-static int
 make_enable(const struct http_request *request, uint32_t node_id,
             struct buffer *out, struct error *err)
 {
     char script[96] = "System.print(HeapProf.getInstance().enable_prof())";
     uint32_t seconds;
 
-    if (number(request, "seconds", SECONDS_MAX, &seconds, err) != 0)
+    if (http_parameter_number(request, "seconds", SECONDS_MAX, &seconds, err) !=
+        0)
         return -1;
     if (seconds > 0)
         snprintf(script, sizeof(script),
                  "System.print(HeapProf.getInstance().enable_prof(%u))",
                  seconds);
-    return make_script(request, node_id, script, out, err);
+    return http_parameter_script(request, node_id, script, out, err);
 }
 
 static int
 make_disable(const struct http_request *request, uint32_t node_id,
              struct buffer *out, struct error *err)
 {
-    return make_script(request, node_id,
-                       "System.print(HeapProf.getInstance().disable_prof())",
-                       out, err);
+    return http_parameter_script(
+        request, node_id, "System.print(HeapProf.getInstance().disable_prof())",
+        out, err);
 }
 
 static int
 make_snapshot(const struct http_request *request, uint32_t node_id,
               struct buffer *out, struct error *err)
 {
-    char name[VALUE_ROOM], script[VALUE_ROOM + 64];
+    char name[HTTP_VALUE_ROOM], script[HTTP_VALUE_ROOM + 64];
 
-    if (snapshot(request, "name", name, err) != 0)
+    if (http_parameter_name(request, "name", name, err) != 0)
         return -1;
     snprintf(script, sizeof(script),
              "System.print(HeapProf.getInstance().snapshot(%s%s%s))",
              *name ? "\"" : "", name, *name ? "\"" : "");
-    return make_script(request, node_id, script, out, err);
+    return http_parameter_script(request, node_id, script, out, err);
 }
 
 /* ---- the paths ---- */

@@ -1,0 +1,95 @@
+/* http_parameter.c - see http_parameter.h. */
+#include "http_parameter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "http_query.h"
+#include "http_request.h"
+
+int
+http_parameter_text(const struct http_request *request, const char *name,
+                    char *out, struct error *err)
+{
+    if (http_query_get(request->query, name, out, HTTP_VALUE_ROOM) == 0)
+        return 0;
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "the parameter '%s' is given twice, or is no plain text of less "
+              "than %d bytes",
+              name, HTTP_VALUE_ROOM);
+    return -1;
+}
+
+int
+http_parameter_wrong(struct error *err, const char *name, const char *what)
+{
+    error_set(err, ER_WRONG_ARGUMENTS, "%s= takes %s", name, what);
+    return -1;
+}
+
+int
+http_parameter_number(const struct http_request *request, const char *name,
+                      uint32_t max, uint32_t *out, struct error *err)
+{
+    char text[HTTP_VALUE_ROOM];
+    size_t digits;
+
+    *out = 0;
+    if (http_parameter_text(request, name, text, err) != 0)
+        return -1;
+    digits = strspn(text, "0123456789");
+    if (text[digits] || digits > 10 || strtoull(text, NULL, 10) > max) {
+        error_set(err, ER_WRONG_ARGUMENTS, "%s= takes a number up to %u", name,
+                  max);
+        return -1;
+    }
+    *out = (uint32_t)strtoull(text, NULL, 10);
+    return 0;
+}
+
+int
+http_parameter_name(const struct http_request *request, const char *name,
+                    char *out, struct error *err)
+{
+    if (http_parameter_text(request, name, out, err) != 0)
+        return -1;
+    if (out[strspn(out, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+        return http_parameter_wrong(err, name, "the name of a kept snapshot");
+    return 0;
+}
+
+int
+http_parameter_node(const struct http_request *request, uint32_t node_id,
+                    uint32_t *id, struct error *err)
+{
+    char text[HTTP_VALUE_ROOM];
+
+    *id = node_id;
+    if (http_parameter_text(request, "node", text, err) != 0)
+        return -1;
+    if (strcmp(text, "all") == 0)
+        return HTTP_ALL_NODES;
+    if (http_parameter_number(request, "node", UINT32_MAX, id, err) != 0)
+        return http_parameter_wrong(err, "node", "a node's id, or all");
+    if (*id == 0 || *id == node_id) {
+        *id = node_id;
+        return HTTP_THIS_NODE;
+    }
+    return HTTP_ONE_NODE;
+}
+
+int
+http_parameter_script(const struct http_request *request, uint32_t node_id,
+                      const char *script, struct buffer *out, struct error *err)
+{
+    uint32_t id;
+    int which = http_parameter_node(request, node_id, &id, err);
+
+    if (which == HTTP_ALL_NODES)
+        buffer_format(out, "ADMIN EXECUTE ON ALL '%s'", script);
+    else
+        buffer_format(out, "ADMIN EXECUTE ON %u '%s'", id, script);
+    return which < 0 ? -1 : 0;
+}
