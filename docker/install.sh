@@ -24,9 +24,9 @@ tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev gi
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java golang-go
     libxml2-utils poppler-utils dwz systemd mandoc curl
-     prometheus"
+    prometheus chromium chromium-driver fonts-dejavu-core"
 clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
-    ruby-mysql2 sysbench maven chromium chromium-driver fonts-dejavu-core"
+    ruby-mysql2 sysbench maven"
 servers="varnish bind9 postgresql python3-pip"
 command -v npm >/dev/null || clients="$clients nodejs npm" # if not another's
 

@@ -110,9 +110,8 @@
 
     // null: this node; 'all'; or the number of another.
     function node() {
-        if (!state.node || Number(state.node) === self)
-            return null;
-        return state.node === 'all' ? 'all' : Number(state.node);
+        const id = Number(state.node);
+        return state.node === 'all' ? 'all' : Number.isInteger(id) && id > 0 && id !== self ? id : null;
     }
 
     // A snapshot's name as views take it.
@@ -356,7 +355,7 @@
         const list = known.nodes.map((one) => [String(one.id),
             `${one.id}${one.self ? ' (this one)' : ''}`]);
         options(byId('node'), list.length > 1 ? [...list, ['all', 'all, added up']] : list,
-            state.node || String(self));
+            String(node() || self));
     }
 
     // All nodes' profilers as one.

@@ -18,16 +18,28 @@ class PageDoor:
         self.path = os.path.join(os.path.dirname(node.socket), "http.sock")
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
+        self.accepted = 0
+        self.broken = False  # as if no node were there
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self.listener.accept()
-                node = socket.socket(socket.AF_UNIX)
-                node.connect(self.path)
-                for pair in ((client, node), (node, client)):
-                    threading.Thread(target=pump, args=pair, daemon=True).start()
+                self.accepted += 1
+                self.connect(client)
+
+    def connect(self, client):
+        node = socket.socket(socket.AF_UNIX)
+        try:
+            if self.broken:
+                raise ConnectionRefusedError
+            node.connect(self.path)
+        except OSError:
+            client.close()
+            return
+        for pair in ((client, node), (node, client)):
+            threading.Thread(target=pump, args=pair, daemon=True).start()
 
     def close(self):
         self.listener.close()

@@ -26,9 +26,10 @@ def has_ended(pid):
 class RedisNode:
     """heapwire-run, its heapwired and its redis-server."""
 
-    def __init__(self, work, i, places, listen, wrapper=()):
+    def __init__(self, work, i, places, listen, wrapper=(), program=None,
+                 environment=()):
         """places: by id, the node's own as well; a port alone is of
-        127.0.0.1."""
+        127.0.0.1.  program: a command in the place of Redis."""
         self.id, self.directory = i, os.path.join(work, f"{i}-{listen}")
         os.makedirs(self.directory, mode=0o700)
         self.config = os.path.join(self.directory, "heapwire.ini")
@@ -41,9 +42,10 @@ class RedisNode:
                  "--listen", place(listen),
                  "--state-dir", os.path.join(self.directory, "state"),
                  "--log", self.log_path, "--linger", "0", "--",
-                 "redis-server", "--port", str(free_port()), "--bind",
-                 "127.0.0.1", "--save", "", "--dir", self.directory],
-                stdout=out, stderr=out)
+                 *(program or [
+                     "redis-server", "--port", str(free_port()), "--bind",
+                     "127.0.0.1", "--save", "", "--dir", self.directory])],
+                stdout=out, stderr=out, env={**os.environ, **dict(environment)})
 
     def write(self, places):
         text = f"[cluster]\nname = redis\nsecret = {SECRET}\n" + "".join(
@@ -71,7 +73,7 @@ class RedisNode:
         run = self.process.pid
         with open(f"/proc/{run}/task/{run}/children", encoding="ascii") as f:
             for pid in map(int, f.read().split()):
-                with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+                with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as comm:
                     self.children[comm.read().strip()] = pid
         assert "heapwired" in self.children, self.children
         return self

@@ -11,7 +11,6 @@ here=$top/tests/integration/programs
 picture=$build/bin/picture
 
 [ -x "$picture" ] || { echo "flamegraph.sh: $picture is missing" >&2; exit 1; }
-sh docker/install.sh clients
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM

@@ -1,0 +1,415 @@
+#!/usr/bin/env python3
+"""The page in Chromium, over a Redis with heapwire."""
+import os
+import re
+import sys
+import tempfile
+
+# pylint: disable=wrong-import-position
+sys.path[0] = "tests/integration/lib"  # http.py beside this is not the library's
+from browser import (DOWN, ENTER, ESCAPE, LEFT, RIGHT, TAB, UP,  # noqa: E402
+                     Browser)
+from node_under_test import BUILD, REAL, Node, wait_for  # noqa: E402
+from page_door import PageDoor  # noqa: E402
+import page_under_test  # noqa: E402
+from page_under_test import FLAME, TEXT, Page, check, load  # noqa: E402
+from ports import free_port  # noqa: E402
+from redis_node import RedisNode  # noqa: E402
+
+SHIFT = "\ue008"
+CELLS = ("return Array.from(document.querySelectorAll('#table tbody tr'), (one) =>"
+         " one.cells[0].textContent)")
+# What can be used, where the keyboard is, and whether one sees it.
+USABLE = """
+return Array.from(document.querySelectorAll('a[href], button:enabled, select, input, canvas'))
+    .filter((one) => one.getClientRects().length && one.tabIndex >= 0).length"""
+FOCUSED = """
+const one = document.activeElement;
+one.seen = one.seen || 0;
+return [one === document.body ? 'body' : one.tagName, one.seen++, getComputedStyle(one).outlineStyle !== 'none',
+    one.matches('a[href], button, select, input, canvas')]"""
+
+
+def first_look(page):
+    page.open()
+    check(page.run("return document.title") == "heapwire 10001", "it has a title")
+    check("connected" in page.run(TEXT, "#state"), "it says how the node is",
+          page.run(TEXT, "#state"))
+    check("Enable" in page.run(TEXT, "#switch"), "profiling can be enabled")
+    page.browser.click("#switch")
+    page.until_text("#switch", "Disable")
+    check(page.query("SELECT active FROM profiler")[0][0] == 1, "and then is")
+    check(page.run(TEXT, "#cost"), "its cost is beside it")
+    page.script("reset(16)")
+    load(page.node, 20000)
+    page.browser.click("#name")
+    page.browser.type("before")
+    page.keys(ENTER)
+    page.browser.until("Array.from(document.querySelector('#snapshot').options)"
+                       ".some((one) => one.value === 'before')")
+    load(page.node, 60000)
+    page.script('snapshot("after")')
+    page.quiet("first look")
+
+
+def flame(page):
+    page.open("snapshot=before")
+    names = [f["name"] for f in page.frames()]
+    check("main" in names and "processCommand" in names, "frames", names)
+    page.press("processCommand")
+    zoom = page.hash().get("zoom")
+    check(zoom, "a zoom is in the URL", page.hash())
+    page.run("document.querySelector('.flame input').focus()")
+    page.browser.type("zmalloc")
+    page.settle()
+    text = page.run(TEXT, ".flame-matched")
+    check("Matched: " in text and "(0 frames)" not in text, "a search", text)
+    check(page.hash() == {"snapshot": "before", "zoom": zoom, "search": "zmalloc"},
+          "is in the URL, too", page.hash())
+    page.save("zoomed")
+    frames = page.frames()
+    page.open("snapshot=before&zoom=" + zoom + "&search=zmalloc")
+    check(page.frames() == frames, "a link shows the same")
+    page.open(f"snapshot=before&zoom=1-{zoom.split('-')[1]}&search=zmalloc")
+    check(page.frames() == frames, "also where the frame has another number")
+    page.run("document.querySelector('.flame canvas').focus()")
+    for key in (ESCAPE, ESCAPE, UP, UP, UP, RIGHT, LEFT, DOWN, UP):
+        page.keys(key)
+    check(page.hash() == {"snapshot": "before"}, "Esc leads back", page.hash())
+    page.keys("s")
+    check("sandwich" in page.hash(), "a sandwich by key", page.hash())
+    page.keys("s", "i")
+    for wrong in ("zoom=7.5-x", "zoom=-1-x", "zoom=x", "sandwich=no", "color=no",
+                  "tab=__proto__", "__proto__=x", "search=(", "by=no"):
+        page.open("snapshot=before&" + wrong)
+        check(page.frames(), f"a link of {wrong} shows something")
+    page.quiet("flame graph")
+
+
+def back(page):
+    """What people choose are steps, which the browser goes back."""
+    page.open("snapshot=after")
+    page.choose("#snapshot", "before")
+    page.browser.until(f"{FLAME}.tree.title && location.hash === '#snapshot=before'")
+    page.settle()
+    page.browser.until("document.querySelector('#progress').hidden")
+    frames = page.frames()
+    page.press("processCommand")
+    page.run("document.querySelector('#tab-memory').click()")
+    page.browser.until("document.querySelector('#table').textContent.includes('unexplained')")
+    page.back()
+    page.browser.until("!location.hash.includes('tab')")
+    page.browser.until("document.querySelectorAll('#table tbody tr button').length > 3")
+    check("zoom" in page.hash(), "Back leads to the table before", page.hash())
+    page.back()
+    page.browser.until("location.hash === '#snapshot=before'")
+    page.browser.until(f"{FLAME}.panels[0].zoom === 0")
+    check(page.frames() == frames, "then to the frames before")
+    page.back()
+    page.browser.until("location.hash === '#snapshot=after'")
+    page.browser.until("document.querySelector('#snapshot').value === 'after'")
+    page.run("history.forward()")
+    page.browser.until("document.querySelector('#snapshot').value === 'before'")
+    page.quiet("back")
+
+
+def compare(page):
+    page.open("snapshot=after&base=before")
+    check("since the base" in page.run(TEXT, "#title"), "a difference",
+          page.run(TEXT, "#title"))
+    colors = {f["color"] for f in page.frames()}
+    check(any(c.startswith("hsl(8 ") for c in colors), "in which some grew", colors)
+    check("grown" in page.run(TEXT, "#table thead"), "and so has the table")
+    page.save("difference")
+    page.run("document.querySelector('#table tbody button').click()")
+    check("sandwich" in page.hash(), "a function of it is a sandwich", page.hash())
+
+    # The same by a brush over the time line.
+    page.open()
+    page.browser.until("document.querySelector('#base').options.length === 3")
+    left, top, width, height = page.run(
+        "const canvas = document.querySelector('#line canvas');"
+        "canvas.scrollIntoView(); const box = canvas.getBoundingClientRect();"
+        "return [box.left, box.top, box.width, box.height]")
+    page.browser.drag(left + 3, top + height / 2, left + width - 3,
+                      top + height / 2)
+    page.browser.until("location.hash.includes('base=before')")
+    check(page.hash() == {"snapshot": "after", "base": "before"},
+          "a brush compares", page.hash())
+    page.browser.until("document.querySelector('#title').textContent.includes('since')")
+    check("RSS" in page.run(TEXT, ".said") and " to " in page.run(TEXT, ".said"),
+          "and says what grew", page.run(TEXT, ".said"))
+
+    # And by keys.
+    page.open()
+    page.run("document.querySelector('#line canvas').focus()")
+    for _ in range(12):
+        page.keys(SHIFT, LEFT)
+    page.keys(ENTER)
+    for _ in range(12):
+        page.keys(SHIFT, RIGHT)
+    page.keys(ENTER)
+    page.browser.until("location.hash.includes('base=before')")
+    check(page.hash() == {"snapshot": "after", "base": "before"},
+          "so do keys", page.hash())
+    page.keys(ESCAPE)
+    page.keys(UP)
+    check("snapshot before" in page.run(TEXT, ".said"), "a key leads to a mark",
+          page.run(TEXT, ".said"))
+    page.quiet("compare")
+
+
+def ways(page):
+    """The skip link, a second thought, and a history as long as it may be."""
+    page.open("snapshot=after&tab=snapshots")
+    page.run("document.querySelector('.skip').focus()")
+    page.keys(ENTER)
+    check(page.run("return document.activeElement.id") == "flame" and page.hash() ==
+          {"snapshot": "after", "tab": "snapshots"},
+          "the skip link leads to the flame graph, and changes nothing", page.hash())
+    page.run("data.value = (statement, signal) => new Promise((_, fail) =>"
+             " signal.addEventListener('abort', () => {"
+             " window.given_up = statement; fail(signal.reason); }))")
+    page.choose("#snapshot", "before")
+    page.choose("#snapshot", "after")
+    check("'before'" in page.run("return window.given_up || ''"),
+          "what is not wanted any more is given up")
+    page.open()
+    plain, marked = page.run("""
+        document.querySelector('#line').replaceChildren();
+        const line = new TimeLine(document.querySelector('#line'), {picked() {}});
+        const samples = Array.from({length: 21600}, (_, i) =>
+            ({t: 1.7e9 + 4 * i, rss: 1e9 + i, allocated: 9e8 + i, limit: 2e9}));
+        const marks = Array.from({length: 300}, (_, i) => ({t: 1.7e9 + 280 * i, live: 8e8}));
+        return [[], marks].map((some) => {
+            line.set(samples, some);
+            const start = performance.now();
+            for (let i = 0; i < 30; i++)
+                line.point(1.7e9 + 1000 * i);
+            return performance.now() - start;
+        })""")
+    check(marked < 10 * plain, "snapshots make no long history slow", (plain, marked))
+    page.quiet("ways")
+
+
+def doing(page, row, text):
+    page.run("const line = Array.from(document.querySelectorAll('#table tbody tr'))"
+             ".find((one) => one.cells[0].textContent === arguments[0]);"
+             "const one = Array.from(line.querySelectorAll('button')).find((one) =>"
+             " one.textContent === arguments[1]); one.focus(); one.click()", row, text)
+
+
+def tables(page):
+    page.open()
+    tabs = page.run("return Array.from(document.querySelectorAll('[role=tab]'),"
+                    " (one) => one.id.slice(4))")
+    check(len(tabs) == 10, "there are tabs", tabs)
+    for i in tabs:
+        page.run("document.querySelector('#table').replaceChildren();"
+                 "document.querySelector('#tab-' + arguments[0]).click()", i)
+        page.settle()
+        if i == "threads":
+            check("_start" in page.run(TEXT, "#table"), "a thread's first function",
+                  page.run(TEXT, "#table"))
+    page.run("document.querySelector('#tab-threads').focus()")
+    page.run("document.querySelector('#table').replaceChildren()")
+    page.keys(RIGHT)
+    page.browser.until("document.querySelectorAll('#table tbody tr').length === 2")
+    check(page.hash() == {"tab": "snapshots"}, "keys change tabs", page.hash())
+
+    doing(page, "before", "Pin")
+    page.until_text("#table tbody", "Unpin")
+    check(page.query("SELECT name FROM snapshots WHERE pinned = 1") ==
+          (("before",),), "a snapshot is pinned")
+    check(page.run("return document.activeElement.textContent") == "Unpin",
+          "and the keyboard is where it was")
+    page.run("window.saved = []; URL.createObjectURL = (blob) => {"
+             "blob.arrayBuffer().then((bytes) => window.saved.push("
+             "new TextDecoder('latin1').decode(bytes).slice(0, 400))); return 'data:,'}")
+    for i, (form, wanted) in enumerate((
+            ("pprof", "^\x1f\u2039"), ("flamegraph", "<svg"), ("svg", "<svg"), ("pdf", "^%PDF"),
+            ("collapsed", "^_start;.* \\d"), ("export", "."))):
+        page.run("const one = Array.from(document.querySelectorAll('#table tbody select'))"
+                 ".find((one) => one.closest('tr').cells[0].textContent === 'after');"
+                 "one.value = arguments[0]", form)
+        doing(page, "after", "Download")
+        page.browser.until(f"window.saved.length === {i + 1}")
+        got = page.run("return window.saved.at(-1)")
+        check(re.search(wanted, got), f"{form} is downloaded", got)
+    page.script('snapshot("extra")')
+    page.open("tab=snapshots")
+    page.run("window.confirm = () => false")
+    doing(page, "extra", "Delete")
+    page.run("window.confirm = () => true")
+    doing(page, "extra", "Delete")
+    page.browser.until("document.querySelectorAll('#table tbody tr').length === 2")
+    check(len(page.query("SELECT name FROM snapshots")) == 2, "one is deleted")
+    page.run("Array.from(document.querySelectorAll('#table th button'))"
+             ".find((one) => one.textContent === 'size').click()")
+    order = page.run(CELLS)
+    check(order == [name for name, in page.query(
+        "SELECT name FROM snapshots ORDER BY size DESC")], "it sorts", order)
+    page.quiet("tables")
+
+
+def keyboard(page):
+    """Whatever can be used is reached by Tab, and one sees where one is."""
+    page.open("snapshot=after&tab=snapshots")
+    count, seen = page.run(USABLE), 0
+    for _ in range(count + 5):
+        page.keys(TAB)
+        tag, times, visible, counts = page.run(FOCUSED)
+        if tag == "body" or times:
+            break
+        check(visible, f"one sees that {tag} has the keyboard")
+        seen += counts
+    check(seen == count, "Tab comes by all", (seen, count))
+    unnamed = page.run(
+        "return Array.from(document.querySelectorAll('button, select, input, canvas'))"
+        ".filter((one) => !(one.textContent.trim() || one.labels?.length ||"
+        " one.getAttribute('aria-label'))).map((one) => one.outerHTML)")
+    check(not unnamed, "whatever can be used has a name", unnamed)
+    page.run("document.querySelector('.flame canvas').focus()")
+    page.keys(UP)
+    check(page.run("const one = document.querySelector('.flame-details');"
+                   "return one.getAttribute('role') === 'status' && one.textContent")
+          .startswith("_start"), "a frame is read out")
+    check(page.run("return document.getAnimations().length") == 0, "nothing moves")
+    page.quiet("keyboard")
+
+
+def sizes(page):
+    for scheme, width in (("light", 360), ("dark", 1300)):
+        page.theme(scheme)
+        page.size(width, 900)
+        page.open("snapshot=after&base=before&tab=snapshots")
+        wide = page.run("return document.documentElement.scrollWidth")
+        check(wide <= width, f"nothing leaves {width} px", wide)
+        page.legible(f"{scheme}, {width} px")
+        page.press("processCommand")
+        page.run(f"{FLAME}.find('call')")
+        page.settle()
+        page.legible(f"{scheme}, {width} px, zoomed and searched")
+        page.save(f"{scheme}-{width}")
+    page.browser.emulate("clearDeviceMetricsOverride")
+    page.theme(None)
+    # The canvas' text is as large as the page's.
+    page.open("snapshot=after")
+    small = page.run(f"return {FLAME}.brush.size")
+    page.browser.ask("POST", "/goog/cdp/execute", {
+        "cmd": "Page.setFontSizes", "params": {"fontSizes": {"standard": 32}}})
+    page.open("snapshot=after")
+    large = page.run(f"return {FLAME}.brush.size")
+    check(large == small * 2, "people choose the size of the text", (small, large))
+    page.browser.ask("POST", "/goog/cdp/execute", {
+        "cmd": "Page.setFontSizes", "params": {"fontSizes": {"standard": 16}}})
+    page.quiet("sizes")
+
+
+def hostile(browser, work):
+    """Names of functions and of a module that attack."""
+    place = os.path.join(work, "<svg onload=window.pwned=6>")
+    os.mkdir(place)
+    program = os.path.join(place, "=cmd|' \u202emodule")
+    os.symlink(os.path.join(BUILD, "bin", "hostile_names"), program)
+    port = free_port()
+    node = RedisNode(work, 10003, {10003: port}, port, program=[program],
+                     environment={"MALLOC_CONF":
+                                  "prof:true,prof_active:true,lg_prof_sample:12"})
+    door = None
+    try:
+        node.wait()
+        door = PageDoor(node)
+        page = Page(browser, door, node)
+        wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected", 30)
+        page.open()
+        names = [f["name"] for f in page.frames()]
+        for wanted in ("<img src=x onerror=window.pwned=1>", "=cmd|'/C calc'!A0",
+                       "</style></script><script>window.pwned=2</script>", "__proto__"):
+            check(wanted in names, f"{wanted} is as it is", names)
+            check(wanted in page.run(CELLS), "in the table, too", page.run(CELLS))
+        check(not re.search("[\u202a-\u202e\u2066-\u2069]",
+                            "".join(names) + page.run(TEXT, "body")), "nothing turns the writing")
+        check(max(map(len, names + page.run(CELLS))) < 500, "long names are cut")
+        for name in names:
+            page.run(f"{FLAME}.look(arguments[0]); {FLAME}.find('script|img');"
+                     f"{FLAME}.setColor('module'); {FLAME}.tell()", name)
+        page.run("for (const one of document.querySelectorAll('#table tbody button')) one.click()")
+        for tab in ("threads", "allocators", "symbols", "nodes", "snapshots"):
+            page.run("document.querySelector('#table').replaceChildren();"
+                     "document.querySelector('#tab-' + arguments[0]).click()", tab)
+            page.settle()
+        page.script('snapshot("before")')
+        page.open("snapshot=before&tab=%3Cimg%20src=x%3E&search=%3Csvg%3E&node=%3Cb%3E")
+        page.save("hostile")
+        check(page.run("return window.pwned === undefined && "
+                       "document.querySelectorAll('img, svg, b').length === 0 && "
+                       "document.scripts.length === 1"), "and no more than text")
+        page.quiet("hostile names")
+    finally:
+        browser.open("about:blank")
+        if door:
+            door.close()
+        node.stop()
+
+
+def failures(page):
+    """What fails is said, and the page goes on."""
+    page.browser.open("about:blank")
+    page.browser.open(page.door.url + "#snapshot=no_such")
+    page.browser.until("!document.querySelector('#message').hidden")
+    check("no_such" in page.run(TEXT, "#message"), "a snapshot that is not there",
+          page.run(TEXT, "#message"))
+    page.browser.until("document.querySelector('#table').textContent === '' && "
+                       "document.querySelector('#snapshot').options.length > 2")
+    page.choose("#snapshot", "before")
+    page.settle()
+    page.browser.console()  # has the browser's own line of a status of 500
+
+    # Switched off again.
+    page.browser.click("#switch")
+    page.until_text("#switch", "Enable")
+    check(page.query("SELECT active FROM profiler")[0][0] == 0, "profiling is off")
+
+
+def less(browser):
+    """An account that may only look, at a node that has no database."""
+    with Node(program=REAL, settings="http = 127.0.0.1:0\n",
+              users=[("eye", b"pw", "status")]) as node:
+        browser.open(f"http://eye:pw@127.0.0.1:{node.http_port}/#tab=nodes")
+        browser.until("document.querySelector('#state').textContent.includes('absent')")
+        browser.until("document.querySelector('#message').textContent.includes('privilege')")
+        text = browser.run(TEXT, "#message")
+        check("PROFILE" in text, "it says which privilege the heap needs", text)
+        browser.until("document.querySelector('#table').textContent.includes('10001')")
+        browser.console()
+        browser.open("about:blank")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="hw-") as work:
+        port = free_port()
+        node = RedisNode(work, 10001, {10001: port}, port)
+        door = browser = None
+        try:
+            browser = Browser(work)
+            node.wait()
+            door = PageDoor(node)
+            page = Page(browser, door, node)
+            wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==
+                     "connected", 30)
+            for part in (first_look, flame, back, compare, ways, tables, keyboard, sizes,
+                         failures):
+                part(page)
+            hostile(browser, work)
+            less(browser)
+        finally:
+            if browser:
+                browser.close()
+            if door:
+                door.close()
+            node.stop()
+    print(f"page.py: ok, {page_under_test.passed} facts")
+
+
+main()
