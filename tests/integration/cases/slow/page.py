@@ -142,6 +142,8 @@ def program(browser, work):
         door = PageDoor(node)
         page = Page(browser, door, node)
         wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected", 30)
+        with open(os.path.join(node.directory, "out"), encoding="utf-8") as out:
+            wait_for(lambda: out.seek(0) or "ready" in out.read(), 60)
         page.script('snapshot("many")')
         large(page)
         progress(page)
