@@ -19,7 +19,7 @@ arrive(struct heap_place *place)
     struct functions *functions = place->pin->functions;
 
     place->frame = 0;
-    if (place->walk->row == HEAP_FUNCTIONS)
+    if (place->walk->row == HEAP_FUNCTIONS || place->walk->row == HEAP_CALLS)
         return;
     for (; place->at < place->end; place->at++) {
         place->frame_count =
@@ -49,9 +49,11 @@ find_function(struct heap_place *place, const struct value *key)
 }
 
 static void
-find_stack(struct heap_place *place, const struct value *key)
+find_numbered(struct heap_place *place, const struct value *key)
 {
-    size_t count = place->pin->profile->stack_count;
+    size_t count = place->walk->row == HEAP_CALLS
+                       ? place->pin->calls.count
+                       : place->pin->profile->stack_count;
 
     place->end = (uint32_t)count;
     if (!key)
@@ -85,7 +87,7 @@ heap_place_open(struct heap_place *place, const struct heap_walk *walk,
     if (walk->row == HEAP_FUNCTIONS)
         find_function(place, key);
     else
-        find_stack(place, key);
+        find_numbered(place, key);
     arrive(place);
     return 0;
 }

@@ -17,12 +17,17 @@ struct select_pin;
 struct stack_frame;
 struct value;
 
-enum heap_row { HEAP_FUNCTIONS, HEAP_STACKS, HEAP_FRAMES };
+enum heap_row {
+    HEAP_FUNCTIONS,
+    HEAP_STACKS,
+    HEAP_FRAMES,
+    HEAP_CALLS /* the pin's calls: see select_pin_calls */
+};
 
 struct heap_place {
     const struct heap_walk *walk;
     const struct select_pin *pin;
-    uint32_t at, end; /* indices of functions or stacks */
+    uint32_t at, end; /* indices of functions, stacks or calls */
     const uint32_t
         *order; /* of functions found by name; NULL: in the profile's order */
     struct stack_frame *frames; /* of the present stack, leaf first; owned */
@@ -31,7 +36,7 @@ struct heap_place {
 };
 
 /* The columns of a table: the snapshot; for differences the base; then the key,
- * which is a function's name or a stack's number. */
+ * which is a function's name, or the number of a stack or of a call. */
 struct heap_walk {
     enum heap_row row;
     uint32_t rows, rows_of_key; /* estimates for the planner */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "call_tree.h"
 #include "cluster_heap.h"
 #include "cluster_name.h"
 #include "controller.h"
@@ -37,9 +38,12 @@ let_go(struct select_pins *pins, struct select_pin *pin)
     if (!pin->snapshot)
         return;
     functions_free(pin->functions);
+    call_rows_fini(&pin->calls);
+    call_tree_free(pin->tree);
     profile_free(pin->difference);
     snapshot_unref(pin->snapshot);
     pin->functions = NULL;
+    pin->tree = NULL;
     pin->profile = pin->difference = NULL;
     pin->snapshot = NULL;
     pins->held--;
@@ -329,16 +333,43 @@ tell_empty(struct handle *handle, struct select_pin *pin)
     pin->warned = true;
 }
 
-static struct functions *
-make_functions(struct handle *handle, const struct select_pin *pin)
+static struct view_options
+options_of(const struct handle *handle, char wrappers[WRAPPERS_TEXT_BYTES])
 {
-    char wrappers[WRAPPERS_TEXT_BYTES] = "";
     struct view_options options = view_defaults;
 
+    *wrappers = '\0';
     if (handle->fetch->views->cache)
         view_cache_get_wrappers(handle->fetch->views->cache, wrappers);
     options.wrappers = wrappers;
+    options.cancelled = handle->cancelled;
+    return options;
+}
+
+static struct functions *
+make_functions(struct handle *handle, const struct select_pin *pin)
+{
+    char wrappers[WRAPPERS_TEXT_BYTES];
+    struct view_options options = options_of(handle, wrappers);
+
     return functions_new(pin->profile, &options, &handle->failure);
+}
+
+int
+select_pin_calls(struct handle *handle, struct select_pin *pin)
+{
+    char wrappers[WRAPPERS_TEXT_BYTES];
+    struct view_options options = options_of(handle, wrappers);
+
+    if (!pin->tree)
+        pin->tree = call_tree_new(pin->profile, &options, CALL_TREE_SHORT,
+                                  CALL_TREE_BY_NAME, &handle->failure);
+    if (pin->tree &&
+        (pin->calls.list || call_rows_make(&pin->calls, pin->tree, &options,
+                                           &handle->failure) == 0))
+        return SQLITE_OK;
+    handle->failed = true;
+    return SQLITE_ERROR;
 }
 
 int

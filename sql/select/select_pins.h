@@ -14,8 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "call_rows.h"
 #include "snapshot.h"
 
+struct call_tree;
 struct functions;
 struct handle;
 
@@ -30,9 +32,11 @@ struct select_pin {
     struct profile *difference;    /* owned; NULL: no difference */
     const struct profile *profile; /* of the snapshot, or the difference */
     struct functions *functions;   /* of profile */
-    const char *label;             /* the name as the statement wrote it */
-    const char *base; /* the base's, likewise; NULL: no difference */
-    size_t number;    /* within the statement, from 1; 0: the fresh one */
+    struct call_tree *tree; /* of profile, likewise; NULL: not yet made */
+    struct call_rows calls; /* of tree */
+    const char *label;      /* the name as the statement wrote it */
+    const char *base;       /* the base's, likewise; NULL: no difference */
+    size_t number;          /* within the statement, from 1; 0: the fresh one */
     unsigned readers; /* the pin stays in memory while any table reads it */
     bool warned;      /* the warning that it is unreadable or empty was given */
     uint64_t used;    /* when a table last asked for it, as a count */
@@ -61,6 +65,10 @@ void select_pins_end(struct select_pins *pins);
 int select_pin(struct handle *handle, const char *name, const char *base,
                struct select_pin **out);
 void select_unpin(struct select_pin *pin); /* NULL is fine */
+
+/* Makes the tree and the calls of a pin that is read.  Returns as select_pin.
+ */
+int select_pin_calls(struct handle *handle, struct select_pin *pin);
 
 /*
  * Pins the next kept snapshot from *at on, which starts at 0; before these the

@@ -228,11 +228,16 @@ text_of(sqlite3_value *value)
 
 /* Moves before the first row of the pin. */
 static int
-enter(struct vtab_cursor *cursor, const struct heap_walk *walk,
-      sqlite3_value *key)
+enter(struct vtab_cursor *cursor, struct handle *handle,
+      const struct heap_walk *walk, sqlite3_value *key)
 {
     struct value wanted = {0};
+    int rc = SQLITE_OK;
 
+    if (walk->row == HEAP_CALLS)
+        rc = select_pin_calls(handle, cursor->pin);
+    if (rc != SQLITE_OK)
+        return rc;
     if (key)
         wanted = key_of(key);
     return heap_place_open(&cursor->place, walk, cursor->pin,
@@ -255,7 +260,7 @@ walk_on(struct vtab_cursor *cursor, struct handle *handle,
                              &cursor->pin);
         if (!cursor->pin)
             break;
-        rc = enter(cursor, walk, cursor->key);
+        rc = enter(cursor, handle, walk, cursor->key);
     }
     return rc;
 }
@@ -289,7 +294,7 @@ find_place(struct vtab_cursor *cursor, struct handle *handle,
         return SQLITE_OK;
     if (name || !names_kept(handle, number)) {
         rc = select_pin(handle, text_of(name), text_of(base), &cursor->pin);
-        return rc == SQLITE_OK ? enter(cursor, walk, key) : rc;
+        return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;
     }
     cursor->walks = true;
     cursor->next = 0;

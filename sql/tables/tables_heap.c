@@ -35,6 +35,15 @@ frame_name(const struct heap_place *place, size_t frame)
                      place->frames[frame].name);
 }
 
+static void
+set_buffered(const struct heap_place *place, struct value *out)
+{
+    out->type = VALUE_TEXT;
+    out->data = place->text.data;
+    /* SQLite refuses a value of this size */
+    out->size = place->text.failed ? SELECT_VALUE_MAX + 1 : place->text.size;
+}
+
 /* ---- heap_stacks ---- */
 
 enum {
@@ -65,10 +74,7 @@ set_collapsed(struct heap_place *place, struct value *out)
         if (i > 1)
             buffer_char(text, ';');
     }
-    out->type = VALUE_TEXT;
-    out->data = text->data;
-    /* SQLite refuses a value of this size */
-    out->size = text->failed ? SELECT_VALUE_MAX + 1 : text->size;
+    set_buffered(place, out);
 }
 
 static void
@@ -210,7 +216,55 @@ static const struct catalog_column frames[] = {
 static const struct heap_walk frames_walk = {HEAP_FRAMES, 600000, 30,
                                              frames_cell};
 
+/* ---- heap_flame_graph ---- */
+
+enum { CALLS_SNAPSHOT, CALLS_FRAME, CALLS_LEVEL, CALLS_LABEL, CALLS_VALUE };
+
+static void
+calls_cell(struct heap_place *place, size_t column, struct value *out)
+{
+    const struct call_rows *calls = &place->pin->calls;
+
+    switch (column) {
+    case CALLS_SNAPSHOT:
+        cell_text(out, place->pin->label);
+        break;
+    case CALLS_FRAME:
+        set_int(out, (uint64_t)place->at + 1);
+        break;
+    case CALLS_LEVEL:
+        set_int(out, call_row_depth(calls, place->at));
+        break;
+    case CALLS_LABEL:
+        buffer_clear(&place->text);
+        call_row_name(calls, place->at, &place->text);
+        set_buffered(place, out);
+        break;
+    case CALLS_VALUE:
+        cell_estimate(out, calls->list[place->at].total);
+        break;
+    default:
+        cell_estimate(out, call_row_self(calls, place->at));
+        break;
+    }
+}
+
+/* The names of the last four are those that Grafana's panel looks for. */
+static const struct catalog_column calls[] = {
+    {"snapshot", &type_name, HEAP_SNAPSHOT_COMMENT, CATALOG_KEY},
+    {"frame", &type_ubigint, "Its number, callers first, from 1", CATALOG_KEY},
+    {"level", &type_ubigint_nn, "0 for the root"},
+    {"label", &type_text_nn, "The function, as in heap_functions"},
+    {"value", &type_ubigint_nn, "In use, allocated by it and what it called"},
+    {"self", &type_ubigint_nn, "In use, allocated by the function itself"},
+};
+
+static const struct heap_walk calls_walk = {HEAP_CALLS, 20000, 1, calls_cell};
+
 const struct catalog_table tables_heap[] = {
+    {"heapwire", "heap_flame_graph", CATALOG_COLUMNS(calls),
+     .comment = "The calls as a flame graph, in the order of a walk",
+     .privilege = PRIVILEGE_PROFILE, .walk = &calls_walk},
     {"heapwire", "heap_stacks", CATALOG_COLUMNS(stacks),
      .comment = "Call stacks, and what was allocated there that is in use",
      .privilege = PRIVILEGE_PROFILE, .walk = &stacks_walk},

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "call_rows.h"
 #include "call_tree.h"
-#include "call_tree_cut.h"
 #include "emptiness.h"
 #include "errors.h"
 #include "figures.h"
@@ -21,89 +21,29 @@
 
 enum { TITLE_BYTES = 100, NOTE_BYTES = 8000, SCRATCH_MAX = 1 << 16 };
 
-/* A frame, or (left_out is not 0) the sum of what it called besides. */
-struct row {
-    uint32_t node, left_out;
-    double total, changed;
-};
-
 struct listing {
     const struct profile *profile;
     const struct call_tree *tree;
     const struct view_options *options;
     struct buffer *out, scratch;
-    struct call_tree_cut cut;
-    struct row *rows;
-    uint32_t row_count;
+    struct call_rows rows;
     uint32_t *numbers; /* per text of the tree: 1 + its place in "names" */
     uint32_t *named;   /* per row that brings a new name: its row */
     uint32_t name_count;
 };
 
-/* ---- which frames ---- */
-
-static uint32_t
-kept_from(const struct listing *l, uint32_t i)
-{
-    while (i && !call_tree_cut_keeps(&l->cut, &l->tree->nodes[i]))
-        i = l->tree->nodes[i].next;
-    return i;
-}
-
-/* The frame after that one; 0: there is none. */
-static uint32_t
-after(const struct listing *l, uint32_t at)
-{
-    const struct call_tree_node *nodes = l->tree->nodes;
-    uint32_t next = kept_from(l, nodes[at].child);
-
-    for (; !next && at; at = nodes[at].parent)
-        next = kept_from(l, nodes[at].next);
-    return next;
-}
-
-static void
-add_rows_of(struct listing *l, uint32_t at)
-{
-    const struct call_tree_node *nodes = l->tree->nodes;
-    struct row rest = {.node = at};
-
-    l->rows[l->row_count++] =
-        (struct row){at, 0, nodes[at].total, nodes[at].changed};
-    for (uint32_t k = nodes[at].child; k; k = nodes[k].next) {
-        if (nodes[k].changed == 0 || call_tree_cut_keeps(&l->cut, &nodes[k]))
-            continue;
-        rest.left_out++;
-        rest.total += nodes[k].total;
-        rest.changed += nodes[k].changed;
-    }
-    if (rest.left_out)
-        l->rows[l->row_count++] = rest;
-}
-
 static int
 choose(struct listing *l, struct error *err)
 {
-    uint32_t at = 0;
-
-    l->cut = call_tree_cut_at(l->tree, 0, CALLS_FRAMES_MAX);
-    l->rows = mem_zalloc((size_t)l->cut.kept * 2 + 1, sizeof(*l->rows));
-    l->named = mem_zalloc((size_t)l->cut.kept * 2 + 1, sizeof(*l->named));
+    if (call_rows_make(&l->rows, l->tree, l->options, err) != 0)
+        return -1;
+    l->named = mem_zalloc((size_t)l->rows.count + 1, sizeof(*l->named));
     l->numbers =
         mem_zalloc((size_t)l->tree->text_count + 1, sizeof(*l->numbers));
-    if (!l->rows || !l->named || !l->numbers) {
-        error_memory(err, "the list of calls");
-        return -1;
-    }
-    if (l->cut.kept == 0)
+    if (l->named && l->numbers)
         return 0;
-    do {
-        if (view_cancelled(l->options, l->row_count, err))
-            return -1;
-        add_rows_of(l, at);
-        at = after(l, at);
-    } while (at);
-    return 0;
+    error_memory(err, "the list of calls");
+    return -1;
 }
 
 /* ---- as JSON ---- */
@@ -157,7 +97,7 @@ add_head(struct listing *l)
     add_note(l, l->profile->note);
     if (l->profile->truncated)
         add_note(l, "The profile was cut off.");
-    add_note(l, emptiness_text(l->profile, l->options, l->cut.kept > 0, why));
+    add_note(l, emptiness_text(l->profile, l->options, l->rows.count > 0, why));
     buffer_format(l->out,
                   "],\n\"measure\":\"%s\",\"space\":%s,\"difference\":%s",
                   figure_name(l->options->measure),
@@ -166,14 +106,12 @@ add_head(struct listing *l)
 }
 
 static void
-add_row_name(struct listing *l, const struct row *row)
+add_row_name(struct listing *l, uint32_t i)
 {
-    if (row->left_out)
-        buffer_format(l->out, "\"(%u smaller callee%s)\"", row->left_out,
-                      row->left_out == 1 ? "" : "s");
-    else
-        add_shown(l, row->node ? l->tree->nodes[row->node].name : "all",
-                  CALLS_NAME_MAX);
+    buffer_clear(&l->scratch);
+    call_row_name(&l->rows, i, &l->scratch);
+    json_text(l->scratch.size ? l->scratch.data : "", l->scratch.size, l->out);
+    l->out->failed |= l->scratch.failed;
 }
 
 /* A name's number is its place among those that came up first. */
@@ -181,8 +119,8 @@ static void
 add_numbers(struct listing *l)
 {
     begin(l, "name");
-    for (uint32_t i = 0; i < l->row_count; i++) {
-        const struct row *row = &l->rows[i];
+    for (uint32_t i = 0; i < l->rows.count; i++) {
+        const struct call_row *row = &l->rows.list[i];
         uint32_t *number = &l->numbers[l->tree->nodes[row->node].text];
         uint32_t own = 0;
 
@@ -204,7 +142,7 @@ add_names(struct listing *l)
     begin(l, "names");
     for (uint32_t i = 0; i < l->name_count; i++) {
         separate(l, i);
-        add_row_name(l, &l->rows[l->named[i]]);
+        add_row_name(l, l->named[i]);
     }
     buffer_char(l->out, ']');
 }
@@ -212,7 +150,7 @@ add_names(struct listing *l)
 static const char *
 module_of(const struct listing *l, uint32_t name)
 {
-    const struct row *row = &l->rows[l->named[name]];
+    const struct call_row *row = &l->rows.list[l->named[name]];
 
     return row->left_out ? "" : l->tree->nodes[row->node].module;
 }
@@ -241,40 +179,39 @@ add_modules(struct listing *l)
     begin(l, "modules");
     for (uint32_t i = 0; i < count; i++) {
         separate(l, i);
-        add_shown(l, module_of(l, firsts[i]), CALLS_NAME_MAX);
+        add_shown(l, module_of(l, firsts[i]), CALL_ROWS_NAME_MAX);
     }
     buffer_char(l->out, ']');
 }
 
 static double
-depth_of(const struct listing *l, const struct row *row)
+depth_of(const struct listing *l, uint32_t i)
 {
-    return l->tree->nodes[row->node].depth + (row->left_out > 0);
+    return call_row_depth(&l->rows, i);
 }
 
 static double
-total_of(const struct listing *l, const struct row *row)
+total_of(const struct listing *l, uint32_t i)
 {
-    (void)l;
-    return row->total;
+    return l->rows.list[i].total;
 }
 
 static double
-self_of(const struct listing *l, const struct row *row)
+self_of(const struct listing *l, uint32_t i)
 {
-    return row->left_out ? row->total : l->tree->nodes[row->node].self;
+    return call_row_self(&l->rows, i);
 }
 
 static double
-changed_of(const struct listing *l, const struct row *row)
+changed_of(const struct listing *l, uint32_t i)
 {
-    (void)l;
-    return row->changed;
+    return l->rows.list[i].changed;
 }
 
 static double
-noise_of(const struct listing *l, const struct row *row)
+noise_of(const struct listing *l, uint32_t i)
 {
+    const struct call_row *row = &l->rows.list[i];
     const struct call_tree_node *node = &l->tree->nodes[row->node];
 
     return !row->left_out && node->variance > 0 &&
@@ -283,7 +220,7 @@ noise_of(const struct listing *l, const struct row *row)
 
 static const struct {
     const char *key;
-    double (*value)(const struct listing *l, const struct row *row);
+    double (*value)(const struct listing *l, uint32_t i);
     bool of_differences;
 } columns[] = {{"depth", depth_of, false},
                {"total", total_of, false},
@@ -298,13 +235,12 @@ add_columns(struct listing *l, struct error *err)
         if (columns[c].of_differences && !l->profile->difference)
             continue;
         begin(l, columns[c].key);
-        for (uint32_t i = 0; i < l->row_count && !l->out->failed; i++) {
+        for (uint32_t i = 0; i < l->rows.count && !l->out->failed; i++) {
             if (view_cancelled(l->options, i, err))
                 return -1;
             separate(l, i);
             /* + 0.0: no "-0" */
-            buffer_format(l->out, "%.0f",
-                          round(columns[c].value(l, &l->rows[i])) + 0.0);
+            buffer_format(l->out, "%.0f", round(columns[c].value(l, i)) + 0.0);
         }
         buffer_char(l->out, ']');
     }
@@ -338,7 +274,7 @@ calls_add(const struct profile *profile, const struct call_tree *tree,
                   out->max);
         rc = -1;
     }
-    mem_free(l.rows);
+    call_rows_fini(&l.rows);
     mem_free(l.named);
     mem_free(l.numbers);
     buffer_fini(&l.scratch);

@@ -22,15 +22,11 @@
 #ifndef HW_CALLS_H
 #define HW_CALLS_H
 
-#include <stdint.h>
-
 struct buffer;
 struct call_tree;
 struct error;
 struct profile;
 struct view_options;
-
-enum { CALLS_NAME_MAX = 400, CALLS_FRAMES_MAX = 100000 };
 
 /* Appends it.  As the functions of forms.h. */
 int calls_write(const struct profile *profile,

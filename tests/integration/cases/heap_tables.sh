@@ -67,6 +67,25 @@ prof 'dump_dot_snapshot()' >"$work/now.dot"
 /usr/bin/python3 "$work/compare.py" "$socket" "" "$work/now.dot" ||
     fault "the fresh snapshot is not its graph"
 
+# The flame graph's rows are the calls that the page draws.
+check
+/usr/bin/python3 - "$socket" "$name" <<'PY' || fault "not its flame graph"
+import json
+import sys
+import pymysql
+
+c = pymysql.connect(unix_socket=sys.argv[1], user="root", database="heapwire")
+cur = c.cursor()
+cur.execute("SELECT calls(%s)", sys.argv[2:])
+calls = json.loads(cur.fetchone()[0])
+cur.execute("SELECT level, label, value, self FROM heap_flame_graph "
+            "WHERE snapshot = %s", sys.argv[2:])
+rows = list(cur.fetchall())
+drawn = [(level, calls["names"][name], value, own) for level, name, value, own
+         in zip(calls["depth"], calls["name"], calls["total"], calls["self"])]
+assert len(rows) > 20 and rows == drawn, (rows[:9], drawn[:9])
+PY
+
 contains "addresses tell no layout" "redis" \
     "$(sql "select distinct module from heapwire.heap_frames
         where module_offset < 0x10000000 and module like 'redis%'")"

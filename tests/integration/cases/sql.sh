@@ -34,6 +34,7 @@ cluster_symbol_indexes
 daemon
 deaths
 heap_diff
+heap_flame_graph
 heap_frames
 heap_functions
 heap_stacks

@@ -34,7 +34,7 @@ static const struct {
      "cluster_malloc_bins\ncluster_malloc_stats\ncluster_memory\ncluster_"
      "memory_history\ncluster_profiler\ncluster_snapshots\ncluster_symbol_"
      "indexes\ndaemon\ndeaths\nheap_"
-     "diff\nheap_frames\nheap_"
+     "diff\nheap_flame_graph\nheap_frames\nheap_"
      "functions\nheap_"
      "stacks\n"
      "malloc_arenas\nmalloc_bins\nmalloc_stats\nmappings\nmemory\nmemory_"

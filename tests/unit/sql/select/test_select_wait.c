@@ -548,7 +548,8 @@ END_TEST
 START_TEST(taking_one_needs_the_privilege)
 {
     static const char *const tables[] = {"heap_functions", "heap_stacks",
-                                         "heap_frames", "heap_diff"};
+                                         "heap_frames", "heap_flame_graph",
+                                         "heap_diff"};
     char text[64];
 
     harness_fini(&h);

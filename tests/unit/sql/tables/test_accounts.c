@@ -142,6 +142,7 @@ static const struct {
     {"daemon", PRIVILEGE_STATUS},
     {"deaths", PRIVILEGE_STATUS},
     {"heap_diff", PRIVILEGE_PROFILE},
+    {"heap_flame_graph", PRIVILEGE_PROFILE},
     {"heap_frames", PRIVILEGE_PROFILE},
     {"heap_functions", PRIVILEGE_PROFILE},
     {"heap_stacks", PRIVILEGE_PROFILE},

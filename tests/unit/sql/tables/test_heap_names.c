@@ -48,7 +48,8 @@ tear_down(void)
 }
 
 static const char *const tables[] = {"heap_functions", "heap_stacks",
-                                     "heap_frames", "heap_diff"};
+                                     "heap_frames", "heap_flame_graph",
+                                     "heap_diff"};
 
 #define ALL "alpha beta_1 beta_2 "
 
@@ -140,21 +141,21 @@ static const struct value bound[] = {
     {.type = VALUE_TEXT, .data = "now", .size = 3},
     {.type = VALUE_TEXT, .data = "now", .size = 3}};
 
-/* heap_diff is asked for what grew since alpha. */
+/* heap_diff is asked for what grew since alpha; a flame graph's functions have
+ * another name. */
 static void
 write_query(char *out, size_t size, const char *table, const char *rest)
 {
     size_t used =
         (size_t)snprintf(out, size, "select distinct t.snapshot from ");
-    bool compares = strcmp(table, "heap_diff") == 0;
+    if (strcmp(table, "heap_diff") == 0)
+        table = "(select * from heap_diff where base = 'alpha')";
+    else if (strcmp(table, "heap_flame_graph") == 0)
+        table = "(select snapshot, label as function from heap_flame_graph)";
 
     for (; *rest; rest++) {
         if (*rest != 'N')
             used += (size_t)snprintf(out + used, size - used, "%c", *rest);
-        else if (compares)
-            used += (size_t)snprintf(
-                out + used, size - used,
-                "(select * from heap_diff where base = 'alpha')");
         else
             used += (size_t)snprintf(out + used, size - used, "%s", table);
         ck_assert_uint_lt(used, size);

@@ -115,6 +115,23 @@ static const struct {
      "#2|#2|main|main|\\N|\\N|#0|\\N|\\N|#3000|#1\n"
      "#4|#0|beta[u8; 4]|beta[u8; 4]|\\N|\\N|#0|\\N|\\N|"
      "#1000|#1"},
+    {"select * from heapwire.heap_flame_graph",
+     "snapshot|frame|level|label|value|self\n"
+     "now|#1|#0|all|#10500|#0\n"
+     "now|#2|#1|(no frames)|#500|#500\n"
+     "now|#3|#1|beta[u8; 4]|#1000|#1000\n"
+     "now|#4|#1|main|#9000|#0\n"
+     "now|#5|#2|alpha|#9000|#0\n"
+     "now|#6|#3|alpha|#3000|#3000\n"
+     "now|#7|#3|ns::outer|#6000|#0\n"
+     "now|#8|#4|inner (inline)|#6000|#6000"},
+    {"select label, value from heapwire.heap_flame_graph where frame = 3",
+     "label|value\nbeta[u8; 4]|#1000"},
+    {"select frame from heapwire.heap_flame_graph where frame in (0, 9, -1)",
+     "frame"},
+    {"select label from heapwire.heap_flame_graph where label = 'ALPHA' and "
+     "level = 2",
+     "label\nalpha"},
     /* lookups by the key, whatever it is */
     {"select bytes from heapwire.heap_stacks where stack = 2", "bytes\n#3000"},
     {"select bytes from heapwire.heap_stacks where stack = '4'",
@@ -205,6 +222,9 @@ END_TEST
 static const struct {
     const char *query, *answer;
 } large[] = {
+    {"select sum(self) = max(value) whole, max(level) l from "
+     "heapwire.heap_flame_graph where snapshot = 'large'",
+     "whole|l\n#1|#30"},
     {"select count(*) n, sum(bytes) b from heapwire.heap_frames where snapshot "
      "= 'large'",
      "n|b\n#600000|#6000300030"},

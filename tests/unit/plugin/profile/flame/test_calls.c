@@ -1,5 +1,6 @@
 /* test_calls.c - the tree of calls as JSON. */
 #include "buffer.h"
+#include "call_rows.h"
 #include "calls.h"
 #include "json_text.h"
 #include "profile_fixture.h"
@@ -95,7 +96,7 @@ START_TEST(the_smallest_callees_are_one_frame)
 
     buffer_init(&dump, 64 << 20);
     buffer_text(&dump, "heap_v2/1\n@ 0x900000\nt*: 1: 1000000 [0: 0]\n");
-    for (unsigned i = 0; i < CALLS_FRAMES_MAX + 10; i++)
+    for (unsigned i = 0; i < CALL_ROWS_FRAMES_MAX + 10; i++)
         buffer_format(&dump, "@ 0x%x 0x900001\nt*: 1: %u [0: 0]\n",
                       0x1000000 + i * 16, i < 10 ? 100000 : 1);
     ck_assert(!dump.failed);
