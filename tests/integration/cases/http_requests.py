@@ -1,14 +1,21 @@
 """Requests to the HTTP door one by one: how large, what they share, and what
 caches and proxies see.  Arguments name single tests."""
 import base64
+import contextlib
 import json
+import signal
 import socket
+import ssl
 import sys
 
-from http_door import HOST, node_with, same, talk, tcp
+from http_door import (HOST, USERS, node_with, read_answer, same, talk,
+                       tcp)
 from mysql_wire import Wire
-from node_under_test import wait_for
+from node_under_test import POOR, Node, wait_for
 from runner import named, run_tests
+
+ANY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+ANY.check_hostname, ANY.verify_mode = False, ssl.CERT_NONE
 
 
 def statement(node, text, path="/value", *arguments, user="boss:b0ss"):
@@ -103,6 +110,59 @@ def test_columns_of_no_rows():
                             "WHERE id = 0", "/sql").body))
         same("no result", {"columns": [], "rows": []}, json.loads(
             statement(node, "SET @x = 1", "/sql").body))
+
+
+def test_want_of_memory_is_answered_or_closes():
+    """Every n-th allocation fails; what is answered is whole and right."""
+    login = b"Authorization: Basic " + base64.b64encode(b"boss:b0ss")
+    requests = [(b"GET", b"/healthz", b""), (b"GET", b"/page.js", b""),
+                (b"HEAD", b"/page.js", b""), (b"GET", b"/nothing", b"")] + [
+        (b"POST", path, text) for path in (b"/sql", b"/value") for text in (
+            b"SELECT 1", b"SELECT rows 500", b"SELECT slow 500",
+            b"SELECT late 500", b"SELECT rows 2000", b"nonsense",
+            b"SELECT 1 /*" + b"x" * 100000 + b"*/")]
+
+    def ask(node, i, packed, tls):
+        method, path, body = requests[i]
+        with contextlib.ExitStack() as stack:
+            s = stack.enter_context(socket.create_connection(
+                ("127.0.0.1", node.http_port), 20))
+            if tls:
+                s = stack.enter_context(ANY.wrap_socket(s))
+            s.sendall(b"%s %s HTTP/1.1\r\n%s%s\r\nX-Heapwire: 1\r\n%s"
+                      b"Content-Length: %d\r\n\r\n%s" %
+                      (method, path, HOST, login,
+                       b"Accept-Encoding: gzip\r\n" if packed else b"",
+                       len(body), body))
+            return read_answer(s.makefile("rb"), method == b"HEAD")
+
+    for every in (5, 17, 61):
+        with Node(POOR, users=USERS, settings="http = 127.0.0.1:0\n"
+                  "login_failures = 0\n",
+                  wrapper=["env", f"HW_FAIL_EVERY={every}"]) as node:
+            def right(i):
+                try:
+                    return ask(node, i, False, False)
+                except EOFError:
+                    return None  # it fails in the middle
+
+            wanted = [right(i) for i in range(len(requests))]
+            node.signal(signal.SIGUSR1)
+            answered = failed = 0
+            for i in range(6 * len(requests)):
+                what = i % len(requests)
+                try:
+                    got = ask(node, what, i // 3 % 2, i // 5 % 3 == 0)
+                    assert got == wanted[what] or got[0] == 503, (
+                        requests[what], got)
+                    answered += got[0] != 503
+                except (OSError, EOFError):
+                    failed += 1
+                assert node.process.poll() is None, node.stderr()
+            node.signal(signal.SIGUSR2)
+            wait_for(lambda: tcp(node, "/healthz").status == 200)
+            same("then", wanted, [right(i) for i in range(len(requests))])
+        assert failed > 0 and answered > 0, (every, answered)
 
 
 if __name__ == "__main__":
