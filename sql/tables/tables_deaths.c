@@ -84,8 +84,8 @@ static void
 produce(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct sql_node *node = scope->session->node;
-    struct death *deaths = mem_zalloc(DEATHS_MAX, sizeof(*deaths));
-    struct store_entry *kept = mem_zalloc(STORE_COUNT_MAX, sizeof(*kept));
+    struct death *deaths = mem_alloc_unset(DEATHS_MAX * sizeof(*deaths));
+    struct store_entry *kept = mem_alloc_unset(STORE_COUNT_MAX * sizeof(*kept));
     size_t count = 0, snapshots = 0;
 
     if (!deaths || !kept)

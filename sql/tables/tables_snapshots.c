@@ -84,7 +84,7 @@ static void
 produce(const struct catalog_scope *scope, struct rowset *out)
 {
     struct store *store = controller_store(scope->session->node->controller);
-    struct store_entry *list = mem_zalloc(STORE_COUNT_MAX, sizeof(*list));
+    struct store_entry *list = mem_alloc_unset(STORE_COUNT_MAX * sizeof(*list));
     struct error err;
     size_t count;
 
