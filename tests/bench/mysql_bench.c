@@ -8,7 +8,8 @@
  *                       idle          -c connections doing nothing
  *                       stream TEXT   one result, read to its end
  * -P PID of the server, -p PORT or -S SOCKET, -u USER, -w PASSWORD,
- * -s SECONDS, -t (TLS).  Prints key=value words on one line.
+ * -s SECONDS, -t (TLS), -r RATE: of queries a second on each connection,
+ * instead of the loop.  Prints key=value words on one line.
  *
  * The client must not be what is measured: in the loops a reply is counted in
  * bytes, not read, since equal statements get replies of equal length.
@@ -20,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench_client.h"
@@ -38,7 +40,7 @@ struct bench {
     struct client_options client;
     pid_t pid;
     size_t connections;
-    double seconds;
+    double seconds, rate; /* rate 0: as many as there can be */
     const char *text;
 };
 
@@ -48,13 +50,17 @@ struct loop_client {
     struct client client;
     uint8_t *request;
     size_t request_size, left; /* left: bytes of the reply still to come */
+    double due; /* paced: when the next, or present, request is to be sent */
 };
 
 struct loop {
     struct loop_client *clients;
-    size_t reply_size;
+    size_t count, reply_size;
     uint64_t done;
     int epoll;
+    double pace;  /* seconds between two requests of a connection, or 0 */
+    double *late; /* from when it was due to its reply's end */
+    size_t late_max;
 };
 
 static uint8_t *
@@ -118,30 +124,92 @@ on_reply(struct loop *loop, struct loop_client *c)
         return;
     if (n >= 5 && bytes[n - 5] != 0xfe)
         fail("a reply has another end");
+    if (loop->pace > 0) {
+        if (loop->done < loop->late_max)
+            loop->late[loop->done] = now_s() - c->due;
+        c->due += loop->pace;
+    } else {
+        ask(loop, c);
+    }
     loop->done++;
-    ask(loop, c);
+}
+
+/* Asks what is due; the time until the next is.  A request that waits for the
+ * reply to the one before is late from when it was due itself. */
+static double
+ask_due(struct loop *loop)
+{
+    double now = now_s(), next = now + 5;
+
+    for (size_t i = 0; i < loop->count; i++) {
+        struct loop_client *c = &loop->clients[i];
+
+        if (c->left == 0 && c->due <= now)
+            ask(loop, c);
+        else if (c->left == 0 && c->due < next)
+            next = c->due;
+    }
+    return next - now;
 }
 
 static void
 turn(struct loop *loop, double until)
 {
     struct epoll_event events[EVENTS];
+    double wait = 5;
+    struct timespec timeout;
     int n;
 
     do {
-        n = epoll_wait(loop->epoll, events, EVENTS, 5000);
-        if (n <= 0)
+        if (loop->pace > 0)
+            wait = ask_due(loop);
+        timeout =
+            (struct timespec){(time_t)wait, (long)(wait * 1e9) % 1000000000};
+        n = epoll_pwait2(loop->epoll, events, EVENTS, &timeout, NULL);
+        if (n < 0 || (n == 0 && loop->pace == 0))
             fail("no reply for 5 s");
         for (int i = 0; i < n; i++)
             on_reply(loop, events[i].data.ptr);
     } while (now_s() < until);
 }
 
+static int
+compare_times(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void
+print_late(const struct loop *loop)
+{
+    size_t n = loop->done < loop->late_max ? loop->done : loop->late_max;
+
+    qsort(loop->late, n, sizeof(*loop->late), compare_times);
+    printf(" p50_us=%.0f p99_us=%.0f", loop->late[n / 2] * 1e6,
+           loop->late[n - 1 - n / 100] * 1e6);
+}
+
+static void
+set_pace(struct loop *loop, const struct bench *b)
+{
+    loop->pace = 1 / b->rate;
+    loop->late_max = (size_t)(b->rate * (b->seconds + 1)) * b->connections + 1;
+    loop->late = calloc(loop->late_max, sizeof(*loop->late));
+    if (!loop->late)
+        fail("no memory");
+    for (size_t i = 0; i < b->connections; i++)
+        loop->clients[i].due =
+            now_s() + loop->pace * (double)i / (double)b->connections;
+}
+
 static void
 run_loop(const struct bench *b,
          uint8_t *(*request)(struct client *, const char *, size_t *))
 {
-    struct loop loop = {.epoll = epoll_create1(EPOLL_CLOEXEC)};
+    struct loop loop = {.count = b->connections,
+                        .epoll = epoll_create1(EPOLL_CLOEXEC)};
     struct epoll_event event = {.events = EPOLLIN};
     double begin, cpu;
 
@@ -158,7 +226,9 @@ run_loop(const struct bench *b,
         event.data.ptr = c;
         epoll_ctl(loop.epoll, EPOLL_CTL_ADD, c->client.fd, &event);
     }
-    for (size_t i = 0; i < b->connections; i++)
+    if (b->rate > 0)
+        set_pace(&loop, b);
+    for (size_t i = 0; b->rate == 0 && i < b->connections; i++)
         ask(&loop, &loop.clients[i]);
     turn(&loop, now_s() + 0.2); /* to warm up */
     loop.done = 0;
@@ -166,8 +236,12 @@ run_loop(const struct bench *b,
     cpu = cpu_s(b->pid);
     turn(&loop, begin + b->seconds);
     cpu = cpu_s(b->pid) - cpu;
-    printf("rate=%.0f cpu_us=%.3f\n", (double)loop.done / (now_s() - begin),
+    printf("rate=%.0f cpu_us=%.3f", (double)loop.done / (now_s() - begin),
            cpu / (double)loop.done * 1e6);
+    if (b->rate > 0)
+        print_late(&loop);
+    putchar('\n');
+    free(loop.late);
     for (size_t i = 0; i < b->connections; i++) {
         client_close(&loop.clients[i].client);
         free(loop.clients[i].request);
@@ -366,7 +440,7 @@ main(int argc, char **argv)
     struct rlimit files;
     int option;
 
-    while ((option = getopt(argc, argv, "S:p:u:w:P:c:s:t")) != -1)
+    while ((option = getopt(argc, argv, "S:p:u:w:P:c:s:r:t")) != -1)
         switch (option) { /* NOLINT(bugprone-switch-missing-default-case) */
         case 'S':
             b.client.socket = optarg;
@@ -389,6 +463,9 @@ main(int argc, char **argv)
         case 's':
             b.seconds = strtod(optarg, NULL);
             break;
+        case 'r':
+            b.rate = strtod(optarg, NULL);
+            break;
         case 't':
             b.client.tls = true;
             break;
@@ -397,7 +474,7 @@ main(int argc, char **argv)
         }
     mode = find_mode(argv[optind]);
     b.text = argv[optind] ? argv[optind + 1] : NULL;
-    if (mode->has_text != (b.text != NULL) || b.pid <= 0 ||
+    if (mode->has_text != (b.text != NULL) || b.pid <= 0 || b.rate < 0 ||
         b.connections == 0 || b.connections > CONNECTIONS_MAX ||
         strlen(b.client.user) > 64)
         fail("-P PID and the mode's TEXT are needed; -c from 1 to %d",

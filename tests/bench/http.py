@@ -1,0 +1,412 @@
+"""What the HTTP door costs, beside what the MySQL door costs for the same.
+
+    python3 tests/bench/http.py [PART...]
+        (metrics profile scrapers idle page memory; about a minute)
+
+One redis node under heapwire-run with a profile of some thousand stacks.
+Wherever two lines are compared, they take turns, ROUNDS (default 5) times:
+ratios say more than times, which the machine's other work disturbs.  CPU is
+that of heapwired and its keeper, all threads, by the kernel's clock.
+"""
+import base64
+import contextlib
+import os
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(TOP, "tests", "integration", "lib"))
+from http_door import local, node_with, redis, tcp  # noqa: E402
+from mysql_wire import Wire  # noqa: E402
+from node_under_test import BUILD, PASSWD, REAL, Node  # noqa: E402
+
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+CLIENTS, QUERIES = 8, 100  # of MySQL, and how many a second each
+SCRAPERS, AT_ONCE = 100, 25
+BENCH = os.path.join(BUILD, "bin", "mysql_bench")
+BASIC = "Basic " + base64.b64encode(b"boss:b0ss").decode()
+
+
+# Clients that cost little
+
+class Http:
+    """A connection; ask() reads one answer to its end."""
+
+    def __init__(self, port, path, login=BASIC, more=""):
+        self.port = port
+        self.request = (f"GET {path} HTTP/1.1\r\nHost: localhost\r\n"
+                        f"Authorization: {login}\r\n{more}\r\n").encode()
+        self.sock = self.head = self.body = None
+
+    def connect(self):
+        self.sock = socket.create_connection(("127.0.0.1", self.port), 60)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return self
+
+    def send(self):
+        self.sock.sendall(self.request)
+
+    def receive(self):
+        data = bytearray()
+        while (at := data.find(b"\r\n\r\n")) < 0:
+            data += self.more()
+        self.head, at = bytes(data[:at]), at + 4
+        assert self.head.startswith(b"HTTP/1.1 200 "), bytes(data)
+        size = re.search(rb"\r\nContent-Length: (\d+)", self.head)
+        if size:
+            end = at + int(size.group(1))
+            while len(data) < end:
+                data += self.more()
+        else:
+            while not data.endswith(b"\r\n0\r\n\r\n"):
+                data += self.more()
+        self.body = data[at:]
+
+    def more(self):
+        more = self.sock.recv(1 << 20)
+        assert more, "the server closed the connection"
+        return more
+
+    def ask(self):
+        self.send()
+        self.receive()
+
+    def ask_newly(self):
+        self.connect()
+        self.ask()
+        self.close()
+
+    def close(self):
+        self.sock.close()
+
+
+class Mysql:
+    def __init__(self, port, text):
+        self.where, self.text, self.wire = ("127.0.0.1", port), text, None
+
+    def connect(self):
+        self.wire = Wire(self.where, 60).login(b"boss", b"b0ss")
+        return self
+
+    def ask(self):
+        self.wire.query(self.text)
+
+    def ask_newly(self):
+        self.connect()
+        self.ask()
+        self.wire.close()
+
+
+# Measuring
+
+def cpu_ns(pids):
+    return sum(time.clock_gettime_ns((~pid << 3) | 2) for pid in pids)
+
+
+def keeper_of(heapwired):
+    with open(f"/proc/{heapwired}/task/{heapwired}/children",
+              encoding="ascii") as f:
+        for pid in f.read().split():
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8") as cmd:
+                if "keeper" in cmd.read().split("\0")[0]:
+                    return int(pid)
+    sys.exit("http.py: there is no keeper")
+
+
+class Server:
+    def __init__(self, node):
+        self.node, self.port = node, int(node.sql_port)
+        self.heapwired = node.heapwired
+        self.pids = self.heapwired, keeper_of(self.heapwired)
+
+    def time(self, what, count):
+        """Milliseconds of each, and of CPU on average: both, the keeper's."""
+        walls, cpu, keeper = [], cpu_ns(self.pids), cpu_ns(self.pids[1:])
+        for _ in range(count):
+            start = time.perf_counter_ns()
+            what()
+            walls.append((time.perf_counter_ns() - start) / 1e6)
+        keeper = cpu_ns(self.pids[1:]) - keeper
+        cpu = cpu_ns(self.pids) - cpu
+        return walls, cpu / count / 1e6, keeper / count / 1e6
+
+    def sql(self, text):
+        with Wire(("127.0.0.1", self.port)).login(b"boss", b"b0ss") as wire:
+            return wire.query(text)
+
+
+def side_by_side(server, count, *lines):
+    """Each line: a name and what it does.  Ratios are to the last."""
+    walls, cpus, keepers = ({name: [] for name, _ in lines} for _ in range(3))
+    for what in lines:
+        server.time(what[1], 3)
+    for _ in range(ROUNDS):
+        for name, what in lines:
+            wall, cpu, keeper = server.time(what, count)
+            walls[name] += wall
+            cpus[name].append(cpu)
+            keepers[name].append(keeper)
+    peer = lines[-1][0]
+    for name, _ in lines:
+        wall = statistics.median(walls[name])
+        cpu = statistics.median(cpus[name])
+        p99 = sorted(walls[name])[int(len(walls[name]) * 0.99)]
+        print(f"  {name:42} {wall:8.3f} ms  p99 {p99:8.3f}  CPU {cpu:7.3f} ms"
+              f" (keeper {statistics.median(keepers[name]):.3f})"
+              f"  x{wall / statistics.median(walls[peer]):.2f} wall"
+              f" x{cpu / statistics.median(cpus[peer]):.2f} CPU")
+
+
+def bench(server, *arguments):
+    out = subprocess.run([BENCH, "-P", str(server.heapwired), "-p",
+                          str(server.port), "-u", "boss", "-w", "b0ss",
+                          *map(str, arguments)],
+                         check=True, capture_output=True, text=True).stdout
+    return {k: float(v) for k, v in (word.split("=") for word in out.split())}
+
+
+# The parts
+
+def metrics(server, http, token):
+    print("/metrics, ratios to the last line")
+    kept = {name: Http(http, path, login, more).connect() for
+            name, path, login, more in (
+                ("token, kept connection", "/metrics", token, ""),
+                ("Basic, kept connection", "/metrics", BASIC, ""),
+                ("token, kept, gzip", "/metrics", token,
+                 "Accept-Encoding: gzip\r\n"),
+                ("/healthz, kept connection", "/healthz", token, ""))}
+    new = Http(http, "/metrics", token)
+    dumped = "SELECT samples_at FROM heapwire.profiler"
+    select, before = "SELECT * FROM heapwire.profiler", server.sql(dumped)
+    side_by_side(server, 40, *((name, c.ask) for name, c in kept.items()),
+                 ("token, new connections", new.ask_newly),
+                 ("MySQL: " + select, Mysql(server.port, select).connect().ask))
+    print(f"  bytes: {len(kept['token, kept connection'].body)}, gzip "
+          f"{len(kept['token, kept, gzip'].body)}; heap dumps: " +
+          ("none" if before == server.sql(dumped) else "SOME"))
+
+
+def profile(server, http, _):
+    print("/debug/pprof/heap, ratios to the last line")
+    kept = Http(http, "/debug/pprof/heap").connect()
+    raw = Http(http, "/pprof/heap").connect()
+    packed = Http(http, "/pprof/heap", BASIC,
+                  "Accept-Encoding: gzip\r\n").connect()
+    mysql = Mysql(server.port, "SELECT pprof('now')").connect()
+    mysql_raw = Mysql(server.port, "SELECT raw('now')").connect()
+    side_by_side(server, 10, ("HTTP, kept connection", kept.ask),
+                 ("HTTP, new connections",
+                  Http(http, "/debug/pprof/heap").ask_newly),
+                 ("MySQL, new connections",
+                  Mysql(server.port, mysql.text).ask_newly),
+                 ("MySQL, kept: SELECT pprof('now')", mysql.ask))
+    print(f"  bytes: {len(kept.body)}")
+    print("/pprof/heap, ratios to the last line")
+    side_by_side(server, 10, ("HTTP, kept connection", raw.ask),
+                 ("HTTP, kept connection, gzip", packed.ask),
+                 ("MySQL, kept: SELECT raw('now')", mysql_raw.ask))
+    print(f"  bytes: {len(raw.body)}, gzip {len(packed.body)}")
+
+
+class Scrapers(threading.Thread):
+    """Each asks once a second: in turn, or AT_ONCE of them in one moment."""
+
+    def __init__(self, http, token, at_once):
+        super().__init__()
+        self.all = [Http(http, "/metrics", token).connect()
+                    for _ in range(SCRAPERS)]
+        self.at_once, self.count, self.ends = at_once, 0, threading.Event()
+
+    def run(self):
+        due = time.monotonic()
+        while not self.ends.wait(max(0, due - time.monotonic())):
+            if self.at_once:  # no more SELECTs at once than a user may have
+                some = self.all[self.count % SCRAPERS:][:AT_ONCE]
+                due += AT_ONCE / SCRAPERS
+            else:
+                some = [self.all[self.count % SCRAPERS]]
+                due += 1 / SCRAPERS
+            for c in some:
+                c.send()
+            for c in some:
+                c.receive()
+            self.count += len(some)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends.set()
+        self.join()
+        for c in self.all:
+            c.close()
+
+
+def scrapers(server, http, token):
+    print(f"{SCRAPERS} scrapers, each once a second, beside {CLIENTS} MySQL "
+          f"clients: SELECT 1")
+    none = contextlib.nullcontext
+    ways = {"no scrapers": none,
+            "scrapers in turn": lambda: Scrapers(http, token, False),
+            f"{AT_ONCE} of them at once": lambda: Scrapers(http, token, True)}
+    rows = {way: [] for way in ways}
+    for _ in range(max(1, ROUNDS // 2)):
+        for way, make in ways.items():
+            with make():
+                start, cpu = time.monotonic(), cpu_ns(server.pids)
+                time.sleep(2 if make is not none else 0.2)
+                alone = (cpu_ns(server.pids) - cpu) / (
+                    time.monotonic() - start) / 1e9
+                closed = bench(server, "-c", CLIENTS, "-s", 2, "query",
+                               "SELECT 1")
+                paced = bench(server, "-c", CLIENTS, "-s", 3, "-r", QUERIES,
+                              "query", "SELECT 1")
+                # both benches see heapwired's whole CPU: less the scrapers'
+                rows[way].append((
+                    closed["rate"],
+                    closed["cpu_us"] - alone / closed["rate"] * 1e6,
+                    paced["cpu_us"] - alone / paced["rate"] * 1e6,
+                    paced["p50_us"], paced["p99_us"], alone * 100))
+    for way, found in rows.items():
+        m = [statistics.median(column) for column in zip(*found)]
+        print(f"  {way:20} loop {m[0]:7.0f}/s, CPU {m[1]:6.2f} us a query;"
+              f" {CLIENTS * QUERIES}/s: CPU {m[2]:6.1f} us, p50 {m[3]:4.0f} us,"
+              f" p99 {m[4]:4.0f} us; scrapers alone {m[5]:.2f} % of a CPU")
+
+
+def wakes(pid):
+    """All threads' waits that ended."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as f:
+            total += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)",
+                                   f.read(), re.M).group(1))
+    return total
+
+
+def idle(*_):
+    seconds = 10
+    print(f"wake-ups of heapwired in {seconds} s, no database")
+    with node_with() as door, node_with() as busy, node_with() as mysql, \
+            Node(REAL, settings="http = none\n") as closed:
+        held = [Http(busy.http_port, "/help").connect() for _ in range(50)]
+        peers = [Wire(mysql.tcp).login(b"boss", b"b0ss") for _ in held]
+        for c in held:
+            c.ask()
+        tcp(door, "/")
+        nodes = {"no door": closed, "an open door": door,
+                 "with 50 idle connections": busy,
+                 "with 50 of MySQL": mysql}
+        time.sleep(1)
+        before = {k: (wakes(n.process.pid), cpu_ns([n.process.pid]))
+                  for k, n in nodes.items()}
+        time.sleep(seconds)
+        for k, n in nodes.items():
+            pid = n.process.pid
+            print(f"  {k:26} {wakes(pid) - before[k][0]:5}"
+                  f"  CPU {(cpu_ns([pid]) - before[k][1]) / 1e6:.2f} ms")
+        for c in held + [peer.sock for peer in peers]:
+            c.close()
+
+
+def page(server, http, _):
+    print("the page")
+    total = [0, 0]
+    files = []
+    for path in ("/", "/page.css", "/page.js"):
+        plain = Http(http, path).connect()
+        packed = Http(http, path, BASIC, "Accept-Encoding: gzip\r\n").connect()
+        plain.ask()
+        packed.ask()
+        files += [(path, plain.ask), (path + ", gzip", packed.ask)]
+        total[0] += len(plain.body)
+        total[1] += len(packed.body)
+        print(f"  {path:12} {len(plain.body):6} bytes, gzip {len(packed.body)}")
+    print(f"  {'together':12} {total[0]:6} bytes, gzip {total[1]}")
+    healthz = Http(http, "/healthz").connect()
+    side_by_side(server, 40, *files, ("/healthz", healthz.ask))
+
+
+def memory(server, http, token):
+    print("memory of idle connections")
+
+    def rss():
+        with open(f"/proc/{server.heapwired}/status", encoding="ascii") as f:
+            return int(re.search(r"^VmRSS:\s+(\d+)", f.read(), re.M).group(1))
+
+    for path in ("/healthz", "/metrics"):
+        for _ in range(SCRAPERS):  # what the server keeps anyway
+            Http(http, path, token).ask_newly()
+        time.sleep(1.5)
+        before, held = rss(), []
+        for _ in range(SCRAPERS):
+            held.append(Http(http, path, token).connect())
+            held[-1].ask()
+        time.sleep(1.5)
+        print(f"  {SCRAPERS} after {path:9} RSS {before} -> {rss()} KB: "
+              f"{(rss() - before) / SCRAPERS:.1f} KB each")
+        for c in held:
+            c.close()
+
+
+PARTS = {"metrics": metrics, "profile": profile, "scrapers": scrapers,
+         "idle": idle, "page": page, "memory": memory}
+
+
+# Each depth is another stack, of each command; all of them keep something.
+NESTED = """
+local function nest(depth, then_do)
+    if depth == 0 then then_do() else pcall(nest, depth - 1, then_do) end
+end
+for depth = 1, 60 do
+    for i, c in ipairs({{'SET'}, {'LPUSH'}, {'SADD'}, {'HSET', 'field'},
+                        {'ZADD', '1'}, {'XADD', '*', 'field'}, {'PFADD'}}) do
+        nest(depth, function()
+            redis.call(c[1], c[1] .. depth, c[2] or 'value', c[3] or 'value',
+                       c[3] and 'value')
+        end)
+    end
+end
+return 1
+"""
+
+
+def fill(node):
+    """A thousand stacks, all sampled."""
+    local(node, "/profiling/enable?seconds=3600", "-X", "POST")
+    with open(f"/proc/{node.children['redis-server']}/cmdline", "rb") as f:
+        port = re.search(rb":(\d+)", f.read()).group(1).decode()
+    subprocess.run(["redis-cli", "-p", port, "--eval", "/dev/stdin"],
+                   input=NESTED, text=True, check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def main():
+    parts = sys.argv[1:] or list(PARTS)
+    os.environ["MALLOC_CONF"] = "lg_prof_sample:0"
+    with redis("max_connections = 1000\n") as node:
+        token = subprocess.run(
+            [PASSWD, node.config, "scraper", "--token", "--privileges",
+             "status"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        before = node.log().count("read the configuration again")
+        os.kill(node.heapwired, 1)
+        while node.log().count("read the configuration again") == before:
+            time.sleep(0.02)
+        node.sql_port = node.directory.rpartition("-")[2]
+        fill(node)
+        server = Server(node)
+        print(f"load {os.getloadavg()[0]:.1f}")
+        for part in parts:
+            PARTS[part](server, node.http_port, "Bearer " + token)
+
+
+if __name__ == "__main__":
+    main()
