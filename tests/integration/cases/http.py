@@ -16,7 +16,8 @@ import sys
 import tempfile
 import time
 
-from http_door import OWN, local, node_with, redis, reload, same, tcp
+from http_door import (OWN, local, node_with, redis, redis_port, reload, same,
+                       tcp)
 from mysql_wire import Refused, Wire
 from node_under_test import PASSWD, frozen, wait_for
 from runner import named, run_tests
@@ -42,11 +43,9 @@ def fill(node):
 @contextlib.contextmanager
 def redis_client(node):
     """Gives what writes a value of so many MB under a key."""
-    with open(f"/proc/{node.children['redis-server']}/cmdline", "rb") as f:
-        title = f.read().decode()
-    port = re.search(r":(\d+)", title).group(1)
     value = b"v" * ((MB << 20) - 4096)  # with its head, a size of jemalloc
-    with socket.create_connection(("127.0.0.1", int(port)), 60) as s:
+    with socket.create_connection(("127.0.0.1", redis_port(node)),
+                                  60) as s:
         def write(key):
             s.sendall(b"*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" %
                       (len(key), key, len(value), value))

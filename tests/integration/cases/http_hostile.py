@@ -1,17 +1,71 @@
-"""What no program sends to the HTTP door: an error or a closed connection, and
-MySQL's clients go on.  Arguments name single tests."""
+"""What no program sends to the HTTP door, on a real node: an error or a closed
+connection.  All the while MySQL's clients are served as before, and the
+database is not touched.  Arguments name single tests."""
 import base64
 import contextlib
+import os
 import re
 import resource
 import socket
+import statistics
 import sys
+import threading
 import time
 
-from http_door import HOST, OK, USERS, local, node_with, same, talk, tcp
+from http_door import (HOST, OK, USERS, local, node_with, redis, redis_port,
+                       same, talk, tcp)
 from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
 from runner import beside, named, run_tests
+
+LOGIN = b"Authorization: Basic " + base64.b64encode(b"boss:b0ss") + b"\r\n"
+
+
+def status_kb(pid, key):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return int(re.search(rf"^{key}:\s+(\d+)", f.read(), re.M).group(1))
+
+
+def mysql(node):
+    return Wire(("127.0.0.1", node.mysql_port)).login(b"boss", b"b0ss")
+
+
+class Watch:
+    """A client of MySQL and one of the database, as long as the block runs: the
+    milliseconds that their answers take."""
+
+    def __init__(self, node):
+        self.node, self.over = node, threading.Event()
+        self.queries, self.pings, self.failed = [], [], None
+
+    def look(self):
+        try:
+            with mysql(self.node) as wire, socket.create_connection(
+                    ("127.0.0.1", redis_port(self.node)), 20) as database:
+                while not self.over.is_set():
+                    began = time.monotonic()
+                    wire.ping()
+                    then = time.monotonic()
+                    database.sendall(b"PING\r\n")
+                    assert database.recv(64) == b"+PONG\r\n"
+                    self.queries.append(1000 * (then - began))
+                    self.pings.append(1000 * (time.monotonic() - then))
+                    self.over.wait(0.01)
+        except Exception as err:
+            self.failed = err
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.look)
+        self.thread.start()
+        wait_for(lambda: len(self.queries) > 20 or self.failed)
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+        if self.failed:
+            raise self.failed
+
 
 BAD = (
     ("two lengths", b"POST / HTTP/1.1\r\n" + HOST +
@@ -47,6 +101,19 @@ BAD = (
     ("HTTP/1.2", b"GET / HTTP/1.2\r\n" + HOST + b"\r\n", 505),
     ("two blanks", b"GET  / HTTP/1.1\r\n" + HOST + b"\r\n", 400),
     ("absolute", b"GET http://x/ HTTP/1.1\r\n" + HOST + b"\r\n", 400),
+    ("an authority", b"GET x:1 HTTP/1.1\r\n" + HOST + b"\r\n", 400),
+    ("a star", b"OPTIONS * HTTP/1.1\r\n" + HOST + b"\r\n", 400),
+    ("a fragment", b"GET /healthz#x HTTP/1.1\r\n" + HOST + b"\r\n", 400),
+    ("identity", b"POST / HTTP/1.1\r\n" + HOST +
+     b"Transfer-Encoding: identity\r\n\r\n" + OK, 501),
+    ("twice chunked", b"POST / HTTP/1.1\r\n" + HOST +
+     b"Transfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n\r\n" + OK, 501),
+    ("encoding first", b"POST / HTTP/1.1\r\n" + HOST +
+     b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n" + OK, 400),
+    ("a tab before the colon", b"POST / HTTP/1.1\r\n" + HOST +
+     b"Transfer-Encoding\t: chunked\r\n\r\n" + OK, 400),
+    ("a folded first line", b"GET / HTTP/1.1\r\n Host: x\r\n\r\n", 400),
+    ("NUL in the path", b"GET /\0 HTTP/1.1\r\n" + HOST + b"\r\n", 400),
     ("CONNECT", b"CONNECT x:1 HTTP/1.1\r\n" + HOST + b"\r\n", 400),
     ("half an escape", b"GET /%2 HTTP/1.1\r\n" + HOST + b"\r\n", 400),
     ("no escape", b"GET /%zz HTTP/1.1\r\n" + HOST + b"\r\n", 400),
@@ -65,120 +132,159 @@ BAD = (
 )
 
 
-def test_bad_input():
-    with node_with() as node:
-        for what, data, status in BAD:
-            said = talk(node, data)
-            first = re.match(rb"HTTP/1\.1 (\d+) ", said)
-            answered = first and int(first.group(1))
-            # what was not read yet may make the kernel reset the connection
-            if status and (said or len(data) < 100000):
-                same(what, status, answered)
-                same(f"answers to {what}", 1, said.count(b"HTTP/1.1 "))
-            assert b"\r\n\r\nok\n" not in said, what
-            if status is None:
-                assert not first, said
-        Wire(node.tcp).login(b"boss", b"b0ss").ping()
-        same("goes on", 200, tcp(node, "/").status)
+def test_bad_input(node):
+    for what, data, status in BAD:
+        said = talk(node, data)
+        first = re.match(rb"HTTP/1\.1 (\d+) ", said)
+        answered = first and int(first.group(1))
+        # what was not read yet may make the kernel reset the connection
+        if status and (said or len(data) < 100000):
+            same(what, status, answered)
+            same(f"answers to {what}", 1, said.count(b"HTTP/1.1 "))
+        assert b"\r\n\r\nok\n" not in said, what
+        if status is None:
+            assert not first, said
 
 
-def test_traversal():
+def test_the_other_protocol(node):
+    """HTTP and TLS at MySQL's port: nothing that a browser would show."""
+    for data in (OK, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20000,
+                 b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc" + b"x" * 4000):
+        said = talk(node, data, port=node.mysql_port)
+        assert b"HTTP/1.1 " not in said, said[:200]
+
+
+def test_traversal(node):
     """There are no files: nothing is normalised, nothing is found."""
-    with node_with() as node:
-        for path in ("/../etc/passwd", "/%2e%2e/etc/passwd", "//healthz",
-                     "/healthz/", "/healthz/..", "/HEALTHZ", "/%68ealthz",
-                     "/healthz%00", "/;/healthz", "/./healthz"):
-            same(path, 404, tcp(node, path, "--path-as-is").status)
+    for path in ("/../etc/passwd", "/%2e%2e/etc/passwd", "//healthz",
+                 "/healthz/", "/healthz/..", "/HEALTHZ", "/%68ealthz",
+                 "/healthz%00", "/;/healthz", "/./healthz", "/\\..\\x",
+                 "/page.css/../../x", "/%c0%ae%c0%ae/x"):
+        same(path, 404, tcp(node, path, "--path-as-is").status)
 
 
-def test_requests_in_a_row():
+def test_requests_in_a_row(node):
     """Pipelined ones are answered in their order, the last one closes."""
-    with node_with() as node:
-        login = b"Authorization: Basic " + base64.b64encode(b"boss:b0ss")
-        get = b"GET %s HTTP/1.1\r\n" + HOST + login + b"\r\n%s\r\n"
-        said = talk(node, get % (b"/healthz", b"") + get % (b"/readyz", b"") +
-                    get % (b"/nothing", b"") +
-                    get % (b"/healthz", b"Connection: close\r\n") + OK)
-        same("in order", [b"200", b"503", b"404", b"200"],
-             re.findall(rb"HTTP/1\.1 (\d+) ", said))
-        with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
-            for byte in OK:  # one by one
-                s.sendall(bytes([byte]))
-            assert s.recv(4096).endswith(b"ok\n")
-        # Each request proves its own: the next one of the connection has none.
-        said = talk(node, get % (b"/", b"") +
-                    b"GET / HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n")
-        same("by each", [b"200", b"401"],
-             re.findall(rb"HTTP/1\.1 (\d+) ", said))
+    get = b"GET %s HTTP/1.1\r\n" + HOST + LOGIN + b"%s\r\n"
+    said = talk(node, get % (b"/healthz", b"") + get % (b"/pprof/growth", b"") +
+                get % (b"/nothing", b"") +
+                get % (b"/healthz", b"Connection: close\r\n") + OK)
+    same("in order", [b"200", b"501", b"404", b"200"],
+         re.findall(rb"HTTP/1\.1 (\d+) ", said))
+    with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
+        for byte in OK:  # one by one
+            s.sendall(bytes([byte]))
+        assert s.recv(4096).endswith(b"ok\n")
+    # Each request proves its own: the next one of the connection has none.
+    said = talk(node, get % (b"/", b"") +
+                b"GET / HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n")
+    same("by each", [b"200", b"401"], re.findall(rb"HTTP/1\.1 (\d+) ", said))
+
+
+def test_a_thousand_in_a_row(node):
+    """In one piece; each runs a statement, and none is lost or doubled."""
+    post = (b"POST /value HTTP/1.1\r\n" + HOST + LOGIN +
+            b"X-Heapwire: 1\r\nContent-Length: %d\r\n\r\n%s")
+    texts = [b"SELECT 'number %d.'" % i for i in range(1000)]
+    said = talk(node, b"".join(post % (len(t), t) for t in texts) +
+                OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"),
+                60)
+    same("all", [b"200"] * 1001, re.findall(rb"HTTP/1\.1 (\d+) ", said))
+    same("in order", list(range(1000)),
+         [int(n) for n in re.findall(rb"number (\d+)\.", said)])
+
+
+def drip(node, head, seconds):
+    """How long the door takes one byte after the other, and what it says."""
+    began, said = time.monotonic(), b""
+    with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
+        s.sendall(head)
+        s.settimeout(0.2)
+        while time.monotonic() - began < seconds:
+            try:
+                s.sendall(b"A")
+                part = s.recv(4096)
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+            if not part:
+                break
+            said += part
+        else:
+            raise AssertionError("it is still open")
+    return said
 
 
 @beside
-def test_slow_clients():
+def test_slow_heads(_):
     """The whole first request has ten seconds, however often a byte comes."""
     with node_with() as node:
-        with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
-            began = time.monotonic()
-            s.sendall(b"GET / HTTP/1.1\r\n" + HOST)
-            s.settimeout(0.2)
-            closed = False
-            while not closed:
-                assert time.monotonic() - began < 30, "it is still open"
-                try:
-                    s.sendall(b"A")
-                    closed = s.recv(4096) == b""
-                except TimeoutError:
-                    pass
-                except OSError:
-                    closed = True
+        same("said", b"", drip(node, b"GET / HTTP/1.1\r\n" + HOST, 30))
 
 
-def test_half_open():
-    """Ten thousand connections that never finish: MySQL's clients log in all
-    the while, and so does a client of HTTP with a password."""
-    wanted = 2000 if SANITIZED else 10000
+def test_slow_bodies(node):
+    """Of strangers, none is waited for."""
+    for login in (b"", LOGIN.replace(b"\r\n", b"x\r\n")):
+        said = drip(node, b"POST /sql HTTP/1.1\r\n" + HOST + login +
+                    b"Content-Length: 100000\r\n\r\n", 30)
+        assert said.startswith(b"HTTP/1.1 401 "), said
+
+
+@contextlib.contextmanager
+def descriptors(wanted):
+    """Gives how many connections this process may hold."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < wanted + 100 and hard != resource.RLIM_INFINITY:
         wanted = hard - 100
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted + 100, hard))
-    held = []
     try:
-        with node_with() as node:
-            port, before = node.http_port, node.rss_kb()
-            for i in range(wanted):
-                s = socket.socket()
-                s.setblocking(False)  # the kernel's queue is short
-                s.connect_ex(("127.0.0.1", port))
-                with contextlib.suppress(OSError):
-                    s.send(b"GET / HTTP/1.1\r\n")
-                held.append(s)
-                if i % 1000 == 500:
-                    Wire(node.tcp).login(b"boss", b"b0ss").close()
-            same("HTTP, too", 200, tcp(node, "/").status)
-            same("the socket", 200, local(node, "/").status)
-            Wire(node.tcp).login(b"boss", b"b0ss").close()
-            assert node.descriptors() < 500, node.descriptors()
-            if not SANITIZED:
-                assert node.rss_kb() - before < 64 << 10, node.rss_kb()
+        yield wanted
     finally:
-        for s in held:
-            s.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_client_that_does_not_read():
+def test_half_open(node):
+    """Ten thousand connections that never finish, many of them at once: MySQL's
+    clients log in all the while, and so does one of HTTP with a password."""
+    held = []
+    before = status_kb(node.heapwired, "VmRSS")
+    with descriptors(2000 if SANITIZED else 10000) as wanted:
+        try:
+            for i in range(wanted):
+                s = socket.socket()
+                s.setblocking(False)  # the kernel's queue is short
+                s.connect_ex(("127.0.0.1", node.http_port))
+                with contextlib.suppress(OSError):
+                    s.send((b"GET / HTTP/1.1\r\n", b"\x16\x03\x01", b"")[i % 3])
+                held.append(s)
+                if i % 1000 == 500:
+                    mysql(node).close()
+            same("HTTP, too", 200, tcp(node, "/").status)
+            same("the socket", 200, local(node, "/").status)
+            mysql(node).close()
+            open_now = len(os.listdir(f"/proc/{node.heapwired}/fd"))
+            assert open_now < 500, open_now
+            if not SANITIZED:
+                more = status_kb(node.heapwired, "VmRSS") - before
+                assert more < 64 << 10, more
+        finally:
+            for s in held:
+                s.close()
+
+
+def test_a_client_that_does_not_read(node):
     """A client that asks on and on, and reads nothing, is not served on."""
-    with node_with() as node:
-        login = b"Authorization: Basic " + base64.b64encode(b"boss:b0ss")
-        ask = b"GET / HTTP/1.1\r\n" + HOST + login + b"\r\n\r\n"
-        with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
-            s.settimeout(1)
-            sent = 0
-            with contextlib.suppress(TimeoutError):
-                while sent < 64 << 20:
-                    sent += s.send(ask * 500)
-            assert sent < 64 << 20, "it takes everything"
-            Wire(node.tcp).login(b"boss", b"b0ss").close()
-            same("others", 200, tcp(node, "/").status)
+    ask = b"GET / HTTP/1.1\r\n" + HOST + LOGIN + b"\r\n"
+    with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
+        s.settimeout(1)
+        sent = 0
+        with contextlib.suppress(TimeoutError):
+            while sent < 64 << 20:
+                sent += s.send(ask * 500)
+        assert sent < 64 << 20, "it takes everything"
+        mysql(node).close()
+        same("others", 200, tcp(node, "/").status)
 
 
 def loop_wakes(node):
@@ -188,7 +294,8 @@ def loop_wakes(node):
                              re.M).group(1))
 
 
-def test_an_idle_door_sleeps():
+@beside
+def test_an_idle_door_sleeps(_):
     """It wakes the loop no more often than none does."""
     with node_with() as node, Node(REAL, users=USERS,
                                    settings="http = none\n") as other:
@@ -202,6 +309,35 @@ def test_an_idle_door_sleeps():
         wait_for(sleeps, 60)
 
 
+def watched(test, quiet):
+    """With the node, and what its clients notice."""
+    if hasattr(test, "beside"):
+        return test
+
+    def run(node):
+        with Watch(node) as watch:
+            test(node)
+        for kind, usual in quiet.items():
+            busy = statistics.median(getattr(watch, kind))
+            print(f"   {kind}: {usual:.2f} ms, and {busy:.2f} ms meanwhile, "
+                  f"at most {max(getattr(watch, kind)):.0f} ms")
+            assert busy < 10 * usual + 50, (kind, usual, busy)
+    return run
+
+
+def run_all(tests):
+    with redis("login_failures = 1000\n") as node:
+        database = node.children["redis-server"]
+        with Watch(node) as before:
+            wait_for(lambda: len(before.queries) > 100)
+        quiet = {kind: statistics.median(getattr(before, kind))
+                 for kind in ("queries", "pings")}
+        size = status_kb(database, "VmRSS")
+        run_tests({n: watched(t, quiet) for n, t in tests.items()}, node)
+        more = status_kb(database, "VmRSS") - size
+        assert more < 8 << 10, f"the database has grown by {more} KB"
+
+
 if __name__ == "__main__":
-    run_tests(named(globals(), sys.argv[1:]))
+    run_all(named(globals(), sys.argv[1:]))
     print("http_hostile.py: ok")

@@ -2,11 +2,13 @@
 import contextlib
 import gzip
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 from node_under_test import PASSWD, REAL, Node, wait_for
 from ports import free_port
@@ -71,16 +73,18 @@ def reload(node):
     wait_for(lambda: node.log().count("read the configuration again") > before)
 
 
-def talk(node, data, seconds=20):
+def talk(node, data, seconds=20, port=None):
     """All that the server says to these bytes until it closes."""
-    with socket.create_connection(("127.0.0.1", node.http_port),
-                                  seconds) as s:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            s.sendall(data)
+    with socket.create_connection(("127.0.0.1", port or node.http_port),
+                                  seconds) as s, \
+            ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(s.sendall, data)  # and reads meanwhile
         said = b""
         with contextlib.suppress(ConnectionResetError):
             while part := s.recv(65536):
                 said += part
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            sent.result()
         return said
 
 
@@ -137,7 +141,7 @@ def redis(settings=""):
 
     port = free_port()
     node = Served(work, 10001, {10001: port}, port)
-    node.http_port = http
+    node.http_port, node.mysql_port = http, port
     try:
         node.wait()
         wait_for(lambda: local(node, "/readyz").status == 200, 60)
@@ -145,3 +149,9 @@ def redis(settings=""):
     finally:
         node.stop()
         shutil.rmtree(work)
+
+
+def redis_port(node):
+    """Its own: where the database listens."""
+    with open(f"/proc/{node.children['redis-server']}/cmdline", "rb") as f:
+        return int(re.search(rb":(\d+)", f.read()).group(1))
