@@ -72,7 +72,7 @@ class Reader:
         self.work = tempfile.mkdtemp(prefix="hw-readme-")
         self.root = os.path.join(self.work, "root")
         bin_ = os.path.join(self.root, "usr/local/bin")
-        self.env = dict(os.environ, DESTDIR=self.root,
+        self.env = dict(os.environ, DESTDIR=self.root, PPROF_TMPDIR=self.work,
                         PATH=bin_ + ":" + os.environ["PATH"])
         self.node = None
         self.checks = self.faults = 0
