@@ -55,7 +55,7 @@ is_unprepared(const struct node_status *status, struct error *err)
     const struct agent_hello *hello = &status->hello;
 
     if (status->restarted)
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_FEATURE_DISABLED,
                   "heap profiling is not prepared in %s (pid %d): with "
                   "prof:true, or with the jemalloc that heapwire-run preloads, "
                   "it did not reach its main, so it was started again without "
@@ -63,7 +63,7 @@ is_unprepared(const struct node_status *status, struct error *err)
                   hello->exe, hello->pid);
     else if (status->unprepared)
         error_set(
-            err, ER_UNKNOWN,
+            err, ER_FEATURE_DISABLED,
             "heap profiling is not prepared in %s (pid %d), for the "
             "configuration has profiling = off; set profiling = prepared "
             "(heapwire-run --profiling prepared) and restart the database",
@@ -89,7 +89,7 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
             return -1;
         if (status->attached)
             error_set(
-                err, ER_UNKNOWN,
+                err, ER_FEATURE_DISABLED,
                 "attached: heap profiling cannot be switched on in %s "
                 "(pid %d), for jemalloc %s was started with opt.prof off, "
                 "which stays so until it ends (statistics, history, "
@@ -98,12 +98,12 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                 hello->exe, hello->pid, hello->version,
                 hello->malloc_conf_name);
         else if (*status->note)
-            error_set(err, ER_UNKNOWN,
+            error_set(err, ER_FEATURE_DISABLED,
                       "heap profiling cannot be switched on in %s (pid %d): "
                       "jemalloc %s was started with opt.prof off; %s",
                       hello->exe, hello->pid, hello->version, status->note);
         else if (hello->secure)
-            error_set(err, ER_UNKNOWN,
+            error_set(err, ER_FEATURE_DISABLED,
                       "heap profiling is off in %s (pid %d): it runs with "
                       "raised privileges, so jemalloc %s ignores %s; compile "
                       "in malloc_conf or /etc/malloc.conf prof:true,"
@@ -111,7 +111,7 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                       hello->exe, hello->pid, hello->version,
                       hello->malloc_conf_name);
         else
-            error_set(err, ER_UNKNOWN,
+            error_set(err, ER_FEATURE_DISABLED,
                       "heap profiling cannot be switched on in %s (pid %d): "
                       "jemalloc %s was started with opt.prof off; restart it "
                       "with %s=prof:true,prof_active:false in its environment "
@@ -121,20 +121,20 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                       hello->malloc_conf_name, hello->malloc_conf_name);
         return -1;
     case AGENT_NO_PROF:
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_FEATURE_DISABLED,
                   "jemalloc %s in %s (pid %d) was built without "
                   "--enable-prof: it cannot profile; preload a jemalloc that "
                   "can (heapwire-run --jemalloc PATH)",
                   hello->version, hello->exe, hello->pid);
         return -1;
     case AGENT_UNUSABLE:
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_FEATURE_DISABLED,
                   "heap profiling is not possible in %s (pid %d): %s",
                   hello->exe, hello->pid, status->note);
         return -1;
     default:
         if (!is_unprepared(status, err))
-            error_set(err, ER_UNKNOWN,
+            error_set(err, ER_FEATURE_DISABLED,
                       "%s (pid %d) does not allocate through jemalloc: heap "
                       "profiling needs it; start the database with libjemalloc "
                       "preloaded (heapwire-run --jemalloc auto)",

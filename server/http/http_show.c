@@ -38,6 +38,8 @@ http_error_status(const struct error *err)
     case ER_HOST_IS_BLOCKED:
     case ER_USER_LIMIT_REACHED:
         return 429;
+    case ER_FEATURE_DISABLED:
+        return 501;
     case ER_QUERY_TIMEOUT:
         return 504;
     case ER_UNKNOWN:

@@ -140,7 +140,7 @@ unset MALLOC_CONF
 same "opt.prof off" "opt.prof is off" "$(one profiling)"
 contains "opt.prof off: what to do" "MALLOC_CONF=prof:true,prof_active:false" \
     "$(state)"
-contains "opt.prof off: enable" "cannot be switched on" \
+contains "opt.prof off: enable" "ERROR 1289 (HY000)" \
     "$(prof 'enable_prof(5)' || true)"
 stop_load
 
