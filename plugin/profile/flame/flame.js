@@ -211,7 +211,7 @@ const Flame = (function () {
             if (this.hover)
                 this.brush.outline(this.hover.panel, this.hover.frame, this.scroll.scrollTop, '#1b1b1b', 1);
             if (this.at && document.activeElement === this.canvas)
-                this.brush.outline(this.at.panel, this.at.frame, this.scroll.scrollTop, '#0b3d91', 3);
+                this.brush.outline(this.at.panel, this.at.frame, this.scroll.scrollTop, '#0b3d91', 2);
             this.back.disabled = this.panels.every((one) => one.zoom === 0);
         }
 

@@ -337,18 +337,14 @@
         visit();
     }
 
-    // Shows the chosen node.
+    // Shows the chosen node: the heap first.
     async function visit() {
         Object.assign(known, {snapshots: [], samples: [], deaths: [], profiler: null});
         forget();
-        try {
-            await fetchNodes();
-            await refresh();
-        } catch (error) {
-            complain(error);
-        }
+        await fetchNodes().catch(complain);
         drawFlame();
         drawTable();
+        await refresh().catch(complain);
     }
 
     function showNodes() {

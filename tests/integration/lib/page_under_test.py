@@ -86,6 +86,7 @@ class Page:
 
     def settle(self):
         self.browser.until(f"document.querySelector('.flame') && !{FLAME}.searching && "
+                           "document.querySelector('#snapshot').options.length > 0 && "
                            "document.querySelector('#table').children.length > 0")
         self.fine()
 
