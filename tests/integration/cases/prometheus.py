@@ -12,6 +12,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+
+import pymysql
+import pymysql.cursors
 
 from mysql_wire import Wire
 from node_under_test import BUILD, wait_for
@@ -43,7 +47,7 @@ class Served(RedisNode):
 
     def write(self, places):
         text = read(os.path.dirname(self.directory), "heapwire.ini")
-        self.http_port = free_port()
+        self.http_port, self.port = free_port(), places[self.id]
         text, one = re.subn(r"http = 0\.0\.0\.0:9037\n",
                             f"http = 127.0.0.1:{self.http_port}\n", text)
         text, two = re.subn(r"etcd = .*\n", "", text)
@@ -175,11 +179,23 @@ def check_it_is_scraped(nodes, prometheus):
     run("promtool", "check", "config", prometheus.config)
 
 
+def fill(node):
+    """13 MB in use, and a snapshot of them."""
+    node.rows(f"ADMIN EXECUTE ON {node.id} "
+              "'HeapProf.getInstance().enable_prof(600)'")
+    title = read("/proc", str(node.children["redis-server"]), "cmdline")
+    value = "v" * 65536
+    run("redis-cli", "-p", re.search(r":(\d+)", title).group(1), "--pipe",
+        input="".join(f"SET k{i} {value}\r\n" for i in range(200)))
+    node.rows(f"ADMIN EXECUTE ON {node.id} "
+              "'HeapProf.getInstance().snapshot()'")
+
+
 def check_its_figures(nodes, prometheus):
     """They are SQL's, of the node."""
     node = nodes[0]
     instance = f"127.0.0.1:{node.http_port}"
-    node.rows("ADMIN EXECUTE ON 10001 'HeapProf.getInstance().snapshot()'")
+    fill(node)
 
     def equal(metric, sql, most=0.0):
         def same():
@@ -259,12 +275,133 @@ def check_the_texts(nodes):
     assert get("/metrics?node=x", grafana)[2] == "400"
 
 
+# ---- the dashboard, as Grafana asks for it ----
+
+# Without a limit, and before profiling's cost is known, there are none.
+MAY_LACK = ("heapwire_cgroup_memory_limit_bytes", "heapwire_profiler_cpu_ratio")
+
+
+def expand(text, **variables):
+    """Grafana's macros of MySQL, over the last hour in steps of 15 s."""
+    now = int(time.time())
+    text = re.sub(r"\$(\w+)(?!\w*\()", lambda m: variables.get(
+        m.group(1), m.group(0)), text)
+    group = r"UNIX_TIMESTAMP(\1) DIV 15 * 15"
+    text = re.sub(r"\$__timeGroupAlias\((\w+), 15s\)", group + ' AS "time"',
+                  text)
+    text = re.sub(r"\$__timeGroup\((\w+), 15s\)", group, text)
+    text = re.sub(r"\$__timeFilter\((\w+)\)", rf"\1 BETWEEN FROM_UNIXTIME("
+                  rf"{now - 3600}) AND FROM_UNIXTIME({now})", text)
+    assert "$" not in text, text
+    return text
+
+
+def check_prometheus_panel(prometheus, panel, target):
+    text = expand(target["expr"], instance=".+", __rate_interval="1m")
+    for name in re.findall(r"heapwire_\w+", text):
+        if name in MAY_LACK and not prometheus.query(name):
+            return
+    wait_for(lambda: prometheus.query(text), 60, 0.2)
+    for label in re.findall(r"{{(\w+)}}", target["legendFormat"]):
+        for s in prometheus.api("query", query=text)["result"]:
+            assert label in s["metric"], (panel, label, s)
+
+
+def is_nested(rows):
+    """Each frame has room for those below it, as the panel draws them."""
+    open_frames = []
+    for level, label, value, own in rows:
+        del open_frames[level:]
+        assert level == len(open_frames) and 0 <= own <= value, (level, label)
+        if open_frames:
+            open_frames[-1] -= value
+            assert open_frames[-1] > -len(rows), label  # each is rounded
+        open_frames.append(value)
+    return rows[0][0] == 0 and all(row[0] > 0 for row in rows[1:])
+
+
+def check_the_dashboard(node, prometheus):
+    board = json.loads(read(DOCKER, "grafana", "heapwire.json"))
+    password = read(os.path.dirname(node.directory), "grafana.password")
+    sql = pymysql.connect(
+        host="127.0.0.1", port=node.port, user="grafana",
+        password=password.strip(), read_timeout=60,
+        cursorclass=pymysql.cursors.DictCursor)
+
+    def ask(text):
+        with sql.cursor() as cursor:
+            cursor.execute(text)
+            return cursor.fetchall()
+
+    variables = {v["name"]: v for v in board["templating"]["list"]}
+    names = ask(variables["snapshot"]["query"])
+    assert [list(n.values())[0] for n in names][-1] == "now", names
+    assert len(names) == 2, names
+    shown = {}
+    for panel in board["panels"]:
+        for target in panel.get("targets", ()):
+            if "expr" in target:
+                check_prometheus_panel(prometheus, panel["title"], target)
+                continue
+            shown[panel["title"]] = ask(expand(
+                target["rawSql"], __interval="15s", snapshot=names[0]["name"]))
+    assert not shown.pop("Deaths"), shown
+    assert all(shown.values()), shown
+    assert "time" in shown["Each second, by SQL"][0], shown
+    assert [n["id"] for n in shown["Nodes"]] == list(IDS), shown["Nodes"]
+    frames = shown["Flame graph"]
+    assert list(frames[0]) == ["level", "label", "value", "self"], frames[0]
+    assert is_nested([list(f.values()) for f in frames]), frames
+    assert any(f["label"] == "aeMain" for f in frames), frames
+    # What its editor asks for.
+    tables = ask("SELECT table_name FROM information_schema.tables WHERE "
+                 "table_schema = 'heapwire' ORDER BY table_name")
+    assert "heap_flame_graph" in [list(t.values())[0] for t in tables], tables
+    assert ask("SELECT DISTINCT TABLE_SCHEMA from information_schema.TABLES "
+               "where TABLE_TYPE != 'SYSTEM VIEW' ORDER BY TABLE_SCHEMA")
+    assert ask("SELECT column_name, data_type FROM information_schema.columns "
+               "WHERE table_schema = 'heapwire' AND table_name = "
+               "'memory_history' AND data_type IN ('timestamp','datetime',"
+               "'bigint','int','double','float') ORDER BY column_name")
+    sql.close()
+
+
+def test_the_dashboard_can_be_imported():
+    board = json.loads(read(DOCKER, "grafana", "heapwire.json"))
+    inputs = {"${%s}" % i["name"]: i["pluginId"] for i in board["__inputs"]}
+    variables = {v["name"]: v for v in board["templating"]["list"]}
+    for v in variables.values():
+        if v["type"] == "datasource":
+            assert inputs[v["current"]["value"]] == v["query"], v
+    ids = [p["id"] for p in board["panels"]]
+    assert len(ids) == len(set(ids)), ids
+    needed = {r["id"] for r in board["__requires"]} | {"row"}
+    taken = set()
+    for panel in board["panels"]:
+        assert panel["type"] in needed, panel
+        at = panel["gridPos"]
+        for x in range(at["x"], at["x"] + at["w"]):
+            for y in range(at["y"], at["y"] + at["h"]):
+                assert x < 24 and (x, y) not in taken, panel["title"]
+                taken.add((x, y))
+        for target in panel.get("targets", ()):
+            source = target["datasource"]
+            of = variables[source["uid"].strip("${}")]
+            assert of["query"] == source["type"], target
+    documented = read("server", "http", "METRICS.md")
+    for name in re.findall(r"heapwire_\w+", json.dumps(
+            [p.get("targets") for p in board["panels"]])):
+        if not name.startswith("heapwire_heap"):
+            assert f"| `{name}" in documented, name
+
+
 def test_two_nodes():
     with scraped() as (nodes, prometheus):
         check_it_is_scraped(nodes, prometheus)
         check_its_figures(nodes, prometheus)
         check_its_rules(prometheus)
         check_the_texts(nodes)
+        check_the_dashboard(nodes[0], prometheus)
 
 
 if __name__ == "__main__":
