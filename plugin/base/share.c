@@ -26,13 +26,13 @@ share_check(const struct share *share, size_t max, const char *what,
 }
 
 const char **
-share_take(const char **places, size_t max, const char *user, const char *what,
-           const char *remedy, struct error *err)
+share_take(const char **places, size_t *taken, size_t max, const char *user,
+           const char *what, const char *remedy, struct error *err)
 {
     struct share share = {.user = user};
     const char **place = NULL;
 
-    for (size_t i = 0; i < max; i++)
+    for (size_t i = 0; i < max && (!place || share.taken < *taken); i++)
         if (places[i])
             share_count(&share, places[i]);
         else if (!place)
@@ -40,5 +40,13 @@ share_take(const char **places, size_t max, const char *user, const char *what,
     if (share_check(&share, max, what, remedy, err) != 0)
         return NULL;
     *place = user;
+    ++*taken;
     return place;
+}
+
+void
+share_give(const char **place, size_t *taken)
+{
+    *place = NULL;
+    --*taken;
 }

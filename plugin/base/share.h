@@ -41,11 +41,12 @@ share_has_room(const struct share *share, size_t max)
 int share_check(const struct share *share, size_t max, const char *what,
                 const char *remedy, struct error *err);
 
-/* Takes one of places, each NULL or its user; the caller frees it, by NULL.
- * Only max of them are for this user, whose name outlasts it.  NULL with *err,
- * as share_check. */
-const char **share_take(const char **places, size_t max, const char *user,
-                        const char *what, const char *remedy,
+/* Takes one of places, each NULL or its user; *taken counts those that are
+ * taken, so that few are looked at while few are.  Only max of them are for
+ * this user, whose name outlasts it.  NULL with *err, as share_check. */
+const char **share_take(const char **places, size_t *taken, size_t max,
+                        const char *user, const char *what, const char *remedy,
                         struct error *err);
+void share_give(const char **place, size_t *taken);
 
 #endif

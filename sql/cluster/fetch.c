@@ -21,6 +21,7 @@ enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
 static struct {
     pthread_mutex_t lock;
     const char *users[FETCH_WAITERS_MAX];
+    size_t count;
 } waiters = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* SET and KILL evaluate their expressions at once. */
@@ -41,8 +42,8 @@ fetch_begin_waiting(struct handle *handle)
 
     pthread_mutex_lock(&waiters.lock);
     handle->fetch->place =
-        share_take(waiters.users, FETCH_WAITERS_MAX, user, "SELECTs that wait",
-                   "cancel one", &handle->failure);
+        share_take(waiters.users, &waiters.count, FETCH_WAITERS_MAX, user,
+                   "SELECTs that wait", "cancel one", &handle->failure);
     pthread_mutex_unlock(&waiters.lock);
     return handle->fetch->place ? 0 : -1;
 }
@@ -51,7 +52,7 @@ void
 fetch_end_waiting(struct fetch *fetch)
 {
     pthread_mutex_lock(&waiters.lock);
-    *fetch->place = NULL;
+    share_give(fetch->place, &waiters.count);
     pthread_mutex_unlock(&waiters.lock);
 }
 

@@ -23,6 +23,7 @@ static struct {
     size_t idle_count;
     const char *users[HANDLES_MAX +
                       HANDLES_SPARE]; /* user of each lent handle; NULL: free */
+    size_t lent;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- statements ---- */
@@ -171,7 +172,7 @@ take(const struct sql_identity *who, struct handle **out, const char ***place,
     struct handle *handle;
 
     pthread_mutex_lock(&pool.lock);
-    *place = share_take(pool.users, max, who->user, "open SELECTs",
+    *place = share_take(pool.users, &pool.lent, max, who->user, "open SELECTs",
                         "read one to its end or close it", err);
     handle = *place ? pool.idle : NULL;
     if (handle) {
@@ -190,7 +191,7 @@ put(struct handle *handle, const char **place)
     bool keep;
 
     pthread_mutex_lock(&pool.lock);
-    *place = NULL;
+    share_give(place, &pool.lent);
     keep = handle && pool.idle_count < HANDLES_IDLE;
     if (keep) {
         handle->next = pool.idle;

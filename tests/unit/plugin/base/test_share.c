@@ -9,6 +9,7 @@
 enum { MOST = 130 };
 
 static const char *places[MOST];
+static size_t taken;
 static struct error err;
 
 static unsigned
@@ -16,7 +17,7 @@ take_all(const char *user, size_t max)
 {
     unsigned count = 0;
 
-    while (share_take(places, max, user, "seats", "leave one", &err))
+    while (share_take(places, &taken, max, user, "seats", "leave one", &err))
         count++;
     return count;
 }
@@ -29,6 +30,7 @@ START_TEST(each_takes_half_of_what_is_free)
     int i = 0;
 
     memset(places, 0, sizeof(places));
+    taken = 0;
     for (; unused > 0; i++) {
         snprintf(users[i], sizeof(users[i]), "u%d", i);
         ck_assert_uint_eq(take_all(users[i], max), (unused + 1) / 2);
@@ -45,6 +47,7 @@ END_TEST
 START_TEST(a_refusal_says_which_limit_and_how_many)
 {
     memset(places, 0, sizeof(places));
+    taken = 0;
     ck_assert_uint_eq(take_all("ann", 20), 10);
     ck_assert_uint_eq(take_all("bob", 20), 5);
     ck_assert_str_eq(
@@ -55,6 +58,7 @@ START_TEST(a_refusal_says_which_limit_and_how_many)
     ck_assert_str_eq(err.sqlstate, "42000");
     for (size_t i = 0; i < 20; i++)
         places[i] = "cy";
+    taken = 20;
     ck_assert_uint_eq(take_all("bob", 20), 0);
     ck_assert_str_eq(err.text, "Out of resources: others have all 20 'seats'; "
                                "try again later");
@@ -66,12 +70,20 @@ START_TEST(what_is_given_back_is_taken_again)
     const char **place;
 
     memset(places, 0, sizeof(places));
+    taken = 0;
     ck_assert_uint_eq(take_all("ann", 8), 4);
-    place = share_take(places, 8, "bob", "seats", "leave one", &err);
-    *place = NULL;
-    places[1] = NULL;
-    ck_assert_ptr_eq(share_take(places, 8, "ann", "seats", "leave one", &err),
-                     &places[1]);
+    place = share_take(places, &taken, 8, "bob", "seats", "leave one", &err);
+    share_give(place, &taken);
+    share_give(&places[1], &taken);
+    ck_assert_ptr_eq(
+        share_take(places, &taken, 8, "ann", "seats", "leave one", &err),
+        &places[1]);
+    ck_assert_uint_eq(taken, 4);
+    /* Those behind a gap count, too. */
+    share_give(&places[0], &taken);
+    share_give(&places[1], &taken);
+    ck_assert_uint_eq(take_all("ann", 8), 2);
+    ck_assert_uint_eq(taken, 4);
 }
 END_TEST
 
