@@ -39,7 +39,7 @@ struct painter {
 
 /* ---- texts ---- */
 
-/* Within quotes. */
+/* Within quotes, where graphviz reads HTML's entities, too. */
 static void
 add_quoted(struct buffer *out, const char *text, size_t size)
 {
@@ -47,6 +47,8 @@ add_quoted(struct buffer *out, const char *text, size_t size)
         if (text[i] == '"' || text[i] == '\\')
             buffer_char(out, '\\');
         buffer_char(out, text[i]);
+        if (text[i] == '&')
+            buffer_text(out, "amp;");
     }
 }
 

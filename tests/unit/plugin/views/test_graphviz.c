@@ -193,6 +193,7 @@ static const struct fixture_name names[] = {
     {0x4001, "ns::Map<std::pair<int, char>, 42>::put(int)", false, NULL, 0},
     {0x5001, "</title><title>N2</title>", false, NULL, 0},
     {0x6001, "ends in \\", false, NULL, 0},
+    {0x7001, "&#1;&#x202e;&lt;", false, NULL, 0},
     {0}};
 
 static void
@@ -240,7 +241,7 @@ START_TEST(titles_are_text_whatever_functions_are_called)
 {
     struct buffer out;
 
-    draw("heap_v2/1\n@ 0x1001 0x3001 0x5001 0x6001\n"
+    draw("heap_v2/1\n@ 0x1001 0x3001 0x5001 0x6001 0x7001\n"
          "t*: 1: 1048576 [0: 0]\n",
          &out);
     must_have(&out, "<title>a&quot;];&lt;script&gt;--&amp;\nitself 1.0 MB");
@@ -248,6 +249,7 @@ START_TEST(titles_are_text_whatever_functions_are_called)
     must_have(&out, "<title>&lt;/title&gt;&lt;title&gt;N2&lt;/title&gt;\n"
                     "itself 0 B");
     must_have(&out, "<title>ends in \\\nitself 0 B");
+    must_have(&out, ">&amp;#1;&amp;#x202e;&amp;lt;</text>");
     ck_assert_ptr_null(strstr(out.data, "<script"));
     buffer_fini(&out);
 }
