@@ -16,7 +16,7 @@
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
-#include "significance.h"
+#include "texts.h"
 #include "view_options.h"
 
 enum { TITLE_BYTES = 100, NOTE_BYTES = 8000, SCRATCH_MAX = 1 << 16 };
@@ -155,33 +155,31 @@ module_of(const struct listing *l, uint32_t name)
     return row->left_out ? "" : l->tree->nodes[row->node].module;
 }
 
-/* Modules are few, and equal ones mostly follow each other: the last that was
- * met is looked at first. */
-static void
-add_modules(struct listing *l)
+static int
+add_modules(struct listing *l, struct error *err)
 {
-    uint32_t count = 0, at = 0, *firsts = l->numbers;
+    struct texts *modules = texts_new_borrowing(l->tree->arena, false);
+    uint32_t i = 0, number;
 
     begin(l, "module");
-    for (uint32_t i = 0; i < l->name_count; i++) {
-        const char *module = module_of(l, i);
-
-        if (at >= count || strcmp(module_of(l, firsts[at]), module) != 0)
-            for (at = 0; at < count; at++)
-                if (strcmp(module_of(l, firsts[at]), module) == 0)
-                    break;
-        if (at == count)
-            firsts[count++] = i;
+    for (; modules && i < l->name_count; i++) {
+        if (texts_add_lasting(modules, module_of(l, i), &number) != 0)
+            break;
         separate(l, i);
-        buffer_format(l->out, "%u", at);
+        buffer_format(l->out, "%u", number);
     }
     buffer_char(l->out, ']');
     begin(l, "modules");
-    for (uint32_t i = 0; i < count; i++) {
-        separate(l, i);
-        add_shown(l, module_of(l, firsts[i]), CALL_ROWS_NAME_MAX);
+    for (uint32_t k = 0; modules && k < texts_count(modules); k++) {
+        separate(l, k);
+        add_shown(l, texts_get(modules, k), CALL_ROWS_NAME_MAX);
     }
     buffer_char(l->out, ']');
+    texts_free(modules);
+    if (i == l->name_count)
+        return 0;
+    error_memory(err, "the list of calls");
+    return -1;
 }
 
 static double
@@ -212,10 +210,9 @@ static double
 noise_of(const struct listing *l, uint32_t i)
 {
     const struct call_row *row = &l->rows.list[i];
-    const struct call_tree_node *node = &l->tree->nodes[row->node];
 
-    return !row->left_out && node->variance > 0 &&
-           !significance_is(node->total, node->variance, l->tree->errors);
+    return !row->left_out &&
+           call_tree_is_noise(l->tree, &l->tree->nodes[row->node]);
 }
 
 static const struct {
@@ -264,8 +261,8 @@ calls_add(const struct profile *profile, const struct call_tree *tree,
         add_head(&l);
         add_numbers(&l);
         add_names(&l);
-        add_modules(&l);
-        rc = add_columns(&l, err);
+        if (add_modules(&l, err) == 0)
+            rc = add_columns(&l, err);
     }
     if (rc == 0 && out->failed) {
         error_set(err, ER_OUT_OF_MEMORY,

@@ -19,7 +19,6 @@
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
-#include "significance.h"
 #include "view_options.h"
 #include "xml_text.h"
 
@@ -87,14 +86,6 @@ color_text(double hue, double saturation, double lightness, char *out)
              (unsigned)lround(rgb[2] * 255) & 0xff);
 }
 
-/* A difference that may be chance. */
-static bool
-is_noise(const struct call_tree *tree, const struct call_tree_node *node)
-{
-    return node->variance > 0 &&
-           !significance_is(node->total, node->variance, tree->errors);
-}
-
 /* Equal names have equal colors.  In a difference the color says in which
  * direction it changed, and how much of the total. */
 static void
@@ -106,7 +97,7 @@ color_of(const struct profile *profile, const struct call_tree *tree,
     double part;
 
     if (profile->difference) {
-        if (node->total == 0 || is_noise(tree, node)) {
+        if (node->total == 0 || call_tree_is_noise(tree, node)) {
             color_text(0, 0, 0.91, out);
             return;
         }
@@ -279,7 +270,7 @@ add_figures(struct drawing *d, const struct call_tree_node *node)
     }
     buffer_format(d->out, "\n%.2f%% of what changed",
                   node->changed * 100 / root->changed);
-    if (is_noise(d->tree, node))
+    if (call_tree_is_noise(d->tree, node))
         buffer_text(d->out, ", within sampling noise");
 }
 

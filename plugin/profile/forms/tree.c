@@ -17,7 +17,6 @@
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
-#include "significance.h"
 #include "view_options.h"
 
 enum {
@@ -122,10 +121,7 @@ static void
 add_line(struct printer *p, const struct call_tree_node *node, size_t branches,
          const char *mark)
 {
-    bool noise = p->profile->difference && node->variance > 0 &&
-                 !significance_is(node->total, node->variance, p->tree->errors);
-
-    add_figures(p, node->total, noise);
+    add_figures(p, node->total, call_tree_is_noise(p->tree, node));
     buffer_text(p->out, p->indent);
     buffer_text(p->out, mark);
     add_name(p, node->name, branches + (*mark != '\0'));

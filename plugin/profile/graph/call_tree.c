@@ -326,3 +326,11 @@ call_tree_free(struct call_tree *tree)
     arena_free(tree->arena);
     mem_free(tree);
 }
+
+bool
+call_tree_is_noise(const struct call_tree *tree,
+                   const struct call_tree_node *node)
+{
+    return tree->errors > 0 && node->variance > 0 &&
+           !significance_is(node->total, node->variance, tree->errors);
+}

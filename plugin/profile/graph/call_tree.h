@@ -7,6 +7,7 @@
 #ifndef HW_CALL_TREE_H
 #define HW_CALL_TREE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
@@ -46,7 +47,8 @@ struct call_tree {
     uint32_t count;
     uint32_t text_count;
     double heaviest; /* the largest size of any node's total */
-    double errors;   /* standard errors from which a change is significant */
+    double errors;   /* standard errors from which a change is significant; 0:
+                        no difference */
     struct arena *arena;
 };
 
@@ -58,5 +60,9 @@ struct call_tree *call_tree_new(const struct profile *profile,
                                 enum call_tree_names names,
                                 enum call_tree_order order, struct error *err);
 void call_tree_free(struct call_tree *tree); /* NULL is fine */
+
+/* In a difference: may the node's change be chance? */
+bool call_tree_is_noise(const struct call_tree *tree,
+                        const struct call_tree_node *node);
 
 #endif

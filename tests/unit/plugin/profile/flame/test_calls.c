@@ -58,6 +58,27 @@ START_TEST(callers_come_first_and_equal_names_are_one)
 }
 END_TEST
 
+START_TEST(equal_modules_are_one)
+{
+    static const char *const modules[] = {"libc.so", "liba.so", "libc.so",
+                                          "liba.so"};
+    char copies[4][8];
+    struct profile *profile = fixture_profile(text, names, NULL);
+    struct location *locations = (struct location *)profile->locations;
+    struct buffer out;
+
+    ck_assert_uint_eq(profile->location_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(copies[i], sizeof(copies[i]), "%s", modules[i]);
+        locations[i].module = copies[i];
+    }
+    out = calls_of(profile);
+    must_have(&out, "\"module\":[0,1,1,2],\n"
+                    "\"modules\":[\"\",\"liba.so\",\"libc.so\"],\n");
+    buffer_fini(&out);
+}
+END_TEST
+
 START_TEST(a_difference_has_what_changed_and_what_may_be_chance)
 {
     struct profile *profile = fixture_profile(text, names, NULL);
@@ -160,6 +181,7 @@ main(void)
 
     tcase_set_timeout(tc, 30);
     tcase_add_test(tc, callers_come_first_and_equal_names_are_one);
+    tcase_add_test(tc, equal_modules_are_one);
     tcase_add_test(tc, a_difference_has_what_changed_and_what_may_be_chance);
     tcase_add_test(tc, an_empty_profile_says_why);
     tcase_add_test(tc, the_smallest_callees_are_one_frame);
