@@ -54,7 +54,8 @@ admit(struct listener *l, const struct sockaddr_storage *address,
     const struct sockaddr *a = (const struct sockaddr *)address;
     char host[INET6_ADDRSTRLEN] = "?";
 
-    if (l->transport == TRANSPORT_TCP) {
+    /* HTTP's requests are refused one by one: some need no login. */
+    if (l->transport == TRANSPORT_TCP && !l->conversation->web) {
         uv_ip_name(a, host, sizeof(host));
         if (login_blocked(l->server, backoff_key(a), host, err))
             return -1;

@@ -29,7 +29,8 @@ enum {
 struct http_session {
     struct http_request request; /* borrows the packet */
     enum http_state state;
-    bool spoke; /* there was a request */
+    bool spoke;  /* there was a request */
+    bool proven; /* see http_login */
     struct http_show_state show;
 };
 
@@ -331,7 +332,7 @@ is_admitted(struct session *s, const struct http_route *route)
     }
     if (route && route->open)
         return true;
-    if (http_login(s, &s->http->request, &err) != 0) {
+    if (http_login(s, &s->http->request, &s->http->proven, &err) != 0) {
         if (s->http->request.authorization.size > 0)
             registry_note(&s->server->registry.failed_logins, 1);
         say_error(s, &err);

@@ -77,12 +77,14 @@ login_trusted(struct session *s, struct error *err)
 }
 
 int
-http_login(struct session *s, const struct http_request *request,
+http_login(struct session *s, const struct http_request *request, bool *proven,
            struct error *err)
 {
     struct http_proof proof;
+    bool known = *proven;
     int rc = -1;
 
+    *proven = false;
     if (s->transport == TRANSPORT_TCP && !s->tls &&
         s->server->http_requires_tls) {
         error_set(err, ER_SECURE_TRANSPORT_REQUIRED,
@@ -91,13 +93,13 @@ http_login(struct session *s, const struct http_request *request,
     }
     if (request->authorization.size == 0)
         return login_trusted(s, err);
-    if (login_blocked(s->server, s->address_key, s->who.host, err))
-        return -1;
-    if (http_proof_read(request->authorization, &proof)) {
-        rc = log_in(s, &proof, err);
-    } else {
+    if (!http_proof_read(request->authorization, &proof)) {
         s->wanted_user[0] = '\0';
         login_deny(s, false, err);
+    } else if ((known && span_is(proof.name, s->who.user)) ||
+               !login_blocked(s->server, s->address_key, s->who.host, err)) {
+        rc = log_in(s, &proof, err);
+        *proven = rc == 0;
     }
     OPENSSL_cleanse(&proof, sizeof(proof));
     return rc;

@@ -7,13 +7,17 @@
 #ifndef HW_HTTP_LOGIN_H
 #define HW_HTTP_LOGIN_H
 
+#include <stdbool.h>
+
 struct error;
 struct http_request;
 struct session;
 
 /* Makes it the session's identity.  -1 with *err: 1045 not proven, 1129 the
- * address is refused, 1226 too many connections, 3159 TLS is required. */
+ * address is refused, 1226 too many connections, 3159 TLS is required.
+ * *proven: was the request before proven by a password?  Then its user is not
+ * refused, whatever others at this address try. */
 int http_login(struct session *session, const struct http_request *request,
-               struct error *err);
+               bool *proven, struct error *err);
 
 #endif

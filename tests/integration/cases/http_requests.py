@@ -72,6 +72,33 @@ def test_leaving_between_them_is_no_loss():
         same("clients", 0, lost()[0])
 
 
+def test_failures_of_others():
+    """Who is refused at an address: neither a connection whose last request
+    was proven, nor one that asks for health."""
+    with node_with("login_failures = 1\n") as node, socket.create_connection(
+            ("127.0.0.1", node.http_port), 20) as s:
+        stream = s.makefile("rwb")
+
+        def get(*passwords):
+            stream.write(b"".join(
+                b"GET /help HTTP/1.1\r\n%sAuthorization: Basic %s\r\n\r\n" %
+                (HOST, base64.b64encode(b"boss:" + p)) for p in passwords))
+            stream.flush()
+            return [read_answer(stream)[0] for _ in passwords]
+
+        def refused():
+            same("goes on", [200], get(b"b0ss"))
+            tcp(node, "/", user="ann:wrong")
+            here = get(b"b0ss"), tcp(node, "/healthz", user=None).status
+            if tcp(node, "/", user="ann:secret").status != 429:
+                return False  # no longer
+            same("a proven one, and health", ([200], 200), here)
+            return True
+
+        wait_for(refused, 60)
+        same("a guess is the last", [401, 429], get(b"wrong", b"b0ss"))
+
+
 def test_caches():
     """What is packed and what is not have one tag, which says so."""
     with node_with() as node:
