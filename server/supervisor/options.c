@@ -31,6 +31,7 @@ static const struct {
     [SETTING_ID] = {"node-id", "N", "id", "this node's id (10001)"},
     [SETTING_LISTEN] = {"listen", "ADDR:PORT", "listen",
                         "admin port (127.0.0.1:9036)"},
+    [SETTING_HTTP] = {"http", "ADDR:PORT", "http", "HTTP (127.0.0.1:9037)"},
     [SETTING_STATE_DIR] = {"state-dir", "DIR", "state_dir",
                            "sockets and locks (/run/heapwire/<id> for root)"},
     [SETTING_SOCKET] = {"socket", "PATH", "socket",
