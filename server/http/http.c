@@ -111,7 +111,8 @@ is_misdirected(const struct session *s)
     return !s->tls && r->host.size > 0 && !is_local_host(r->host);
 }
 
-/* A browser says so, whatever the page made it send. */
+/* A browser says so, whatever the page made it send.  Even a GET may cost the
+ * database a heap dump. */
 static bool
 is_foreign(const struct http_request *r)
 {
@@ -127,8 +128,6 @@ may_be_forged(const struct session *s)
     const char *scheme = s->tls ? "https://" : "http://";
     size_t size = strlen(scheme);
 
-    if (is_foreign(r))
-        return true;
     if (r->own.size > 0 ||
         (s->transport == TRANSPORT_LOCAL && r->origin.size == 0))
         return false;
@@ -219,13 +218,16 @@ refuse(struct session *s, const struct http_route *route)
         refuse_method(s, route);
         return true;
     }
-    if (r->method == HTTP_POST &&
-        (route->post ? may_be_forged(s) : is_foreign(r))) {
+    if (is_foreign(r) && route->show != HTTP_SHOW_TEXT) {
         say(s, 403,
-            is_foreign(r)
-                ? "a page of another site sent this (Sec-Fetch-Site)\n"
-                : "a POST needs the header 'X-Heapwire: 1', or the Origin of "
-                  "this server\n");
+            "a page of another site asks for this (Sec-Fetch-Site); type the "
+            "address yourself\n");
+        return true;
+    }
+    if (route->post && may_be_forged(s)) {
+        say(s, 403,
+            "a POST needs the header 'X-Heapwire: 1', or the Origin of this "
+            "server\n");
         return true;
     }
     unknown = http_query_unknown(r->query,

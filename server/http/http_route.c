@@ -141,10 +141,11 @@ make_program(const struct http_request *request, uint32_t node_id,
         return http_parameter_wrong(err, "node",
                                     "one node's id here: each has its own");
     if (which == HTTP_THIS_NODE)
-        buffer_text(out, "SELECT program FROM heapwire.profiler");
+        buffer_text(out, "SELECT NULLIF(program, '') FROM heapwire.profiler");
     else if (which == HTTP_ONE_NODE)
         buffer_format(out,
-                      "SELECT program FROM heapwire.cluster_profiler "
+                      "SELECT NULLIF(program, '') FROM "
+                      "heapwire.cluster_profiler "
                       "WHERE node_id = %u",
                       id);
     return which < 0 ? -1 : 0;

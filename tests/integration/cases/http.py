@@ -276,6 +276,16 @@ def look_at_metrics(node):
 
 # Logins
 
+def test_without_a_database():
+    with node_with() as node:
+        for path in ("/readyz", "/readyz?node=all", "/pprof/cmdline",
+                     "/pprof/heap", "/debug/pprof/heap",
+                     "/debug/pprof/heap?seconds=1"):
+            same(path, 503, local(node, path).status)
+        for path in ("/healthz", "/metrics", "/snapshots", "/"):
+            same(path, 200, local(node, path).status)
+
+
 def test_tcp_needs_an_account():
     with node_with(users=()) as node:
         same("the socket", 200, local(node, "/healthz").status)
@@ -489,8 +499,10 @@ def test_other_origins():
                     same(f"{site} {path}", 403, tcp(
                         node, path, "-d", "SELECT 1", *more, "-H",
                         f"Sec-Fetch-Site: {site}").status)
-            same("a link", 200, tcp(node, "/", "-H",
-                                    f"Sec-Fetch-Site: {site}").status)
+            for path, status in (("/", 200), ("/healthz", 200),
+                                 ("/metrics", 403), ("/pprof/heap", 403)):
+                same(f"a link to {path}", status, tcp(
+                    node, path, "-H", f"Sec-Fetch-Site: {site}").status)
         sql = "/sql", "-d", "SELECT 1"
         for site in ("same-origin", "none"):
             same(site, 200, tcp(node, *sql, *OWN, "-H",

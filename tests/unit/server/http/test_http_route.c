@@ -53,7 +53,8 @@ static const struct {
     {"/pprof/heap", "node=all", NULL},
     {"/pprof/symbol", "node=all", NULL},
     {"/pprof/cmdline", "node=7",
-     "SELECT program FROM heapwire.cluster_profiler WHERE node_id = 7"},
+     "SELECT NULLIF(program, '') FROM heapwire.cluster_profiler "
+     "WHERE node_id = 7"},
     {"/pprof/cmdline", "node=all", NULL},
     {"/readyz", "node=10001", "SELECT state FROM heapwire.profiler"},
     {"/readyz", "node=x", NULL},
