@@ -249,14 +249,15 @@ calls_cell(struct heap_place *place, size_t column, struct value *out)
     }
 }
 
-/* The names of the last four are those that Grafana's panel looks for. */
+/* The names of the last four are those that Grafana's panel looks for; it takes
+ * unsigned numbers for texts. */
 static const struct catalog_column calls[] = {
     {"snapshot", &type_name, HEAP_SNAPSHOT_COMMENT, CATALOG_KEY},
-    {"frame", &type_ubigint, "Its number, callers first, from 1", CATALOG_KEY},
-    {"level", &type_ubigint_nn, "0 for the root"},
+    {"frame", &type_bigint, "Its number, callers first, from 1", CATALOG_KEY},
+    {"level", &type_bigint_nn, "0 for the root"},
     {"label", &type_text_nn, "The function, as in heap_functions"},
-    {"value", &type_ubigint_nn, "In use, allocated by it and what it called"},
-    {"self", &type_ubigint_nn, "In use, allocated by the function itself"},
+    {"value", &type_bigint_nn, "In use, allocated by it and what it called"},
+    {"self", &type_bigint_nn, "In use, allocated by the function itself"},
 };
 
 static const struct heap_walk calls_walk = {HEAP_CALLS, 20000, 1, calls_cell};

@@ -16,6 +16,7 @@ import time
 
 import pymysql
 import pymysql.cursors
+from pymysql.constants import FIELD_TYPE, FLAG
 
 from mysql_wire import Wire
 from node_under_test import BUILD, wait_for
@@ -158,7 +159,7 @@ def test_the_rules():
     for alert in alerts:
         assert f'alertname="{alert}"' in tests, alert
     documented = re.findall(r"^\| `(heapwire_\w+)", read(
-        "server", "http", "METRICS.md"), re.M)
+        "server/http/METRICS.md"), re.M)
     for name in re.findall(r"\bheapwire_\w+", rules + tests):
         assert name in documented, name
 
@@ -281,6 +282,10 @@ def check_the_texts(nodes):
 MAY_LACK = ("heapwire_cgroup_memory_limit_bytes", "heapwire_profiler_cpu_ratio")
 
 
+NUMBERS = (FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.LONG,
+           FIELD_TYPE.LONGLONG)
+
+
 def expand(text, **variables):
     """Grafana's macros of MySQL, over the last hour in steps of 15 s."""
     now = int(time.time())
@@ -331,6 +336,10 @@ def check_the_dashboard(node, prometheus):
     def ask(text):
         with sql.cursor() as cursor:
             cursor.execute(text)
+            for field in cursor._result.fields:
+                # To Grafana "UNSIGNED BIGINT" is a text.
+                assert field.type_code not in NUMBERS or \
+                    not field.flags & FLAG.UNSIGNED, (field.name, text)
             return cursor.fetchall()
 
     variables = {v["name"]: v for v in board["templating"]["list"]}
@@ -388,7 +397,7 @@ def test_the_dashboard_can_be_imported():
             source = target["datasource"]
             of = variables[source["uid"].strip("${}")]
             assert of["query"] == source["type"], target
-    documented = read("server", "http", "METRICS.md")
+    documented = read("server/http/METRICS.md")
     for name in re.findall(r"heapwire_\w+", json.dumps(
             [p.get("targets") for p in board["panels"]])):
         if not name.startswith("heapwire_heap"):
