@@ -360,16 +360,19 @@ PARTS = {"metrics": metrics, "profile": profile, "scrapers": scrapers,
          "idle": idle, "page": page, "memory": memory}
 
 
-# Each depth is another stack, of each command; all of them keep something.
+# Each way down is another stack, of each command; all of them keep something.
 NESTED = """
-local function nest(depth, then_do)
-    if depth == 0 then then_do() else pcall(nest, depth - 1, then_do) end
+local function nest(way, left, act)
+    local function down() nest(math.floor(way / 2), left - 1, act) end
+    if left == 0 then act()
+    elseif way % 2 == 0 then pcall(down)
+    else string.gsub('x', 'x', down) end
 end
-for depth = 1, 60 do
+for way = 0, 255 do
     for i, c in ipairs({{'SET'}, {'LPUSH'}, {'SADD'}, {'HSET', 'field'},
                         {'ZADD', '1'}, {'XADD', '*', 'field'}, {'PFADD'}}) do
-        nest(depth, function()
-            redis.call(c[1], c[1] .. depth, c[2] or 'value', c[3] or 'value',
+        nest(way, 8, function()
+            redis.call(c[1], c[1] .. way, c[2] or 'value', c[3] or 'value',
                        c[3] and 'value')
         end)
     end
@@ -379,7 +382,7 @@ return 1
 
 
 def fill(node):
-    """A thousand stacks, all sampled."""
+    """Some thousand stacks, all sampled."""
     local(node, "/profiling/enable?seconds=3600", "-X", "POST")
     with open(f"/proc/{node.children['redis-server']}/cmdline", "rb") as f:
         port = re.search(rb":(\d+)", f.read()).group(1).decode()

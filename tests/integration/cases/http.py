@@ -10,16 +10,18 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 
-from http_door import (OWN, local, node_with, redis, redis_port, reload, same,
-                       tcp)
+from http_door import (OWN, curl, local, node_with, redis, redis_port, reload,
+                       same, tcp)
 from mysql_wire import Refused, Wire
 from node_under_test import PASSWD, frozen, wait_for
+from ports import free_port
 from runner import named, run_tests
 
 # With a database
@@ -86,6 +88,26 @@ def look_at_pprof(node):
                                              "-top"))
     grown = go_pprof(node, "/debug/pprof/heap?base=before", "-top")
     assert WITHOUT_SOME < megabytes(grown) < 2 * FILLED, grown
+
+
+def look_at_web(node):
+    """What go tool pprof shows in a browser."""
+    url = f"http://boss:b0ss@127.0.0.1:{node.http_port}/debug/pprof/heap"
+    here = f"127.0.0.1:{free_port()}"
+    with tempfile.TemporaryDirectory() as keep:
+        serving = subprocess.Popen(
+            ["go", "tool", "pprof", "-http", here, "-no_browser", url],
+            env={**os.environ, "PPROF_TMPDIR": keep}, start_new_session=True,
+            stderr=subprocess.DEVNULL)  # go has pprof as a child
+        try:
+            for path in ("top", "flamegraph", "peek?f=aeMain"):
+                shown = curl("--retry", "600", "--retry-connrefused",
+                             "--retry-delay", "0", "--retry-max-time", "60",
+                             f"http://{here}/ui/{path}")
+                assert b"aeMain" in shown, (path, shown[-3000:])
+        finally:
+            os.killpg(serving.pid, signal.SIGTERM)
+            serving.wait(30)
 
 
 def look_at_delta(node):
@@ -233,6 +255,7 @@ def look_at_kill(node):
 def test_a_redis():
     with redis() as node:
         look_at_pprof(node)
+        look_at_web(node)
         look_at_delta(node)
         look_at_jeprof(node)
         look_at_snapshots(node)
