@@ -310,7 +310,6 @@ serve_sha2(struct safe *safe, struct reader *in, struct buffer *out,
            struct error *err)
 {
     struct login login;
-
     bool token;
 
     if (find_user(safe, in, &login, err) != 0)

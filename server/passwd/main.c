@@ -49,9 +49,8 @@ static void
 usage(FILE *out)
 {
     fputs(
-        "usage: heapwire-passwd FILE NAME [--privileges LIST] [--stdin] "
-        "[--replace]\n"
-        "                       [--token]\n"
+        "usage: heapwire-passwd FILE NAME [--privileges LIST] [--replace]\n"
+        "                       [--stdin | --token]\n"
         "       heapwire-passwd --cluster-secret\n"
         "\n"
         "Adds [user NAME] to the configuration FILE, which is made if need "
@@ -290,7 +289,8 @@ parse(struct passwd_options *options, int argc, char **argv)
     }
     if (options->cluster_secret)
         return argc == 2 ? 0 : EX_USAGE;
-    if (argc - optind != 2)
+    /* A token's hash has no salt, because it is drawn. */
+    if (argc - optind != 2 || (options->token && options->from_stdin))
         return EX_USAGE;
     options->path = argv[optind];
     options->change.name = argv[optind + 1];

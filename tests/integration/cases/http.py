@@ -326,6 +326,10 @@ def test_logins():
         assert re.fullmatch(r"prom\.one\.\w{24}", token), token
         with open(node.config, encoding="ascii") as f:
             assert token.rpartition(".")[2] not in f.read()
+        same("none of one's own", 64, subprocess.run(
+            [PASSWD, node.config, "prom.two", "--token", "--stdin"],
+            input=b"short.one\n", capture_output=True,
+            check=False).returncode)
         reload(node)
         stranger = tcp(node, "/", user=None)
         same("a stranger", 401, stranger.status)
