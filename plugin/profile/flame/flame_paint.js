@@ -30,6 +30,9 @@ const flamePaint = (function () {
         return `hsl(${total > 0 ? 8 : 215} 85% ${93 - Math.round(30 * part)}%)`;
     }
 
+    const isGrey = (name, i) => i === 0 && name === 'all' ||
+        /^\((no frames|\d+ smaller callees?)\)$/.test(name); // no function
+
     // A function from a frame to its color, for one way to color.
     function painter(tree, way) {
         if (way === 'growth')
@@ -38,7 +41,7 @@ const flamePaint = (function () {
         return (i) => {
             const n = tree.name[i], name = tree.names[n];
             if (!known[n])
-                known[n] = i === 0 && name === 'all' || name[0] === '(' ? GREY :
+                known[n] = isGrey(name, i) ? GREY :
                     way === 'module' ? byModule(tree.module[n]) : byName(name);
             return known[n];
         };

@@ -103,7 +103,7 @@ color_of(const struct profile *profile, const struct call_tree *tree,
         }
         part = sqrt(fabs(node->total) / tree->heaviest);
         color_text(node->total > 0 ? 8 : 215, 0.85, 0.93 - 0.3 * part, out);
-    } else if (i == 0 || *node->name == '(') {
+    } else if (i == 0 || strcmp(node->name, "(no frames)") == 0) {
         color_text(0, 0, 0.85, out);
     } else { /* green: brendangregg.com's color for memory */
         color_text(80 + h % 75, 0.42 + (h >> 8) % 100 / 500.0,

@@ -296,6 +296,8 @@ def hostile(browser, path, shots):
                  "__proto__", "constructor"]:
         check(name in names, f"it is shown as it is: {name}", names)
     check(max(map(len, names)) <= 400, "long names are cut")
+    grey = {f["name"] for f in frames if f["color"] == "hsl(0 0% 85%)"}
+    check(grey == {"all"}, "what is a function has a color", grey)
     for frame in frames:
         browser.point(*place(browser, frame))
         if frame["width"] > 5 and not frame["name"].startswith("leaf"):

@@ -60,7 +60,7 @@ def hostile():
         b"\x1b[31mred\x07", b"broken \xff\xfe utf-8 \xc3",
         b"\xe2\x80\xaeturned", b"\xef\xbf\xbf\xef\xbf\xbe", b"${window.pwned=6}",
         b"`${window.pwned=7}`", b"\\u003cscript\\u003e", b"javascript:alert(1)",
-        b"__proto__", b"constructor", "数据库::分配内存".encode(),
+        b"__proto__", b"constructor", b"(anonymous namespace)::put", "数据库::分配内存".encode(),
         b"std::map" * 12800]
     return [([b"main", name, b"leaf"], 8000000) for name in names]
 

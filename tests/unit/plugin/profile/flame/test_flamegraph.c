@@ -197,6 +197,25 @@ START_TEST(hostile_names_are_text)
 }
 END_TEST
 
+START_TEST(what_is_no_function_is_grey)
+{
+    static const struct fixture_name some[] = {
+        {0x1001, "(anonymous namespace)::put", false, NULL, 0},
+        {0x2001, "(*table())", false, NULL, 0},
+        {0}};
+    struct buffer out = flamegraph_of(
+        fixture_profile("heap_v2/1\n@ 0x1001 0x2001\nt*: 1: 1 [0: 0]\n", some,
+                        NULL),
+        NULL);
+    unsigned grey = 0;
+
+    for (const char *p = out.data; (p = strstr(p, "fill=\"#d9d9d9\"")); p++)
+        grey++;
+    ck_assert_uint_eq(grey, 1); /* all */
+    buffer_fini(&out);
+}
+END_TEST
+
 START_TEST(long_names_are_cut)
 {
     static char name[100001];
@@ -349,6 +368,7 @@ main(void)
     tcase_add_loop_test(tc, text_is_escaped, 0,
                         sizeof(escapes) / sizeof(escapes[0]));
     tcase_add_test(tc, hostile_names_are_text);
+    tcase_add_test(tc, what_is_no_function_is_grey);
     tcase_add_test(tc, long_names_are_cut);
     tcase_add_test(tc, a_difference_is_red_and_blue_and_noise_grey);
     tcase_add_test(tc, an_empty_profile_says_why);
