@@ -219,6 +219,7 @@ reload(struct daemon *d)
         view_cache_set_wrappers(d->views, d->config.allocator_frames);
         d->server.node.requires_tls = config_requires_tls(&d->config);
         d->server.http_requires_tls = config_http_requires_tls(&d->config);
+        d->server.http_get_changes = d->config.http_get_changes;
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
                  "%u s, idle timeout %u s, %u login failures, TLS %s; other "
@@ -396,6 +397,7 @@ start_server(struct daemon *d, struct error *err)
     server_set_settings(&d->server, &d->config);
     d->server.node.requires_tls = config_requires_tls(&d->config);
     d->server.http_requires_tls = config_http_requires_tls(&d->config);
+    d->server.http_get_changes = d->config.http_get_changes;
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
     d->cluster = (struct daemon_cluster){&d->config, &d->server, NULL, NULL};

@@ -31,6 +31,8 @@ arguments_help(void)
         "  --listen ADDR:PORT|none   TCP (127.0.0.1:9036), once there are\n"
         "                            users; others than loopback require TLS\n"
         "  --http ADDR:PORT|none     HTTP (127.0.0.1:9037), likewise\n"
+        "  --http-get-changes yes|no switch profiling by GET, too, as scripts\n"
+        "                            for Doris do (no)\n"
         "  --state-dir DIR           private directory of the node\n"
         "  --socket PATH             unix socket (mysql.sock there)\n"
         "  --user NAME               run as this user when started as root\n"

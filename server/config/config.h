@@ -82,6 +82,7 @@ struct config {
     struct config_address http;
     bool listen_given; /* set in the file or by an option */
     bool http_given;
+    bool http_get_changes; /* as Doris' and GreptimeDB's scripts ask for it */
     char state_dir[CONFIG_PATH_MAX];
     char state_note[ERROR_TEXT_MAX]; /* why state_dir is unusual, or "" */
     char socket[CONFIG_PATH_MAX];

@@ -35,6 +35,10 @@ static const struct setting settings[CONFIG_KEYS] = {
                        .print = setting_print_listen},
     [CONFIG_HTTP] = {"http", "http", SETTING_OTHER, FIELD(http),
                      .set = setting_set_http, .print = setting_print_http},
+    [CONFIG_HTTP_GET_CHANGES] = {"http_get_changes", "http-get-changes",
+                                 SETTING_TRUTH, FIELD(http_get_changes),
+                                 .words = no_yes, .such_as = "yes or no",
+                                 .reloadable = true},
     [CONFIG_STATE_DIR] = {"state_dir", "state-dir", SETTING_PATH,
                           FIELD(state_dir), .most = CONFIG_STATE_MAX},
     [CONFIG_SOCKET] = {"socket", "socket", SETTING_PATH, FIELD(socket),
@@ -311,6 +315,7 @@ setting_reload(struct config *c, const struct config *from)
     c->idle_timeout_s = from->idle_timeout_s;
     c->login_failures = from->login_failures;
     c->require_tls = from->require_tls;
+    c->http_get_changes = from->http_get_changes;
     c->marks = from->marks;
     memcpy(c->allocator_frames, from->allocator_frames,
            sizeof(c->allocator_frames));

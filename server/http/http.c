@@ -119,17 +119,26 @@ is_foreign(const struct http_request *r)
     return r->site.size > 0 && !span_is_any(r->site, "same-origin none");
 }
 
+/* Whether the setting makes it change something as its scripts ask for it: by
+ * GET, or by a POST without our header. */
+static bool
+is_lenient(const struct session *s, const struct http_route *route)
+{
+    return route->gets && s->server->http_get_changes;
+}
+
 /* Whether a page of another origin may have sent it: that can set no header of
  * ours, and tells its origin. */
 static bool
-may_be_forged(const struct session *s)
+may_be_forged(const struct session *s, const struct http_route *route)
 {
     const struct http_request *r = &s->http->request;
     const char *scheme = s->tls ? "https://" : "http://";
     size_t size = strlen(scheme);
 
     if (r->own.size > 0 ||
-        (s->transport == TRANSPORT_LOCAL && r->origin.size == 0))
+        (r->origin.size == 0 &&
+         (s->transport == TRANSPORT_LOCAL || is_lenient(s, route))))
         return false;
     return r->origin.size != size + r->host.size || r->host.size == 0 ||
            memcmp(r->origin.data, scheme, size) != 0 ||
@@ -165,7 +174,7 @@ show_command(const struct session *s, const struct http_route *route,
         host = r->host;
     buffer_format(out, " 'http%s://", s->tls ? "s" : "");
     buffer_add(out, host.data, host.size);
-    buffer_text(out, route->path);
+    buffer_add(out, r->path.data, r->path.size);
     if (is_plain(r->query)) {
         buffer_char(out, '?');
         buffer_add(out, r->query.data, r->query.size);
@@ -178,8 +187,9 @@ static void
 refuse_method(struct session *s, const struct http_route *route)
 {
     struct http_session *h = s->http;
-    const struct http_route *other = http_route_find(h->request.path, true);
-    const char *allow = route->post ? "Allow: POST\r\n"
+    const struct http_route *other = http_route_find(&h->request, true);
+    const char *allow = is_lenient(s, route) ? "Allow: GET, POST\r\n"
+                        : route->post        ? "Allow: POST\r\n"
                         : other->post || other->asks
                             ? "Allow: GET, HEAD, POST\r\n"
                             : "Allow: GET, HEAD\r\n";
@@ -190,6 +200,9 @@ refuse_method(struct session *s, const struct http_route *route)
     if (route->post) {
         buffer_text(&text, "this path takes POST alone:\n");
         show_command(s, route, &text);
+        if (route->gets)
+            buffer_text(&text, "http_get_changes = yes in [node] is for "
+                               "scripts that use GET\n");
     } else {
         buffer_format(&text, "%s is read: use GET\n", route->path);
     }
@@ -199,11 +212,15 @@ refuse_method(struct session *s, const struct http_route *route)
 }
 
 static bool
-takes_method(const struct http_route *route, enum http_method method)
+takes_method(const struct session *s, const struct http_route *route)
 {
+    enum http_method method = s->http->request.method;
+
     if (method == HTTP_POST)
         return route->post || route->asks;
-    return !route->post && (method == HTTP_GET || method == HTTP_HEAD);
+    if (route->post)
+        return method == HTTP_GET && is_lenient(s, route);
+    return method == HTTP_GET || method == HTTP_HEAD;
 }
 
 /* True: it is refused, and answered. */
@@ -214,7 +231,7 @@ refuse(struct session *s, const struct http_route *route)
     struct span unknown;
     struct error err;
 
-    if (!takes_method(route, r->method)) {
+    if (!takes_method(s, route)) {
         refuse_method(s, route);
         return true;
     }
@@ -224,7 +241,7 @@ refuse(struct session *s, const struct http_route *route)
             "address yourself\n");
         return true;
     }
-    if (route->post && may_be_forged(s)) {
+    if (route->post && may_be_forged(s, route)) {
         say(s, 403,
             "a POST needs the header 'X-Heapwire: 1', or the Origin of this "
             "server\n");
@@ -232,7 +249,7 @@ refuse(struct session *s, const struct http_route *route)
     }
     unknown = http_query_unknown(r->query,
                                  route->parameters ? route->parameters : "");
-    if (unknown.size == 0 || route->asks)
+    if (unknown.size == 0 || route->answer)
         return false;
     error_set(&err, ER_WRONG_ARGUMENTS,
               "unknown parameter '%.*s' (allowed: %s)",
@@ -271,8 +288,8 @@ run(struct session *s, const struct http_route *route)
     struct buffer text;
     struct error err;
 
-    if (route->asks && h->request.method != HTTP_POST) {
-        say(s, 200, "num_symbols: 1\n"); /* that there are any */
+    if (route->answer && h->request.method != HTTP_POST) {
+        say(s, 200, route->answer);
         return;
     }
     show->route = route;
@@ -283,10 +300,10 @@ run(struct session *s, const struct http_route *route)
         *kept != '\0';
     copy(h->request.if_none_match, show->if_none_match,
          sizeof(show->if_none_match));
+    show->answer.more = route->more;
     buffer_init(&text, HTTP_STATEMENT_MAX);
-    if (!route->make)
-        buffer_text(&text, route->text);
-    else if (route->make(&h->request, s->server->node.id, &text, &err) != 0) {
+    if (http_route_statement(route, &h->request, s->server->node.id, &text,
+                             &err) != 0) {
         say_error(s, &err);
         buffer_fini(&text);
         return;
@@ -350,7 +367,7 @@ take(struct session *s)
 {
     struct http_session *h = s->http;
     const struct http_route *route =
-        http_route_find(h->request.path, h->request.method == HTTP_POST);
+        http_route_find(&h->request, h->request.method == HTTP_POST);
 
     if (h->state == HTTP_BAD) {
         char text[128];

@@ -72,6 +72,8 @@ add_head(struct http_answer *a, struct buffer *out, unsigned status,
                   "Content-Security-Policy: %s\r\n"
                   "Cross-Origin-Resource-Policy: same-origin\r\n",
                   a->policy ? a->policy : "default-src 'none'");
+    if (status >= 400) /* go tool pprof shows the text then */
+        buffer_text(out, "X-Go-Pprof: 1\r\n");
     if (a->more)
         buffer_text(out, a->more);
     if (a->closes)

@@ -28,7 +28,9 @@ struct http_answer {
     struct z_stream_s *packer; /* NULL: not packed */
 };
 
-#define HTTP_TEXT "text/plain; charset=utf-8"
+#define HTTP_TEXT   "text/plain; charset=utf-8"
+#define HTTP_JSON   "application/json"
+#define HTTP_BINARY "application/octet-stream"
 
 /* The whole answer. */
 void http_answer_whole(struct http_answer *a, struct buffer *out,

@@ -9,10 +9,13 @@
 #include "http_answer.h"
 #include "http_metrics.h"
 #include "http_parameter.h"
+#include "http_query.h"
 #include "http_request.h"
+#include "http_route_others.h"
 #include "page_files.h"
 
 enum {
+    DIGITS_MAX = 9,
     SECONDS_MAX = 24 * 3600,
     DELTA_MAX = 3600,
     DELTA_MORE_S = 60 /* to take and draw both */
@@ -244,15 +247,6 @@ make_enable(const struct http_request *request, uint32_t node_id,
 }
 
 static int
-make_disable(const struct http_request *request, uint32_t node_id,
-             struct buffer *out, struct error *err)
-{
-    return http_parameter_script(
-        request, node_id, "System.print(HeapProf.getInstance().disable_prof())",
-        out, err);
-}
-
-static int
 make_snapshot(const struct http_request *request, uint32_t node_id,
               struct buffer *out, struct error *err)
 {
@@ -268,13 +262,14 @@ make_snapshot(const struct http_request *request, uint32_t node_id,
 
 /* ---- the paths ---- */
 
-#define BINARY "application/octet-stream"
-#define PPROF  "snapshot base node seconds gc debug"
+#define PPROF "snapshot base node seconds gc debug"
 #define PROGRAM                                                                \
     "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .make = make_program
 #define SYMBOL                                                                 \
     "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true,        \
-            .asks = true, .make = make_symbol
+            .asks = true,                                                      \
+            .answer = "num_symbols: 1\n" /* that there are any */,             \
+            .make = make_symbol
 
 static const char index_text[] =
     "heapwire, the HTTP door of this node\n"
@@ -288,6 +283,8 @@ static const char index_text[] =
     "/healthz             heapwired is there\n"
     "/readyz              and so is the database; ?node=\n"
     "/snapshots           those that are kept, as JSON; ?node=\n"
+    "/jeheap/dump /debug/prof/mem /v1/prof/mem /debug/mem/pprof/profile\n"
+    "                     as Doris, GreptimeDB and Databend have them\n"
     "\n"
     "By POST, with the header 'X-Heapwire: 1':\n"
     "/profiling/enable    ?seconds= ?node=\n"
@@ -300,6 +297,10 @@ static const char growth_text[] =
     "jemalloc keeps no profile of growth: take two of /pprof/heap, and use "
     "jeprof --base, or ask /debug/pprof/heap?base=NAME of a kept snapshot\n";
 
+static const char cpu_text[] =
+    "heapwire profiles the heap, not the processor: use 'perf record -g -p "
+    "PID' for that; the heap is at /debug/pprof/heap\n";
+
 static const struct http_route routes[] = {
     {"/", .type = "text/html; charset=utf-8", .packed = true, .page = true,
      .text = page_html},
@@ -307,45 +308,104 @@ static const struct http_route routes[] = {
      .page = true, .text = page_css},
     {"/page.js", .type = "text/javascript; charset=utf-8", .packed = true,
      .page = true, .text = page_js},
-    {"/sql", .show = HTTP_SHOW_JSON, .type = "application/json", .packed = true,
+    {"/sql", .show = HTTP_SHOW_JSON, .type = HTTP_JSON, .packed = true,
      .post = true, .make = make_sql},
-    {"/value", .show = HTTP_SHOW_VALUE, .type = BINARY, .packed = true,
+    {"/value", .show = HTTP_SHOW_VALUE, .type = HTTP_BINARY, .packed = true,
      .post = true, .make = make_sql},
     {"/help", .type = HTTP_TEXT, .text = index_text},
     {"/healthz", .type = HTTP_TEXT, .open = true, .text = "ok\n"},
     {"/readyz", "node", HTTP_SHOW_READY, HTTP_TEXT, .make = make_ready},
     {"/metrics", "node", .show = HTTP_SHOW_METRICS, .type = HTTP_METRICS_TYPE,
      .packed = true, .make = make_metrics},
-    {"/debug/pprof/heap", PPROF, HTTP_SHOW_VALUE, BINARY, .make = make_pprof},
-    {"/debug/pprof/allocs", PPROF, HTTP_SHOW_VALUE, BINARY, .make = make_pprof},
+    {"/debug/pprof/heap", PPROF, HTTP_SHOW_VALUE, HTTP_BINARY,
+     .make = make_pprof},
+    {"/debug/pprof/allocs", PPROF, HTTP_SHOW_VALUE, HTTP_BINARY,
+     .make = make_pprof},
     {"/debug/pprof/cmdline", PROGRAM},
     {"/debug/pprof/symbol", SYMBOL},
     {"/pprof/heap", "snapshot node", HTTP_SHOW_VALUE, HTTP_TEXT, .packed = true,
      .make = make_raw},
     {"/pprof/growth", .type = HTTP_TEXT, .status = 501, .text = growth_text},
+    {"/pprof/profile", "seconds", .type = HTTP_TEXT, .status = 501,
+     .text = cpu_text},
+    {"/debug/pprof/profile", "seconds", .type = HTTP_TEXT, .status = 501,
+     .text = cpu_text},
     {"/pprof/cmdline", PROGRAM},
     {"/pprof/symbol", SYMBOL},
+    {"/debug/mem/pprof/cmdline", PROGRAM},
+    {"/debug/mem/pprof/symbol", SYMBOL},
     {"/profiling/enable", "seconds node", HTTP_SHOW_LINES, HTTP_TEXT,
      .post = true, .make = make_enable},
     {"/profiling/disable", "node", HTTP_SHOW_LINES, HTTP_TEXT, .post = true,
-     .make = make_disable},
-    {"/snapshots", "node", HTTP_SHOW_JSON, "application/json", .packed = true,
+     .script = "System.print(HeapProf.getInstance().disable_prof())"},
+    {"/snapshots", "node", HTTP_SHOW_JSON, HTTP_JSON, .packed = true,
      .make = make_snapshots},
     {"/snapshots", "name node", HTTP_SHOW_LINES, HTTP_TEXT, .post = true,
      .make = make_snapshot},
 };
 
-const struct http_route *
-http_route_find(struct span path, bool post)
+static bool
+is_path(const struct http_route *route, struct span path)
+{
+    size_t size = strlen(route->path), digits = 0;
+    bool numbered = size > 1 && route->path[size - 1] == '/';
+
+    while (numbered && digits < DIGITS_MAX && path.size > 0 &&
+           path.data[path.size - 1] >= '0' && path.data[path.size - 1] <= '9') {
+        digits++;
+        path.size--;
+    }
+    return numbered == (digits > 0) && span_is(path, route->path);
+}
+
+/* Whether the row is for that value of ?output=. */
+static bool
+is_output(const struct http_route *route, struct span query)
+{
+    char output[HTTP_VALUE_ROOM];
+
+    return !route->output ||
+           (http_query_get(query, "output", output, sizeof(output)) == 0 &&
+            strcmp(output, route->output) == 0);
+}
+
+static const struct http_route *
+find(const struct http_route *rows, size_t count,
+     const struct http_request *request, bool post)
 {
     const struct http_route *other = NULL;
 
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
-        if (!span_is(path, routes[i].path))
+    for (const struct http_route *row = rows; row < rows + count; row++) {
+        if (!is_path(row, request->path))
             continue;
-        if (routes[i].post == post)
-            return &routes[i];
-        other = &routes[i];
+        if ((row->post == post || row->asks) && is_output(row, request->query))
+            return row;
+        if (!other)
+            other = row;
     }
     return other;
+}
+
+const struct http_route *
+http_route_find(const struct http_request *request, bool post)
+{
+    const struct http_route *found =
+        find(routes, sizeof(routes) / sizeof(routes[0]), request, post);
+
+    return found ? found
+                 : find(http_route_others, http_route_others_count, request,
+                        post);
+}
+
+int
+http_route_statement(const struct http_route *route,
+                     const struct http_request *request, uint32_t node_id,
+                     struct buffer *out, struct error *err)
+{
+    if (route->make)
+        return route->make(request, node_id, out, err);
+    if (route->script)
+        return http_parameter_script(request, node_id, route->script, out, err);
+    buffer_text(out, route->text);
+    return 0;
 }

@@ -28,24 +28,37 @@ enum http_show {
 enum { HTTP_STATEMENT_MAX = 1024 * 1024 /* as HTTP_BODY_MAX */ };
 
 struct http_route {
-    const char *path;
+    const char *path;       /* with a / at its end: a number follows */
     const char *parameters; /* those that it takes, blanks between them */
     enum http_show show;
     const char *type;
-    uint16_t status;  /* of HTTP_SHOW_TEXT; 0: 200 */
-    bool packed;      /* gzip makes it smaller */
-    bool open;        /* to all, without a login: it tells nothing */
-    bool page;        /* the browser's: it may run its script */
-    bool post;        /* POST alone, for it changes something */
-    bool asks;        /* takes GET and POST, which changes nothing */
-    const char *text; /* of the answer; or a statement, unless there is make */
-    /* Writes the statement; -1 with *err (its code: http_error.h). */
+    uint16_t status;    /* of HTTP_SHOW_TEXT; 0: 200 */
+    bool packed;        /* gzip makes it smaller */
+    bool open;          /* to all, without a login: it tells nothing */
+    bool page;          /* the browser's: it may run its script */
+    bool post;          /* POST alone, for it changes something */
+    bool gets;          /* but GET, too, where http_get_changes allows it */
+    bool asks;          /* takes GET and POST, which changes nothing */
+    const char *output; /* the row for this ?output=; a path's first row is for
+                           all that have none */
+    const char *answer; /* to GET, where POST alone asks */
+    const char *more;   /* header lines of the answer, each with CR LF */
+    const char *off;    /* said where the heap cannot be profiled; with a { in
+                           front, the beginning of an object */
+    const char *text;   /* of the answer; or the statement */
+    const char *script; /* or what ADMIN EXECUTE runs */
+    /* Or what writes the statement; -1 with *err. */
     int (*make)(const struct http_request *request, uint32_t node_id,
                 struct buffer *out, struct error *err);
 };
 
 /* Of a path that has two, the one that takes POST, or the other; of any other
  * path, the only one.  NULL: there is no such path. */
-const struct http_route *http_route_find(struct span path, bool post);
+const struct http_route *http_route_find(const struct http_request *request,
+                                         bool post);
+/* -1 with *err (its code: http_show.h). */
+int http_route_statement(const struct http_route *route,
+                         const struct http_request *request, uint32_t node_id,
+                         struct buffer *out, struct error *err);
 
 #endif

@@ -20,6 +20,7 @@
 
 enum {
     TEXT_MAX = ERROR_TEXT_MAX + 256,
+    OFF_MAX = 4 * 1024,
     METRICS_MAX = 64 * 1024 * 1024,
     ETAG_BYTES = 16
 };
@@ -73,6 +74,7 @@ http_say_error(struct http_answer *answer, struct buffer *out,
     unsigned status = http_error_status(err);
     char text[TEXT_MAX];
 
+    answer->more = NULL;
     if (status == 401)
         answer->more = "WWW-Authenticate: Basic realm=\"heapwire\", "
                        "charset=\"UTF-8\"\r\n"
@@ -308,6 +310,34 @@ show_value(struct http_show_state *show, struct buffer *out,
     buffer_fini(&number);
 }
 
+/* In the words of the system that had the path first; and why, if that is
+ * known. */
+static void
+say_off(struct http_show_state *show, struct buffer *out, unsigned status,
+        const char *why)
+{
+    const struct http_route *route = show->route;
+    bool is_json = *route->off == '{';
+    struct buffer text;
+
+    buffer_init(&text, OFF_MAX);
+    buffer_text(&text, route->off);
+    if (is_json) {
+        buffer_text(&text, ",\"reason\":");
+        json_text(why, strlen(why), &text);
+        buffer_text(&text, "}\n");
+    } else {
+        buffer_format(&text, "\n%s%s", why, *why ? "\n" : "");
+    }
+    show->answer.more = NULL;
+    out->failed = out->failed || text.failed;
+    if (!text.failed)
+        http_answer_whole(&show->answer, out, status,
+                          is_json ? HTTP_JSON : HTTP_TEXT,
+                          (struct span){text.data, text.size});
+    buffer_fini(&text);
+}
+
 static int
 row(void *arg, struct reply *reply, const struct cursor *cursor,
     const struct value *values, struct error *err)
@@ -351,7 +381,9 @@ end(void *arg, struct reply *reply, const struct cursor *cursor)
         return;
     }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {
-        if (show->kept)
+        if (show->route->off)
+            say_off(show, &reply->out, 503, "");
+        else if (show->kept)
             http_say(a, &reply->out, 404, "no snapshot of that name is kept\n");
         else
             http_say(a, &reply->out, 503, "the node does not know this now\n");
@@ -370,6 +402,8 @@ fail(void *arg, struct reply *reply, const struct error *err)
 
     if (show->answer.begun)
         show->broken = true;
+    else if (show->route->off && err->code == ER_FEATURE_DISABLED)
+        say_off(show, &reply->out, http_error_status(err), err->text);
     else
         http_say_error(&show->answer, &reply->out, err);
 }

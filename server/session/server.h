@@ -94,6 +94,7 @@ struct server {
     uv_timer_cb on_tick;
     uint64_t pace_ms;       /* of it; 0: it does not run */
     bool http_requires_tls; /* of TCP; see config_http_requires_tls */
+    bool http_get_changes;  /* the setting */
     bool stopping, stopped;
     uint64_t stop_deadline_ms;
     /* One for all: libuv fills it and hands it over before the next read. */

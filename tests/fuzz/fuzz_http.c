@@ -78,8 +78,7 @@ check_ends(const struct http_request *r, struct span bytes)
 static void
 check_statement(const struct http_request *r)
 {
-    const struct http_route *route =
-        http_route_find(r->path, r->method == HTTP_POST);
+    const struct http_route *route = http_route_find(r, r->method == HTTP_POST);
     struct error err = {0};
     struct buffer out;
     size_t quotes = 0;
@@ -87,8 +86,9 @@ check_statement(const struct http_request *r)
     if (!route || !route->make)
         return;
     buffer_init(&out, HTTP_STATEMENT_MAX);
-    if (route->make(r, NODE, &out, &err) != 0 ? err.code != ER_WRONG_ARGUMENTS
-                                              : out.size == 0)
+    if (http_route_statement(route, r, NODE, &out, &err) != 0
+            ? err.code != ER_WRONG_ARGUMENTS
+            : out.size == 0)
         abort();
     for (size_t i = 0; i < out.size; i++) {
         quotes += out.data[i] == '\'';

@@ -38,7 +38,8 @@ def test_check(directory):
                pwd.getpwuid(os.getuid()).pw_name)
     assert (done.returncode, done.stderr) == (0, ""), done
     assert done.stdout.startswith(
-        f"id=7\nlisten=[::1]:99\nhttp=127.0.0.1:9037\nstate_dir={state}\n"
+        f"id=7\nlisten=[::1]:99\nhttp=127.0.0.1:9037\n"
+        f"http_get_changes=no\nstate_dir={state}\n"
         f"socket={state}/mysql.sock\nuser={pwd.getpwuid(os.getuid()).pw_name}\n"
         f"log={state}/heapwired.log\ntls_cert=\ntls_key=\nrequire_tls=no\n"
         "exe=/bin/sh\njemalloc=auto\nprofiling=prepared\nallocator=auto\n"

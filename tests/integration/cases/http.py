@@ -4,7 +4,6 @@ curl, go tool pprof, jeprof and, where it is installed, promtool; all on the
 real heapwired.  Those tests that need something to look at have a redis-server.
 Arguments name single tests.  What no program sends: http_hostile.py.
 """
-import contextlib
 import gzip
 import json
 import os
@@ -17,7 +16,8 @@ import sys
 import tempfile
 import time
 
-from http_door import (OWN, curl, local, node_with, redis, redis_port, reload,
+from http_door import (FILLED, MB, OWN, WITHOUT_SOME, curl, fill, local,
+                       node_with, redis, redis_client, redis_port, reload,
                        same, tcp)
 from mysql_wire import Refused, Wire
 from node_under_test import PASSWD, frozen, wait_for
@@ -25,34 +25,6 @@ from ports import free_port
 from runner import named, run_tests
 
 # With a database
-
-# Eight times the bytes between two samples: of 3,000 such values, one is not
-# sampled, so that no figure depends on chance.
-MB = 4
-FILLED = 40
-WITHOUT_SOME = FILLED - 3 * MB
-
-
-def fill(node):
-    """Profiling is on, and there are so many MB in use."""
-    same("enabled", "instance of HeapProf\n",
-         local(node, "/profiling/enable?seconds=600", "-X", "POST").text)
-    with redis_client(node) as write:
-        for i in range(FILLED // MB):
-            write(b"k%05d" % i)
-
-
-@contextlib.contextmanager
-def redis_client(node):
-    """Gives what writes a value of so many MB under a key."""
-    value = b"v" * ((MB << 20) - 4096)  # with its head, a size of jemalloc
-    with socket.create_connection(("127.0.0.1", redis_port(node)),
-                                  60) as s:
-        def write(key):
-            s.sendall(b"*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" %
-                      (len(key), key, len(value), value))
-            assert s.recv(64) == b"+OK\r\n"
-        yield write
 
 
 def go_pprof(node, path, *flags):

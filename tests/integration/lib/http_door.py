@@ -155,3 +155,32 @@ def redis_port(node):
     """Its own: where the database listens."""
     with open(f"/proc/{node.children['redis-server']}/cmdline", "rb") as f:
         return int(re.search(rb":(\d+)", f.read()).group(1))
+
+
+# Eight times the bytes between two samples: of 3,000 such values, one is not
+# sampled, so that no figure depends on chance.
+MB = 4
+FILLED = 40
+WITHOUT_SOME = FILLED - 3 * MB
+
+
+def fill(node):
+    """Profiling is on, and there are so many MB in use."""
+    same("enabled", "instance of HeapProf\n",
+         local(node, "/profiling/enable?seconds=600", "-X", "POST").text)
+    with redis_client(node) as write:
+        for i in range(FILLED // MB):
+            write(b"k%05d" % i)
+
+
+@contextlib.contextmanager
+def redis_client(node):
+    """Gives what writes a value of so many MB under a key."""
+    value = b"v" * ((MB << 20) - 4096)  # with its head, a size of jemalloc
+    with socket.create_connection(("127.0.0.1", redis_port(node)),
+                                  60) as s:
+        def write(key):
+            s.sendall(b"*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" %
+                      (len(key), key, len(value), value))
+            assert s.recv(64) == b"+OK\r\n"
+        yield write

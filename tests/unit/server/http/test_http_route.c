@@ -77,25 +77,57 @@ static const struct {
      "ADMIN EXECUTE ON 10001 "
      "'System.print(HeapProf.getInstance().snapshot(\"x1\"))'"},
     {"/snapshots", "name=x%22", NULL},
+    {"/jeheap/active/true", "",
+     "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()\n"
+     "System.print(\"Jemalloc heap profiler started\")'"},
+    {"/jeheap/dump", "",
+     "SELECT dot('now') FROM heapwire.profiler WHERE active"},
+    {"/jeheap/reset/19", "",
+     "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().reset(19)\n"
+     "System.print(\"Jemalloc reset all memory profile statistics and update "
+     "the sample rate:19\")'"},
+    {"/jeheap/reset/0", "", NULL},
+    {"/jeheap/reset/000000000", "", NULL},
+    {"/debug/prof/mem", "", "SELECT raw('now')"},
+    {"/debug/prof/mem", "output=", "SELECT raw('now')"},
+    {"/debug/prof/mem", "output=text", "SELECT raw('now')"},
+    {"/debug/prof/mem", "output=proto", "SELECT pprof('now')"},
+    {"/debug/prof/mem", "output=flame%67raph", "SELECT flamegraph('now')"},
+    {"/debug/prof/mem", "output=svg", NULL},
+    {"/debug/prof/mem", "output=proto&output=proto", NULL},
+    {"/debug/mem/pprof/profile", "seconds=30", "SELECT raw('now')"},
+    {"/debug/mem/pprof/profile", "seconds=abc", NULL},
+    {"/debug/mem/pprof/profile", "seconds=-1", NULL},
+    {"/debug/mem/pprof/profile", "seconds=4294967296", NULL},
 };
+
+static const struct http_route *
+find(const char *path)
+{
+    struct http_request request = {.path = span_of(path), .query = {"", 0}};
+
+    return http_route_find(&request, false);
+}
 
 START_TEST(a_target_is_a_statement_or_is_refused)
 {
     bool get = strncmp(rows[_i].path, "GET ", 4) == 0;
-    struct span path = span_of(rows[_i].path + (get ? 4 : 0));
     struct http_request request = {
+        .path = span_of(rows[_i].path + (get ? 4 : 0)),
         .query = {rows[_i].query, strlen(rows[_i].query)}};
-    const struct http_route *route = http_route_find(path, !get);
+    const struct http_route *route = http_route_find(&request, !get);
     struct error err = {0};
     struct buffer out;
 
     ck_assert_ptr_nonnull(route);
     buffer_init(&out, HTTP_STATEMENT_MAX);
     if (rows[_i].statement) {
-        ck_assert_int_eq(route->make(&request, 10001, &out, &err), 0);
+        ck_assert_int_eq(
+            http_route_statement(route, &request, 10001, &out, &err), 0);
         ck_assert_str_eq(out.data, rows[_i].statement);
     } else {
-        ck_assert_int_eq(route->make(&request, 10001, &out, &err), -1);
+        ck_assert_int_eq(
+            http_route_statement(route, &request, 10001, &out, &err), -1);
         ck_assert_uint_eq(err.code, ER_WRONG_ARGUMENTS);
     }
     buffer_fini(&out);
@@ -104,10 +136,25 @@ END_TEST
 
 START_TEST(paths_are_exact)
 {
-    ck_assert_ptr_null(http_route_find(span_of(""), false));
-    ck_assert_ptr_null(http_route_find(span_of("/metrics/"), false));
-    ck_assert_ptr_null(http_route_find(span_of("/Metrics"), true));
-    ck_assert_ptr_nonnull(http_route_find(span_of("/"), false));
+    static const char *const wrong[] = {
+        "",
+        "/metrics/",
+        "/metrics1",
+        "/Metrics",
+        "/jeheap/reset",
+        "/jeheap/reset/",
+        "/jeheap/reset/-1",
+        "/jeheap/reset/1x",
+        "/jeheap/reset/0x1",
+        "/jeheap/reset/1/2",
+        "/jeheap/reset/1234567890",
+        "/jeheap/active/maybe",
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        ck_assert_msg(!find(wrong[i]), "%s", wrong[i]);
+    ck_assert_ptr_nonnull(find("/"));
+    ck_assert_ptr_nonnull(find("/jeheap/reset/123456789"));
 }
 END_TEST
 

@@ -1,0 +1,137 @@
+/* http_route_others.c - see http_route_others.h.  The texts are theirs. */
+#include "http_route_others.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "http_answer.h"
+#include "http_parameter.h"
+#include "http_request.h"
+#include "http_route.h"
+
+#define HEAPPROF "HeapProf.getInstance()."
+#define FILE_OF(name)                                                          \
+    "Content-Disposition: attachment; filename=\"" name "\"\r\n"
+
+/* ---- Doris ---- */
+
+#define DORIS_OFF                                                              \
+    "Jemalloc heap profiler is not enabled, refer to the following method to " \
+    "enable it.\nPOST /jeheap/active/true starts it. It samples what is "      \
+    "allocated from then on: run the query again, then dump."
+
+/* /jeheap/reset/N; reset() itself knows how large N may be. */
+static int
+make_reset(const struct http_request *request, uint32_t node_id,
+           struct buffer *out, struct error *err)
+{
+    const char *end = request->path.data + request->path.size;
+    const char *digit = memrchr(request->path.data, '/', request->path.size);
+    char script[192];
+    uint32_t lg_sample = 0;
+
+    while (++digit < end)
+        lg_sample = 10 * lg_sample + (uint32_t)(*digit - '0');
+    if (lg_sample == 0) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "Jemalloc have not reset.\nN of /jeheap/reset/N must be at "
+                  "least 1: one sample stands for 2^N bytes");
+        return -1;
+    }
+    snprintf(script, sizeof(script),
+             HEAPPROF "reset(%u)\nSystem.print(\"Jemalloc reset all memory "
+                      "profile statistics and update the sample rate:%u\")",
+             lg_sample, lg_sample);
+    return http_parameter_script(request, node_id, script, out, err);
+}
+
+/* ---- GreptimeDB ---- */
+
+#define GREPTIME_OFF .off = "{\"error\":\"Memory profiling is not enabled\""
+
+/* Without ?output=, or with text: others have rows of their own. */
+static int
+make_text(const struct http_request *request, uint32_t node_id,
+          struct buffer *out, struct error *err)
+{
+    char output[HTTP_VALUE_ROOM];
+
+    (void)node_id;
+    if (http_parameter_text(request, "output", output, err) != 0)
+        return -1;
+    if (*output && strcmp(output, "text") != 0) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "output= takes text, proto or flamegraph");
+        return -1;
+    }
+    buffer_text(out, "SELECT raw('now')");
+    return 0;
+}
+
+/* ---- Databend ---- */
+
+/* The heap now, whatever ?seconds= is, with which jeprof asks. */
+static int
+make_profile(const struct http_request *request, uint32_t node_id,
+             struct buffer *out, struct error *err)
+{
+    uint32_t seconds;
+
+    (void)node_id;
+    if (http_parameter_number(request, "seconds", UINT32_MAX, &seconds, err) !=
+        0)
+        return -1;
+    buffer_text(out, "SELECT raw('now')");
+    return 0;
+}
+
+/* ---- the paths ---- */
+
+const struct http_route http_route_others[] = {
+    {"/jeheap/active/true", .show = HTTP_SHOW_LINES, .type = HTTP_TEXT,
+     .post = true, .gets = true, .off = DORIS_OFF,
+     .script = HEAPPROF "enable_prof()\nSystem.print(\"Jemalloc heap profiler "
+                        "started\")"},
+    {"/jeheap/active/false", .show = HTTP_SHOW_LINES, .type = HTTP_TEXT,
+     .post = true, .gets = true, .off = DORIS_OFF,
+     .script =
+         HEAPPROF "disable_prof()\nSystem.print(\"heap profiler stoped\")"},
+    {"/jeheap/dump", .show = HTTP_SHOW_VALUE, .off = DORIS_OFF,
+     .type = "text/vnd.graphviz; charset=utf-8", .packed = true,
+     .text = "SELECT dot('now') FROM heapwire.profiler WHERE active"},
+    {"/jeheap/reset/", .show = HTTP_SHOW_LINES, .type = HTTP_TEXT, .post = true,
+     .gets = true, .off = "Jemalloc have not reset.", .make = make_reset},
+
+    {"/debug/prof/mem", "output", HTTP_SHOW_VALUE, HTTP_TEXT, .output = "text",
+     .packed = true, .asks = true, .make = make_text, GREPTIME_OFF},
+    {"/debug/prof/mem", "output", HTTP_SHOW_VALUE, HTTP_BINARY,
+     .output = "proto", .asks = true, .text = "SELECT pprof('now')",
+     GREPTIME_OFF},
+    {"/debug/prof/mem", "output", HTTP_SHOW_VALUE, "image/svg+xml",
+     .output = "flamegraph", .packed = true, .asks = true,
+     .text = "SELECT flamegraph('now')", .more = FILE_OF("mem-prof.svg"),
+     GREPTIME_OFF},
+    {"/debug/prof/mem/status", .show = HTTP_SHOW_VALUE, .type = HTTP_JSON,
+     .text = "SELECT CONCAT('{\"active\": ', IF(active, 'true', 'false'), '}') "
+             "FROM heapwire.profiler WHERE active IS NOT NULL"},
+    {"/debug/prof/mem/activate", .show = HTTP_SHOW_LINES, .type = HTTP_TEXT,
+     .post = true, .gets = true, GREPTIME_OFF,
+     .script =
+         HEAPPROF "enable_prof()\nSystem.print(\"Heap profiling activated\")"},
+    {"/debug/prof/mem/deactivate", .show = HTTP_SHOW_LINES, .type = HTTP_TEXT,
+     .post = true, .gets = true, GREPTIME_OFF,
+     .script = HEAPPROF
+     "disable_prof()\nSystem.print(\"Heap profiling deactivated\")"},
+    {"/v1/prof/mem", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true,
+     .text = "SELECT raw('now')", GREPTIME_OFF},
+
+    {"/debug/mem/pprof/profile", "seconds", HTTP_SHOW_VALUE, HTTP_BINARY,
+     .make = make_profile, .more = FILE_OF("mem.prof"),
+     .off = "opt.prof is not ON, please start the application with proper "
+            "MALLOC env. e.g. MALLOC_CONF=prof:true"},
+};
+
+const size_t http_route_others_count =
+    sizeof(http_route_others) / sizeof(http_route_others[0]);
