@@ -173,6 +173,9 @@
         }
     }
 
+    // What a table was asked for is where people see it.
+    const showFlame = () => byId('flame').scrollIntoView({block: 'nearest'});
+
     function choose(changes) {
         keep({zoom: '', sandwich: '', ...changes});
         showChoices();
@@ -229,7 +232,7 @@
         const rows = await data.rows(of !== null && samples.length ?
             `SELECT unix_timestamp(taken) AS t, rss, allocated, cgroup_limit AS \`limit\` FROM ${pageTables.of('memory', of)}` :
             'SELECT unix_timestamp(at) AS t, rss, allocated, cgroup_limit AS `limit` ' +
-                `FROM ${pageTables.of('memory_history', of)}${of === null ? ` WHERE at > from_unixtime(${last})` : ''} ORDER BY at`,
+                `FROM ${pageTables.of('memory_history', of, `at > from_unixtime(${last})`)} ORDER BY at`,
         signal);
         for (const row of rows)
             if (!samples.length || Number(row.t) > samples[samples.length - 1].t)
@@ -297,9 +300,15 @@
                 return;
             showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table,
                 doings: tab === 'snapshots' ? doingsOf : null,
-                press: {snapshots: (row) => choose({snapshot: row.name, base: ''}),
-                    functions: (row) => flame && flame.look(row.function),
-                    nodes: (row) => toNode(String(row.id))}[tab]});
+                press: {snapshots: (row) => {
+                    choose({snapshot: row.name, base: ''});
+                    showFlame();
+                }, functions: (row) => {
+                    if (flame)
+                        flame.look(row.function);
+                    showFlame();
+                },
+                nodes: (row) => toNode(String(row.id))}[tab]});
         } catch (error) {
             if (now !== listing)
                 return;

@@ -4,9 +4,11 @@
 // for another, 'all' for all; snapshot and base are names as views take them.
 'use strict';
 const pageTables = (function () {
-    // Where the rows of that node are.
-    const of = (table, node) => node === null ? `heapwire.${table}` :
-        `heapwire.cluster_${table}${node === 'all' ? '' : ` WHERE node_id = ${node}`}`;
+    // Where the rows of that node are, or those of them that a condition holds for.
+    function of(table, node, condition = '') {
+        const all = [typeof node === 'number' ? `node_id = ${node}` : '', condition].filter(Boolean);
+        return `heapwire.${node === null ? '' : 'cluster_'}${table}${all.length ? ` WHERE ${all.join(' AND ')}` : ''}`;
+    }
 
     const which = (node) => node === 'all' ? 'node_id, ' : '';
 
@@ -52,7 +54,7 @@ const pageTables = (function () {
         },
         bins: {
             title: 'Bins', bytes: ['size', 'slab_size', 'allocated', 'wasted'],
-            of: (node) => `SELECT * FROM ${of('malloc_bins', node)} ORDER BY wasted DESC LIMIT 500`,
+            of: (node) => `SELECT * FROM ${of('malloc_bins', node, 'curslabs > 0')} ORDER BY wasted DESC`,
         },
         symbols: {
             title: 'Symbol indexes', bytes: ['bytes', 'debug_bytes'],

@@ -140,6 +140,15 @@ def compare(page):
     check("RSS" in page.run(TEXT, ".said") and " to " in page.run(TEXT, ".said"),
           "and says what grew", page.run(TEXT, ".said"))
 
+    # By two clicks.
+    page.open()
+    for x in (left + 3, left + width - 3):
+        page.run("document.querySelector('#line canvas').scrollIntoView()")
+        page.browser.press(x, top + height / 2)
+    page.browser.until("location.hash.includes('base=before')")
+    check(page.hash() == {"snapshot": "after", "base": "before"},
+          "two clicks do, too", page.hash())
+
     # And by keys.
     page.open()
     page.run("document.querySelector('#line canvas').focus()")

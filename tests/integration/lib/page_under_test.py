@@ -65,8 +65,11 @@ class Page:
     def __init__(self, browser, door, node):
         self.browser, self.door, self.node = browser, door, node
         self.run, self.keys = browser.run, browser.keys
-        self.connection = node and pymysql.connect(
-            unix_socket=node.socket, user="root", database="heapwire",
+        self.reconnect()
+
+    def reconnect(self):
+        self.connection = pymysql.connect(
+            unix_socket=self.node.socket, user="root", database="heapwire",
             autocommit=True)
 
     def query(self, statement):

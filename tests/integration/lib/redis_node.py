@@ -35,17 +35,25 @@ class RedisNode:
         self.config = os.path.join(self.directory, "heapwire.ini")
         self.log_path = os.path.join(self.directory, "log")
         self.write(places)
+        self.command = [
+            *wrapper, RUN, "--config", self.config, "--node-id", str(i),
+            "--listen", place(listen),
+            "--state-dir", os.path.join(self.directory, "state"),
+            "--log", self.log_path, "--linger", "0", "--",
+            *(program or [
+                "redis-server", "--port", str(free_port()), "--bind",
+                "127.0.0.1", "--save", "", "--dir", self.directory])]
+        self.environment = {**os.environ, **dict(environment)}
+        self.start()
+
+    def start(self):
         self.children = {}
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.log_path)
         with open(os.path.join(self.directory, "out"), "wb") as out:
-            self.process = subprocess.Popen(
-                [*wrapper, RUN, "--config", self.config, "--node-id", str(i),
-                 "--listen", place(listen),
-                 "--state-dir", os.path.join(self.directory, "state"),
-                 "--log", self.log_path, "--linger", "0", "--",
-                 *(program or [
-                     "redis-server", "--port", str(free_port()), "--bind",
-                     "127.0.0.1", "--save", "", "--dir", self.directory])],
-                stdout=out, stderr=out, env={**os.environ, **dict(environment)})
+            self.process = subprocess.Popen(self.command, stdout=out, stderr=out,
+                                            env=self.environment)
+        return self
 
     def write(self, places):
         text = f"[cluster]\nname = redis\nsecret = {SECRET}\n" + "".join(

@@ -128,6 +128,26 @@ def gone(page):
     page.choose("#snapshot", "before")
     page.browser.until("document.querySelector('#title').textContent.length > 0")
     page.browser.console()  # has the browser's own lines
+    page.reconnect()
+
+
+def deaths(page):
+    """A database that was killed is a mark, with what was seen of it last."""
+    wait_for(lambda: page.query("SELECT max(allocated) FROM memory_history")[0][0])
+    os.kill(page.node.children["redis-server"], signal.SIGKILL)
+    page.node.process.wait(30)
+    page.node.start().wait()
+    page.reconnect()
+    page.open("tab=deaths")
+    table = page.run(TEXT, "#table")
+    check("9" in table and "after" in table, "a death has its last snapshot", table)
+    page.run("document.querySelector('#line canvas').focus()")
+    page.keys("\ue015")
+    said = page.run(TEXT, ".said")
+    check("death: " in said and "last RSS " in said and "last snapshot after" in said,
+          "and is a mark of the time line", said)
+    page.save("death")
+    page.quiet("deaths")
 
 
 def program(browser, work):
@@ -217,7 +237,7 @@ def main():
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==
                      "connected", 30)
             fill(page)
-            for part in (looks, other_nodes, gone):
+            for part in (looks, other_nodes, gone, deaths):
                 part(page)
             program(browser, work)
         finally:
