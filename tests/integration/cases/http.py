@@ -17,8 +17,7 @@ import tempfile
 import time
 
 from http_door import (FILLED, MB, OWN, WITHOUT_SOME, curl, fill, local,
-                       node_with, redis, redis_client, redis_port, reload,
-                       same, tcp)
+                       node_with, redis, redis_client, reload, same, tcp)
 from mysql_wire import Refused, Wire
 from node_under_test import PASSWD, frozen, wait_for
 from ports import free_port
