@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "clean_text.h"
 
 /* The bytes of the character at s that must be escaped, or 0.  U+FFFE and
  * U+FFFF may stand in JSON, but not in XML. */
@@ -18,12 +19,11 @@ escaped(const char *s, size_t left)
                : 0;
 }
 
-void
-json_text(const char *text, size_t size, struct buffer *out)
+static void
+add_escaped(const char *text, size_t size, struct buffer *out)
 {
     size_t from = 0, i = 0, bytes;
 
-    buffer_char(out, '"');
     while (i < size) {
         bytes = escaped(text + i, size - i);
         if (bytes) {
@@ -37,5 +37,33 @@ json_text(const char *text, size_t size, struct buffer *out)
         i += bytes ? bytes : 1;
     }
     buffer_add(out, text + from, size - from);
+}
+
+static void
+add_cleaned(struct span text, struct buffer *out)
+{
+    struct buffer clean;
+    char *to;
+
+    buffer_init(&clean, text.size + 1);
+    to = buffer_reserve(&clean, text.size + 1);
+    if (to) {
+        clean_text(text, to);
+        add_escaped(to, text.size, out);
+    }
+    out->failed |= clean.failed;
+    buffer_fini(&clean);
+}
+
+void
+json_text(const char *text, size_t size, struct buffer *out)
+{
+    struct span whole = {text, size};
+
+    buffer_char(out, '"');
+    if (text_is_utf8(whole))
+        add_escaped(text, size, out);
+    else
+        add_cleaned(whole, out);
     buffer_char(out, '"');
 }

@@ -6,8 +6,8 @@
 
 struct buffer;
 
-/* Appends clean UTF-8 (shown_name.h) as a string, which may stand within XML or
- * HTML. */
+/* Appends a string, which may stand within XML or HTML.  A text that is no
+ * UTF-8 is cleaned (clean_text.h). */
 void json_text(const char *text, size_t size, struct buffer *out);
 
 #endif

@@ -353,6 +353,8 @@ def test_statements():
         same("rows", {"columns": ["one", "x", "NULL", "t"],
                       "rows": [[1, 2.5, None, "it's <b>&\"\\\n\t"]]},
              json.loads(answer.body))
+        same("no UTF-8", [["a??b"]], json.loads(statement(
+            node, "SELECT x'61fffe62'").body)["rows"])
         many = json.loads(statement(
             node, "SELECT a.name, b.name FROM heapwire.settings a, heapwire.settings b, "
             "heapwire.settings c LIMIT 20000", "/sql", "--compressed").body)

@@ -143,7 +143,8 @@ static const struct {
     {"a\nb\x01", "\"a\\u000ab\\u0001\""},
     {"caf\xc3\xa9", "\"caf\xc3\xa9\""},
     {"\xef\xbf\xbe.\xef\xbf\xbf", "\"\\ufffd.\\ufffd\""},
-    {"\xef\xbf", "\"\xef\xbf\""},
+    {"\xef\xbf", "\"??\""},
+    {"a\xff<caf\xc3\xa9\n", "\"a?\\u003ccaf\xc3\xa9?\""},
 };
 
 START_TEST(text_is_escaped)
