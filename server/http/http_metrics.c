@@ -179,7 +179,9 @@ add_expression(const char *expression, const char *id, struct buffer *out)
         return;
     }
     /* Without a database the table is an error, which would hide the rest. */
-    buffer_format(out, "CASE WHEN p.state <> 'absent' THEN (SELECT %s FROM ",
+    buffer_format(out,
+                  "CASE WHEN p.state IN ('connected', 'unresponsive') THEN "
+                  "(SELECT %s FROM ",
                   expression);
     if (*id)
         buffer_format(out, "heapwire.cluster_memory m WHERE m.node_id = %s",

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,10 +20,10 @@ import pymysql.cursors
 from pymysql.constants import FIELD_TYPE, FLAG
 
 from mysql_wire import Wire
-from node_under_test import BUILD, wait_for
+from node_under_test import BUILD, REAL, Node, wait_for
 from ports import free_port
-from redis_node import RedisNode
-from runner import named, run_tests
+from redis_node import RUN, RedisNode
+from runner import beside, named, run_tests
 
 DOCKER = os.path.abspath("docker")
 RULES = os.path.join(DOCKER, "prometheus", "heapwire.rules.yml")
@@ -164,6 +165,83 @@ def test_the_rules():
         assert name in documented, name
 
 
+# ---- without a database, and after one ----
+
+
+def figures(state):
+    """Of /metrics on the socket, which promtool takes."""
+    text = run("curl", "-sSf", "-m", "60", "--unix-socket",
+               os.path.join(state, "http.sock"), "http://localhost/metrics")
+    run("promtool", "check", "metrics", input=text)
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
+            for line in text.splitlines() if line[0] != "#"}
+
+
+def test_what_is_not_known_has_no_sample():
+    with Node(REAL) as node:
+        found = figures(node.state)
+    assert found["heapwire_database_up"] == 0, found
+    assert found['heapwire_database_state_info{state="absent"}'] == 1, found
+    assert found["heapwire_snapshots"] == 0, found
+    for name in found:
+        assert not re.match("heapwire_(allocator|process|memory|cgroup)_",
+                            name), name
+        assert not re.match("heapwire_deaths_last|heapwire_snapshots_last",
+                            name), name
+
+
+def run_redis(state, linger):
+    return subprocess.Popen(
+        [RUN, "--state-dir", state, "--listen", "none", "--linger", linger,
+         "--log", state + ".log", "--", "redis-server", "--port", "0",
+         "--unixsocket", state + ".redis", "--save", ""],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def is_connected(state):
+    with contextlib.suppress(AssertionError):
+        return figures(state)["heapwire_database_up"] == 1
+    return False
+
+
+@beside
+def test_deaths_have_a_reason():
+    """First it is told to end, then it is killed: heapwired serves on, for one
+    that ran for ten seconds."""
+    work = tempfile.mkdtemp(prefix="hw-prom-", dir="/tmp")
+    state = os.path.join(work, "state")
+    os.mkdir(state, mode=0o700)
+    node = run_redis(state, "0")
+    try:
+        wait_for(lambda: is_connected(state), 60)
+        node.terminate()
+        node.wait(30)
+        node = run_redis(state, "600")
+        wait_for(lambda: is_connected(state), 60)
+        found = figures(state)
+        assert found['heapwire_deaths{reason="clean"}'] == 1, found
+        born = found["heapwire_database_start_time_seconds"]
+        wait_for(lambda: time.time() - born > 11, 60)
+        for pid in read(f"/proc/{node.pid}/task/{node.pid}/children").split():
+            if read(f"/proc/{pid}/comm").startswith("redis"):
+                os.kill(int(pid), signal.SIGKILL)
+        # There may be an error until heapwired knows of the end.
+        wait_for(lambda: not is_connected(state), 60)
+        wait_for(lambda: figures(state)[
+            'heapwire_deaths{reason="signal"}'] == 1, 60)
+        found = figures(state)
+        assert found["heapwire_database_up"] == 0, found
+        assert found['heapwire_deaths{reason="clean"}'] == 1, found
+        assert abs(found['heapwire_deaths_last_timestamp_seconds'
+                         '{reason="signal"}'] - time.time()) < 120, found
+        assert 'heapwire_deaths_last_timestamp_seconds{reason="oom"}' not in \
+            found, found
+    finally:
+        node.terminate()
+        node.wait(30)
+        shutil.rmtree(work)
+
+
 # ---- with nodes ----
 
 
@@ -274,6 +352,17 @@ def check_the_texts(nodes):
     text, _, status = get("/metrics?node=10009", grafana)
     assert status == "503" and "node 10009: node not found" in text, text
     assert get("/metrics?node=x", grafana)[2] == "400"
+
+
+def check_a_node_that_is_gone(nodes, prometheus):
+    """The others' figures stay, and an alert waits for its two minutes."""
+    nodes[1].crash()
+    gone = f"127.0.0.1:{nodes[1].http_port}"
+    wait_for(lambda: [
+        a["labels"]["instance"] for a in prometheus.api("alerts")["alerts"]
+        if a["labels"]["alertname"] == "HeapwireDown"] == [gone], 60, 0.2)
+    assert prometheus.query("heapwire_database_up == 1").keys() == \
+        instances(nodes) - {gone}
 
 
 # ---- the dashboard, as Grafana asks for it ----
@@ -411,6 +500,7 @@ def test_two_nodes():
         check_its_rules(prometheus)
         check_the_texts(nodes)
         check_the_dashboard(nodes[0], prometheus)
+        check_a_node_that_is_gone(nodes, prometheus)
 
 
 if __name__ == "__main__":
