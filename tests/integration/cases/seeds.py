@@ -126,7 +126,7 @@ def grow(user):
     time.sleep(1.1)
 
 
-# Databend: how-to-profiling.md
+# Databend: how to profile Databend
 
 BEND = "localhost:8080"
 
@@ -199,7 +199,7 @@ def look_at_databend_errors(user):
     assert "501 Not Implemented" in said and "profiles the heap" in said, said
 
 
-# GreptimeDB: the article on leaks, and how-to-profile-memory.md
+# GreptimeDB: the article on leaks, and how to profile memory
 
 def test_greptimedb():
     with shell("http_get_changes = yes\n") as user:
@@ -251,7 +251,7 @@ def look_at_flame_graph(text):
     assert any(LOOP in (name or "") for name in names), names
 
 
-# Doris: heap-profile-analysis; the words of jeprofile_actions
+# Doris: heap profile analysis
 
 DORIS = "be_host:8040"
 
@@ -296,7 +296,7 @@ def sql(user, text):
     return local(user.node, "/value", "--data-binary", text).text + "\n"
 
 
-# StarRocks: heap_profiling.md, its part for releases before 3.1.6
+# StarRocks: Jemalloc heap profiling, the part for releases before 3.1.6
 
 def test_starrocks():
     with shell() as user:
