@@ -46,7 +46,8 @@ class Browser:
 
     def until(self, condition):
         """Waits until that JavaScript is true."""
-        for _ in range(100):
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
             if self.run("return " + condition):
                 return
             time.sleep(0.05)

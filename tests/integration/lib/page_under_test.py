@@ -3,11 +3,10 @@ cases/slow/page.py.  SHOTS, where given, keeps the screenshots."""
 import os
 import re
 import subprocess
-import tempfile
 
 import pymysql
 
-SHOTS = os.environ.get("SHOTS") or tempfile.mkdtemp(prefix="hw-shots-")
+SHOTS = os.environ.get("SHOTS")
 TEXT = "return document.querySelector(arguments[0]).textContent"
 FLAME = "document.querySelector('.flame').flame"
 # Of a text and of what is behind it, as WCAG counts.
@@ -145,7 +144,8 @@ class Page:
             check(worst >= 4.5, f"{what}: and frames colored by {way}", worst)
 
     def save(self, name):
-        self.browser.save(f"{SHOTS}/page-{name}.png")
+        if SHOTS:
+            self.browser.save(f"{SHOTS}/page-{name}.png")
 
     def quiet(self, what):
         log = self.browser.console()
