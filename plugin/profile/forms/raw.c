@@ -112,14 +112,16 @@ raw_write(const struct profile *profile, const struct view_options *options,
     return -1;
 }
 
-/* "--" parts two names (operator--). */
+/* "--" parts two names (operator--, and operator- before another). */
 static void
-add_symbol(struct buffer *out, const char *name)
+add_symbol(struct buffer *out, const char *name, const char *end)
 {
-    size_t from = out->size;
+    size_t from = out->size, to;
 
     shown_name(name, PATH_BYTES, out);
-    for (; !out->failed && from + 1 < out->size; from++)
+    to = out->size;
+    buffer_text(out, end);
+    for (; !out->failed && from < to; from++)
         if (out->data[from] == '-' && out->data[from + 1] == '-')
             out->data[from] = '~';
 }
@@ -141,10 +143,8 @@ raw_write_symbols(const struct profile *profile,
         if (view_cancelled(options ? options : &view_defaults, i, err))
             return -1;
         buffer_format(out, "0x%016" PRIx64 " ", location->address);
-        for (uint32_t k = location->frame_count; k-- > 0;) {
-            add_symbol(out, location->frames[k].function);
-            buffer_text(out, k > 0 ? "--" : "\n");
-        }
+        for (uint32_t k = location->frame_count; k-- > 0;)
+            add_symbol(out, location->frames[k].function, k > 0 ? "--" : "\n");
     }
     if (!out->failed)
         return 0;

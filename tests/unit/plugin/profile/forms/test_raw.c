@@ -59,7 +59,7 @@ START_TEST(each_address_has_its_names)
 {
     static const struct fixture_name names[] = {
         {0x1000, "put"},
-        {0x2001, "operator--|grow(int)"},
+        {0x2001, "operator--|operator-"},
         {0x3001, "main"},
         {0}};
     struct profile *profile = fixture_profile(text, names, NULL);
@@ -69,7 +69,7 @@ START_TEST(each_address_has_its_names)
     buffer_init(&out, 1 << 20);
     ck_assert_int_eq(raw_write_symbols(profile, NULL, &out, &err), 0);
     ck_assert_str_eq(out.data, "0x0000000000001000 put\n"
-                               "0x0000000000002000 grow(int)--operator~-\n"
+                               "0x0000000000002000 operator~--operator~-\n"
                                "0x0000000000003000 main\n");
     buffer_fini(&out);
     buffer_init(&out, 30);
