@@ -437,14 +437,12 @@ on_packet(struct session *s, struct span packet)
         session_enter(s, SESSION_CLOSING);
 }
 
-/* At once, because growing leaves copies behind. */
+/* For size bytes and for one read, because growing leaves copies behind. */
 static void
-make_room(struct session *s)
+make_room(struct session *s, size_t size)
 {
-    size_t size = s->http->request.size;
-
-    if (size < HTTP_HEAD_MAX)
-        size = HTTP_HEAD_MAX;
+    if (size < SERVER_INPUT)
+        size = SERVER_INPUT;
     if (s->in.bytes.capacity <= size)
         packet_move(&s->in, size + 1);
 }
@@ -458,8 +456,10 @@ next(struct session *s, struct span *packet)
     struct span waiting = packet_claim(&s->in, packet_waiting(&s->in));
 
     *packet = packet_claim(&s->in, 0);
-    if (waiting.size == 0)
+    if (waiting.size == 0) {
+        make_room(s, 0);
         return PACKET_MORE;
+    }
     if (!h->spoke && !s->tls && s->transport == TRANSPORT_TCP &&
         *waiting.data == TLS_HANDSHAKE)
         return PACKET_READY;
@@ -467,7 +467,7 @@ next(struct session *s, struct span *packet)
     if (h->state == HTTP_MORE) {
         if (h->request.size > STRANGER_MAX && session_is_logging_in(s->state))
             take_head(s, waiting);
-        make_room(s);
+        make_room(s, h->request.size);
         return PACKET_MORE;
     }
     *packet = packet_claim(&s->in, h->state == HTTP_BAD ? waiting.size

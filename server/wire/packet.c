@@ -140,13 +140,14 @@ packet_move(struct packet_reader *r, size_t room)
     struct buffer moved;
 
     buffer_init(&moved, r->bytes.max);
-    if (buffer_reserve(&moved, room))
+    if (buffer_reserve(&moved, room) && r->bytes.data)
         buffer_add(&moved, r->bytes.data + r->start, packet_waiting(r));
     if (moved.failed) {
         buffer_fini(&moved);
         return;
     }
-    explicit_bzero(r->bytes.data, r->bytes.size);
+    if (r->bytes.data)
+        explicit_bzero(r->bytes.data, r->bytes.size);
     buffer_fini(&r->bytes);
     r->bytes = moved;
     r->start = 0;
