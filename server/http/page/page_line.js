@@ -50,7 +50,19 @@ const TimeLine = (function () {
             this.marks = marks;
             this.range = this.wholeRange();
             this.highest = this.highestValue();
+            this.first = this.firstOfLives();
             this.draw();
+        }
+
+        // Those after a death: between the two there was no database.
+        firstOfLives() {
+            const deaths = this.marks.filter((one) => one.death).map((one) => one.t).sort((a, b) => a - b);
+            const first = new Set();
+            let i = 0;
+            for (const one of this.samples)
+                for (; i < deaths.length && deaths[i] <= one.t; i++)
+                    first.add(one);
+            return first;
         }
 
         // ---- where a moment is ----
@@ -158,21 +170,26 @@ const TimeLine = (function () {
             let gap = true, last = -1;
             pen.strokeStyle = this.color(name);
             pen.lineWidth = this.em / 7.5;
+            pen.lineCap = 'round'; // a single one is a dot
             pen.setLineDash(name === 'limit' ? [6, 4] : []);
             pen.beginPath();
             for (const one of this.samples) {
                 const x = this.x(one.t);
+                gap = gap || this.first.has(one);
                 if (one[name] === null) {
-                    gap = name === 'rss';
+                    gap = gap || name === 'rss';
                     continue;
                 }
                 if (x - last < 0.5 && !gap)
                     continue;
-                pen[gap ? 'moveTo' : 'lineTo'](x, this.y(one[name]));
+                if (gap)
+                    pen.moveTo(x, this.y(one[name]));
+                pen.lineTo(x, this.y(one[name]));
                 gap = false;
                 last = x;
             }
             pen.stroke();
+            pen.lineCap = 'butt';
             pen.setLineDash([]);
         }
 

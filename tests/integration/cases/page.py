@@ -198,6 +198,23 @@ def ways(page):
             return performance.now() - start;
         })""")
     check(marked < 10 * plain, "snapshots make no long history slow", (plain, marked))
+    drawn = page.run("""
+        const samples = [0, 10, 90, 100].map((t) =>
+            ({t: 1.7e9 + t, rss: 1e9, allocated: null, limit: null}));
+        return [[], [{t: 1.7e9 + 20, death: true}]].map((marks) => {
+            const line = new TimeLine(document.querySelector('#line'), {picked() {}});
+            line.set(samples, marks);
+            const {width, height, data} = line.pen.getImageData(
+                0, 0, line.canvas.width, line.canvas.height);
+            const isCurve = (x, y) => {
+                const [red, , blue, opaque] = data.subarray(4 * (y * width + x));
+                return opaque > 60 && red > blue + 60;
+            };
+            return [0.05, 0.5, 0.95].map((part) =>
+                Array.from({length: height}, (_, y) => y).some((y) => isCurve(part * width | 0, y)));
+        });""")
+    check(drawn == [[True, True, True], [True, False, True]],
+          "no curve is drawn where there was no database", drawn)
     page.quiet("ways")
 
 
