@@ -227,6 +227,11 @@ def main():
                           text.read(), re.M)
                     and not name.startswith("plugin/symbolizer/")):
                 fault(f"{name}: only plugin/symbolizer may use libbfd")
+    for folder, _, names in os.walk("tests"):
+        for name in names:
+            stem, extension = os.path.splitext(name)
+            if extension == ".py" and stem in sys.stdlib_module_names:
+                fault(f"{folder}/{name} hides a module of Python's own")
     sys.exit(bool(faults))
 
 

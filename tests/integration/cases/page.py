@@ -2,19 +2,15 @@
 """The page in Chromium, over a Redis with heapwire."""
 import os
 import re
-import sys
 import tempfile
 
-# pylint: disable=wrong-import-position
-sys.path[0] = "tests/integration/lib"  # http.py beside this is not the library's
-from browser import (DOWN, ENTER, ESCAPE, LEFT, RIGHT, TAB, UP,  # noqa: E402
-                     Browser)
-from node_under_test import BUILD, REAL, Node, wait_for  # noqa: E402
-from page_door import PageDoor  # noqa: E402
-import page_under_test  # noqa: E402
-from page_under_test import FLAME, TEXT, Page, check, load  # noqa: E402
-from ports import free_port  # noqa: E402
-from redis_node import RedisNode  # noqa: E402
+from browser import DOWN, ENTER, ESCAPE, LEFT, RIGHT, TAB, UP, Browser
+from node_under_test import BUILD, REAL, Node, wait_for
+from page_door import PageDoor
+import page_under_test
+from page_under_test import FLAME, TEXT, Page, check, load
+from ports import free_port
+from redis_node import RedisNode
 
 SHIFT = "\ue008"
 CELLS = ("return Array.from(document.querySelectorAll('#table tbody tr'), (one) =>"

@@ -75,7 +75,7 @@ def test_a_kept_view_comes_at_once(c):
         begun = time.monotonic()
         first = ask(c, script(f'Profile.of("many").{form}'))
         cold = (time.monotonic() - begun) * 1000
-        times = []
+        times, before = [], counts(c)["rendered"]
         for _ in range(30):
             begun = time.monotonic()
             assert ask(c, script(f'Profile.of("many").{form}')) == first
@@ -84,7 +84,9 @@ def test_a_kept_view_comes_at_once(c):
         print(f"{form}: {len(first)} rows, {size} bytes: first {cold:.1f} ms, "
               f"then {min(times):.2f}, in the middle "
               f"{statistics.median(times):.2f} ms")
-        assert min(times) < 5, (form, times)  # others work here, too
+        assert counts(c)["rendered"] == before, form
+        if form in ("dot()", "flamegraph()"):  # what is dear to draw
+            assert min(times) < cold / 2, (form, cold, times)
 
 
 def test_equal_requests_share(c):

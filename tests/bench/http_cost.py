@@ -1,6 +1,6 @@
 """What the HTTP door costs, beside what the MySQL door costs for the same.
 
-    python3 tests/bench/http.py [PART...]
+    python3 tests/bench/http_cost.py [PART...]
         (memory metrics profile scrapers idle page; about a minute)
 
 One redis node under heapwire-run with a profile of some thousand stacks.
@@ -115,7 +115,7 @@ def keeper_of(heapwired):
             with open(f"/proc/{pid}/cmdline", encoding="utf-8") as cmd:
                 if "keeper" in cmd.read().split("\0")[0]:
                     return int(pid)
-    sys.exit("http.py: there is no keeper")
+    sys.exit("http_cost.py: there is no keeper")
 
 
 class Server:

@@ -528,4 +528,4 @@ def test_other_origins():
 
 if __name__ == "__main__":
     run_tests(named(globals(), sys.argv[1:]))
-    print("http.py: ok")
+    print("http_paths.py: ok")
