@@ -5,7 +5,7 @@
 // buttons; press(row) makes the first cell one.
 'use strict';
 const showTable = (function () {
-    const element = Flame.element, LONG = 240;
+    const element = Flame.element, LONG = 240, SHORT = 32;
 
     // As the flame graph has names: nothing that turns the writing.
     const shown = (text) => text.replace(/\p{Cc}/gu, '?').replace(/[\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '???');
@@ -25,7 +25,8 @@ const showTable = (function () {
         const number = typeof row[column] === 'number' && !options.truths.includes(column);
         const whole = textOf(row[column], column, options), long = whole.length > LONG;
         const text = long ? `${whole.slice(0, LONG)}\u2026` : whole;
-        const cell = element('td', {...number && {class: 'number'}, ...long && {title: whole}});
+        const kind = number ? 'number' : text.length < SHORT && 'short';
+        const cell = element('td', {...kind && {class: kind}, ...long && {title: whole}});
         if (options.press && column === options.columns[0]) {
             const press = Flame.button(text, '');
             press.addEventListener('click', () => options.press(row));
