@@ -166,7 +166,7 @@ find_or_tell(struct store *store, const char *name, struct error *err)
     struct held *held = store_meant(store, name);
 
     if (!held)
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_KEY_NOT_FOUND,
                   "no snapshot named '%.64s' is kept; SELECT name FROM "
                   "heapwire.snapshots lists those that are",
                   name);

@@ -315,8 +315,9 @@ run(struct session *s, const struct http_route *route)
     } else {
         statement_answer(s, (struct span){text.data, text.size}, &http_form,
                          show,
-                         is_head && (route->show == HTTP_SHOW_VALUE ||
-                                     route->show == HTTP_SHOW_LINES));
+                         is_head && !show->kept &&
+                             (route->show == HTTP_SHOW_VALUE ||
+                              route->show == HTTP_SHOW_LINES));
     }
     buffer_fini(&text);
 }

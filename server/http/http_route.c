@@ -53,14 +53,6 @@ make_view(const char *form, const struct http_request *request,
         add_name(out, which, id, base);
     }
     buffer_text(out, ")");
-    /* No row: there is no such snapshot. */
-    if (*kept && which == HTTP_ONE_NODE)
-        buffer_format(out,
-                      " FROM heapwire.cluster_snapshots WHERE node_id = %u "
-                      "AND name = '%s'",
-                      id, kept);
-    else if (*kept && which == HTTP_THIS_NODE)
-        buffer_format(out, " FROM heapwire.snapshots WHERE name = '%s'", kept);
     return 0;
 }
 

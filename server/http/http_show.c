@@ -36,6 +36,8 @@ http_error_status(const struct error *err)
     case ER_PRIVILEGE:
     case ER_SECURE_TRANSPORT_REQUIRED:
         return 403;
+    case ER_KEY_NOT_FOUND:
+        return 404;
     case ER_HOST_IS_BLOCKED:
     case ER_USER_LIMIT_REACHED:
         return 429;
@@ -383,8 +385,6 @@ end(void *arg, struct reply *reply, const struct cursor *cursor)
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {
         if (show->route->off)
             say_off(show, &reply->out, 503, "");
-        else if (show->kept)
-            http_say(a, &reply->out, 404, "no snapshot of that name is kept\n");
         else
             http_say(a, &reply->out, 503, "the node does not know this now\n");
         return;

@@ -26,7 +26,7 @@ script_view(struct script_call *call, const struct view_request *request,
     step = script_await_view(call, &owned, err);
     /* no kept snapshot has that name */
     if (step == STEP_FAIL && (is_now(request->name) || is_now(request->base)))
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_KEY_NOT_FOUND,
                   "no snapshot named 'now' is kept; Profile.now() takes a "
                   "fresh dump, without a name");
     if (step != STEP_DONE)

@@ -128,8 +128,15 @@ def look_at_snapshots(node):
                                     again.header("etag")))
     same("another tag", 200,
          local(node, path, "-H", 'If-None-Match: "x"').status)
-    same("none", 404,
-         local(node, "/debug/pprof/heap?snapshot=nothing").status)
+    for path in ("heap?snapshot=nothing", "heap?base=nothing",
+                 "heap?snapshot=before&base=nothing",
+                 "heap?snapshot=nothing&node=all"):
+        none = local(node, "/debug/pprof/" + path)
+        same(path, 404, none.status)
+        assert "'nothing'" in none.text, none.text
+    for name, status in (("before", 200), ("nothing", 404)):
+        head = local(node, f"/debug/pprof/heap?snapshot={name}", "-I")
+        same("HEAD", (status, b""), (head.status, head.body))
     same("now has no tag", None, local(node, "/pprof/heap").header("etag"))
     for name in ("a'b", "a%27b", "x;y", "../x", "A", "%00", "a%0ab"):
         same(name, 400,

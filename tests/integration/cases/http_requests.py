@@ -126,6 +126,7 @@ def test_statuses():
         for text, status in (("SELEC 1", 400), ("SELECT x", 400),
                              ("SELECT 1 FROM nothing", 400), ("KILL 999", 400),
                              ("SELECT '" + "x" * 300000 + "'", 400),
+                             ("SELECT raw('nothing')", 404),
                              ("SELECT NULL", 503), ("SELECT 1", 200)):
             same(text[:30], status, statement(node, text).status)
 

@@ -22,14 +22,12 @@ static const struct {
     {"/debug/pprof/heap", "node=7", "SELECT pprof('cluster@7')"},
     {"/debug/pprof/heap", "node=all&base=b",
      "SELECT pprof('cluster', 'cluster:b')"},
-    {"/debug/pprof/heap", "snapshot=a_1&base=b",
-     "SELECT pprof('a_1', 'b') FROM heapwire.snapshots WHERE name = 'a_1'"},
+    {"/debug/pprof/heap", "snapshot=a_1&base=b", "SELECT pprof('a_1', 'b')"},
     {"/debug/pprof/heap", "seconds=30",
      "SET STATEMENT heapwire_timeout = 90 FOR "
      "SELECT pprof('now', NULL, 'seconds=30')"},
     {"/debug/pprof/heap", "node=7&snapshot=a&base=b",
-     "SELECT pprof('cluster@7:a', 'cluster@7:b') "
-     "FROM heapwire.cluster_snapshots WHERE node_id = 7 AND name = 'a'"},
+     "SELECT pprof('cluster@7:a', 'cluster@7:b')"},
     {"/debug/pprof/heap", "snapshot=a&node=all", "SELECT pprof('cluster:a')"},
     {"/debug/pprof/heap", "seconds=5&node=10001",
      "SET STATEMENT heapwire_timeout = 65 FOR "

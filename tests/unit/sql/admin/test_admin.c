@@ -90,7 +90,7 @@ static const struct {
      "node_id|status|result\n5|ERROR|node not found\n"
      "10001|ERROR|script line 1: no snapshot named 'heap_9' is kept; " LISTED},
     {"ADMIN EXECUTE ON 10001 '" PROF "to_dot_format(\"heap_9\")'",
-     "1105/HY000 script line 1: no snapshot named 'heap_9' is kept; " LISTED},
+     "1032/HY000 script line 1: no snapshot named 'heap_9' is kept; " LISTED},
     {"ADMIN EXECUTE ON 5, 10001 'System.'",
      "1064/42000 script line 1, column 8: a method's name is expected here"},
     {"ADMIN EXECUTE ON ALL 'Foo.x()'",

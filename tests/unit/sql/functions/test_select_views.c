@@ -135,9 +135,9 @@ END_TEST
 static const struct {
     const char *call, *error;
 } wrong[] = {
-    {"dot('nope')", "1105/HY000 no snapshot named 'nope' is kept; SELECT name "
+    {"dot('nope')", "1032/HY000 no snapshot named 'nope' is kept; SELECT name "
                     "FROM heapwire.snapshots lists those that are"},
-    {"dot('a', 'nope')", "1105/HY000 no snapshot named 'nope' is kept; SELECT "
+    {"dot('a', 'nope')", "1032/HY000 no snapshot named 'nope' is kept; SELECT "
                          "name FROM heapwire.snapshots lists those that are"},
     {"dot('../a')",
      "1210/HY000 '../a' is not a snapshot's name (1 to 64 of a-z, 0-9, _); "

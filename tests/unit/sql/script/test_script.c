@@ -234,7 +234,7 @@ START_TEST(failures_say_on_which_line)
 
     ck_assert_ptr_nonnull(script);
     ck_assert_int_eq(run(script), STEP_FAIL);
-    ck_assert_uint_eq(err.code, ER_UNKNOWN);
+    ck_assert_uint_eq(err.code, ER_KEY_NOT_FOUND);
     ck_assert_str_eq(err.sqlstate, "HY000");
     snprintf(place, sizeof(place), "script line %u%s", failing[_i].line,
              failing[_i].place);
