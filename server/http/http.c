@@ -350,8 +350,11 @@ is_admitted(struct session *s, const struct http_route *route)
             "address: 'Host: localhost'\n");
         return false;
     }
-    if (route && route->open)
+    if (route && route->open) {
+        /* What looks after the node may come again on this connection. */
+        s->login_deadline_ms = clock_ms() + IDLE_MS;
         return true;
+    }
     if (http_login(s, &s->http->request, &s->http->proven, &err) != 0) {
         if (s->http->request.authorization.size > 0)
             registry_note(&s->server->registry.failed_logins, 1);

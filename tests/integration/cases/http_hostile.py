@@ -12,8 +12,8 @@ import sys
 import threading
 import time
 
-from http_door import (HOST, OK, USERS, local, node_with, redis, redis_port,
-                       same, talk, tcp)
+from http_door import (HOST, OK, USERS, local, node_with, read_answer, redis,
+                       redis_port, same, talk, tcp)
 from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
 from runner import beside, named, run_tests
@@ -218,9 +218,18 @@ def drip(node, head, seconds):
 
 @beside
 def test_slow_heads(_):
-    """The whole first request has ten seconds, however often a byte comes."""
-    with node_with() as node:
-        same("said", b"", drip(node, b"GET / HTTP/1.1\r\n" + HOST, 30))
+    """The whole first request has ten seconds, however often a byte comes; but
+    a connection that asked for health may ask again."""
+    with node_with() as node, socket.create_connection(
+            ("127.0.0.1", node.http_port), 20) as s:
+        health = s.makefile("rwb")
+        for round_ in range(2):
+            health.write(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
+            health.flush()
+            same("health", 200, read_answer(health)[0])
+            if round_ == 0:
+                same("said", b"",
+                     drip(node, b"GET / HTTP/1.1\r\n" + HOST, 30))
 
 
 def test_slow_bodies(node):
