@@ -205,18 +205,14 @@ static int
 make_metrics(const struct http_request *request, uint32_t node_id,
              struct buffer *out, struct error *err)
 {
-    char node[HTTP_VALUE_ROOM];
-    uint32_t id = 0;
+    char node[16] = "";
+    uint32_t id;
+    int which = http_parameter_node(request, node_id, &id, err);
 
-    if (http_parameter_text(request, "node", node, err) != 0)
-        return -1;
-    if (strcmp(node, "all") != 0 &&
-        http_parameter_number(request, "node", UINT32_MAX, &id, err) != 0)
-        return http_parameter_wrong(err, "node", "a node's id, or all");
-    if (id == node_id)
-        *node = '\0';
-    http_metrics_statement(node, out);
-    return 0;
+    if (which == HTTP_ONE_NODE)
+        snprintf(node, sizeof(node), "%u", id);
+    http_metrics_statement(which == HTTP_ALL_NODES ? "all" : node, out);
+    return which < 0 ? -1 : 0;
 }
 
 /* ---- what changes something ---- */
