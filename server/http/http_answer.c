@@ -1,11 +1,14 @@
 /* http_answer.c - see http_answer.h. */
 #include "http_answer.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "buffer.h"
+#include "cursor.h"
 #include "memory.h"
+#include "real_text.h"
 #include "zlib_memory.h"
 
 enum { GZIP_WINDOW = 15 + 16, PIECE = 16 * 1024 };
@@ -185,4 +188,17 @@ http_answer_fini(struct http_answer *a)
     deflateEnd(a->packer);
     mem_free(a->packer);
     a->packer = NULL;
+}
+
+void
+http_answer_value(struct buffer *out, const struct value *v)
+{
+    char text[REAL_TEXT];
+
+    if (v->type == VALUE_INT)
+        buffer_format(out, "%" PRId64, v->integer);
+    else if (v->type == VALUE_DOUBLE)
+        buffer_add(out, text, real_text(v->real, text));
+    else if (v->type != VALUE_NULL)
+        buffer_add(out, v->data, v->size);
 }

@@ -14,6 +14,7 @@
 #include "reader.h"
 
 struct buffer;
+struct value;
 struct z_stream_s;
 
 enum { HTTP_ETAG_MAX = 128 };
@@ -44,5 +45,8 @@ void http_answer_part(struct http_answer *a, struct buffer *out,
                       const void *data, size_t size);
 void http_answer_end(struct http_answer *a, struct buffer *out);
 void http_answer_fini(struct http_answer *a); /* zeroed is fine */
+
+/* Appends a value as text; NULL is nothing. */
+void http_answer_value(struct buffer *out, const struct value *v);
 
 #endif

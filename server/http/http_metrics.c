@@ -7,6 +7,7 @@
 
 #include "buffer.h"
 #include "cursor.h"
+#include "http_answer.h"
 #include "memory.h"
 
 enum {
@@ -272,18 +273,6 @@ add_escaped(const char *data, size_t size, struct buffer *out)
     }
 }
 
-/* Decimals come as texts. */
-static void
-add_number(struct buffer *out, const struct value *v)
-{
-    if (v->type == VALUE_INT)
-        buffer_format(out, "%" PRId64, v->integer);
-    else if (v->type == VALUE_DOUBLE)
-        buffer_format(out, "%.17g", v->real);
-    else
-        buffer_add(out, v->data, v->size);
-}
-
 static void
 add_sample(const struct metric *metric, const struct value *node,
            const struct value *v, struct buffer *out)
@@ -308,7 +297,7 @@ add_sample(const struct metric *metric, const struct value *node,
     if (is_info)
         buffer_char(out, '1');
     else
-        add_number(out, v);
+        http_answer_value(out, v);
     buffer_char(out, '\n');
 }
 

@@ -1,7 +1,6 @@
 /* http_show.c - see http_show.h. */
 #include "http_show.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,17 +88,6 @@ http_say_error(struct http_answer *answer, struct buffer *out,
 
 /* ---- rows ---- */
 
-static void
-add_value(struct buffer *out, const struct value *v)
-{
-    if (v->type == VALUE_INT)
-        buffer_format(out, "%" PRId64, v->integer);
-    else if (v->type == VALUE_DOUBLE)
-        buffer_format(out, "%.17g", v->real);
-    else if (v->type != VALUE_NULL)
-        buffer_add(out, v->data, v->size);
-}
-
 /* Of the content: equal names may be other snapshots later.  Weak, because the
  * body may be packed or not. */
 static bool
@@ -157,7 +145,7 @@ show_line(struct http_show_state *show, struct buffer *out,
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             buffer_char(&line, '\t');
-        add_value(&line, &row[i]);
+        http_answer_value(&line, &row[i]);
     }
     buffer_char(&line, '\n');
     if (!a->begun)
@@ -188,7 +176,7 @@ add_json(struct buffer *out, const struct value *v)
     else if (v->type == VALUE_TEXT || v->type == VALUE_BLOB)
         json_text(v->data, v->size, out);
     else
-        add_value(out, v);
+        http_answer_value(out, v);
 }
 
 static void
@@ -303,7 +291,7 @@ show_value(struct http_show_state *show, struct buffer *out,
 
     buffer_init(&number, TEXT_MAX);
     if (v->type != VALUE_TEXT && v->type != VALUE_BLOB) {
-        add_value(&number, v);
+        http_answer_value(&number, v);
         out->failed = out->failed || number.failed;
         body = (struct span){number.data, number.size};
     }

@@ -37,13 +37,17 @@ add_use(struct rowset *out)
     struct stats_figure cpu = process_cpu_ms(getpid());
     struct rusage usage = {0};
     struct rlimit limit = {0};
-    int64_t descriptors = count_descriptors();
+    int64_t descriptors = count_descriptors(), peak;
 
     process_memory_read_at(getpid(), NULL, &stats);
     getrusage(RUSAGE_SELF, &usage);
     getrlimit(RLIMIT_NOFILE, &limit);
     rowset_int_if(out, stats.rss.known, (int64_t)stats.rss.value);
-    rowset_int(out, (int64_t)usage.ru_maxrss * 1024);
+    /* The kernel notes the peak late. */
+    peak = (int64_t)usage.ru_maxrss * 1024;
+    if (stats.rss.known && peak < (int64_t)stats.rss.value)
+        peak = (int64_t)stats.rss.value;
+    rowset_int(out, peak);
     if (cpu.known)
         rowset_double(out, (double)cpu.value / 1000);
     else

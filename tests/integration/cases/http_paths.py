@@ -368,7 +368,8 @@ def test_statements():
         same("many rows", 20000, len(many["rows"]))
         same("no row", [], json.loads(statement(
             node, "SELECT 1 FROM heapwire.nodes WHERE id = 0").body)["rows"])
-        for text, value in (("'a\\nb'", b"a\nb"), ("7", b"7"), ("1.5e0", b"1.5")):
+        for text, value in (("'a\\nb'", b"a\nb"), ("7", b"7"), ("1.5e0", b"1.5"),
+                            ("0.03e0", b"0.03"), ("1e20", b"1e20")):
             same(text, value, statement(node, "SELECT " + text, "/value").body)
         same("none", 503, statement(node, "SELECT NULL", "/value").status)
         wrong = statement(node, "SELEC 1")
