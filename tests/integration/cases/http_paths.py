@@ -263,6 +263,9 @@ def look_at_metrics(node):
     assert found["heapwire_process_resident_bytes"] > FILLED << 20, found
     assert found["heapwire_snapshots"] == 1, found
     assert found["heapwire_profiler_changes_total"] >= 1, found
+    assert (found["heapwire_daemon_resident_peak_bytes"] >=
+            found["heapwire_daemon_resident_bytes"] > 0), found
+    same("0 is this node", 200, tcp(node, "/metrics?node=0").status)
     opened = tcp(node, "/metrics", "-H",
                  "Accept: application/openmetrics-text;version=1.0.0")
     assert opened.header("content-type").startswith(

@@ -352,6 +352,9 @@ def check_the_texts(nodes):
     text, _, status = get("/metrics?node=10009", grafana)
     assert status == "503" and "node 10009: node not found" in text, text
     assert get("/metrics?node=x", grafana)[2] == "400"
+    text, _, status = get("/debug/pprof/heap?node=10002&snapshot=nothing",
+                          grafana)
+    assert status == "404" and "node 10002: no snapshot" in text, text
 
 
 def check_a_node_that_is_gone(nodes, prometheus):
