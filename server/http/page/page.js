@@ -228,15 +228,16 @@
 
     // Of another node the whole history costs much: it is read once.
     async function fetchHistory(signal) {
-        const of = lineNode(), samples = known.samples, last = samples.length ? samples[samples.length - 1].t : 0;
-        const rows = await data.rows(of !== null && samples.length ?
+        const of = lineNode(), samples = known.samples, newest = samples[samples.length - 1];
+        const started = known.profiler && known.profiler.started;
+        const rows = await data.rows(of !== null && newest ?
             `SELECT unix_timestamp(taken) AS t, rss, allocated, cgroup_limit AS \`limit\` FROM ${pageTables.of('memory', of)}` :
-            'SELECT unix_timestamp(at) AS t, rss, allocated, cgroup_limit AS `limit` ' +
-                `FROM ${pageTables.of('memory_history', of, `at > from_unixtime(${last})`)} ORDER BY at`,
+            'SELECT unix_timestamp(at) AS t, pid, started, rss, allocated, cgroup_limit AS `limit` ' +
+                `FROM ${pageTables.of('memory_history', of, `at > from_unixtime(${newest ? newest.t : 0})`)} ORDER BY at`,
         signal);
         for (const row of rows)
             if (!samples.length || Number(row.t) > samples[samples.length - 1].t)
-                samples.push({...row, t: Number(row.t)});
+                samples.push({started, pid: newest && newest.started === started ? newest.pid : null, ...row, t: Number(row.t)});
         samples.splice(0, Math.max(samples.length - SAMPLES_MAX, 0));
     }
 
@@ -396,7 +397,7 @@
     // Everything but the flame graph and the table, which change when people ask.
     async function refresh(signal) {
         const of = node(), at = lineNode();
-        const rows = await data.rows('SELECT state, profiling, active, sample_rate, overhead, reason, guard_reason ' +
+        const rows = await data.rows('SELECT state, profiling, active, sample_rate, overhead, reason, guard_reason, started ' +
             `FROM ${pageTables.of('profiler', of)}`, signal);
         if (of !== node())
             return; // another one was chosen since

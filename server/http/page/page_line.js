@@ -54,15 +54,10 @@ const TimeLine = (function () {
             this.draw();
         }
 
-        // Those after a death: between the two there was no database.
+        // Of each process, the first: before it there was no database.
         firstOfLives() {
-            const deaths = this.marks.filter((one) => one.death).map((one) => one.t).sort((a, b) => a - b);
-            const first = new Set();
-            let i = 0;
-            for (const one of this.samples)
-                for (; i < deaths.length && deaths[i] <= one.t; i++)
-                    first.add(one);
-            return first;
+            return new Set(this.samples.filter((one, i) => i > 0 && (one.pid !== this.samples[i - 1].pid ||
+                one.started !== this.samples[i - 1].started)));
         }
 
         // ---- where a moment is ----

@@ -195,9 +195,12 @@ def ways(page):
         })""")
     check(marked < 10 * plain, "snapshots make no long history slow", (plain, marked))
     drawn = page.run("""
-        const samples = [0, 10, 90, 100].map((t) =>
-            ({t: 1.7e9 + t, rss: 1e9, allocated: null, limit: null}));
-        return [[], [{t: 1.7e9 + 20, death: true}]].map((marks) => {
+        const sample = (life, t) => ({t: 1.7e9 + t, rss: 1e9, allocated: null, limit: null, ...life});
+        const before = [0, 10, 20].map((t) => sample({pid: 1, started: 'a'}, t));
+        const after = (life) => [...before, ...[90, 100].map((t) => sample(life, t))];
+        return [[{pid: 1, started: 'a'}, []], [{pid: 2, started: 'b'}, [20]], [{pid: 1, started: 'b'}, [95]],
+                [{pid: 2, started: 'a'}, []]].map(([life, deaths]) => {
+            const samples = after(life), marks = deaths.map((t) => ({t: 1.7e9 + t, death: true}));
             const line = new TimeLine(document.querySelector('#line'), {picked() {}});
             line.set(samples, marks);
             const {width, height, data} = line.pen.getImageData(
@@ -209,7 +212,8 @@ def ways(page):
             return [0.05, 0.5, 0.95].map((part) =>
                 Array.from({length: height}, (_, y) => y).some((y) => isCurve(part * width | 0, y)));
         });""")
-    check(drawn == [[True, True, True], [True, False, True]],
+    # A death is in the second of the last sample, or is known late, or never.
+    check(drawn == [[True, True, True]] + [[True, False, True]] * 3,
           "no curve is drawn where there was no database", drawn)
     page.quiet("ways")
 
