@@ -214,7 +214,8 @@ statement_start(struct session *s, struct span text)
     open_statement(st, "Query");
 }
 
-/* It is well-formed and permitted, which is all that was asked. */
+/* It is well-formed, and its tables are permitted; what functions need, they
+ * check when they run. */
 static void
 say_end(struct session *s, struct span text,
         const struct sql_description *description)

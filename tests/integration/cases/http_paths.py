@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from http_door import (FILLED, MB, OWN, WITHOUT_SOME, curl, fill, local,
+from http_door import (FILLED, MB, OWN, USERS, WITHOUT_SOME, curl, fill, local,
                        node_with, redis, redis_client, reload, same, tcp)
 from mysql_wire import Refused, Wire
 from node_under_test import PASSWD, frozen, wait_for
@@ -341,11 +341,54 @@ def test_logins():
 
 
 def test_privileges():
-    with node_with() as node:
-        denied = tcp(node, "/profiling/enable", "-X", "POST", *OWN,
-                     user="ann:secret")
-        same("enable", 403, denied.status)
-        assert "CONTROL" in denied.text, denied.text
+    """Each path has its statement's, whether an account's or a token's; and a
+    statement of the client's has no more."""
+    heaps = ("/debug/pprof/heap", "/debug/pprof/allocs", "/pprof/heap",
+             "/debug/prof/mem", "/debug/prof/mem?output=proto",
+             "/debug/prof/mem?output=flamegraph", "/v1/prof/mem",
+             "/debug/mem/pprof/profile",
+             "/debug/pprof/heap?snapshot=a", "/debug/pprof/heap?base=a",
+             "/debug/pprof/heap?seconds=1", "/pprof/heap?snapshot=a")
+    posts = ("/pprof/symbol", "/debug/pprof/symbol", "/debug/mem/pprof/symbol",
+             "/debug/prof/mem", "/snapshots", "/snapshots?name=a")
+    changes = ("/profiling/enable", "/profiling/enable?seconds=1",
+               "/profiling/disable", "/jeheap/active/true",
+               "/jeheap/active/false", "/jeheap/reset/19",
+               "/debug/prof/mem/activate", "/debug/prof/mem/deactivate")
+    others = ("/readyz", "/metrics", "/pprof/cmdline", "/snapshots")
+    statements = [f"SELECT {form}({name})" for form in (
+        "pprof", "raw", "dot", "calls", "flamegraph", "address_names")
+        for name in ("'now'", "'a'")] + [
+        "SELECT * FROM heapwire.heap_flame_graph",
+        "SELECT * FROM heapwire.heap_functions WHERE snapshot = 'a'",
+        "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()'",
+        "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().snapshot()'",
+        "SELECT * FROM heapwire.cluster_daemon"]
+    with node_with("http_get_changes = yes\n",
+                   users=USERS + (("see", b"it", "status"),)) as node:
+        token = subprocess.run(
+            [PASSWD, node.config, "tok", "--token", "--privileges", "status"],
+            check=True, capture_output=True, text=True).stdout.strip()
+        reload(node)
+        seer = (None, "-H", f"Authorization: Bearer {token}")
+        post = ("-X", "POST", *OWN)
+        for user, *proof in (seer, ("see:it",)):
+            for path in heaps + changes[3:]:
+                same(path, 403, tcp(node, path, *proof, user=user).status)
+            for path in posts + changes:
+                same(path, 403,
+                     tcp(node, path, *post, *proof, user=user).status)
+            for path in others:
+                assert tcp(node, path, *proof, user=user).status != 403, path
+                same(path, 403, tcp(node, path + "?node=10002", *proof,
+                                    user=user).status)
+            for text in statements:
+                same(text, 403, tcp(node, "/value", *OWN, *proof, "-d", text,
+                                    user=user).status)
+        for path in changes:
+            denied = tcp(node, path, *post, user="ann:secret")
+            same(path, 403, denied.status)
+            assert "CONTROL" in denied.text, denied.text
 
 
 def statement(node, text, path="/sql", *arguments, user="ann:secret"):
