@@ -76,9 +76,9 @@ login_trusted(struct session *s, struct error *err)
     return login_admit(s, PRIVILEGE_ALL, false, err);
 }
 
-int
-http_login(struct session *s, const struct http_request *request, bool *proven,
-           struct error *err)
+static int
+prove(struct session *s, const struct http_request *request, bool *proven,
+      struct error *err)
 {
     struct http_proof proof;
     bool known = *proven;
@@ -103,4 +103,15 @@ http_login(struct session *s, const struct http_request *request, bool *proven,
     }
     OPENSSL_cleanse(&proof, sizeof(proof));
     return rc;
+}
+
+int
+http_login(struct session *s, const struct http_request *request, bool *proven,
+           struct error *err)
+{
+    static const struct span database = {"heapwire", 8};
+
+    if (prove(s, request, proven, err) != 0)
+        return -1;
+    return sql_session_use(s->sql, database, err);
 }

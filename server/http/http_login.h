@@ -13,10 +13,11 @@ struct error;
 struct http_request;
 struct session;
 
-/* Makes it the session's identity.  -1 with *err: 1045 not proven, 1129 the
- * address is refused, 1226 too many connections, 3159 TLS is required.
- * *proven: was the request before proven by a password?  Then its user is not
- * refused, whatever others at this address try. */
+/* Makes it the session's identity, with heapwire as its database.  -1 with
+ * *err: 1045 not proven, 1129 the address is refused, 1226 too many
+ * connections, 3159 TLS is required. *proven: was the request before proven by
+ * a password?  Then its user is not refused, whatever others at this address
+ * try. */
 int http_login(struct session *session, const struct http_request *request,
                bool *proven, struct error *err);
 

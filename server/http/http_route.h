@@ -18,7 +18,8 @@ struct http_request;
 
 enum http_show {
     HTTP_SHOW_TEXT,  /* the route's text itself: no statement */
-    HTTP_SHOW_VALUE, /* the first column of the only row, as it is */
+    HTTP_SHOW_VALUE, /* the only row's first column as it is; if that is NULL,
+                        the next may say why */
     HTTP_SHOW_LINES, /* a line for each row, tabs between its columns */
     HTTP_SHOW_JSON, /* {"columns": ["name", …], "rows": [[value, …], …]} */
     HTTP_SHOW_METRICS, /* http_metrics.h */

@@ -100,7 +100,8 @@ const struct http_route http_route_others[] = {
          HEAPPROF "disable_prof()\nSystem.print(\"heap profiler stoped\")"},
     {"/jeheap/dump", .show = HTTP_SHOW_VALUE, .off = DORIS_OFF,
      .type = "text/vnd.graphviz; charset=utf-8", .packed = true,
-     .text = "SELECT dot('now') FROM heapwire.profiler WHERE active"},
+     .text = "SELECT dot('now') FROM heapwire.profiler "
+             "WHERE COALESCE(active, 1)"}, /* NULL: dot() says why */
     {"/jeheap/reset/", .show = HTTP_SHOW_LINES, .type = HTTP_TEXT, .post = true,
      .gets = true, .off = "Jemalloc have not reset.", .make = make_reset},
 
@@ -114,8 +115,10 @@ const struct http_route http_route_others[] = {
      .text = "SELECT flamegraph('now')", .more = FILE_OF("mem-prof.svg"),
      GREPTIME_OFF},
     {"/debug/prof/mem/status", .show = HTTP_SHOW_VALUE, .type = HTTP_JSON,
-     .text = "SELECT CONCAT('{\"active\": ', IF(active, 'true', 'false'), '}') "
-             "FROM heapwire.profiler WHERE active IS NOT NULL"},
+     .text = "SELECT CASE active WHEN 1 THEN '{\"active\": true}' "
+             "WHEN 0 THEN '{\"active\": false}' END, "
+             "CONCAT('the database is ', state, ': ', reason) "
+             "FROM heapwire.profiler"},
     {"/debug/prof/mem/activate", .show = HTTP_SHOW_LINES, .type = HTTP_TEXT,
      .post = true, .gets = true, GREPTIME_OFF,
      .script =

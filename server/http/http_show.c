@@ -328,6 +328,46 @@ say_off(struct http_show_state *show, struct buffer *out, unsigned status,
     buffer_fini(&text);
 }
 
+/* NULL: the next column says why, if there is one. */
+static int
+fail_null(const struct cursor *cursor, const struct value *row,
+          struct error *err)
+{
+    if (cursor->column_count > 1 && row[1].type == VALUE_TEXT)
+        error_set(err, ER_UNKNOWN, "%.*s", (int)row[1].size, row[1].data);
+    else
+        error_set(err, ER_UNKNOWN, "the node does not know this now");
+    return -1;
+}
+
+/* Of a statement of the client's, once it has no further row. */
+static int
+keep_value(struct http_show_state *show, const struct cursor *cursor,
+           const struct value *v, struct error *err)
+{
+    struct buffer *kept = &show->value;
+
+    if (show->has_value || cursor->column_count > 1) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "/value shows one value, and the statement has %s; /sql "
+                  "shows all",
+                  show->has_value ? "several rows" : "several columns");
+        return -1;
+    }
+    if (v->type == VALUE_NULL)
+        return fail_null(cursor, v, err);
+    buffer_init(kept, REPLY_MAX);
+    buffer_text(kept, "");
+    http_answer_value(kept, v);
+    if (kept->failed) {
+        buffer_fini(kept);
+        error_memory(err, "a value");
+        return -1;
+    }
+    show->has_value = true;
+    return 0;
+}
+
 static int
 row(void *arg, struct reply *reply, const struct cursor *cursor,
     const struct value *values, struct error *err)
@@ -343,9 +383,10 @@ row(void *arg, struct reply *reply, const struct cursor *cursor,
         show_line(show, out, values, cursor->column_count);
     } else if (show->route->show == HTTP_SHOW_METRICS) {
         return take_metrics(show, values, cursor->column_count, err);
+    } else if (show->route->post) {
+        return keep_value(show, cursor, values, err);
     } else if (values[0].type == VALUE_NULL) {
-        error_set(err, ER_UNKNOWN, "the node does not know this now");
-        return -1;
+        return fail_null(cursor, values, err);
     } else if (show->route->show == HTTP_SHOW_READY) {
         show_ready(show, out, values);
     } else {
@@ -368,6 +409,12 @@ end(void *arg, struct reply *reply, const struct cursor *cursor)
     }
     if (show->route->show == HTTP_SHOW_JSON) {
         end_json(show, &reply->out, cursor);
+        return;
+    }
+    if (show->has_value) {
+        show_body(show, &reply->out, 200, show->route->type,
+                  (struct span){show->value.data, show->value.size});
+        buffer_fini(&show->value);
         return;
     }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {
@@ -400,6 +447,7 @@ void
 http_show_fini(struct http_show_state *show)
 {
     http_answer_fini(&show->answer);
+    buffer_fini(&show->value);
     http_metrics_free(show->metrics);
     show->metrics = NULL;
 }

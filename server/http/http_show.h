@@ -9,10 +9,10 @@
 
 #include <stdbool.h>
 
+#include "buffer.h"
 #include "http_answer.h"
 #include "reader.h"
 
-struct buffer;
 struct error;
 struct http_metrics;
 struct http_route;
@@ -26,8 +26,10 @@ struct http_show_state {
     bool kept;                         /* of what never changes: has an ETag */
     char if_none_match[HTTP_ETAG_MAX]; /* the client's; "": none */
     char etag[HTTP_ETAG_MAX];
-    bool whole;  /* nothing more comes */
-    bool broken; /* it stops in the middle: the connection must close */
+    struct buffer value; /* of HTTP_SHOW_VALUE by POST, */
+    bool has_value;      /* once there is a row */
+    bool whole;          /* nothing more comes */
+    bool broken;         /* it stops in the middle: the connection must close */
 };
 
 void http_show_fini(struct http_show_state *show); /* zeroed is fine */

@@ -51,9 +51,9 @@ def test_they_share_no_session():
 
         said = talk(node, post(b"SET @x = 1, sql_select_limit = 0") +
                     post(b"USE information_schema") +
-                    post(b"SELECT concat_ws(' ', 'got', @x, database())",
+                    post(b"SELECT concat_ws(' ', 'got', @x, schema())",
                          b"Connection: close\r\n"))
-        assert said.endswith(b"\r\n\r\ngot"), said
+        assert said.endswith(b"\r\n\r\ngot heapwire"), said
 
 
 def test_leaving_between_them_is_no_loss():
@@ -129,6 +129,29 @@ def test_statuses():
                              ("SELECT raw('nothing')", 404),
                              ("SELECT NULL", 503), ("SELECT 1", 200)):
             same(text[:30], status, statement(node, text).status)
+
+
+def test_one_value():
+    """And not the first of many; heapwire is the database."""
+    with node_with() as node:
+        for text, wanted in (
+                ("SELECT 1, 2", "several columns"),
+                ("SELECT NULL, 2", "several columns"),
+                ("SELECT 1 UNION SELECT 2", "several rows"),
+                ("SELECT 1 UNION ALL SELECT NULL", "several rows"),
+                ("SELECT * FROM nodes a, nodes b", "several columns"),
+                ("SELECT name FROM settings", "several rows")):
+            answer = statement(node, text)
+            same(text, 400, answer.status)
+            assert wanted in answer.text and "/sql" in answer.text, answer.text
+        for text, value in (("SELECT ''", ""), ("SELECT 'a' UNION SELECT 'a'",
+                                                "a"),
+                            ("SELECT id FROM nodes", "10001"),
+                            (f"SELECT '{'x' * 90000}'", "x" * 90000)):
+            answer = statement(node, text)
+            same(text[:40], (200, value), (answer.status, answer.text))
+        same("/sql", [[10001]], json.loads(statement(
+            node, "SELECT id FROM nodes", "/sql").body)["rows"])
 
 
 def test_columns_of_no_rows():

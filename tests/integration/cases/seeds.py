@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 
 from http_door import (FILLED, MB, OWN, WITHOUT_SOME, fill, local, node_with,
                        redis, redis_client, reload, same, tcp)
+from node_under_test import frozen, wait_for
 from runner import named, run_tests
 
 LOOP = "aeMain"  # redis' event loop, below which it allocates
@@ -353,6 +354,18 @@ def test_without_profiling():
         same("dump", 503, dump.status)
         assert dump.text.startswith("Jemalloc heap profiler is not enabled, ")
         same("jeprof's", 501, tcp(user.node, "/pprof/heap").status)
+
+
+def test_a_stopped_database():
+    """All say what has become of it: no switch of theirs would help."""
+    with redis() as node, frozen(node.children["redis-server"]):
+        wait_for(lambda: tcp(node, "/readyz").status == 503, 60)
+        for path in ("/jeheap/dump", "/debug/prof/mem", "/v1/prof/mem",
+                     "/debug/prof/mem/status", "/debug/mem/pprof/profile"):
+            answer = tcp(node, path)
+            same(path, 503, answer.status)
+            assert "stopped" in answer.text, (path, answer.text)
+            assert "not enabled" not in answer.text, (path, answer.text)
 
 
 # What changes something
