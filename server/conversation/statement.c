@@ -371,7 +371,8 @@ settle(struct statement *st)
 }
 
 /* From the second chunk of a long result on: duplicates the descriptor, because
- * the session may close it meanwhile, and its number be used again. */
+ * the session may close it meanwhile, and its number be used again.  Not for
+ * another node, to which the loop reports progress between rows. */
 static bool
 is_writer(struct statement *st)
 {
@@ -379,7 +380,7 @@ is_writer(struct statement *st)
     int fd;
 
     if (st->fd < 0 && st->columns_sent && st->request == REQUEST_RESULT &&
-        !s->tls && !st->pump.cursor->instant &&
+        !s->tls && !s->peer && !st->pump.cursor->instant &&
         uv_fileno(&s->io.handle, &fd) == 0)
         st->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return st->fd >= 0;

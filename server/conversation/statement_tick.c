@@ -40,18 +40,27 @@ tell_state(struct statement *st, const struct progress *progress)
     registry_set_state(&s->server->registry, &s->entry, state);
 }
 
+/* Clients read progress in front of the reply alone; another node takes it
+ * anywhere, and for a sign of life. */
+static bool
+may_tell(const struct statement *st, bool known)
+{
+    return st->session->peer || (known && !st->columns_sent);
+}
+
 /* Only while no byte of the reply or before it is on its way: otherwise
  * progress packets would pile up for a client that does not read. */
 static void
 tell_progress(struct statement *st, uint64_t now_ms)
 {
     struct session *s = st->session;
-    struct progress progress = {0};
+    struct progress progress = {1, 1, 0, "executing"};
     bool known = await_progress(&st->pump.await, &progress);
 
     tell_state(st, known ? &progress : NULL);
-    if (!known || !(s->reply.capabilities & CAPABILITY_PROGRESS) ||
-        st->columns_sent || st->request == REQUEST_ROWS || s->writing.data ||
+    if (!may_tell(st, known) ||
+        !(s->reply.capabilities & CAPABILITY_PROGRESS) ||
+        st->request == REQUEST_ROWS || s->writing.data ||
         s->reply.out.size > 0 || now_ms - st->started_ms < PROGRESS_MS)
         return;
     reply_progress(&s->reply, &progress);

@@ -48,7 +48,8 @@ void reply_cursor(struct reply *r, const struct cursor *cursor);
 /* COM_STMT_PREPARE: at most 65535 of each. */
 void reply_prepared(struct reply *r, uint32_t id, size_t parameters,
                     const struct column *columns, size_t column_count);
-/* For clients with CAPABILITY_PROGRESS, before anything else of a reply. */
+/* For clients with CAPABILITY_PROGRESS, before anything else of a reply; for
+ * other nodes between any two packets of it. */
 void reply_progress(struct reply *r, const struct progress *progress);
 
 /* COM_FIELD_LIST: column definitions, each with an absent default. */

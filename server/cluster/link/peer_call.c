@@ -173,7 +173,10 @@ recover(struct peer_call *call, const struct error *why)
     struct peer_link *link = call->link;
 
     if (link->state != PEER_LINK_CONNECTING) {
-        if (!link->reused || link->heard || call->tried)
+        if (why->code == ER_QUERY_TIMEOUT) /* it is silent: so it would be */
+            peer_drop_idle(call->peer);
+        if (why->code == ER_QUERY_TIMEOUT || !link->reused || link->heard ||
+            call->tried)
             return false;
         call->tried = true;
         peer_drop_idle(call->peer); /* they are as old as the dead one */

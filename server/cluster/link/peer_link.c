@@ -77,6 +77,16 @@ fail_lost(struct peer_link *l)
                                               : "it hung up");
 }
 
+static void on_timer(uv_timer_t *timer);
+
+/* Asked, it has so long from now on to say something. */
+static void
+listen_on(struct peer_link *l)
+{
+    if (l->state == PEER_LINK_ASKING)
+        uv_timer_start(&l->timer, on_timer, PEER_LINK_SILENT_MS, 0);
+}
+
 /* Output */
 
 /* The next bytes for the socket; -1: no memory. */
@@ -116,6 +126,8 @@ flush(struct peer_link *l)
                                 l->writing.size - l->written);
         if (put < 0 && errno == EAGAIN)
             return 0;
+        if (put > 0)
+            listen_on(l); /* it takes the statement */
         l->written = put < 0 ? l->writing.size : l->written + (size_t)put;
     }
 }
@@ -149,6 +161,26 @@ peer_link_close(struct peer_link *l)
 
 /* Waiting */
 
+/* What came while this process itself stood still is read first. */
+static void
+heed_silence(struct peer_link *l)
+{
+    struct error why;
+
+    drive(l);
+    if (!is_alive(l) || l->state != PEER_LINK_ASKING)
+        return;
+    if (l->paused || l->starved) {
+        listen_on(l); /* it is not listened to */
+        return;
+    }
+    if (uv_is_active((uv_handle_t *)&l->timer))
+        return;
+    error_set(&why, ER_QUERY_TIMEOUT, "no sign of life for %d s",
+              PEER_LINK_SILENT_MS / 1000);
+    fail(l, &why);
+}
+
 static void
 on_timer(uv_timer_t *timer)
 {
@@ -159,7 +191,12 @@ on_timer(uv_timer_t *timer)
         l->due = false;
         if (l->state == PEER_LINK_CONNECTING)
             uv_timer_start(&l->timer, on_timer, l->timeout_ms, 0);
+        listen_on(l);
         drive(l);
+        return;
+    }
+    if (l->state == PEER_LINK_ASKING) {
+        heed_silence(l);
         return;
     }
     if (l->state == PEER_LINK_READY) {
@@ -457,6 +494,7 @@ receive(struct peer_link *l)
     }
     l->run += late ? PEER_LINK_RUN : (size_t)got;
     note_byte(l);
+    listen_on(l);
     if (l->tls)
         decrypt(l, bytes, (size_t)got);
     else if (keep(l, bytes, (size_t)got) != 0)
@@ -531,7 +569,7 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
     l->asked_ns = uv_hrtime();
     l->heard_ns = 0;
     l->state = PEER_LINK_ASKING;
-    uv_timer_stop(&l->timer);
+    listen_on(l);
     if (l->driving || (flush(l) == 0 && watch(l) == 0))
         return 0;
     error_memory(err, "a statement for another node");

@@ -31,6 +31,9 @@ enum {
         256 << 10, /* bytes read at a stretch, before other links' turn */
     PEER_LINK_ROW =
         64, /* bytes that each row counts in addition, for its call */
+    /* A node that works on a statement reports progress twice a second: one
+     * that says nothing for so long does not work. */
+    PEER_LINK_SILENT_MS = 5000,
     PEER_LINK_TURN_MS = 5, /* of a turn of the loop; once it takes longer, */
     PEER_LINK_LITTLE = 2 << 10 /* each link has so many bytes at a stretch */
 };

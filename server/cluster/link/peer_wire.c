@@ -21,12 +21,14 @@ enum {
     HEADER_END = 0xfe,  /* also asks for another plugin */
     HEADER_ERROR = 0xff,
     END_SIZE = 5,
-    SQLSTATE = 6, /* with its '#' */
+    SQLSTATE = 6,          /* with its '#' */
+    PROGRESS = UINT16_MAX, /* the number of an error that is none */
     OUT_MAX = 2 * (PEER_ENVELOPE_MAX + PEER_WIRE_PACKET),
     /* The classic form of answers: an end behind the columns, too. */
     CAPABILITIES = CAPABILITY_LONG_PASSWORD | CAPABILITY_LONG_FLAG |
                    CAPABILITY_PROTOCOL_41 | CAPABILITY_TRANSACTIONS |
-                   CAPABILITY_SECURE_CONNECTION | CAPABILITY_PLUGIN_AUTH
+                   CAPABILITY_SECURE_CONNECTION | CAPABILITY_PLUGIN_AUTH |
+                   CAPABILITY_PROGRESS
 };
 
 typedef enum peer_wire_event step(struct peer_wire *w, struct span packet,
@@ -70,7 +72,7 @@ is_clients(unsigned number)
 {
     return number == 0 || number == ER_PACKETS_OUT_OF_ORDER ||
            number == ER_PACKET_TOO_LARGE || (number >= 2000 && number < 3000) ||
-           (number >= 5000 && number < 6000) || number == UINT16_MAX;
+           (number >= 5000 && number < 6000);
 }
 
 /* An error packet; before the login it has no SQLSTATE. */
@@ -86,6 +88,8 @@ refused(struct peer_wire *w, struct span packet, struct error *err)
     reader_u8(&r);
     number = reader_u16(&r);
     text = reader_rest(&r);
+    if (answers && number == PROGRESS)
+        return PEER_WIRE_MORE; /* a sign of life */
     if (text.size >= SQLSTATE && *text.data == '#') {
         text.data += SQLSTATE;
         text.size -= SQLSTATE;

@@ -237,6 +237,25 @@ def test_a_deadline_is_one_for_all():
         assert c.one(B) == "OK 7"
 
 
+def test_a_silent_node_delays_a_view_for_seconds():
+    """Far less than the statement's time: over a link that answered before, and
+    over a fresh one."""
+    view = b"SELECT COUNT(*) FROM heapwire.cluster_daemon"
+    with Cluster(ids=(A, B, C)) as c, Ticking(c.nodes[A]):
+        c.sql.query(b"SET heapwire_timeout = 60")
+        assert c.sql.query(view) == [[b"3"]]
+        c.nodes[B].signal(signal.SIGSTOP)
+        began = time.monotonic()
+        assert c.sql.query(view) == [[b"2"]]
+        took = time.monotonic() - began
+        assert 4 < took < 20, took
+        (_, _, text), = c.sql.query(b"SHOW WARNINGS")
+        assert b"no sign of life for 5 s" in text, text
+        assert c.sql.query(view) == [[b"2"]]
+        c.nodes[B].signal(signal.SIGCONT)
+        assert c.sql.query(view) == [[b"3"]]
+
+
 def test_a_long_statement_to_who_does_not_read_waits_for_nobody():
     script = "System.print(7) // " + "x" * 65000
     for settings in ("", "require_tls = yes\n"):

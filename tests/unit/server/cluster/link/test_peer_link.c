@@ -6,6 +6,7 @@
 
 #include <openssl/ssl.h>
 
+#include "await.h"
 #include "certificate.h"
 #include "errors.h"
 #include "failing_memory.h"
@@ -35,6 +36,7 @@ static struct {
     int stage, asked;
     size_t large;           /* bytes of the second row; 0: few */
     bool lies, shows, quit; /* about its certificate */
+    bool mute;              /* it does not answer */
     bool open;
 } node;
 
@@ -200,7 +202,8 @@ hear_packet(struct span packet)
         return -1;
     } else {
         node.asked++;
-        say_rows();
+        if (!node.mute)
+            say_rows();
     }
     return 0;
 }
@@ -519,6 +522,85 @@ START_TEST(who_wants_no_rows_gets_none)
 }
 END_TEST
 
+/* The time for which a silent node is listened to is over now. */
+static void
+end_patience(void)
+{
+    uv_timer_t *timer = &seen.link->timer;
+
+    ck_assert_uint_gt(uv_timer_get_due_in(timer), PEER_LINK_SILENT_MS / 2);
+    uv_timer_start(timer, timer->timer_cb, 0, 0);
+}
+
+static void
+ask_a_mute_node(bool tls)
+{
+    node.mute = true;
+    begin(tls);
+    while (node.asked == 0)
+        uv_run(&loop, UV_RUN_ONCE);
+    for (int turn = 0; turn < 5; turn++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    ck_assert(!seen.broken);
+}
+
+START_TEST(a_silent_node_is_given_up)
+{
+    ask_a_mute_node(_i == 1);
+    end_patience();
+    run();
+    ck_assert(seen.broken);
+    ck_assert_uint_eq(seen.why.code, ER_QUERY_TIMEOUT);
+    ck_assert_str_eq(seen.why.text, "no sign of life for 5 s");
+    end();
+}
+END_TEST
+
+/* Also one whose progress lies unread in the socket when the time is over: it
+ * is this process that stood still. */
+START_TEST(a_node_that_works_is_waited_for)
+{
+    static const struct progress progress = {1, 1, 50, "working"};
+
+    ask_a_mute_node(_i == 1);
+    for (int times = 0; times < 3; times++) {
+        reply_progress(&node.reply, &progress);
+        answer_now();
+        end_patience();
+        uv_run(&loop, UV_RUN_NOWAIT);
+        uv_run(&loop, UV_RUN_NOWAIT);
+        ck_assert(!seen.broken);
+    }
+    say_rows();
+    answer_now();
+    run();
+    ck_assert(seen.answered);
+    ck_assert_uint_eq(seen.rows, ROWS);
+    end();
+}
+END_TEST
+
+START_TEST(a_node_that_is_not_read_is_not_silent)
+{
+    seen.holds = true;
+    begin(_i == 1);
+    while (node.asked == 0)
+        uv_run(&loop, UV_RUN_ONCE);
+    for (int times = 0; times < 3; times++) {
+        end_patience();
+        uv_run(&loop, UV_RUN_NOWAIT);
+        uv_run(&loop, UV_RUN_NOWAIT);
+        ck_assert(!seen.broken);
+    }
+    seen.holds = false;
+    peer_link_resume(seen.link);
+    run();
+    ck_assert(seen.answered);
+    ck_assert_uint_eq(seen.rows, ROWS);
+    end();
+}
+END_TEST
+
 START_TEST(a_large_row_waits_for_leave)
 {
     size_t bytes;
@@ -603,6 +685,9 @@ main(void)
     tcase_add_loop_test(tcase, it_logs_in_and_asks, 0, 2);
     tcase_add_loop_test(tcase, a_certificate_is_the_proven_one, 0, 2);
     tcase_add_loop_test(tcase, who_wants_no_rows_gets_none, 0, 2);
+    tcase_add_loop_test(tcase, a_silent_node_is_given_up, 0, 2);
+    tcase_add_loop_test(tcase, a_node_that_works_is_waited_for, 0, 2);
+    tcase_add_loop_test(tcase, a_node_that_is_not_read_is_not_silent, 0, 2);
     tcase_add_loop_test(tcase, a_large_row_waits_for_leave, 0, 2);
     tcase_add_loop_test(tcase, in_a_long_turn_it_reads_little, 0, 2);
     tcase_add_loop_test(tcase, it_may_be_closed_at_any_time, 0, 2);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "await.h"
 #include "errors.h"
 #include "failing_memory.h"
 #include "handshake.h"
@@ -181,6 +182,27 @@ START_TEST(a_node_logs_in_and_asks)
         ck_assert(peer_wire_is_clean(&wire));
         ck_assert_ptr_null(wire.in.bytes.data);
     }
+}
+END_TEST
+
+START_TEST(progress_may_come_anywhere)
+{
+    static const struct progress progress = {1, 2, 3, "working"};
+
+    ck_assert_int_eq(log_in(1000), PEER_WIRE_READY);
+    ck_assert_int_eq(ask(1), 0);
+    reply_progress(&reply, &progress);
+    ck_assert_int_eq(hear(pieces[_i]), PEER_WIRE_MORE);
+    begin_rows(1);
+    reply_progress(&reply, &progress);
+    ck_assert_int_eq(hear(pieces[_i]), PEER_WIRE_MORE);
+    say(BYTES("\5hello"));
+    ck_assert_int_eq(hear(pieces[_i]), PEER_WIRE_ROW);
+    ck_assert(span_is(cells[0], "hello"));
+    reply_progress(&reply, &progress);
+    say(BYTES("\xfe\0\0\2\0"));
+    ck_assert_int_eq(hear(pieces[_i]), PEER_WIRE_ANSWERED);
+    ck_assert_uint_eq(err.code, 0);
 }
 END_TEST
 
@@ -460,6 +482,8 @@ main(void)
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(tcase, a_node_logs_in_and_asks, 0,
+                        sizeof(pieces) / sizeof(pieces[0]));
+    tcase_add_loop_test(tcase, progress_may_come_anywhere, 0,
                         sizeof(pieces) / sizeof(pieces[0]));
     tcase_add_test(tcase, a_refusal_is_an_answer);
     tcase_add_test(tcase, before_the_login_a_refusal_keeps_its_code);
