@@ -479,13 +479,6 @@ next(struct session *s, struct span *packet)
     return PACKET_READY;
 }
 
-static bool
-is_outdated(const struct session *s)
-{
-    (void)s;
-    return false;
-}
-
 static void
 free_kept(struct session *s)
 {
@@ -507,6 +500,5 @@ const struct conversation http_conversation = {
     .on_tick = statement_tick,
     .cancel = statement_cancel,
     .unsent = statement_unsent,
-    .is_outdated = is_outdated,
     .free = free_kept,
 };

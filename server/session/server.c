@@ -210,7 +210,7 @@ server_set_identity(struct server *server, const struct peer_identity *identity)
     server->generation++;
     for (struct session *s = server->sessions; s; s = next) {
         next = s->next; /* closing one frees no other */
-        if (s->conversation->is_outdated(s))
+        if (s->conversation->is_outdated && s->conversation->is_outdated(s))
             session_kill(s, KILL_SESSION);
     }
 }

@@ -125,7 +125,8 @@ struct conversation {
     void (*cancel)(struct session *session, enum statement_end why);
     /* Bytes of a reply that wait for room. */
     size_t (*unsent)(const struct session *session);
-    /* Another node's session, with a key that the server has replaced. */
+    /* Another node's session, with a key that the server has replaced; NULL:
+     * never. */
     bool (*is_outdated)(const struct session *session);
     /* Frees its parts of a closed session. */
     void (*free)(struct session *session);

@@ -8,7 +8,7 @@ import socket
 import ssl
 import sys
 
-from http_door import (HOST, USERS, node_with, read_answer, same, talk,
+from http_door import (HOST, USERS, node_with, read_answer, reload, same, talk,
                        tcp)
 from mysql_wire import Wire
 from node_under_test import POOR, Node, wait_for
@@ -70,6 +70,24 @@ def test_leaving_between_them_is_no_loss():
             s.sendall(b"GET /healthz")
         wait_for(lambda: lost()[1] == 1)
         same("clients", 0, lost()[0])
+
+
+def test_a_new_secret_of_the_cluster_ends_none():
+    with node_with(f"[cluster]\nname = blue\nsecret = {'1' * 64}\n") as node:
+        with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
+            stream = s.makefile("rwb")
+            for changed in (False, True):
+                if changed:
+                    with open(node.config, encoding="ascii") as f:
+                        text = f.read()
+                    with open(node.config, "w", encoding="ascii") as f:
+                        f.write(text.replace("1" * 64, "2" * 64))
+                    reload(node)
+                stream.write(b"GET /help HTTP/1.1\r\n" + HOST +
+                             b"Authorization: Basic " +
+                             base64.b64encode(b"boss:b0ss") + b"\r\n\r\n")
+                stream.flush()
+                same(f"changed: {changed}", 200, read_answer(stream)[0])
 
 
 def test_failures_of_others():
