@@ -100,15 +100,15 @@ steer_tcp(struct daemon *d)
         !d->config.listen.none && (users || *d->config.cluster.secret != '\0');
     bool http = !d->config.http.none && users;
 
-    if (wanted && d->tcp.handles == 0)
+    if (wanted && !listener_is_open(&d->tcp))
         listener_open_tcp(&d->tcp, &d->server, &conversation,
                           &d->config.listen);
-    if (!wanted && d->tcp.handles > 0)
+    if (!wanted)
         listener_close(&d->tcp);
-    if (http && d->http.handles == 0)
+    if (http && !listener_is_open(&d->http))
         listener_open_tcp(&d->http, &d->server, &http_conversation,
                           &d->config.http);
-    if (!http && d->http.handles > 0)
+    if (!http)
         listener_close(&d->http);
     if (!wanted && !d->config.listen.none)
         log_line("no TCP: no user has a password, and no [cluster] a secret "
@@ -184,6 +184,21 @@ stop(struct daemon *d)
     server_stop(&d->server);
 }
 
+/* Closes HTTP's port where another is wanted, or none. */
+static void
+leave_http(struct daemon *d, const struct config_address *wanted)
+{
+    char former[CONFIG_ADDRESS_TEXT], text[CONFIG_ADDRESS_TEXT];
+
+    config_address_text(&d->config.http, former, sizeof(former));
+    config_address_text(wanted, text, sizeof(text));
+    if (strcmp(former, text) == 0)
+        return;
+    log_line("HTTP: %s instead of %s", text, former);
+    listener_close(&d->http);
+    server_end_web(&d->server);
+}
+
 /* A faulty file changes nothing. */
 static void
 reload(struct daemon *d)
@@ -191,6 +206,7 @@ reload(struct daemon *d)
     struct config config;
     struct config_faults faults;
     struct error err;
+    char left[SETTING_KEYS_MAX];
     size_t ended;
 
     config_faults_init(&faults);
@@ -208,6 +224,8 @@ reload(struct daemon *d)
         server_set_users(&d->server, config.users);
         config.users = NULL;
         ended = server_end_strangers(&d->server);
+        setting_left(&d->config, &config, left, sizeof(left));
+        leave_http(d, &config.http);
         setting_reload(&d->config, &config);
         if (load_tls(d, &err) == 0)
             setting_reload_tls(&d->config, &config);
@@ -222,11 +240,11 @@ reload(struct daemon *d)
         d->server.http_get_changes = d->config.http_get_changes;
         steer_tcp(d);
         log_line("read the configuration again: %zu users, statement timeout "
-                 "%u s, idle timeout %u s, %u login failures, TLS %s; other "
-                 "settings need a restart",
+                 "%u s, idle timeout %u s, %u login failures, TLS %s%s%s",
                  users_count(d->server.users), config.statement_timeout_s,
                  config.idle_timeout_s, config.login_failures,
-                 d->server.node.requires_tls ? "required" : "offered");
+                 d->server.node.requires_tls ? "required" : "offered",
+                 *left ? "; these need a restart: " : "", left);
         if (ended > 0)
             log_line("%zu sessions ended: their users are gone from the "
                      "configuration, or have other privileges now",

@@ -163,8 +163,10 @@ static void
 on_closed(uv_handle_t *handle)
 {
     struct listener *l = handle->data;
+    struct config_address address = l->address;
 
-    l->handles--;
+    if (--l->handles == 0 && l->again)
+        listener_open_tcp(l, l->server, l->conversation, &address);
 }
 
 /* Unix */
@@ -375,9 +377,21 @@ listener_open_tcp(struct listener *l, struct server *server,
                   const struct conversation *conversation,
                   const struct config_address *address)
 {
+    if (l->handles > 0) {
+        l->again = true;
+        l->address = *address;
+        return;
+    }
     init(l, server, conversation, TRANSPORT_TCP);
     l->address = *address;
     try_tcp(&l->timer);
+}
+
+bool
+listener_is_open(const struct listener *l)
+{
+    return l->again ||
+           (l->handles > 0 && !uv_is_closing((const uv_handle_t *)&l->timer));
 }
 
 void
@@ -385,6 +399,7 @@ listener_close(struct listener *l)
 {
     struct stat st;
 
+    l->again = false;
     if (l->handles == 0 || uv_is_closing((uv_handle_t *)&l->timer))
         return;
     uv_close((uv_handle_t *)&l->timer, on_closed);

@@ -34,6 +34,7 @@ struct listener {
     uv_poll_t poll;
     uv_timer_t timer; /* ends a pause, or tries to bind again */
     bool polling;
+    bool again;       /* opens at address once it is closed */
     unsigned handles; /* open libuv handles */
     uint64_t retry_ms;
     char path[CONFIG_SOCKET_MAX + 1]; /* local: to be removed at the end */
@@ -47,15 +48,16 @@ struct listener {
 int listener_open_local(struct listener *l, struct server *server,
                         const struct conversation *conversation,
                         const char *path, struct error *err);
-/* Binds now or later; logs which. */
+/* Binds now or later, or once it is closed; logs which. */
 void listener_open_tcp(struct listener *l, struct server *server,
                        const struct conversation *conversation,
                        const struct config_address *address);
+bool listener_is_open(const struct listener *l);
 /* Gives the unix socket's file to a user that heapwired will become. */
 int listener_give(const struct listener *l, uid_t uid, gid_t gid,
                   struct error *err);
-/* Closes and unlinks; l may be freed, or opened again, once the loop has
- * called back (handles == 0). */
+/* Closes and unlinks; l may be freed once the loop has called back (handles ==
+ * 0). */
 void listener_close(struct listener *l);
 
 #endif

@@ -392,6 +392,10 @@ config_load(struct config *config, const struct config_arguments *args,
             "needs the other one, too (tls_cert and tls_key, or neither)");
     if (setting_complete(config, &err) != 0)
         config_add_fault(faults, "the default paths", err.text);
+    if (config_addresses_clash(&config->listen, &config->http))
+        config_add_fault(faults, "http",
+                         "has the port of 'listen', which speaks MySQL's "
+                         "protocol: give it another port, or none");
     return faults->count ? -1 : 0;
 }
 

@@ -140,6 +140,9 @@ void config_fini(struct config *config); /* zeroed is fine */
 bool config_requires_tls(const struct config *config);
 bool config_http_requires_tls(const struct config *config); /* likewise */
 
+/* Can one of them not be bound beside the other? */
+bool config_addresses_clash(const struct config_address *a,
+                            const struct config_address *b);
 /* "127.0.0.1:9036", "[::1]:9036" or "none" */
 void config_address_text(const struct config_address *address, char *out,
                          size_t size);

@@ -20,6 +20,8 @@
 
 #define FIELD(name) offsetof(struct config, name)
 
+enum { WRITTEN_MAX = 4096 };
+
 /* By enum config_profiling. */
 static const char *const profilings[] = {"prepared", "on", "off", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
@@ -34,7 +36,8 @@ static const struct setting settings[CONFIG_KEYS] = {
                        .set = setting_set_listen,
                        .print = setting_print_listen},
     [CONFIG_HTTP] = {"http", "http", SETTING_OTHER, FIELD(http),
-                     .set = setting_set_http, .print = setting_print_http},
+                     .set = setting_set_http, .print = setting_print_http,
+                     .reloadable = true},
     [CONFIG_HTTP_GET_CHANGES] = {"http_get_changes", "http-get-changes",
                                  SETTING_TRUTH, FIELD(http_get_changes),
                                  .words = no_yes, .such_as = "yes or no",
@@ -266,7 +269,8 @@ setting_complete(struct config *config, struct error *err)
     /* Without TCP there is no HTTP over it either, and beside a port that the
      * kernel chooses a fixed one would be a surprise. */
     if (!config->http_given &&
-        (config->listen.none || config->listen.port == 0))
+        (config->listen.none || config->listen.port == 0 ||
+         config_addresses_clash(&config->listen, &config->http)))
         config->http.none = true;
     if (!*config->state_dir && default_state_dir(config, err) != 0)
         return -1;
@@ -308,6 +312,39 @@ setting_is_reloadable(struct span key)
     return false;
 }
 
+/* "" if it cannot be written. */
+static void
+write_one(const struct setting *s, const struct config *config, char *out,
+          size_t size)
+{
+    FILE *stream = fmemopen(out, size, "w");
+
+    *out = '\0';
+    if (!stream)
+        return;
+    setting_write(s, config, stream);
+    fclose(stream);
+}
+
+void
+setting_left(const struct config *c, const struct config *from, char *out,
+             size_t size)
+{
+    char now[WRITTEN_MAX], then[WRITTEN_MAX];
+    size_t at = 0;
+
+    *out = '\0';
+    for (enum config_key k = 0; k < CONFIG_KEYS && at < size; k++) {
+        if (settings[k].reloadable)
+            continue;
+        write_one(&settings[k], c, now, sizeof(now));
+        write_one(&settings[k], from, then, sizeof(then));
+        if (strcmp(now, then) != 0)
+            at += (size_t)snprintf(out + at, size - at, "%s%s",
+                                   at > 0 ? ", " : "", settings[k].key);
+    }
+}
+
 void
 setting_reload(struct config *c, const struct config *from)
 {
@@ -315,6 +352,8 @@ setting_reload(struct config *c, const struct config *from)
     c->idle_timeout_s = from->idle_timeout_s;
     c->login_failures = from->login_failures;
     c->require_tls = from->require_tls;
+    c->http = from->http;
+    c->http_given = from->http_given;
     c->http_get_changes = from->http_get_changes;
     c->marks = from->marks;
     memcpy(c->allocator_frames, from->allocator_frames,

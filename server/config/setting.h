@@ -5,12 +5,15 @@
 #define HW_SETTING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "reader.h"
 
 struct config;
 struct error;
+
+enum { SETTING_KEYS_MAX = 512 };
 
 enum config_key {
     CONFIG_ID,
@@ -89,6 +92,11 @@ bool setting_is_reloadable(struct span key);
 void setting_reload(struct config *config, const struct config *from);
 /* The same for TLS's files, once they have been read. */
 void setting_reload_tls(struct config *config, const struct config *from);
+
+/* The keys of from, commas between them, that have another value and take a
+ * restart; secrets are not compared. */
+void setting_left(const struct config *config, const struct config *from,
+                  char *out, size_t size);
 
 /* key=value lines, in the order that --check prints. */
 void setting_print(const struct config *config, FILE *out);

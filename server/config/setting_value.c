@@ -262,6 +262,21 @@ setting_write(const struct setting *s, const struct config *config, FILE *out)
     fputc('\n', out);
 }
 
+static bool
+is_any(const struct config_address *address)
+{
+    return strcmp(address->text, "0.0.0.0") == 0 ||
+           strcmp(address->text, "::") == 0;
+}
+
+bool
+config_addresses_clash(const struct config_address *a,
+                       const struct config_address *b)
+{
+    return !a->none && !b->none && a->port > 0 && a->port == b->port &&
+           (is_any(a) || is_any(b) || strcmp(a->text, b->text) == 0);
+}
+
 void
 config_address_text(const struct config_address *address, char *out,
                     size_t size)

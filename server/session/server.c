@@ -165,6 +165,18 @@ server_end_strangers(struct server *server)
     return count;
 }
 
+void
+server_end_web(struct server *server)
+{
+    struct session *next;
+
+    for (struct session *s = server->sessions; s; s = next) {
+        next = s->next;
+        if (s->conversation->web && s->transport == TRANSPORT_TCP)
+            session_close(s);
+    }
+}
+
 static char *
 print_settings(const struct config *config)
 {

@@ -16,10 +16,11 @@ import sys
 import tempfile
 import time
 
-from http_door import (FILLED, MB, OWN, USERS, WITHOUT_SOME, curl, fill, local,
-                       node_with, redis, redis_client, reload, same, tcp)
+from http_door import (FILLED, MB, OK, OWN, USERS, WITHOUT_SOME, curl, fill,
+                       local, node_with, read_answer, redis, redis_client,
+                       reload, same, tcp)
 from mysql_wire import Refused, Wire
-from node_under_test import PASSWD, frozen, wait_for
+from node_under_test import PASSWD, REAL, frozen, wait_for
 from ports import free_port
 from runner import named, run_tests
 
@@ -297,6 +298,67 @@ def test_tcp_needs_an_account():
         node.passwd("ann", b"secret", "status, profile")
         reload(node)
         same("the port", 200, tcp(node, "/", user="ann:secret").status)
+
+
+def set_node(node, old, new):
+    with open(node.config, encoding="ascii") as f:
+        text = f.read()
+    assert text.count(old) == 1, text
+    with open(node.config, "w", encoding="ascii") as f:
+        f.write(text.replace(old, new))
+
+
+def test_a_reload_moves_the_port():
+    """And ends what was connected; keys that it does not take are named."""
+    with node_with() as node:
+        first, second = node.http_port, free_port()
+        with socket.create_connection(("127.0.0.1", first), 20) as s:
+            stream = s.makefile("rwb")
+            stream.write(OK)
+            stream.flush()
+            same("kept", 200, read_answer(stream)[0])
+            set_node(node, "http = 127.0.0.1:0", f"http = 127.0.0.1:{second}")
+            reload(node)
+            same("closed", b"", stream.read())
+        wait_for(lambda: node.http_port == second)
+        same("moved", 200, tcp(node, "/").status)
+        reload(node)
+        same("the same", 200, tcp(node, "/").status)
+        assert "need a restart" not in node.log(), node.log()
+        set_node(node, f"http = 127.0.0.1:{second}",
+                 "http = none\nmax_connections = 7")
+        with open(node.config, "a", encoding="ascii") as f:
+            f.write("[cluster]\nname = another\n")
+        reload(node)
+        assert re.search(r"these need a restart: max_connections, "
+                         r"cluster\.name$", node.log(), re.M), node.log()
+        for port in (first, second):
+            try:
+                socket.create_connection(("127.0.0.1", port), 20).close()
+                raise AssertionError(f"{port} is open")
+            except ConnectionRefusedError:
+                pass
+        same("the socket", 200, local(node, "/").status)
+        set_node(node, "http = none", f"http = 127.0.0.1:{first}")
+        reload(node)
+        wait_for(lambda: node.http_port == first)
+        same("again", 200, tcp(node, "/").status)
+
+
+def test_two_doors_need_two_ports():
+    for listen, http, good in (
+            ("127.0.0.1:9036", "127.0.0.1:9036", False),
+            ("0.0.0.0:9036", "127.0.0.1:9036", False),
+            ("127.0.0.1:9036", "[::]:9036", False),
+            ("127.0.0.1:9036", "127.0.0.2:9036", True),
+            ("127.0.0.1:0", "127.0.0.1:0", True), ("none", "none", True),
+            ("127.0.0.1:9037", None, True)):
+        options = ["--listen", listen] + (["--http", http] if http else [])
+        done = subprocess.run([REAL, "--check", *options], check=False,
+                              capture_output=True, text=True, timeout=60)
+        same(options, 0 if good else 78, done.returncode)
+        assert good or "has the port of 'listen'" in done.stderr, done.stderr
+        assert http or "http=none\n" in done.stdout, done.stdout
 
 
 def test_logins():
