@@ -53,6 +53,7 @@ enum {
 };
 
 struct daemon {
+    const char *file; /* of the configuration, or NULL */
     struct keeper *keeper;
     struct config config;
     struct state_dir state;
@@ -117,6 +118,21 @@ steer_tcp(struct daemon *d)
 
 /* Leaving root */
 
+/* SIGHUP and a new keeper read the file as the new user. */
+static void
+warn_of_reload(const char *path, const struct account *account)
+{
+    struct error err;
+
+    if (!path || access(path, R_OK) == 0)
+        return;
+    error_sys(&err, ER_WRONG_VALUE, "%s cannot be read any more", path);
+    log_fault("%s: SIGHUP changes nothing, and a restarted heapwire-keeper "
+              "lets no account in, until uid %u can read it (chown root:%u, "
+              "chmod 640; and the directories)",
+              err.text, (unsigned)account->uid, (unsigned)account->gid);
+}
+
 static int
 leave_root(void *arg, const struct account *account)
 {
@@ -162,6 +178,7 @@ leave_root(void *arg, const struct account *account)
     server_learn_name(&d->server);
     log_line("became uid %u, gid %u", (unsigned)account->uid,
              (unsigned)account->gid);
+    warn_of_reload(d->file, account);
     return 0;
 }
 
@@ -527,6 +544,7 @@ daemon_run(const struct arguments *arguments)
 
     if (!d)
         return EX_OSERR;
+    d->file = arguments->config.file;
     d->state.fd = d->state.lock = -1;
     config_faults_init(&faults);
     supervised_init(&d->supervised);

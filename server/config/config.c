@@ -343,22 +343,22 @@ load_file(struct config *config, const char *path, struct config_faults *faults)
 {
     struct buffer text;
     struct error err;
-    mode_t mode;
+    bool readable;
 
     buffer_init(&text, CONFIG_FILE_MAX);
-    if (config_read_file(path, &text, &mode, &err) != 0) {
+    if (config_read_file(path, &text, &readable, &err) != 0) {
         config_add_fault(faults, path, err.text);
     } else {
         config_parse(config, path, text.data, text.size, faults);
-        if (users_count(config->users) > 0 && mode & (S_IRWXG | S_IRWXO))
+        if (readable && users_count(config->users) > 0)
             config_add_fault(
                 faults, path,
-                "holds users and can be read by others (chmod 600)");
-        if ((*config->cluster.secret || *config->cluster.etcd.password) &&
-            mode & (S_IRWXG | S_IRWXO))
+                "holds users and can be read by others " CONFIG_PRIVATE);
+        if (readable &&
+            (*config->cluster.secret || *config->cluster.etcd.password))
             config_add_fault(faults, path,
                              "holds a secret of the cluster and can be read by "
-                             "others (chmod 600)");
+                             "others " CONFIG_PRIVATE);
     }
     if (text.data)
         explicit_bzero(text.data, text.capacity);

@@ -210,19 +210,19 @@ read_secret(struct config_cluster *cluster, struct config_faults *faults)
 {
     struct buffer text;
     struct error err;
-    mode_t mode;
+    bool readable;
 
     buffer_init(&text, CONFIG_SECRET_MAX + 2);
-    if (config_read_file(cluster->secret_file, &text, &mode, &err) != 0) {
+    if (config_read_file(cluster->secret_file, &text, &readable, &err) != 0) {
         config_fault(faults, cluster->secret_file, 0, "%s", err.text);
         goto out;
     }
     while (text.size > 0 && strchr("\r\n", text.data[text.size - 1]))
         text.data[--text.size] = '\0';
-    if (mode & (S_IRWXG | S_IRWXO))
+    if (readable)
         config_fault(faults, cluster->secret_file, 0,
-                     "holds the cluster's secret and can be read by others "
-                     "(chmod 600)");
+                     "holds the cluster's secret and can be read by "
+                     "others " CONFIG_PRIVATE);
     else if (text.size == 0 || memchr(text.data, 0, text.size) ||
              setting_secret(text.data, cluster->secret, &err) != 0)
         config_fault(faults, cluster->secret_file, 0,

@@ -54,8 +54,19 @@ config_fault(struct config_faults *faults, const char *name, unsigned line,
     config_add_fault(faults, where, what);
 }
 
+/* The group root is not that of a user that heapwired becomes. */
+static bool
+is_readable(const struct stat *st)
+{
+    mode_t others = S_IRWXG | S_IRWXO;
+
+    if (st->st_uid == 0 && st->st_gid != 0)
+        others &= ~(mode_t)S_IRGRP;
+    return st->st_mode & others;
+}
+
 int
-config_read_file(const char *path, struct buffer *out, mode_t *mode,
+config_read_file(const char *path, struct buffer *out, bool *readable,
                  struct error *err)
 {
     int fd, rc = -1;
@@ -64,6 +75,13 @@ config_read_file(const char *path, struct buffer *out, mode_t *mode,
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno == ELOOP) {
         error_set(err, ER_WRONG_VALUE, "is a symbolic link, not a file");
+        return -1;
+    }
+    if (fd < 0 && errno == EACCES && geteuid() != 0) {
+        error_set(err, ER_WRONG_VALUE,
+                  "cannot be opened: Permission denied (uid %u must be able to "
+                  "read it: chown root:%u, chmod 640)",
+                  (unsigned)geteuid(), (unsigned)getegid());
         return -1;
     }
     if (fd < 0) {
@@ -76,14 +94,16 @@ config_read_file(const char *path, struct buffer *out, mode_t *mode,
         error_set(err, ER_WRONG_VALUE, "is not a regular file");
     else if (st.st_uid != 0 && st.st_uid != geteuid())
         error_set(err, ER_WRONG_VALUE,
-                  "belongs to uid %u (root or uid %u must own it)",
+                  "belongs to uid %u (root or uid %u must own it; for a "
+                  "heapwired that leaves root: chown root:GROUP, chmod 640, "
+                  "with the group of the user that it becomes)",
                   (unsigned)st.st_uid, (unsigned)geteuid());
     else if (st.st_mode & (S_IWGRP | S_IWOTH))
         error_set(err, ER_WRONG_VALUE, "can be written by others (chmod 600)");
     else
         rc = fd_read_all(fd, out, path, err);
     if (rc == 0)
-        *mode = st.st_mode & 07777;
+        *readable = is_readable(&st);
     fd_close(fd);
     return rc;
 }

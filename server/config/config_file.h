@@ -4,7 +4,7 @@
 #ifndef HW_CONFIG_FILE_H
 #define HW_CONFIG_FILE_H
 
-#include <sys/types.h>
+#include <stdbool.h>
 
 #include "buffer.h"
 #include "errors.h"
@@ -13,6 +13,10 @@ enum {
     CONFIG_FAULTS_MAX = 50,
     CONFIG_FAULT_BYTES = 1024 /* of a path, and of what is wrong */
 };
+
+#define CONFIG_PRIVATE                                                         \
+    "(chmod 600; or, for a heapwired that leaves root: chown root:GROUP, "     \
+    "chmod 640, with the group of the user that it becomes)"
 
 /* Fault lines, newest last. */
 struct config_faults {
@@ -31,8 +35,9 @@ void config_add_fault(struct config_faults *faults, const char *where,
                       const char *what);
 
 /* Opens and vets the file: regular, ours or root's, closed to others' writing.
- * *mode gets its permission bits. */
-int config_read_file(const char *path, struct buffer *out, mode_t *mode,
+ * *readable: others may read it; but for the group that root gives its file,
+ * so that heapwired can read it after it left root. */
+int config_read_file(const char *path, struct buffer *out, bool *readable,
                      struct error *err);
 
 #endif

@@ -135,14 +135,24 @@ static int
 read_old(const char *path, struct buffer *old, struct stat *st, bool *exists)
 {
     struct error err;
-    mode_t mode;
+    bool readable;
 
     *exists = lstat(path, st) == 0;
     if (!*exists && errno == ENOENT)
         return 0;
-    if (config_read_file(path, old, &mode, &err) != 0)
+    if (config_read_file(path, old, &readable, &err) != 0)
         return fail(path, &err);
     return check_text(path, old);
+}
+
+/* The owner; and of root's file the group that may read it. */
+static int
+keep_owner(int fd, const struct stat *old)
+{
+    if (old->st_uid == 0 && old->st_gid != 0 && old->st_mode & S_IRGRP)
+        return fchown(fd, 0, old->st_gid) != 0 || fchmod(fd, 0640) != 0 ? -1
+                                                                        : 0;
+    return old->st_uid != geteuid() ? fchown(fd, old->st_uid, old->st_gid) : 0;
 }
 
 /* All or nothing, and never readable by others: a new file takes the name. */
@@ -164,8 +174,7 @@ replace_file(const char *path, const struct buffer *text,
         error_sys(&err, ER_UNKNOWN, "cannot be written");
         return fail(path, &err);
     }
-    if ((exists && old->st_uid != geteuid() &&
-         fchown(fd, old->st_uid, old->st_gid) != 0) ||
+    if ((exists && keep_owner(fd, old) != 0) ||
         fd_write_all(fd, text->data, text->size) != 0 || fsync(fd) != 0 ||
         rename(temporary, path) != 0) {
         error_sys(&err, ER_UNKNOWN, "cannot be replaced");

@@ -367,6 +367,44 @@ def test_the_keeper_leaves_root_as_well():
         assert "stays as it was" not in node.log()
 
 
+def test_a_file_serves_before_and_after_root_is_left():
+    """Of root, with the group of the user that heapwired becomes; also once
+    heapwire-passwd has changed it."""
+    if os.geteuid() != 0:
+        print("skipped: needs root")
+        return
+    group = pwd.getpwnam("nobody").pw_gid
+    with Node(REAL, users=USERS, start=False,
+              settings="user = nobody\n") as node:
+        os.chmod(node.directory, 0o755)
+        os.chown(node.config, 0, group)
+        os.chmod(node.config, 0o640)
+        node.start()
+        assert "cannot be read any more" not in node.log()
+        node.passwd("late", b"come", "status")
+        st = os.stat(node.config)
+        assert (st.st_uid, st.st_gid, st.st_mode & 0o7777) == (0, group, 0o640)
+        reload(node)
+        with Wire(node.tcp).login(b"late", b"come") as w:
+            w.ping()
+        os.kill(keeper_of(node), signal.SIGKILL)
+        wait_for(lambda: node.log().count("read the configuration again") == 2)
+        with Wire(node.tcp).login(*ANN) as w:
+            w.ping()
+        # And the log says at once what the reload would meet.
+        assert node.stop() == 0
+        os.chown(node.config, 0, 0)
+        os.chmod(node.config, 0o600)
+        node.start()
+        wait_for(lambda: node.log().count("serves node") == 2)
+        assert ("cannot be read any more: Permission denied: SIGHUP changes "
+                "nothing") in node.log()
+        assert f"(chown root:{group}, chmod 640" in node.log()
+        node.signal(signal.SIGHUP)
+        wait_for(lambda: "stays as it was" in node.log())
+        assert f"must be able to read it: chown root:{group}" in node.log()
+
+
 def test_another_keeper_takes_the_place_of_one_that_ends():
     with Node(REAL, start=False) as node:
         write(node, "", f"secret = {SECRET.decode()}\n")

@@ -391,6 +391,31 @@ START_TEST(a_file_with_users_is_private)
 }
 END_TEST
 
+/* Of the user that heapwired becomes. */
+START_TEST(roots_file_may_have_a_group_that_reads_it)
+{
+    static const struct {
+        uid_t uid;
+        gid_t gid;
+        mode_t mode;
+        int rc;
+    } cases[] = {{0, 1, 0640, 0},  {0, 1, 0600, 0},  {0, 0, 0640, -1},
+                 {0, 1, 0644, -1}, {0, 1, 0660, -1}, {0, 1, 0650, -1},
+                 {1, 1, 0640, -1}, {1, 1, 0600, -1}};
+
+    if (geteuid() != 0)
+        return;
+    write_file("[user a]\n" AUTH PRIV, 0600);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_int_eq(chown(path, cases[i].uid, cases[i].gid), 0);
+        ck_assert_int_eq(chmod(path, cases[i].mode), 0);
+        ck_assert_int_eq(load(NULL), cases[i].rc);
+        if (cases[i].rc != 0 && !(cases[i].mode & S_IWGRP))
+            ck_assert_ptr_nonnull(strstr(faults.text.data, "chown root:GROUP"));
+    }
+}
+END_TEST
+
 START_TEST(a_file_without_users_may_be_read_but_not_written)
 {
     write_file("[node]\nid = 3\n", 0644);
@@ -524,6 +549,7 @@ main(void)
     suite_add_tcase(suite, tc);
     tcase_add_checked_fixture(files, setup_files, teardown_files);
     tcase_add_test(files, a_file_with_users_is_private);
+    tcase_add_test(files, roots_file_may_have_a_group_that_reads_it);
     tcase_add_test(files, a_file_without_users_may_be_read_but_not_written);
     tcase_add_test(files, only_regular_files_are_read);
     tcase_add_test(files, addresses_that_others_reach_require_tls);

@@ -284,7 +284,7 @@ START_TEST(a_file_with_a_secret_is_private)
     ck_assert_int_eq(load_as(NULL, NULL), -1);
     ck_assert_ptr_nonnull(strstr(
         faults.text.data, "holds a secret of the cluster and can be read "
-                          "by others (chmod 600)"));
+                          "by others (chmod 600"));
 }
 END_TEST
 
