@@ -8,6 +8,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "peer_envelope.h"
+#include "tls_stream.h"
 
 int
 peer_client_challenge(struct peer_client *client, struct span challenge,
@@ -61,6 +62,28 @@ put_hex(struct buffer *out, const struct buffer *bytes)
         at[2 * i + 1] = digits[(unsigned char)bytes->data[i] & 15];
     }
     buffer_claim(out, 2 * bytes->size);
+}
+
+const char *
+peer_client_distrust(const struct peer_client *client,
+                     const struct tls_stream *tls)
+{
+    uint8_t shown[TLS_FINGERPRINT];
+
+    /* This node's own socket is not encrypted.  A certificate shown here was
+     * shown to a third party, which passes on the proof. */
+    if (!tls)
+        return client->has_fingerprint
+                   ? "it uses TLS, and this connection does not: a third party "
+                     "is in between"
+                   : NULL;
+    if (!client->has_fingerprint)
+        return "it sends no fingerprint of its certificate";
+    return tls_stream_fingerprint(tls, shown) &&
+                   memcmp(shown, client->fingerprint, sizeof(shown)) == 0
+               ? NULL
+               : "the certificate is not the one that it proves to have: a "
+                 "third party may be in between";
 }
 
 int

@@ -19,6 +19,7 @@
 
 struct buffer;
 struct error;
+struct tls_stream;
 
 /* One connection's.  Zeroed, but for the first two. */
 struct peer_client {
@@ -43,6 +44,10 @@ int peer_client_challenge(struct peer_client *client, struct span challenge,
                           struct span *hello, struct error *err);
 int peer_client_welcome(struct peer_client *client, struct span welcome,
                         struct error *err);
+/* Why not, or NULL: the certificate is the one that the node has proven to be
+ * its own; tls NULL: this connection has none. */
+const char *peer_client_distrust(const struct peer_client *client,
+                                 const struct tls_stream *tls);
 /* Appends "ADMIN FORWARD '...'" to out.  Each is for being sent at once, in the
  * order in which they were sealed. */
 int peer_client_seal(struct peer_client *client,

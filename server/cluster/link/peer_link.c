@@ -331,34 +331,11 @@ start_tls(struct peer_link *l)
     decrypt(l, "", 0);
 }
 
-/* NULL: it is the certificate that the node has proven to be its own. */
-static const char *
-distrust(const struct peer_link *l)
-{
-    const struct peer_client *client = &l->wire.client;
-    uint8_t shown[TLS_FINGERPRINT];
-
-    /* This node's own socket is not encrypted.  A certificate shown here was
-     * shown to a third party, which passes on the proof. */
-    if (!l->tls)
-        return client->has_fingerprint
-                   ? "it uses TLS, and this connection does not: a third party "
-                     "is in between"
-                   : NULL;
-    if (!client->has_fingerprint)
-        return "it sends no fingerprint of its certificate";
-    return tls_stream_fingerprint(l->tls, shown) &&
-                   memcmp(shown, client->fingerprint, sizeof(shown)) == 0
-               ? NULL
-               : "the certificate is not the one that it proves to have: a "
-                 "third party may be in between";
-}
-
 /* Sends no question that a third party could read. */
 static void
 connected(struct peer_link *l)
 {
-    const char *why = distrust(l);
+    const char *why = peer_client_distrust(&l->wire.client, l->tls);
 
     if (why) {
         fail_text(l, why);
