@@ -139,8 +139,8 @@ place_of(struct memory_sampler *sampler, int32_t pid, uint64_t now_ms)
     return sampler->placed ? &sampler->place : NULL;
 }
 
-/* With the rss of their moment, if the agent took it; what is too old is asked
- * for again. */
+/* Not the rss of their moment: the sample has that of its own.  What is too old
+ * is asked for again. */
 static void
 add_allocators(struct memory_sampler *sampler, struct history_sample *sample,
                const struct stats *stats)
@@ -149,8 +149,6 @@ add_allocators(struct memory_sampler *sampler, struct history_sample *sample,
         sampler->stats_ms = 0;
         return;
     }
-    if (stats->rss.known)
-        sample->rss = stats->rss;
     sample->allocated = stats->allocated;
     sample->active = stats->active;
     sample->metadata = stats->metadata;

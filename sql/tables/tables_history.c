@@ -104,7 +104,8 @@ static const struct catalog_column memory_history[] = {
     {"cgroup_limit", &type_bigint,
      "The smallest limit of the cgroup and those around it; NULL: none"},
     {"allocated", &type_bigint,
-     "Bytes the program has in use; jemalloc's figures: each ten seconds"},
+     "Bytes the program has in use; jemalloc's figures: each ten seconds, and "
+     "of up to three seconds before"},
     {"active", &type_bigint, "Bytes of pages that hold them"},
     {"metadata", &type_bigint, "Bytes of jemalloc's bookkeeping"},
     {"resident", &type_bigint, "Bytes in memory, by jemalloc's count"},

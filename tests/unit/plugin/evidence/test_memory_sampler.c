@@ -195,6 +195,7 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
         result->stats = stats_parse("stats.allocated 77\n", 19, err);
         ck_assert_ptr_nonnull(result->stats);
         result->stats->allocator_ms = clock_wall_ms();
+        result->stats->rss = (struct stats_figure){true, 5}; /* of then */
         return TICKET_DONE;
     }
     pthread_mutex_lock(&lock);
@@ -321,6 +322,25 @@ START_TEST(each_second_is_sampled_and_the_allocator_seldom)
     ck_assert_uint_eq(sample.allocated.value, 77);
     ck_assert_uint_eq(asked(&stats_asked), 1);
     ck_assert_uint_eq(asked(&snapshots_asked), 0);
+    memory_sampler_stop(sampler);
+}
+END_TEST
+
+START_TEST(rss_is_of_the_samples_own_moment)
+{
+    struct memory_sampler *sampler = start(&marks_defaults);
+    struct history_sample samples[8];
+    uint64_t next = 0;
+    size_t count, with_allocator = 0;
+
+    await_samples(sampler, 3, &samples[0]);
+    count = history_read(memory_sampler_history(sampler), &next, samples, 8);
+    ck_assert_uint_ge(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        with_allocator += samples[i].allocated.known;
+        ck_assert_uint_gt(samples[i].rss.value, 100000);
+    }
+    ck_assert_uint_eq(with_allocator, 1);
     memory_sampler_stop(sampler);
 }
 END_TEST
@@ -553,6 +573,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, each_second_is_sampled_and_the_allocator_seldom);
+    tcase_add_test(tc, rss_is_of_the_samples_own_moment);
     tcase_add_test(tc, an_unresponsive_database_is_not_asked);
     tcase_add_test(tc, an_ended_database_is_not_sampled);
     tcase_add_loop_test(tc, an_unseen_end_is_recorded_with_the_successor, 0,
