@@ -182,7 +182,7 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
                       100.0 * scope->snapshot->profile->bytes /
                           (double)stats->allocated.value);
     buffer_format(note,
-                  ": what was allocated since %s UTC, when profiling "
+                  ": what was allocated since %s UTC, when profiling first "
                   "became active, and is still in use; an estimate "
                   "from samples",
                   since);

@@ -129,7 +129,7 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
         return error;
     /* The program may have switched it by itself. */
     if (!*active) {
-        jemalloc->active_since_ms = jemalloc->until_ms = 0;
+        jemalloc->until_ms = 0;
         jemalloc->ours = false;
     } else if (jemalloc->active_since_ms == 0) {
         jemalloc->active_since_ms = agent_wall_ms();
@@ -204,12 +204,15 @@ int
 jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample)
 {
     size_t lg = lg_sample;
-    bool same = lg_sample == AGENT_LG_SAMPLE_SAME;
+    bool same = lg_sample == AGENT_LG_SAMPLE_SAME, active;
     int error = jemalloc->mallctl("prof.reset", NULL, NULL, same ? NULL : &lg,
                                   same ? 0 : sizeof(lg));
 
-    jemalloc->resets += error == 0;
-    return error;
+    if (error != 0)
+        return error;
+    jemalloc->resets++;
+    jemalloc->active_since_ms = 0;
+    return jemalloc_get_active(jemalloc, &active);
 }
 
 int
@@ -256,7 +259,7 @@ jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
     hello->active = active;
     hello->changes = jemalloc->changes;
     hello->resets = jemalloc->resets;
-    hello->active_since_ms = jemalloc->active_since_ms;
+    hello->active_since_ms = active ? jemalloc->active_since_ms : 0;
     if (jemalloc->until_ms != 0)
         hello->active_until_ms =
             agent_wall_ms() + jemalloc->until_ms - agent_monotonic_ms();

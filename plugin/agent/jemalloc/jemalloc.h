@@ -28,9 +28,11 @@ struct jemalloc {
     struct late late;
     mallctl_fn *mallctl; /* the chosen jemalloc's; NULL: none is usable */
     bool config_prof, opt_prof;
-    int64_t active_since_ms; /* wall clock; 0 while inactive */
-    int64_t until_ms;        /* monotonic: when to switch it off; 0: never */
-    bool ours;               /* we switched it on, and it is on */
+    /* Wall clock: when it first was since there were no samples; switching it
+     * off keeps them, and this.  0: it was not. */
+    int64_t active_since_ms;
+    int64_t until_ms; /* monotonic: when to switch it off; 0: never */
+    bool ours;        /* we switched it on, and it is on */
     uint32_t changes, resets;
     uint64_t
         unsampled_then; /* threads born by then are never sampled; 0: none */

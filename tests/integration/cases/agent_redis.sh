@@ -71,6 +71,20 @@ agent disable >/dev/null || fail "disable"
 expect "active" "0 0 2" "$(agent_field active) $(agent_field active_since) \
 $(agent_field changes)"
 
+# Samples survive a pause, and so does their date; a reset forgets both.
+agent enable >/dev/null || fail "enable again"
+expect "since the first time" "1 $since" \
+    "$(agent_field active) $(agent_field active_since)"
+agent reset 255 >/dev/null || fail "reset"
+again=$(agent_field active_since)
+[ "$again" -gt "$since" ] || fail "since $again after a reset, $since before"
+agent disable >/dev/null || fail "disable again"
+agent reset 255 >/dev/null || fail "reset while it is off"
+expect "since" 0 "$(agent_field active_since)"
+agent enable >/dev/null || fail "enable after it"
+[ "$(agent_field active_since)" -gt "$again" ] || fail "since, of nothing kept"
+agent disable >/dev/null || fail "disable at last"
+
 # The dump: a profile, with samples, none of them through us; maps of redis.
 expect "header" "heap_v2/524288" "$(head -n 1 "$WORK/heap")"
 grep -q '^@ ' "$WORK/heap" || fail "no sample"

@@ -228,7 +228,8 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
         "files are 5.0 MB of rss, shared memory is 2.0 MB "
         "(heapwire.mappings has each); the cgroup uses 50% of its limit; the "
         "profile has 50.0 MB, 50% of allocated: what was allocated since "
-        "2026-11-21 02:31:00 UTC, when profiling became active, and is still "
+        "2026-11-21 02:31:00 UTC, when profiling first became active, and is "
+        "still "
         "in use; an estimate from samples; up to 0.7 MB of allocated are "
         "pages of the samples themselves\n");
     stats_unref(stats);
