@@ -30,6 +30,7 @@ static const struct {
     {ER_DERIVED_ALIAS, "42000"},
     {ER_AMBIGUOUS_FIELD, "23000"},
     {ER_BAD_FIELD, "42S22"},
+    {ER_DUP_ENTRY, "23000"},
     {ER_PARSE, "42000"},
     {ER_EMPTY_QUERY, "42000"},
     {ER_NONUNIQ_TABLE, "42000"},

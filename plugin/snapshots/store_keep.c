@@ -221,7 +221,7 @@ store_check_name(struct store *store, const char *name, struct error *err)
         return -1;
     }
     if (is_taken(store, name)) {
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_DUP_ENTRY,
                   "a snapshot named '%s' is kept already; delete it, or take "
                   "another name",
                   name);

@@ -37,6 +37,8 @@ http_error_status(const struct error *err)
         return 403;
     case ER_KEY_NOT_FOUND:
         return 404;
+    case ER_DUP_ENTRY:
+        return 409;
     case ER_HOST_IS_BLOCKED:
     case ER_USER_LIMIT_REACHED:
         return 429;
@@ -134,6 +136,25 @@ show_body(struct http_show_state *show, struct buffer *out, unsigned status,
     }
 }
 
+/* Of ADMIN EXECUTE ON ALL: id, status, text. */
+static bool
+is_failure(const struct value *row, size_t count)
+{
+    return count == 3 && row[1].type == VALUE_TEXT &&
+           span_is((struct span){row[1].data, row[1].size}, "ERROR");
+}
+
+/* If all nodes fail, the answer is 503. */
+static void
+keep_line(struct http_show_state *show, struct buffer *out,
+          const struct buffer *line)
+{
+    if (show->value.max == 0)
+        buffer_init(&show->value, REPLY_MAX);
+    buffer_add(&show->value, line->data, line->size);
+    out->failed = out->failed || line->failed || show->value.failed;
+}
+
 static void
 show_line(struct http_show_state *show, struct buffer *out,
           const struct value *row, size_t count)
@@ -148,8 +169,15 @@ show_line(struct http_show_state *show, struct buffer *out,
         http_answer_value(&line, &row[i]);
     }
     buffer_char(&line, '\n');
+    if (!a->begun && show->all_nodes && is_failure(row, count)) {
+        keep_line(show, out, &line);
+        buffer_fini(&line);
+        return;
+    }
     if (!a->begun)
         http_answer_begin(a, out, 200, show->route->type, show->route->packed);
+    http_answer_part(a, out, show->value.data, show->value.size);
+    buffer_clear(&show->value);
     http_answer_part(a, out, line.data, line.size);
     out->failed = out->failed || line.failed;
     buffer_fini(&line);
@@ -415,6 +443,11 @@ end(void *arg, struct reply *reply, const struct cursor *cursor)
         show_body(show, &reply->out, 200, show->route->type,
                   (struct span){show->value.data, show->value.size});
         buffer_fini(&show->value);
+        return;
+    }
+    if (!a->begun && show->value.size > 0) {
+        http_answer_whole(a, &reply->out, 503, show->route->type,
+                          (struct span){show->value.data, show->value.size});
         return;
     }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {

@@ -26,8 +26,9 @@ struct http_show_state {
     bool kept;                         /* of what never changes: has an ETag */
     char if_none_match[HTTP_ETAG_MAX]; /* the client's; "": none */
     char etag[HTTP_ETAG_MAX];
-    struct buffer value; /* of HTTP_SHOW_VALUE by POST, */
-    bool has_value;      /* once there is a row */
+    bool has_value;
+    struct buffer value; /* of HTTP_SHOW_VALUE by POST, if has_value; or lines
+                            of nodes that failed, while all did */
     bool whole;          /* nothing more comes */
     bool broken;         /* it stops in the middle: the connection must close */
 };

@@ -26,7 +26,7 @@ name_of(const struct peer_place *place, char *out)
 void
 peer_failure_unknown(struct error *out)
 {
-    error_set(out, ER_UNKNOWN, "node not found");
+    error_set(out, ER_KEY_NOT_FOUND, "node not found");
 }
 
 void

@@ -22,7 +22,7 @@ expect_error "unknown class" "1064 (42000)" HeapProf \
     "ADMIN EXECUTE ON 10001 'System.print(Exec.run())'"
 expect_error "wrong script" "1064 (42000)" "line 1" \
     "ADMIN EXECUTE ON 10001 'System.print('"
-expect_error "unknown node" "1105 (HY000)" "node not found: 7" \
+expect_error "unknown node" "1032 (HY000)" "node not found: 7" \
     "ADMIN EXECUTE ON 7 'System.print(1)'"
 expect_error "unknown database" "1049 (42000)" "nope" "USE nope"
 expect_error "unknown table" "1146 (42S02)" "heapwire.nope" \

@@ -177,7 +177,12 @@ def look_at_nodes(node):
     for path in (heap + "10002", heap + "10002&snapshot=before",
                  "/pprof/cmdline?node=10002", "/readyz?node=10002",
                  "/snapshots?node=10002"):
-        asks(path, 503, gone)
+        asks(path, 404, gone)
+    own = "-X", "POST"
+    asks("/snapshots?name=before", 409, "is kept already", *own)
+    asks("/snapshots?name=before&node=all", 503,
+         "10001\tERROR\tscript line 1", *own)
+    asks("/snapshots?name=b&node=10002", 404, "node not found: 10002", *own)
     asks(heap + "x", 400)
     asks(heap + "all&seconds=5", 400, "that node's own door")
     asks("/pprof/heap?node=10002", 400, "node 10002's own door")

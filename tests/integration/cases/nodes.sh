@@ -58,7 +58,7 @@ same "compute nodes" "10003	OK	ok" \
     "$(on 1 -e "ADMIN EXECUTE ON ALL COMPUTE NODES $ok")"
 same "a list with an unknown id" "7	ERROR	node not found
 10003	OK	ok" "$(on 1 -e "ADMIN EXECUTE ON 10003, 7 $ok")"
-contains "nobody" "ERROR 1105 (HY000) at line 1: node not found: 7" \
+contains "nobody" "ERROR 1032 (HY000) at line 1: node not found: 7" \
     "$(on 1 -e "ADMIN EXECUTE ON 7 $ok" || true)"
 contains "one that is not there" "$refused" \
     "$(on 1 -e "ADMIN EXECUTE ON 10004 $ok" || true)"

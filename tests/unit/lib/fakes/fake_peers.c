@@ -245,7 +245,7 @@ ask(void *arg, const struct peer_request *request, struct error *err)
     fake_peers.asked++;
     for (size_t i = 0; i < request->id_count; i++)
         if (!find(request->ids[i]))
-            push_end(i, ER_UNKNOWN, "node not found", false);
+            push_end(i, ER_KEY_NOT_FOUND, "node not found", false);
     for (size_t i = 0; i < fake_peers.count; i++) {
         struct fake_node *node = &fake_peers.nodes[i];
         size_t at = 0;

@@ -221,7 +221,7 @@ take(struct peer_fanout *f, struct peer_block **block, struct peer_end *end)
     if (f->request.ids[f->next] == f->node->id)
         event = step(f, block, end);
     else
-        error_set(&end->error, ER_UNKNOWN, "node not found");
+        error_set(&end->error, ER_KEY_NOT_FOUND, "node not found");
     end->id_index = f->next;
     f->next += event == PEER_END;
     return event;

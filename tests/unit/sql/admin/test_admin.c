@@ -67,10 +67,10 @@ static const struct {
     {"admin execute on 10001 'System.print(" PROF "dump_dot_snapshot())'",
      "result\ndigraph \"x\" {\nN1;\n}"},
     {"ADMIN EXECUTE ON 10002 'System.print(1)'",
-     "1105/HY000 node not found: 10002; SELECT id, address FROM heapwire.nodes "
+     "1032/HY000 node not found: 10002; SELECT id, address FROM heapwire.nodes "
      "lists the nodes"},
     {"ADMIN EXECUTE ON 18446744073709551615 'System.print(1)'",
-     "1105/HY000 node not found: 18446744073709551615; SELECT id, address FROM "
+     "1032/HY000 node not found: 18446744073709551615; SELECT id, address FROM "
      "heapwire.nodes lists the nodes"},
     {"ADMIN EXECUTE ON ALL 'System.print(1)'",
      "node_id|status|result\n10001|OK|1"},

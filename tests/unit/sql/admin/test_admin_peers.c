@@ -66,7 +66,7 @@ static const struct {
     {"CALL admin_execute('ALL BACKENDS', " CHEAP ")",
      "node_id|status|result\n10001|OK|one\n10002|OK|two", 1},
     {"ADMIN EXECUTE ON 7 " CHEAP,
-     "1105/HY000 node not found: 7; SELECT id, address FROM heapwire.nodes "
+     "1032/HY000 node not found: 7; SELECT id, address FROM heapwire.nodes "
      "lists the nodes",
      1},
     {"ADMIN EXECUTE ON (7) " CHEAP,
