@@ -399,7 +399,8 @@ begin_answer(struct http_session *h)
     h->show.answer = (struct http_answer){.head_alone = r->method == HTTP_HEAD,
                                           .http_1_0 = r->http_1_0,
                                           .closes = r->closes,
-                                          .gzip = r->gzip};
+                                          .gzip = r->gzip,
+                                          .own = r->own.size > 0};
 }
 
 /* It has the password itself, which should not stay behind in our memory. */

@@ -78,7 +78,7 @@ http_say_error(struct http_answer *answer, struct buffer *out,
     char text[TEXT_MAX];
 
     answer->more = NULL;
-    if (status == 401)
+    if (status == 401 && !answer->own)
         answer->more = "WWW-Authenticate: Basic realm=\"heapwire\", "
                        "charset=\"UTF-8\"\r\n"
                        "WWW-Authenticate: Bearer\r\n";

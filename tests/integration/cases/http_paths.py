@@ -383,6 +383,9 @@ def test_logins():
         same("a stranger", 401, stranger.status)
         same("asked", ["Basic", "Bearer"], [
             v.split()[0] for v in stranger.headers["www-authenticate"]])
+        same("our page, whose browser does not prompt", (401, None), (
+            (own := tcp(node, "/sql", "-H", "X-Heapwire: 1", user="ann:wrong", data=b"SELECT 1")).status,
+            own.header("www-authenticate")))
         same("health", 200, tcp(node, "/healthz", user=None).status)
         same("password", 200, tcp(node, "/", user="ann:secret").status)
         for user in ("ann:wrong", "ann:", "root:", "unknown:x", "prom.one:" +
