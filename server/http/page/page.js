@@ -1,12 +1,12 @@
 // The page: what is chosen is in the URL, and a link shows the same again.
 'use strict';
 (function () {
-    const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, PATIENCE_MS = 700, PROGRESS_MS = 1000, SAMPLES_MAX = 21600;
+    const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, ANSWER_MS = 20000, PATIENCE_MS = 700, PROGRESS_MS = 1000, SAMPLES_MAX = 21600;
     const element = Flame.element;
     const byId = (id) => document.getElementById(id);
     const state = {};
     const known = {nodes: [], snapshots: [], samples: [], deaths: [], profiler: null};
-    let line = null, flame = null, self = null, drawing = null, listing = null, running = null;
+    let line = null, flame = null, self = null, drawing = null, listing = null, running = null, lost = false;
 
     // ---- the URL ----
 
@@ -59,16 +59,30 @@
 
     // ---- messages and progress ----
 
-    function complain(error) {
-        const box = byId('message');
-        if (error.name === 'AbortError' || (!box.hidden && box.textContent.split('\n').includes(error.message)))
-            return;
-        box.textContent = box.hidden ? error.message : `${box.textContent}\n${error.message}`;
-        box.hidden = false;
+    // What is wrong, by what was asked for: it goes once that works.
+    const wrong = new Map();
+
+    function showWrong() {
+        const texts = Array.from(wrong.values(), (error) => error.message);
+        byId('message').textContent = Array.from(new Set(texts)).join('\n');
+        byId('message').hidden = !wrong.size;
     }
 
-    function forget() {
-        byId('message').hidden = true;
+    function complain(what, error) {
+        if (error.name !== 'AbortError')
+            wrong.set(what, error);
+        showWrong();
+    }
+
+    function forget(what) {
+        wrong.delete(what);
+        showWrong();
+    }
+
+    // What people do by a button.
+    function act(how) {
+        forget('act');
+        Promise.resolve(how()).catch((error) => complain('act', error));
     }
 
     // Does work(signal), and says how far it is where that takes long.
@@ -125,9 +139,9 @@
     async function method(call, of = node()) {
         const script = data.quote(`System.print(HeapProf.getInstance().${call})`);
         const rows = await data.rows(`ADMIN EXECUTE ON ${of === null ? self : of === 'all' ? 'ALL' : of} ${script}`);
-        const wrong = rows.filter((row) => row.status === 'ERROR');
-        if (wrong.length)
-            throw new Error(wrong.map((row) => `node ${row.node_id}: ${row.result}`).join('\n'));
+        const bad = rows.filter((row) => row.status === 'ERROR');
+        if (bad.length)
+            throw new Error(bad.map((row) => `node ${row.node_id}: ${data.plain(row.result)}`).join('\n'));
     }
 
     // ---- the flame graph ----
@@ -141,36 +155,68 @@
         select.value = chosen;
     }
 
+    const processOf = (one) => `${one.node_id} ${one.pid} ${one.program}`;
+
+    // What cannot be compared with the heap as it is now.
+    function markOf(one) {
+        const started = known.profiler && known.profiler.started;
+        return one.cause === 'imported' ? ' (imported)' : started && one.taken < started ? ' (ended process)' : '';
+    }
+
     function showChoices() {
-        const names = Array.from(new Set(known.snapshots.map((one) => one.name)), (name) => [name, name]);
+        const names = Array.from(new Map(known.snapshots.map((one) => [one.name, one.name + markOf(one)])));
         options(byId('snapshot'), [['', 'now'], ...names], state.snapshot || '');
         options(byId('base'), [['', 'the start'], ...names], state.base || '');
         byId('by').value = state.by || 'inuse_space';
     }
 
-    async function drawFlame() {
+    // Nothing stays of what was shown; only the page's height, until the next is there.
+    function clearFlame() {
+        const host = byId('flame');
         if (drawing) // what was asked for before is not wanted any more
             drawing.abort();
+        drawing = null;
+        host.style.minHeight = `${host.offsetHeight}px`;
+        host.replaceChildren();
+        byId('title').textContent = byId('notes').textContent = '';
+        flame = null;
+    }
+
+    // Of an empty heap, why.
+    function showEmpty() {
+        const empty = Boolean(flame) && !state.snapshot && !state.base && flame.tree.total.every((one) => one === 0);
+        const off = known.profiler && !known.profiler.active;
+        byId('flame').hidden = empty;
+        if (empty)
+            byId('title').textContent = off ? 'Nothing is sampled: profiling is off. “Enable profiling” sees what is ' +
+                'allocated after that, and nothing from before.' :
+                'Nothing is sampled yet. Profiling sees what was allocated since it is on; “Again” looks again.';
+    }
+
+    async function drawFlame() {
+        clearFlame();
         const now = drawing = new AbortController();
         const base = state.base ? data.quote(nameOf(state.base)) : 'NULL';
         const by = state.by === 'inuse_objects' ? 'inuse_objects' : 'inuse_space';
-        forget();
         try {
             const blob = await wait('Drawing the heap', (signal) => data.value(
                 `SELECT calls(${data.quote(nameOf(state.snapshot))}, ${base}, 'by=${by}')`, signal), now);
             const tree = flameTree.parse(await blob.text());
             if (now !== drawing)
                 return;
+            forget('flame');
             byId('title').textContent = tree.title;
             const key = tree.difference ? ['red grew, blue shrank, grey may be chance'] : [];
             byId('notes').textContent = [...tree.notes, ...key].join('; ');
-            flame = null;
             flame = new Flame(byId('flame'), tree, {state: flameState(),
                 changed: (changes) => flame && keepFlame(changes)});
+            showEmpty();
         } catch (error) {
             if (now === drawing)
-                complain(error);
+                complain('flame', error);
         }
+        if (now === drawing)
+            byId('flame').style.minHeight = '';
     }
 
     // What a table was asked for is where people see it.
@@ -178,6 +224,7 @@
 
     function choose(changes) {
         keep({zoom: '', sandwich: '', ...changes});
+        forget('flame');
         showChoices();
         drawFlame();
         if (tableNow().heap)
@@ -201,26 +248,42 @@
             ...known.deaths.map((one) => ({t: seconds(one.at), death: true, text: deathText(one)}))]);
     }
 
-    // The snapshot that is nearest to a moment; of those of one second, the first, or
-    // (later) the last.
-    function nearestTo(t, later) {
-        const away = (one) => Math.abs(seconds(one.taken) - t);
-        return known.snapshots.reduce((best, one) =>
-            !best || away(one) < away(best) || (later && away(one) === away(best)) ? one : best, null);
+    // Of a list, the one that is nearest to a moment; of those of one second, the
+    // first, or (later) the last.
+    const away = (one, t) => Math.abs(seconds(one.taken) - t);
+    const nearestTo = (t, later, list = known.snapshots) => list.reduce((best, one) =>
+        !best || away(one, t) < away(best, t) || (later && away(one, t) === away(best, t)) ? one : best, null);
+
+    // The two of one process that are best for two moments: both within, if any are.
+    function twoOf(from, to) {
+        let best = null;
+        for (const key of new Set(known.snapshots.map(processOf))) {
+            const all = known.snapshots.filter((one) => processOf(one) === key);
+            const within = all.filter((one) => seconds(one.taken) > from - 1 && seconds(one.taken) < to + 1);
+            const list = within.length > 1 ? within : all;
+            const first = nearestTo(from, false, list), second = nearestTo(to, true, list);
+            const far = away(first, from) + away(second, to);
+            const pair = {first, second, within: list === within, far};
+            if (first !== second && (!best || pair.within > best.within || (pair.within === best.within && far < best.far)))
+                best = pair;
+        }
+        return best;
     }
 
     function picked(from, to) {
-        const first = nearestTo(from), second = to === null ? null : nearestTo(to, true);
-        if (to === null && first && Math.abs(seconds(first.taken) - from) < 1) {
-            choose({snapshot: first.name, base: ''});
-            return `snapshot ${first.name}; pick another moment to compare`;
+        if (to === null) {
+            const one = nearestTo(from);
+            if (!one || away(one, from) >= 1)
+                return 'pick a second moment to compare the nearest snapshots';
+            choose({snapshot: one.name, base: ''});
+            return `snapshot ${one.name}; pick another moment to compare`;
         }
-        if (to === null)
-            return 'pick a second moment to compare the nearest snapshots';
-        if (!first || first === second)
-            return first ? `both moments are nearest to ${first.name}: there is nothing to compare` : 'there are no snapshots';
-        choose({snapshot: second.name, base: first.name});
-        return `compares ${second.name} with ${first.name}`;
+        const two = twoOf(from, to);
+        if (!two)
+            return 'no two snapshots of one process are near: there is nothing to compare';
+        choose({snapshot: two.second.name, base: two.first.name});
+        return `compares ${two.second.name} with ${two.first.name}${two.within ? '' :
+            ', the nearest of one process: no two of one are within'}`;
     }
 
     // The sum of all nodes has no time line: this node's is shown.
@@ -259,14 +322,11 @@
         const press = (text, title, how) => {
             const one = Flame.button(text, title);
             one.setAttribute('aria-label', `${text} ${row.name}`);
-            one.addEventListener('click', () => {
-                forget();
-                Promise.resolve(how()).catch(complain);
-            });
+            one.addEventListener('click', () => act(how));
             return one;
         };
         const name = JSON.stringify(row.name), of = node() === null ? null : row.node_id;
-        const change = (call) => method(call, of).then(refresh).then(drawTable);
+        const change = (call) => method(call, of).then(() => refresh()).then(drawTable);
         const list = element('select', {'aria-label': `download ${row.name}`});
         for (const [form] of DOWNLOADS)
             if (form !== 'export' || of === null || of === self) // which other nodes do not send
@@ -275,7 +335,7 @@
             press('Compare', 'what has grown since it', () => choose({snapshot: '', base: row.name})),
             press(row.pinned ? 'Unpin' : 'Pin', 'eviction spares what is pinned',
                 () => change(`${row.pinned ? 'unpin' : 'pin'}(${name})`)),
-            press('Delete', '', () => confirm(`Delete the snapshot ${row.name}?`) && change(`delete(${name})`)),
+            press('Delete', '', () => confirm(`Delete the snapshot ${row.name}${row.pinned ? ', which is pinned' : ''}?`) && change(`delete(${name})`)),
             list, press('Download', '', () => download(row, list.value, of))];
     }
 
@@ -299,6 +359,7 @@
             const rows = await data.rows(table.of(node(), nameOf(state.snapshot), state.base && nameOf(state.base)));
             if (now !== listing)
                 return;
+            forget('table');
             showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table,
                 doings: tab === 'snapshots' ? doingsOf : null,
                 press: {snapshots: (row) => {
@@ -314,7 +375,7 @@
             if (now !== listing)
                 return;
             host.replaceChildren();
-            complain(error);
+            complain('table', error);
         }
     }
 
@@ -323,8 +384,8 @@
         for (const [key, {title}] of Object.entries(pageTables.tables)) {
             const one = element('button', {type: 'button', role: 'tab', id: `tab-${key}`, 'aria-controls': 'table'}, title);
             one.addEventListener('click', () => {
-                forget();
                 keep({tab: key});
+                forget('table');
                 drawTable();
             });
             tabs.append(one);
@@ -347,14 +408,22 @@
         visit();
     }
 
-    // Shows the chosen node: the heap first.
+    // Shows the chosen node: the heap first.  Nothing stays of the one before.
     async function visit() {
         Object.assign(known, {snapshots: [], samples: [], deaths: [], profiler: null});
-        forget();
-        await fetchNodes().catch(complain);
+        wrong.clear();
+        showWrong();
+        showProfiler('asks the node');
+        drawLine();
+        byId('table').replaceChildren();
+        listing = null;
+        lost = false;
+        clearFlame();
+        showName();
+        await fetchNodes().catch((error) => complain('nodes', error));
         drawFlame();
         drawTable();
-        await refresh().catch(complain);
+        await refresh().catch((error) => showLost(error.message));
     }
 
     function showNodes() {
@@ -382,16 +451,24 @@
             `one sample in ${flamePaint.size(profiler.sample_rate || 524288)}`;
     }
 
-    function showProfiler() {
+    function showProfiler(otherwise) {
         const one = known.profiler, press = byId('switch');
         byId('state').textContent = one ? `${one.state}, profiling: ${one.profiling}` +
-            (one.guard_reason ? `; switched off: ${one.guard_reason}` : '') : 'the node does not answer';
+            (one.guard_reason ? `; switched off: ${one.guard_reason}` : '') : otherwise;
+        byId('state').classList.toggle('wrong', known.profiler === null && lost);
         press.hidden = byId('take').hidden = !one;
         byId('cost').textContent = one ? costOf(one) : '';
+        showEmpty();
         if (!one)
             return;
         press.textContent = one.active ? 'Disable profiling' : 'Enable profiling';
         press.disabled = Boolean(one.reason) && !one.active;
+    }
+
+    function showLost(text) {
+        lost = true;
+        byId('state').classList.add('wrong');
+        byId('state').textContent = text;
     }
 
     // Everything but the flame graph and the table, which change when people ask.
@@ -402,9 +479,10 @@
         if (of !== node())
             return; // another one was chosen since
         known.profiler = of === 'all' && rows.length ? together(rows) : rows[0] || null;
-        showProfiler();
+        lost = lost || !known.profiler;
+        showProfiler('the node does not answer');
         const snapshots = await data.rows(
-            `SELECT name, taken, bytes FROM ${pageTables.of('snapshots', of)} ORDER BY taken`, signal);
+            `SELECT name, taken, bytes, node_id, pid, program, cause FROM ${pageTables.of('snapshots', of)} ORDER BY taken`, signal);
         const deaths = await data.rows(
             `SELECT at, how, rss, allocated, last_snapshot FROM ${pageTables.of('deaths', at)}`, signal);
         await fetchHistory(signal);
@@ -417,24 +495,40 @@
         drawLine();
     }
 
+    // Of the node that is shown.
+    function showName() {
+        const id = node() || self;
+        document.title = byId('program').textContent = id === 'all' ? 'heapwire, all nodes' :
+            id ? `heapwire, node ${id}` : 'heapwire';
+    }
+
     async function fetchNodes() {
         known.nodes = await data.rows('SELECT id, self FROM heapwire.nodes ORDER BY id');
         self = known.nodes.find((one) => one.self).id;
-        document.title = `heapwire ${self}`;
-        byId('program').textContent = `heapwire, node ${self}`;
+        showName();
         showNodes();
     }
 
-    // Asks again and again; a node that is gone ever more seldom.
+    const passes = (what) => wrong.has(what) && wrong.get(what).passes;
+
+    // Asks again and again; a node that is gone ever more seldom.  What failed
+    // meanwhile is asked for again once the node answers.
     async function follow(pause) {
         let next = REFRESH_MS;
         await new Promise((go) => setTimeout(go, pause));
         try {
-            if (!document.hidden)
-                await refresh(AbortSignal.timeout(REFRESH_MAX_MS));
+            if (!document.hidden) {
+                await refresh(AbortSignal.timeout(ANSWER_MS));
+                if (known.profiler && (lost || self === null))
+                    visit();
+                else if (passes('flame'))
+                    drawFlame();
+                if (passes('table'))
+                    drawTable();
+            }
         } catch (error) {
             next = Math.min(pause * 2, REFRESH_MAX_MS);
-            byId('state').textContent = `no answer: ${error.message}; asks again in ${next / 1000} s`;
+            showLost(`${error.message}; asks again in ${next / 1000} s`);
         }
         follow(next);
     }
@@ -447,16 +541,13 @@
         on('by', 'change', () => choose({by: byId('by').value === 'inuse_space' ? '' : byId('by').value}));
         on('again', 'click', () => visit());
         on('stop', 'click', () => running && running.abort());
-        on('switch', 'click', () => {
-            forget();
-            method(known.profiler.active ? 'disable_prof()' : 'enable_prof()').then(refresh).catch(complain);
-        });
+        on('switch', 'click', () => act(() =>
+            method(known.profiler.active ? 'disable_prof()' : 'enable_prof()').then(() => refresh())));
         on('take', 'submit', (event) => {
             const name = byId('name').value;
             event.preventDefault();
-            forget();
-            wait('Taking a snapshot', () => method(`snapshot(${name ? JSON.stringify(name) : ''})`))
-                .then(() => refresh()).then(() => tabNow() === 'snapshots' && drawTable()).catch(complain);
+            act(() => wait('Taking a snapshot', () => method(`snapshot(${name ? JSON.stringify(name) : ''})`))
+                .then(() => refresh()).then(() => tabNow() === 'snapshots' && drawTable()));
         });
         document.querySelector('.skip').addEventListener('click', (event) => {
             event.preventDefault(); // the fragment is the state

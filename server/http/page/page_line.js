@@ -24,6 +24,7 @@ const TimeLine = (function () {
                     ['limit', 'limit of the cgroup']].map(([name, text]) =>
                     element('span', {class: name}, element('i', {}), text)),
                 element('span', {}, '▼ snapshot, ✕ death')), this.canvas, this.said);
+            this.limits = host.querySelector('.limit');
             this.set([], []);
             this.listen();
             new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -51,6 +52,7 @@ const TimeLine = (function () {
             this.range = this.wholeRange();
             this.highest = this.highestValue();
             this.first = this.firstOfLives();
+            this.limits.hidden = samples.every((one) => !one.limit);
             this.draw();
         }
 
@@ -141,13 +143,16 @@ const TimeLine = (function () {
             const pen = this.pen, [from, to] = this.range;
             pen.fillStyle = this.color('dim');
             pen.strokeStyle = this.color('soft');
-            for (let i = 1; i <= 3; i++) {
-                const value = this.highest * i / 3.3, y = this.y(value);
+            const power = Math.floor(Math.log(this.highest) / Math.log(1024)), unit = 1024 ** power;
+            const third = this.highest / unit / 3.3, ten = 10 ** Math.floor(Math.log10(third));
+            const step = [5, 2, 1].find((one) => one * ten <= third) * ten; // a round figure
+            for (let i = 1; i * step * unit < this.highest; i++) {
+                const y = this.y(i * step * unit);
                 pen.beginPath();
                 pen.moveTo(MARGIN, y);
                 pen.lineTo(width - MARGIN, y);
                 pen.stroke();
-                pen.fillText(flamePaint.size(value), MARGIN + 2, y - 3);
+                pen.fillText(`${Number((i * step).toPrecision(3))} ${flamePaint.size(unit).split(' ')[1]}`, MARGIN + 2, y - 3);
             }
             if (!this.samples.length)
                 return;
@@ -155,7 +160,7 @@ const TimeLine = (function () {
             for (let i = 0; i < count; i++) {
                 const t = from + (to - from) * i / (count - 1);
                 pen.textAlign = i === 0 ? 'left' : i === count - 1 ? 'right' : 'center';
-                pen.fillText(clock(t), this.x(t), this.floor + 1.2 * this.em);
+                pen.fillText(clock(t) + (i === 0 ? ' UTC' : ''), this.x(t), this.floor + 1.2 * this.em);
             }
             pen.textAlign = 'left';
         }

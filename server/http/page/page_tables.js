@@ -17,9 +17,9 @@ const pageTables = (function () {
             title: 'Functions', heap: true, bytes: ['flat_bytes', 'cum_bytes', 'grown', 'itself', 'error'],
             truths: ['significant'],
             of: (node, snapshot, base) => base ?
-                'SELECT `function`, cum_bytes AS grown, flat_bytes AS itself, cum_error AS error, ' +
+                'SELECT `function`, flat_bytes AS itself, cum_bytes AS grown, cum_error AS error, ' +
                     `significant, module FROM heapwire.heap_diff WHERE snapshot = ${data.quote(snapshot)} ` +
-                    `AND base = ${data.quote(base)} ORDER BY abs(cum_bytes) DESC LIMIT 500` :
+                    `AND base = ${data.quote(base)} ORDER BY abs(flat_bytes) DESC LIMIT 500` :
                 'SELECT `function`, flat_bytes, flat_percent, cum_bytes, cum_percent, flat_objects, ' +
                     `cum_objects, module FROM heapwire.heap_functions WHERE snapshot = ${data.quote(snapshot)} ` +
                     'ORDER BY flat_bytes DESC LIMIT 500',

@@ -5,7 +5,8 @@ import re
 import tempfile
 
 from browser import DOWN, ENTER, ESCAPE, LEFT, RIGHT, TAB, UP, Browser
-from node_under_test import BUILD, REAL, Node, wait_for
+from http_door import reload
+from node_under_test import BUILD, REAL, Node, frozen, wait_for
 from page_door import PageDoor
 import page_under_test
 from page_under_test import FLAME, TEXT, Page, check, load
@@ -26,14 +27,24 @@ return [one === document.body ? 'body' : one.tagName, one.seen++, getComputedSty
     one.matches('a[href], button, select, input, canvas')]"""
 
 
+# Of the heap: the graph, texts, the table; of the profiler: the switch, its cost.
+SHOWN = """
+const text = (id) => document.querySelector(id).textContent;
+return [document.querySelector('.flame') !== null, text('#title'), text('#notes'), text('#table'),
+    document.querySelector('#switch').hidden, text('#cost')]"""
+
+
 def first_look(page):
     page.open()
-    check(page.run("return document.title") == "heapwire 10001", "it has a title")
+    check(page.run("return document.title") == "heapwire, node 10001", "it has a title")
     check("connected" in page.run(TEXT, "#state"), "it says how the node is",
           page.run(TEXT, "#state"))
     check("Enable" in page.run(TEXT, "#switch"), "profiling can be enabled")
+    page.until_text("#title", "Nothing is sampled: profiling is off")
+    check(page.run("return document.querySelector('#flame').hidden"), "and no empty graph is there")
     page.browser.click("#switch")
     page.until_text("#switch", "Disable")
+    page.until_text("#title", "Nothing is sampled yet")
     check(page.query("SELECT active FROM profiler")[0][0] == 1, "and then is")
     check(page.run(TEXT, "#cost"), "its cost is beside it")
     page.script("reset(16)")
@@ -44,8 +55,18 @@ def first_look(page):
     page.browser.until("Array.from(document.querySelector('#snapshot').options)"
                        ".some((one) => one.value === 'before')")
     load(page.node, 60000)
-    page.script('snapshot("after")')
     page.quiet("first look")
+    page.keys(ENTER)
+    page.browser.until("!document.querySelector('#message').hidden")
+    text = page.run(TEXT, "#message")
+    check("before" in text and "script line" not in text, "an error is that of an act", text)
+    page.browser.click("#name")
+    page.browser.type("\ue010" + "\ue003" * 6 + "after")
+    page.keys(ENTER)
+    page.browser.until("Array.from(document.querySelector('#snapshot').options)"
+                       ".some((one) => one.value === 'after')")
+    page.fine()
+    page.browser.console()  # has the browser's own line of a status of 503
 
 
 def flame(page):
@@ -116,6 +137,8 @@ def compare(page):
     colors = {f["color"] for f in page.frames()}
     check(any(c.startswith("hsl(8 ") for c in colors), "in which some grew", colors)
     check("grown" in page.run(TEXT, "#table thead"), "and so has the table")
+    first = page.run(CELLS)[0]
+    check("alloc" in first, "what grew itself comes first", first)
     page.save("difference")
     page.run("document.querySelector('#table tbody button').click()")
     check("sandwich" in page.hash(), "a function of it is a sandwich", page.hash())
@@ -162,6 +185,36 @@ def compare(page):
     check("snapshot before" in page.run(TEXT, ".said"), "a key leads to a mark",
           page.run(TEXT, ".said"))
     page.quiet("compare")
+
+
+def processes(page):
+    """A brush compares what is within, and of one process."""
+    page.open()
+    page.run("""
+        const ask = data.rows, now = Date.now();
+        data.rows = async (statement, signal) => !statement.includes('cause FROM') ? ask(statement, signal) :
+            [['old', 1, -1e6], ['a1', 1, 1000], ['a2', 1, 2000], ['b1', 2, 2200], ['b2', 2, 3000], ['c', 3, 4000]]
+                .map(([name, pid, t]) => ({name, pid, node_id: 10001, program: 'x', cause: 'asked', bytes: 1e6,
+                    taken: new Date(now + 1000 * t).toISOString().slice(0, 19).replace('T', ' ')}));
+        document.querySelector('#again').click();""")
+    page.until_text("#snapshot", "b2")
+    check("old (ended process)" in page.run(TEXT, "#snapshot"), "what cannot be compared is marked",
+          page.run(TEXT, "#snapshot"))
+    # Nothing is nearer to its begin than a2.
+    for begin, end, wanted in ((0.47, 0.8, {"snapshot": "b2", "base": "b1"}),
+                               (0.47, 0.6, {"snapshot": "b2", "base": "b1"}),
+                               (0.2, 0.52, {"snapshot": "a2", "base": "a1"})):
+        left, top, width = page.run(
+            "const box = document.querySelector('#line canvas').getBoundingClientRect();"
+            "return [box.left, box.top, box.width]")
+        page.browser.drag(left + begin * width, top + 50, left + end * width, top + 50)
+        check(page.hash() == wanted, "a brush compares two of one process",
+              (page.hash(), page.run(TEXT, ".said")))
+        # They are not there; what is said of it moves the line.
+        page.browser.until("!document.querySelector('#message').hidden")
+    check(page.run("return document.querySelector('#title').textContent === '' &&"
+                   " !document.querySelector('.flame')"), "what fails leaves no former heap")
+    page.browser.console()  # has the browser's own lines of a status of 400
 
 
 def ways(page):
@@ -215,6 +268,15 @@ def ways(page):
     # A death is in the second of the last sample, or is known late, or never.
     check(drawn == [[True, True, True]] + [[True, False, True]] * 3,
           "no curve is drawn where there was no database", drawn)
+    drawn = page.run("""
+        const line = new TimeLine(document.querySelector('#line'), {picked() {}}), texts = [];
+        line.set([0, 100].map((t) => ({t: 1.7e9 + t, rss: 3e8, allocated: null, limit: null})), []);
+        const write = line.pen.fillText;
+        line.pen.fillText = (text) => texts.push(text);
+        line.draw();
+        return [texts, line.limits.hidden];""")
+    check({"50 MB", "100 MB"} < set(drawn[0]) and
+          sum("UTC" in text for text in drawn[0]) == 1 and drawn[1], "axes are round", drawn)
     page.quiet("ways")
 
 
@@ -266,8 +328,11 @@ def tables(page):
     page.open("tab=snapshots")
     page.run("window.confirm = () => false")
     doing(page, "extra", "Delete")
-    page.run("window.confirm = () => true")
+    page.script('pin("extra")')
+    page.open("tab=snapshots")
+    page.run("window.confirm = (text) => { window.asked = text; return true; }")
     doing(page, "extra", "Delete")
+    check("pinned" in page.run("return window.asked"), "one is asked whether what is pinned may go")
     page.browser.until("document.querySelectorAll('#table tbody tr').length === 2")
     check(len(page.query("SELECT name FROM snapshots")) == 2, "one is deleted")
     page.run("Array.from(document.querySelectorAll('#table th button'))"
@@ -312,6 +377,9 @@ def sizes(page):
         wide = page.run("return document.documentElement.scrollWidth")
         check(wide <= width, f"nothing leaves {width} px", wide)
         page.legible(f"{scheme}, {width} px")
+        cut = page.run("const one = document.querySelector('.flame-details');"
+                       "return [one.scrollHeight - one.clientHeight, one.textContent]")
+        check(cut[0] <= 0, f"the keys are told whole at {width} px", cut)
         page.press("processCommand")
         page.run(f"{FLAME}.find('call')")
         page.settle()
@@ -390,7 +458,23 @@ def failures(page):
                        "document.querySelector('#snapshot').options.length > 2")
     page.choose("#snapshot", "before")
     page.settle()
+    page.fine()
     page.browser.console()  # has the browser's own line of a status of 500
+
+    # heapwired does not answer for a while.
+    page.hurry(True)
+    page.open("snapshot=before")
+    page.door.cut()
+    page.choose("#snapshot", "after")
+    page.until_text("#message", "heapwired does not answer")
+    page.until_text("#state", "heapwired does not answer; asks again in")
+    check(page.run(TEXT, "#title") == "", "no former heap stays", page.run(TEXT, "#title"))
+    page.door.broken = False
+    page.until_text("#state", "connected")
+    page.browser.until("document.querySelector('.flame') && document.querySelector('#message').hidden")
+    page.hurry(False)
+    page.open("snapshot=before")
+    page.browser.console()
 
     # Switched off again.
     page.browser.click("#switch")
@@ -401,15 +485,62 @@ def failures(page):
 def less(browser):
     """An account that may only look, at a node that has no database."""
     with Node(program=REAL, settings="http = 127.0.0.1:0\n",
-              users=[("eye", b"pw", "status")]) as node:
+              users=[("eye", b"pw", "status"), ("boss", b"pw", "all")]) as node:
         browser.open(f"http://eye:pw@127.0.0.1:{node.http_port}/#tab=nodes")
         browser.until("document.querySelector('#state').textContent.includes('absent')")
         browser.until("document.querySelector('#message').textContent.includes('privilege')")
         text = browser.run(TEXT, "#message")
         check("PROFILE" in text, "it says which privilege the heap needs", text)
         browser.until("document.querySelector('#table').textContent.includes('10001')")
+        node.write([("boss", b"pw", "all")])
+        reload(node)
+        browser.until("document.querySelector('#state').textContent.includes('login is no longer valid')")
+        node.passwd("eye", b"pw", "status")
+        reload(node)
+        # The browser sends a password that was refused no more.
+        browser.open("about:blank")
+        browser.open(f"http://eye:pw@127.0.0.1:{node.http_port}/#tab=nodes")
+        browser.until("document.querySelector('#state').textContent.includes('absent')")
         browser.console()
         browser.open("about:blank")
+
+
+def two_nodes(browser, work):
+    """What is shown is of the node that is chosen, or nothing is."""
+    places = {10001: free_port(), 10002: free_port()}
+    nodes = [RedisNode(work, i, places, port, environment={
+        "MALLOC_CONF": "prof:true,prof_active:true,lg_prof_sample:12"}) for i, port in places.items()]
+    door = None
+    try:
+        for node in nodes:
+            node.wait()
+        door = PageDoor(nodes[0])
+        page = Page(browser, door, nodes[0])
+        wait_for(lambda: [row[0] for row in page.query(
+            "SELECT state FROM cluster_profiler")] == ["connected"] * 2, 30)
+        page.hurry(True)
+        page.open()
+        page.until_text("#title", "in use")
+        with frozen(nodes[1].heapwired):
+            page.choose("#node", "10002")
+            seen = page.run(SHOWN)
+            check(seen == [False, "", "", "", True, ""], "nothing stays of another node", seen)
+            page.browser.until("!document.querySelector('#message').hidden")
+            page.until_text("#state", "asks again in")
+            seen = page.run(SHOWN)
+            check(seen == [False, "", "", "", True, ""], "nor comes back", seen)
+            check("10002" in page.run(TEXT, "h1"), "the heading names the node")
+        page.browser.until("document.querySelector('.flame') && document.querySelector('#message').hidden")
+        page.until_text("#state", "connected")
+        check("10002" in page.run(TEXT, "#line-title"), "then all is that node's")
+        page.hurry(False)
+        browser.console()  # has the browser's own lines
+    finally:
+        browser.open("about:blank")
+        if door:
+            door.close()
+        for node in nodes:
+            node.stop()
 
 
 def main():
@@ -424,10 +555,12 @@ def main():
             page = Page(browser, door, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==
                      "connected", 30)
-            for part in (first_look, flame, back, compare, ways, tables, keyboard, sizes,
+            for part in (first_look, flame, back, compare, processes, ways, tables, keyboard, sizes,
                          failures):
                 part(page)
             hostile(browser, work)
+            two_nodes(browser, work)
+            page.hurry(True)
             less(browser)
         finally:
             if browser:

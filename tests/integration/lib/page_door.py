@@ -20,6 +20,7 @@ class PageDoor:
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
         self.accepted = 0
         self.broken = False  # as if no node were there
+        self.clients = []
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -27,6 +28,7 @@ class PageDoor:
             while True:
                 client, _ = self.listener.accept()
                 self.accepted += 1
+                self.clients.append(client)
                 self.connect(client)
 
     def connect(self, client):
@@ -40,6 +42,12 @@ class PageDoor:
             return
         for pair in ((client, node), (node, client)):
             threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    def cut(self):
+        self.broken = True
+        for client in self.clients:
+            with contextlib.suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
 
     def close(self):
         self.listener.close()

@@ -92,6 +92,14 @@ class Page:
                            "document.querySelector('#table').children.length > 0")
         self.fine()
 
+    def hurry(self, on):
+        """Whether pages that are opened next wait for a twentieth of the time."""
+        command, parameters = ("addScriptToEvaluateOnNewDocument", {"source":
+            "const slow = setTimeout; setTimeout = (how, ms) => slow(how, ms / 20)"}) if on else (
+            "removeScriptToEvaluateOnNewDocument", self.hurried)
+        self.hurried = self.browser.ask("POST", "/goog/cdp/execute", {
+            "cmd": f"Page.{command}", "params": parameters})
+
     def fine(self):
         text = self.run(TEXT, "#message")
         check(self.run("return document.querySelector('#message').hidden"),

@@ -119,7 +119,7 @@ def gone(page):
     os.kill(page.node.heapwired, signal.SIGKILL)
     page.door.broken = True
     before = page.door.accepted
-    wait_for(lambda: "no answer" in page.run(TEXT, "#state"), 30)
+    wait_for(lambda: "does not answer; asks again in" in page.run(TEXT, "#state"), 30)
     page.save("gone")
     check(page.door.accepted - before < 8, "nothing storms",
           page.door.accepted - before)
