@@ -32,8 +32,10 @@ enum {
     PEER_LINK_ROW =
         64, /* bytes that each row counts in addition, for its call */
     /* A node that works on a statement reports progress twice a second: one
-     * that says nothing for so long does not work. */
-    PEER_LINK_SILENT_MS = 5000,
+     * that says nothing for so long does not work.  Longer than the kernel
+     * takes to find that the host is gone (PEER_SOCKET_SILENT): that is tried
+     * again. */
+    PEER_LINK_SILENT_MS = 10 * 1000,
     PEER_LINK_TURN_MS = 5, /* of a turn of the loop; once it takes longer, */
     PEER_LINK_LITTLE = 2 << 10 /* each link has so many bytes at a stretch */
 };
