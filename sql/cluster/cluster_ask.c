@@ -80,6 +80,7 @@ take_block(struct cluster_ask *ask, struct peer_block *block, struct error *err)
 {
     int rc = 0;
 
+    block->id_index = ask->asked[block->id_index];
     if (ask->cancelled && atomic_load(ask->cancelled)) {
         error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
         rc = -1;
@@ -93,9 +94,11 @@ take_block(struct cluster_ask *ask, struct peer_block *block, struct error *err)
 static void
 take_end(struct cluster_ask *ask, const struct peer_end *end)
 {
+    size_t id_index = ask->asked[end->id_index];
+
     if (end->error.code)
-        cluster_fail(ask, end->id_index, end->error.code, end->error.text);
-    ask->truncated[end->id_index] |= end->truncated;
+        cluster_fail(ask, id_index, end->error.code, end->error.text);
+    ask->truncated[id_index] |= end->truncated;
     atomic_fetch_add(&ask->answered, 1);
 }
 
@@ -199,8 +202,11 @@ list_nodes(struct cluster_ask *ask, const struct sql_session *session,
         arena_alloc(ask->arena, (count + 1) * sizeof(*ask->failures));
     ask->truncated =
         arena_alloc(ask->arena, (count + 1) * sizeof(*ask->truncated));
+    ask->asked_ids =
+        arena_alloc(ask->arena, (count + 1) * sizeof(*ask->asked_ids));
+    ask->asked = arena_alloc(ask->arena, (count + 1) * sizeof(*ask->asked));
     if ((!id_count && !rows) || !ask->ids || !ask->failures ||
-        !ask->truncated) {
+        !ask->truncated || !ask->asked_ids || !ask->asked) {
         mem_free(rows);
         return -1;
     }
@@ -209,6 +215,36 @@ list_nodes(struct cluster_ask *ask, const struct sql_session *session,
     ask->id_count = count;
     mem_free(rows);
     return 0;
+}
+
+/* Why an earlier question of the statement had no answer from the node; NULL:
+ * it had, or did not ask. */
+static const struct cluster_failure *
+find_silence(const struct cluster_ask *earlier, uint64_t id)
+{
+    for (; earlier; earlier = earlier->next)
+        for (size_t i = 0; i < earlier->id_count; i++)
+            if (earlier->ids[i] == id &&
+                earlier->failures[i].code == ER_QUERY_TIMEOUT)
+                return &earlier->failures[i];
+    return NULL;
+}
+
+static void
+leave_out_silent(struct cluster_ask *ask)
+{
+    const struct cluster_failure *silence;
+
+    for (size_t i = 0; i < ask->id_count; i++) {
+        silence = find_silence(ask->next, ask->ids[i]);
+        if (silence) {
+            cluster_fail(ask, i, silence->code, silence->text);
+            atomic_fetch_add(&ask->answered, 1);
+            continue;
+        }
+        ask->asked_ids[ask->asked_count] = ask->ids[i];
+        ask->asked[ask->asked_count++] = i;
+    }
 }
 
 /* Checks that the caller may reach the other nodes, if any is asked. */
@@ -266,8 +302,13 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     }
     if (check_reach(ask, handle) != 0)
         return fail(handle);
-    request->ids = ask->ids;
-    request->id_count = ask->id_count;
+    leave_out_silent(ask);
+    if (ask->id_count > 0 && ask->asked_count == 0) {
+        fail_all(ask, &handle->failure);
+        return fail(handle);
+    }
+    request->ids = ask->asked_ids;
+    request->id_count = ask->asked_count;
     request->timeout_ms = timeout_of(scope);
     request->parallel = request->parallel ? rolling(scope) : scope->parallel;
     request->caller = &scope->session->who;

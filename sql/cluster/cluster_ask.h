@@ -60,6 +60,10 @@ struct cluster_ask {
     const atomic_bool *cancelled; /* or NULL */
     uint64_t *ids;                /* ascending and distinct */
     size_t id_count;
+    /* Those that are asked: ids, and indices into ids.  A node that was silent
+     * in an earlier question of the statement is not, and fails likewise. */
+    uint64_t *asked_ids;
+    size_t *asked, asked_count;
     struct cluster_failure *failures; /* one for each id */
     bool *truncated;                  /* one for each id */
     size_t missing;                   /* number of failed nodes */

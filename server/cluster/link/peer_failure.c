@@ -23,6 +23,13 @@ name_of(const struct peer_place *place, char *out)
                  place->address, six ? "]" : "", place->port);
 }
 
+/* That a node was silent is passed on: it is not asked again so soon. */
+static enum error_code
+code_of(const struct error *why)
+{
+    return why->code == ER_QUERY_TIMEOUT ? ER_QUERY_TIMEOUT : ER_UNKNOWN;
+}
+
 void
 peer_failure_unknown(struct error *out)
 {
@@ -51,7 +58,7 @@ peer_failure_submit(struct error *out, const struct peer_place *place,
         return;
     }
     name_of(place, name);
-    error_set(out, ER_UNKNOWN, "submit failed for %s: %s", name, why->text);
+    error_set(out, code_of(why), "submit failed for %s: %s", name, why->text);
 }
 
 void
@@ -61,5 +68,5 @@ peer_failure_rpc(struct error *out, const struct peer_place *place,
     char name[PEER_NAME_MAX];
 
     name_of(place, name);
-    error_set(out, ER_UNKNOWN, "rpc failed %s: %s", name, why->text);
+    error_set(out, code_of(why), "rpc failed %s: %s", name, why->text);
 }

@@ -203,7 +203,7 @@ on_timer(uv_timer_t *timer)
         fail_text(l, "idle for long enough");
         return;
     }
-    error_set(&why, ER_UNKNOWN,
+    error_set(&why, ER_QUERY_TIMEOUT,
               l->established ? "it did not prove itself within %" PRIu64 " ms"
                              : "no connection within %" PRIu64 " ms",
               l->established ? PEER_LINK_LOGIN * l->timeout_ms : l->timeout_ms);

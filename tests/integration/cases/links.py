@@ -256,6 +256,21 @@ def test_a_silent_node_delays_a_view_for_seconds():
         assert c.sql.query(view) == [[b"3"]]
 
 
+def test_a_silent_node_is_asked_once_in_a_statement():
+    """Each further question would take the time to find it silent again."""
+    tables = ("daemon", "profiler", "snapshots", "deaths", "memory_history",
+              "symbol_indexes")
+    parts = " UNION ALL ".join(
+        f"SELECT DISTINCT node_id FROM heapwire.cluster_{t}" for t in tables)
+    view = (f"SET STATEMENT heapwire_timeout = 13 FOR SELECT "
+            f"GROUP_CONCAT(DISTINCT node_id ORDER BY node_id) FROM ({parts}) n")
+    with Cluster(ids=(A, B, C)) as c, Ticking(c.nodes[A]):
+        assert c.sql.query(view.encode()) == [[b"10001,10002,10003"]]
+        c.nodes[B].signal(signal.SIGSTOP)
+        for _ in "over a link that answered", "over a fresh one":
+            assert c.sql.query(view.encode()) == [[b"10001,10003"]]
+
+
 def test_a_long_statement_to_who_does_not_read_waits_for_nobody():
     script = "System.print(7) // " + "x" * 65000
     for settings in ("", "require_tls = yes\n"):
