@@ -43,8 +43,9 @@ login_blocked(const struct server *server, uint64_t key, const char *host,
     if (left_ms == 0)
         return false;
     error_set(err, ER_HOST_IS_BLOCKED,
-              "Host '%s' is blocked for %u s because of failed logins", host,
-              (unsigned)((left_ms + 999) / 1000));
+              "Host '%s' is blocked for %u s because of failed logins, of any "
+              "account: wait, or use the unix socket",
+              host, (unsigned)((left_ms + 999) / 1000));
     return true;
 }
 

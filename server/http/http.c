@@ -29,8 +29,9 @@ enum {
 struct http_session {
     struct http_request request; /* borrows the packet */
     enum http_state state;
-    bool spoke;  /* there was a request */
-    bool proven; /* see http_login */
+    bool spoke;     /* there was a request */
+    bool proven;    /* see http_login */
+    bool continued; /* its body was asked for */
     struct http_show_state show;
 };
 
@@ -337,6 +338,14 @@ answer(struct session *s, const struct http_route *route)
     http_show_text(&h->show, &s->reply.out);
 }
 
+static unsigned
+blocked_s(const struct session *s)
+{
+    return 1 + (unsigned)(backoff_left_ms(&s->server->backoff, s->address_key,
+                                          clock_ms()) /
+                          1000);
+}
+
 /* False: it may not come in, and is answered. */
 static bool
 is_admitted(struct session *s, const struct http_route *route)
@@ -358,6 +367,8 @@ is_admitted(struct session *s, const struct http_route *route)
     if (http_login(s, &s->http->request, &s->http->proven, &err) != 0) {
         if (s->http->request.authorization.size > 0)
             registry_note(&s->server->registry.failed_logins, 1);
+        if (err.code == ER_HOST_IS_BLOCKED)
+            s->http->show.answer.retry_s = blocked_s(s);
         say_error(s, &err);
         return false;
     }
@@ -434,12 +445,25 @@ on_packet(struct session *s, struct span packet)
         return;
     }
     s->quit = true; /* clients leave without a word */
+    h->continued = false;
     begin_answer(h);
     take(s);
     forget(packet);
     if (s->state != SESSION_RUNNING && s->state != SESSION_CLOSED &&
         h->show.answer.closes)
         session_enter(s, SESSION_CLOSING);
+}
+
+/* The head is there, and the client waits with the body. */
+static void
+take_expectation(struct session *s, struct span head)
+{
+    struct http_session *h = s->http;
+
+    h->continued = true;
+    take_head(s, head);
+    if (s->state == SESSION_READY)
+        buffer_text(&s->reply.out, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
 /* For size bytes and for one read, because growing leaves copies behind. */
@@ -472,6 +496,8 @@ next(struct session *s, struct span *packet)
     if (h->state == HTTP_MORE) {
         if (h->request.size > STRANGER_MAX && session_is_logging_in(s->state))
             take_head(s, waiting);
+        else if (h->request.expects && !h->continued)
+            take_expectation(s, waiting);
         make_room(s, h->request.size);
         return PACKET_MORE;
     }

@@ -26,6 +26,7 @@ static const struct {
     {405, "Method Not Allowed"},
     {409, "Conflict"},
     {413, "Content Too Large"},
+    {417, "Expectation Failed"},
     {421, "Misdirected Request"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
@@ -80,6 +81,8 @@ add_head(struct http_answer *a, struct buffer *out, unsigned status,
         buffer_text(out, "X-Go-Pprof: 1\r\n");
     if (a->more)
         buffer_text(out, a->more);
+    if (status == 429)
+        buffer_format(out, "Retry-After: %u\r\n", a->retry_s);
     if (a->closes)
         buffer_text(out, "Connection: close\r\n");
     a->begun = true;

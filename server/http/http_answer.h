@@ -23,6 +23,7 @@ struct http_answer {
     bool head_alone;             /* HEAD: no body follows */
     bool http_1_0, closes, gzip; /* as the request has them */
     bool own;           /* our page asked, whose browser should not prompt */
+    unsigned retry_s;   /* of 429: when to come again */
     const char *more;   /* further header lines, each with CR LF; static */
     const char *policy; /* what a page may do; NULL: nothing */
     const char *etag;   /* quoted; NULL: must not be kept */

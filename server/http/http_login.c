@@ -16,6 +16,7 @@
 #include "http_proof.h"
 #include "http_request.h"
 #include "keeper.h"
+#include "log.h"
 #include "login.h"
 #include "session.h"
 #include "users.h"
@@ -95,7 +96,10 @@ prove(struct session *s, const struct http_request *request, bool *proven,
         return login_trusted(s, err);
     if (!http_proof_read(request->authorization, &proof)) {
         s->wanted_user[0] = '\0';
-        login_deny(s, false, err);
+        error_set(err, ER_ACCESS_DENIED,
+                  "Access denied: Authorization must be 'Basic' with NAME:"
+                  "PASSWORD in base64, or 'Bearer' with an account's token");
+        log_stranger("connection %u: %s", s->entry.id, err->text);
     } else if ((known && span_is(proof.name, s->who.user)) ||
                !login_blocked(s->server, s->address_key, s->who.host, err)) {
         rc = log_in(s, &proof, err);

@@ -193,6 +193,10 @@ read_header(struct head *h, struct span name, struct span value)
         r->authorization = value;
     } else if (span_is_nocase(name, "Connection")) {
         read_connection(r, value);
+    } else if (span_is_nocase(name, "Expect") && !r->http_1_0) {
+        r->expects = true;
+        if (!span_is_nocase(value, "100-continue"))
+            return bad(r, 417, "Expect takes 100-continue alone");
     } else if (span_is_nocase(name, "Accept-Encoding")) {
         read_encodings(r, value);
     } else if (span_is_nocase(name, "Accept")) {

@@ -36,10 +36,11 @@ struct http_request {
     struct span own;  /* X-Heapwire, which no page of another origin can set */
     struct span body;
     bool http_1_0;
-    bool closes; /* no further request on this connection */
-    bool gzip;   /* the client takes it, */
-    bool open;   /* and OpenMetrics */
-    size_t size; /* of the whole request; 0 until its head is there */
+    bool closes;  /* no further request on this connection */
+    bool expects; /* waits for 100 before it sends the body */
+    bool gzip;    /* the client takes it, */
+    bool open;    /* and OpenMetrics */
+    size_t size;  /* of the whole request; 0 until its head is there */
     unsigned status;
     const char *why; /* static */
 };

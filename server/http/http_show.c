@@ -21,7 +21,8 @@ enum {
     TEXT_MAX = ERROR_TEXT_MAX + 256,
     OFF_MAX = 4 * 1024,
     METRICS_MAX = 64 * 1024 * 1024,
-    ETAG_BYTES = 16
+    ETAG_BYTES = 16,
+    RETRY_S = 60
 };
 
 /* ---- errors ---- */
@@ -82,8 +83,8 @@ http_say_error(struct http_answer *answer, struct buffer *out,
         answer->more = "WWW-Authenticate: Basic realm=\"heapwire\", "
                        "charset=\"UTF-8\"\r\n"
                        "WWW-Authenticate: Bearer\r\n";
-    if (status == 429)
-        answer->more = "Retry-After: 60\r\n";
+    if (status == 429 && answer->retry_s == 0)
+        answer->retry_s = RETRY_S;
     snprintf(text, sizeof(text), "%s\n", err->text);
     http_say(answer, out, status, text);
 }

@@ -81,7 +81,8 @@ def test_failed_logins_make_their_address_wait():
         wrong(node, SHA2)
         text = refused(1129, None, Wire(node.tcp).greeting)
         assert text == ("Host '127.0.0.1' is blocked for 1 s because of failed "
-                        "logins"), text
+                        "logins, of any account: wait, or use the unix "
+                        "socket"), text
         refused(1129, None, ann, node)  # the right password, too
         with early:  # greeted before, and guesses no more
             early.respond(b"ann", b"x" * 20)

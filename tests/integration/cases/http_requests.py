@@ -39,6 +39,38 @@ def test_large_bodies():
             node, head.replace(HOST, b"Host: x\r\n") % size)[:12])
 
 
+def test_expectations():
+    """The body is asked for once its head may come in, and not before."""
+    with node_with() as node:
+        login = b"Authorization: Basic " + base64.b64encode(b"boss:b0ss")
+        head = (b"POST /value HTTP/1.%d\r\n" + HOST + b"X-Heapwire: 1\r\n"
+                b"Content-Length: %d\r\nExpect: %s\r\n%s\r\n\r\n")
+        goes_on = b"100-Continue"
+        with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
+            stream = s.makefile("rwb")
+            for size in (20, 100000, 20):
+                text = b"SELECT 7 /*" + b"x" * size + b"*/"
+                stream.write(head % (1, len(text), goes_on, login))
+                stream.flush()
+                same("asked", b"HTTP/1.1 100 Continue\r\n\r\n",
+                     stream.readline() + stream.readline())
+                for part in (text[:10], text[10:]):
+                    stream.write(part)
+                    stream.flush()
+                same("answered", (200, b"7"), read_answer(stream))
+        text = b"SELECT 7"
+        for wanted, bytes_of in (
+                (401, head % (1, 9, goes_on, b"X: y")),
+                (401, head % (1, 200000, goes_on, b"X: y")),
+                (413, head % (1, (1 << 20) + 1, goes_on, login)),
+                (417, head % (1, 9, b"200-ok", login)),
+                (200, head % (0, len(text), goes_on, login) + text),
+                (200, head % (1, len(text), goes_on,
+                              login + b"\r\nConnection: close") + text)):
+            same(bytes_of[:120], b"HTTP/1.1 %d" % wanted,
+                 talk(node, bytes_of)[:12])
+
+
 def test_they_share_no_session():
     """What one sets is gone with it."""
     with node_with() as node:
