@@ -102,10 +102,12 @@ run_say_places(const struct run *run)
 {
     char *const *value = run->options.value;
     const char *listen = value[SETTING_LISTEN];
-    bool tcp = strcmp(listen, "none") != 0;
+    const char *http = value[SETTING_HTTP];
+    bool tcp = strcmp(listen, "none") != 0, web = strcmp(http, "none") != 0;
 
-    fprintf(stderr, "heapwire-run: socket %s%s%s, log %s\n",
+    fprintf(stderr, "heapwire-run: socket %s%s%s%s%s, log %s\n",
             value[SETTING_SOCKET],
             tcp ? ", port (for accounts with a password) " : "",
-            tcp ? listen : "", value[SETTING_LOG]);
+            tcp ? listen : "", web ? ", page (for accounts) http://" : "",
+            web ? http : "", value[SETTING_LOG]);
 }

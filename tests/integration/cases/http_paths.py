@@ -248,6 +248,9 @@ def test_a_redis():
         look_at_audit(node)
         look_at_metrics(node)
         look_at_kill(node)
+        with open(os.path.join(node.directory, "out"),
+                  encoding="utf-8") as out:
+            assert f" http://127.0.0.1:{node.http_port}, log " in out.read()
         same("program", True, "redis" in local(node, "/pprof/cmdline").text)
         same("ready", (200, "the database is connected\n"),
              (local(node, "/readyz").status, local(node, "/readyz").text))
