@@ -281,6 +281,13 @@ static const char index_text[] =
     "/sql                 a statement as the body: its rows as JSON\n"
     "/value               the same: the only value of its only row\n";
 
+static const char pprof_text[] =
+    "/debug/pprof/heap    what is in use; ?seconds= ?snapshot= ?base= ?node=\n"
+    "/debug/pprof/allocs  the same\n"
+    "/debug/pprof/cmdline\n"
+    "/debug/pprof/symbol\n"
+    "/help lists the other paths\n";
+
 static const char growth_text[] =
     "jemalloc keeps no profile of growth: take two of /pprof/heap, and use "
     "jeprof --base, or ask /debug/pprof/heap?base=NAME of a kept snapshot\n";
@@ -305,6 +312,8 @@ static const struct http_route routes[] = {
     {"/readyz", "node", HTTP_SHOW_READY, HTTP_TEXT, .make = make_ready},
     {"/metrics", "node", .show = HTTP_SHOW_METRICS, .type = HTTP_METRICS_TYPE,
      .packed = true, .make = make_metrics},
+    {"/debug/pprof", "debug", .type = HTTP_TEXT, .text = pprof_text},
+    {"/debug/pprof/", "debug", .type = HTTP_TEXT, .text = pprof_text},
     {"/debug/pprof/heap", PPROF, HTTP_SHOW_VALUE, HTTP_BINARY,
      .make = make_pprof},
     {"/debug/pprof/allocs", PPROF, HTTP_SHOW_VALUE, HTTP_BINARY,
@@ -336,7 +345,7 @@ static bool
 is_path(const struct http_route *route, struct span path)
 {
     size_t size = strlen(route->path), digits = 0;
-    bool numbered = size > 1 && route->path[size - 1] == '/';
+    bool numbered = route->make && route->path[size - 1] == '/';
 
     while (numbered && digits < DIGITS_MAX && path.size > 0 &&
            path.data[path.size - 1] >= '0' && path.data[path.size - 1] <= '9') {

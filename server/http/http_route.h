@@ -29,7 +29,7 @@ enum http_show {
 enum { HTTP_STATEMENT_MAX = 1024 * 1024 /* as HTTP_BODY_MAX */ };
 
 struct http_route {
-    const char *path;       /* with a / at its end: a number follows */
+    const char *path;       /* with make and a / at its end: a number follows */
     const char *parameters; /* those that it takes, blanks between them */
     enum http_show show;
     const char *type;

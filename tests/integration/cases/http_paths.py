@@ -523,6 +523,13 @@ def test_the_page_is_kept():
             size += len(answer.body)
         assert size < 100000, size
         assert "/sql" in local(node, "/help").text
+        for path in ("/debug/pprof", "/debug/pprof/", "/debug/pprof/?debug=1"):
+            for named in re.findall("^/debug/pprof/[a-z]+",
+                                    local(node, path).text, re.M):
+                assert local(node, named).status in (200, 503), named
+            same(path, 200, local(node, path).status)
+        for path in ("/debug/pprof/5", "/jeheap/reset/"):
+            same(path, 404, local(node, path).status)
         same("others", "default-src 'none'",
              local(node, "/help").header("content-security-policy"))
 
