@@ -415,7 +415,10 @@
         showWrong();
         showProfiler('asks the node');
         drawLine();
+        byId('line-title').textContent = 'Memory';
         byId('table').replaceChildren();
+        options(byId('snapshot'), [], '');
+        options(byId('base'), [], '');
         listing = null;
         lost = false;
         clearFlame();

@@ -146,7 +146,7 @@ const TimeLine = (function () {
             const power = Math.floor(Math.log(this.highest) / Math.log(1024)), unit = 1024 ** power;
             const third = this.highest / unit / 3.3, ten = 10 ** Math.floor(Math.log10(third));
             const step = [5, 2, 1].find((one) => one * ten <= third) * ten; // a round figure
-            for (let i = 1; i * step * unit < this.highest; i++) {
+            for (let i = 1; this.highest > 2 && i * step * unit < this.highest; i++) {
                 const y = this.y(i * step * unit);
                 pen.beginPath();
                 pen.moveTo(MARGIN, y);

@@ -31,7 +31,8 @@ return [one === document.body ? 'body' : one.tagName, one.seen++, getComputedSty
 SHOWN = """
 const text = (id) => document.querySelector(id).textContent;
 return [document.querySelector('.flame') !== null, text('#title'), text('#notes'), text('#table'),
-    document.querySelector('#switch').hidden, text('#cost')]"""
+    document.querySelector('#switch').hidden, text('#cost'),
+    document.querySelector('#snapshot').options.length]"""
 
 
 def first_look(page):
@@ -524,11 +525,11 @@ def two_nodes(browser, work):
         with frozen(nodes[1].heapwired):
             page.choose("#node", "10002")
             seen = page.run(SHOWN)
-            check(seen == [False, "", "", "", True, ""], "nothing stays of another node", seen)
+            check(seen == [False, "", "", "", True, "", 0], "nothing stays of another node", seen)
             page.browser.until("!document.querySelector('#message').hidden")
             page.until_text("#state", "asks again in")
             seen = page.run(SHOWN)
-            check(seen == [False, "", "", "", True, ""], "nor comes back", seen)
+            check(seen == [False, "", "", "", True, "", 0], "nor comes back", seen)
             check("10002" in page.run(TEXT, "h1"), "the heading names the node")
         page.browser.until("document.querySelector('.flame') && document.querySelector('#message').hidden")
         page.until_text("#state", "connected")
