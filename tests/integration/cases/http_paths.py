@@ -256,6 +256,19 @@ def test_a_redis():
              (local(node, "/readyz").status, local(node, "/readyz").text))
 
 
+def test_of_all_nodes_some_fail():
+    """200, whichever answers first, and a line for each."""
+    with redis("[peer 5]\naddress = 127.0.0.1:1\n[peer 20000]\n"
+               "address = 127.0.0.1:2\n") as node:
+        answer = local(node, "/snapshots?name=a&node=all", "-X", "POST")
+        same("status", 200, answer.status)
+        same("each", [["10001", "OK"], ["20000", "ERROR"], ["5", "ERROR"]],
+             sorted(line.split("\t")[:2] for line in
+                    answer.text.splitlines()))
+        same("all", 503, local(node, "/snapshots?name=a&node=all", "-X",
+                               "POST").status)
+
+
 def samples(text):
     return {line.split(" ")[0]: float(line.split(" ")[1])
             for line in text.splitlines() if not line.startswith("#")}
