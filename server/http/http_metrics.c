@@ -154,23 +154,20 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 #define SNAPSHOTS                                                              \
     "count(*) AS kept, sum(pinned) AS pinned, sum(size) AS bytes, "            \
     "max(taken) AS last FROM heapwire."
-#define OF(reason, name)                                                       \
-    "sum(reason = '" reason "') AS " name ", max(CASE WHEN reason = '" reason  \
-    "' THEN at END) AS " name "_at"
+#define DEATHS_OF(reason, name)                                                \
+    ", sum(reason = '" reason "') AS " name                                    \
+    ", max(CASE WHEN reason = '" reason "' THEN at END) AS " name "_at"
 #define DEATHS                                                                 \
-    OF("clean", "clean")                                                       \
-    ", " OF("exit", "failed") ", " OF("signal", "killed") ", " OF(             \
-        "oom",                                                                 \
-        "oom") ", " OF("unseen",                                               \
-                       "unseen") " FROM "                                      \
-                                 "(SELECT *, CASE WHEN killed_by = 9 AND "     \
-                                 "oom_kills > 0 THEN 'oom' "                   \
-                                 "WHEN told_by IS NOT NULL OR exit_status = "  \
-                                 "0 THEN 'clean' "                             \
-                                 "WHEN killed_by IS NOT NULL THEN 'signal' "   \
-                                 "WHEN exit_status IS NOT NULL THEN 'exit' "   \
-                                 "ELSE 'unseen' END AS reason "                \
-                                 "FROM heapwire."
+    DEATHS_OF("clean", "clean")                                                \
+    DEATHS_OF("exit", "failed")                                                \
+    DEATHS_OF("signal", "killed")                                              \
+    DEATHS_OF("oom", "oom")                                                    \
+    DEATHS_OF("unseen", "unseen")                                              \
+    " FROM (SELECT *, CASE WHEN killed_by = 9 AND oom_kills > 0 THEN 'oom' "   \
+    "WHEN told_by IS NOT NULL OR exit_status = 0 THEN 'clean' "                \
+    "WHEN killed_by IS NOT NULL THEN 'signal' "                                \
+    "WHEN exit_status IS NOT NULL THEN 'exit' ELSE 'unseen' END AS reason "    \
+    "FROM heapwire."
 
 static void
 add_expression(const char *expression, const char *id, struct buffer *out)
@@ -202,14 +199,14 @@ add_tables(const char *id, const char *where, struct buffer *out)
             " LEFT JOIN heapwire.cluster_daemon h ON h.node_id = %s"
             " LEFT JOIN (SELECT node_id, " SNAPSHOTS
             "cluster_snapshots%s GROUP BY node_id) s ON s.node_id = p.node_id"
-            " LEFT JOIN (SELECT node_id, " DEATHS
+            " LEFT JOIN (SELECT node_id" DEATHS
             "cluster_deaths%s) t GROUP BY node_id) d ON d.node_id = p.node_id"
             " WHERE p.node_id = %s",
             id, where, where, id);
     else
         buffer_text(out, " FROM heapwire.profiler p JOIN heapwire.daemon h"
                          " JOIN (SELECT " SNAPSHOTS "snapshots) s"
-                         " JOIN (SELECT " DEATHS "deaths) t) d");
+                         " JOIN (SELECT NULL" DEATHS "deaths) t) d");
 }
 
 void
