@@ -217,7 +217,8 @@ for i in 1 2 3 4 5 6 7 8; do
     kill -9 "$sleeper"
     wait "$sleeper" 2>/dev/null || true
     wait "$driver" && fault "nothing was wrong with a process that died"
-    contains "its end" "has ended" "$(cat "$work/driver")"
+    grep -q 'has ended\|was ended by the end' "$work/driver" ||
+        fault "its end: $(cat "$work/driver")"
 done
 
 ### heapwire-run dies meanwhile: the thread comes back by itself
@@ -289,6 +290,10 @@ kill "$plain"
 attach "$redis"
 kill -9 "$run"
 wait "$run" 2>/dev/null || true
+lingers() { # its heapwired has noticed, and waits for the next
+    ! flock -n "$work/node/linger" true
+}
+wait_for 10 lingers
 attach "$redis"
 contains "taken over" "has its agent already" "$(cat "$work/attach.log")"
 detach "$redis"

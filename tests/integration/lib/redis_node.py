@@ -16,10 +16,12 @@ def place(where):
 
 
 def has_ended(pid):
+    """All of it: its sockets are open until its last thread has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] in "ZX"
-    except FileNotFoundError:
+            return (f.read().rsplit(")", 1)[1].split()[0] in "ZX" and
+                    len(os.listdir(f"/proc/{pid}/task")) <= 1)
+    except (FileNotFoundError, ProcessLookupError):
         return True
 
 

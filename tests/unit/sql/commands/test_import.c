@@ -175,7 +175,7 @@ START_TEST(a_name_is_taken_once)
 {
     call("raw1", RAW, sizeof(RAW) - 1);
     call("raw1", RAW, sizeof(RAW) - 1);
-    ck_assert_uint_eq(h.error.code, ER_UNKNOWN);
+    ck_assert_uint_eq(h.error.code, ER_DUP_ENTRY);
     ck_assert(strstr(h.error.text, "raw1") != NULL);
 }
 END_TEST
