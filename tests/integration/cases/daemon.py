@@ -172,7 +172,7 @@ def test_a_log_that_nobody_reads_holds_up_nobody():
         [FAKE, "--config", node.config, "--state-dir", node.state,
          "--listen", "none", "--log", "stderr"], stderr=write)
     try:
-        wait_for(lambda: os.path.exists(node.socket))
+        wait_for(lambda: logs_in(node.socket))
         with Wire(node.socket).login() as w:
             for _ in range(65536 // 40):  # more than a pipe holds
                 try:

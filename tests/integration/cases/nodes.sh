@@ -29,7 +29,7 @@ for id in 1 2 3; do
     eval "pid$id=$!"
 done
 for id in 1 2 3; do
-    wait_for 15 test -S "$work/$id/mysql.sock"
+    wait_for 15 grep -q "serves node" "$work/log$id"
 done
 
 # on ID ARGUMENTS...: the stock client, on that node.
