@@ -368,13 +368,27 @@ database_stopped(struct supervisor *s)
         kill(-group, SIGCONT);
 }
 
+/* 0: no further child has ended or stopped.  What one said last is passed on
+ * first, while it can be seen whose child it is. */
+static pid_t
+next_child(struct supervisor *s, int *status)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid == 0)
+        return 0;
+    notify_relay_pass(s->plan->notify);
+    return waitpid(info.si_pid, status, WNOHANG | WUNTRACED);
+}
+
 static void
 reap(struct supervisor *s)
 {
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    while ((pid = next_child(s, &status)) > 0) {
         if (WIFSTOPPED(status)) {
             if (pid == s->database)
                 database_stopped(s);
