@@ -49,7 +49,7 @@ leaked=$(field leaked <"$WORK/forks")
 expect "shared table: $(xargs <"$WORK/forks")" "$forks 0 $leaked" \
     "$(field forks <"$WORK/forks") $(field hung <"$WORK/forks") \
 $(field failed <"$WORK/forks")"
-[ $((leaked * 200)) -le "$forks" ] || fail "$leaked of $forks leaked"
+[ $((leaked * 20)) -le "$forks" ] || fail "$leaked of $forks leaked"
 expect "lines on stderr" 1 "$(grep -c '^heapwire: ' "$WORK/stderr")"
 
 # closes_all COMMAND...: a host that closes 3 to 1023 is served all the same

@@ -45,10 +45,11 @@ class Browser:
         raise SystemExit("chromedriver does not start")
 
     def until(self, condition):
-        """Waits until that JavaScript is true."""
+        """Waits until that JavaScript is true, and what it asks about is there."""
         end = time.monotonic() + 30
         while time.monotonic() < end:
-            if self.run("return " + condition):
+            if self.run(f"try {{ return {condition}; }} catch (error) {{"
+                        " if (error instanceof TypeError) return false; throw error; }"):
                 return
             time.sleep(0.05)
         raise SystemExit("never true: " + condition)
