@@ -35,16 +35,16 @@ phase_now(void)
 }
 
 int
-phase_await_start(uint32_t timeout_ms)
+phase_await(enum phase phase, uint32_t timeout_ms)
 {
     const struct timespec step = {.tv_sec = timeout_ms / 1000};
     int64_t until_ms = agent_monotonic_ms() + timeout_ms;
+    uint32_t seen;
 
-    while (now == PHASE_STARTING) {
+    while ((seen = now) < (uint32_t)phase) {
         if (agent_monotonic_ms() >= until_ms)
             return ETIMEDOUT;
-        syscall(SYS_futex, &now, FUTEX_WAIT_PRIVATE, PHASE_STARTING, &step,
-                NULL, 0);
+        syscall(SYS_futex, &now, FUTEX_WAIT_PRIVATE, seen, &step, NULL, 0);
     }
     return 0;
 }

@@ -14,15 +14,20 @@
 /* A signal for our thread alone, which blocks it; the kernel never sends it. */
 #define PHASE_WAKE SIGSTKFLT
 
-enum phase { PHASE_STARTING, PHASE_SERVING, PHASE_ENDED };
+enum phase {
+    PHASE_STARTING,
+    PHASE_APART, /* has left the host's descriptor table, or cannot */
+    PHASE_SERVING,
+    PHASE_ENDED
+};
 
 /* Call before creating the thread: sets PHASE_STARTING, clears the request to
  * end. */
 void phase_reset(void);
 void phase_enter(enum phase phase);
 enum phase phase_now(void);
-/* Waits while the phase is PHASE_STARTING.  0 or ETIMEDOUT. */
-int phase_await_start(uint32_t timeout_ms);
+/* Waits for that phase or a later one.  0 or ETIMEDOUT. */
+int phase_await(enum phase phase, uint32_t timeout_ms);
 
 /* Requests the end; the caller also sends PHASE_WAKE to the thread. */
 void phase_stop(void);

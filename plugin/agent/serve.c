@@ -367,6 +367,7 @@ begin(struct agent *agent, const struct agent_start *start)
     agent->calls = confined_read(
         agent->filters, agent_settings_get(start->settings, AGENT_ENV_FILTERS));
     agent->own_table = leave_shared_table(agent->calls);
+    phase_enter(PHASE_APART);
     if (!agent->own_table)
         shared_fds_begin();
     else if (null_stdio(start->silent) != 0) {

@@ -26,7 +26,8 @@
 enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */
     STACK_BYTES = 512 * 1024,
-    WAIT_MS = 2000
+    WAIT_MS = 2000,
+    APART_MS = 1000
 };
 
 static struct {
@@ -71,6 +72,20 @@ start_thread(void)
     return error;
 }
 
+/* Where no other thread of the host runs: it begins, or goes on, once the
+ * thread has left its descriptor table.  A host that closes all descriptors
+ * would otherwise meet the thread's, and seccomp filters that it sets would
+ * come after the thread has looked for them. */
+static int
+start_apart(void)
+{
+    int error = start_thread();
+
+    if (error == 0)
+        phase_await(PHASE_APART, APART_MS);
+    return error;
+}
+
 static struct timespec
 deadline(void)
 {
@@ -103,7 +118,7 @@ running(void)
 static int
 wait_until_serving(void)
 {
-    int error = phase_await_start(WAIT_MS);
+    int error = phase_await(PHASE_SERVING, WAIT_MS);
 
     if (error != 0)
         return error;
@@ -151,7 +166,7 @@ start_early(void (*on_fork)(void))
 {
     int error = handle_forks(on_fork);
 
-    return error != 0 || start_wants_child() ? error : start_thread();
+    return error != 0 || start_wants_child() ? error : start_apart();
 }
 
 bool
@@ -169,7 +184,7 @@ start_in_child(pid_t elder, pid_t younger)
     own.start.silent = own.start.child = true;
     own.start.elders[0] = elder;
     own.start.elders[1] = younger;
-    return start_thread();
+    return start_apart();
 }
 
 static int

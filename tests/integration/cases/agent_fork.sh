@@ -63,10 +63,20 @@ closes_all() {
     exec 9>"$WORK/stdin"
     wait_for 5 file_has "$WORK/stdout" descriptors= || fail "no host"
 }
+# ".", "..", 0, 1, 2 and the directory itself
+none_of_ours() {
+    expect "descriptors in /proc/self/fd$1" 6 \
+        "$(field descriptors <"$WORK/stdout")"
+}
+# As long as the thread starts, the host waits: it meets none of its descriptors.
+closes_all strace -f -qq -o /dev/null -e trace=read \
+    -e inject=read:delay_enter=300000:when=1
+none_of_ours ", a slow start"
+exec 9>&-
+wait $host || fail "closeall, a slow start, ended badly"
 closes_all env
 agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump after close-all"
-# ".", "..", 0, 1, 2 and the directory itself
-expect "descriptors in /proc/self/fd" 6 "$(field descriptors <"$WORK/stdout")"
+none_of_ours ""
 
 # The binary is deleted, another takes its name: the old one is handed out.
 cp "$forker" "$WORK/original"
