@@ -35,7 +35,13 @@
 #define SYS_pidfd_open 434
 #endif
 
-enum { LINGER_STEP_MS = 250 };
+enum {
+    LINGER_STEP_MS = 250,
+    /* How long a heapwired may take to notice that its heapwire-run has ended,
+     * and to give way. */
+    GIVES_WAY_MS = 5000,
+    GIVES_WAY_STEP_MS = 50
+};
 
 struct stay {
     struct attach *attach;
@@ -64,9 +70,25 @@ block_signals(void)
 
 /* ---- an agent that is there already ---- */
 
+/* With ask it ends; without, it only could. */
+static bool
+gives_way(const char *dir, bool ask)
+{
+    const struct timespec step = {.tv_nsec = GIVES_WAY_STEP_MS * 1000000L};
+    uint64_t until = clock_ms() + GIVES_WAY_MS;
+
+    while (state_dir_is_served(dir) &&
+           !(ask ? linger_end_of(dir) : linger_is_held(dir))) {
+        if (clock_ms() >= until)
+            return false;
+        nanosleep(&step, NULL);
+    }
+    return true;
+}
+
 /* Takes over an agent whose heapwire-run was killed. */
 static int
-check_agent(struct attach *attach, struct error *err)
+check_agent(struct attach *attach, bool dry, struct error *err)
 {
     const char *dir = attach->plan->state_dir;
     pid_t pid = attach->target.pid, served;
@@ -80,7 +102,7 @@ check_agent(struct attach *attach, struct error *err)
                   (int)pid, dir);
         return -1;
     }
-    if (state_dir_is_served(dir) && !linger_end_of(dir)) {
+    if (!gives_way(dir, !dry)) {
         error_set(err, ER_WRONG_VALUE,
                   "process %d is served by another heapwire-run", (int)pid);
         return -1;
@@ -106,7 +128,7 @@ attach_try(struct attach *attach, struct error *err)
 
     injection.dry = true;
     if (target_sees(&attach->target, attach->library, err) != 0 ||
-        check_agent(attach, err) != 0)
+        check_agent(attach, true, err) != 0)
         return -1;
     if (attach->took) {
         fprintf(stderr,
@@ -166,7 +188,8 @@ attach_start(struct attach *attach, struct error *err)
         return -1;
     }
     if (target_sees(t, attach->library, err) != 0 ||
-        give_directory(attach, err) != 0 || check_agent(attach, err) != 0)
+        give_directory(attach, err) != 0 ||
+        check_agent(attach, false, err) != 0)
         return -1;
     if (attach->took) {
         fprintf(stderr, "heapwire-run: process %d (%s) has its agent already\n",

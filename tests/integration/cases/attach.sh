@@ -10,10 +10,15 @@ if [ ! -x "$bin/sleepers" ]; then
     exit
 fi
 
-# attach PID OPTION...: in $run; waits until it has attached.
+another_serves() {
+    [ "$(cat "$work/node/heapwired.lock")" != "$before" ]
+}
+# attach PID OPTION...: in $run; waits until it has attached and its own
+# heapwired serves.
 attach() {
     target=$1
     shift
+    before=$(cat "$work/node/heapwired.lock" 2>/dev/null || true)
     : >"$work/attach.log" # what the last one said is not what this one says
     "$bin/heapwire-run" --state-dir "$work/node" --listen none "$@" \
         --attach "$target" >"$work/attach.log" 2>&1 &
@@ -23,6 +28,7 @@ attach() {
         cat "$work/attach.log"
         exit 1
     }
+    wait_for 15 another_serves
     wait_for 15 sql 'SELECT 1'
 }
 
@@ -286,16 +292,18 @@ same "but statistics" 1 "$(sql "select value > 100000 from
 detach "$plain"
 kill "$plain"
 
-# Again, and heapwire-run is killed: the next takes over.
+# Again, and heapwire-run is killed: the next takes over, a dry run does not.
 attach "$redis"
 kill -9 "$run"
 wait "$run" 2>/dev/null || true
-lingers() { # its heapwired has noticed, and waits for the next
-    ! flock -n "$work/node/linger" true
-}
-wait_for 10 lingers
 attach "$redis"
 contains "taken over" "has its agent already" "$(cat "$work/attach.log")"
+kill -9 "$run"
+wait "$run" 2>/dev/null || true
+contains "dry, of a killed one" "has its agent already" "$("$bin/heapwire-run" \
+    --state-dir "$work/node" --dry-run --attach "$redis" 2>&1)"
+[ ! -s "$work/node/linger" ] || fault "a dry run ends a heapwired"
+attach "$redis"
 detach "$redis"
 
 # It ends: how is not known.
