@@ -236,11 +236,16 @@ def test_deaths_have_a_reason():
                          '{reason="signal"}'] - time.time()) < 120, found
         assert 'heapwire_deaths_last_timestamp_seconds{reason="oom"}' not in \
             found, found
-        for path in ("/jeheap/dump", "/debug/prof/mem",
-                     "/debug/prof/mem/status", "/pprof/heap"):
-            said = run("curl", "-sS", "-m", "60", "-w", "%{http_code}",
+
+        def say(path):
+            return run("curl", "-sS", "-m", "60", "-w", "%{http_code}",
                        "--unix-socket", os.path.join(state, "http.sock"),
                        "http://localhost" + path)
+        # Who looks for the record looks now and then.
+        wait_for(lambda: "signal 9" in say("/jeheap/dump"), 60)
+        for path in ("/jeheap/dump", "/debug/prof/mem",
+                     "/debug/prof/mem/status", "/pprof/heap"):
+            said = say(path)
             assert said.endswith("503") and "signal 9" in said, (path, said)
             assert "not enabled" not in said, (path, said)
     finally:
