@@ -226,6 +226,7 @@ reload(struct daemon *d)
     char left[SETTING_KEYS_MAX];
     size_t ended;
 
+    d->server.loads++;
     config_faults_init(&faults);
     if (log_reopen(&err) != 0)
         log_fault("%s", err.text);

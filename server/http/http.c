@@ -30,8 +30,8 @@ struct http_session {
     struct http_request request; /* borrows the packet */
     enum http_state state;
     bool spoke;     /* there was a request */
-    bool proven;    /* see http_login */
     bool continued; /* its body was asked for */
+    struct http_proven proven;
     struct http_show_state show;
 };
 
@@ -509,8 +509,10 @@ next(struct session *s, struct span *packet)
 static void
 free_kept(struct session *s)
 {
-    if (s->http)
+    if (s->http) {
         http_show_fini(&s->http->show);
+        explicit_bzero(&s->http->proven, sizeof(s->http->proven));
+    }
     mem_free(s->http);
     sql_session_free(s->sql);
 }

@@ -2,7 +2,9 @@
  * http_login.c - see http_login.h.
  *
  * The password arrives itself, but is proven to the keeper as MySQL's clients
- * prove it: the keeper answers no other question about passwords.
+ * prove it: the keeper answers no other question about passwords.  Asking it is
+ * most of what a small request costs, so a connection remembers the header that
+ * it proved last, as a digest.
  */
 #include "http_login.h"
 
@@ -10,6 +12,7 @@
 #include <string.h>
 
 #include <openssl/crypto.h>
+#include <openssl/hmac.h>
 
 #include "auth.h"
 #include "errors.h"
@@ -77,21 +80,55 @@ login_trusted(struct session *s, struct error *err)
     return login_admit(s, PRIVILEGE_ALL, false, err);
 }
 
+/* A new nonce is a new key. */
+static bool
+digest(const struct session *s, const struct http_request *request,
+       uint8_t out[AUTH_SHA256])
+{
+    struct span header = request->authorization;
+
+    return HMAC(EVP_sha256(), s->nonce, sizeof(s->nonce),
+                (const uint8_t *)header.data, header.size, out, NULL) != NULL;
+}
+
+/* It is, byte for byte, what the request before it proved. */
+static bool
+is_same(const struct session *s, const struct http_request *request,
+        const struct http_proven *proven)
+{
+    uint8_t now[AUTH_SHA256];
+
+    return proven->user && proven->load == s->server->loads &&
+           request->authorization.size > 0 && digest(s, request, now) &&
+           CRYPTO_memcmp(now, proven->digest, sizeof(now)) == 0;
+}
+
 static int
-prove(struct session *s, const struct http_request *request, bool *proven,
-      struct error *err)
+prove_again(struct session *s, struct http_proven *proven, struct error *err)
+{
+    memcpy(s->wanted_user, s->who.user, sizeof(s->wanted_user));
+    proven->user = login_admit_user(s, err) == 0;
+    return proven->user ? 0 : -1;
+}
+
+static int
+prove(struct session *s, const struct http_request *request,
+      struct http_proven *proven, struct error *err)
 {
     struct http_proof proof;
-    bool known = *proven;
+    bool known = proven->user;
     int rc = -1;
 
-    *proven = false;
     if (s->transport == TRANSPORT_TCP && !s->tls &&
         s->server->http_requires_tls) {
+        proven->user = false;
         error_set(err, ER_SECURE_TRANSPORT_REQUIRED,
                   "this port requires TLS: use https://");
         return -1;
     }
+    if (is_same(s, request, proven))
+        return prove_again(s, proven, err);
+    proven->user = false;
     if (request->authorization.size == 0)
         return login_trusted(s, err);
     if (!http_proof_read(request->authorization, &proof)) {
@@ -103,15 +140,16 @@ prove(struct session *s, const struct http_request *request, bool *proven,
     } else if ((known && span_is(proof.name, s->who.user)) ||
                !login_blocked(s->server, s->address_key, s->who.host, err)) {
         rc = log_in(s, &proof, err);
-        *proven = rc == 0;
+        proven->load = s->server->loads;
+        proven->user = rc == 0 && digest(s, request, proven->digest);
     }
     OPENSSL_cleanse(&proof, sizeof(proof));
     return rc;
 }
 
 int
-http_login(struct session *s, const struct http_request *request, bool *proven,
-           struct error *err)
+http_login(struct session *s, const struct http_request *request,
+           struct http_proven *proven, struct error *err)
 {
     static const struct span database = {"heapwire", 8};
 

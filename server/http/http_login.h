@@ -9,16 +9,26 @@
 
 #include <stdbool.h>
 
+#include "auth.h"
+#include "reader.h"
+
 struct error;
 struct http_request;
 struct session;
 
+/* Whose password a connection proved last; zeroed: nobody's. */
+struct http_proven {
+    bool user;     /* session->who: it is not refused, whatever others at this
+                      address try */
+    unsigned load; /* server->loads of then */
+    uint8_t digest[AUTH_SHA256]; /* of the header, keyed by session->nonce */
+};
+
 /* Makes it the session's identity, with heapwire as its database.  -1 with
  * *err: 1045 not proven, 1129 the address is refused, 1226 too many
- * connections, 3159 TLS is required. *proven: was the request before proven by
- * a password?  Then its user is not refused, whatever others at this address
- * try. */
+ * connections, 3159 TLS is required.  A header that is equal to the one before
+ * needs no second proof, until the accounts are read again. */
 int http_login(struct session *session, const struct http_request *request,
-               bool *proven, struct error *err);
+               struct http_proven *proven, struct error *err);
 
 #endif

@@ -65,6 +65,7 @@ struct server {
     pthread_mutex_t lock;
     struct users *users; /* owned; replaced by a reload */
     char *settings;      /* likewise: key=value lines, as --check prints */
+    unsigned loads;      /* counts reloads: what was proven before is not now */
     char own_name[SQL_NAME_MAX +
                   1];      /* the name of heapwired's user; "": unknown */
     struct keeper *keeper; /* borrowed: checks passwords */

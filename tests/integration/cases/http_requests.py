@@ -6,12 +6,14 @@ import json
 import signal
 import socket
 import ssl
+import subprocess
 import sys
 
 from http_door import (HOST, USERS, node_with, read_answer, reload, same, talk,
                        tcp)
+from keeper import keeper_of
 from mysql_wire import Wire
-from node_under_test import POOR, Node, wait_for
+from node_under_test import PASSWD, POOR, Node, frozen, wait_for
 from runner import named, run_tests
 
 ANY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -147,6 +149,94 @@ def test_failures_of_others():
 
         wait_for(refused, 60)
         same("a guess is the last", [401, 429], get(b"wrong", b"b0ss"))
+
+
+class Kept:
+    """A connection; each request has its own login, or none."""
+
+    def __init__(self, node):
+        self.sock = socket.create_connection(("127.0.0.1", node.http_port), 60)
+        self.stream = self.sock.makefile("rwb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stream.close()
+        self.sock.close()
+
+    def ask(self, login, head=b"GET /help HTTP/1.1", more=b"", body=b""):
+        """login: "name:password" in any form of the header, or None."""
+        if login is not None and b" " not in login:
+            login = b"Basic " + base64.b64encode(login)
+        self.stream.write(
+            b"%s\r\n%s%s%s\r\n%s" % (head, HOST, more, b"" if login is None else
+                                    b"Authorization: " + login + b"\r\n",
+                                    body))
+        self.stream.flush()
+        return read_answer(self.stream)
+
+    def status(self, login):
+        return self.ask(login)[0]
+
+    def user(self, login):
+        """As the server has it."""
+        said = self.ask(login, b"POST /value HTTP/1.1", b"X-Heapwire: 1\r\n"
+                        b"Content-Length: 13\r\n", b"SELECT user()")
+        return said[1].partition(b"@")[0].decode() if said[0] == 200 else said[0]
+
+
+BOSS, ANN = b"boss:b0ss", b"ann:secret"
+
+
+def test_each_request_has_its_own_user():
+    """However well the one before it was proven: byte for byte the same header,
+    or another proof."""
+    encoded = base64.b64encode(BOSS)
+    with node_with() as node, Kept(node) as kept:
+        for login, user in (
+                (BOSS, "boss"), (BOSS, "boss"), (ANN, "ann"), (ANN, "ann"),
+                (BOSS, "boss"), (None, 401), (BOSS, "boss"), (BOSS, "boss"),
+                (b"boss:wrong", 401), (b"boss:wrong", 401), (BOSS, "boss"),
+                (b"ann:b0ss", 401), (ANN, "ann"), (b"Bearer boss.b0ss", 401),
+                (BOSS, "boss"), (b"Basic " + encoded[:-1] + b"B", 401),
+                (b"basic " + encoded, "boss"), (b"Basic " + encoded, "boss"),
+                (b"Basic " + encoded[:-1], 401), (b"boss:", 401),
+                (BOSS, "boss")):
+            same(login, user, kept.user(login))
+
+
+def test_a_second_proof_asks_no_keeper():
+    """Which is most of what a small request costs."""
+    with node_with() as node, Kept(node) as kept:
+        same("proven", 200, kept.status(BOSS))
+        with frozen(keeper_of(node)):
+            same("the same again", 200, kept.status(BOSS))
+        same("another", 200, kept.status(ANN))
+
+
+def test_a_reload_forgets_proofs():
+    """Whatever it changes: the password, then the account."""
+    new = b"boss:new"
+    with node_with() as node, Kept(node) as kept:
+        same("proven", [200] * 2, [kept.status(BOSS) for _ in range(2)])
+        subprocess.run([PASSWD, node.config, "boss", "--stdin", "--replace"],
+                       input=b"new\n", check=True)
+        same("not read yet", 200, kept.status(BOSS))
+        reload(node)
+        same("the former password", [401] * 2,
+             [kept.status(BOSS) for _ in range(2)])
+        same("the new one", [200] * 2, [kept.status(new) for _ in range(2)])
+        with open(node.config, encoding="ascii") as f:
+            text = f.read()
+        with open(node.config, "w", encoding="ascii") as f:
+            f.write(text.replace("[user boss]", "[user bass]"))
+        reload(node)
+        with contextlib.suppress(EOFError, ConnectionError):  # it may be closed
+            same("no account", 401, kept.status(new))
+        with Kept(node) as other:
+            same("nor elsewhere", [401, 200],
+                 [other.status(new), other.status(b"bass:new")])
 
 
 def test_caches():
