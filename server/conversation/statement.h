@@ -19,8 +19,8 @@ struct value;
 struct sql_description;
 struct statement;
 
-/* An answer that is no MySQL packets.  Each appends to the reply; row and end
- * may be called by a worker. */
+/* An answer that is no MySQL packets.  Each appends to the reply; row may be
+ * called by a worker. */
 struct statement_form {
     /* -1 with *err, and nothing was appended. */
     int (*row)(void *arg, struct reply *reply, const struct cursor *cursor,

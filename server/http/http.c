@@ -12,6 +12,7 @@
 #include "http_query.h"
 #include "http_request.h"
 #include "http_route.h"
+#include "http_shared.h"
 #include "http_show.h"
 #include "memory.h"
 #include "session.h"
@@ -279,6 +280,21 @@ asks_all(const struct http_request *request)
            strcmp(node, "all") == 0;
 }
 
+/* Whether /metrics has figures of this moment: those of this node are the same
+ * for all that may see them. */
+static bool
+has_figures(struct session *s)
+{
+    struct http_session *h = s->http;
+    struct http_show_state *show = &h->show;
+
+    if (!(s->who.privileges & PRIVILEGE_STATUS) || h->request.query.size > 0)
+        return false;
+    show->shared = &s->server->metrics[h->request.open][h->request.gzip];
+    show->asked_ms = clock_ms();
+    return http_shared_is_fresh(show->shared, show->asked_ms);
+}
+
 static void
 run(struct session *s, const struct http_route *route)
 {
@@ -302,6 +318,11 @@ run(struct session *s, const struct http_route *route)
     copy(h->request.if_none_match, show->if_none_match,
          sizeof(show->if_none_match));
     show->answer.more = route->more;
+    if (route->show == HTTP_SHOW_METRICS && has_figures(s)) {
+        registry_note(&s->server->registry.questions, 1);
+        http_show_shared(show, &s->reply.out);
+        return;
+    }
     buffer_init(&text, HTTP_STATEMENT_MAX);
     if (http_route_statement(route, &h->request, s->server->node.id, &text,
                              &err) != 0) {

@@ -124,7 +124,7 @@ http_answer_begin(struct http_answer *a, struct buffer *out, unsigned status,
 {
     add_head(a, out, status, type);
     if (packed && a->gzip && !a->head_alone && (a->packer = new_packer()))
-        buffer_text(out, "Content-Encoding: gzip\r\n");
+        buffer_text(out, HTTP_PACKED);
     a->chunked = !a->http_1_0 && !a->head_alone;
     if (a->chunked)
         buffer_text(out, "Transfer-Encoding: chunked\r\n");
@@ -192,6 +192,18 @@ http_answer_fini(struct http_answer *a)
     deflateEnd(a->packer);
     mem_free(a->packer);
     a->packer = NULL;
+}
+
+void
+http_answer_pack(struct span body, struct buffer *out)
+{
+    struct http_answer a = {.packer = new_packer()};
+
+    if (a.packer)
+        pack(&a, out, body.data, body.size, Z_FINISH);
+    else
+        out->failed = true;
+    http_answer_fini(&a);
 }
 
 void

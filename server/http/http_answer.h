@@ -48,6 +48,10 @@ void http_answer_part(struct http_answer *a, struct buffer *out,
 void http_answer_end(struct http_answer *a, struct buffer *out);
 void http_answer_fini(struct http_answer *a); /* zeroed is fine */
 
+/* Appends the body as gzip: for a whole answer with HTTP_PACKED. */
+#define HTTP_PACKED "Content-Encoding: gzip\r\n"
+void http_answer_pack(struct span body, struct buffer *out);
+
 /* Appends a value as text; NULL is nothing. */
 void http_answer_value(struct buffer *out, const struct value *v);
 

@@ -12,9 +12,11 @@
 #include "errors.h"
 #include "http_metrics.h"
 #include "http_route.h"
+#include "http_shared.h"
 #include "json_text.h"
 #include "page_files.h"
 #include "reply.h"
+#include "server.h"
 #include "statement.h"
 
 enum {
@@ -277,6 +279,35 @@ take_metrics(struct http_show_state *show, const struct value *row,
     return 0;
 }
 
+static const char *
+type_of_metrics(const struct http_show_state *show)
+{
+    return show->open_metrics ? HTTP_METRICS_OPEN : HTTP_METRICS_TYPE;
+}
+
+static void
+pack_all(struct buffer *text)
+{
+    struct buffer packed;
+
+    buffer_init(&packed, text->max);
+    http_answer_pack((struct span){text->data, text->size}, &packed);
+    packed.failed = packed.failed || text->failed;
+    buffer_fini(text);
+    *text = packed;
+}
+
+void
+http_show_shared(struct http_show_state *show, struct buffer *out)
+{
+    const struct buffer *body = &show->shared->body;
+
+    if (show->answer.gzip)
+        show->answer.more = HTTP_PACKED;
+    http_answer_whole(&show->answer, out, 200, type_of_metrics(show),
+                      (struct span){body->data, body->size});
+}
+
 static void
 show_metrics(struct http_show_state *show, struct buffer *out)
 {
@@ -290,11 +321,16 @@ show_metrics(struct http_show_state *show, struct buffer *out)
     }
     buffer_init(&text, METRICS_MAX);
     http_metrics_write(show->metrics, show->open_metrics, &text);
+    if (show->shared && show->answer.gzip)
+        pack_all(&text);
     out->failed = out->failed || text.failed;
-    if (!text.failed)
-        show_body(show, out, 200,
-                  show->open_metrics ? HTTP_METRICS_OPEN : HTTP_METRICS_TYPE,
+    if (!text.failed && show->shared) {
+        http_shared_keep(show->shared, &text, show->asked_ms);
+        http_show_shared(show, out);
+    } else if (!text.failed) {
+        show_body(show, out, 200, type_of_metrics(show),
                   (struct span){text.data, text.size});
+    }
     buffer_fini(&text);
 }
 

@@ -336,4 +336,6 @@ server_fini(struct server *server)
     free(server->settings);
     pthread_mutex_destroy(&server->lock);
     server_set_tls(server, NULL);
+    for (size_t i = 0; i < 4; i++)
+        buffer_fini(&server->metrics[i / 2][i % 2].body);
 }

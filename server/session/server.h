@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "backoff.h"
+#include "buffer.h"
 #include "peer_identity.h"
 #include "registry.h"
 #include "sql.h"
@@ -52,6 +53,13 @@ enum transport { TRANSPORT_LOCAL, TRANSPORT_TCP, TRANSPORTS };
 struct server_logins {
     struct session *first, *last;
     size_t count;
+};
+
+/* An answer of HTTP's that requests of the same moment share. */
+struct server_answer {
+    struct buffer body;
+    uint64_t asked_ms; /* when its content was asked for; 0: there is none */
+    uint64_t last_ms;  /* when content was last asked for */
 };
 
 struct server {
@@ -93,7 +101,8 @@ struct server {
     struct watchdog watchdog;
     uv_timer_t tick; /* runs only while there are sessions */
     uv_timer_cb on_tick;
-    uint64_t pace_ms;       /* of it; 0: it does not run */
+    uint64_t pace_ms;                   /* of it; 0: it does not run */
+    struct server_answer metrics[2][2]; /* OpenMetrics' or not; packed or not */
     bool http_requires_tls; /* of TCP; see config_http_requires_tls */
     bool http_get_changes;  /* the setting */
     bool stopping, stopped;

@@ -239,6 +239,40 @@ def test_a_reload_forgets_proofs():
                  [other.status(new), other.status(b"bass:new")])
 
 
+PACKED = b"Accept-Encoding: gzip\r\n"
+OPEN = b"Accept: application/openmetrics-text\r\n"
+FAILED = b"heapwire_daemon_failed_logins_total "
+
+
+def test_scrapers_share_figures():
+    """Of one moment, among those that may see them; not for longer."""
+    with node_with() as node, Kept(node) as kept:
+        node.passwd("none", b"none", "profile")
+        reload(node)
+        def scrape(login, more=b""):
+            status, body = kept.ask(login, b"GET /metrics HTTP/1.1", more)
+            same((login, more), 403 if login == b"none:none" else 200, status)
+            return body
+
+        def shared(*form):
+            boss, ann = (scrape(login, b"".join(form)) for login in (BOSS, ANN))
+            scrape(b"none:none", b"".join(form))
+            assert FAILED in boss and FAILED in ann
+            same(form, [OPEN in form] * 2, [body.endswith(b"\n# EOF\n")
+                                            for body in (boss, ann)])
+            return boss == ann  # or it took too long: they count requests
+
+        def failed():
+            return int(scrape(ANN).partition(b"\n" + FAILED)[2].split()[0])
+
+        for form in (), (PACKED,), (OPEN,), (OPEN, PACKED):
+            wait_for(lambda form=form: shared(*form), 60)
+        before = failed()
+        with Kept(node) as other:
+            same("a wrong one", 401, other.status(b"ann:wrong"))
+        wait_for(lambda: failed() == before + 1)
+
+
 def test_caches():
     """What is packed and what is not have one tag, which says so."""
     with node_with() as node:

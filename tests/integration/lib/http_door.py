@@ -109,7 +109,7 @@ def read_answer(stream, head=False):
     if head or status == 304:
         return status, body
     if b"content-length" in headers:
-        return status, exactly(stream, int(headers[b"content-length"]))
+        body, size = exactly(stream, int(headers[b"content-length"])), 0
     while size > 0:
         line = stream.readline()
         if not line.endswith(b"\r\n"):

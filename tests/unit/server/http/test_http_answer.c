@@ -116,6 +116,17 @@ START_TEST(a_packed_body_comes_back)
     ck_assert_int_eq(inflate(&z, Z_FINISH), Z_STREAM_END);
     ck_assert_uint_eq(z.total_out, PARTS * 8);
     ck_assert_mem_eq(back, plain, PARTS * 8);
+    buffer_clear(&out);
+    http_answer_pack((struct span){plain, PARTS * 8}, &out); /* all at once */
+    memset(back, 0, sizeof(back));
+    ck_assert_int_eq(inflateReset(&z), Z_OK);
+    z.next_in = (Bytef *)out.data;
+    z.avail_in = (uInt)out.size;
+    z.next_out = (Bytef *)back;
+    z.avail_out = sizeof(back);
+    ck_assert_int_eq(inflate(&z, Z_FINISH), Z_STREAM_END);
+    ck_assert_uint_eq(z.avail_in, 0);
+    ck_assert_mem_eq(back, plain, PARTS * 8);
     inflateEnd(&z);
     buffer_fini(&out);
 }
