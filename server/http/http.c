@@ -515,10 +515,11 @@ next(struct session *s, struct span *packet)
         return PACKET_READY;
     h->state = http_request_read(waiting, &h->request);
     if (h->state == HTTP_MORE) {
-        if (h->request.size > STRANGER_MAX && session_is_logging_in(s->state))
-            take_head(s, waiting);
-        else if (h->request.expects && !h->continued)
+        if (h->request.expects && !h->continued)
             take_expectation(s, waiting);
+        else if (h->request.size > STRANGER_MAX &&
+                 session_is_logging_in(s->state))
+            take_head(s, waiting);
         make_room(s, h->request.size);
         return PACKET_MORE;
     }
