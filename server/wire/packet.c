@@ -112,7 +112,7 @@ struct span
 packet_claim(struct packet_reader *r, size_t size)
 {
     r->joined = size;
-    return (struct span){r->bytes.data + r->start, size};
+    return (struct span){size > 0 ? r->bytes.data + r->start : "", size};
 }
 
 void
