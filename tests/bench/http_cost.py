@@ -1,7 +1,7 @@
 """What the HTTP door costs, beside what the MySQL door costs for the same.
 
     python3 tests/bench/http_cost.py [PART...]
-        (memory metrics profile scrapers idle page; about a minute)
+        (memory metrics profile scrapers idle page; about two minutes)
 
 One redis node under heapwire-run with a profile of some thousand stacks.
 Wherever two lines are compared, they take turns, ROUNDS (default 5) times:
@@ -9,7 +9,6 @@ ratios say more than times, which the machine's other work disturbs.  CPU is
 that of heapwired and its keeper, all threads, by the kernel's clock.
 """
 import base64
-import contextlib
 import os
 import re
 import socket
@@ -27,7 +26,7 @@ from node_under_test import BUILD, PASSWD, REAL, Node  # noqa: E402
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 CLIENTS, QUERIES = 8, 100  # of MySQL, and how many a second each
-SCRAPERS, AT_ONCE = 100, 25
+SCRAPERS, AT_ONCE, PHASE_S = 100, 25, 1
 BENCH = os.path.join(BUILD, "bin", "mysql_bench")
 BASIC = "Basic " + base64.b64encode(b"boss:b0ss").decode()
 
@@ -214,71 +213,86 @@ def profile(server, http, _):
     print(f"  bytes: {len(raw.body)}, gzip {len(packed.body)}")
 
 
-class Scrapers(threading.Thread):
+class Scrapers:
     """Each asks once a second: in turn, or AT_ONCE of them in one moment."""
 
     def __init__(self, http, token, at_once):
-        super().__init__()
         self.all = [Http(http, "/metrics", token).connect()
                     for _ in range(SCRAPERS)]
         self.at_once, self.count, self.ends = at_once, 0, threading.Event()
+        self.thread = threading.Thread(target=self.run)
 
     def run(self):
-        due = time.monotonic()
+        due, some = time.monotonic(), AT_ONCE if self.at_once else 1
         while not self.ends.wait(max(0, due - time.monotonic())):
-            if self.at_once:  # no more SELECTs at once than a user may have
-                some = self.all[self.count % SCRAPERS:][:AT_ONCE]
-                due += AT_ONCE / SCRAPERS
-            else:
-                some = [self.all[self.count % SCRAPERS]]
-                due += 1 / SCRAPERS
-            for c in some:
+            at = self.count % SCRAPERS
+            for c in self.all[at:at + some]:
                 c.send()
-            for c in some:
+            for c in self.all[at:at + some]:
                 c.receive()
-            self.count += len(some)
+            self.count += some
+            due += some / SCRAPERS
 
     def __enter__(self):
-        self.start()
+        self.thread.start()
         return self
 
     def __exit__(self, *_):
         self.ends.set()
-        self.join()
+        self.thread.join()
         for c in self.all:
             c.close()
 
 
+def middle(values):
+    """Median, and the quartiles."""
+    q = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{q[1]:7.2f} ({q[0]:.2f} to {q[2]:.2f})"
+
+
 def scrapers(server, http, token):
+    """Short phases take turns: queries; then, for each way to scrape, scrapes,
+    and queries beside scrapes.  A round's phases are compared with each other,
+    because the machine's pace changes."""
     print(f"{SCRAPERS} scrapers, each once a second, beside {CLIENTS} MySQL "
-          f"clients: SELECT 1")
-    none = contextlib.nullcontext
-    ways = {"no scrapers": none,
-            "scrapers in turn": lambda: Scrapers(http, token, False),
-            f"{AT_ONCE} of them at once": lambda: Scrapers(http, token, True)}
-    rows = {way: [] for way in ways}
-    for _ in range(max(1, ROUNDS // 2)):
-        for way, make in ways.items():
-            with make():
-                start, cpu = time.monotonic(), cpu_ns(server.pids)
-                time.sleep(2 if make is not none else 0.2)
-                alone = (cpu_ns(server.pids) - cpu) / (
-                    time.monotonic() - start) / 1e9
-                closed = bench(server, "-c", CLIENTS, "-s", 2, "query",
-                               "SELECT 1")
-                paced = bench(server, "-c", CLIENTS, "-s", 3, "-r", QUERIES,
-                              "query", "SELECT 1")
-                # both benches see heapwired's whole CPU: less the scrapers'
-                rows[way].append((
-                    closed["rate"],
-                    closed["cpu_us"] - alone / closed["rate"] * 1e6,
-                    paced["cpu_us"] - alone / paced["rate"] * 1e6,
-                    paced["p50_us"], paced["p99_us"], alone * 100))
-    for way, found in rows.items():
-        m = [statistics.median(column) for column in zip(*found)]
-        print(f"  {way:20} loop {m[0]:7.0f}/s, CPU {m[1]:6.2f} us a query;"
-              f" {CLIENTS * QUERIES}/s: CPU {m[2]:6.1f} us, p50 {m[3]:4.0f} us,"
-              f" p99 {m[4]:4.0f} us; scrapers alone {m[5]:.2f} % of a CPU")
+          f"clients: SELECT 1\n  {ROUNDS} rounds: median (quartiles) of us of "
+          f"heapwired's CPU a query")
+    loads = {"closed loop": (), f"{CLIENTS * QUERIES} a second": (
+        "-r", QUERIES)}
+    ways = {"in turn": False, f"{AT_ONCE} at once": True}
+    rows = {}
+
+    def ask(load):
+        return bench(server, "-c", CLIENTS, "-s", PHASE_S, *loads[load],
+                     "query", "SELECT 1")
+
+    for _ in range(ROUNDS):
+        alone = {load: ask(load) for load in loads}
+        for way, at_once in ways.items():
+            with Scrapers(http, token, at_once):
+                start = time.monotonic_ns(), cpu_ns([server.heapwired])
+                time.sleep(PHASE_S)
+                share = ((cpu_ns([server.heapwired]) - start[1]) /
+                         (time.monotonic_ns() - start[0]))
+                for load in loads:
+                    rows.setdefault((load, way), []).append(
+                        (alone[load], ask(load), share))
+    for (load, way), found in rows.items():
+        less = [(a["cpu_us"], b["cpu_us"] - share / b["rate"] * 1e6)
+                for a, b, share in found]
+        print(f"  {load}, {way}; the scrapes alone: " + middle(
+            [share * 100 for _, _, share in found]) + " % of a CPU")
+        for name, values in (
+                ("queries alone", [a for a, _ in less]),
+                ("with scrapes, all", [b["cpu_us"] for _, b, _ in found]),
+                ("less the scrapes'", [b for _, b in less]),
+                ("that to alone, x", [b / a for a, b in less])):
+            print(f"    {name:20}{middle(values)}")
+        for key in ("rate", "p50_us", "p99_us"):
+            if key in found[0][0] and (key == "rate") == (not loads[load]):
+                print(f"    {key:20}" + " -> ".join(
+                    f"{statistics.median(row[i][key] for row in found):.0f}"
+                    for i in (0, 1)))
 
 
 def wakes(pid):
