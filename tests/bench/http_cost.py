@@ -67,7 +67,7 @@ class Http:
         self.body = data[at:]
 
     def more(self):
-        more = self.sock.recv(1 << 20)
+        more = self.sock.recv(1 << 16)  # a larger one is mapped each time
         assert more, "the server closed the connection"
         return more
 
