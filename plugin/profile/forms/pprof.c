@@ -2,8 +2,8 @@
  * pprof.c - see forms.h.
  *
  * Readers find locations by number, so these may follow the samples: one walk
- * over the stacks writes the samples and notes the locations used; the tables
- * come after it.
+ * over the stacks writes the samples and numbers the locations used; the
+ * tables come after it.
  */
 #include "forms.h"
 
@@ -94,9 +94,11 @@ struct writer {
     struct texts *strings; /* number 0 is "" */
 
     /* Locations of the file: a location of the profile from one frame on,
-     * because the allocator may end among its frames.  The id is 1 + that
-     * frame's number among the frames of all locations. */
-    bool *used;
+     * because the allocator may end among its frames.  Their ids are 1 + the
+     * index, without a gap: Parca takes no others. */
+    struct stack_frame *locations;
+    uint32_t *location_ids; /* by the frame's number among those of all; or 0 */
+    uint32_t location_count;
 
     struct function_key *functions; /* their ids are 1 + the index */
     uint32_t *function_slots;       /* 1 + index by hash */
@@ -219,14 +221,18 @@ add_sample(struct writer *w, const struct profile_stack *stack)
     protobuf_bytes(&w->message, SAMPLE_VALUES, w->inner.data, w->inner.size);
     buffer_clear(&w->inner);
     for (size_t i = 0; i < count; i++) {
-        uint32_t location = w->frames[i].location, id;
+        uint32_t location = w->frames[i].location, *id;
 
         if (i > 0 && w->frames[i].frame > 0 && location == last)
             continue; /* the same location as the frame before */
         last = location;
-        id = w->names.symbols.first[location] + w->frames[i].frame;
-        w->used[id] = true;
-        protobuf_varint(&w->inner, (uint64_t)id + 1);
+        id = &w->location_ids[w->names.symbols.first[location] +
+                              w->frames[i].frame];
+        if (*id == 0) {
+            w->locations[w->location_count++] = w->frames[i];
+            *id = w->location_count;
+        }
+        protobuf_varint(&w->inner, *id);
     }
     if (w->inner.size)
         protobuf_bytes(&w->message, SAMPLE_LOCATIONS, w->inner.data,
@@ -363,17 +369,18 @@ add_line(struct writer *w, const struct location *location, uint32_t frame,
 }
 
 static int
-add_location(struct writer *w, size_t i, uint32_t from)
+add_location(struct writer *w, uint32_t i)
 {
-    const struct location *location = &w->profile->locations[i];
-    uint32_t first = w->names.symbols.first[i];
+    const struct stack_frame *from = &w->locations[i];
+    const struct location *location = &w->profile->locations[from->location];
+    uint32_t first = w->names.symbols.first[from->location];
 
     buffer_clear(&w->message);
-    protobuf_number(&w->message, LOCATION_ID, (uint64_t)first + from + 1);
+    protobuf_number(&w->message, LOCATION_ID, (uint64_t)i + 1);
     protobuf_number(&w->message, LOCATION_MAPPING,
                     mapping_of(w->profile, location->address));
     protobuf_number(&w->message, LOCATION_ADDRESS, location->address);
-    for (uint32_t k = from; k < location->frame_count; k++)
+    for (uint32_t k = from->frame; k < location->frame_count; k++)
         if (add_line(w, location, k, first + k) != 0)
             return -1;
     protobuf_bytes(&w->out, PROFILE_LOCATION, w->message.data, w->message.size);
@@ -383,13 +390,9 @@ add_location(struct writer *w, size_t i, uint32_t from)
 static int
 add_locations(struct writer *w)
 {
-    const struct profile *profile = w->profile;
-
-    for (size_t i = 0; i < profile->location_count; i++)
-        for (uint32_t k = 0; k < profile->locations[i].frame_count; k++)
-            if (w->used[w->names.symbols.first[i] + k] &&
-                add_location(w, i, k) != 0)
-                return -1;
+    for (uint32_t i = 0; i < w->location_count; i++)
+        if (add_location(w, i) != 0)
+            return -1;
     return 0;
 }
 
@@ -436,10 +439,12 @@ write_all(struct writer *w)
         capacity *= 2;
     w->function_mask = capacity - 1;
     w->frames = mem_zalloc(w->names.longest, sizeof(*w->frames));
-    w->used = arena_alloc(w->arena, frames * sizeof(*w->used));
+    w->locations = arena_alloc(w->arena, frames * sizeof(*w->locations));
+    w->location_ids = arena_alloc(w->arena, frames * sizeof(*w->location_ids));
     w->functions = arena_alloc(w->arena, frames * sizeof(*w->functions));
     w->function_slots = mem_zalloc(capacity, sizeof(*w->function_slots));
-    if (!w->frames || !w->used || !w->functions || !w->function_slots)
+    if (!w->frames || !w->locations || !w->location_ids || !w->functions ||
+        !w->function_slots)
         return -1;
     if (add_head(w) != 0 || add_comment(w, profile->memory) != 0 ||
         add_comment(w, profile->note) != 0 ||

@@ -78,6 +78,22 @@ decode(struct decoded *d, struct span bytes, unsigned outer, bool inner)
     }
 }
 
+/* Readers such as Parca take only tables whose ids are 1, 2, 3 and so on. */
+static void
+ids_must_have_no_gap(const char *lines)
+{
+    unsigned counts[3] = {0}; /* mappings, locations, functions */
+
+    for (const char *at = lines; at && *at; at = strchr(at, '\n')) {
+        unsigned table, id;
+
+        at += *at == '\n';
+        if (sscanf(at, "%u{1=%u ", &table, &id) == 2 && table >= 3 &&
+            table <= 5)
+            ck_assert_msg(id == ++counts[table - 3], "%.40s in\n%s", at, lines);
+    }
+}
+
 static struct decoded
 decode_all(const struct buffer *file)
 {
@@ -95,6 +111,7 @@ decode_all(const struct buffer *file)
     decode(&d, (struct span){(char *)bytes, stream.total_out}, 0, false);
     inflateEnd(&stream);
     ck_assert_str_eq(d.strings[0], "");
+    ids_must_have_no_gap(d.text.data);
     return d;
 }
 
@@ -154,7 +171,6 @@ START_TEST(samples_have_their_values_and_the_allocator_is_left_out)
              string_of(&d, "inuse_space"), string_of(&d, "bytes"),
              string_of(&d, "inuse_space"));
     must_have(&d, line);
-    /* Ids are places among all frames: malloc's two, then put's two. */
     must_have(&d, "2{2{2,1000,} 1{");
     must_have(&d, "2{2{1,300,} 1{");
     ck_assert_ptr_null(strstr(d.text.data, "4096")); /* malloc's address */
