@@ -56,7 +56,7 @@ log_in(struct session *s, const struct http_proof *proof, struct error *err)
     }
     if (check(s, proof, &right, err) != 0)
         return -1;
-    if (!right) {
+    if (!right || !span_is(proof->name, s->wanted_user)) { /* cut at a NUL */
         login_deny(s, true, err);
         return -1;
     }

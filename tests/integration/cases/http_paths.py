@@ -4,6 +4,7 @@ curl, go tool pprof, jeprof and, where it is installed, promtool; all on the
 real heapwired.  Those tests that need something to look at have a redis-server.
 Arguments name single tests.  What no program sends: http_hostile.py.
 """
+import base64
 import gzip
 import json
 import os
@@ -414,6 +415,12 @@ def test_logins():
             same(secret, status, tcp(node, "/metrics", "-H",
                                      f"Authorization: Bearer {secret}",
                                      user=None).status)
+        for name, status in ((b"ann", 200), (b"ann\0", 401), (b"ann\0x", 401),
+                             (b"\0ann", 401), (b"ann" + b" " * 90, 401)):
+            proof = base64.b64encode(name + b":secret").decode()
+            same(name, status, tcp(node, "/", "-H",
+                                   f"Authorization: Basic {proof}",
+                                   user=None).status)
         for odd in ("Basic", "Basic =", "Basic YQ==", "Basic a", "Digest x",
                     "Basic " + "A" * 4096):
             answer = tcp(node, "/", "-H", f"Authorization: {odd}", user=None)
