@@ -292,6 +292,13 @@ class Meddler:
         while True:
             client.sendall(rows)
 
+    def late_lively(self, client):
+        """Signs of life without end, and no answer."""
+        signs = frames(b"\xff\xff\xff\x01\x01\x01\0\0\0\x09executing",
+                       256 * 40, 1)
+        while True:
+            client.sendall(signs)
+
     def late_columns(self, client):
         client.sendall(frame(1, b"\x01"))
         many = frames(column(), 1024, 2)
