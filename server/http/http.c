@@ -84,14 +84,16 @@ static bool
 is_local_host(struct span host)
 {
     const char *end = memrchr(host.data, ':', host.size);
+    const char *close = memrchr(host.data, ']', host.size);
     char text[HOST_ROOM];
 
-    if (host.size > 0 && *host.data == '[') {
-        end = memchr(host.data, ']', host.size);
+    if (close) { /* [::1] or [::1]:9037 */
+        if (*host.data != '[' ||
+            (close + 1 != host.data + host.size && close + 1 != end))
+            return false;
+        end = close;
         host.data++;
         host.size--;
-        if (!end)
-            return false;
     }
     if (end)
         host.size = (size_t)(end - host.data);

@@ -635,6 +635,8 @@ def test_other_origins():
                              ("[::1]:80", 200), ("evil.example", 421),
                              ("localhost.evil.example", 421),
                              ("127.0.0.1.evil.example", 421), ("[::1", 421),
+                             ("[::1]", 200), ("[::1]evil.example", 421),
+                             ("[::1]evil.example:80", 421),
                              ("10.0.0.1", 421), ("0.0.0.0", 421)):
             for path in ("/", "/healthz", "/metrics", "/nothing"):
                 answer = tcp(node, path, "-H", f"Host: {host}")
