@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "allocator.h"
 #include "buffer.h"
 #include "errors.h"
+#include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
 #include "view_options.h"
@@ -126,26 +128,68 @@ add_symbol(struct buffer *out, const char *name, const char *end)
             out->data[from] = '~';
 }
 
+/* Which locations are jemalloc's own code, with nothing but that up to the leaf
+ * of a stack.  NULL: no memory. */
+static bool *
+find_inner(const struct profile *profile)
+{
+    bool *inner = mem_zalloc(profile->location_count + 1, sizeof(*inner));
+
+    for (size_t i = 0; inner && i < profile->stack_count; i++) {
+        const struct profile_stack *stack = &profile->stacks[i];
+
+        for (uint32_t k = 0; k < stack->depth; k++) {
+            if (!profile->locations[stack->locations[k]].in_allocator)
+                break;
+            inner[stack->locations[k]] = true;
+        }
+    }
+    return inner;
+}
+
+/* jeprof drops the allocator by the outermost name alone, and knows none of its
+ * inner functions. */
+static void
+add_location(struct buffer *out, const struct location *location, bool inner)
+{
+    uint32_t k = location->frame_count;
+
+    buffer_format(out, "0x%016" PRIx64 " ", location->address);
+    if (inner &&
+        !allocator_is_skipped_by_jeprof(location->frames[k - 1].function)) {
+        buffer_text(out, "malloc\n");
+        return;
+    }
+    while (k-- > 0)
+        add_symbol(out, location->frames[k].function, k > 0 ? "--" : "\n");
+}
+
 int
 raw_write_symbols(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,
                   struct error *err)
 {
+    bool *inner;
+
     if (profile->nodes > 0) {
         error_set(err, ER_UNKNOWN,
                   "addresses are those of one process: a sum of nodes has none "
                   "to name; ask each node for its own");
         return -1;
     }
-    for (size_t i = 0; i < profile->location_count && !out->failed; i++) {
-        const struct location *location = &profile->locations[i];
-
-        if (view_cancelled(options ? options : &view_defaults, i, err))
-            return -1;
-        buffer_format(out, "0x%016" PRIx64 " ", location->address);
-        for (uint32_t k = location->frame_count; k-- > 0;)
-            add_symbol(out, location->frames[k].function, k > 0 ? "--" : "\n");
+    inner = find_inner(profile);
+    if (!inner) {
+        error_memory(err, "the functions' names");
+        return -1;
     }
+    for (size_t i = 0; i < profile->location_count && !out->failed; i++) {
+        if (view_cancelled(options ? options : &view_defaults, i, err)) {
+            mem_free(inner);
+            return -1;
+        }
+        add_location(out, &profile->locations[i], inner[i]);
+    }
+    mem_free(inner);
     if (!out->failed)
         return 0;
     error_set(err, ER_OUT_OF_MEMORY,

@@ -107,6 +107,8 @@ def look_at_jeprof(node):
     total = re.search(r"^Total: ([\d.]+) MB$", text, re.M)
     assert total and WITHOUT_SOME < float(total.group(1)), text
     assert re.search(r" aeMain$", text, re.M), text
+    assert re.search(r" z\w*alloc\w*$", text.splitlines()[1]), text
+    assert "libjemalloc" not in text, text
     dot = jeprof(node, "--dot")
     assert dot.startswith('digraph "/usr/bin/redis'), dot[:100]
     assert "aeMain" in dot

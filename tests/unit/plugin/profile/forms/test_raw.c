@@ -80,6 +80,44 @@ START_TEST(each_address_has_its_names)
 }
 END_TEST
 
+/* jeprof drops what is within jemalloc by name alone, and not what is above:
+ * its own pthread_create has callers and callees that are not the allocator's.
+ */
+START_TEST(inner_functions_of_jemalloc_are_malloc)
+{
+    static const char stacks[] = "heap_v2/524288\n"
+                                 "  t*: 2: 1000 [0: 0]\n"
+                                 "@ 0x1000 0x2001 0x3001 0x4001 0x5001\n"
+                                 "  t*: 1: 500 [0: 0]\n"
+                                 "@ 0x6000 0x7001 0x5001\n"
+                                 "  t*: 1: 500 [0: 0]\n";
+    static const struct fixture_name names[] = {
+        {0x1000, "libjemalloc.so.2+0xa2600", true},
+        {0x2001, "prof_tctx_create|calloc", true},
+        {0x3001, "put", false},
+        {0x4001, "pthread_create", true},
+        {0x5001, "main", false},
+        {0x6000, "malloc|malloc_default", true},
+        {0x7001, "zmalloc", false},
+        {0}};
+    struct profile *profile = fixture_profile(stacks, names, NULL);
+    struct error err = {0};
+    struct buffer out;
+
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(raw_write_symbols(profile, NULL, &out, &err), 0);
+    ck_assert_str_eq(out.data, "0x0000000000001000 malloc\n"
+                               "0x0000000000002000 calloc--prof_tctx_create\n"
+                               "0x0000000000003000 put\n"
+                               "0x0000000000004000 pthread_create\n"
+                               "0x0000000000005000 main\n"
+                               "0x0000000000006000 malloc\n"
+                               "0x0000000000007000 zmalloc\n");
+    buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
 START_TEST(the_outputs_ceiling_is_an_error)
 {
     struct profile *profile = fixture_profile(text, NULL, NULL);
@@ -103,6 +141,7 @@ main(void)
     tcase_add_test(tc, the_text_comes_back);
     tcase_add_test(tc, a_difference_is_refused);
     tcase_add_test(tc, each_address_has_its_names);
+    tcase_add_test(tc, inner_functions_of_jemalloc_are_malloc);
     tcase_add_test(tc, the_outputs_ceiling_is_an_error);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
