@@ -35,54 +35,46 @@ add_name(struct buffer *out, int which, uint32_t id, const char *kept)
     buffer_format(out, "%s%s'", *kept ? ":" : "", kept);
 }
 
+/* ?seconds=: what grows within them. */
 static int
 make_view(const char *form, const struct http_request *request,
           uint32_t node_id, struct buffer *out, struct error *err)
 {
     char kept[HTTP_VALUE_ROOM], base[HTTP_VALUE_ROOM];
-    uint32_t id;
-    int which = http_parameter_node(request, node_id, &id, err);
-
-    if (which < 0 || http_parameter_name(request, "snapshot", kept, err) != 0 ||
-        http_parameter_name(request, "base", base, err) != 0)
-        return -1;
-    buffer_format(out, "SELECT %s(", form);
-    add_name(out, which, id, kept);
-    if (*base) {
-        buffer_text(out, ", ");
-        add_name(out, which, id, base);
-    }
-    buffer_text(out, ")");
-    return 0;
-}
-
-/* ?seconds=: what grows within them. */
-static int
-make_pprof(const struct http_request *request, uint32_t node_id,
-           struct buffer *out, struct error *err)
-{
     uint32_t seconds, id;
     int which = http_parameter_node(request, node_id, &id, err);
-    char kept[HTTP_VALUE_ROOM], base[HTTP_VALUE_ROOM];
 
     if (which < 0 || http_parameter_name(request, "snapshot", kept, err) != 0 ||
         http_parameter_name(request, "base", base, err) != 0 ||
         http_parameter_number(request, "seconds", DELTA_MAX, &seconds, err) !=
             0)
         return -1;
-    if (seconds == 0)
-        return make_view("pprof", request, node_id, out, err);
-    if (which != HTTP_THIS_NODE || *kept || *base) {
+    if (seconds > 0 && (which != HTTP_THIS_NODE || *kept || *base)) {
         error_set(err, ER_WRONG_ARGUMENTS,
                   "seconds= shows what grows on this node from now on, without "
                   "snapshot=, base= and node=: ask that node's own door");
         return -1;
     }
-    buffer_format(out,
-                  "SET STATEMENT heapwire_timeout = %u FOR "
-                  "SELECT pprof('now', NULL, 'seconds=%u')",
-                  seconds + DELTA_MORE_S, seconds);
+    if (seconds > 0)
+        buffer_format(out, "SET STATEMENT heapwire_timeout = %u FOR ",
+                      seconds + DELTA_MORE_S);
+    buffer_format(out, "SELECT %s(", form);
+    add_name(out, which, id, kept);
+    if (*base) {
+        buffer_text(out, ", ");
+        add_name(out, which, id, base);
+    }
+    if (seconds > 0)
+        buffer_format(out, ", NULL, 'seconds=%u'", seconds);
+    buffer_text(out, ")");
     return 0;
+}
+
+static int
+make_pprof(const struct http_request *request, uint32_t node_id,
+           struct buffer *out, struct error *err)
+{
+    return make_view("pprof", request, node_id, out, err);
 }
 
 /* Its names are asked of the node that is connected to. */
