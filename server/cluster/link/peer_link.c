@@ -204,7 +204,9 @@ on_timer(uv_timer_t *timer)
         return;
     }
     error_set(&why, ER_QUERY_TIMEOUT,
-              l->established ? "it did not prove itself within %" PRIu64 " ms"
+              l->established ? "it took the connection, and did not end the "
+                               "login within %" PRIu64
+                               " ms: it hangs, is too busy, or is no heapwired"
                              : "no connection within %" PRIu64 " ms",
               l->established ? PEER_LINK_LOGIN * l->timeout_ms : l->timeout_ms);
     fail(l, &why);

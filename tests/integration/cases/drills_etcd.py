@@ -252,8 +252,9 @@ class Mute:
     def __init__(self):
         self.listener = socket.create_server((HERE, 0), backlog=64)
         self.port = self.listener.getsockname()[1]
-        self.row = (f"ERROR submit failed for {HERE}:{self.port}: it did not "
-                    "prove itself within 2000 ms")
+        self.row = (f"ERROR submit failed for {HERE}:{self.port}: it took "
+                    "the connection, and did not end the login within 2000 ms"
+                    ": it hangs, is too busy, or is no heapwired")
 
 
 def check_members_change_during_a_statement(c):

@@ -71,7 +71,8 @@ class Misfits:
         mute = self.stack.enter_context(
             socket.create_server(("127.0.0.1", 0)))
         self.add(10015, mute.getsockname()[1], "ERROR submit failed for {at}: "
-                 "it did not prove itself within 2000 ms")
+                 "it took the connection, and did not end the login within "
+                 "2000 ms: it hangs, is too busy, or is no heapwired")
 
     def add_stand_ins(self):
         self.newer = StandIn(10009, KEY, version=b"9.9.9")
