@@ -46,6 +46,8 @@ struct http_route {
     const char *more;   /* header lines of the answer, each with CR LF */
     const char *off;    /* said where the heap cannot be profiled; with a { in
                            front, the beginning of an object */
+    const char *hint;   /* said behind that where the statement has no row, for
+                           profiling is merely off */
     const char *text;   /* of the answer; or the statement */
     const char *script; /* or what ADMIN EXECUTE runs */
     /* Or what writes the statement; -1 with *err. */

@@ -19,8 +19,7 @@
 
 #define DORIS_OFF                                                              \
     "Jemalloc heap profiler is not enabled, refer to the following method to " \
-    "enable it.\nPOST /jeheap/active/true starts it. It samples what is "      \
-    "allocated from then on: run the query again, then dump."
+    "enable it."
 
 /* /jeheap/reset/N; reset() itself knows how large N may be. */
 static int
@@ -100,8 +99,11 @@ const struct http_route http_route_others[] = {
          HEAPPROF "disable_prof()\nSystem.print(\"heap profiler stoped\")"},
     {"/jeheap/dump", .show = HTTP_SHOW_VALUE, .off = DORIS_OFF,
      .type = "text/vnd.graphviz; charset=utf-8", .packed = true,
+     /* Of a reason or NULL dot() says more. */
      .text = "SELECT dot('now') FROM heapwire.profiler "
-             "WHERE COALESCE(active, 1)"}, /* NULL: dot() says why */
+             "WHERE COALESCE(active OR reason <> '', 1)",
+     .hint = "POST /jeheap/active/true starts it. It samples what is "
+             "allocated from then on: run the query again, then dump."},
     {"/jeheap/reset/", .show = HTTP_SHOW_LINES, .type = HTTP_TEXT, .post = true,
      .gets = true, .off = "Jemalloc have not reset.", .make = make_reset},
 

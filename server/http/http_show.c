@@ -382,7 +382,7 @@ say_off(struct http_show_state *show, struct buffer *out, unsigned status,
         json_text(why, strlen(why), &text);
         buffer_text(&text, "}\n");
     } else {
-        buffer_format(&text, "\n%s%s", why, *why ? "\n" : "");
+        buffer_format(&text, "\n%s\n", why);
     }
     show->answer.more = NULL;
     out->failed = out->failed || text.failed;
@@ -488,8 +488,8 @@ end(void *arg, struct reply *reply, const struct cursor *cursor)
         return;
     }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {
-        if (show->route->off)
-            say_off(show, &reply->out, 503, "");
+        if (show->route->hint)
+            say_off(show, &reply->out, 503, show->route->hint);
         else
             http_say(a, &reply->out, 503, "the node does not know this now\n");
         return;

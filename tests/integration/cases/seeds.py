@@ -277,7 +277,8 @@ def test_doris():
         same("while it is off", 503, dump.status)
         assert dump.text.startswith(
             "Jemalloc heap profiler is not enabled, refer to the following "
-            "method to enable it.\n"), dump.text
+            "method to enable it.\nPOST /jeheap/active/true starts it."), (
+                dump.text)
         same("on", "Jemalloc heap profiler started\n",
              user.run("curl -s http://be_host:8040/jeheap/active/true", here))
         same("another rate", "Jemalloc reset all memory profile statistics and "
@@ -345,15 +346,28 @@ def test_without_profiling():
                  "proper MALLOC env. e.g. MALLOC_CONF=prof:true\n"),
                 ("/jeheap/active/true",
                  "Jemalloc heap profiler is not enabled, "),
+                ("/jeheap/dump", "Jemalloc heap profiler is not enabled, "),
                 ("/jeheap/reset/19", "Jemalloc have not reset.\n")):
             answer = tcp(user.node, path)
             same(path, 501, answer.status)
             assert answer.text.startswith(words), answer.text
             assert reason in answer.text, answer.text
-        dump = tcp(user.node, "/jeheap/dump")
-        same("dump", 503, dump.status)
-        assert dump.text.startswith("Jemalloc heap profiler is not enabled, ")
+            assert "starts it" not in answer.text, answer.text
         same("jeprof's", 501, tcp(user.node, "/pprof/heap").status)
+
+
+def test_without_jemalloc():
+    """The reason, and no advice that cannot help."""
+    with redis("jemalloc = no\nhttp_get_changes = yes\n",
+               ["sleep", "1000"]) as node:
+        for path in ("/jeheap/dump", "/jeheap/active/true", "/jeheap/reset/19",
+                     "/debug/prof/mem", "/debug/prof/mem/activate",
+                     "/debug/mem/pprof/profile", "/debug/pprof/heap",
+                     "/pprof/heap"):
+            answer = tcp(node, path)
+            same(path, 501, answer.status)
+            assert "does not allocate through jemalloc" in answer.text, answer.text
+            assert "starts it" not in answer.text, answer.text
 
 
 def test_a_stopped_database():

@@ -127,7 +127,8 @@ OK = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
 
 
 @contextlib.contextmanager
-def redis(settings=""):
+def redis(settings="", program=None):
+    """program: a command in the place of Redis."""
     work = tempfile.mkdtemp(prefix="hw-http-", dir="/tmp")
     http = free_port()
 
@@ -140,7 +141,7 @@ def redis(settings=""):
                             "--privileges", "all"], input=b"b0ss\n", check=True)
 
     port = free_port()
-    node = Served(work, 10001, {10001: port}, port)
+    node = Served(work, 10001, {10001: port}, port, program=program)
     node.http_port, node.mysql_port = http, port
     try:
         node.wait()

@@ -79,7 +79,8 @@ static const struct {
      "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()\n"
      "System.print(\"Jemalloc heap profiler started\")'"},
     {"/jeheap/dump", "",
-     "SELECT dot('now') FROM heapwire.profiler WHERE COALESCE(active, 1)"},
+     "SELECT dot('now') FROM heapwire.profiler "
+     "WHERE COALESCE(active OR reason <> '', 1)"},
     {"/jeheap/reset/19", "",
      "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().reset(19)\n"
      "System.print(\"Jemalloc reset all memory profile statistics and update "
