@@ -115,7 +115,7 @@ static const struct metric {
     {"heapwire_cluster_peers_alive", GAUGE, "h.peers_alive",
      "Those whose last answer came"},
     {"heapwire_cluster_peers_silent", GAUGE, "h.peers_silent",
-     "Those whose last answer did not come"},
+     "Those whose last answer did not come, in the last 3 minutes"},
     {"heapwire_build_info", INFO, "h.version", "The version of heapwired",
      "version"},
     {"heapwire_daemon_start_time_seconds", GAUGE, "unix_timestamp(h.started)",

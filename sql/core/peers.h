@@ -25,6 +25,9 @@ enum {
     PEERS_MAX = 16384, /* nodes of a cluster */
     PEERS_LEFT_MAX = 64,
     PEERS_LEFT_MS = 24 * 3600 * 1000,
+    /* A node that did not answer counts as silent so long; less than the five
+     * minutes of docker/'s alert, so that one failure is none. */
+    PEER_SILENT_MS = 3 * 60 * 1000,
     PEER_VERSION_MAX = 32,       /* bytes of "0.1.0" and the like */
     PEER_COLUMNS_MAX = 64,       /* columns of an answer */
     PEER_BLOCK_BYTES = 64 << 10, /* bytes of an answer in one block, roughly */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "catalog_tables.h"
+#include "clock.h"
 #include "controller.h"
 #include "memory.h"
 #include "peers.h"
@@ -72,18 +73,27 @@ add_counts(const struct sql_host *host, struct rowset *out)
     rowset_int(out, (int64_t)counts.sent);
 }
 
+/* By its last answer, if that is recent: it may be well again, and no statement
+ * asks. */
+static bool
+is_silent(const struct peer_row *row, int64_t now_ms)
+{
+    return row->known && !row->alive &&
+           now_ms - row->last_error_ms < PEER_SILENT_MS;
+}
+
 static void
 add_peers(const struct sql_session *session, struct rowset *out)
 {
     struct peer_row *rows;
     size_t count = peers_list(session, &rows);
-    int64_t others = 0, answer = 0, silent = 0;
+    int64_t others = 0, answer = 0, silent = 0, now_ms = clock_wall_ms();
 
     out->failed |= !rows;
     for (size_t i = 0; rows && i < count; i++) {
         others += !rows[i].self;
         answer += !rows[i].self && rows[i].known && rows[i].alive;
-        silent += !rows[i].self && rows[i].known && !rows[i].alive;
+        silent += !rows[i].self && is_silent(&rows[i], now_ms);
     }
     mem_free(rows);
     rowset_int(out, others);
@@ -130,7 +140,8 @@ static const struct catalog_column daemon_columns[] = {
      "Since the start: that were to be kept, and are not"},
     {"peers", &type_bigint_nn, "Other nodes of the cluster"},
     {"peers_alive", &type_bigint_nn, "Those whose last answer came"},
-    {"peers_silent", &type_bigint_nn, "Those whose last answer did not come"},
+    {"peers_silent", &type_bigint_nn,
+     "Those whose last answer did not come, in the last 3 minutes"},
 };
 
 const struct catalog_table tables_daemon[] = {

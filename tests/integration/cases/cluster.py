@@ -183,6 +183,12 @@ def check_a_stopped_one(c):
     wait_for(lambda: c.said() == c.others(), 30, 0.1)
 
 
+def failed_at(c):
+    (at,), = c.sql.query(b"SELECT last_error_at FROM heapwire.nodes "
+                         b"WHERE id = %d" % KILLED)
+    return at
+
+
 def check_a_killed_one(c):
     c.nodes[KILLED].crash()
     place = f"127.0.0.1:{c.ports[KILLED]}"
@@ -192,6 +198,11 @@ def check_a_killed_one(c):
     row, = c.sql.query(b"SELECT state, last_error FROM heapwire.nodes "
                        b"WHERE id = %d" % KILLED)
     assert row == [b"unreachable", text.encode()], row
+    # Each attempt counts it as silent anew.
+    at = failed_at(c)
+    wait_for(lambda: c.refused(KILLED) == text and failed_at(c) > at, 60, 0.1)
+    (silent,), = c.sql.query(b"SELECT peers_silent FROM heapwire.daemon")
+    assert int(silent) >= 1, silent
 
 
 def check_another_id_at_the_same_address(c):

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fake_peers.h"
 #include "memory.h"
 #include "scripted_controller.h"
@@ -83,6 +84,30 @@ START_TEST(heapwired_counts_its_peers)
         "rss > 0|cpu_seconds >= 0|descriptors > 0|mysql_connections|"
         "http_connections|statements|failed_statements|peers|fit\n"
         "#1|#1|#1|#8|#5|#42|#6|#3|#1");
+    ck_assert_uint_eq(fake_peers.asked, 0);
+}
+END_TEST
+
+static const struct silence {
+    int64_t failed_ms; /* ago */
+    const char *counted;
+} silences[] = {{0, "#2|#1"},
+                {PEER_SILENT_MS - 60000, "#2|#1"},
+                {PEER_SILENT_MS, "#2|#0"},
+                {INT64_C(24) * 3600 * 1000, "#2|#0"}};
+
+/* A failure of long ago says nothing of now. */
+START_TEST(a_silent_peer_counts_for_a_while)
+{
+    struct peer_row *row = &fake_peers.nodes[2].row;
+
+    row->alive = false;
+    row->last_error_ms = clock_wall_ms() - silences[_i].failed_ms;
+    ck_assert_str_eq(
+        strchr(run("SELECT peers_alive, peers_silent FROM heapwire.daemon"),
+               '\n') +
+            1,
+        silences[_i].counted);
     ck_assert_uint_eq(fake_peers.asked, 0);
 }
 END_TEST
@@ -380,6 +405,8 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, every_member_has_its_row);
     tcase_add_test(tc, heapwired_counts_its_peers);
+    tcase_add_loop_test(tc, a_silent_peer_counts_for_a_while, 0,
+                        sizeof(silences) / sizeof(silences[0]));
     tcase_add_test(tc, a_node_that_left_has_its_row);
     tcase_add_test(tc, a_node_that_does_not_answer_says_why_and_since_when);
     tcase_add_test(tc, an_error_that_is_over_is_gone);
