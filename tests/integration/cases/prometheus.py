@@ -165,6 +165,17 @@ def test_the_rules():
         assert name in documented, name
 
 
+def test_the_ports_of_compose():
+    """Each place is one door's, and HTTP's default is HTTP's here, too."""
+    ports = re.findall(r'"(127\.0\.0\.1:\d+):(\d+)"',
+                       read(DOCKER, "compose.yaml"))
+    places = dict(ports)
+    assert len(places) == len(ports) > 3, ports
+    inside = re.search(r"^http = 0\.0\.0\.0:(\d+)$",
+                       read(DOCKER, "setup.sh"), re.M).group(1)
+    assert places[f"127.0.0.1:{inside}"] == inside, places
+
+
 # ---- without a database, and after one ----
 
 
