@@ -119,6 +119,19 @@ is_known(const struct http_show_state *show)
            strstr(show->if_none_match, show->etag + 2);
 }
 
+/* Behind "script line 1, column 2: ": the client of a path wrote no script. */
+static size_t
+place_size(const char *text, size_t size)
+{
+    static const char begin[] = "script line ";
+    const char *end;
+
+    if (size < sizeof(begin) || memcmp(text, begin, sizeof(begin) - 1) != 0)
+        return 0;
+    end = memmem(text, size, ": ", 2);
+    return end ? (size_t)(end - text) + 2 : 0;
+}
+
 /* The whole body, which may be packed. */
 static void
 show_body(struct http_show_state *show, struct buffer *out, unsigned status,
@@ -167,9 +180,17 @@ show_line(struct http_show_state *show, struct buffer *out,
 
     buffer_init(&line, REPLY_ROW_MAX);
     for (size_t i = 0; i < count; i++) {
+        struct value v = row[i];
+
         if (i > 0)
             buffer_char(&line, '\t');
-        http_answer_value(&line, &row[i]);
+        if (i == 2 && v.type == VALUE_TEXT && is_failure(row, count)) {
+            size_t place = place_size(v.data, v.size);
+
+            v.data += place;
+            v.size -= place;
+        }
+        http_answer_value(&line, &v);
     }
     buffer_char(&line, '\n');
     if (!a->begun && show->all_nodes && is_failure(row, count)) {
@@ -504,13 +525,19 @@ static void
 fail(void *arg, struct reply *reply, const struct error *err)
 {
     struct http_show_state *show = arg;
+    struct error said = *err;
 
+    if (show->route->show == HTTP_SHOW_LINES) {
+        size_t place = place_size(err->text, strlen(err->text));
+
+        snprintf(said.text, sizeof(said.text), "%s", err->text + place);
+    }
     if (show->answer.begun)
         show->broken = true;
     else if (show->route->off && err->code == ER_FEATURE_DISABLED)
-        say_off(show, &reply->out, http_error_status(err), err->text);
+        say_off(show, &reply->out, http_error_status(err), said.text);
     else
-        http_say_error(&show->answer, &reply->out, err);
+        http_say_error(&show->answer, &reply->out, &said);
 }
 
 void

@@ -184,7 +184,7 @@ def look_at_nodes(node):
     own = "-X", "POST"
     asks("/snapshots?name=before", 409, "is kept already", *own)
     asks("/snapshots?name=before&node=all", 503,
-         "10001\tERROR\tscript line 1", *own)
+         "10001\tERROR\ta snapshot named 'before' is kept already", *own)
     asks("/snapshots?name=b&node=10002", 404, "node not found: 10002", *own)
     asks(heap + "x", 400)
     asks(heap + "all&seconds=5", 400, "that node's own door")
