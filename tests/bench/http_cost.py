@@ -9,6 +9,7 @@ ratios say more than times, which the machine's other work disturbs.  CPU is
 that of heapwired and its keeper, all threads, by the kernel's clock.
 """
 import base64
+import functools
 import os
 import re
 import socket
@@ -93,12 +94,22 @@ class Mysql:
         self.wire = Wire(self.where, 60).login(b"boss", b"b0ss")
         return self
 
+    def send(self):
+        self.wire.command(3, self.text.encode())
+
+    def receive(self):
+        self.wire.result()
+
     def ask(self):
-        self.wire.query(self.text)
+        self.send()
+        self.receive()
 
     def ask_newly(self):
         self.connect()
         self.ask()
+        self.close()
+
+    def close(self):
         self.wire.close()
 
 
@@ -216,16 +227,15 @@ def profile(server, http, _):
 
 
 class Scrapers:
-    """Each asks once a second: in turn, or AT_ONCE of them in one moment."""
+    """Each asks once a second: in turn, or some of them in one moment."""
 
-    def __init__(self, http, token, at_once):
-        self.all = [Http(http, "/metrics", token).connect()
-                    for _ in range(SCRAPERS)]
-        self.at_once, self.count, self.ends = at_once, 0, threading.Event()
+    def __init__(self, make, some):
+        self.all = [make().connect() for _ in range(SCRAPERS)]
+        self.some, self.count, self.ends = some, 0, threading.Event()
         self.thread = threading.Thread(target=self.run)
 
     def run(self):
-        due, some = time.monotonic(), AT_ONCE if self.at_once else 1
+        due, some = time.monotonic(), self.some
         while not self.ends.wait(max(0, due - time.monotonic())):
             at = self.count % SCRAPERS
             for c in self.all[at:at + some]:
@@ -261,7 +271,11 @@ def scrapers(server, http, token):
           f"heapwired's CPU a query")
     loads = {"closed loop": (), f"{CLIENTS * QUERIES} a second": (
         "-r", QUERIES)}
-    ways = {"in turn": False, f"{AT_ONCE} at once": True}
+    http_ask = functools.partial(Http, http, "/metrics", token)
+    ways = {"in turn": (http_ask, 1), f"{AT_ONCE} at once": (http_ask, AT_ONCE),
+            # The peer: as many clients of MySQL's port do as little.
+            "by MySQL in turn": (
+                functools.partial(Mysql, server.port, "SELECT 1"), 1)}
     rows = {}
 
     def ask(load):
@@ -270,8 +284,8 @@ def scrapers(server, http, token):
 
     for _ in range(ROUNDS):
         alone = {load: ask(load) for load in loads}
-        for way, at_once in ways.items():
-            with Scrapers(http, token, at_once):
+        for way, (make, some) in ways.items():
+            with Scrapers(make, some):
                 start = time.monotonic_ns(), cpu_ns([server.heapwired])
                 time.sleep(PHASE_S)
                 share = ((cpu_ns([server.heapwired]) - start[1]) /
