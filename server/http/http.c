@@ -247,8 +247,11 @@ refuse(struct session *s, const struct http_route *route)
     }
     if (route->post && may_be_forged(s, route)) {
         say(s, 403,
-            "a POST needs the header 'X-Heapwire: 1', or the Origin of this "
-            "server\n");
+            r->origin.size > 0
+                ? "the request's Origin is another site's; the header "
+                  "'X-Heapwire: 1' says that no page sent it\n"
+                : "a POST needs the header 'X-Heapwire: 1', or the Origin of "
+                  "this server\n");
         return true;
     }
     unknown = http_query_unknown(r->query,

@@ -136,7 +136,7 @@ static const struct metric {
     {"heapwire_daemon_accepted_connections", COUNTER, "h.connections",
      "Connections of both doors so far"},
     {"heapwire_daemon_failed_logins", COUNTER, "h.failed_logins",
-     "Logins that failed, and connections that never logged in"},
+     "Wrong logins, and connections without a login or an HTTP request"},
     {"heapwire_daemon_statements", COUNTER, "h.statements",
      "Statements and other commands so far"},
     {"heapwire_daemon_failed_statements", COUNTER, "h.failed_statements",

@@ -16,9 +16,9 @@ http_parameter_text(const struct http_request *request, const char *name,
     if (http_query_get(request->query, name, out, HTTP_VALUE_ROOM) == 0)
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
-              "the parameter '%s' is given twice, or is no plain text of less "
-              "than %d bytes",
-              name, HTTP_VALUE_ROOM);
+              "the parameter '%s' may be given once, with at most %d bytes "
+              "and no control characters",
+              name, HTTP_VALUE_ROOM - 1);
     return -1;
 }
 

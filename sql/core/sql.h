@@ -104,7 +104,7 @@ struct sql_audit_row {
 struct sql_counts {
     uint64_t questions, connections;
     uint64_t most_connections; /* the most at one time */
-    uint64_t failed_logins;    /* includes connections that never logged in */
+    uint64_t failed_logins;    /* and connections without one, or a request */
     uint64_t lost_clients;     /* logged in, but closed without COM_QUIT */
     uint64_t received, sent;   /* bytes */
     uint64_t failed_statements;

@@ -131,7 +131,8 @@ static const struct catalog_column daemon_columns[] = {
     {"http_connections", &type_bigint_nn, "Open, of HTTP"},
     {"connections", &type_bigint_nn, "Since the start, of both"},
     {"failed_logins", &type_bigint_nn,
-     "Since the start; connections that never logged in, too"},
+     "Wrong ones since the start, and connections without a login or an "
+     "HTTP request"},
     {"statements", &type_bigint_nn, "Since the start, all commands"},
     {"failed_statements", &type_bigint_nn, "That ended with an error"},
     {"received", &type_bigint_nn, "Bytes, since the start"},

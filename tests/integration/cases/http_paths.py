@@ -145,6 +145,10 @@ def look_at_snapshots(node):
     for name in ("a'b", "a%27b", "x;y", "../x", "A", "%00", "a%0ab"):
         same(name, 400,
              local(node, f"/debug/pprof/heap?snapshot={name}").status)
+    for text in ("a&snapshot=b", "a%00", "a" * 160):
+        same(text, "the parameter 'snapshot' may be given once, with at most "
+             "159 bytes and no control characters\n",
+             local(node, f"/debug/pprof/heap?snapshot={text}").text)
 
 
 def look_at_forms(node):
@@ -649,8 +653,9 @@ def test_other_origins():
                                       scheme="https").status)
         post = "/profiling/disable", "-X", "POST"
         same("bare", 403, tcp(node, *post).status)
-        same("another's", 403,
-             tcp(node, *post, "-H", "Origin: http://evil.example").status)
+        other = tcp(node, *post, "-H", "Origin: http://evil.example")
+        same("another's", 403, other.status)
+        assert "Origin is another site's" in other.text, other.text
         same("null", 403, tcp(node, *post, "-H", "Origin: null").status)
         same("TLS's", 403, tcp(node, *post, "-H", f"Origin: https://{here}").status)
         for more in (OWN, ("-H", f"Origin: http://{here}")):

@@ -272,7 +272,9 @@ def test_scrapers_share_figures():
         before = failed()
         with Kept(node) as other:
             same("a wrong one", 401, other.status(b"ann:wrong"))
-        wait_for(lambda: failed() == before + 1)
+        same("no login", 401, tcp(node, "/metrics", user=None).status)
+        socket.create_connection(("127.0.0.1", node.http_port), 20).close()
+        wait_for(lambda: failed() == before + 2)
 
 
 def test_caches():
