@@ -22,7 +22,7 @@ gone() {
 }
 # looked: heapwired has looked at the memory, and then again.
 looked() {
-    wait_for 10 has_samples $(($(samples) + 2))
+    wait_for 60 has_samples $(($(samples) + 2))
 }
 was_on() {
     [ "$(samples 'where profiling')" -ge 1 ]
@@ -62,7 +62,7 @@ brief 0
 # A row a second, the allocator's figures soon.
 start_redis --enable-debug-command yes
 began=$(milliseconds)
-wait_for 10 has_samples 3
+wait_for 60 has_samples 3
 check
 [ "$(sql "select min(rss) > 1000000 and max(rss) < 1000000000
     and min(pid) = $redis and max(pid) = $redis and max(allocated) > 100000
@@ -76,11 +76,11 @@ populate 20000 before
 looked
 same "no snapshot while profiling is off" "" "$(taken)"
 prof 'enable_prof()' >/dev/null
-wait_for 10 was_on
+wait_for 60 was_on
 populate 20000 first
-wait_for 10 has_taken 1
+wait_for 60 has_taken 1
 populate 20000 second
-wait_for 10 has_taken 2
+wait_for 60 has_taken 2
 contains "why" "memory grew by " "$(taken | tail -n 1)"
 same "they are kept" "$(taken | cut -d' ' -f1 | sort)" \
     "$(sql 'select name from heapwire.snapshots order by name')"
@@ -92,10 +92,12 @@ kill -HUP "$(cat "$work/node/heapwired.lock")"
 in_force() {
     sql 'select * from heapwire.settings' | grep -q "snapshots.growth	1073741824"
 }
-wait_for 5 in_force
+wait_for 60 in_force
+looked # what was begun before
+kept=$(taken | wc -l) # a slow growth may be seen in more looks than one
 populate 20000 third
 looked
-same "a reload changes the marks" 2 "$(taken | wc -l)"
+same "a reload changes the marks" "$kept" "$(taken | wc -l)"
 
 # A stopped database is unresponsive, and its memory is looked at on.
 freeze "$redis"
@@ -103,19 +105,19 @@ note_says() {
     sql 'select note from heapwire.memory' | grep -qF "$1"
 }
 check
-wait_for 15 note_says "profile_bytes is NULL: the database (pid $redis) is not \
+wait_for 60 note_says "profile_bytes is NULL: the database (pid $redis) is not \
 responding since 20" || fault "the note: $(sql 'select note from heapwire.memory')"
 was_unresponsive() {
     [ "$(samples 'where not responsive')" -ge 1 ]
 }
 check
-wait_for 5 was_unresponsive || fault "no unresponsive sample"
+wait_for 60 was_unresponsive || fault "no unresponsive sample"
 kill -CONT "$redis"
 
 # Killed: heapwired lingers and answers.
 grown_old "$began"
 kill -9 "$redis"
-wait_for 10 grep -q 'serves what is known' "$work/node.log"
+wait_for 60 grep -q 'serves what is known' "$work/node.log"
 contains "heapwire-run says so" \
     "redis-server (pid $redis) was killed by signal 9 (SIGKILL)" \
     "$(sed 's,/[^ ]*/,,' "$work/node.log")"
@@ -124,12 +126,12 @@ death="select pid, how, exit_status, killed_by, told_by, profiling, last_snapsho
     allocated > 1000000 from heapwire.deaths"
 told="$redis	was killed by signal 9 (SIGKILL)	NULL	9	NULL	1	\
 $(taken | tail -n 1 | cut -d' ' -f1)	1	1	1"
-wait_for 10 sql 'SELECT 1'
+wait_for 60 sql 'SELECT 1'
 tells_how() {
     prof 'has_enable()' | grep -q ": it was killed by signal 9 (SIGKILL) (heap"
 }
 check
-wait_for 5 tells_how || fault "a statement: $(prof 'has_enable()')"
+wait_for 60 tells_how || fault "a statement: $(prof 'has_enable()')"
 same "how it died" "$told" "$(sql "$death")"
 history=$(samples)
 check
@@ -158,41 +160,41 @@ same "the death is found" "$told" "$(sql "$death")"
 check
 [ "$(samples "where pid <> $redis")" = "$history" ] ||
     fault "$history samples were there: $(samples "where pid <> $redis")"
-same "the snapshots are found" 2 "$(sql 'select count(*) from heapwire.snapshots')"
+same "the snapshots are found" "$kept" "$(sql 'select count(*) from heapwire.snapshots')"
 
 # It dies, too, and a successor takes over at once.
 old=$run
 old_redis=$redis
 grown_old "$began"
 kill -9 "$redis"
-wait_for 10 grep -q 'serves what is known' "$work/node.log"
+wait_for 60 grep -q 'serves what is known' "$work/node.log"
 start_redis --enable-debug-command yes
 began=$(milliseconds)
-wait_for 10 gone "$old"
+wait_for 60 gone "$old"
 status=0
 wait "$old" || status=$?
 same "the predecessor's status" 137 "$status"
-wait_for 20 prof 'has_enable()'
+wait_for 60 prof 'has_enable()'
 same "two deaths" "$old_redis" \
     "$(sql 'select max(pid) from heapwire.deaths where how like "was killed%"
         and pid <> '"$(echo "$told" | cut -f1)")"
-wait_for 10 has_samples $((history + 5))
+wait_for 60 has_samples $((history + 5))
 
 # A clean end, and one that was asked for, do not linger.
 redis-cli -p "$redis_port" shutdown nosave || true
-wait_for 5 gone "$run"
+wait_for 60 gone "$run"
 same "a clean end" 0 \
     "$(sed -n '$s/.* status=\([0-9]*\) .*/\1/p' "$work/node/deaths")"
 
 # The time is over.
 kill_brief 2
-wait_for 10 gone "$brief"
+wait_for 60 gone "$brief"
 check
 [ $(($(milliseconds) - died)) -ge 2000 ] || fault "it did not linger"
 
 # linger = 0: it ends with the database.
 kill_brief 0
-wait_for 5 gone "$brief"
+wait_for 60 gone "$brief"
 same "deaths" "3 1 1" "$(cat "$work/node/deaths" | wc -l) \
 $(cat "$work/brief2/deaths" | wc -l) $(cat "$work/brief0/deaths" | wc -l)"
 
