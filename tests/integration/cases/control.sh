@@ -21,7 +21,7 @@ start_load() {
     mkfifo "$work/orders"
     exec 9<>"$work/orders"
     start_node "$work/load" "$@" "$work/orders"
-    wait_for 10 one_is state connected
+    wait_for 60 one_is state connected
 }
 stop_load() {
     stop_node
@@ -39,7 +39,7 @@ prof 'enable_prof(2)' >/dev/null
 same "on" "active	1" "$(one 'profiling, active')"
 same "until" 1 "$(one 'timestampdiff(second, active_since, active_until) = 2')"
 contains "until, in words" "active until: 20" "$(state)"
-wait_for 5 one_is active 0
+wait_for 60 one_is active 0
 same "off by itself" false "$(prof 'has_enable()')"
 same "off: state" "inactive	NULL	2" "$(one 'profiling, active_until, changes')"
 contains "for too long" "from 1 to 31622400" "$(prof 'enable_prof(99999999)' || true)"
@@ -49,8 +49,8 @@ prof 'enable_prof(3)' >/dev/null
 before=$(one changes)
 heapwired=$(sql 'select connection_id()' >/dev/null && pgrep -P "$run" heapwired)
 kill -KILL "$heapwired"
-wait_for 20 one_is state connected
-wait_for 10 one_is active 0
+wait_for 60 one_is state connected
+wait_for 60 one_is active 0
 same "off without heapwired" "inactive	$((before + 1))" \
     "$(one 'profiling, changes')"
 
@@ -67,11 +67,11 @@ dumps_more() { # dumps_more THAN
     [ "$(one samples)" -gt "$1" ]
 }
 check
-wait_for 10 dumps_more 20 || fault "only $(one samples) samples"
+wait_for 60 dumps_more 20 || fault "only $(one samples) samples"
 prof 'reset(17)' >/dev/null
 same "reset" "131072	1	NULL" "$(one 'sample_rate, resets, samples')"
 echo go 0 >&9
-wait_for 5 grep -qx 'at 0' "$work/node.log"
+wait_for 60 grep -qx 'at 0' "$work/node.log"
 prof 'reset()' >/dev/null
 prof 'dump_dot_snapshot()' >"$work/dot"
 same "nothing yet" "active, nothing sampled yet	0	131072	2" \
@@ -80,7 +80,7 @@ contains "nothing yet: the graph" "nothing sampled since" "$(cat "$work/dot")"
 contains "nothing yet: its memory" "MB allocated: nothing is" \
     "$(cat "$work/dot")"
 echo go 50 >&9
-wait_for 10 dumps_more 100 || true
+wait_for 60 dumps_more 100 || true
 same "sampled" 1 "$(one "profiling = 'active' and samples > 100")"
 contains "the line on memory" "lprofile " "$(cat "$work/dot")"
 contains "what is outside" "RSS " "$(cat "$work/dot")"
@@ -94,9 +94,12 @@ prof 'reset(18, true)' >/dev/null
 same "forced" "262144	3" "$(one 'sample_rate, resets')"
 
 # ---- overhead ----
-wait_for 20 one_is 'overhead is not null' 1
-same "an estimate and a measure" 1 \
-    "$(one 'overhead > 0 and overhead < 1 and cpu_since > 0 and budget >= 1')"
+wait_for 60 one_is 'overhead is not null' 1
+# Its CPU time may stand still from one look to the next.
+check
+wait_for 60 one_is \
+    'overhead > 0 and overhead < 1 and cpu_since > 0 and budget >= 1' 1 ||
+    fault "an estimate and a measure: $(one 'overhead, cpu_since, budget')"
 contains "in words" "overhead, estimated: 0." "$(state)"
 rate=$(state | sed -n 's/.*(\([0-9]*\) samples a second, counted by.*/\1/p')
 check
@@ -112,7 +115,7 @@ chmod 600 "$work/config"
 node_options="--listen none --linger 0 --config $work/config"
 start_load 50 10
 prof 'enable_prof()' >/dev/null
-wait_for 20 one_is 'overhead is not null' 1
+wait_for 60 one_is 'overhead is not null' 1
 same "it bears a little" 1 "$(one active)"
 echo go 4000 >&9
 wait_for 60 one_is active 0
@@ -148,7 +151,7 @@ stop_load
 export MALLOC_CONF=prof_accum:true,abort:true
 start_load 1 0
 unset MALLOC_CONF
-wait_for 10 one_is "risks like '%prof_accum is set%'" 1
+wait_for 60 one_is "risks like '%prof_accum is set%'" 1
 contains "abort" "risk: opt.abort is set" "$(state)"
 stop_load
 
