@@ -75,7 +75,7 @@ host_up() {
     host=$!
     started $host
     exec 9>"$WORK/stdin"
-    wait_for 5 file_has "$WORK/stdout" descriptors= ||
+    wait_for 60 file_has "$WORK/stdout" descriptors= ||
         fail "no host: $(cat "$WORK/stderr")"
 }
 host_down() {

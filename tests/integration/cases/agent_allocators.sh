@@ -13,7 +13,7 @@ host_up() {
     host=$!
     started $host
     exec 9>"$WORK/stdin"
-    wait_for 5 file_has "$WORK/stdout" descriptors= || fail "no host"
+    wait_for 60 file_has "$WORK/stdout" descriptors= || fail "no host"
 }
 
 host_down() {
@@ -302,8 +302,8 @@ for plugin in open shut; do
     host_up
     refuses 1 "before it is loaded"
     echo "$WORK/$plugin.so" >&9
-    wait_for 5 file_has "$WORK/stdout" held || fail "not held"
-    wait_for 5 listed_object "$WORK/$plugin.so" || fail "$plugin: not noticed"
+    wait_for 60 file_has "$WORK/stdout" held || fail "not held"
+    wait_for 60 listed_object "$WORK/$plugin.so" || fail "$plugin: not noticed"
     serves_own "loaded later: $plugin"
     expect "found, $plugin" "$([ $plugin = open ] && echo exported || echo scan)" \
         "$(listed $own found)"
@@ -314,7 +314,7 @@ for plugin in open shut; do
     CONF=prof:true,prof_active:true,prof_thread_active_init:false
     host_up
     echo "$WORK/$plugin.so" >&9
-    wait_for 5 listed_object "$WORK/$plugin.so" || fail "$plugin: not noticed"
+    wait_for 60 listed_object "$WORK/$plugin.so" || fail "$plugin: not noticed"
     agent_field note | grep "^1 of 1 threads are not sampled: " |
         grep -q "; only what $plugin.so allocates is seen: .* another$" ||
         fail "$plugin, threads: $(agent_field note)"
@@ -324,7 +324,7 @@ for plugin in open shut; do
     PRELOAD=$JEMALLOC
     host_up
     echo "$WORK/$plugin.so" >&9
-    wait_for 5 listed_object "$WORK/$plugin.so" || fail "$plugin: not listed"
+    wait_for 60 listed_object "$WORK/$plugin.so" || fail "$plugin: not listed"
     expect "$plugin, beside the database's" "0 mallctl 0 1" \
         "$(agent_field allocator) $(agent_field mallctl) \
 $(listed $own chosen) $(listed $own callable)"
@@ -334,7 +334,7 @@ $(listed $own chosen) $(listed $own callable)"
     host_up
     expect "$plugin, before" "7" "$(agent_field allocator)"
     echo "$WORK/$plugin.so" >&9
-    wait_for 5 listed_object "$WORK/$plugin.so" || fail "$plugin: not listed"
+    wait_for 60 listed_object "$WORK/$plugin.so" || fail "$plugin: not listed"
     serves_own "$plugin, by name"
     host_down
     unset HEAPWIRE_ALLOCATOR
@@ -346,7 +346,7 @@ forker=$WORK/forker
 # told TEXT: one line has it, the host runs, no agent serves
 told() {
     host_up
-    wait_for 5 file_has "$WORK/stderr" "^heapwire: .*$1" ||
+    wait_for 60 file_has "$WORK/stderr" "^heapwire: .*$1" ||
         fail "not told: $1: $(cat "$WORK/stderr")"
     expect "lines, $1" 1 "$(wc -l <"$WORK/stderr")"
     CONNECT_MS=0 agent hello >/dev/null
@@ -380,7 +380,7 @@ if [ "$(id -u)" -eq 0 ]; then
         "$forker" closeall <"$WORK/stdin" >"$WORK/stdout" 2>"$WORK/stderr" &
     host=$!
     exec 9>"$WORK/stdin"
-    wait_for 5 file_has "$WORK/stderr" "Permission denied" || fail "not told"
+    wait_for 60 file_has "$WORK/stderr" "Permission denied" || fail "not told"
     host_down
 fi
 exit 0

@@ -20,7 +20,7 @@ answers() { [ "$(cat "$WORK/stdout" 2>/dev/null | wc -l)" -ge "$asked" ]; }
 ask() {
     echo "$2" >&9
     asked=$((asked + 1))
-    wait_for 10 answers || fail "no answer to '$2'"
+    wait_for 60 answers || fail "no answer to '$2'"
     expect "$2" "$1" "$(tail -n 1 "$WORK/stdout")"
 }
 settings="HEAPWIRE_STATE_DIR=$STATE"
@@ -78,11 +78,11 @@ says() {
 knows() { [ "$(says 'has_enable()')" = false ]; }
 heapwired() { cat "$beside/heapwired.lock"; }
 ask 0 "start HEAPWIRE_OPTION=--node-id=nonsense;$settings"
-wait_for 10 file_has "$beside/start.log" "--node-id" ||
+wait_for 60 file_has "$beside/start.log" "--node-id" ||
     fail "not said: $(cat "$beside/start.log")"
 ask 0 stop
 ask 0 "start $settings"
-wait_for 10 knows || fail "no heapwired: $(cat "$beside"/*.log)"
+wait_for 60 knows || fail "no heapwired: $(cat "$beside"/*.log)"
 started "$(heapwired)"
 expect "whose child, of which session" "1 $(heapwired)" \
     "$(ps -o ppid=,sid= "$(heapwired)" | xargs)"
@@ -96,7 +96,7 @@ says 'enable_prof()' >/dev/null
 killed=$(heapwired)
 kill -KILL "$killed"
 again() { [ "$(heapwired)" != "$killed" ] && [ "$(says 'has_enable()')" = true ]; }
-wait_for 10 again || fail "it was not started again"
+wait_for 60 again || fail "it was not started again"
 ask ECHILD children
 expect "descriptors" "$before" "$(descriptors $pid)"
 
@@ -104,9 +104,9 @@ expect "descriptors" "$before" "$(descriptors $pid)"
 second=$(heapwired)
 started "$second"
 ask 0 stop
-wait_for 10 gone "$second" || fail "heapwired is left"
+wait_for 60 gone "$second" || fail "heapwired is left"
 ask 0 "start $settings"
-wait_for 10 knows || fail "no heapwired any more"
+wait_for 60 knows || fail "no heapwired any more"
 lingers=$(heapwired)
 started "$lingers"
 expect "words" "" "$(cat "$WORK/stderr")"
@@ -164,7 +164,7 @@ server() {
 }
 held() {
     echo "hold $1" >&9
-    wait_for 10 file_has "$WORK/stdout" . || fail "no answer"
+    wait_for 60 file_has "$WORK/stdout" . || fail "no answer"
     cat "$WORK/stdout"
 }
 ends() {
@@ -207,6 +207,6 @@ near "dynamic: profile" "$bytes" "$(awk '$1 == "t*:" && !n++ {
 ends dynamic
 
 # After "linger", or after ten seconds.
-wait_for 15 gone "$lingers" || fail "heapwired stays for ever"
+wait_for 60 gone "$lingers" || fail "heapwired stays for ever"
 echo "heapwired ended within $(($(date +%s) - ended_s)) s"
 exit 0

@@ -12,7 +12,7 @@ host() {
         >"$WORK/workers" 2>"$WORK/stderr" &
     host=$!
     started $host
-    wait_for 5 file_has "$WORK/workers" 3= || fail "no workers"
+    wait_for 60 file_has "$WORK/workers" 3= || fail "no workers"
 }
 worker() { field "$1" <"$WORK/workers"; }
 served() { [ "$(agent_field pid)" = "$1" ]; }
@@ -20,12 +20,12 @@ ends() {
     kill $host
     wait $host 2>/dev/null
     expect "words" "" "$(cat "$WORK/stderr")"
-    wait_for 5 gone "$(worker 3)" || fail "a worker is left"
+    wait_for 60 gone "$(worker 3)" || fail "a worker is left"
 }
 
 # The first child; it samples as its parent did.  When it has ended, the next.
 host child
-wait_for 5 served "$(worker 1)" || fail "the first child is not served"
+wait_for 60 served "$(worker 1)" || fail "the first child is not served"
 expect "agents: parent, first" "0 1" \
     "$(agent_threads $host) $(agent_threads "$(worker 1)")"
 expect "profiling in it" 1 "$(agent_field active)"
@@ -33,15 +33,15 @@ agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump of the child"
 grep -q '^@ ' "$WORK/heap" || fail "no sample of the child"
 kill -KILL "$(worker 1)"
 next() { pid=$(agent_field pid) && [ "$pid" != "$(worker 1)" ] && [ -n "$pid" ]; }
-wait_for 5 next || fail "no other child is served"
+wait_for 60 next || fail "no other child is served"
 ends
 
 host second
-wait_for 5 served "$(worker 2)" || fail "the named child is not served"
+wait_for 60 served "$(worker 2)" || fail "the named child is not served"
 ends
 
 host parent
-wait_for 5 served $host || fail "the parent is not served"
+wait_for 60 served $host || fail "the parent is not served"
 expect "agents in the children" "0 0 0" "$(agent_threads "$(worker 1)") \
 $(agent_threads "$(worker 2)") $(agent_threads "$(worker 3)")"
 ends
@@ -51,8 +51,8 @@ ends
     2>"$WORK/stderr" &
 host=$!
 started $host
-wait_for 5 served $host || fail "the parent of sessions is not served"
-wait_for 5 file_has "$WORK/workers" 12= || fail "no sessions"
+wait_for 60 served $host || fail "the parent of sessions is not served"
+wait_for 60 file_has "$WORK/workers" 12= || fail "no sessions"
 expect "agents in the tenth and twelfth child" "0 0" \
     "$(agent_threads "$(worker 10)") $(agent_threads "$(worker 12)")"
 for number in 1 2 3 4 5 6 7 8 9 10 11 12; do

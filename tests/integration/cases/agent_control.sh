@@ -9,7 +9,7 @@ with_agent "$REDIS" redis-server --port 0 --unixsocket "$sock" --save '' \
     --dir "$WORK" >"$WORK/log" 2>&1 &
 redis=$!
 started $redis
-wait_for 10 cli ping || fail "redis does not start"
+wait_for 60 cli ping || fail "redis does not start"
 load() {
     redis-benchmark -s "$sock" -n 40000 -r 40000 -d 200 -P 16 -q -t set,lpush \
         >/dev/null

@@ -61,7 +61,7 @@ closes_all() {
     host=$!
     started $host
     exec 9>"$WORK/stdin"
-    wait_for 5 file_has "$WORK/stdout" descriptors= || fail "no host"
+    wait_for 60 file_has "$WORK/stdout" descriptors= || fail "no host"
 }
 # ".", "..", 0, 1, 2 and the directory itself
 none_of_ours() {

@@ -25,7 +25,7 @@ agent hello >"$WORK/early" || fail "no agent: $(cat "$WORK/log")"
 expect "the agent that serves, and its user" "$db 0" \
     "$(field pid <"$WORK/early") $(field uid <"$WORK/early")"
 sql() { mariadb --no-defaults -u root -S "$sock" "$@"; }
-wait_for 30 sql -e 'select 1' >/dev/null 2>&1 ||
+wait_for 60 sql -e 'select 1' >/dev/null 2>&1 ||
     fail "mariadbd does not start: $(tail -n 5 "$WORK/log")"
 mysql_uid=$(id -u mysql)
 expect "uid of the process" "$mysql_uid" "$(stat -c %u "/proc/$db/task")"
@@ -38,7 +38,7 @@ agent enable >/dev/null || fail "enable"
 sql -e "set @a = repeat('x', 12000000); select sleep(20)" >/dev/null 2>&1 &
 started $!
 loaded() { sql -e 'show processlist' 2>/dev/null | grep -q 'User sleep'; }
-wait_for 10 loaded || fail "no load"
+wait_for 60 loaded || fail "no load"
 agent dump "$WORK/heap" "$WORK/maps" >"$WORK/dump" || fail "dump as mysql"
 grep -q '^@ ' "$WORK/heap" || fail "no sample"
 grep -q "$mariadbd" "$WORK/maps" || fail "maps lack mariadbd"
@@ -56,7 +56,7 @@ CONNECT_MS=0 setpriv --reuid=nobody --clear-groups "$CLIENT" "$STATE" hello \
     >/dev/null && fail "no stranger is let in"
 agent hello >/dev/null || fail "no hello after a stranger"
 kill $db
-wait_for 30 gone $db || fail "mariadbd does not end"
+wait_for 60 gone $db || fail "mariadbd does not end"
 
 # The same under heapwire-run: heapwired follows, and so do the agent's files.
 chmod 700 "$STATE"
@@ -66,7 +66,7 @@ chmod 700 "$STATE"
     --innodb-buffer-pool-size=16M >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-wait_for 30 sql -e 'select 1' >/dev/null 2>&1 ||
+wait_for 60 sql -e 'select 1' >/dev/null 2>&1 ||
     fail "mariadbd does not start: $(tail -n 5 "$WORK/log")"
 uid_of_heapwired() {
     pid=$(pgrep -P $runner -x heapwired) && stat -c %U "/proc/$pid/task"
@@ -77,13 +77,13 @@ answers() {
         grep -qx false
 }
 followed() { [ "$(uid_of_heapwired)" = mysql ] && answers; }
-wait_for 10 followed || fail "heapwired runs as $(uid_of_heapwired)"
+wait_for 60 followed || fail "heapwired runs as $(uid_of_heapwired)"
 expect "owners" "mysql mysql mysql" \
     "$(stat -c %U "$STATE" "$STATE/agent.sock" "$STATE/agent.lock" | xargs)"
 CONNECT_MS=0 setpriv --reuid=mysql --clear-groups "$CLIENT" "$STATE" hello \
     >/dev/null || fail "heapwired could not connect again as mysql"
 kill -KILL "$(pgrep -P $runner -x heapwired)"
-wait_for 10 followed || fail "not back after a crash"
+wait_for 60 followed || fail "not back after a crash"
 # Another user's file is not given away, be it a second name or the only one.
 kill $runner
 wait $runner

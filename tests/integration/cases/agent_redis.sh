@@ -14,14 +14,14 @@ start_redis() { # start_redis plain|agent
     fi
     redis=$!
     started $redis
-    wait_for 10 cli ping || fail "redis does not start"
+    wait_for 60 cli ping || fail "redis does not start"
     # The client's connection has been closed on its side, too.
-    wait_for 5 only_listens || fail "connections stay"
+    wait_for 60 only_listens || fail "connections stay"
 }
 
 stop_redis() {
     kill "$redis"
-    wait_for 10 gone "$redis" || fail "redis does not end"
+    wait_for 60 gone "$redis" || fail "redis does not end"
     wait "$redis" 2>/dev/null
 }
 
@@ -133,7 +133,7 @@ rm -f "$WORK/watch"
 agent watch 10 >"$WORK/watch" &
 watcher=$!
 started $watcher
-wait_for 5 test -s "$WORK/watch" || fail "no watcher"
+wait_for 60 test -s "$WORK/watch" || fail "no watcher"
 agent hello >/dev/null || fail "a second connection"
 wait $watcher
 expect "the older connection" "watching ended=1" "$(paste -sd ' ' "$WORK/watch")"
@@ -143,7 +143,7 @@ agent enable >/dev/null
 cli config set rdb-key-save-delay 200 >/dev/null
 cli bgsave >/dev/null
 child() { pgrep -P "$redis" >/dev/null; }
-wait_for 5 child || fail "no child"
+wait_for 60 child || fail "no child"
 child=$(pgrep -P "$redis" | head -n 1)
 expect "threads of the child" 0 "$(agent_threads "$child")"
 ls -l "/proc/$child/fd" | grep -E 'agent\.|memfd|\.so' && fail "leaked"
@@ -161,7 +161,7 @@ rm -f "$WORK/watch"
 agent watch 10 >"$WORK/watch" &
 watcher=$!
 started $watcher
-wait_for 5 test -s "$WORK/watch" || fail "no watcher"
+wait_for 60 test -s "$WORK/watch" || fail "no watcher"
 kill -KILL $redis
 wait $watcher
 expect "killed" "watching ended=1" "$(paste -sd ' ' "$WORK/watch")"
@@ -170,7 +170,7 @@ absent() {
     CONNECT_MS=0 agent hello >/dev/null
     [ $? = 3 ]
 }
-wait_for 5 absent || fail "a killed database answers"
+wait_for 60 absent || fail "a killed database answers"
 
 # The next incarnation takes the directory over.
 start_redis agent
@@ -185,12 +185,12 @@ stop_redis
 # daemonize yes: the survivor serves, its parent has left.
 (CONF=prof:true,prof_active:true && with_agent "$REDIS" redis-server $conf --daemonize yes \
     --pidfile "$WORK/pid") >"$WORK/log" 2>&1
-wait_for 10 test -s "$WORK/pid" || fail "no pid file"
+wait_for 60 test -s "$WORK/pid" || fail "no pid file"
 redis=$(cat "$WORK/pid")
 started "$redis"
-wait_for 10 cli ping || fail "the daemon does not start"
+wait_for 60 cli ping || fail "the daemon does not start"
 serving() { [ "$(agent_field pid)" = "$redis" ]; }
-wait_for 5 serving || fail "the daemon has no agent"
+wait_for 60 serving || fail "the daemon has no agent"
 expect "profiling in the daemon, as it was before its fork" 1 \
     "$(agent_field active)"
 agent enable >/dev/null || fail "enable in the daemon"

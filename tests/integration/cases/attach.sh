@@ -24,12 +24,12 @@ attach() {
         --attach "$target" >"$work/attach.log" 2>&1 &
     run=$!
     pids="$run $pids"
-    wait_for 15 grep -q 'attached to\|agent already' "$work/attach.log" || {
+    wait_for 60 grep -q 'attached to\|agent already' "$work/attach.log" || {
         cat "$work/attach.log"
         exit 1
     }
-    wait_for 15 another_serves
-    wait_for 15 sql 'SELECT 1'
+    wait_for 60 another_serves
+    wait_for 60 sql 'SELECT 1'
 }
 
 # refused WORDS OPTION...: it says so, and attaches nothing.
@@ -57,7 +57,7 @@ sleeps() {
     "$bin/sleepers" "$@" >"$work/$name.out" &
     sleeper=$!
     pids="$sleeper $pids"
-    wait_for 5 grep -q ready "$work/$name.out"
+    wait_for 60 grep -q ready "$work/$name.out"
 }
 
 # well NAME: it has noticed nothing.
@@ -102,7 +102,7 @@ contains "dry run" "nothing was touched" "$got"
 ! grep -q libheapwire /proc/"$sleeper"/maps || fault "a dry run has loaded it"
 alone=$(pgrep -P "$sleeper") # which is as late, then
 kill -STOP "$sleeper" "$alone"
-wait_for 5 grep -q '^State:.T' "/proc/$sleeper/status"
+wait_for 60 grep -q '^State:.T' "/proc/$sleeper/status"
 refused "is stopped" --attach "$sleeper"
 kill -CONT "$sleeper" "$alone"
 strace -qq -f -e trace=none -p "$sleeper" 2>"$work/strace" &
@@ -111,11 +111,11 @@ pids="$tracer $pids"
 traced() {
     grep -q 'TracerPid:[^0]*[1-9]' /proc/"$sleeper"/status
 }
-wait_for 5 traced
+wait_for 60 traced
 refused "is being traced" --attach "$sleeper"
 kill "$tracer"
 wait "$tracer" 2>/dev/null || true
-wait_for 5 sh -c "grep -q 'TracerPid:[^0]*0\$' /proc/$sleeper/status"
+wait_for 60 sh -c "grep -q 'TracerPid:[^0]*0\$' /proc/$sleeper/status"
 chmod 700 "$work"
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     cp -r "$bin/heapwire-run" "$bin/heapwired" "$work" # not ours to read
@@ -127,7 +127,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     setpriv --reuid 65534 --clear-groups sleep 60 &
     other=$!
     pids="$other $pids"
-    wait_for 5 sh -c "grep -q '^Uid:.65534' /proc/$other/status"
+    wait_for 60 sh -c "grep -q '^Uid:.65534' /proc/$other/status"
     words="cannot give $work/shared/state to uid 65534"
     contains "shared" "$words" "$(timeout 20 "$bin/heapwire-run" --listen none \
         --state-dir "$work/shared/state" --attach "$other" 2>&1)"
@@ -184,7 +184,7 @@ print("ready", flush=True)
 while True: time.sleep(0.2)' >"$work/filtered" &
 filtered=$!
 pids="$filtered $pids"
-wait_for 5 grep -q ready "$work/filtered"
+wait_for 60 grep -q ready "$work/filtered"
 refused "has a seccomp filter" --attach "$filtered"
 got=$("$bin/heapwire-run" --state-dir "$work/dry" --listen none --dry-run \
     --force --attach "$filtered" 2>&1) || fault "--force: $got"
@@ -205,7 +205,7 @@ END
 cc -o "$work/vforks" "$work/vforks.c"
 "$work/vforks" >"$work/vforked" &
 parent=$!
-wait_for 5 grep -q . "$work/vforked"
+wait_for 60 grep -q . "$work/vforked"
 child=$(cat "$work/vforked")
 pids="$child $pids"
 refused "child of vfork" --attach "$child"
@@ -255,14 +255,14 @@ MALLOC_CONF=prof:true,prof_active:false redis-server --port "$redis_port" \
     --bind 127.0.0.1 --save '' --dir "$work" >"$work/redis.log" 2>&1 &
 redis=$!
 pids="$redis $pids"
-wait_for 10 redis-cli -p "$redis_port" ping
+wait_for 60 redis-cli -p "$redis_port" ping
 # It ends once it is to: one that is killed leaves its redis-benchmark, to which
 # the end of Redis is a fault.
 (while [ ! -e "$work/enough" ]; do load_redis 20000; done) &
 load=$!
 pids="$load $pids"
 attach "$redis"
-wait_for 10 prof 'has_enable()'
+wait_for 60 prof 'has_enable()'
 prof 'enable_prof()' >/dev/null
 load_redis 50000
 check
@@ -282,9 +282,9 @@ redis-server --port "$redis_port" --bind 127.0.0.1 --save '' --dir "$work" \
     >"$work/plain.log" 2>&1 &
 plain=$!
 pids="$plain $pids"
-wait_for 10 redis-cli -p "$redis_port" ping
+wait_for 60 redis-cli -p "$redis_port" ping
 attach "$plain"
-wait_for 10 prof 'has_enable()'
+wait_for 60 prof 'has_enable()'
 contains "not prepared" "attached: heap profiling cannot be switched on" \
     "$(prof 'enable_prof()')"
 same "but statistics" 1 "$(sql "select value > 100000 from
@@ -313,11 +313,11 @@ check
 wait "$load" || fault "a client of Redis has noticed"
 kill -9 "$redis"
 wait "$redis" 2>/dev/null || true
-wait_for 10 grep -q 'has ended; how is not known' "$work/attach.log"
+wait_for 60 grep -q 'has ended; how is not known' "$work/attach.log"
 known() {
     [ "$(sql 'select count(*) from heapwire.deaths')" = 1 ]
 }
-wait_for 10 known
+wait_for 60 known
 same "its death" "$redis	NULL	NULL	1" "$(sql "select pid, exit_status,
     killed_by, how like '%attached to it%' from heapwire.deaths")"
 kill "$run"

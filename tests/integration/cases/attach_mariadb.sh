@@ -19,7 +19,7 @@ pids="$db $pids"
 ask() {
     mariadb --no-defaults -S "$work/db/sock" -u root -N -B -e "$1"
 }
-wait_for 30 ask 'select 1'
+wait_for 60 ask 'select 1'
 ask 'create database load_db; create table load_db.t (id int primary key auto_increment,
     v varchar(200), key (v))'
 cat >"$work/load.py" <<'END'
@@ -51,11 +51,11 @@ check
     >"$work/attach.log" 2>&1 &
 run=$!
 pids="$run $pids"
-wait_for 15 grep -q 'attached to' "$work/attach.log" || {
+wait_for 60 grep -q 'attached to' "$work/attach.log" || {
     cat "$work/attach.log"
     exit 1
 }
-wait_for 15 prof 'has_enable()'
+wait_for 60 prof 'has_enable()'
 same "heapwired's user" "$(id -u mysql)" "$(stat -c %u "$work/node/mysql.sock")"
 prof 'enable_prof()' >/dev/null
 ask "select length(group_concat(repeat('x', 1000))) from

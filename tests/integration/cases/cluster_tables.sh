@@ -33,12 +33,12 @@ for id in $nodes; do
     pids="$! $pids"
 done
 for id in $nodes; do
-    wait_for 20 at "$id" "ADMIN EXECUTE ON $id
+    wait_for 60 at "$id" "ADMIN EXECUTE ON $id
         'HeapProf.getInstance().has_enable()'" || {
         cat "$work/$id.log"
         exit 1
     }
-    wait_for 10 redis-cli -p "$(cat "$work/$id.port")" ping
+    wait_for 60 redis-cli -p "$(cat "$work/$id.port")" ping
 done
 
 # Each has another load, so that nothing is equal by chance.
@@ -225,7 +225,7 @@ contains "no node that was asked" "node 10002: submit failed" \
 contains "no node of that id" "node 7: node not found" \
     "$(at 10001 "SELECT dot('cluster@7')")"
 kill -CONT "$fourth"
-wait_for 10 sh -c "mariadb --no-defaults --skip-ssl -S '$work/10001/mysql.sock' \
+wait_for 60 sh -c "mariadb --no-defaults --skip-ssl -S '$work/10001/mysql.sock' \
     -u root -N -B -e \"SELECT node_id FROM heapwire.cluster_memory\" |
     grep -q 10004" || fault "it does not come back"
 contains "no name for a snapshot" "sum of all nodes" \

@@ -43,21 +43,21 @@ END
     pids="$! $pids"
 }
 ready() { # WAY: what there is before
-    wait_for 20 redis_of "$1"
-    wait_for 20 serves "$1" 0
+    wait_for 60 redis_of "$1"
+    wait_for 60 serves "$1" 0
     node_sql "$1" "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()'" \
         >/dev/null
-    wait_for 5 serves "$1"
+    wait_for 60 serves "$1"
     heapwired_of "$1" >"$work/$1.first"
     redis_of "$1" >"$work/$1.redis"
 }
 back() { # WAY: another heapwired serves, the same database is profiled
-    wait_for 30 another "$1" || {
+    wait_for 60 another "$1" || {
         fault "$1: heapwired is not back: $(cat "$work/$1.err")"
         return
     }
     check
-    wait_for 10 serves "$1" || fault "$1: $(node_sql "$1" \
+    wait_for 60 serves "$1" || fault "$1: $(node_sql "$1" \
         'SELECT * FROM heapwire.profiler')"
     same "$1: the database" "$(cat "$work/$1.redis")" "$(redis_of "$1")"
     same "$1: the guard has its budget" 1 \
@@ -125,12 +125,12 @@ check
 said TERM "heapwired ended with status 0; it is started again in 1 s" ||
     fault "TERM: $(cat "$work/TERM.err")"
 check
-wait_for 10 said socket "status 71; it is started again in 2 s" ||
+wait_for 60 said socket "status 71; it is started again in 2 s" ||
     fault "socket: $(cat "$work/socket.err")"
 mv "$work/socket/mysql.sock" "$work/socket/was"
 back socket
 check
-wait_for 10 said configuration "status 78; it is started again in 2 s" ||
+wait_for 60 said configuration "status 78; it is started again in 2 s" ||
     fault "configuration: $(cat "$work/configuration.err")"
 check
 said configuration "neither '\[section\]' nor 'key = value'" ||
@@ -142,13 +142,13 @@ listens() {
         -u ann -phush -e 'SELECT 1'
 }
 check
-wait_for 40 listens || fault "port: not on its port again"
+wait_for 60 listens || fault "port: not on its port again"
 
 # The agent has switched profiling off by itself, and the next heapwired says so.
 while [ $(($(milliseconds) - went)) -lt 6500 ]; do sleep 0.2; done
 kill -CONT "$(cat "$work/away.run")"
 check
-wait_for 10 serves away 0 || fault "away: $(cat "$work/away.err")"
+wait_for 60 serves away 0 || fault "away: $(cat "$work/away.err")"
 same "away: when and why" \
     "1	heapwired was away for longer than guard_timeout	2" \
     "$(node_sql away "SELECT timestampdiff(second, guarded, now()) < 60,
@@ -169,7 +169,7 @@ kill -STOP "$kept"
 sleep 1.5
 kill -CONT "$kept"
 same "a short stop" "$kept" "$(heapwired_of KILL)"
-wait_for 5 serves KILL
+wait_for 60 serves KILL
 
 # So is one of heapwire-run, which finds what was said meanwhile.
 run=$(cat "$work/ABRT.run")
@@ -187,7 +187,7 @@ serves ABRT || fault "ABRT does not serve"
 way=SEGV
 orphan=$(heapwired_of $way)
 kill -KILL "$(cat "$work/$way.run")"
-wait_for 5 grep -q 'heapwire-run was killed: serves until' \
+wait_for 60 grep -q 'heapwire-run was killed: serves until' \
     "$work/$way/heapwired.log"
 serves $way || fault "the orphan does not serve"
 kill -KILL "$(cat "$work/$way.redis")"
@@ -199,14 +199,14 @@ pids="$! $pids"
 gone() {
     ! kill -0 "$1" 2>/dev/null
 }
-wait_for 5 gone "$orphan"
-wait_for 5 redis_of $way
+wait_for 60 gone "$orphan"
+wait_for 60 redis_of $way
 serves_that() {
     [ "$(node_sql $way 'SELECT count(*) FROM heapwire.nodes WHERE alive')" = 1 ] &&
         serves $way 0
 }
 check
-wait_for 10 serves_that || fault "no takeover: $(cat "$work/$way.err")"
+wait_for 60 serves_that || fault "no takeover: $(cat "$work/$way.err")"
 check
 [ $(($(milliseconds) - began)) -lt 8000 ] ||
     fault "the takeover took $(($(milliseconds) - began)) ms"
@@ -217,7 +217,7 @@ way=ALRM
 orphan=$(heapwired_of $way)
 elder=$(redis_of $way)
 kill -KILL "$(cat "$work/$way.run")"
-wait_for 5 grep -q 'heapwire-run was killed: serves until' \
+wait_for 60 grep -q 'heapwire-run was killed: serves until' \
     "$work/$way/heapwired.log"
 status=0
 "$bin/heapwire-run" --config "$work/$way.ini" --state-dir "$work/$way" -- \
@@ -232,11 +232,11 @@ serves $way || fault "the orphan does not serve"
     redis-server --port 0 --unixsocket "$work/$way/redis2" --save '' \
     --dir "$work/$way" >/dev/null 2>"$work/$way.err" &
 pids="$! $pids"
-wait_for 5 redis-cli -s "$work/$way/redis2" ping
+wait_for 60 redis-cli -s "$work/$way/redis2" ping
 serves $way || fault "the orphan does not serve beside another database"
 same "both live" "$orphan" "$(heapwired_of $way)"
 kill -KILL "$elder"
-wait_for 5 gone "$orphan"
+wait_for 60 gone "$orphan"
 younger=$(redis-cli -s "$work/$way/redis2" info server | tr -d '\r' |
     sed -n 's/^process_id://p')
 serves_younger() {
@@ -245,7 +245,7 @@ serves_younger() {
         grep -q "^database: .*(pid $younger)"
 }
 check
-wait_for 10 serves_younger || fault "not served: $(cat "$work/$way.err") $(
+wait_for 60 serves_younger || fault "not served: $(cat "$work/$way.err") $(
     node_sql $way "SELECT * FROM heapwire.profiler")"
 same "its own heapwired" "$(pgrep -P "$(cut -d' ' -f1 <<END
 $pids
@@ -261,7 +261,7 @@ kill -KILL "$(cat "$work/$way.run")" "$(heapwired_of $way)" \
     --dir "$work/$way" >/dev/null 2>"$work/$way.err" &
 pids="$! $pids"
 check
-wait_for 10 serves $way 0 || fault "both killed: $(cat "$work/$way.err")"
+wait_for 60 serves $way 0 || fault "both killed: $(cat "$work/$way.err")"
 
 # An orphan whose database has ended, too, ends by itself, after its linger.
 way=TERM
@@ -271,11 +271,11 @@ kill "$(heapwired_of $way)"
 back $way
 orphan=$(heapwired_of $way)
 kill -KILL "$(cat "$work/$way.run")"
-wait_for 5 grep -q 'heapwire-run was killed: serves until' \
+wait_for 60 grep -q 'heapwire-run was killed: serves until' \
     "$work/$way/heapwired.log"
 check
 serves $way || fault "the orphan does not serve"
 kill -KILL "$(cat "$work/$way.redis")"
 check
-wait_for 5 gone "$orphan" || fault "the orphan stays"
+wait_for 60 gone "$orphan" || fault "the orphan stays"
 finish_test

@@ -26,12 +26,12 @@ try() { # NAME COMMAND...
         >"$work/node.log" 2>&1 &
     run=$!
     pids="$run $pids"
-    wait_for 10 redis-cli -p "$port" ping || {
+    wait_for 60 redis-cli -p "$port" ping || {
         fault "$name: the database does not serve"
         cat "$work/node.log"
         return
     }
-    wait_for 10 prof 'has_enable()' || {
+    wait_for 60 prof 'has_enable()' || {
         fault "$name: $(prof 'has_enable()')"
         cat "$work/node.log"; $client cat "$node/heapwired.log"
     }
@@ -81,7 +81,7 @@ $within "$bin/confined" --no-proc redis-server --save '' --port "$port" \
     --bind 127.0.0.1 >"$work/node.log" 2>&1 &
 run=$!
 pids="$run $pids"
-wait_for 10 redis-cli -p "$port" ping || fault "no /proc: it does not serve"
+wait_for 60 redis-cli -p "$port" ping || fault "no /proc: it does not serve"
 same "no /proc: words" 1 \
     "$(grep -c "^heapwire: no /proc in the database's mount namespace" \
         "$work/node.log")"

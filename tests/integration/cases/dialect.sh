@@ -27,8 +27,8 @@ pids="$! $pids"
 "$bin/heapwired" --listen none --state-dir "$work/node" --log "$work/log" \
     >"$work/stderr" 2>&1 &
 pids="$! $pids"
-wait_for 30 mariadb --no-defaults -S "$work/db/db.sock" -u root -e 'SELECT 1'
-wait_for 10 sql 'SELECT 1'
+wait_for 60 mariadb --no-defaults -S "$work/db/db.sock" -u root -e 'SELECT 1'
+wait_for 60 sql 'SELECT 1'
 check
 "$python" tests/integration/programs/dialect.py "$work/db/db.sock" \
     "$work/node/mysql.sock" tests/integration/programs/dialect.sql ||

@@ -21,7 +21,7 @@ fi
 # Processes that are left in it end with the test.
 at_end() {
     while read -r pid; do kill -9 "$pid"; done <"$group/cgroup.procs"
-    wait_for 5 rmdir "$group" || status=1
+    wait_for 60 rmdir "$group" || status=1
 }
 
 cat >"$work/conf" <<END
@@ -42,15 +42,15 @@ sh -c 'echo $$ >"$0"; exec "$@"' "$group/cgroup.procs" "$bin/heapwire-run" \
     --oom-score-adj-values 900 900 900 >"$work/node.log" 2>&1 &
 run=$!
 pids="$run $pids"
-wait_for 10 sql 'SELECT 1'
-wait_for 10 prof 'has_enable()'
+wait_for 60 sql 'SELECT 1'
+wait_for 60 prof 'has_enable()'
 redis=$(redis_pid)
 began=$(milliseconds)
 prof 'enable_prof()' >/dev/null
 was_on() {
     [ "$(sql 'select count(*) from heapwire.memory_history where profiling')" -ge 1 ]
 }
-wait_for 10 was_on
+wait_for 60 was_on
 
 taken() {
     sed -n 's/.*took the automatic snapshot \([a-z0-9_]*\): \(.*\)/\1 \2/p' \
@@ -65,7 +65,7 @@ do
     [ $(($(milliseconds) - began)) -ge 10500 ] || [ $n -lt 15 ] || sleep 1
     sleep 0.5
 done
-wait_for 10 grep -q 'serves what is known' "$work/node.log"
+wait_for 60 grep -q 'serves what is known' "$work/node.log"
 echo "after $n times 10 MB:"
 taken
 contains "at half of it" "memory passed 50% of the cgroup's limit" "$(taken)"

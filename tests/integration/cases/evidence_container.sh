@@ -19,8 +19,8 @@ on_small() {
         --dir "$work" >"$work/$1.log" 2>&1 &
     echo $! >"$work/$1.run"
     pids="$! $pids"
-    wait_for 10 test -S "$work/$1/node/mysql.sock"
-    wait_for 10 redis-cli -s "$work/$1.redis" ping
+    wait_for 60 test -S "$work/$1/node/mysql.sock"
+    wait_for 60 redis-cli -s "$work/$1.redis" ping
 }
 # They grow old beside the containers.
 small=no
@@ -42,8 +42,8 @@ container() {
         --enable-debug-command yes >"$work/node.log" 2>&1 &
     run=$!
     pids="$run $pids"
-    wait_for 15 prof 'has_enable()'
-    wait_for 10 redis-cli -p "$redis_port" ping
+    wait_for 60 prof 'has_enable()'
+    wait_for 60 redis-cli -p "$redis_port" ping
     began=$(milliseconds)
 }
 lingers() { # of what is said in $1.log
@@ -61,7 +61,7 @@ full_disk() {
     cat /dev/zero >"$work/$name/fill" 2>/dev/null || true
     run=$(cat "$work/$name.run")
     kill -9 "$(pgrep -P "$run" redis)"
-    wait_for 10 lingers "$name"
+    wait_for 60 lingers "$name"
 }
 is_kept() {
     [ "$(grep -c ' signal=9 ' "$work/$1/node/deaths")" = 1 ]
@@ -76,12 +76,12 @@ if [ "$small" = yes ]; then
     # Where the room was lost, it is written once there is some.
     full_disk lost node/deaths
     check
-    wait_for 10 not_kept || fault "not said: $(cat "$work/lost.log")"
+    wait_for 60 not_kept || fault "not said: $(cat "$work/lost.log")"
     said=$(milliseconds)
 fi
 run=$container
 redis-cli -p "$redis_port" debug segfault >/dev/null 2>&1 || true
-wait_for 10 lingers node
+wait_for 60 lingers node
 how="select count(*), min(killed_by), min(rss > 5000000) from heapwire.deaths"
 same "how it died" "1	11	1" "$(sql "$how")"
 check
@@ -89,28 +89,28 @@ gone "$run" && fault "the container has ended: no linger"
 old=$run
 
 container
-wait_for 10 gone "$old"
+wait_for 60 gone "$old"
 status=0
 wait "$old" || status=$?
 same "the first one's status" 139 "$status"
 # Its heapwired may have answered for the second database until it gave way.
-wait_for 10 prof 'has_enable()'
+wait_for 60 prof 'has_enable()'
 same "the second finds it" "1	11	1" "$(sql "$how")"
 two_lives() {
     [ "$(sql 'select count(distinct started) from heapwire.memory_history')" = 2 ]
 }
 check
-wait_for 10 two_lives ||
+wait_for 60 two_lives ||
     fault "the history: $(sql 'select pid, started, count(*) from
         heapwire.memory_history group by 1, 2')"
 
 # docker stop, while it lingers: PID 1 gets SIGTERM.
 grown_old "$began"
 redis-cli -p "$redis_port" debug segfault >/dev/null 2>&1 || true
-wait_for 10 lingers node
+wait_for 60 lingers node
 first=$(cat "/proc/$run/task/$run/children")
 kill "${first% }"
-wait_for 10 gone "$run"
+wait_for 60 gone "$run"
 same "both are recorded" 2 "$(grep -c ' signal=11 ' "$work/node/deaths")"
 
 if [ "$small" = yes ]; then
@@ -125,7 +125,7 @@ if [ "$small" = yes ]; then
     same "said once" 1 "$(grep -c 'is not kept' "$work/lost.log")"
     same "nothing is torn" 0 "$(wc -c <"$work/lost/node/deaths")"
     rm "$work/lost/fill"
-    wait_for 10 is_kept lost
+    wait_for 60 is_kept lost
     run=$(cat "$work/lost.run")
     stop_node
     check

@@ -10,8 +10,8 @@ start_database() {
         --datadir="$work/db/data" --socket="$work/db/db.sock" \
         --skip-networking --pid-file="$work/db/pid"
     began=$(milliseconds)
-    wait_for 20 prof 'has_enable()'
-    wait_for 20 owned_by_mysql
+    wait_for 60 prof 'has_enable()'
+    wait_for 60 owned_by_mysql
 }
 owned_by_mysql() {
     [ "$(stat -c %U "$work/node")" = mysql ]
@@ -20,9 +20,9 @@ owned_by_mysql() {
 kill_database() {
     grown_old "$began"
     database=$(cat "$work/db/pid")
-    wait_for 15 sampled
+    wait_for 60 sampled
     kill -KILL "$database"
-    wait_for 10 grep -q "(pid $database) was killed by signal 9" "$work/node.log"
+    wait_for 60 grep -q "(pid $database) was killed by signal 9" "$work/node.log"
 }
 sampled() {
     [ "$(sql "select max(allocated) > 10000000 from heapwire.memory_history
@@ -42,7 +42,7 @@ old=$run
 start_database
 check
 wait "$old" && fault "the first run told no failure"
-wait_for 20 sql 'select 1' # as the database's user now
+wait_for 60 sql 'select 1' # as the database's user now
 same "the next start finds it" "1	1	9" "$(sql "$deaths")"
 kill_database
 same "both" "2	1	9" "$(sql "$deaths")"

@@ -15,22 +15,22 @@ chmod +x "$work/wrapper"
 
 node_options="--listen none --exe /usr/bin/redis-server"
 start_node "$work/wrapper"
-wait_for 10 redis-cli -p "$redis_port" ping
-wait_for 10 prof 'has_enable()'
+wait_for 60 redis-cli -p "$redis_port" ping
+wait_for 60 prof 'has_enable()'
 redis=$(redis_pid)
 # heapwired keeps the end of what it saw at the age of ten seconds.
 old_enough() {
     [ "$(sql 'select max(timestampdiff(second, started, at)) > 10
         from heapwire.memory_history')" = 1 ]
 }
-wait_for 20 old_enough
+wait_for 60 old_enough
 # Later than the last look at it, mostly.
 [ "$(prof 'snapshot("final")')" = final ] || fault "no snapshot"
 kill -9 "$redis"
 known() {
     [ "$(sql 'select count(*) from heapwire.deaths')" = 1 ]
 }
-wait_for 10 known
+wait_for 60 known
 same "its death" "$redis	NULL	NULL	1	1" "$(sql "select pid, exit_status,
     killed_by, how like 'ended; its exit status is not known%',
     rss > 5000000 from heapwire.deaths")"

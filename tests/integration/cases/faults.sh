@@ -58,7 +58,7 @@ check
 same "the server answers" 1 "$(sql 'SELECT 1')"
 kill -CONT "$redis"
 check
-wait_for 3 prof 'has_enable()' || fault "no recovery after SIGCONT"
+wait_for 60 prof 'has_enable()' || fault "no recovery after SIGCONT"
 same "still enabled" true "$(prof 'has_enable()')"
 
 # ---- the node's port is taken: the database runs, the socket serves ----
@@ -71,7 +71,7 @@ s.listen()
 open('$work/listens', 'w').close()
 time.sleep(60)" &
 pids="$! $pids"
-wait_for 10 test -e "$work/listens"
+wait_for 60 test -e "$work/listens"
 password=$("$bin/heapwire-passwd" "$work/users.ini" admin)
 node_options="--config $work/users.ini --listen 127.0.0.1:$port --http none"
 start_redis
@@ -147,7 +147,7 @@ no_jemalloc() {
 looked() {
     case $(prof 'has_enable()') in *"does not allocate"*) ;; *) false ;; esac
 }
-wait_for 10 looked
+wait_for 60 looked
 for method in 'has_enable()' 'enable_prof()' 'disable_prof()' 'snapshot()' \
     'dump_dot_snapshot()'; do
     no_jemalloc "$method"
@@ -167,8 +167,8 @@ EOF
 chmod +x "$work/wrapper"
 node_options="--listen none --exe /usr/bin/redis-server"
 start_node "$work/wrapper"
-wait_for 10 redis-cli -p "$redis_port" ping
-wait_for 10 prof 'has_enable()'
+wait_for 60 redis-cli -p "$redis_port" ping
+wait_for 60 prof 'has_enable()'
 $python - "$work/node/mysql.sock" "$(redis_pid)" >"$work/session" <<'EOF' || fault "the session"
 import os
 import signal

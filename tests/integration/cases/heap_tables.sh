@@ -210,7 +210,7 @@ print(errors[1][1])
 cur.execute("SELECT 1 FROM heapwire.nodes")
 PY
 kill -CONT "$redis"
-wait_for 10 sql 'select count(*) from heapwire.heap_stacks'
+wait_for 60 sql 'select count(*) from heapwire.heap_stacks'
 
 # ---- jeprof's own total ----
 
@@ -221,8 +221,8 @@ rows=$(sql 'select sum(bytes) from heapwire.heap_stacks')
 top=$(sql "select flat_bytes from heapwire.heap_functions
     where function = 'zmalloc_usable'")
 redis-cli -p "$redis_port" shutdown nosave || true
-wait_for 10 sh -c "ls $work/final.*.heap"
-wait_for 10 sh -c "! kill -0 $redis"
+wait_for 60 sh -c "ls $work/final.*.heap"
+wait_for 60 sh -c "! kill -0 $redis"
 check
 jeprof --text "$(readlink -f "$(command -v redis-server)")" \
     "$work"/final.*.heap >"$work/jeprof.txt" 2>/dev/null ||

@@ -29,7 +29,7 @@ MALLOC_CONF=lg_prof_sample:16 TEST_MARK=7 \
     --enable-debug-command yes >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-wait_for 10 redis_up || fail "redis does not start: $(cat "$WORK/log")"
+wait_for 60 redis_up || fail "redis does not start: $(cat "$WORK/log")"
 heapwired=$(heapwired_of $runner)
 expect "heapwired's options" \
     "--node-id 10001 --listen none --state-dir $STATE" \
@@ -39,7 +39,7 @@ grep -qE '^(LD_PRELOAD|MALLOC_CONF|HEAPWIRE_EXE)=' "$WORK/environ" &&
     fail "heapwired has the database's environment"
 grep -q '^TEST_MARK=7' "$WORK/environ" || fail "heapwired has no environment"
 alone() { ! ls -l "/proc/$heapwired/fd" | grep -q "$WORK/log\$"; }
-wait_for 5 alone || fail "heapwired has the database's streams"
+wait_for 60 alone || fail "heapwired has the database's streams"
 expect "heapwired's session" "$heapwired" \
     "$(ps -o sid= -p "$heapwired" | tr -d ' ')"
 redis=$(agent_field pid)
@@ -48,7 +48,7 @@ expect "profiling, the user's rate" "1 0 16" "$(agent_field opt_prof) \
 $(agent_field active) $(agent_field lg_sample)"
 expect "process group" "$redis" "$(ps -o pgid= -p "$redis" | tr -d ' ')"
 answers() { [ "$(profiling 2>/dev/null)" = "$1" ]; }
-wait_for 5 answers false || fail "no answer through heapwired: $(profiling 2>&1)"
+wait_for 60 answers false || fail "no answer through heapwired: $(profiling 2>&1)"
 
 expect "where it is" "heapwire-run: socket $STATE/mysql.sock, log \
 $STATE/heapwired.log" "$(grep '^heapwire' "$WORK/log" | grep -v "$slow")"
@@ -57,9 +57,9 @@ $STATE/heapwired.log" "$(grep '^heapwire' "$WORK/log" | grep -v "$slow")"
 # else it may end is in companion.sh.
 for pause in 1 2 4; do
     back() { heapwired=$(heapwired_of $runner) && profiling >/dev/null 2>&1; }
-    wait_for 10 back || fail "heapwired is not back before $pause s"
+    wait_for 60 back || fail "heapwired is not back before $pause s"
     kill -KILL "$heapwired"
-    wait_for 5 file_has "$WORK/log" "by signal 9; .* again in $pause s" ||
+    wait_for 60 file_has "$WORK/log" "by signal 9; .* again in $pause s" ||
         fail "no word: $(grep '^heapwire' "$WORK/log")"
 done
 expect "lines: $(grep '^heapwire' "$WORK/log")" 3 "$(lines "$WORK/log")"
@@ -314,14 +314,14 @@ for profiling in on off; do
     $start --profiling $profiling -- redis-server $conf >"$WORK/log" 2>&1 &
     runner=$!
     started $runner
-    wait_for 10 serving || fail "profiling $profiling: $(cat "$WORK/log")"
+    wait_for 60 serving || fail "profiling $profiling: $(cat "$WORK/log")"
     state() { sql -e "ADMIN EXECUTE ON 10001 \
         'System.print(HeapProf.getInstance().state())'" >"$WORK/out" 2>&1; }
     told() { state && file_has "$WORK/out" "$1"; }
     if [ $profiling = on ]; then
-        wait_for 5 told "state: active" || fail "on: $(cat "$WORK/out")"
+        wait_for 60 told "state: active" || fail "on: $(cat "$WORK/out")"
     else
-        wait_for 5 told "reason: .* has profiling = off; set profiling = prep" ||
+        wait_for 60 told "reason: .* has profiling = off; set profiling = prep" ||
             fail "off: $(cat "$WORK/out")"
         expect "statistics without profiling" 1 "$(sql -e \
             'SELECT count(*) > 10 FROM heapwire.malloc_stats')"
@@ -349,8 +349,8 @@ for how in exec stay; do
         "$WORK/wrapper" $how >"$WORK/log" 2>&1 &
     runner=$!
     started $runner
-    wait_for 10 redis_up || fail "wrapper: $(cat "$WORK/log")"
-    wait_for 5 serving || fail "wrapper, $how: no agent"
+    wait_for 60 redis_up || fail "wrapper: $(cat "$WORK/log")"
+    wait_for 60 serving || fail "wrapper, $how: no agent"
     expect "the agent that serves" "$REDIS" "$(agent_field exe)"
     for pid in $(pgrep -P "$runner"); do
         [ "$(realpath "/proc/$pid/exe")" = "$REDIS" ] ||
@@ -366,11 +366,11 @@ $start -- redis-server $conf --daemonize yes \
     --pidfile "$WORK/pid" >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-wait_for 10 redis_up || fail "daemon: $(cat "$WORK/log")"
-wait_for 5 test -s "$WORK/pid" || fail "no pid file"
+wait_for 60 redis_up || fail "daemon: $(cat "$WORK/log")"
+wait_for 60 test -s "$WORK/pid" || fail "no pid file"
 redis=$(cat "$WORK/pid")
 serving() { [ "$(agent_field pid)" = "$redis" ]; }
-wait_for 5 serving || fail "the daemon has no agent"
+wait_for 60 serving || fail "the daemon has no agent"
 sleep 1.2
 alive $runner || fail "heapwire-run left the daemon alone"
 kill -TERM $runner
@@ -383,7 +383,7 @@ $start -- redis-server $conf --daemonize yes \
     --pidfile "$WORK/pid" >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-wait_for 10 redis_up || fail "daemon: $(cat "$WORK/log")"
+wait_for 60 redis_up || fail "daemon: $(cat "$WORK/log")"
 sleep 1.2
 kill -KILL "$(cat "$WORK/pid")"
 wait $runner
@@ -394,7 +394,7 @@ $start -- redis-server $conf \
     --enable-debug-command yes >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-wait_for 10 redis_up || fail "no redis"
+wait_for 60 redis_up || fail "no redis"
 cli debug populate 1000 >/dev/null
 cli config set rdb-key-save-delay 1000 >/dev/null
 cli bgsave >/dev/null
@@ -406,7 +406,7 @@ expect "status after SHUTDOWN beside BGSAVE" 0 $?
 $start -- redis-server $conf >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
-wait_for 10 redis_up || fail "no redis"
+wait_for 60 redis_up || fail "no redis"
 first=$(agent_field pid)
 $start -- timeout 20 sh -c "until grep -q 'another heapwired' '$WORK/err'
     do sleep 0.05; done; exit 5" 2>"$WORK/err"
@@ -432,20 +432,20 @@ else
     unshare --pid --fork --mount-proc --kill-child "$run" \
         --listen none --state-dir "$WORK/one" -- redis-server $conf >"$WORK/log" 2>&1 &
     started $!
-    wait_for 10 redis_up || fail "as PID 1: $(cat "$WORK/log")"
+    wait_for 60 redis_up || fail "as PID 1: $(cat "$WORK/log")"
     outer=$(pgrep -f "^$run --listen none --state-dir $WORK/one")
     STATE=$WORK/one
     agent_up() {
         [ -n "$(agent_field pid)" ]
     }
-    wait_for 10 agent_up || fail "no agent as PID 1"
+    wait_for 60 agent_up || fail "no agent as PID 1"
     expect "pid of redis in there" "yes" \
         "$([ "$(agent_field pid)" -lt 100 ] && echo yes)"
     nsenter -t "$outer" -p -m sh -c '(sleep 0.1 &) ; exit 0'
     reaped() {
         ! nsenter -t "$outer" -p -m ps -eo stat=,comm= | grep -qE '^Z|sleep$'
     }
-    wait_for 10 reaped || fail "a zombie"
+    wait_for 60 reaped || fail "a zombie"
     kill -TERM "$outer"
     wait $!
     expect "status as PID 1" 0 $?
@@ -484,8 +484,8 @@ broken() { # broken STATUS LINES
     "$run" -- sleep 30 2>"$WORK/err" &
     runner=$!
     started $runner
-    wait_for 10 starts 3 || fail "status $1: tried $(cat "$WORK/starts")"
-    wait_for 5 told "$1" || fail "status $1: $(cat "$WORK/err")"
+    wait_for 60 starts 3 || fail "status $1: tried $(cat "$WORK/starts")"
+    wait_for 60 told "$1" || fail "status $1: $(cat "$WORK/err")"
     kill $runner
     wait $runner
     expect "lines, status $1: $(cat "$WORK/err")" "$2" \

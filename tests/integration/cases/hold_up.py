@@ -152,7 +152,7 @@ def end_each(node, end):
                 victim.query("SET heapwire_timeout = 100")
             victim.command(3, text.encode())
             try:
-                wait_for(lambda: runs(killer, victim.id), 3)
+                wait_for(lambda: runs(killer, victim.id))
             except AssertionError:
                 raise AssertionError((text, victim.result()))
             time.sleep(0.02)  # it works

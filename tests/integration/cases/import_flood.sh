@@ -24,7 +24,7 @@ fi
 at_end() {
     [ -n "$group" ] || return 0
     while read -r pid; do kill -9 "$pid"; done <"$group/cgroup.procs"
-    wait_for 5 rmdir "$group" || status=1
+    wait_for 60 rmdir "$group" || status=1
 }
 
 redis_port=$(free_port)
@@ -34,8 +34,8 @@ sh -c 'echo $$ >"$0"; exec "$@"' "$procs" "$bin/heapwire-run" --listen none \
     --dir "$work" --enable-debug-command yes >"$work/node.log" 2>&1 &
 run=$!
 pids="$run $pids"
-wait_for 10 sql 'SELECT 1'
-wait_for 10 prof 'has_enable()'
+wait_for 60 sql 'SELECT 1'
+wait_for 60 prof 'has_enable()'
 redis=$(redis_pid)
 prof 'enable_prof()' >/dev/null
 # A third of the cgroup is the database's.

@@ -223,7 +223,7 @@ case_redis() {
         /usr/bin/redis-server --port 0 --unixsocket "$dir/redis.sock" \
         --save "" --dir "$dir" --daemonize no >"$dir/redis.log" 2>&1 &
     redis=$!
-    wait_for 10 redis-cli -s "$dir/redis.sock" ping
+    wait_for 60 redis-cli -s "$dir/redis.sock" ping
     redis-benchmark -s "$dir/redis.sock" -q -n 5000 -r 5000 -P 16 \
         -t set,lpush,sadd,hset,zadd,incr >/dev/null
     redis-cli -s "$dir/redis.sock" debug populate 50000 >/dev/null

@@ -45,7 +45,7 @@ chmod 600 "$work/conf"
 node_options="--config $work/conf"
 start_node "$work/leaking_server"
 began=$(milliseconds)
-wait_for 10 prof 'enable_prof()'
+wait_for 60 prof 'enable_prof()'
 # It is in its steady state after so many pages.
 count() {
     sql 'select count(*) from heapwire.snapshots'
@@ -56,7 +56,7 @@ has_snapshots() {
 wait_for 60 has_snapshots 6
 grown_old "$began"
 kill -KILL "$(sql 'select max(pid) from heapwire.memory_history')"
-wait_for 10 grep -q 'serves what is known' "$work/node.log"
+wait_for 60 grep -q 'serves what is known' "$work/node.log"
 kill "$run"
 wait "$run" || true
 

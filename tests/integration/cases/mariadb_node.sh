@@ -29,8 +29,8 @@ heapwired_is_mysql() {
 
 node_options="--listen none --exe /usr/sbin/mariadbd"
 start_node "$work/wrapper"
-wait_for 20 db 'SELECT 1'
-wait_for 5 heapwired_is_mysql
+wait_for 60 db 'SELECT 1'
+wait_for 60 heapwired_is_mysql
 same "heapwired follows the database" mysql "$(heapwired_user)"
 same "still the same socket" false "$(prof 'has_enable()')"
 same "enable" "instance of HeapProf" "$(prof 'enable_prof()')"
@@ -53,13 +53,13 @@ disabled() {
     [ "$(prof 'has_enable()')" = false ]
 }
 check
-wait_for 20 disabled || fault "no second incarnation: $(prof 'has_enable()')"
-wait_for 20 db 'SELECT 1'
+wait_for 60 disabled || fault "no second incarnation: $(prof 'has_enable()')"
+wait_for 60 db 'SELECT 1'
 is_mysqls() {
     [ "$(awk '/^Uid:/ { print $3 }' "/proc/$(cat "$work/db/pid")/status")" = \
         "$(id -u mysql)" ]
 }
-wait_for 10 is_mysqls
+wait_for 60 is_mysqls
 same "enable the second" "instance of HeapProf" "$(prof 'enable_prof()')"
 same "heapwired stays" mysql "$(heapwired_user)"
 
@@ -70,7 +70,7 @@ another() {
     [ "$(cat "$work/node/heapwired.lock")" != "$heapwired" ] &&
         heapwired_is_mysql && sql 'SELECT 1'
 }
-wait_for 10 another
+wait_for 60 another
 contains "another heapwired has the snapshot" "digraph" \
     "$(prof "to_dot_format(\"$name\")")"
 same "enable a third time" "instance of HeapProf" "$(prof 'enable_prof()')"

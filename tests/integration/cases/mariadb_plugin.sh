@@ -28,7 +28,7 @@ server() {
         >"$WORK/log" 2>&1 &
     db=$!
     started $db
-    wait_for 30 sql -e 'select 1' >/dev/null 2>&1 ||
+    wait_for 60 sql -e 'select 1' >/dev/null 2>&1 ||
         fail "mariadbd does not start: $(tail -n 5 "$WORK/log")"
 }
 sql() { mariadb --no-defaults -u root -S "$sock" -N -B "$@" 2>&1; }
@@ -45,7 +45,7 @@ is_off() { [ "$(prof 'has_enable()')" = false ]; }
 heapwired() { cat "$data/.heapwire/heapwired.lock" 2>/dev/null; }
 stop() {
     kill $db
-    wait_for 30 gone $db || fail "mariadbd does not end"
+    wait_for 60 gone $db || fail "mariadbd does not end"
     wait $db || fail "mariadbd ended with $?: $(tail -n 5 "$WORK/log")"
     grep -E 'signal 11|Assertion|AddressSanitizer' "$WORK/log" && fail "it crashed"
 }
@@ -56,7 +56,7 @@ options="--plugin-load-add=heapwire --heapwire-node-id=20002
 # shellcheck disable=SC2086
 server "LD_PRELOAD=$JEMALLOC" MALLOC_CONF=prof:true,prof_active:false -- $options
 expect "status" serving "$(status)"
-wait_for 15 is_off || fail "no heapwired: $(cat "$data/.heapwire"/*.log)"
+wait_for 60 is_off || fail "no heapwired: $(cat "$data/.heapwire"/*.log)"
 expect "whose heapwired" "mysql 1" "$(ps -o user=,ppid= "$(heapwired)" | xargs)"
 prof 'enable_prof()' >/dev/null
 expect "enabled" true "$(prof 'has_enable()')"
@@ -65,7 +65,7 @@ started $!
 names() {
     node "" "SELECT function FROM heapwire.heap_functions" | grep -q 'String::\|Item_\|mysql_\|THD'
 }
-wait_for 15 names || fail "no names: $(node "" 'SELECT function FROM heapwire.heap_functions LIMIT 5')"
+wait_for 60 names || fail "no names: $(node "" 'SELECT function FROM heapwire.heap_functions LIMIT 5')"
 expect "variables" "heapwire_config heapwire_enabled heapwire_heapwired \
 heapwire_listen heapwire_node_id heapwire_state_dir" \
     "$(sql -e "show variables like 'heapwire%'" | cut -f1 | xargs)"
@@ -79,9 +79,9 @@ started "$old"
 sql -e 'set global heapwire_enabled = off'
 expect "off" off "$(status)"
 expect "threads" 0 "$(agent_threads $db)"
-wait_for 10 gone "$old" || fail "heapwired is left"
+wait_for 60 gone "$old" || fail "heapwired is left"
 sql -e 'set global heapwire_enabled = on'
-wait_for 15 is_off || fail "not back, or profiling: $(prof 'has_enable()')"
+wait_for 60 is_off || fail "not back, or profiling: $(prof 'has_enable()')"
 
 # Installed and uninstalled while connections work, and profiling is on.
 prof 'enable_prof()' >/dev/null
@@ -106,15 +106,15 @@ started "$(heapwired)"
 old=$(heapwired)
 stop
 echo "$rounds rounds of uninstall and install"
-wait_for 5 [ ! -e "$data/.heapwire/agent.sock" ] || fail "a socket is left"
-wait_for 15 gone "$old" || fail "heapwired is left"
+wait_for 60 [ ! -e "$data/.heapwire/agent.sock" ] || fail "a socket is left"
+wait_for 60 gone "$old" || fail "heapwired is left"
 
 # With libc's malloc: it serves, and says what is missing.
 # shellcheck disable=SC2086
 server LANG=C -- $options
 expect "status, libc" serving "$(status)"
 says_none() { prof 'enable_prof()' | grep -qi jemalloc; }
-wait_for 15 says_none || fail "no words: $(prof 'enable_prof()')"
+wait_for 60 says_none || fail "no words: $(prof 'enable_prof()')"
 expect "words" 0 "$(grep -c '^heapwire: ' "$WORK/log")"
 started "$(heapwired)"
 
@@ -135,7 +135,7 @@ chown mysql "$STATE"
     --plugin-dir="$WORK/plugins" --plugin-load-add=heapwire >"$WORK/log" 2>&1 &
 run=$!
 started $run
-wait_for 30 sql -e 'select 1' >/dev/null 2>&1 ||
+wait_for 60 sql -e 'select 1' >/dev/null 2>&1 ||
     fail "mariadbd does not start: $(tail -n 5 "$WORK/log")"
 expect "preloaded" preloaded "$(status)"
 sql -e "uninstall plugin heapwire"
@@ -143,7 +143,7 @@ served() {
     [ "$(node "$STATE/mysql.sock" "ADMIN EXECUTE ON 10001 \
         'System.print(HeapProf.getInstance().has_enable())'")" = false ]
 }
-wait_for 15 served || fail "the preloaded agent was harmed"
+wait_for 60 served || fail "the preloaded agent was harmed"
 kill $run
 wait $run || fail "heapwire-run ended with $?"
 exit 0

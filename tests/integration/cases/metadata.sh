@@ -10,7 +10,7 @@ password=$("$bin/heapwire-passwd" "$work/ini" admin --privileges \
 "$bin/heapwired" --config "$work/ini" --state-dir "$work/node" \
     --log "$work/log" >"$work/stderr" 2>&1 &
 pids="$! $pids"
-wait_for 10 sql 'SELECT 1'
+wait_for 60 sql 'SELECT 1'
 port=$(sed -n 's/.*listening on 127.0.0.1:\([0-9]*\).*/\1/p' "$work/log")
 javac -d "$work" tests/integration/programs/clients/Metadata.java
 same "no method fails" "177 called" "$(java -cp \

@@ -29,7 +29,7 @@ for id in 1 2 3; do
     eval "pid$id=$!"
 done
 for id in 1 2 3; do
-    wait_for 15 grep -q "serves node" "$work/log$id"
+    wait_for 60 grep -q "serves node" "$work/log$id"
 done
 
 # on ID ARGUMENTS...: the stock client, on that node.
@@ -109,7 +109,7 @@ contains "its time, for one" "timeout after 1s" "$(on 3 -e \
 same "its state" "unreachable" \
     "$(on 1 -e "SELECT state FROM heapwire.nodes WHERE id = 10002")"
 kill -CONT "$pid2"
-wait_for 10 sh -c "mysql --no-defaults -S $work/1/mysql.sock -u root -e \
+wait_for 60 sh -c "mysql --no-defaults -S $work/1/mysql.sock -u root -e \
     \"ADMIN EXECUTE ON 10002 'System.print(1)'\""
 same "and back" "absent" \
     "$(on 1 -e "SELECT state FROM heapwire.nodes WHERE id = 10002")"

@@ -161,7 +161,7 @@ case_redis() {
         /usr/bin/redis-server --port 0 --unixsocket "$dir/redis.sock" \
         --save "" --dir "$dir" --daemonize no >"$dir/redis.log" 2>&1 &
     redis=$!
-    wait_for 10 redis-cli -s "$dir/redis.sock" ping
+    wait_for 60 redis-cli -s "$dir/redis.sock" ping
     redis-benchmark -s "$dir/redis.sock" -q -n 20000 -r 10000 -P 16 \
         -t set,lpush,sadd,hset,zadd,incr >/dev/null
     cp "$(ls "$dir"/redis.*.i*.heap | head -n 1)" "$dir/before.heap"

@@ -65,13 +65,13 @@ prof_works() {
     [ "$(prof 'has_enable()')" = true ] ||
         { prof 'enable_prof()' && [ "$(prof 'has_enable()')" = true ]; }
 }
-wait_for 10 prof_works
+wait_for 60 prof_works
 # order LETTER COUNT: and waits until it is carried out.
 idle() { [ ! -e "$work/busy" ]; }
 order() {
     touch "$work/busy"
     echo "$1$2" >&3
-    wait_for 30 idle
+    wait_for 60 idle
 }
 order c 128000
 order s 2000

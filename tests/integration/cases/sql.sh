@@ -79,8 +79,8 @@ cli -N -e 'select connection_id(); with recursive c(n) as (select 1 union all
     --force --unbuffered >"$work/endless" &
 pids="$! $pids"
 client=$!
-wait_for 10 grep -q '[0-9]' "$work/endless"
-wait_for 10 sh -c "mariadb --no-defaults -S $work/node/mysql.sock -u root -N \
+wait_for 60 grep -q '[0-9]' "$work/endless"
+wait_for 60 sh -c "mariadb --no-defaults -S $work/node/mysql.sock -u root -N \
     -e 'show processlist' | grep -q 'with recursive'"
 sql "kill query $(head -n 1 "$work/endless")"
 wait "$client" || true

@@ -82,7 +82,7 @@ refused() {
     sql "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()'" |
         grep -q "with prof:true, or .*, it did not reach its main, so it was"
 }
-wait_for 10 refused || fail "not said why: $(cat "$WORK/err")"
+wait_for 60 refused || fail "not said why: $(cat "$WORK/err")"
 expect "deaths" "$(grep -c restarted "$STATE/deaths")" "$(sql "SELECT count(*)
     FROM heapwire.deaths WHERE how LIKE 'was killed by signal %, before its main \
 was reached: it was started again without prof:true and without a preloaded%'" |
@@ -95,14 +95,14 @@ $start -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
 runner=$!
 started $runner
 hangs() { pgrep -P $runner -x start_fault >/dev/null; }
-wait_for 5 hangs || fail "no database"
+wait_for 60 hangs || fail "no database"
 kill -ABRT "$(pgrep -P $runner -x start_fault)"
 wait $runner
 expect "a fault from outside is one, too" 5 $?
 $start -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
 runner=$!
 started $runner
-wait_for 5 hangs || fail "no database"
+wait_for 60 hangs || fail "no database"
 kill $runner
 wait $runner
 expect "ended by a signal" "143 " "$? $(cat "$WORK/out")"
@@ -119,7 +119,7 @@ END
 $start --start-timeout 1 -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
 runner=$!
 started $runner
-wait_for 5 hangs || fail "no database"
+wait_for 60 hangs || fail "no database"
 held=$(pgrep -P $runner -x start_fault)
 /usr/bin/python3 "$WORK/hold.py" "$held" >"$WORK/held"
 expect "held by a debugger" "held $held" "$(cat "$WORK/held") $(pgrep -P $runner \
@@ -134,12 +134,12 @@ $start --start-timeout 1 --exe "$fault" -- "$WORK/script" prof hang \
 runner=$!
 started $runner
 told() { grep -q 'did not reach its main in 1 s, with prof:true' "$WORK/err"; }
-wait_for 5 told || fail "a script's database: $(cat "$WORK/err")"
+wait_for 60 told || fail "a script's database: $(cat "$WORK/err")"
 scripted() {
     script=$(pgrep -P $runner -x script) &&
         pgrep -x -P "$script" start_fault >"$WORK/scripted"
 }
-wait_for 5 scripted || fail "no database under the script"
+wait_for 60 scripted || fail "no database under the script"
 kill "$(cat "$WORK/scripted")"
 wait $runner
 expect "the script goes on" 3 $?

@@ -34,7 +34,7 @@ status_rss() {
 # an answer.
 fresh() {
     now=$(sql 'select now(6)')
-    wait_for 5 sql_is 1 "select taken > '$now' from heapwire.memory"
+    wait_for 60 sql_is 1 "select taken > '$now' from heapwire.memory"
 }
 
 start_redis
@@ -106,7 +106,7 @@ check
 # Of a stopped database there are the kernel's figures, and why there are no
 # others; the allocator's tables have none.
 freeze "$redis"
-wait_for 5 sql_is 1 "select allocated is null from heapwire.memory"
+wait_for 60 sql_is 1 "select allocated is null from heapwire.memory"
 contains "stopped" "the allocator's figures are not known: the database (pid" \
     "$(one note)"
 contains "stopped, and why" "is stopped by a signal" "$(one note)"
@@ -118,7 +118,7 @@ for table in malloc_stats malloc_bins malloc_arenas allocators; do
         "$(sql "select * from heapwire.$table" || true)"
 done
 kill -CONT "$redis"
-wait_for 10 sql_is 1 "select allocated > 0 from heapwire.memory"
+wait_for 60 sql_is 1 "select allocated > 0 from heapwire.memory"
 stop_node
 
 # What is allocated right after jemalloc's figures were refreshed, which is done
@@ -144,17 +144,17 @@ cc -O0 -w -o "$work/grower" "$work/grower.c"
 mkfifo "$work/orders"
 start_node "$work/grower" "$work/orders"
 exec 3>"$work/orders"
-wait_for 10 one allocated
+wait_for 60 one allocated
 prof 'enable_prof()' >/dev/null
 has_grown() {
     [ "$(status_rss "$(sql 'select max(pid) from heapwire.memory_history')")" \
         -gt $((60 << 20)) ]
 }
-wait_for 10 sql_is 1 'select count(*) > 0 from heapwire.memory_history'
+wait_for 60 sql_is 1 'select count(*) > 0 from heapwire.memory_history'
 fresh
 outside=$(one 'rss - resident')
 echo 60 >&3
-wait_for 10 has_grown
+wait_for 60 has_grown
 kept=$(prof 'snapshot()')
 now=$(sql "select rss - resident from heapwire.snapshots
     where name = '$kept'")
@@ -171,7 +171,7 @@ stop_node
 rm -rf "$work/node"
 node_options="--listen none --jemalloc no"
 start_node /bin/sleep 1000
-wait_for 10 one rss
+wait_for 60 one rss
 contains "no jemalloc" "only the kernel's figures" "$(one note)"
 contains "no jemalloc, no bins" "does not allocate through jemalloc" \
     "$(sql 'select * from heapwire.malloc_bins' || true)"
@@ -190,8 +190,8 @@ if [ "$(id -u)" = 0 ]; then
     start_node /usr/sbin/mariadbd --no-defaults --user=mysql \
         --datadir="$work/db/data" --socket="$work/db/db.sock" \
         --skip-networking --pid-file="$work/db/pid"
-    wait_for 20 test -s "$work/db/pid"
-    wait_for 20 one allocated
+    wait_for 60 test -s "$work/db/pid"
+    wait_for 60 one allocated
     fresh
     near "mariadb's rss" "$(one rss)" "$(status_rss "$(cat "$work/db/pid")")" 5
     same "mariadb's order" 1 "$(one 'allocated <= active and active <= resident

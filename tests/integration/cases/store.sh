@@ -11,8 +11,8 @@ start_own_redis() {
     redis_port=$(free_port)
     start_node "$work/redis-server" --port "$redis_port" --bind 127.0.0.1 \
         --save '' --dir "$work"
-    wait_for 10 redis-cli -p "$redis_port" ping
-    wait_for 10 prof 'has_enable()'
+    wait_for 60 redis-cli -p "$redis_port" ping
+    wait_for 60 prof 'has_enable()'
 }
 
 cat >"$work/heapwire.ini" <<INI
@@ -59,7 +59,7 @@ another() {
     now=$(pgrep -P "$run" heapwired) && [ "$now" != "$heapwired" ] &&
         sql 'select 1'
 }
-wait_for 10 another
+wait_for 60 another
 same "a killed heapwired loses none" "$one,$two" "$(listed)"
 prof "to_dot_format(\"$one\")" >"$work/again.dot"
 check
@@ -75,7 +75,7 @@ cp "$work/other-server" "$work/new-server"
 redis_port=$(free_port)
 start_node "$work/new-server" --port "$redis_port" --bind 127.0.0.1 \
     --save '' --dir "$work"
-wait_for 10 prof 'has_enable()'
+wait_for 60 prof 'has_enable()'
 rm "$work/other-server"
 same "another incarnation finds them" "$one,$two" "$(listed)"
 same "and all that was known of them" "$before" "$(sql "$facts")"
@@ -107,7 +107,7 @@ stop_node
 chmod 755 "$snapshots"
 start_node "$work/new-server" --port "$redis_port" --bind 127.0.0.1 \
     --save '' --dir "$work"
-wait_for 10 prof 'has_enable()'
+wait_for 60 prof 'has_enable()'
 same "none is there" NULL "$(listed)"
 contains "and why" "kept in memory alone, until heapwired ends: " \
     "$(cat "$work/node/heapwired.log")"

@@ -36,8 +36,8 @@ is_state() {
 start() {
     rm -f "$work/full"
     start_node "$work/load"
-    wait_for 10 prof 'has_enable()'
-    wait_for 20 [ -e "$work/full" ]
+    wait_for 60 prof 'has_enable()'
+    wait_for 60 [ -e "$work/full" ]
 }
 # What names are known is forgotten; indexes are not.
 restart() {
@@ -367,7 +367,7 @@ names >"$work/first"
 check
 [ "$(grep -c 'load.cc:[0-9]' "$work/first")" -ge 3 ] ||
     fault "by DWARF: $(cat "$work/first")"
-wait_for 30 has_made 1 || log
+wait_for 60 has_made 1 || log
 same "its state" "load	ready	1	1	1	" \
     "$(sql "select object, state, build_id = '$id', made >= now() - interval 60
         second, debug_bytes > 5000000, note from heapwire.symbol_indexes
@@ -415,7 +415,7 @@ END
     restart
     same_names "names after: $spoil"
     count=$((count + 1))
-    wait_for 30 has_made "$count" || fault "not made again: $spoil: $(log)"
+    wait_for 60 has_made "$count" || fault "not made again: $spoil: $(log)"
     same "complaints" $((count - 1)) "$(log | grep -c 'of load was refused' || true)"
     restart
     same_names "names by the new one"
@@ -434,7 +434,7 @@ ln -s "$work/moved.hwindex" "$index"
 restart
 contains "the log names a link" "$id.hwindex is passed over: it is a symbolic link" "$(log)"
 same_names "names beside a link"
-wait_for 30 is_state failed || sql 'select * from heapwire.symbol_indexes'
+wait_for 60 is_state failed || sql 'select * from heapwire.symbol_indexes'
 contains "why" "is in the way: it is a symbolic link" \
     "$(note)"
 check
@@ -452,7 +452,7 @@ if mount -t tmpfs -o size=4m,mode=700 none "$work/node" 2>/dev/null; then
     head -c 3800000 /dev/zero >"$work/node/ballast"
     start
     same_names "names without room"
-    wait_for 30 is_state failed || sql 'select * from heapwire.symbol_indexes'
+    wait_for 60 is_state failed || sql 'select * from heapwire.symbol_indexes'
     contains "why" "of its room left" \
         "$(note)"
     contains "in the log" "no symbol index of load was made: " "$(log)"
@@ -484,7 +484,7 @@ same "a snapshot" poor "$(prof 'snapshot("poor")')"
 passed="its symbol index load.hwindex is passed over: it is a symbolic link"
 contains "the snapshot's note" "$passed" \
     "$(sql "select note from heapwire.snapshots where name = 'poor'")"
-wait_for 30 is_state failed || sql 'select * from heapwire.symbol_indexes'
+wait_for 60 is_state failed || sql 'select * from heapwire.symbol_indexes'
 contains "the index's note" "; $passed" "$(note)"
 same "it is logged once" 1 "$(log | grep -c "$passed")"
 stop_node
@@ -514,12 +514,12 @@ cp "$work/moved.hwindex" "$work/load.hwindex"
 "$python" "$work/hang.py" "$work/load.hwindex" >"$work/hang.log" 2>&1 &
 hang=$!
 pids="$pids $hang"
-wait_for 5 test -s "$work/hang.log"
+wait_for 60 test -s "$work/hang.log"
 if grep -q hangs "$work/hang.log"; then
     start
     names >/dev/null 2>&1 &
     asks=$!
-    wait_for 10 grep -q asked "$work/hang.log"
+    wait_for 60 grep -q asked "$work/hang.log"
     began=$(milliseconds)
     stop_node
     took=$(($(milliseconds) - began))

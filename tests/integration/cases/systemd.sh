@@ -39,7 +39,7 @@ begin "@heapwire-test-$$" --exe "$python_exe" -- "$python" -c '
 import os, signal, sys
 open(sys.argv[1], "w").write(os.environ["NOTIFY_SOCKET"])
 signal.pause()' "$work/address"
-wait_for 10 test -s "$work/address"
+wait_for 60 test -s "$work/address"
 # shellcheck disable=SC2046
 $notify stranger "$(cat "$work/address")"
 end
@@ -48,7 +48,7 @@ same "a stranger" "status 143" "$(grep -v '^status -' "$work/said")"
 # Redis.
 begin "@heapwire-test-$$" -- redis-server --port 0 --unixsocket "$work/redis" \
     --save '' --dir "$work" --supervised systemd --daemonize no
-wait_for 10 said 'READY=1' || fault "redis: $(cat "$work/said" "$work/err")"
+wait_for 60 said 'READY=1' || fault "redis: $(cat "$work/said" "$work/err")"
 check
 said 'STATUS=Ready to accept' || fault "redis' STATUS: $(cat "$work/said")"
 end
@@ -61,7 +61,7 @@ install_mariadb
 begin "@heapwire-test-$$" -- mariadbd --no-defaults --user=mysql \
     --datadir="$work/db/data" --socket="$work/db/sock" --skip-networking \
     --pid-file="$work/db/pid" --innodb-buffer-pool-size=16M
-wait_for 30 said 'READY=1' || fault "mariadbd: $(cat "$work/said" "$work/err")"
+wait_for 60 said 'READY=1' || fault "mariadbd: $(cat "$work/said" "$work/err")"
 check
 said "STATUS=Taking your SQL requests" || fault "STATUS: $(cat "$work/said")"
 end

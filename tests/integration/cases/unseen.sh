@@ -23,8 +23,8 @@ host() {
 port=$(free_port)
 MALLOC_CONF=prof_thread_active_init:false host redis-server --save '' \
     --port "$port" --bind 127.0.0.1 --enable-debug-command yes
-wait_for 10 redis-cli -p "$port" ping
-wait_for 10 told "state: inactive"
+wait_for 60 redis-cli -p "$port" ping
+wait_for 60 told "state: inactive"
 warned=$(sql "ADMIN EXECUTE ON 10001
     'HeapProf.getInstance().enable_prof()'; SHOW WARNINGS")
 threads="[0-9]* of [0-9]* threads are not sampled: they were born while \
@@ -52,7 +52,7 @@ wait "$run" || fault "redis: $?"
 # All are sampled: no word of it.
 rm -rf "$node"
 host redis-server --save '' --port "$port" --bind 127.0.0.1
-wait_for 10 told "state: inactive"
+wait_for 60 told "state: inactive"
 same "nothing to warn of" "" "$(sql "ADMIN EXECUTE ON 10001
     'HeapProf.getInstance().enable_prof()'; SHOW WARNINGS")"
 same "no children" "" "$(state | grep children)"
@@ -64,7 +64,7 @@ rm -rf "$node"
 host "$bin/forker" workers 3
 children="3 children of the same executable hold up to [0-9.]* MB and are not \
 seen; process = child (or a NAME) serves one of them instead"
-wait_for 15 told "^children: $children"
+wait_for 60 told "^children: $children"
 matches "state()" "^children: $children" "$(state)"
 matches "heapwire.profiler" "$children" \
     "$(sql "SELECT risks FROM heapwire.profiler")"

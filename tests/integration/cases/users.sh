@@ -60,10 +60,10 @@ for way in setpriv su gosu; do
         begin --state-dir "$work/state" $options -- sh "$work/$way.sh" \
             "$fault" never 0 stay
         check
-        wait_for 8 tells "^database: $fault" ||
+        wait_for 60 tells "^database: $fault" ||
             fault "$way $options: $(state_of) $(cat "$work/err")"
         check
-        wait_for 8 left_root || fault "$way $options: heapwired stays root"
+        wait_for 60 left_root || fault "$way $options: heapwired stays root"
         same "$way $options: whose directory" "$uid 700" \
             "$(stat -c '%u %a' "$work/state")"
         same "$way $options: said" "" "$(said)"
@@ -76,7 +76,7 @@ done
 # may have moved it there.
 begin --state-dir "$work/state" -- sh "$work/setpriv.sh" "$fault" never 0 stay
 check
-wait_for 8 left_root || fault "heapwired stays root"
+wait_for 60 left_root || fault "heapwired stays root"
 end
 for file in deaths linger heapwired.log server-key.pem; do
     rm -f "$work/state/$file"
@@ -84,7 +84,7 @@ for file in deaths linger heapwired.log server-key.pem; do
 done
 begin --state-dir "$work/state" -- sh "$work/setpriv.sh" "$fault" never 0 stay
 check
-wait_for 8 left_root || fault "heapwired stays root: $(cat "$work/err")"
+wait_for 60 left_root || fault "heapwired stays root: $(cat "$work/err")"
 same "a key of its own" "$uid" "$(stat -c %u "$work/state/server-key.pem")"
 same "root's own" "" "$(find "$work/state" -type f -user "$uid" \
     -exec grep -l "root's own" {} +)"
@@ -97,7 +97,7 @@ linked() {
     grep -q "heapwired.lock is not a regular file with one name" "$work/err"
 }
 check
-wait_for 8 linked || fault "the lock may be a link: $(cat "$work/err")"
+wait_for 60 linked || fault "the lock may be a link: $(cat "$work/err")"
 same "what it is a link to" "root's own" "$(cat "$work/secret")"
 end
 rm -rf "$work/state"
@@ -108,7 +108,7 @@ begin --state-dir "$work/state" --user daemon -- sh "$work/setpriv.sh" \
 cure="the database runs as uid $uid (nobody), the state directory $work/state \
 belongs to uid $(id -u daemon) (daemon): start heapwire-run with --user nobody"
 check
-wait_for 8 tells "$cure" || fault "not in its state: $(state_of)"
+wait_for 60 tells "$cure" || fault "not in its state: $(state_of)"
 same "heapwire-run says it" "heapwire-run: $cure" \
     "$(said | grep -v '^heapwire:')"
 end
@@ -123,7 +123,7 @@ agent_says() {
 state directory $work/state: start heapwire-run with --user" "$work/err"
 }
 check
-wait_for 8 agent_says || fault "not the agent: $(cat "$work/err")"
+wait_for 60 agent_says || fault "not the agent: $(cat "$work/err")"
 rm -rf "$work/state"
 
 # A directory that the user does not come to.
@@ -135,6 +135,6 @@ barred() {
 (mode 0700), where its state directory lies: start heapwire-run with another"
 }
 check
-wait_for 8 barred || fault "not said: $(cat "$work/err")"
+wait_for 60 barred || fault "not said: $(cat "$work/err")"
 end
 finish_test

@@ -26,7 +26,7 @@ beside() { # COMMAND...: heapwired
         >"$work/heapwired.err" 2>&1 &
     heapwired=$!
     pids="$heapwired $pids"
-    wait_for 10 sql 'SELECT 1'
+    wait_for 60 sql 'SELECT 1'
 }
 state_of() {
     prof 'state()'
@@ -43,7 +43,7 @@ has_deaths() {
 # What works of a database that is out of sight, and what is NULL.
 serves() { # WHAT RSS
     check
-    wait_for 10 tells "^database: $redis" || fault "$1: $(state_of)"
+    wait_for 60 tells "^database: $redis" || fault "$1: $(state_of)"
     same "$1: statistics" "1 1" "$(sql 'SELECT allocated > 0,
         (SELECT count(*) > 10 FROM heapwire.malloc_stats)
         FROM heapwire.memory' | xargs)"
@@ -56,7 +56,7 @@ serves() { # WHAT RSS
             FROM heapwire.memory_history ORDER BY at DESC LIMIT 1")" = 1 ]
     }
     check
-    wait_for 10 history "$2" || fault "$1: no history: $(sql \
+    wait_for 60 history "$2" || fault "$1: no history: $(sql \
         'SELECT at, pid, rss FROM heapwire.memory_history' | tail -2)"
 }
 
@@ -67,10 +67,10 @@ preloaded env
 serves "beside" 1
 prof 'enable_prof()' >/dev/null
 check
-wait_for 5 tells "state: active" || fault "cannot profile: $(state_of)"
+wait_for 60 tells "state: active" || fault "cannot profile: $(state_of)"
 kill "$database"
 check
-wait_for 10 has_deaths 1 || fault "its end is not kept"
+wait_for 60 has_deaths 1 || fault "its end is not kept"
 same "how it ended" "1 NULL NULL $redis" "$(sql "SELECT how = 'ended; its exit \
 status is not known, for heapwire-run was not its parent', exit_status,
     killed_by, program FROM heapwire.deaths" | xargs)"
@@ -80,7 +80,7 @@ preloaded unshare --pid --fork --mount-proc
 serves "a pid namespace within" 1
 pkill -P "$database"
 check
-wait_for 10 has_deaths 2 || fault "a pid namespace within: its end is not kept"
+wait_for 60 has_deaths 2 || fault "a pid namespace within: its end is not kept"
 kill "$heapwired"
 wait "$heapwired" || true
 
@@ -96,7 +96,7 @@ for proc in --mount-proc ""; do
     before=$(deaths)
     kill -KILL "$database"
     check
-    wait_for 10 has_deaths $((before + 1)) || fault "out of sight: its end"
+    wait_for 60 has_deaths $((before + 1)) || fault "out of sight: its end"
     kill -TERM "$(pgrep -P "$heapwired")"
     wait "$heapwired" || true
 done
@@ -109,5 +109,5 @@ preloaded setpriv --reuid=nobody --clear-groups
 serves "another user" 1
 kill "$database"
 check
-wait_for 10 has_deaths 1 || fault "another user: its end"
+wait_for 60 has_deaths 1 || fault "another user: its end"
 finish_test

@@ -16,7 +16,7 @@ PASSWD = os.path.join(BUILD, "bin", "heapwire-passwd")
 SANITIZED = "asan" in BUILD or "tsan" in BUILD
 
 
-def wait_for(what, seconds=15, step=0.02):
+def wait_for(what, seconds=60, step=0.02):
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "waited in vain"
