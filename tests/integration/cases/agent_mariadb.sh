@@ -9,14 +9,14 @@ data=$WORK/data
 sock=$data/sock
 PRELOAD=$JEMALLOC
 chmod 711 "$WORK"
-mariadb-install-db --no-defaults --force --user=mysql --datadir="$data" \
+mariadb-install-db --no-defaults --force --user=mysql --datadir="$data" --tmpdir="$data" \
     --auth-root-authentication-method=normal >"$WORK/install" 2>&1 ||
     fail "mariadb-install-db: $(tail -n 5 "$WORK/install")"
 
 # strace holds it for three seconds before it drops its privileges; -D: $! is
 # mariadbd itself.
 with_agent "$mariadbd" strace -D -f -o /dev/null -e trace=setuid \
-    -e inject=setuid:delay_enter=3000000 mariadbd --no-defaults --user=mysql --datadir="$data" \
+    -e inject=setuid:delay_enter=3000000 mariadbd --no-defaults --user=mysql --datadir="$data" --tmpdir="$data" \
     --socket="$sock" --pid-file="$WORK/data/pid" --skip-networking \
     --innodb-buffer-pool-size=16M >"$WORK/log" 2>&1 &
 db=$!
@@ -61,7 +61,7 @@ wait_for 60 gone $db || fail "mariadbd does not end"
 # The same under heapwire-run: heapwired follows, and so do the agent's files.
 chmod 700 "$STATE"
 "$BUILD/bin/heapwire-run" --listen none --state-dir "$STATE" -- \
-    mariadbd --no-defaults --user=mysql --datadir="$data" --socket="$sock" \
+    mariadbd --no-defaults --user=mysql --datadir="$data" --tmpdir="$data" --socket="$sock" \
     --pid-file="$WORK/data/pid" --skip-networking \
     --innodb-buffer-pool-size=16M >"$WORK/log" 2>&1 &
 runner=$!

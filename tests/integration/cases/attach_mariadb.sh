@@ -11,7 +11,7 @@ fi
 install_mariadb
 jemalloc=$(ls /usr/lib/*/libjemalloc.so.2)
 LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,prof_active:false \
-    mariadbd --no-defaults --user=mysql --datadir="$work/db/data" \
+    mariadbd --no-defaults --user=mysql --datadir="$work/db/data" --tmpdir="$work/db/data" \
     --socket="$work/db/sock" --pid-file="$work/db/pid" --skip-networking \
     --innodb-buffer-pool-size=16M >"$work/mariadb.log" 2>&1 &
 db=$!

@@ -12,13 +12,13 @@ else
     user=
 fi
 # shellcheck disable=SC2086
-mariadb-install-db --no-defaults --force --datadir="$work/db/data" $user \
+mariadb-install-db --no-defaults --force --datadir="$work/db/data" --tmpdir="$work/db/data" $user \
     --auth-root-authentication-method=normal >"$work/install.log" 2>&1 || {
     cat "$work/install.log"
     exit 1
 }
 # shellcheck disable=SC2086
-mariadbd --no-defaults $user --datadir="$work/db/data" --skip-networking \
+mariadbd --no-defaults $user --datadir="$work/db/data" --tmpdir="$work/db/data" --skip-networking \
     --socket="$work/db/db.sock" --pid-file="$work/db/pid" \
     --default-time-zone=+00:00 --character-set-server=utf8mb4 \
     --collation-server=utf8mb4_general_ci --innodb-buffer-pool-size=16M \

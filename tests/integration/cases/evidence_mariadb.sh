@@ -7,7 +7,7 @@ install_mariadb
 
 start_database() {
     start_node /usr/sbin/mariadbd --no-defaults --user=mysql \
-        --datadir="$work/db/data" --socket="$work/db/db.sock" \
+        --datadir="$work/db/data" --tmpdir="$work/db/data" --socket="$work/db/db.sock" \
         --skip-networking --pid-file="$work/db/pid"
     began=$(milliseconds)
     wait_for 60 prof 'has_enable()'

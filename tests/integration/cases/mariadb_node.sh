@@ -8,7 +8,7 @@ install_mariadb
 cat >"$work/wrapper" <<EOF
 #!/bin/sh
 while [ ! -e '$work/enough' ]; do
-    /usr/sbin/mariadbd --no-defaults --user=mysql --datadir='$work/db/data' \\
+    /usr/sbin/mariadbd --no-defaults --user=mysql --datadir='$work/db/data' --tmpdir='$work/db/data' \\
         --socket='$work/db/db.sock' --skip-networking --pid-file='$work/db/pid'
 done
 EOF

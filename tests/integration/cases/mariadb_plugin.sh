@@ -9,7 +9,7 @@ sock=$data/sock
 chmod 755 "$WORK"
 mkdir "$WORK/plugins"
 ln -s "$BUILD/lib/heapwire.so" "$WORK/plugins/heapwire.so"
-mariadb-install-db --no-defaults --force --user=mysql --datadir="$data" \
+mariadb-install-db --no-defaults --force --user=mysql --datadir="$data" --tmpdir="$data" \
     --auth-root-authentication-method=normal >"$WORK/install" 2>&1 ||
     fail "mariadb-install-db: $(tail -n 5 "$WORK/install")"
 
@@ -22,7 +22,7 @@ server() {
     done
     shift
     # shellcheck disable=SC2086
-    env $variables mariadbd --no-defaults --user=mysql --datadir="$data" \
+    env $variables mariadbd --no-defaults --user=mysql --datadir="$data" --tmpdir="$data" \
         --socket="$sock" --skip-networking --innodb-buffer-pool-size=16M \
         --plugin-dir="$WORK/plugins" --pid-file="$data/pid" "$@" \
         >"$WORK/log" 2>&1 &
@@ -130,7 +130,7 @@ stop
 # Preloaded by heapwire-run: that one serves, the plugin says so.
 chown mysql "$STATE"
 "$BUILD/bin/heapwire-run" --listen none --state-dir "$STATE" --user mysql -- \
-    mariadbd --no-defaults --user=mysql --datadir="$data" --socket="$sock" \
+    mariadbd --no-defaults --user=mysql --datadir="$data" --tmpdir="$data" --socket="$sock" \
     --skip-networking --innodb-buffer-pool-size=16M \
     --plugin-dir="$WORK/plugins" --plugin-load-add=heapwire >"$WORK/log" 2>&1 &
 run=$!

@@ -182,13 +182,13 @@ if [ "$(id -u)" = 0 ]; then
     chmod 755 "$work"
     rm -rf "$work/node"
     mkdir "$work/db"
-    mariadb-install-db --no-defaults --force --datadir="$work/db/data" \
+    mariadb-install-db --no-defaults --force --datadir="$work/db/data" --tmpdir="$work/db/data" \
         --user=mysql --auth-root-authentication-method=normal \
         >"$work/install.log" 2>&1
     chown mysql "$work/db"
     node_options="--listen none"
     start_node /usr/sbin/mariadbd --no-defaults --user=mysql \
-        --datadir="$work/db/data" --socket="$work/db/db.sock" \
+        --datadir="$work/db/data" --tmpdir="$work/db/data" --socket="$work/db/db.sock" \
         --skip-networking --pid-file="$work/db/pid"
     wait_for 60 test -s "$work/db/pid"
     wait_for 60 one allocated

@@ -59,7 +59,7 @@ same "redis' status" "status 0" "$(tail -1 "$work/said")"
 # MariaDB, as root's service that runs as mysql.
 install_mariadb
 begin "@heapwire-test-$$" -- mariadbd --no-defaults --user=mysql \
-    --datadir="$work/db/data" --socket="$work/db/sock" --skip-networking \
+    --datadir="$work/db/data" --tmpdir="$work/db/data" --socket="$work/db/sock" --skip-networking \
     --pid-file="$work/db/pid" --innodb-buffer-pool-size=16M
 wait_for 60 said 'READY=1' || fault "mariadbd: $(cat "$work/said" "$work/err")"
 check
