@@ -5,7 +5,7 @@
     const element = Flame.element;
     const byId = (id) => document.getElementById(id);
     const state = {};
-    const known = {nodes: [], snapshots: [], samples: [], deaths: [], profiler: null};
+    let known = {nodes: []}; // of the chosen node: another one's is another object
     let line = null, flame = null, self = null, drawing = null, listing = null, running = null, lost = false;
 
     // ---- the URL ----
@@ -66,6 +66,8 @@
         const texts = Array.from(wrong.values(), (error) => error.message);
         byId('message').textContent = Array.from(new Set(texts)).join('\n');
         byId('message').hidden = !wrong.size;
+        const reason = known.profiler && known.profiler.reason; // which is said once
+        byId('cost').hidden = Boolean(reason) && texts.some((text) => text.includes(reason));
     }
 
     function complain(what, error) {
@@ -289,15 +291,18 @@
     // The sum of all nodes has no time line: this node's is shown.
     const lineNode = () => node() === 'all' ? null : node();
 
-    // Of another node the whole history costs much: it is read once.
-    async function fetchHistory(signal) {
-        const of = lineNode(), samples = known.samples, newest = samples[samples.length - 1];
-        const started = known.profiler && known.profiler.started;
-        const rows = await data.rows(of !== null && newest ?
+    // Of another node the whole history costs much: it is read once, and again when
+    // its database is gone, for its last seconds.
+    async function fetchHistory(mine, of, ask) {
+        const samples = mine.samples, newest = samples[samples.length - 1];
+        const started = mine.profiler && mine.profiler.started, other = of !== null && newest;
+        if (other && !started && mine.ended)
+            return;
+        const rows = await ask(other && started ?
             `SELECT unix_timestamp(taken) AS t, rss, allocated, cgroup_limit AS \`limit\` FROM ${pageTables.of('memory', of)}` :
             'SELECT unix_timestamp(at) AS t, pid, started, rss, allocated, cgroup_limit AS `limit` ' +
-                `FROM ${pageTables.of('memory_history', of, `at > from_unixtime(${newest ? newest.t : 0})`)} ORDER BY at`,
-        signal);
+                `FROM ${pageTables.of('memory_history', of, `at > from_unixtime(${newest ? newest.t : 0})`)} ORDER BY at`);
+        mine.ended = !started;
         for (const row of rows)
             if (!samples.length || Number(row.t) > samples[samples.length - 1].t)
                 samples.push({started, pid: newest && newest.started === started ? newest.pid : null, ...row, t: Number(row.t)});
@@ -410,12 +415,12 @@
 
     // Shows the chosen node: the heap first.  Nothing stays of the one before.
     async function visit() {
-        Object.assign(known, {snapshots: [], samples: [], deaths: [], profiler: null});
+        const mine = known = {nodes: known.nodes, snapshots: [], samples: [], deaths: [], profiler: null, stale: {}};
         wrong.clear();
         showWrong();
         showProfiler('asks the node');
         drawLine();
-        byId('line-title').textContent = 'Memory';
+        showStale();
         byId('table').replaceChildren();
         options(byId('snapshot'), [], '');
         options(byId('base'), [], '');
@@ -424,6 +429,8 @@
         clearFlame();
         showName();
         await fetchNodes().catch((error) => complain('nodes', error));
+        if (mine !== known)
+            return; // another one was chosen since
         drawFlame();
         drawTable();
         await refresh().catch((error) => showLost(error.message));
@@ -446,10 +453,10 @@
     }
 
     function costOf(profiler) {
+        if (profiler.reason && !profiler.active)
+            return profiler.reason;
         if (profiler.overhead !== null)
             return `costs ${profiler.overhead.toFixed(2)}% of one CPU`;
-        if (profiler.reason)
-            return profiler.reason;
         return profiler.active ? 'its cost is not measured yet' :
             `one sample in ${flamePaint.size(profiler.sample_rate || 524288)}`;
     }
@@ -461,6 +468,7 @@
         byId('state').classList.toggle('wrong', known.profiler === null && lost);
         press.hidden = byId('take').hidden = !one;
         byId('cost').textContent = one ? costOf(one) : '';
+        showWrong();
         showEmpty();
         if (!one)
             return;
@@ -474,28 +482,50 @@
         byId('state').textContent = text;
     }
 
+    // Of a refresh what failed, and why; not what the node's state says already.
+    function showStale() {
+        const told = Object.entries(known.stale).filter(([, text]) => text && text !== known.stale.profiler);
+        const texts = Array.from(new Set(told.map(([, text]) => text)), (text) => 'No news of ' +
+            `${told.filter(([, one]) => one === text).map(([what]) => what).join(', ')}: ${text}`);
+        byId('stale').textContent = texts.join('\n');
+        byId('stale').hidden = !texts.length;
+    }
+
     // Everything but the flame graph and the table, which change when people ask.
-    async function refresh(signal) {
-        const of = node(), at = lineNode();
-        const rows = await data.rows('SELECT state, profiling, active, sample_rate, overhead, reason, guard_reason, started ' +
-            `FROM ${pageTables.of('profiler', of)}`, signal);
-        if (of !== node())
-            return; // another one was chosen since
-        known.profiler = of === 'all' && rows.length ? together(rows) : rows[0] || null;
-        lost = lost || !known.profiler;
-        showProfiler('the node does not answer');
-        const snapshots = await data.rows(
-            `SELECT name, taken, bytes, node_id, pid, program, cause FROM ${pageTables.of('snapshots', of)} ORDER BY taken`, signal);
-        const deaths = await data.rows(
-            `SELECT at, how, rss, allocated, last_snapshot FROM ${pageTables.of('deaths', at)}`, signal);
-        await fetchHistory(signal);
-        if (of !== node())
-            return;
-        Object.assign(known, {snapshots, deaths});
-        byId('line-title').textContent = of === null ? 'Memory' :
-            `Memory of node ${at ?? self}${of === 'all' ? ', this one: the sum has no time line' : ''}`;
-        showChoices();
-        drawLine();
+    // What fails leaves the rest as it is; the profiler's rows are how the node is.
+    async function refresh() {
+        const mine = known, of = node(), at = lineNode();
+        const ask = (statement) => data.rows(statement, AbortSignal.timeout(ANSWER_MS));
+        const part = async (what, work, show) => {
+            const error = mine === known && await work().then(() => null, (failed) => failed);
+            if (mine !== known)
+                return null; // another one was chosen since
+            mine.stale[what] = error && error.message;
+            showStale();
+            if (!error)
+                show();
+            return error;
+        };
+        const rows = (what, statement) => part(what, async () => { mine[what] = await ask(statement); }, () => {
+            showChoices();
+            drawLine();
+        });
+        const failed = await part('profiler', async () => {
+            const list = await ask('SELECT state, profiling, active, sample_rate, overhead, reason, guard_reason, started ' +
+                `FROM ${pageTables.of('profiler', of)}`);
+            mine.profiler = of === 'all' && list.length ? together(list) : list[0] || null;
+        }, () => {
+            lost = lost || !mine.profiler;
+            showProfiler('the node does not answer');
+        });
+        if (!failed || !failed.passes) {
+            await rows('snapshots', 'SELECT name, taken, bytes, node_id, pid, program, cause ' +
+                `FROM ${pageTables.of('snapshots', of)} ORDER BY taken`);
+            await rows('deaths', `SELECT at, how, rss, allocated, last_snapshot FROM ${pageTables.of('deaths', at)}`);
+            await part('memory', () => fetchHistory(mine, at, ask), drawLine);
+        }
+        if (failed && mine === known)
+            throw failed;
     }
 
     // Of the node that is shown.
@@ -503,6 +533,8 @@
         const id = node() || self;
         document.title = byId('program').textContent = id === 'all' ? 'heapwire, all nodes' :
             id ? `heapwire, node ${id}` : 'heapwire';
+        byId('line-title').textContent = node() === null || self === null ? 'Memory' :
+            `Memory of node ${lineNode() ?? self}${id === 'all' ? ', this one: the sum has no time line' : ''}`;
     }
 
     async function fetchNodes() {
@@ -521,7 +553,7 @@
         await new Promise((go) => setTimeout(go, pause));
         try {
             if (!document.hidden) {
-                await refresh(AbortSignal.timeout(ANSWER_MS));
+                await refresh();
                 if (known.profiler && (lost || self === null))
                     visit();
                 else if (passes('flame'))

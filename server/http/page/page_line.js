@@ -154,7 +154,7 @@ const TimeLine = (function () {
                 pen.stroke();
                 pen.fillText(`${Number((i * step).toPrecision(3))} ${flamePaint.size(unit).split(' ')[1]}`, MARGIN + 2, y - 3);
             }
-            if (!this.samples.length)
+            if (!this.samples.length && !this.marks.length)
                 return;
             const count = Math.max(Math.min(Math.floor(width / (12 * this.em)), 8), 2);
             for (let i = 0; i < count; i++) {

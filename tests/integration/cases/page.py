@@ -2,6 +2,7 @@
 """The page in Chromium, over a Redis with heapwire."""
 import os
 import re
+import signal
 import tempfile
 
 from browser import DOWN, ENTER, ESCAPE, LEFT, RIGHT, TAB, UP, Browser
@@ -33,6 +34,20 @@ const text = (id) => document.querySelector(id).textContent;
 return [document.querySelector('.flame') !== null, text('#title'), text('#notes'), text('#table'),
     document.querySelector('#switch').hidden, text('#cost'),
     document.querySelector('#snapshot').options.length]"""
+
+
+# Each statement whose text has one of these fails, and refreshes are counted.
+MEDDLE = """
+window.failing = [];
+window.refreshes = 0;
+const ask = data.rows;
+data.rows = async (statement, signal) => {
+    window.refreshes += statement.includes('guard_reason');
+    if (window.failing.some((one) => statement.includes(one)))
+        throw new Error(`no ${window.failing}`);
+    return ask(statement, signal);
+};"""
+NAMES = "Array.from(document.querySelector('#snapshot').options, (one) => one.value).join()"
 
 
 def first_look(page):
@@ -545,6 +560,111 @@ def two_nodes(browser, work):
             node.stop()
 
 
+def refreshed(page):
+    """Once a whole refresh is over that begins after this."""
+    count = page.run("return window.refreshes")
+    page.browser.until(f"window.refreshes > {count + 1}")
+
+
+def mark(page):
+    """What is said of the last snapshot or death of the time line."""
+    page.run("document.querySelector('#line canvas').focus()")
+    page.keys(ESCAPE)
+    page.keys(DOWN)
+    return page.run(TEXT, ".said")
+
+
+def parts(page):
+    """Each part of a refresh may fail; all others are as they were, and go on."""
+    wanted = page.run("return " + NAMES)
+    for what, statement, place in (
+            ("profiler", "guard_reason", "#state"), ("snapshots", "cause FROM", "#stale"),
+            ("deaths", "last_snapshot FROM", "#stale"), ("memory", "_memory", "#stale")):
+        # The history of what has ended is asked for once.
+        for anew in (True,) if what == "memory" else (False, True):
+            page.run("window.failing = [arguments[0]]", statement)
+            if anew:
+                page.browser.click("#again")
+            page.until_text(place, f"no {statement}")
+            refreshed(page)
+            told = page.run("return ['#state', '#stale'].map((one) => document.querySelector(one).textContent)")
+            check(sum(f"no {statement}" in text for text in told) == 1, f"{what} fails in its place", told)
+            check(what == "profiler" or told[0].startswith("gone"), "the state stays", told)
+            names = page.run("return " + NAMES)
+            check(names == wanted or (what == "snapshots" and anew), f"snapshots stay without {what}", names)
+            said = mark(page)
+            check("death: " in said or (what == "deaths" and anew), f"so do deaths, without {what}", said)
+            check("RSS" in said.split(";")[0] or (what == "memory" and anew),
+                  f"and memory, without {what}", said)
+            page.run("window.failing = []")
+            page.browser.until("document.querySelector('#stale').hidden && "
+                               "document.querySelector('#state').textContent === 'gone, profiling: unknown'"
+                               f" && {NAMES} === {wanted!r}")
+            refreshed(page)
+
+
+def gone(browser, work):
+    """A database of another node that ends while people look at it, and after that."""
+    places = {10001: free_port(), 10002: free_port()}
+    nodes = [RedisNode(work, i, places, port, linger=300, environment={
+        "MALLOC_CONF": "prof:true,prof_active:true,lg_prof_sample:12"}) for i, port in places.items()]
+    door = None
+    try:
+        for node in nodes:
+            node.wait()
+        door = PageDoor(nodes[0])
+        page = Page(browser, door, nodes[0])
+        wait_for(lambda: [row[0] for row in page.query(
+            "SELECT state FROM cluster_profiler")] == ["connected"] * 2, 30)
+        for name in ("base", "later"):
+            page.query("ADMIN EXECUTE ON 10002 'System.print(HeapProf.getInstance()"
+                       f""".snapshot("{name}"))'""")
+        # heapwired outlives no database that ends at once.
+        wait_for(lambda: page.query("SELECT count(*) FROM cluster_memory_history"
+                                    " WHERE node_id = 10002")[0][0] > 11, 60)
+        page.hurry(True)
+        page.open("node=10002")
+        browser.until(f"{NAMES} === ',base,later'")
+        page.run(MEDDLE)
+        os.kill(nodes[1].children["redis-server"], signal.SIGKILL)
+        page.until_text("#state", "gone, profiling: unknown")
+        refreshed(page)
+        refreshed(page)
+        state = page.run(TEXT, "#state")
+        check(state == "gone, profiling: unknown", "that it is gone stays its state", state)
+        check(page.run("return document.querySelector('#stale').hidden"), "and nothing failed",
+              page.run(TEXT, "#stale"))
+        check(page.frames(), "the heap that is shown stays")
+        check("death: " in mark(page) and "RSS" in page.run(TEXT, ".said"),
+              "its death is on the time line", page.run(TEXT, ".said"))
+        page.fine()
+
+        # Chosen after its death.
+        page.choose("#node", "all")
+        page.until_text("#state", "1 of 2 connected")
+        page.choose("#node", "10002")
+        page.until_text("#state", "gone, profiling: unknown")
+        browser.until(f"{NAMES} === ',base,later'")
+        browser.until("!document.querySelector('#message').hidden")
+        refreshed(page)
+        text = page.run("return document.body.innerText")
+        check(text.count("it was killed by signal 9") == 1, "why there is no heap is said once", text)
+        page.save("gone")
+        page.choose("#snapshot", "base")
+        page.settle()
+        check(page.frames() and "killed by signal 9" in page.run(TEXT, "#cost"),
+              "its snapshots can be looked at", page.run(TEXT, "#cost"))
+        parts(page)
+        page.hurry(False)
+        browser.console()  # has the browser's own lines
+    finally:
+        browser.open("about:blank")
+        if door:
+            door.close()
+        for node in nodes:
+            node.stop()
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="hw-") as work:
         port = free_port()
@@ -562,6 +682,7 @@ def main():
                 part(page)
             hostile(browser, work)
             two_nodes(browser, work)
+            gone(browser, work)
             page.hurry(True)
             less(browser)
         finally:

@@ -29,9 +29,10 @@ class RedisNode:
     """heapwire-run, its heapwired and its redis-server."""
 
     def __init__(self, work, i, places, listen, wrapper=(), program=None,
-                 environment=()):
+                 environment=(), linger=0):
         """places: by id, the node's own as well; a port alone is of
-        127.0.0.1.  program: a command in the place of Redis."""
+        127.0.0.1.  program: a command in the place of Redis;
+        linger: how many seconds heapwired outlives it."""
         self.id, self.directory = i, os.path.join(work, f"{i}-{listen}")
         os.makedirs(self.directory, mode=0o700)
         self.config = os.path.join(self.directory, "heapwire.ini")
@@ -41,7 +42,7 @@ class RedisNode:
             *wrapper, RUN, "--config", self.config, "--node-id", str(i),
             "--listen", place(listen),
             "--state-dir", os.path.join(self.directory, "state"),
-            "--log", self.log_path, "--linger", "0", "--",
+            "--log", self.log_path, "--linger", str(linger), "--",
             *(program or [
                 "redis-server", "--port", str(free_port()), "--bind",
                 "127.0.0.1", "--save", "", "--dir", self.directory])]
