@@ -586,7 +586,7 @@
         });
         document.querySelector('.skip').addEventListener('click', (event) => {
             event.preventDefault(); // the fragment is the state
-            byId('flame').focus();
+            (flame ? flame.canvas : byId('flame')).focus(); // which takes the keys
         });
         window.addEventListener('popstate', goBack);
         matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawLine);

@@ -238,9 +238,11 @@ def ways(page):
     page.open("snapshot=after&tab=snapshots")
     page.run("document.querySelector('.skip').focus()")
     page.keys(ENTER)
-    check(page.run("return document.activeElement.id") == "flame" and page.hash() ==
+    check(page.run("return document.activeElement.matches('.flame canvas')") and page.hash() ==
           {"snapshot": "after", "tab": "snapshots"},
           "the skip link leads to the flame graph, and changes nothing", page.hash())
+    page.keys("i")
+    check(page.hash().get("icicle") == "1", "whose keys act at once", page.hash())
     page.run("data.value = (statement, signal) => new Promise((_, fail) =>"
              " signal.addEventListener('abort', () => {"
              " window.given_up = statement; fail(signal.reason); }))")
