@@ -184,6 +184,11 @@
         flame = null;
     }
 
+    function showNotes() {
+        const key = flame.color === 'growth' ? ['red grew, blue shrank, grey may be chance'] : [];
+        byId('notes').textContent = [...flame.tree.notes, ...key].join('; ');
+    }
+
     // Of an empty heap, why.
     function showEmpty() {
         const empty = Boolean(flame) && !state.snapshot && !state.base && flame.tree.total.every((one) => one === 0);
@@ -208,10 +213,13 @@
                 return;
             forget('flame');
             byId('title').textContent = tree.title;
-            const key = tree.difference ? ['red grew, blue shrank, grey may be chance'] : [];
-            byId('notes').textContent = [...tree.notes, ...key].join('; ');
-            flame = new Flame(byId('flame'), tree, {state: flameState(),
-                changed: (changes) => flame && keepFlame(changes)});
+            flame = new Flame(byId('flame'), tree, {state: flameState(), changed: (changes) => {
+                if (!flame)
+                    return;
+                keepFlame(changes);
+                showNotes();
+            }});
+            showNotes();
             showEmpty();
         } catch (error) {
             if (now === drawing)

@@ -156,6 +156,10 @@ def compare(page):
     first = page.run(CELLS)[0]
     check("alloc" in first, "what grew itself comes first", first)
     page.save("difference")
+    for way, red in (("module", False), ("name", False), ("growth", True)):
+        page.run(f"{FLAME}.setColor(arguments[0])", way)
+        check(("red grew" in page.run(TEXT, "#notes")) == red, f"the notes explain the colors by {way}",
+              page.run(TEXT, "#notes"))
     page.run("document.querySelector('#table tbody button').click()")
     check("sandwich" in page.hash(), "a function of it is a sandwich", page.hash())
 
