@@ -21,6 +21,9 @@ enum metric_kind { GAUGE, COUNTER, INFO };
  * it answers. */
 #define COUNTED(column) "coalesce(" column ", 0 * h.pid)"
 
+/* A database that hangs may show by the question for its figures alone. */
+#define STATE "p.state"
+
 /* The statement's tables: p profiler, m memory, s snapshots, d deaths, h
  * daemon.  Those of one name follow each other, and the first has its help. */
 static const struct metric {
@@ -31,9 +34,9 @@ static const struct metric {
     const char *label; /* or NULL; of INFO: the name of its value */
     const char *value; /* of the label, but for INFO */
 } metrics[] = {
-    {"heapwire_database_up", GAUGE, "p.state = 'connected'",
+    {"heapwire_database_up", GAUGE, STATE " = 'connected'",
      "1: the database is connected and answers"},
-    {"heapwire_database_state_info", INFO, "p.state",
+    {"heapwire_database_state_info", INFO, STATE,
      "connected, unresponsive, gone or absent", "state"},
     {"heapwire_database_start_time_seconds", GAUGE, "unix_timestamp(p.started)",
      "When the database started"},
@@ -170,23 +173,35 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
     "FROM heapwire."
 
 static void
-add_expression(const char *expression, const char *id, struct buffer *out)
+add_memory(const char *column, const char *id, struct buffer *out)
 {
-    if (strncmp(expression, "m.", 2) != 0) {
-        buffer_text(out, expression);
-        return;
-    }
     /* Without a database the table is an error, which would hide the rest. */
     buffer_format(out,
                   "CASE WHEN p.state IN ('connected', 'unresponsive') THEN "
                   "(SELECT %s FROM ",
-                  expression);
+                  column);
     if (*id)
         buffer_format(out, "heapwire.cluster_memory m WHERE m.node_id = %s",
                       id);
     else
         buffer_text(out, "heapwire.memory m");
     buffer_text(out, ") END");
+}
+
+static void
+add_expression(const char *expression, const char *id, struct buffer *out)
+{
+    if (strncmp(expression, "m.", 2) == 0) {
+        add_memory(expression, id, out);
+        return;
+    }
+    if (strncmp(expression, STATE, sizeof(STATE) - 1) == 0) {
+        buffer_text(out, "CASE WHEN p.state = 'connected' AND ");
+        add_memory("m.answered", id, out);
+        buffer_text(out, " = 0 THEN 'unresponsive' ELSE p.state END");
+        expression += sizeof(STATE) - 1;
+    }
+    buffer_text(out, expression);
 }
 
 static void

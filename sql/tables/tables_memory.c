@@ -253,6 +253,7 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
             stats_together(stats->allocator_ms, stats->taken_ms);
     rowset_int_if(out, known, unexplained);
     add_note(scope, out);
+    rowset_int(out, stats->failure == NULL);
 }
 
 static const struct catalog_column memory_columns[] = {
@@ -282,6 +283,8 @@ static const struct catalog_column memory_columns[] = {
      "rss - resident; NULL: they are not of one moment"},
     {"note", &type_text, "What lies between the figures, in words", 0,
      NEED_TOTAL},
+    {"answered", &type_boolean_nn,
+     "Whether the database answered; 0: only the kernel's figures are known"},
 };
 
 const struct catalog_table tables_memory[] = {

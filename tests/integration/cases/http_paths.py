@@ -254,6 +254,7 @@ def test_a_redis():
         look_at_nodes(node)
         look_at_audit(node)
         look_at_metrics(node)
+        look_at_hung(node)
         look_at_kill(node)
         with open(os.path.join(node.directory, "out"),
                   encoding="utf-8") as out:
@@ -305,6 +306,24 @@ def look_at_metrics(node):
     if promtool:
         subprocess.run([promtool, "check", "metrics"], check=True, timeout=60,
                        input=answer.body)
+
+
+def look_at_hung(node):
+    """The scrape that waited for it in vain says so; figures of just before may
+    be shown until then."""
+    allocated = "heapwire_allocator_allocated_bytes"
+    found = {allocated: 1}
+    with frozen(node.children["redis-server"]):
+        until = time.monotonic() + 60
+        while allocated in found:
+            assert time.monotonic() < until, found
+            found = samples(local(node, "/metrics").text)
+    same("up", 0, found["heapwire_database_up"])
+    same("state", 1, found.get(
+        'heapwire_database_state_info{state="unresponsive"}'))
+    assert found["heapwire_process_resident_bytes"] > FILLED << 20, found
+    wait_for(lambda: samples(local(node, "/metrics").text)[
+        "heapwire_database_up"] == 1, 60)
 
 
 # Logins
