@@ -231,7 +231,7 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
         "2026-11-21 02:31:00 UTC, when profiling first became active, and is "
         "still "
         "in use; an estimate from samples; up to 0.7 MB of allocated are "
-        "pages of the samples themselves\n");
+        "pages of the samples themselves|1\n");
     stats_unref(stats);
 }
 END_TEST
