@@ -55,9 +55,11 @@ on_look(uv_timer_t *timer)
     if (s->alone && clock_wall_ms() - s->began_ms < SUPERVISED_ALONE_MS)
         return;
     controller_status(s->controller, &status);
-    if ((status.state == NODE_GONE || status.state == NODE_ABSENT) &&
-        clock_wall_ms() - status.since_ms >=
-            (int64_t)s->config->linger_s * 1000)
+    if (s->alone && status.state == NODE_ABSENT) /* it ended before our look */
+        give_up(s, "there is no agent");
+    else if ((status.state == NODE_GONE || status.state == NODE_ABSENT) &&
+             clock_wall_ms() - status.since_ms >=
+                 (int64_t)s->config->linger_s * 1000)
         give_up(s, s->alone ? "the database has ended"
                             : "heapwire-run was killed, and the database has "
                               "ended");

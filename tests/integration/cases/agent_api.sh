@@ -100,6 +100,12 @@ wait_for 60 again || fail "it was not started again"
 ask ECHILD children
 expect "descriptors" "$before" "$(descriptors $pid)"
 
+# One whose agent ended before it looked finds none; see the end of this file.
+HEAPWIRE_STARTED_BY_AGENT=1 "$BUILD/bin/heapwired" --listen none \
+    --state-dir "$WORK/lone" --node-id 20003 >"$WORK/lone.log" 2>&1 &
+lone=$!
+started $lone
+
 # It ends with the agent, and is used again where it has not.
 second=$(heapwired)
 started "$second"
@@ -208,5 +214,7 @@ ends dynamic
 
 # After "linger", or after ten seconds.
 wait_for 60 gone "$lingers" || fail "heapwired stays for ever"
+wait_for 60 gone "$lone" || fail "heapwired stays where no agent is"
+wait "$lone" || fail "without an agent it ends with $?: $(cat "$WORK/lone.log")"
 echo "heapwired ended within $(($(date +%s) - ended_s)) s"
 exit 0
