@@ -209,6 +209,7 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
                                 .hello = {.active_since_ms = 1795228260000}};
     struct stats *stats = make_stats(text);
     struct catalog_scope scope = {.stats = stats, .snapshot = &snapshot};
+    const char *row;
 
     stats->rss = known(136314880);
     stats->rss_file = known(7340032);
@@ -232,6 +233,10 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
         "still "
         "in use; an estimate from samples; up to 0.7 MB of allocated are "
         "pages of the samples themselves|1\n");
+    stats->failure = "it hangs";
+    row = produce("memory", &scope);
+    ck_assert_msg(strstr(row, "not known: it hangs") != NULL, "%s", row);
+    ck_assert_str_eq(row + strlen(row) - 3, "|0\n");
     stats_unref(stats);
 }
 END_TEST
