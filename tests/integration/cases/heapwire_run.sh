@@ -407,6 +407,7 @@ $start -- redis-server $conf >"$WORK/log" 2>&1 &
 runner=$!
 started $runner
 wait_for 60 redis_up || fail "no redis"
+wait_for 60 profiling || fail "no heapwired: $(cat "$WORK/log")"
 first=$(agent_field pid)
 $start -- timeout 20 sh -c "until grep -q 'another heapwired' '$WORK/err'
     do sleep 0.05; done; exit 5" 2>"$WORK/err"
