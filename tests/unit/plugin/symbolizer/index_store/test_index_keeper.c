@@ -43,14 +43,20 @@ log_one(const char *line)
     pthread_mutex_unlock(&log_lock);
 }
 
+/* Waits for it: the keeper's thread logs after it has changed an entry. */
 static bool
 has_logged(const char *text)
 {
-    bool has;
+    uint64_t until = clock_ms() + WAIT_MS;
+    bool has = false;
 
-    pthread_mutex_lock(&log_lock);
-    has = strstr(logged, text) != NULL;
-    pthread_mutex_unlock(&log_lock);
+    while (!has && clock_ms() < until) {
+        pthread_mutex_lock(&log_lock);
+        has = strstr(logged, text) != NULL;
+        pthread_mutex_unlock(&log_lock);
+        if (!has)
+            (void)poll(NULL, 0, 5);
+    }
     return has;
 }
 
