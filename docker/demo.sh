@@ -43,7 +43,7 @@ trap 'exit 130' INT TERM
 step "an account for TCP, and a node: redis-server under heapwire-run"
 password=$("$bin/heapwire-passwd" "$work/heapwire.ini" admin --privileges all)
 "$bin/heapwire-run" --config "$work/heapwire.ini" --state-dir "$node" \
-    --listen 127.0.0.1:0 --allocator-frames 'zmalloc*, zrealloc*, zcalloc*' -- \
+    --listen 127.0.0.1:0 -- \
     redis-server --port 0 --unixsocket "$work/redis.sock" --save '' \
     --dir "$work" --daemonize no >"$work/redis.log" 2>&1 &
 run=$!
@@ -107,7 +107,7 @@ load hset
 admin 'snapshot("after")'
 
 step "which functions hold the memory"
-echo "(redis-check-rdb is the server: Debian's redis-server is a link to it)"
+echo "(redis-check-rdb+0x…: static functions of the server; Debian's redis-server is a link to it)"
 say "SELECT top('after', NULL, 10)" -N --raw
 
 step "along which calls"

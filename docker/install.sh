@@ -18,12 +18,12 @@ build="gcc libc6-dev cmake ninja-build pkg-config binutils-dev libiberty-dev
     libcurl4-openssl-dev libcjson-dev"
 demo="redis-server redis-tools mariadb-client-core"
 tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev git llvm
-    libjemalloc-dev redis-server redis-tools mariadb-server mariadb-client
+    libjemalloc-dev gosu haproxy numactl redis-server redis-tools mariadb-server mariadb-client
     python3 python3-pymysql graphviz libc6-dbg procps util-linux file
     strace openssl etcd-server etcd-client iproute2 php-cli php-mysql libdbd-mysql-perl
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java golang-go
-    libxml2-utils poppler-utils dwz systemd mandoc curl
+    libxml2-utils poppler-utils qpdf dwz systemd mandoc curl
     prometheus chromium chromium-driver fonts-dejavu-core"
 clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
     ruby-mysql2 sysbench maven"

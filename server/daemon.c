@@ -22,6 +22,7 @@
 #include "daemon_check.h"
 #include "daemon_cluster.h"
 #include "daemon_give.h"
+#include "daemon_place.h"
 #include "deaths.h"
 #include "descriptors.h"
 #include "end_watch.h"
@@ -69,6 +70,7 @@ struct daemon {
     struct supervised supervised;
     struct keeper_watch keeper_watch;
     uv_signal_t signals[SIGNALS];
+    struct place_watch place;
     bool loop_open, server_open, signals_open, log_open;
 };
 
@@ -197,6 +199,7 @@ stop(struct daemon *d)
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
+    place_watch_stop(&d->place);
     daemon_cluster_stop(&d->cluster);
     server_stop(&d->server);
 }
@@ -460,6 +463,9 @@ start_listeners(struct daemon *d, struct error *err)
         listener_open_local(&d->http_local, &d->server, &http_conversation,
                             path, err) != 0)
         return -1;
+    place_watch_start(&d->place, &d->loop, &d->state, d->config.state_dir,
+                      &d->supervised, &d->local, &d->http_local, orphan_ends,
+                      d);
     steer_tcp(d);
     if (geteuid() != 0)
         return 0;
@@ -572,6 +578,8 @@ daemon_run(const struct arguments *arguments)
             daemon_say(&err);
     }
     config_faults_fini(&faults);
+    if (rc == 0)
+        rc = d->place.lost ? SUPERVISED_PLACE_LOST : 0;
     finish(d, rc);
     mem_free(d);
     return rc;

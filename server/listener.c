@@ -14,7 +14,6 @@
 #include "errors.h"
 #include "files.h"
 #include "log.h"
-#include "login.h"
 #include "reply.h"
 #include "session.h"
 
@@ -46,26 +45,6 @@ turn_away(const struct listener *l, int fd, const struct error *err)
     log_stranger("one turned away: %s", err->text);
 }
 
-/* -1 with *err: refused for now. */
-static int
-admit(struct listener *l, const struct sockaddr_storage *address,
-      struct error *err)
-{
-    const struct sockaddr *a = (const struct sockaddr *)address;
-    char host[INET6_ADDRSTRLEN] = "?";
-
-    /* HTTP's requests are refused one by one: some need no login. */
-    if (l->transport == TRANSPORT_TCP && !l->conversation->web) {
-        uv_ip_name(a, host, sizeof(host));
-        if (login_blocked(l->server, backoff_key(a), host, err))
-            return -1;
-    }
-    if (server_make_room(l->server, l->transport, l->conversation))
-        return 0;
-    error_set(err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
-    return -1;
-}
-
 static void
 on_pause_over(uv_timer_t *timer)
 {
@@ -87,25 +66,21 @@ static void
 on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *l = poll->data;
-    struct sockaddr_storage address;
     struct error err;
-    socklen_t size;
     int fd;
 
     (void)status;
     (void)events;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-        memset(&address, 0, sizeof(address));
-        size = sizeof(address);
-        fd = accept4(l->fd, (struct sockaddr *)&address, &size,
-                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+        fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                 errno == ENOMEM)
                 pause_accepting(l, uv_strerror(uv_translate_sys_error(errno)));
             return; /* none left, or the client has gone */
         }
-        if (admit(l, &address, &err) != 0) {
+        if (!server_make_room(l->server, l->transport, l->conversation)) {
+            error_set(&err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
             turn_away(l, fd, &err);
         } else if (session_accept(l->server, fd, l->transport,
                                   l->conversation) != 0) {
@@ -160,13 +135,29 @@ serve(struct listener *l, int fd, struct error *err)
 }
 
 static void
+open_again(struct listener *l, const struct config_address *address)
+{
+    char path[sizeof(l->path)];
+    struct error err;
+
+    if (l->transport == TRANSPORT_TCP) {
+        listener_open_tcp(l, l->server, l->conversation, address);
+        return;
+    }
+    memcpy(path, l->path, sizeof(path));
+    if (listener_open_local(l, l->server, l->conversation, path, &err) != 0)
+        log_stranger("%s: tried again", err.text);
+    memcpy(l->path, path, sizeof(path));
+}
+
+static void
 on_closed(uv_handle_t *handle)
 {
     struct listener *l = handle->data;
     struct config_address address = l->address;
 
     if (--l->handles == 0 && l->again)
-        listener_open_tcp(l, l->server, l->conversation, &address);
+        open_again(l, &address);
 }
 
 /* Unix */
@@ -385,6 +376,19 @@ listener_open_tcp(struct listener *l, struct server *server,
     init(l, server, conversation, TRANSPORT_TCP);
     l->address = *address;
     try_tcp(&l->timer);
+}
+
+void
+listener_renew(struct listener *l)
+{
+    struct stat st;
+
+    if (!listener_is_open(l) || l->again ||
+        (l->polling && (lstat(l->path, &st) == 0 || errno != ENOENT)))
+        return;
+    log_line("%s was deleted: makes it again", l->path);
+    listener_close(l);
+    l->again = true;
 }
 
 bool

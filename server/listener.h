@@ -52,6 +52,8 @@ int listener_open_local(struct listener *l, struct server *server,
 void listener_open_tcp(struct listener *l, struct server *server,
                        const struct conversation *conversation,
                        const struct config_address *address);
+/* Makes the unix socket again where its name was deleted. */
+void listener_renew(struct listener *l);
 bool listener_is_open(const struct listener *l);
 /* Gives the unix socket's file to a user that heapwired will become. */
 int listener_give(const struct listener *l, uid_t uid, gid_t gid,

@@ -12,9 +12,9 @@
 # quick and NAMEs run in the build BUILD (build/release), which is brought up to
 # date first.  A NAME may be the path of its file, and then means that alone.
 #
-# Prints a line per part and, last, how many passed and failed.  Each part runs
-# once: what fails has failed.  Exit status: 0 all passed, 1 some failed, 64
-# usage.
+# Prints a line per part and, last, how many passed, how many failed, and how
+# many left something out that the machine lacks.  Each part runs once: what
+# fails has failed.  Exit status: 0 none failed, 1 some failed, 64 usage.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export PYTHONPATH="$PWD/tests/integration/lib"
@@ -47,9 +47,12 @@ part() {
     log=$logs/$name.log
     verdict=ok
     if "$@" >"$log" 2>&1 </dev/null; then
-        : >"$logs/$name.passed"
-        skipped=$(grep -m 1 '^skipped:' "$log")
-        [ -z "$skipped" ] || verdict="ok, but $skipped:"
+        if grep '^skipped:' "$log" >"$logs/$name.lacked"; then
+            : >"$logs/$name.skipped"
+            verdict="ok, but"
+        else
+            : >"$logs/$name.passed"
+        fi
     else
         verdict=FAILED
         important "$log" | cut -c 1-500 | sed 's/^/    /' \
@@ -57,12 +60,19 @@ part() {
     fi
     took=$(($(date +%s) - start))
     [ "$verdict" != FAILED ] || cat "$logs/$name.failed"
+    [ "$verdict" != "ok, but" ] || sed 's/^/    /' "$logs/$name.lacked"
     echo "$verdict  $name ($took s)"
 }
 
-# count passed|failed
+# count passed|failed|skipped
 count() {
     find "$logs" -name "*.$1" | wc -l
+}
+
+# What the machine lacks, a test leaves out, and says so: a part that did counts
+# as skipped.
+lacked() {
+    [ "$(count skipped)" = 0 ] || echo ", $(count skipped) skipped"
 }
 
 name_of() {
@@ -103,7 +113,7 @@ side_by_side() {
     for file; do # of a lane that was killed
         name=$(name_of "$file")
         [ -e "$logs/$name.passed" ] || [ -e "$logs/$name.failed" ] ||
-            ! [ -e "$file" ] || : >"$logs/$name.failed"
+            [ -e "$logs/$name.skipped" ] || ! [ -e "$file" ] || : >"$logs/$name.failed"
     done
 }
 
@@ -165,7 +175,7 @@ verdict() {
         sed 's,.*/\(.*\)\.failed$,\1,' | sort)
     # shellcheck disable=SC2086
     [ -z "$failures" ] || echo failed: $failures
-    echo "$(count passed) passed, $(count failed) failed"
+    echo "$(count passed) passed, $(count failed) failed$(lacked)"
     [ -z "$failures" ]
     exit
 }

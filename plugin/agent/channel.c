@@ -88,11 +88,15 @@ open_directory(const char *path)
     return fd;
 }
 
-/* Takes the lock, which the kernel drops with this process. */
+/* Takes the lock, which the kernel drops with this process: all of the file,
+ * to find it free, and then its first byte.  The others keep it while one
+ * thread follows another (handover.c). */
 static enum channel_result
 take_lock(struct channel *channel)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock others = {
+        .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 1};
     struct stat st;
 
     channel->lock =
@@ -107,8 +111,10 @@ take_lock(struct channel *channel)
         errno = EINVAL;
         return CHANNEL_FAILED;
     }
-    if (fcntl(channel->lock, F_SETLK, &whole) == 0)
+    if (fcntl(channel->lock, F_SETLK, &whole) == 0) {
+        fcntl(channel->lock, F_SETLK, &others);
         return CHANNEL_OPEN;
+    }
     if (errno != EACCES && errno != EAGAIN)
         return CHANNEL_FAILED;
     fcntl(channel->lock, F_GETLK, &whole);
@@ -116,8 +122,19 @@ take_lock(struct channel *channel)
     return CHANNEL_BUSY;
 }
 
+static bool
+is_word(int fd)
+{
+    char start[sizeof(AGENT_WORD) - 1];
+
+    return lseek(fd, 0, SEEK_SET) == 0 &&
+           read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
+           memcmp(start, AGENT_WORD, sizeof(start)) == 0;
+}
+
 /* Gives our own file to owner; refuses a hard link to another user's file, and
- * a file that has bytes: the owner may have moved it here, ours have none. */
+ * a file that has bytes but an agent's word: the owner may have moved it here.
+ */
 static int
 give(int fd, uid_t owner)
 {
@@ -125,7 +142,7 @@ give(int fd, uid_t owner)
 
     if (fstat(fd, &st) != 0)
         return -1;
-    if (st.st_nlink != 1 || st.st_size != 0 ||
+    if (st.st_nlink != 1 || (st.st_size != 0 && !is_word(fd)) ||
         !(S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode))) {
         errno = EPERM;
         return -1;
@@ -203,6 +220,87 @@ channel_open(struct channel *channel, const char *state_dir)
     return result;
 }
 
+static bool
+names(const char *state_dir, int directory)
+{
+    struct stat own, named;
+
+    if (fstat(directory, &own) != 0)
+        return true;
+    if (lstat(state_dir, &named) != 0)
+        return errno != ENOENT;
+    return own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
+/* Beside the directory's descriptor. */
+static bool
+has_lock(const struct channel *channel)
+{
+    struct stat st;
+
+    return fstat(channel->lock, &st) != 0 || st.st_nlink > 0;
+}
+
+bool
+channel_is_lost(const struct channel *channel, const char *state_dir)
+{
+    return channel->directory >= 0 &&
+           (!names(state_dir, channel->directory) || !has_lock(channel) ||
+            (faccessat(channel->directory, AGENT_SOCKET, F_OK,
+                       AT_SYMLINK_NOFOLLOW) != 0 &&
+             errno == ENOENT));
+}
+
+/* A lock that has its name is kept: closing any descriptor of its file would
+ * drop it. */
+bool
+channel_renew(struct channel *channel, const char *state_dir)
+{
+    struct channel next = {-1, -1, -1, -1};
+
+    if (names(state_dir, channel->directory) && has_lock(channel)) {
+        next = *channel;
+        next.listener = -1;
+        if (start_listening(&next) != 0) {
+            forget(&next.listener);
+            return false;
+        }
+        forget(&channel->listener);
+    } else {
+        if (channel_open(&next, state_dir) != CHANNEL_OPEN)
+            return false;
+        next.connection = channel->connection;
+        next.connection_file = channel->connection_file;
+        channel->connection = -1;
+        channel_close(channel);
+    }
+    *channel = next;
+    return true;
+}
+
+void
+channel_leave_directory(struct channel *channel)
+{
+    struct stat st;
+
+    if (fstat(channel->directory, &st) == 0)
+        channel->owner = st.st_uid;
+    forget(&channel->directory);
+}
+
+void
+channel_leave_word(const struct channel *channel,
+                   const struct agent_hello *self, const char *why)
+{
+    char word[AGENT_TEXT_MAX];
+    int size =
+        snprintf(word, sizeof(word), AGENT_WORD "%d %llu %s\n", (int)self->pid,
+                 (unsigned long long)self->start_ticks, why);
+
+    if (lseek(channel->lock, 0, SEEK_SET) == 0)
+        (void)!write(channel->lock, word, (size_t)size);
+}
+
 void
 channel_remove(struct channel *channel)
 {
@@ -247,13 +345,13 @@ channel_disconnect(struct channel *channel)
 static bool
 may_connect(const struct channel *channel, uid_t uid)
 {
-    struct stat st;
+    struct stat st = {.st_uid = channel->owner};
 
-    return uid == 0 || uid == geteuid() ||
-           (fstat(channel->directory, &st) == 0 && uid == st.st_uid);
+    (void)fstat(channel->directory, &st);
+    return uid == 0 || uid == geteuid() || uid == st.st_uid;
 }
 
-void
+bool
 channel_accept(struct channel *channel)
 {
     int fd =
@@ -265,17 +363,18 @@ channel_accept(struct channel *channel)
         /* Out of descriptors, most likely: poll would spin. */
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
             usleep(ACCEPT_PAUSE_US);
-        return;
+        return false;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
         !may_connect(channel, peer.uid)) {
         close(fd);
-        return;
+        return false;
     }
     channel_disconnect(channel);
     channel->connection = fd;
     channel->connection_file = shared_fds_file_of(fd);
     shared_fds_add(fd);
+    return true;
 }
 
 int

@@ -5,6 +5,12 @@
  * the state directory.  All functions may be called from any thread, also
  * before main, but not from a signal handler.  They never wait longer than two
  * seconds, print nothing, and return 0 or an errno.
+ *
+ * A program that changes its user or group ids after PR_SET_KEEPCAPS calls
+ * heapwire_stop() before and heapwire_start() after: glibc changes the agent's
+ * thread, too, and aborts where that thread may not.  Capabilities that the
+ * main thread gives up, and no_new_privs, the thread follows within two
+ * seconds; it ends where the main thread puts on a seccomp filter.
  */
 #ifndef HEAPWIRE_H
 #define HEAPWIRE_H

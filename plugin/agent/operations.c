@@ -23,6 +23,8 @@
 
 enum { COPY_BYTES = 16384 };
 
+#define DUMP_PATH "/proc/thread-self/fd/%d"
+
 static void
 op_hello(struct agent *agent, const struct agent_request *request,
          struct agent_reply *reply, struct operation_files *passed)
@@ -32,11 +34,11 @@ op_hello(struct agent *agent, const struct agent_request *request,
         agent->guard_ms = (int64_t)request->seconds * 1000;
     reply->value = (uint64_t)agent->unguarded_ms;
     agent->look_due = true; /* after the reply */
-    agent_identify(&reply->hello);
+    reply->hello = agent->self;
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
     jemalloc_hello(&agent->jemalloc, &reply->hello);
-    reply->error = AGENT_KNOWS_ALLOCATORS;
+    reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT;
     snprintf(reply->text, sizeof(reply->text), "%s",
              jemalloc_note(&agent->jemalloc));
 }
@@ -62,26 +64,6 @@ op_get_active(struct agent *agent, const struct agent_request *request,
     reply->value = active;
     if (error != 0)
         fail(reply, error, "mallctl prof.active");
-}
-
-static void
-op_set_active(struct agent *agent, const struct agent_request *request,
-              struct agent_reply *reply, struct operation_files *passed)
-{
-    int error;
-
-    (void)passed;
-    if (request->number > 1 || request->seconds > AGENT_SECONDS_MAX) {
-        reply->status = AGENT_BAD_REQUEST;
-        return;
-    }
-    error = jemalloc_set_active(&agent->jemalloc, request->number == 1,
-                                (uint32_t)request->seconds);
-    reply->value = request->number;
-    if (error != 0)
-        fail(reply, error, "mallctl prof.active");
-    else if (request->number == 1)
-        agent->unguarded_ms = 0;
 }
 
 static void
@@ -136,6 +118,57 @@ new_file(const struct agent *agent, const char *name)
     if (fd >= 0)
         shared_fds_add(fd);
     return fd;
+}
+
+/* jemalloc opens a profile by its name.  0, or an errno. */
+static int
+try_dump_path(struct agent *agent)
+{
+    int file = new_file(agent, "heapwire-profile"), fd;
+    int error = file < 0 ? errno : 0;
+    char path[64];
+
+    snprintf(path, sizeof(path), DUMP_PATH, file);
+    fd = file < 0 ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+    if (file >= 0 && fd < 0)
+        error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (file >= 0) {
+        shared_fds_drop(file);
+        close(file);
+    }
+    return error;
+}
+
+static void
+op_set_active(struct agent *agent, const struct agent_request *request,
+              struct agent_reply *reply, struct operation_files *passed)
+{
+    int error;
+
+    (void)passed;
+    if (request->number > 1 || request->seconds > AGENT_SECONDS_MAX) {
+        reply->status = AGENT_BAD_REQUEST;
+        return;
+    }
+    error = request->number == 1 ? try_dump_path(agent) : 0;
+    if (error != 0) {
+        fail(reply, error,
+             agent->channel.directory < 0
+                 ? "the database has changed its root directory (chroot), and "
+                   "a profile needs /proc there: mount it, or start without "
+                   "chroot"
+                 : "no profile can be written, for its file cannot be opened");
+        return;
+    }
+    error = jemalloc_set_active(&agent->jemalloc, request->number == 1,
+                                (uint32_t)request->seconds);
+    reply->value = request->number;
+    if (error != 0)
+        fail(reply, error, "mallctl prof.active");
+    else if (request->number == 1)
+        agent->unguarded_ms = 0;
 }
 
 static int
@@ -199,7 +232,7 @@ op_dump(struct agent *agent, const struct agent_request *request,
         fail(reply, errno, "cannot create a file");
         return;
     }
-    snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", profile);
+    snprintf(path, sizeof(path), DUMP_PATH, profile);
     began = microseconds();
     error = jemalloc_dump(&agent->jemalloc, path);
     reply->value = (uint64_t)(microseconds() - began);

@@ -11,14 +11,16 @@
 
 #include "agent_tools.h"
 
-static _Atomic uint32_t now; /* enum phase, and a futex */
-static atomic_bool stop;
+static _Atomic uint32_t now;  /* enum phase, and a futex */
+static _Atomic uint32_t stop; /* enum stop, and a futex */
+
+enum stop { STOP_NOT, STOP_END, STOP_ASIDE };
 
 void
 phase_reset(void)
 {
     now = PHASE_STARTING;
-    stop = false;
+    stop = STOP_NOT;
 }
 
 void
@@ -50,13 +52,35 @@ phase_await(enum phase phase, uint32_t timeout_ms)
 }
 
 void
-phase_stop(void)
+phase_stop(bool aside)
 {
-    stop = true;
+    stop = aside ? STOP_ASIDE : STOP_END;
+    syscall(SYS_futex, &stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void
+phase_stay(void)
+{
+    stop = STOP_NOT;
 }
 
 bool
 phase_stopping(void)
 {
-    return stop;
+    return stop != STOP_NOT;
+}
+
+bool
+phase_aside(void)
+{
+    return stop == STOP_ASIDE;
+}
+
+void
+phase_pause(uint32_t ms)
+{
+    const struct timespec time = {.tv_sec = ms / 1000,
+                                  .tv_nsec = ms % 1000 * 1000000L};
+
+    syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, STOP_NOT, &time, NULL, 0);
 }

@@ -29,8 +29,13 @@ enum phase phase_now(void);
 /* Waits for that phase or a later one.  0 or ETIMEDOUT. */
 int phase_await(enum phase phase, uint32_t timeout_ms);
 
-/* Requests the end; the caller also sends PHASE_WAKE to the thread. */
-void phase_stop(void);
+/* Requests the end; the caller also sends PHASE_WAKE to the thread.  aside: it
+ * leaves all that it has to the next thread (handover.h). */
+void phase_stop(bool aside);
+void phase_stay(void); /* takes the request back */
 bool phase_stopping(void);
+bool phase_aside(void);
+/* The thread waits; phase_stop() ends that. */
+void phase_pause(uint32_t ms);
 
 #endif

@@ -16,8 +16,10 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@
 #include "agent_tools.h"
 #include "confined.h"
 #include "fork.h"
+#include "handover.h"
 #include "operations.h"
 #include "phase.h"
 #include "shared_fds.h"
@@ -40,24 +43,33 @@ enum {
     SURVIVOR_WAIT_MS = 10000,
     SURVIVOR_STEP_MS = 100,
     SUCCESSOR_STEP_MS = 250,
+    LOST_STEP_MS = 500, /* until the deleted state directory is there again */
     /* How long a child may take to set the name by which it is chosen. */
     NAMED_WAIT_MS = 10000,
     NAMED_STEP_MS = 100
 };
 
+/* Closes all descriptors but the standard ones, and kept (-1: none). */
 static bool
-leave_shared_table(unsigned calls)
+leave_shared_table(unsigned calls, int kept)
 {
     struct rlimit limit;
 
-    if ((calls & CONFINED_CLOSE_RANGE) && confined_try(CONFINED_CLOSE_RANGE))
+    if (kept < 0 && (calls & CONFINED_CLOSE_RANGE) &&
+        confined_try(CONFINED_CLOSE_RANGE))
         return true;
     if (!(calls & CONFINED_UNSHARE) || !confined_try(CONFINED_UNSHARE))
         return false;
+    if (kept >= 0 && (calls & CONFINED_CLOSE_RANGE)) {
+        for (int fd = FIRST_FD; fd < kept; fd++)
+            close(fd);
+        return close_range((unsigned)kept + 1, ~0U, 0) == 0;
+    }
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > CLOSE_MAX)
         limit.rlim_cur = CLOSE_MAX;
     for (int fd = FIRST_FD; fd < (int)limit.rlim_cur; fd++)
-        close(fd);
+        if (fd != kept)
+            close(fd);
     return true;
 }
 
@@ -103,9 +115,9 @@ guard_left(const struct agent *agent)
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* Call only when poll() found nothing: a process that was stopped finds its
- * requests waiting.  A late wake-up means that the machine was stopped, and
- * heapwired with it: then the time begins anew. */
+/* Call only when poll() found nothing of heapwired: a process that was stopped
+ * finds its requests waiting.  A late wake-up means that the machine was
+ * stopped, and heapwired with it: then the time begins anew. */
 static void
 end_unguarded(struct agent *agent)
 {
@@ -127,11 +139,55 @@ end_unguarded(struct agent *agent)
         note_contact(agent); /* again, after a while */
 }
 
+static struct shared_fds_file
+root_directory(void)
+{
+    struct shared_fds_file root = {0, 0};
+    struct stat st;
+
+    if (stat("/", &st) == 0) {
+        root.device = st.st_dev;
+        root.inode = st.st_ino;
+    }
+    return root;
+}
+
+/* Below another root directory a descriptor of a directory outside would be a
+ * way out. */
+static void
+leave_other_root(struct agent *agent)
+{
+    struct shared_fds_file root = root_directory();
+
+    if (agent->channel.directory >= 0 && agent->root.inode != 0 &&
+        (root.device != agent->root.device || root.inode != agent->root.inode))
+        channel_leave_directory(&agent->channel);
+}
+
 /* -1: never. */
 static int
 sooner(int a_ms, int b_ms)
 {
     return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
+/* The state directory, or a name in it, was deleted: heapwired makes the
+ * directory again.  A filter that came since may kill who binds.  Milliseconds
+ * until the next look; -1: it can wait for whatever wakes us. */
+static int
+look_at_names(struct agent *agent)
+{
+    const char *path =
+        agent_settings_get(agent->start->settings, AGENT_ENV_STATE);
+
+    if (!channel_is_lost(&agent->channel, path) || agent->start->refused ||
+        confined_filters() != agent->opened_filters)
+        return -1;
+    if (channel_renew(&agent->channel, path)) {
+        agent->beside.directory = agent->channel.directory;
+        return -1;
+    }
+    return agent->channel.connection < 0 ? LOST_STEP_MS : -1;
 }
 
 /* Runs all timed work that is due.  Milliseconds until the next, or -1. */
@@ -142,6 +198,11 @@ next_due(struct agent *agent)
 
     if (agent->channel.listener < 0)
         return due_ms;
+    leave_other_root(agent);
+    due_ms = sooner(due_ms, look_at_names(agent));
+    if (agent->start->no_new_privs) /* without /proc it is not seen */
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    due_ms = sooner(due_ms, likeness_tick(&agent->likeness));
     return sooner(due_ms,
                   beside_tick(&agent->beside, agent->channel.connection >= 0));
 }
@@ -231,29 +292,30 @@ serve(struct agent *agent)
 {
     struct channel *channel = &agent->channel;
 
-    while (!phase_stopping()) {
+    while (!phase_stopping() && !agent->likeness.apart) {
         struct pollfd polled[] = {
             {.fd = -1}, /* the wake's */
             {.fd = channel->listener, .events = POLLIN},
             {.fd = channel->connection, .events = POLLIN}, /* -1: ignored */
         };
         int ready = wait_for(agent, polled, 3);
+        bool accepted;
 
         if (ready < 0) {
             if (errno == EINTR || errno == ENOMEM)
                 continue;
             return;
         }
-        if (ready == 0)
-            end_unguarded(agent);
         if (!channel_intact(channel))
             return;
-        if (polled[1].revents) {
-            channel_accept(channel);
+        /* A stranger who knocks is refused, and keeps nobody from anything. */
+        accepted = polled[1].revents && channel_accept(channel);
+        if (accepted)
             note_contact(agent);
-        } else if (polled[2].revents && serve_one(agent) != 0) {
+        else if (polled[2].revents && serve_one(agent) != 0)
             channel_disconnect(channel);
-        }
+        else if (!polled[2].revents && !polled[0].revents)
+            end_unguarded(agent);
         if (agent->look_due)
             look_late(agent);
     }
@@ -283,13 +345,12 @@ is_called(const char *name)
 static int
 wait_for_name(const char *name)
 {
-    const struct timespec step = {.tv_nsec = NAMED_STEP_MS * 1000000L};
     int64_t until = agent_monotonic_ms() + NAMED_WAIT_MS;
 
     while (!phase_stopping() && agent_monotonic_ms() < until) {
         if (is_called(name))
             return 0;
-        nanosleep(&step, NULL);
+        phase_pause(NAMED_STEP_MS);
     }
     return ESRCH;
 }
@@ -331,8 +392,8 @@ open_channel(struct agent *agent, const struct agent_start *start)
 {
     const bool awaited =
         !start->late && agent_settings_get(start->settings, AGENT_ENV_START);
-    const int step_ms = start->child ? SURVIVOR_STEP_MS : SUCCESSOR_STEP_MS;
-    const struct timespec step = {.tv_nsec = step_ms * 1000000L};
+    const uint32_t step_ms =
+        start->child ? SURVIVOR_STEP_MS : SUCCESSOR_STEP_MS;
     int64_t until = agent_monotonic_ms() + SURVIVOR_WAIT_MS;
     enum channel_result result;
 
@@ -341,7 +402,7 @@ open_channel(struct agent *agent, const struct agent_start *start)
         awaited &&
         channel_is_shut(agent_settings_get(start->settings, AGENT_ENV_STATE)) &&
         !phase_stopping() && agent_monotonic_ms() < until)
-        nanosleep(&step, NULL);
+        phase_pause(step_ms);
     for (;;) {
         result = lives(start->elders[0]) || lives(start->elders[1])
                      ? CHANNEL_BUSY
@@ -352,7 +413,7 @@ open_channel(struct agent *agent, const struct agent_start *start)
             !(start->child ? agent_monotonic_ms() < until
                            : awaited && agent->channel.holder != getppid()))
             return result;
-        nanosleep(&step, NULL);
+        phase_pause(step_ms);
     }
 }
 
@@ -366,7 +427,7 @@ begin(struct agent *agent, const struct agent_start *start)
     agent->filters = confined_filters();
     agent->calls = confined_read(
         agent->filters, agent_settings_get(start->settings, AGENT_ENV_FILTERS));
-    agent->own_table = leave_shared_table(agent->calls);
+    agent->own_table = leave_shared_table(agent->calls, -1);
     phase_enter(PHASE_APART);
     if (!agent->own_table)
         shared_fds_begin();
@@ -381,6 +442,7 @@ begin(struct agent *agent, const struct agent_start *start)
     opened = open_channel(agent, start);
     if (opened != CHANNEL_OPEN)
         return opened == CHANNEL_BUSY ? EBUSY : errno;
+    agent->opened_filters = agent->filters;
     if (start->child)
         fork_keep();
     open_wake(agent);
@@ -399,11 +461,15 @@ begin(struct agent *agent, const struct agent_start *start)
         look_late(agent);
     jemalloc_hide_thread(&agent->jemalloc);
     if (agent->own_table) {
-        null_stdio(true);
+        if (null_stdio(true) == 0)
+            agent->null = STDIN_FILENO;
         mapped_files_scan(&agent->files);
     }
     beside_begin(&agent->beside, start->settings, agent->channel.directory);
+    agent_identify(&agent->self);
+    agent->root = root_directory();
     agent->started_ms = agent_wall_ms();
+    jemalloc_found_active(&agent->jemalloc, agent->started_ms);
     return 0;
 }
 
@@ -417,6 +483,42 @@ serve_without_listener(struct agent *agent)
         if (wait_for(agent, polled, 1) == 0)
             end_unguarded(agent);
     }
+}
+
+/* Goes on where an earlier thread has stepped aside.  0, or an errno. */
+static int
+go_on(struct agent *agent)
+{
+    int socket = handover_socket(), error;
+
+    agent->calls &= ~agent->start->refused;
+    if (agent->own_table && !leave_shared_table(agent->calls, socket))
+        return EPERM;
+    error = handover_take(agent);
+    phase_enter(PHASE_APART);
+    if (error != 0)
+        return error;
+    agent->filters = confined_filters();
+    open_wake(agent);
+    jemalloc_hide_thread(&agent->jemalloc);
+    leave_other_root(agent);
+    return 0;
+}
+
+static const char *
+why_it_ends(const struct agent *agent)
+{
+    if (phase_aside())
+        return "it made way while the database changed its ids, its root "
+               "directory or its sandbox, and no thread could be started "
+               "afterwards";
+    if (agent->start->unfit)
+        return "the database put on a seccomp filter under which the agent's "
+               "thread could not live";
+    return agent->likeness.apart
+               ? "the database's main thread gave up what the agent's thread "
+                 "could not give up"
+               : "";
 }
 
 static void
@@ -439,21 +541,25 @@ serve_run(const struct agent_start *start)
                                       .lock = -1,
                                       .listener = -1,
                                       .connection = -1},
+                          .null = -1,
                           .wake = -1};
     int error;
 
     pthread_setname_np(pthread_self(), "heapwire");
     if (start->silent)
         agent_quiet();
-    error = begin(&agent, start);
-    if (error != 0)
-        return error;
-    phase_enter(PHASE_SERVING);
-    serve(&agent);
-    if (!phase_stopping()) {
+    error = handover_read(&agent) ? go_on(&agent) : begin(&agent, start);
+    if (error == 0) {
+        phase_enter(PHASE_SERVING);
+        serve(&agent);
+    }
+    if (error == 0 && !phase_stopping() && !agent.likeness.apart) {
         channel_close(&agent.channel);
         serve_without_listener(&agent);
     }
-    end(&agent);
-    return 0;
+    if (error == 0 && agent.own_table && agent.channel.lock >= 0)
+        channel_leave_word(&agent.channel, &agent.self, why_it_ends(&agent));
+    if (error == 0 && !(phase_aside() && handover_give(&agent)))
+        end(&agent);
+    return error;
 }

@@ -9,16 +9,20 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent.h"
 #include "agent_settings.h"
 #include "beside.h"
+#include "handover.h"
 #include "heapwire.h"
+#include "likeness.h"
 #include "phase.h"
 #include "serve.h"
 #include "shared_fds.h"
@@ -27,14 +31,18 @@ enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */
     STACK_BYTES = 512 * 1024,
     WAIT_MS = 2000,
-    APART_MS = 1000
+    APART_MS = 1000,
+    ASIDE_MS = 10000, /* a dump of a huge heap takes seconds */
+    GONE_STEPS = 100000
 };
 
 static struct {
     _Atomic pid_t busy; /* pid while a thread is in one of these functions */
     pid_t pid;          /* the process that must join thread */
     pthread_t thread;
-    int error; /* errno of a thread that ended during its start */
+    _Atomic pid_t tid; /* the thread's */
+    pid_t home;        /* the process that started one last */
+    int error;         /* errno of a thread that ended during its start */
     bool fork_handled;
     struct agent_start start;
 } own;
@@ -42,6 +50,7 @@ static struct {
 static void *
 run(void *arg)
 {
+    own.tid = (pid_t)syscall(SYS_gettid);
     own.error = serve_run(arg);
     phase_enter(PHASE_ENDED);
     return NULL;
@@ -68,7 +77,7 @@ start_thread(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
     if (error == 0)
-        own.pid = getpid();
+        own.home = own.pid = getpid();
     return error;
 }
 
@@ -86,22 +95,16 @@ start_apart(void)
     return error;
 }
 
-static struct timespec
-deadline(void)
-{
-    struct timespec at;
-
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += WAIT_MS / 1000;
-    return at;
-}
-
 /* 0 once the thread has ended. */
 static int
-join(void)
+join(uint32_t wait_ms)
 {
-    struct timespec until = deadline();
-    int error = pthread_clockjoin_np(own.thread, NULL, CLOCK_MONOTONIC, &until);
+    struct timespec until;
+    int error;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += wait_ms / 1000;
+    error = pthread_clockjoin_np(own.thread, NULL, CLOCK_MONOTONIC, &until);
 
     if (error == 0)
         own.pid = 0;
@@ -111,7 +114,8 @@ join(void)
 static bool
 running(void)
 {
-    return own.pid == getpid() && (phase_now() != PHASE_ENDED || join() != 0);
+    return own.pid == getpid() &&
+           (phase_now() != PHASE_ENDED || join(WAIT_MS) != 0);
 }
 
 /* 0, or the errno of a thread that ended before it served. */
@@ -132,6 +136,7 @@ void
 start_forked(void)
 {
     shared_fds_close_all();
+    handover_forget();
     own.pid = 0;
 }
 
@@ -234,15 +239,15 @@ start(const char *settings)
 }
 
 static int
-stop(void)
+stop(bool aside, uint32_t wait_ms)
 {
     if (!running())
         return 0;
-    phase_stop();
+    phase_stop(aside);
     /* Not by thread id: another thread may have it by now, and the signal would
      * kill the program. */
     pthread_kill(own.thread, PHASE_WAKE);
-    return join();
+    return join(wait_ms);
 }
 
 /* In a forked child the parent's thread does not exist. */
@@ -262,6 +267,101 @@ leave_function(int error)
     return error;
 }
 
+/* ---- out of the way ---- */
+
+bool
+start_may_step_aside(void)
+{
+    return own.home == getpid() && (pid_t)syscall(SYS_gettid) != own.tid;
+}
+
+void
+start_no_new_privs(void)
+{
+    own.start.no_new_privs = true;
+}
+
+bool
+start_is_alike(void)
+{
+    return own.pid == getpid() &&
+           likeness_same((pid_t)syscall(SYS_gettid), own.tid);
+}
+
+/* The kernel wakes who joins a thread a little before the thread is gone, and
+ * counts it until then. */
+static void
+wait_until_gone(pid_t tid)
+{
+    for (int i = 0; i < GONE_STEPS; i++) {
+        if (syscall(SYS_tgkill, getpid(), tid, 0) != 0)
+            return;
+        sched_yield();
+    }
+}
+
+/* heapwire_start() and heapwire_stop() take two seconds at most. */
+static void
+enter_patiently(void)
+{
+    while (!enter_function())
+        sched_yield();
+}
+
+bool
+start_step_aside(void)
+{
+    pid_t tid = own.tid;
+    bool here;
+
+    enter_patiently();
+    here = running();
+    if (here) {
+        /* Other children of the database wait for the lock. */
+        handover_open(
+            own.start.child && !shared_fds_are()
+                ? agent_settings_get(own.start.settings, AGENT_ENV_STATE)
+                : NULL);
+        if (stop(true, ASIDE_MS) == 0)
+            wait_until_gone(tid);
+    }
+    leave_function(0);
+    return here;
+}
+
+bool
+start_leave(void)
+{
+    bool here;
+
+    enter_patiently();
+    here = running();
+    own.start.unfit = true;
+    if (here)
+        stop(false, ASIDE_MS);
+    own.start.unfit = false;
+    leave_function(0);
+    return here;
+}
+
+void
+start_refuse(unsigned calls)
+{
+    own.start.refused |= calls;
+}
+
+void
+start_come_back(void)
+{
+    enter_patiently();
+    if (running())
+        phase_stay(); /* it is still dumping */
+    else
+        start_apart();
+    handover_close();
+    leave_function(0);
+}
+
 int
 heapwire_use(heapwire_mallctl *mallctl, const char *prefix)
 {
@@ -277,5 +377,5 @@ heapwire_start(const char *settings)
 int
 heapwire_stop(void)
 {
-    return enter_function() ? leave_function(stop()) : EAGAIN;
+    return enter_function() ? leave_function(stop(false, WAIT_MS)) : EAGAIN;
 }

@@ -2,7 +2,7 @@
  * start.h - the agent of this process, started by the preloaded library.
  *
  * Only for the thread that starts the program and for a fork's child, where no
- * other thread runs; all others go through heapwire.h.
+ * other thread runs, but for the last three; all others go through heapwire.h.
  */
 #ifndef HW_START_H
 #define HW_START_H
@@ -33,5 +33,23 @@ bool start_wants_child(void);
 /* In a forked child: starts an agent that serves once no other process does and
  * the two (0: none) have ended. */
 int start_in_child(pid_t elder, pid_t younger);
+
+/* False in a process that has no agent (vfork's child, too), and on its
+ * thread. */
+bool start_may_step_aside(void);
+/* Whether the thread may do what the calling one may. */
+bool start_is_alike(void);
+/* The thread takes no_new_privs within a second. */
+void start_no_new_privs(void);
+/* Ends the thread; false: there was none.  A thread that dumps is waited for
+ * for ten seconds. */
+bool start_step_aside(void);
+/* The next thread wears what the calling one does. */
+void start_come_back(void);
+/* Under a filter that comes the thread cannot live: it ends, for good if the
+ * filter does come.  False: there was none. */
+bool start_leave(void);
+/* The next threads do without these calls (enum confined_call). */
+void start_refuse(unsigned calls);
 
 #endif

@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent_word.h"
 #include "clock.h"
 #include "deaths.h"
 #include "errors.h"
@@ -33,7 +34,8 @@ enum {
     SLICE_MS = 250,
     DEATHS_LOOKED_AT = 4,
     PATH_SHOWN = 80,
-    ENDING_MS = 5000 /* for the parent's record of the end */
+    ENDING_MS = 5000, /* for the parent's record of the end */
+    ABSENCE_MS = 20000
 };
 
 void
@@ -141,8 +143,28 @@ was_restarted(const struct agent_client *client)
 {
     struct death last;
 
-    return deaths_read(client->state_dir, &last, 1) == 1 && last.restarted &&
+    return deaths_read(client->state_dir, &last, 1) == 1 &&
+           last.restarted == DEATH_WITHOUT_OPTIONS &&
            last.at_ms <= client->status.hello.started_ms;
+}
+
+/* Why there may be none for good.  The record is written a little after the
+ * end, within the first seconds of the database. */
+static void
+look_for_absence(struct agent_client *client)
+{
+    struct node_status *status = &client->status;
+    struct death last;
+
+    if (status->state != NODE_ABSENT || *status->note ||
+        clock_wall_ms() - status->since_ms > ABSENCE_MS ||
+        deaths_read(client->state_dir, &last, 1) != 1 ||
+        last.restarted != DEATH_WITHOUT_HEAPWIRE)
+        return;
+    snprintf(status->note, sizeof(status->note),
+             "%s was started again without heapwire in it, for with it it died "
+             "of signal %d before it served (heapwire.deaths has more)",
+             last.program, (int)last.code);
 }
 
 static void
@@ -152,8 +174,21 @@ disconnect(struct agent_client *client)
     client->fd = -1;
     client->late_id = 0;
     if (client->status.state != NODE_ABSENT &&
-        client->status.state != NODE_GONE)
+        client->status.state != NODE_GONE) {
         enter(client, process_ended(client) ? NODE_GONE : NODE_ABSENT);
+        client->status.note[0] = '\0';
+    }
+}
+
+static void
+look_for_word(struct agent_client *client)
+{
+    struct node_status *status = &client->status;
+
+    if (status->state == NODE_ABSENT && (!*status->note || client->word))
+        client->word =
+            agent_word_read(client->state_dir, status->hello.pid, client->peer,
+                            status->note, sizeof(status->note));
 }
 
 static int
@@ -373,14 +408,14 @@ agent_client_same_incarnation(const struct agent_hello *a,
            strcmp(a->boot_id, b->boot_id) == 0;
 }
 
-/* An agent of another protocol answers so, or hangs up, as the first version
- * did. */
+/* An agent of another protocol answers so; the first version hung up. */
 static void
 say_foreign(struct agent_client *client, uint32_t protocol)
 {
     char link[64], exe[PATH_SHOWN] = "the database";
     char *out = client->status.note;
     size_t size = sizeof(client->status.note);
+    bool newer = protocol > AGENT_PROTOCOL;
     ssize_t n = -1;
 
     snprintf(link, sizeof(link), "/proc/%d/exe", (int)client->peer);
@@ -390,16 +425,13 @@ say_foreign(struct agent_client *client, uint32_t protocol)
         exe[n] = '\0';
     if (client->status.state == NODE_GONE)
         enter(client, NODE_ABSENT);
-    if (protocol > AGENT_PROTOCOL)
+    if (protocol != 0 && protocol != AGENT_PROTOCOL)
         snprintf(out, size,
-                 "the agent in %s (pid %d) speaks protocol %u, of a newer "
-                 "heapwire, and this heapwired %d: restart heapwired",
-                 exe, (int)client->peer, protocol, AGENT_PROTOCOL);
-    else if (protocol != 0 && protocol != AGENT_PROTOCOL)
-        snprintf(out, size,
-                 "the agent in %s (pid %d) speaks protocol %u, of an older "
-                 "heapwire, and this heapwired %d: restart the database",
-                 exe, (int)client->peer, protocol, AGENT_PROTOCOL);
+                 "the agent in %s (pid %d) speaks protocol %u, of %s heapwire, "
+                 "and this heapwired %d: restart %s",
+                 exe, (int)client->peer, protocol,
+                 newer ? "a newer" : "an older", AGENT_PROTOCOL,
+                 newer ? "heapwired" : "the database");
     else
         snprintf(out, size,
                  "the agent in %s (pid %d) hangs up when it is greeted: it is "
@@ -419,8 +451,11 @@ greet(struct agent_client *client)
     bool changed;
 
     if (exchange(client, &request, &answer, NULL) != 0) {
-        if (client->fd < 0 && !served && !stopping(client))
+        /* Once, an agent may that makes way for its host, or ends with it. */
+        if (client->fd < 0 && !served && !stopping(client) &&
+            (answer.reply.protocol != 0 || client->hung_up == client->peer))
             say_foreign(client, answer.reply.protocol);
+        client->hung_up = client->peer;
         return false;
     }
     agent_client_answer_close(&answer);
@@ -430,6 +465,10 @@ greet(struct agent_client *client)
     }
     changed = !agent_client_same_incarnation(&client->status.hello,
                                              &answer.reply.hello);
+    if (answer.reply.hello.active)
+        client->status.replaced_ms = 0;
+    else if (changed && client->status.hello.active)
+        client->status.replaced_ms = clock_wall_ms();
     client->status.hello = answer.reply.hello;
     if (changed)
         client->status.restarted = was_restarted(client);
@@ -448,13 +487,17 @@ agent_client_refresh(struct agent_client *client)
     if (client->fd < 0) {
         client->fd = open_socket(client->state_dir);
         if (client->fd < 0) {
-            client->status.note[0] = '\0';
+            if (client->status.state != NODE_ABSENT)
+                client->status.note[0] = '\0';
             if (client->status.state == NODE_ABSENT && process_ended(client))
                 enter(client, NODE_GONE);
             look_for_ending(client);
+            look_for_absence(client);
+            look_for_word(client);
             return false;
         }
         client->peer = client->status.peer = peer_of(client->fd);
+        client->word = false;
     }
     if (client->late_id) {
         got = receive(client->fd, &answer);

@@ -32,6 +32,8 @@ struct agent_client {
     /* process_children.h: the parent last looked at, and when to look again. */
     pid_t children_of;
     uint64_t children_due_ms;
+    bool word;     /* status.note is the agent's last word */
+    pid_t hung_up; /* the peer that did when it was greeted last */
     struct node_status status;
     const bool *stop; /* atomic: the controller is ending */
 };

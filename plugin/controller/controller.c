@@ -181,7 +181,7 @@ run_dump(struct controller *c, struct job *job, struct error *err)
     }
     resolver_give_dump(&c->resolver, job, &dump);
     dump_take_memory(&c->client, &memory);
-    resolver_give_memory(&c->resolver, &memory);
+    resolver_give_memory(&c->resolver, &memory, c->client.status.elsewhere);
     return 0;
 }
 
@@ -211,6 +211,8 @@ run_job(struct controller *c, struct job *job)
         rc =
             profiler_control_switch(&c->client, job->request.kind == JOB_ENABLE,
                                     job->request.seconds, &err);
+        if (rc == 0 && job->request.kind == JOB_ENABLE)
+            stats_take_elsewhere(&c->client);
         greet(c); /* active since, number of changes */
         oversee(c);
     }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
+#include "elsewhere.h"
 #include "overhead_estimate.h"
 #include "risks.h"
 #include "snapshot.h"
@@ -69,6 +70,9 @@ struct node_status {
     /* Wall clock: when the agent switched profiling off because heapwired was
      * away; 0: it did not, or profiling is on again. */
     int64_t unguarded_ms;
+    /* Likewise: when another process came instead of one in which profiling was
+     * on, as after a reload; 0: none did, or profiling is on again. */
+    int64_t replaced_ms;
     struct risk_options risks;
     bool unprepared; /* the configuration has profiling = off */
     bool attached;   /* it ran before heapwired attached to it */
@@ -78,6 +82,8 @@ struct node_status {
      * served; or "". */
     char note[AGENT_TEXT_MAX];
     char children[NODE_CHILDREN_MAX]; /* that nothing looks into; or "" */
+    /* What lies in jemallocs that are not profiled, as last seen; or "". */
+    char elsewhere[ELSEWHERE_TEXT_MAX];
     uint32_t knows; /* enum agent_knows; 0: none, an older agent */
     int32_t peer;   /* the database's pid as we see it; 0: it is out of sight */
 };

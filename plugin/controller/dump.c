@@ -20,8 +20,9 @@
 #include "stats.h"
 #include "stats_take.h"
 #include "symbolizer.h"
+#include "unseen.h"
 
-enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 2048 };
+enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 4096 };
 
 void
 dump_fini(struct dump *dump)
@@ -89,6 +90,7 @@ dump_take(struct dump *dump, struct agent_client *client,
 {
     struct agent_request request = {.op = AGENT_DUMP};
     struct agent_client_answer answer;
+    int64_t asked_ms = clock_wall_ms();
     int rc = -1;
 
     buffer_init(&dump->text, DUMP_MAX_BYTES);
@@ -97,7 +99,10 @@ dump_take(struct dump *dump, struct agent_client *client,
         return -1;
     dump->hello = client->status.hello;
     memcpy(dump->note, client->status.note, sizeof(dump->note));
-    dump->taken_ms = clock_wall_ms();
+    /* jemalloc adds up its samples first, and then writes. */
+    dump->taken_ms = clock_wall_ms() - (int64_t)(answer.reply.value / 1000);
+    if (dump->taken_ms < asked_ms)
+        dump->taken_ms = asked_ms;
     if ((agent_client_map_memory(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
                                  &dump->mapped_size) ||
          agent_client_read_memory(client, answer.fds[0], &dump->text,
@@ -207,6 +212,38 @@ out:
     return made;
 }
 
+/* What a stack's root is, if it is called so. */
+static bool
+ends_at(const struct profile *profile, const struct profile_stack *stack,
+        const char *function)
+{
+    const struct location *root;
+
+    if (stack->depth == 0)
+        return false;
+    root = &profile->locations[stack->locations[stack->depth - 1]];
+    return strncmp(root->frames[root->frame_count - 1].function, function,
+                   strlen(function)) == 0;
+}
+
+/* Go calls C on another stack, behind which jemalloc sees none of its
+ * functions. */
+static void
+write_cut_stacks(const struct profile *profile, struct buffer *out)
+{
+    static const char border[] = "runtime.asmcgocall";
+    double bytes = 0;
+
+    for (size_t i = 0; i < profile->stack_count; i++)
+        if (ends_at(profile, &profile->stacks[i], border))
+            bytes += profile->stacks[i].bytes;
+    if (bytes > 0)
+        buffer_format(out,
+                      "; %.1f MB of it in stacks that end at %s: which Go "
+                      "function called C is not seen",
+                      bytes / 1048576, border);
+}
+
 /* Goes into the profile itself, so that each form can show the line. */
 int
 dump_add_memory(struct snapshot *snapshot, const char *note,
@@ -218,8 +255,10 @@ dump_add_memory(struct snapshot *snapshot, const char *note,
 
     snapshot->memory = *memory;
     buffer_init(&line, MEMORY_TEXT_MAX);
-    reconciliation_write(profile, &snapshot->memory, snapshot->hello.version,
-                         note, &line);
+    unseen_fill(snapshot);
+    reconciliation_write(profile, &snapshot->memory, &snapshot->hello, note,
+                         &line);
+    write_cut_stacks(profile, &line);
     if (line.data && !line.failed)
         profile->memory = arena_strndup(profile->arena, line.data, line.size);
     if (line.failed || !profile->memory) {

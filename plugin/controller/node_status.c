@@ -1,8 +1,12 @@
 /* node_status.c - see node_status.h. */
 #include "node_status.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "clock.h"
 #include "errors.h"
+#include "locate.h"
 
 int
 node_status_check(const struct node_status *status, struct error *err)
@@ -71,6 +75,38 @@ is_unprepared(const struct node_status *status, struct error *err)
     return status->restarted || status->unprepared;
 }
 
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* What helps depends on the file that has the jemalloc, and how it is called
+ * there. */
+static void
+refuse_unbuilt(const struct node_status *status, struct error *err)
+{
+    const struct agent_hello *hello = &status->hello;
+    const char *exe = base_name(hello->exe), *end, *object = "its jemalloc";
+    char prefix[AGENT_NAME_MAX];
+    bool apart = true;
+
+    snprintf(prefix, sizeof(prefix), "%s", hello->mallctl);
+    end = strstr(prefix, "mallctl");
+    prefix[end ? end - prefix : 0] = '\0';
+    if (status->knows & AGENT_KNOWS_OBJECT) {
+        object = status->note;
+        apart = strcmp(object, exe) != 0;
+    }
+    error_set(err, ER_FEATURE_DISABLED,
+              "jemalloc %s%s%s in %s (pid %d) was built without --enable-prof: "
+              "it cannot profile; %s",
+              hello->version, apart ? " of " : "", apart ? object : "",
+              hello->exe, hello->pid, locate_advice(prefix, apart));
+}
+
 int
 node_status_check_job(const struct node_status *status, enum job_kind kind,
                       struct error *err)
@@ -121,11 +157,7 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                       hello->malloc_conf_name, hello->malloc_conf_name);
         return -1;
     case AGENT_NO_PROF:
-        error_set(err, ER_FEATURE_DISABLED,
-                  "jemalloc %s in %s (pid %d) was built without "
-                  "--enable-prof: it cannot profile; preload a jemalloc that "
-                  "can (heapwire-run --jemalloc PATH)",
-                  hello->version, hello->exe, hello->pid);
+        refuse_unbuilt(status, err);
         return -1;
     case AGENT_UNUSABLE:
         error_set(err, ER_FEATURE_DISABLED,

@@ -103,6 +103,12 @@ int64_t
 profiler_state_switched_off(const struct node_status *status,
                             const char **reason)
 {
+    if (status->replaced_ms > status->unguarded_ms &&
+        status->replaced_ms > status->overhead.switched_off_ms) {
+        *reason = "the process in which it was on has ended, and another one "
+                  "is served since: enable_prof() switches it on there";
+        return status->replaced_ms;
+    }
     if (status->unguarded_ms > status->overhead.switched_off_ms) {
         *reason = "heapwired was away for longer than guard_timeout";
         return status->unguarded_ms;
@@ -116,14 +122,15 @@ write_switched_off(const struct node_status *status, struct buffer *out)
 {
     const char *reason;
     int64_t at_ms = profiler_state_switched_off(status, &reason);
+    const char *what = "switched off by the overhead guard:";
 
     if (at_ms == 0)
         return;
-    write_time(out,
-               at_ms == status->unguarded_ms
-                   ? "switched off by the database's agent:"
-                   : "switched off by the overhead guard:",
-               at_ms);
+    if (at_ms == status->replaced_ms)
+        what = "off:";
+    else if (at_ms == status->unguarded_ms)
+        what = "switched off by the database's agent:";
+    write_time(out, what, at_ms);
     buffer_format(out, ", because %s\n", reason);
 }
 
@@ -140,9 +147,10 @@ write_overhead(const struct overhead_report *overhead, struct buffer *out)
                       overhead->cpus * 100, samples,
                       (double)overhead->metadata_growth / 1048576.0);
     if (overhead->measured_before || overhead->measured_since) {
-        buffer_text(out, "CPU time of the process, measured:");
+        buffer_text(out, "CPU time of the whole process, with all its own "
+                         "work, which is not the cost of profiling:");
         if (overhead->measured_before)
-            buffer_format(out, " %.1f %% of a CPU before",
+            buffer_format(out, " %.1f %% of a CPU before profiling",
                           overhead->cpus_before * 100);
         if (overhead->measured_since)
             buffer_format(out, "%s %.1f %% since it is active",
@@ -215,5 +223,7 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
     write_samples(status, out);
     write_overhead(&status->overhead, out);
     write_switched_off(status, out);
+    if (*status->elsewhere)
+        buffer_format(out, "not seen: %s\n", status->elsewhere);
     write_risks(status, "risk: ", "\n", out);
 }

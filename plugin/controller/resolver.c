@@ -1,10 +1,13 @@
 /* resolver.c - see resolver.h. */
 #include "resolver.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "buffer.h"
 #include "clock.h"
+#include "elsewhere.h"
 #include "errors.h"
 #include "jobs.h"
 #include "profile.h"
@@ -13,7 +16,8 @@
 #include "thread.h"
 
 enum {
-    EXPIRE_MS = 60000, /* between looks for snapshots that are too old */
+    NOTE_MAX = AGENT_TEXT_MAX + ELSEWHERE_TEXT_MAX + 8,
+    EXPIRE_MS = 10000, /* between looks for snapshots too old, or deleted */
     STACK_BYTES = 1 << 20
 };
 
@@ -43,12 +47,15 @@ mean_depth(const struct profile *profile)
 /* The channel thread reads it now, and gives up when the node does not
  * answer. */
 static void
-await_memory(struct resolver *r, struct snapshot_memory *out)
+await_memory(struct resolver *r, struct snapshot_memory *out,
+             struct buffer *note)
 {
     pthread_mutex_lock(&r->jobs->lock);
     while (!r->memory_taken)
         pthread_cond_wait(&r->work, &r->jobs->lock);
     *out = r->memory;
+    if (*r->elsewhere)
+        buffer_format(note, "%s%s", note->size ? "; " : "", r->elsewhere);
     pthread_mutex_unlock(&r->jobs->lock);
 }
 
@@ -58,19 +65,22 @@ resolve(struct resolver *r, struct job *job)
 {
     struct snapshot_memory memory;
     struct snapshot *snapshot;
-    char note[AGENT_TEXT_MAX];
+    struct buffer note;
     struct error err;
 
     memset(&err, 0, sizeof(err));
+    buffer_init(&note, NOTE_MAX);
     snapshot = dump_make_snapshot(&r->dump, r->objects, r->symbolizer,
                                   &job->progress, &err);
-    memcpy(note, r->dump.note, sizeof(note));
+    buffer_text(&note, r->dump.note);
     dump_fini(&r->dump);
-    await_memory(r, &memory);
-    if (snapshot && dump_add_memory(snapshot, note, &memory, &err) != 0) {
+    await_memory(r, &memory, &note);
+    if (snapshot && dump_add_memory(snapshot, note.data ? note.data : "",
+                                    &memory, &err) != 0) {
         snapshot_unref(snapshot);
         snapshot = NULL;
     }
+    buffer_fini(&note);
     if (snapshot) {
         snapshot->node_id = r->node_id;
         store_make_name(r->store, snapshot);
@@ -191,10 +201,12 @@ resolver_give_dump(struct resolver *r, struct job *job, const struct dump *dump)
 }
 
 void
-resolver_give_memory(struct resolver *r, const struct snapshot_memory *memory)
+resolver_give_memory(struct resolver *r, const struct snapshot_memory *memory,
+                     const char *elsewhere)
 {
     pthread_mutex_lock(&r->jobs->lock);
     r->memory = *memory;
+    snprintf(r->elsewhere, sizeof(r->elsewhere), "%s", elsewhere);
     r->memory_taken = true;
     pthread_cond_signal(&r->work);
     pthread_mutex_unlock(&r->jobs->lock);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "dump.h"
+#include "elsewhere.h"
 
 struct error;
 struct job;
@@ -23,10 +24,11 @@ struct store;
 struct symbolizer;
 
 struct resolver {
-    struct jobs *jobs;                /* its lock guards all of this, and: */
-    const struct node_status *status; /* the node's, as it is published */
-    struct dump dump;                 /* of jobs->resolving */
-    struct snapshot_memory memory;    /* beside it, once memory_taken */
+    struct jobs *jobs;                  /* its lock guards all of this, and: */
+    const struct node_status *status;   /* the node's, as it is published */
+    struct dump dump;                   /* of jobs->resolving */
+    struct snapshot_memory memory;      /* beside it, once memory_taken */
+    char elsewhere[ELSEWHERE_TEXT_MAX]; /* likewise */
     bool memory_taken;
     bool stop;
 
@@ -63,6 +65,7 @@ void resolver_fini(struct resolver *resolver);
 void resolver_give_dump(struct resolver *resolver, struct job *job,
                         const struct dump *dump);
 void resolver_give_memory(struct resolver *resolver,
-                          const struct snapshot_memory *memory);
+                          const struct snapshot_memory *memory,
+                          const char *elsewhere);
 
 #endif

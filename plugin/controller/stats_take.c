@@ -1,12 +1,14 @@
 /* stats_take.c - see stats_take.h. */
 #include "stats_take.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arena.h"
 #include "buffer.h"
 #include "clock.h"
 #include "dump.h"
+#include "elsewhere.h"
 #include "errors.h"
 #include "agent_client.h"
 #include "process_children.h"
@@ -133,6 +135,19 @@ add_kernel(struct stats *stats, struct agent_client *client)
     stats->taken_ms = stats->allocator_ms;
 }
 
+/* For the node's state, and for profiles. */
+static void
+keep_elsewhere(const struct stats *stats, struct agent_client *client)
+{
+    struct buffer text;
+
+    buffer_init(&text, ELSEWHERE_TEXT_MAX);
+    elsewhere_write(stats, &text);
+    snprintf(client->status.elsewhere, sizeof(client->status.elsewhere), "%.*s",
+             (int)text.size, text.data ? text.data : "");
+    buffer_fini(&text);
+}
+
 /* Whether there is one to ask. */
 static bool
 has_allocator(const struct agent_client *client)
@@ -160,6 +175,17 @@ add_allocators(struct stats *stats, struct agent_client *client,
     return -1;
 }
 
+void
+stats_take_elsewhere(struct agent_client *client)
+{
+    struct error unsaid;
+    struct stats *stats = stats_parse("", 0, &unsaid);
+
+    if (stats && ask_allocators(client, stats, &unsaid) == 0)
+        keep_elsewhere(stats, client);
+    stats_unref(stats);
+}
+
 struct stats *
 stats_take(struct agent_client *client, struct error *err)
 {
@@ -177,6 +203,7 @@ stats_take(struct agent_client *client, struct error *err)
         stats = without_agent(client, err);
     } else if (stats) {
         add_kernel(stats, client);
+        keep_elsewhere(stats, client);
     }
 out:
     buffer_fini(&text);

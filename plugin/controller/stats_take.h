@@ -14,4 +14,8 @@ struct stats;
  * *err. */
 struct stats *stats_take(struct agent_client *client, struct error *err);
 
+/* Only what lies in jemallocs that are not profiled: for the client's status,
+ * as stats_take does too. */
+void stats_take_elsewhere(struct agent_client *client);
+
 #endif

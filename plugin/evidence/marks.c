@@ -31,6 +31,8 @@ begin(struct marks *marks, const struct marks_rules *rules,
       const struct marks_now *now)
 {
     memset(marks->passed, 0, sizeof(marks->passed));
+    memset(marks->mark_ms, 0, sizeof(marks->mark_ms));
+    marks->speed_ms = 0;
     marks->begun = true;
     marks->scheduled_ms = now->now_ms;
     marks->lowest = now->rss;
@@ -63,16 +65,27 @@ reason(struct marks_due *due, const char *format, ...)
     va_end(args);
 }
 
-/* The highest mark passed since the last snapshot. */
 static bool
-due_by_percent(const struct marks *marks, const struct marks_rules *rules,
+is_recent(uint64_t then_ms, const struct marks_rules *rules,
+          const struct marks_now *now)
+{
+    return then_ms != 0 && now->now_ms - then_ms < rules->min_interval_ms;
+}
+
+/* The highest mark passed since the last snapshot.  Each is waited for on its
+ * own: the interval between two marks is the one that evidence is needed of. */
+static bool
+due_by_percent(struct marks *marks, const struct marks_rules *rules,
                const struct marks_now *now, struct marks_due *due)
 {
     unsigned percent = percent_of(now);
 
     for (size_t i = rules->percents; i-- > 0;) {
-        if (percent < rules->at_percent[i] || marks->passed[i])
+        if (percent < rules->at_percent[i] || marks->passed[i] ||
+            is_recent(marks->mark_ms[i], rules, now))
             continue;
+        for (size_t k = 0; k <= i; k++)
+            marks->mark_ms[k] = now->now_ms;
         due->cause = SNAPSHOT_MARK;
         reason(due, "memory passed %u%% of %s (%llu of %llu bytes)",
                rules->at_percent[i],
@@ -81,6 +94,36 @@ due_by_percent(const struct marks *marks, const struct marks_rules *rules,
         return true;
     }
     return false;
+}
+
+uint64_t
+marks_left_ms(const struct marks_now *now)
+{
+    if (now->growth == 0 || now->used >= now->total)
+        return UINT64_MAX;
+    return (uint64_t)((double)(now->total - now->used) * 1000 /
+                      (double)now->growth);
+}
+
+/* What fills its limit within seconds may pass all marks between two looks, or
+ * while a snapshot is taken. */
+static bool
+due_by_speed(struct marks *marks, const struct marks_rules *rules,
+             const struct marks_now *now, struct marks_due *due)
+{
+    uint64_t left_ms = marks_left_ms(now);
+
+    if (rules->percents == 0 || left_ms >= MARKS_AHEAD_MS ||
+        percent_of(now) < MARKS_AHEAD_PERCENT ||
+        is_recent(marks->speed_ms, rules, now))
+        return false;
+    marks->speed_ms = now->now_ms;
+    due->cause = SNAPSHOT_MARK;
+    reason(due, "memory grows by %llu bytes a second and reaches %s in %.1f s",
+           (unsigned long long)now->growth,
+           now->of_cgroup ? "the cgroup's limit" : "RAM",
+           (double)left_ms / 1000);
+    return true;
 }
 
 static bool
@@ -120,13 +163,12 @@ marks_look(struct marks *marks, const struct marks_rules *rules,
     if (!marks->begun)
         begin(marks, rules, now);
     fall(marks, rules, now);
-    if (marks->tried && now->now_ms - marks->tried_ms < rules->min_interval_ms)
-        return MARKS_NOTHING;
     if (!due_by_percent(marks, rules, now, due) &&
-        !due_by_growth(marks, rules, now, due) &&
-        !due_by_schedule(marks, rules, now, due))
+        !due_by_speed(marks, rules, now, due) &&
+        (is_recent(marks->tried_ms, rules, now) ||
+         (!due_by_growth(marks, rules, now, due) &&
+          !due_by_schedule(marks, rules, now, due))))
         return MARKS_NOTHING;
-    marks->tried = true;
     marks->tried_ms = now->now_ms;
     if (percent_of(now) < MARKS_CEILING)
         return MARKS_TAKE;

@@ -14,19 +14,25 @@
 
 enum {
     MARKS_MAX = 8,
-    MARKS_FALL = 3,    /* points below a mark, before it counts again */
-    MARKS_CEILING = 97 /* percent: above, a dump might be the last straw */
+    MARKS_FALL = 3,     /* points below a mark, before it counts again */
+    MARKS_CEILING = 97, /* percent: above, a dump might be the last straw */
+    /* Where growth reaches the limit sooner than that, no mark is waited for,
+     * from this percent on. */
+    MARKS_AHEAD_MS = 5000,
+    MARKS_AHEAD_PERCENT = 25
 };
 
 /* Zeroed: never. */
 struct marks_rules {
     uint8_t at_percent[MARKS_MAX]; /* ascending */
     size_t percents;
-    uint64_t growth;          /* bytes; 0: whatever it grows by */
-    uint64_t every_ms;        /* 0: no schedule */
-    uint64_t min_interval_ms; /* between two snapshots, or attempts */
+    uint64_t growth;   /* bytes; 0: whatever it grows by */
+    uint64_t every_ms; /* 0: no schedule */
+    /* Between two by growth or schedule, and two of the same mark; attempts
+     * count. */
+    uint64_t min_interval_ms;
 };
-/* 80, 90 and 95 percent, a minute at least between two of them. */
+/* 80, 90 and 95 percent, each once a minute at most. */
 extern const struct marks_rules marks_defaults;
 
 struct marks_now {
@@ -34,16 +40,19 @@ struct marks_now {
     bool ready;      /* the node serves and profiling is on */
     uint64_t rss;
     uint64_t used, total; /* bytes; total 0: not known */
+    uint64_t growth;      /* of used, bytes a second; 0: does not grow */
     bool of_cgroup;       /* total is a cgroup's limit, not the machine's RAM */
 };
 
 /* What is remembered; a zeroed struct knows nothing. */
 struct marks {
-    bool begun; /* it was ready before */
-    bool tried; /* at tried_ms */
-    uint64_t tried_ms, scheduled_ms;
+    bool begun;        /* it was ready before */
+    uint64_t tried_ms; /* when any was due last; 0: never */
+    uint64_t scheduled_ms;
     uint64_t lowest;        /* rss, since the last snapshot */
     bool passed[MARKS_MAX]; /* of rules.at_percent; and a snapshot was taken */
+    /* When one was due by this mark last, and by speed; 0: never. */
+    uint64_t mark_ms[MARKS_MAX], speed_ms;
 };
 
 enum marks_answer {
@@ -56,6 +65,9 @@ struct marks_due {
     enum snapshot_cause cause;
     char reason[SNAPSHOT_REASON_MAX + 1]; /* also why not, of MARKS_TOO_FULL */
 };
+
+/* Until the limit is reached, as it grows; UINT64_MAX: it does not. */
+uint64_t marks_left_ms(const struct marks_now *now);
 
 /* Call it for every sample.  A mark that memory exceeded when profiling was
  * switched on counts only after a fall below it. */

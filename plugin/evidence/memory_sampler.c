@@ -15,12 +15,13 @@
 
 #include "clock.h"
 #include "controller.h"
-#include "deaths.h"
+#include "ends.h"
 #include "errors.h"
 #include "highest.h"
 #include "history.h"
 #include "log.h"
 #include "memory.h"
+#include "pace.h"
 #include "process_memory.h"
 #include "thread.h"
 
@@ -28,21 +29,17 @@ enum {
     SECOND_MS = 1000,
     INTO_SECOND_MS = 20, /* of sampling, so that none is met twice */
     STATS_EVERY_MS = 10 * SECOND_MS,
+    STATS_URGENT_MS = SECOND_MS + 30, /* the agent has new ones each second */
     /* Figures of a second ago, which were asked for a second ago. */
     STATS_AGE_MS = 2500,
     PLACE_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
     REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is logged again */
-    DEATHS_LOOKED_AT = 8,
-    ENDED_MS = 3 * SECOND_MS,  /* what comes back before was away, not gone */
-    LIVED_MS = 10 * SECOND_MS, /* what ends earlier was no database */
     STACK_BYTES = 256 * 1024
 };
 
 struct memory_sampler {
     struct controller *controller;
     struct history *history;
-    const char *state_dir; /* or NULL */
-    bool keeps_ends;
     void (*log)(const char *line);
     pthread_t thread;
     bool runs;
@@ -68,8 +65,10 @@ struct memory_sampler {
     struct stats *latest;         /* of the allocator, not in a sample yet */
     int32_t pid;                  /* the database that marks are of */
     uint64_t start_ticks;
-    struct history_sample seen; /* the last one, of the database exe */
-    char exe[DEATH_PROGRAM_MAX];
+    struct pace pace; /* of that database */
+    uint64_t look_ms; /* monotonic: the next look is due */
+    bool urgent;      /* pace_is_urgent */
+    struct ends ends;
 };
 
 static void
@@ -85,7 +84,8 @@ wake(void *arg)
 
 /* ---- the allocator's figures ---- */
 
-static void
+/* Whether there are new ones. */
+static bool
 take_stats(struct memory_sampler *sampler)
 {
     struct job_result result = {0};
@@ -93,16 +93,17 @@ take_stats(struct memory_sampler *sampler)
     enum ticket_state state;
 
     if (!sampler->stats)
-        return;
+        return false;
     state = ticket_poll(sampler->stats, &result, &err);
     if (state == TICKET_WAITING)
-        return;
+        return false;
     ticket_free(sampler->stats);
     sampler->stats = NULL;
-    if (state == TICKET_DONE) {
-        stats_unref(sampler->latest);
-        sampler->latest = result.stats;
-    }
+    if (state != TICKET_DONE)
+        return false;
+    stats_unref(sampler->latest);
+    sampler->latest = result.stats;
+    return true;
 }
 
 /* Behind a dump the request waits its turn: the channel does one thing at a
@@ -118,7 +119,9 @@ ask_stats(struct memory_sampler *sampler, const struct node_status *status,
     if (sampler->stats || sampler->snapshot ||
         status->state != NODE_CONNECTED ||
         status->hello.allocator == AGENT_NO_JEMALLOC ||
-        (sampler->stats_ms != 0 && now_ms - sampler->stats_ms < STATS_EVERY_MS))
+        (sampler->stats_ms != 0 &&
+         now_ms - sampler->stats_ms <
+             (sampler->urgent ? STATS_URGENT_MS : STATS_EVERY_MS)))
         return;
     sampler->stats_ms = now_ms;
     sampler->stats =
@@ -288,6 +291,26 @@ take_snapshot(struct memory_sampler *sampler)
 }
 
 static void
+look_at_pace(struct memory_sampler *sampler, struct marks_now *now)
+{
+    uint64_t next_ms;
+
+    if (now->total == 0) {
+        sampler->pace = (struct pace){0};
+        sampler->urgent = false;
+        return;
+    }
+    pace_look(&sampler->pace, now);
+    next_ms = pace_next_ms(&sampler->pace, now);
+    if (next_ms < PACE_MAX_MS)
+        sampler->look_ms = now->now_ms + next_ms;
+    sampler->urgent = pace_is_urgent(now);
+    if (sampler->urgent && sampler->stats_ms + STATS_URGENT_MS > now->now_ms &&
+        sampler->stats_ms + STATS_URGENT_MS < sampler->look_ms)
+        sampler->look_ms = sampler->stats_ms + STATS_URGENT_MS;
+}
+
+static void
 look_at_marks(struct memory_sampler *sampler,
               const struct history_sample *sample, bool there)
 {
@@ -295,11 +318,15 @@ look_at_marks(struct memory_sampler *sampler,
     struct marks_due due;
 
     /* Keep the marks of an unresponsive database: it has not passed them. */
-    if (sampler->snapshot || (there && sample->unresponsive))
+    sampler->look_ms = UINT64_MAX;
+    if (there && sample->unresponsive)
         return;
     now.ready = there && sample->profiling && sample->rss.known;
-    if (now.ready)
+    if (there && sample->rss.known)
         measure(sample, &now);
+    look_at_pace(sampler, &now);
+    if (sampler->snapshot)
+        return;
     pthread_mutex_lock(&sampler->lock);
     if (sample->pid != sampler->pid ||
         sample->start_ticks != sampler->start_ticks || sampler->new_rules)
@@ -323,121 +350,68 @@ look_at_marks(struct memory_sampler *sampler,
     }
 }
 
-/* ---- a database that went unseen ---- */
-
-/*
- * heapwire-run records how its own child ended.  A wrapper that starts another
- * database lives on: all that is known is that the first is gone.  Two that
- * lived at one time are no such two (one is the other's child), and what did
- * not live long was none.
- */
-static bool
-took_its_place(const struct history_sample *before,
-               const struct history_sample *now)
-{
-    return before->pid != 0 &&
-           (before->pid != now->pid ||
-            before->start_ticks != now->start_ticks) &&
-           before->at_ms - before->started_ms >= LIVED_MS &&
-           now->started_ms > before->at_ms;
-}
-
-/* A heapwired that lingers meets the successor that heapwire-run has started
- * beside it, and deaths.h's file has the end of its own database already. */
-static bool
-is_recorded(const struct memory_sampler *sampler)
-{
-    struct death last[DEATHS_LOOKED_AT];
-    size_t count = deaths_read(sampler->state_dir, last, DEATHS_LOOKED_AT);
-
-    for (size_t i = 0; i < count; i++)
-        if (last[i].pid == sampler->seen.pid &&
-            last[i].at_ms >= sampler->seen.started_ms)
-            return true;
-    return false;
-}
-
-/* The database seen last, at that time. */
-static void
-keep_end(struct memory_sampler *sampler, int64_t at_ms)
-{
-    struct death death = {.at_ms = at_ms,
-                          .started_ms = sampler->seen.started_ms,
-                          .pid = sampler->seen.pid,
-                          .unknown = true};
-    struct error err;
-
-    if (!sampler->state_dir || is_recorded(sampler))
-        return;
-    memcpy(death.program, sampler->exe, sizeof(death.program));
-    if (deaths_append(sampler->state_dir, &death, &err) != 0)
-        log_to(sampler->log, "that %s (pid %d) ended is not kept: %s",
-               sampler->exe, sampler->seen.pid, err.text);
-}
-
-/* Without a heapwire-run, only this thread can record the end. */
-static void
-look_at_end(struct memory_sampler *sampler, const struct node_status *status)
-{
-    if (!sampler->keeps_ends || sampler->seen.pid == 0 ||
-        status->state != NODE_GONE ||
-        clock_wall_ms() - status->since_ms < ENDED_MS)
-        return;
-    keep_end(sampler, status->since_ms);
-    sampler->seen.pid = 0;
-}
-
-static void
-look_at_successor(struct memory_sampler *sampler,
-                  const struct history_sample *now,
-                  const struct node_status *status)
-{
-    if (took_its_place(&sampler->seen, now))
-        keep_end(sampler, sampler->seen.at_ms);
-    sampler->seen = *now;
-    snprintf(sampler->exe, sizeof(sampler->exe), "%s", status->hello.exe);
-}
-
 /* ---- the thread ---- */
+
+/* Of one second history has one sample, the latest; and one more, where that
+ * lacks the figures of the allocator that another had. */
+static bool
+is_again(const struct memory_sampler *sampler, const struct history_sample *now)
+{
+    const struct history_sample *seen = &sampler->ends.seen;
+
+    return now->pid == seen->pid && now->start_ticks == seen->start_ticks &&
+           now->at_ms / SECOND_MS == seen->at_ms / SECOND_MS &&
+           (now->allocated.known || !seen->allocated.known);
+}
 
 static void
 look(struct memory_sampler *sampler)
 {
     struct history_sample now;
     struct node_status status;
-    bool there;
+    bool there, again;
 
     controller_status(sampler->controller, &status);
     ask_stats(sampler, &status, clock_ms());
     there = sample(sampler, &status, &now);
+    again = there && is_again(sampler, &now);
     if (there) {
-        look_at_successor(sampler, &now, &status);
-        history_add(sampler->history, &now);
+        ends_note(&sampler->ends, &now, status.hello.exe);
+        if (again)
+            history_renew(sampler->history, &now);
+        else
+            history_add(sampler->history, &now);
     }
-    look_at_end(sampler, &status);
+    ends_look(&sampler->ends, &status);
     look_at_marks(sampler, &now, there);
 }
 
-/* Until the next second of the wall clock begins, so that each has its sample;
- * answers are taken meanwhile.  False: it is to stop. */
+/* Until the next second of the wall clock begins, so that each has its sample,
+ * or sooner where memory grows fast; answers are taken meanwhile.  False: it is
+ * to stop. */
 static bool
 rest(struct memory_sampler *sampler)
 {
     uint64_t until = clock_ms() + SECOND_MS + INTO_SECOND_MS -
                      (uint64_t)clock_wall_ms() % SECOND_MS;
-    struct timespec at = {.tv_sec = (time_t)(until / SECOND_MS),
-                          .tv_nsec = (long)(until % SECOND_MS) * 1000000};
+    struct timespec at;
     int rc = 0;
     bool stop;
+
+    if (sampler->look_ms < until)
+        until = sampler->look_ms;
+    at = (struct timespec){.tv_sec = (time_t)(until / SECOND_MS),
+                           .tv_nsec = (long)(until % SECOND_MS) * 1000000};
 
     pthread_mutex_lock(&sampler->lock);
     while (!sampler->stop && rc != ETIMEDOUT) {
         sampler->woken = false;
         pthread_mutex_unlock(&sampler->lock);
-        take_stats(sampler);
+        if (take_stats(sampler))
+            rc = ETIMEDOUT; /* they are written at once */
         take_snapshot(sampler);
         pthread_mutex_lock(&sampler->lock);
-        if (!sampler->woken && !sampler->stop)
+        if (!sampler->woken && !sampler->stop && rc == 0)
             rc = pthread_cond_timedwait(&sampler->wakes, &sampler->lock, &at);
     }
     stop = sampler->stop;
@@ -451,6 +425,8 @@ sampler_main(void *arg)
     struct memory_sampler *sampler = arg;
 
     highest_adopt(&sampler->highest, controller_store(sampler->controller));
+    ends_adopt(&sampler->ends, sampler->history,
+               controller_store(sampler->controller));
     while (rest(sampler))
         look(sampler);
     return NULL;
@@ -476,10 +452,12 @@ memory_sampler_start(struct controller *controller,
     pthread_cond_init(&sampler->wakes, &monotonic);
     pthread_condattr_destroy(&monotonic);
     sampler->controller = controller;
+    sampler->look_ms = UINT64_MAX;
     sampler->rules = options->rules;
     sampler->log = options->log;
-    sampler->state_dir = options->state_dir;
-    sampler->keeps_ends = options->keeps_ends;
+    sampler->ends.state_dir = options->state_dir;
+    sampler->ends.keeps = options->keeps_ends;
+    sampler->ends.log = options->log;
     sampler->history = history_open(options->state_dir, options->log);
     if (!sampler->history)
         error_memory(err, "the history of memory");

@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "buffer.h"
@@ -25,6 +24,26 @@ locate_how_text(enum locate_how how)
     };
 
     return texts[how];
+}
+
+const char *
+locate_advice(const char *prefix, bool apart)
+{
+    if (!*prefix && apart)
+        return "preload a jemalloc that can (heapwire-run --jemalloc PATH)";
+    if (strcmp(prefix, "_rjem_") == 0)
+        return "it is called by its own name, so none that is preloaded "
+               "replaces it: build it with the feature profiling of "
+               "tikv-jemallocator";
+    if (apart || (*prefix && strcmp(prefix, "je_") != 0))
+        return "it is called by its own name, so none that is preloaded "
+               "replaces it: build it with a jemalloc that was configured "
+               "with --enable-prof";
+    return "the program calls it directly, so none that is preloaded replaces "
+           "it: build it with a jemalloc that was configured with "
+           "--enable-prof (Redis, Valkey, KeyDB: make "
+           "JEMALLOC_CONFIGURE_OPTS=--enable-prof), or with libc's malloc "
+           "(make MALLOC=libc), for which heapwire-run preloads one";
 }
 
 static bool
@@ -68,8 +87,8 @@ is_script(int fd)
            memcmp(magic, "#!", sizeof(magic)) == 0;
 }
 
-static struct locate_work *
-work_new(struct elf_file *elf, struct error *err)
+struct locate_work *
+locate_work_new(struct elf_file *elf, struct error *err)
 {
     struct locate_work *work = mem_alloc(sizeof(*work));
 
@@ -82,8 +101,8 @@ work_new(struct elf_file *elf, struct error *err)
     return work;
 }
 
-static void
-identify(struct locate *out, const struct elf_file *elf)
+void
+locate_identify(struct locate *out, const struct elf_file *elf)
 {
     for (size_t i = 0; i < out->count; i++) {
         struct locate_jemalloc *j = &out->jemallocs[i];
@@ -116,7 +135,7 @@ locate_read(struct locate *out, int fd, const char *path, struct error *err)
     }
     if (elf_init(&elf, fd, "", &unsaid) != 0)
         return 0;
-    work = work_new(&elf, err);
+    work = locate_work_new(&elf, err);
     if (work) {
         out->kind = kind_of(&elf);
         elf_build_id_text(&elf, out->build_id);
@@ -125,92 +144,10 @@ locate_read(struct locate *out, int fd, const char *path, struct error *err)
         if (out->marks & LOCATE_JEMALLOC) {
             memcpy(out->version, work->version, sizeof(out->version));
             locate_pick(out, work, path);
-            identify(out, &elf);
+            locate_identify(out, &elf);
         }
     }
     elf_fini(&elf);
     mem_free(work);
     return work ? 0 : -1;
-}
-
-struct search {
-    struct locate_work *work;
-    const char *symbol;
-    uint64_t address; /* 0: not found yet */
-};
-
-static bool
-is_whole_name(void *arg, const char *before, uint64_t address)
-{
-    struct search *search = arg;
-
-    if (before[0] == '\0')
-        search->address = address;
-    return search->address == 0;
-}
-
-static bool
-search_source(void *arg, const struct symbol_source *source)
-{
-    struct search *search = arg;
-    struct symbol_wish wish = {search->symbol, is_whole_name, search};
-
-    source->find(source->elf, search->work, &wish);
-    return search->address == 0;
-}
-
-/* The jemalloc to which a symbol's mallctl belongs: the only one, if there is
- * just one. */
-static struct locate_jemalloc *
-jemalloc_of(struct locate *file, const char *symbol)
-{
-    size_t size = symbol ? strlen(symbol) : 0, tail = strlen("mallctl");
-    size_t prefix = size >= tail ? size - tail : 0;
-
-    for (size_t i = 0; symbol && i < file->count; i++) {
-        struct locate_jemalloc *j = &file->jemallocs[i];
-
-        if (strlen(j->prefix) == prefix &&
-            strncasecmp(j->prefix, symbol, prefix) == 0)
-            return j;
-    }
-    if (file->count == 0)
-        file->count = 1;
-    return &file->jemallocs[0];
-}
-
-int
-locate_give(struct locate *file, int fd, const char *path, const char *symbol,
-            uint64_t address, struct error *err)
-{
-    struct search search = {.symbol = symbol, .address = address};
-    struct locate_jemalloc *j;
-    struct elf_file elf;
-    int rc = -1;
-
-    if (elf_init(&elf, fd, path, err) != 0)
-        return -1;
-    search.work = work_new(&elf, err);
-    if (!search.work)
-        goto out;
-    if (symbol)
-        locate_symbols(&elf, path, search_source, &search);
-    if (symbol && search.address == 0) {
-        error_set(err, ER_WRONG_VALUE, "%s has no function %s", path, symbol);
-        goto out;
-    }
-    if (!elf_is_code(&elf, search.address)) {
-        error_set(err, ER_WRONG_VALUE, "%s has no code at 0x%llx", path,
-                  (unsigned long long)search.address);
-        goto out;
-    }
-    j = jemalloc_of(file, symbol);
-    j->mallctl = search.address;
-    j->how = LOCATE_GIVEN;
-    identify(file, &elf);
-    rc = 0;
-out:
-    elf_fini(&elf);
-    mem_free(search.work);
-    return rc;
 }

@@ -28,6 +28,7 @@ enum {
     LOCATE_VARIABLE_MAX = LOCATE_PREFIX_MAX + 16,
     LOCATE_VERSION_MAX = 80,
     LOCATE_CODE_BYTES = 32,
+    LOCATE_CANDIDATES_MAX = 3,
     LOCATE_IDENTITY_MAX = ELF_BUILD_ID_TEXT + 2
 };
 
@@ -77,6 +78,11 @@ struct locate_jemalloc {
     char identity[LOCATE_IDENTITY_MAX];
 };
 
+struct locate_candidate {
+    uint64_t address;
+    uint32_t votes, names; /* votes: 0: there is none */
+};
+
 struct locate {
     enum locate_kind kind;
     unsigned marks;                   /* enum locate_mark */
@@ -84,10 +90,10 @@ struct locate {
     char build_id[ELF_BUILD_ID_TEXT];
     struct locate_jemalloc jemallocs[LOCATE_JEMALLOCS_MAX];
     size_t count; /* at least one where it brings its own */
-    /* Of the scan, if there was one: loads of names that a call follows, those
-     * before the call of the first jemalloc's mallctl, or of what came next
-     * to being it, and how many names these were. */
-    uint32_t votes, votes_first, names_first;
+    /* Of the scan, if there was one: loads of names before the call of a
+     * function, and the functions of most of them. */
+    uint32_t votes;
+    struct locate_candidate candidates[LOCATE_CANDIDATES_MAX];
 };
 
 /* path: to find its debug file; NULL: do not look.  -1 with *err when the file
@@ -96,10 +102,24 @@ int locate_read(struct locate *out, int fd, const char *path,
                 struct error *err);
 
 /* Sets the user's place of mallctl: an address, or, if not NULL, a symbol.
- * Changes the jemalloc of that prefix, or the first.  -1 with *err if no code
- * is there. */
+ * Changes the jemalloc of that prefix, or the first.  -1 with *err if that is
+ * no function with mallctl's arguments. */
 int locate_give(struct locate *file, int fd, const char *path,
                 const char *symbol, uint64_t address, struct error *err);
+
+/* Whether .eh_frame_hdr says that a function starts at a virtual address, as it
+ * does for all that can be unwound; UNKNOWN: the file has none, or none that is
+ * understood. */
+enum locate_start {
+    LOCATE_START_UNKNOWN,
+    LOCATE_START_HERE,
+    LOCATE_START_ELSEWHERE
+};
+enum locate_start locate_starts(const struct elf_file *elf, uint64_t address);
+
+/* What makes profiles possible where a jemalloc was built without prof. prefix:
+ * that of its mallctl; apart: it lies in a library, not in the program. */
+const char *locate_advice(const char *prefix, bool apart);
 
 /* "exported", "symtab", ... */
 const char *locate_how_text(enum locate_how how);

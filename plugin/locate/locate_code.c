@@ -56,6 +56,18 @@ cast(struct locate_work *work, uint32_t what, uint64_t target)
     }
 }
 
+uint32_t
+locate_votes(const struct locate_work *work, uint64_t target)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < VOTES_MAX; i++) {
+        if (work->votes[i].count > 0 && work->votes[i].target == target)
+            count += work->votes[i].count;
+    }
+    return count;
+}
+
 /* Loads a variable's name, or nothing, or, true, a name of mallctl's. */
 static bool
 names_something(struct locate_work *work, uint64_t address, uint64_t place,

@@ -114,11 +114,27 @@ names_of(const struct vote *vote)
                       __builtin_popcountll(vote->names[1]));
 }
 
-/* Moves the target with most votes to the front, then the next. */
+/* A wrong match calls anything, mostly the middle of a function; so does what
+ * is left of code that a tool has moved (BOLT). */
+static void
+drop_inside(struct locate_work *work)
+{
+    for (size_t i = 0; i < VOTES_MAX; i++) {
+        struct vote *vote = &work->votes[i];
+
+        if (vote->count > 0 &&
+            locate_starts(work->elf, vote->target) == LOCATE_START_ELSEWHERE) {
+            work->voted -= vote->count;
+            *vote = (struct vote){.count = 0};
+        }
+    }
+}
+
+/* Moves the targets with most votes to the front. */
 static void
 lead(struct vote *votes)
 {
-    for (size_t place = 0; place < 2; place++) {
+    for (size_t place = 0; place < LOCATE_CANDIDATES_MAX; place++) {
         for (size_t i = place + 1; i < VOTES_MAX; i++) {
             struct vote behind = votes[place];
 
@@ -218,10 +234,13 @@ pick_scanned(struct locate *out, struct locate_work *work)
     size_t known = out->count - open_ones(out), elected;
 
     locate_code(work);
+    drop_inside(work);
     lead(work->votes);
     out->votes = work->voted;
-    out->votes_first = work->votes[0].count;
-    out->names_first = names_of(&work->votes[0]);
+    for (size_t i = 0; i < LOCATE_CANDIDATES_MAX; i++)
+        out->candidates[i] = (struct locate_candidate){
+            work->votes[i].target, work->votes[i].count,
+            names_of(&work->votes[i])};
     elected = count_elected(work, out->count > 1);
     if (elected == 2 && known == 0) {
         give_two(out, work, work->votes[0].target, work->votes[1].target);

@@ -58,6 +58,12 @@ struct locate_work {
     uint32_t voted;
 };
 
+/* Owned by the caller; NULL with *err: there is no memory. */
+struct locate_work *locate_work_new(struct elf_file *elf, struct error *err);
+
+/* Fills the identity of each. */
+void locate_identify(struct locate *out, const struct elf_file *elf);
+
 /* A piece: search [begin, end) of bytes; size bytes are readable. */
 struct piece {
     const uint8_t *bytes;
@@ -80,6 +86,11 @@ void locate_texts(struct locate_work *work);
 
 /* Fills votes and where variables are used. */
 void locate_code(struct locate_work *work);
+/* How many calls of this function voted. */
+uint32_t locate_votes(const struct locate_work *work, uint64_t target);
+
+/* Whether the code of the function uses a fifth argument, and no sixth. */
+bool locate_takes_five(const struct locate_work *work, uint64_t address);
 
 /* Looks for functions whose names end with ending: found gets the part before
  * it, and returns false when it has enough. */

@@ -27,9 +27,25 @@
 
 #define NEW_FILE DEATHS_FILE ".new"
 
+enum { MB = 1 << 20 };
 enum { LOCK_TRIES = 100, LOCK_STEP_NS = 10 * 1000 * 1000 };
 
 static const int64_t at_max_ms = 253402300799999; /* year 9999 */
+
+static const char *const restarts[] = {
+    [DEATH_FINAL] = "",
+    [DEATH_WITHOUT_OPTIONS] =
+        (", before its main was reached: it was started again without "
+         "prof:true and without a preloaded jemalloc of heapwire-run's"),
+    [DEATH_WITHOUT_HEAPWIRE] =
+        ", before it served: it was started again without heapwire in it",
+};
+
+static uint64_t
+in_mb(struct stats_figure figure)
+{
+    return (figure.value + MB / 2) / MB;
+}
 
 bool
 death_was_clean(const struct death *death)
@@ -38,14 +54,48 @@ death_was_clean(const struct death *death)
            death->asked != 0;
 }
 
+uint64_t
+death_oom_kills(const struct death *death)
+{
+    uint64_t before = death->oom_before.value + death->oom_own.value;
+
+    if (!death->oom_before.known || !death->oom_after.known ||
+        death->oom_after.value <= before)
+        return 0;
+    return death->oom_after.value - before;
+}
+
+static void
+describe_unseen(const struct death *death, char *out, size_t size)
+{
+    char at[CLOCK_TEXT];
+    size_t used;
+
+    clock_text(death->at_ms, at, sizeof(at));
+    snprintf(out, size, "ended unseen after %.8s",
+             strlen(at) > 11 ? at + 11 : at);
+    used = strlen(out);
+    if (death->rss.known)
+        snprintf(out + used, size - used, ", rss %" PRIu64, in_mb(death->rss));
+    used = strlen(out);
+    if (death->rss.known && death->limit.known)
+        snprintf(out + used, size - used, " of %" PRIu64, in_mb(death->limit));
+    used = strlen(out);
+    if (death->rss.known)
+        snprintf(out + used, size - used, " MB, growing %" PRIu64 " MB/s",
+                 in_mb(death->growth));
+}
+
 void
 death_describe(const struct death *death, char *out, size_t size)
 {
     const char *name = death->signalled ? sigabbrev_np(death->code) : NULL;
-    uint64_t kills = death->oom_after.value - death->oom_before.value;
+    uint64_t kills = death_oom_kills(death), own = death->oom_own.value;
     size_t used;
 
-    if (death->unknown && death->attached)
+    if (death->unseen)
+        describe_unseen(death, out, size);
+    else if (death->unknown && death->attached)
         snprintf(out, size,
                  "ended; how is not known, for heapwire-run was attached to "
                  "it and is not its parent");
@@ -63,18 +113,18 @@ death_describe(const struct death *death, char *out, size_t size)
         snprintf(out + used, size - used, ", asked to end by signal %d",
                  death->asked);
     used = strlen(out);
-    if (death->restarted)
-        snprintf(
-            out + used, size - used,
-            ", before its main was reached: it was started again without "
-            "prof:true and without a preloaded jemalloc of heapwire-run's");
+    snprintf(out + used, size - used, "%s", restarts[death->restarted]);
     used = strlen(out);
-    if (death->oom_before.known && death->oom_after.known &&
-        death->oom_after.value > death->oom_before.value)
+    if (kills > 0)
         snprintf(out + used, size - used,
                  "; the kernel killed %" PRIu64 " process%s of its cgroup for "
                  "want of memory while it ran",
                  kills, kills == 1 ? "" : "es");
+    used = strlen(out);
+    if (own > 0)
+        snprintf(out + used, size - used, "%s heapwired%s",
+                 kills > 0 ? ", and" : "; the kernel killed",
+                 own == 1 ? "" : " several times");
 }
 
 /* ---- lines ---- */
@@ -101,11 +151,17 @@ death_format(const struct death *death, struct buffer *out)
                                      : "status",
                   death->unknown ? 1 : death->code, death->asked);
     if (death->restarted)
-        buffer_text(out, "restarted=1 ");
+        buffer_format(out, "restarted=%d ", (int)death->restarted);
     if (death->attached)
         buffer_text(out, "attached=1 ");
     add_figure(out, "oom_before", death->oom_before);
     add_figure(out, "oom_after", death->oom_after);
+    add_figure(out, "oom_own", death->oom_own);
+    if (death->unseen)
+        buffer_text(out, "unseen=1 ");
+    add_figure(out, "rss", death->rss);
+    add_figure(out, "limit", death->limit);
+    add_figure(out, "growth", death->growth);
     buffer_text(out, "program=");
     for (const char *p = death->program; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 127)
@@ -140,7 +196,7 @@ take_number(struct span word, const char *key, int64_t *out)
 
 struct numbers {
     int64_t at, started, pid, status, signal, asked, before, after, unknown,
-        restarted, attached;
+        restarted, attached, own, unseen, rss, limit, growth;
 };
 
 static void
@@ -159,7 +215,12 @@ take_word(struct span word, struct numbers *n)
                 {"oom_after", &n->after},
                 {"unknown", &n->unknown},
                 {"restarted", &n->restarted},
-                {"attached", &n->attached}};
+                {"attached", &n->attached},
+                {"oom_own", &n->own},
+                {"unseen", &n->unseen},
+                {"rss", &n->rss},
+                {"limit", &n->limit},
+                {"growth", &n->growth}};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (take_number(word, keys[i].key, keys[i].number))
@@ -196,9 +257,15 @@ make_death(const struct numbers *n, struct death *out)
     if (!out->unknown)
         out->code = (int32_t)(out->signalled ? n->signal : n->status);
     out->asked = (int32_t)n->asked;
-    out->restarted = n->restarted == 1;
+    if (is_within(n->restarted, DEATH_WITHOUT_HEAPWIRE))
+        out->restarted = (enum death_restart)n->restarted;
     out->oom_before = figure_of(n->before);
     out->oom_after = figure_of(n->after);
+    out->oom_own = figure_of(n->own);
+    out->unseen = out->unknown && n->unseen == 1;
+    out->rss = figure_of(n->rss);
+    out->limit = figure_of(n->limit);
+    out->growth = figure_of(n->growth);
     return true;
 }
 
@@ -208,7 +275,8 @@ death_parse(struct span line, struct death *out)
     static const char program[] = "program=";
     const char *end = line.data + line.size;
     const char *at = memmem(line.data, line.size, program, strlen(program));
-    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1,
+                        -1, -1, -1, -1, -1, -1, -1, -1};
     const char *name;
 
     memset(out, 0, sizeof(*out));

@@ -2,8 +2,9 @@
  * deaths.h - how databases ended: the file "deaths" in the state directory.
  *
  * heapwire-run, their parent, appends a line when one has ended.  heapwired
- * reads the file, and appends a line (memory_sampler.c) when another database
- * took the place of one whose parent is a wrapper: how that ended is unknown.
+ * reads the file, and appends a line (evidence/ends.c) when another database
+ * took the place of one whose parent is a wrapper, and when one has ended
+ * together with all that looked at it: how these ended is unknown.
  * The file is bounded: the oldest lines go.
  */
 #ifndef HW_DEATHS_H
@@ -29,26 +30,42 @@ enum {
 #define DEATHS_FILE "deaths"
 #define LINGER_FILE "linger" /* heapwire-run's, once the database has died */
 
+/* Whether it was started again, and how. */
+enum death_restart {
+    DEATH_FINAL,
+    /* Before its main was reached: without prof:true, and what heapwire-run had
+     * preloaded for it. */
+    DEATH_WITHOUT_OPTIONS,
+    DEATH_WITHOUT_HEAPWIRE /* before it served: without the agent, too */
+};
+
 struct death {
     int64_t at_ms;      /* wall clock */
     int64_t started_ms; /* likewise */
     int32_t pid;
     bool unknown;  /* signalled and code are meaningless */
     bool attached; /* unknown because heapwire-run was attached to it */
+    bool unseen;   /* unknown because whatever looked at it ended, too */
     bool signalled;
-    /* Before its main was reached, and it was started again without prof:true
-     * and what heapwire-run had preloaded for it. */
-    bool restarted;
+    enum death_restart restarted;
     int32_t code;  /* of exit, or the signal */
     int32_t asked; /* the signal that asked it to end; 0: none */
     /* Processes of its cgroup that the kernel killed for want of memory, until
      * it was started and until it ended. */
     struct stats_figure oom_before, oom_after;
+    /* Of one that ended unseen, when it was looked at last, at at_ms: bytes,
+     * and bytes a second. */
+    struct stats_figure rss, limit, growth;
+    /* Of oom_after those that were heapwireds. */
+    struct stats_figure oom_own;
     char program[DEATH_PROGRAM_MAX];
 };
 
 /* True if it ended on request, or without a fault. */
 bool death_was_clean(const struct death *death);
+/* Processes but heapwired that the kernel killed for want of memory; also 0
+ * where that is not known. */
+uint64_t death_oom_kills(const struct death *death);
 /* "was killed by signal 9 (Killed) ...": what follows the program's name. */
 void death_describe(const struct death *death, char *out, size_t size);
 

@@ -338,20 +338,34 @@ keep(struct history *history, const struct history_sample *sample,
     history->faulty = faulty;
 }
 
-void
-history_add(struct history *history, const struct history_sample *sample)
+static void
+put(struct history *history, const struct history_sample *sample, bool again)
 {
     size_t place;
     uint64_t number;
 
     pthread_mutex_lock(&history->lock);
-    number = history->next++;
+    if (!again || history->next == 1)
+        history->next++;
+    number = history->next - 1;
     place = (number - 1) % HISTORY_SAMPLES;
     history->samples[place] = *sample;
     history->numbers[place] = number;
     pthread_mutex_unlock(&history->lock);
     if (history->fd >= 0)
         keep(history, sample, number);
+}
+
+void
+history_add(struct history *history, const struct history_sample *sample)
+{
+    put(history, sample, false);
+}
+
+void
+history_renew(struct history *history, const struct history_sample *sample)
+{
+    put(history, sample, true);
 }
 
 /* The number of the oldest that may be there. */

@@ -50,6 +50,10 @@ void history_close(struct history *history); /* NULL is fine */
 /* May wait for the disk. */
 void history_add(struct history *history, const struct history_sample *sample);
 
+/* Puts it in the place of the last one: the same second, looked at again. */
+void history_renew(struct history *history,
+                   const struct history_sample *sample);
+
 /* Oldest first, at most max, from the sample of number *next on (0: the first)
  * and moves *next behind the last; how many: 0 at the end, or where history is
  * NULL. */

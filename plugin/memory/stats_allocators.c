@@ -32,6 +32,7 @@ static const struct place {
     {"malloc", TRUTH, offsetof(struct stats_allocator, serves_malloc)},
     {"new", TRUTH, offsetof(struct stats_allocator, serves_new)},
     {"allocated", BYTES, offsetof(struct stats_allocator, allocated)},
+    {"resident", BYTES, offsetof(struct stats_allocator, resident)},
 };
 
 static int

@@ -23,8 +23,8 @@ struct stats_allocator {
     const char *object, *mallctl, *version, *variable, *found, *note;
     bool chosen, callable, config_prof, opt_prof, active;
     bool serves_malloc, serves_new;
-    bool counted; /* allocated is known */
-    uint64_t allocated;
+    bool counted;                 /* allocated is known */
+    uint64_t allocated, resident; /* resident 0: an older agent */
 };
 
 /* Parses the list into stats, which keeps the texts.  -1 with *err: no such

@@ -25,7 +25,8 @@ struct location {
     uint64_t address;
     const struct frame *frames; /* innermost (most inlined) first */
     uint32_t frame_count;       /* at least 1 */
-    bool in_allocator;          /* in the shared object that is jemalloc */
+    bool in_allocator; /* jemalloc's: in its shared object, or found to be by
+                          locate_inner.h */
     /* The ELF symbol that holds the address, demangled as nm does, with its
      * value: distinguishes functions of one name.  NULL: unknown. */
     const char *symbol;

@@ -1,26 +1,22 @@
 /* decode_room.c - see decode_room.h. */
 #include "decode_room.h"
 
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #include "arena.h"
 #include "errors.h"
 #include "memory_left.h"
 
-enum {
-    /* So many bytes are taken between two looks at what is left: a look reads
-     * files of the kernel's. */
-    LOOK_BYTES = 4 << 20,
-    /* Nothing is decoded where less is left. */
-    LEFT_MIN = 16 << 20
-};
-
 const struct arena_meter decode_room_meter = {decode_room_take,
                                               decode_room_give};
 
 static size_t ceiling = DECODE_ROOM_BYTES; /* set before threads are */
-static atomic_size_t used;
+static struct {
+    pthread_mutex_t lock;
+    size_t used;
+    struct memory_hold held;
+} room = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local bool refused;
 
 void
@@ -32,39 +28,38 @@ decode_room_set(size_t bytes)
 size_t
 decode_room_used(void)
 {
-    return atomic_load_explicit(&used, memory_order_relaxed);
-}
+    size_t used;
 
-/* Of what was free before decoding began it may have half. */
-static bool
-is_left(size_t sum, size_t bytes)
-{
-    uint64_t left = memory_left();
-
-    return left >= LEFT_MIN && left - LEFT_MIN >= (uint64_t)sum + bytes;
+    pthread_mutex_lock(&room.lock);
+    used = room.used;
+    pthread_mutex_unlock(&room.lock);
+    return used;
 }
 
 bool
 decode_room_take(size_t bytes)
 {
-    size_t before =
-        atomic_fetch_add_explicit(&used, bytes, memory_order_relaxed);
+    bool taken = true;
     size_t sum;
 
-    if (ceiling == 0)
-        return true;
-    if (!__builtin_add_overflow(before, bytes, &sum) && sum <= ceiling &&
-        (sum / LOOK_BYTES == before / LOOK_BYTES || is_left(sum, bytes)))
-        return true;
-    decode_room_give(bytes);
-    refused = true;
-    return false;
+    pthread_mutex_lock(&room.lock);
+    if (ceiling > 0)
+        taken = !__builtin_add_overflow(room.used, bytes, &sum) &&
+                sum <= ceiling && memory_hold(&room.held, NULL, sum);
+    room.used += taken ? bytes : 0;
+    pthread_mutex_unlock(&room.lock);
+    refused |= !taken;
+    return taken;
 }
 
 void
 decode_room_give(size_t bytes)
 {
-    atomic_fetch_sub_explicit(&used, bytes, memory_order_relaxed);
+    pthread_mutex_lock(&room.lock);
+    room.used -= bytes;
+    if (ceiling > 0)
+        memory_hold(&room.held, NULL, room.used);
+    pthread_mutex_unlock(&room.lock);
 }
 
 void

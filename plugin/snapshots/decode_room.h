@@ -3,9 +3,9 @@
  * kept, imported or sent by peers.
  *
  * A few bytes of such a file can stand for a gigabyte, and heapwired shares its
- * cgroup with the database.  So one ceiling holds for the whole process, and a
- * decoder asks before it takes memory.  Decoded snapshots count as long as they
- * live.  Any thread.
+ * cgroup with the database.  So it has a part of what memory_budget.h has for
+ * all, and a decoder asks before it takes memory.  Decoded snapshots count as
+ * long as they live.  Any thread.
  */
 #ifndef HW_DECODE_ROOM_H
 #define HW_DECODE_ROOM_H
@@ -13,10 +13,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "memory_budget.h"
+
 struct arena_meter;
 struct error;
 
-enum { DECODE_ROOM_BYTES = 256 << 20 };
+enum { DECODE_ROOM_BYTES = MEMORY_BUDGET_BYTES - MEMORY_BUDGET_KEPT };
 
 /* Sets another ceiling, before anything is decoded; 0: none, and free memory is
  * not checked either. */

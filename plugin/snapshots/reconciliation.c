@@ -5,10 +5,11 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "elsewhere.h"
 #include "profile.h"
-#include "risks.h"
 #include "snapshot.h"
 #include "stats.h"
+#include "unseen.h"
 
 static double
 megabytes(double bytes)
@@ -37,7 +38,8 @@ reconciliation_take(const struct stats *stats, struct snapshot_memory *out)
                                     .rss = stats->rss,
                                     .rss_file = stats->rss_file,
                                     .cgroup_current = stats->cgroup_current,
-                                    .cgroup_limit = stats->cgroup_limit};
+                                    .cgroup_limit = stats->cgroup_limit,
+                                    .elsewhere = elsewhere_allocated(stats)};
 }
 
 static void
@@ -58,38 +60,38 @@ write_profile(const struct profile *profile, struct buffer *out)
 
 /* A sampled large object has had its pages anyway: not more of them. */
 static void
-write_missing(double missing, double margin, double pages, struct buffer *out)
+write_missing(const struct unseen *unseen, struct buffer *out)
 {
-    if (pages > missing)
-        pages = missing;
-    buffer_format(out, "%.1f more, ", missing);
-    if (pages > margin && pages >= 0.05) /* as it is shown */
+    double pages = megabytes(unseen->pages);
+
+    buffer_format(out, "%.1f more, ", megabytes(unseen->missing));
+    if (unseen->pages > unseen->margin && pages >= 0.05) /* as it is shown */
         buffer_format(out,
                       "up to %.1f of it pages of the samples themselves, the "
                       "rest ",
                       pages);
     buffer_format(out,
-                  "allocated while profiling was off, which no sample sees "
-                  "(sampling alone: +-%.1f in 95%% of cases)",
-                  margin);
+                  "%s, which no sample sees (sampling alone: +-%.1f in 95%% "
+                  "of cases)",
+                  unseen->why, megabytes(unseen->margin));
 }
 
 /* What the profile lacks of what is allocated, or has too much. */
 static void
-write_gap(const struct profile *profile, double allocated, double pages,
+write_gap(const struct profile *profile, const struct unseen *unseen,
           struct buffer *out)
 {
-    double missing = megabytes(allocated - profile->bytes);
-    double margin = megabytes(profile_margin(profile));
+    double missing = megabytes(unseen->missing);
+    double margin = megabytes(unseen->margin);
 
     if (profile->samples == 0)
-        buffer_text(out, ": nothing is sampled");
+        buffer_format(out, ": %s", unseen->why);
     else if (fabs(missing) <= margin)
         buffer_format(
             out, ": as near as samples tell (+-%.1f in 95%% of cases)", margin);
     else if (missing > 0) {
         buffer_text(out, ": ");
-        write_missing(missing, margin, pages, out);
+        write_missing(unseen, out);
     } else
         buffer_format(out,
                       ": %.1f too much: freed since, or chance (+-%.1f in 95%% "
@@ -99,14 +101,14 @@ write_gap(const struct profile *profile, double allocated, double pages,
 
 static void
 write_allocated(const struct profile *profile, const struct snapshot_memory *m,
-                double pages, struct buffer *out)
+                const struct unseen *unseen, struct buffer *out)
 {
     double apart_ms = (double)(m->allocator_ms - profile->origin.taken_ms);
 
     buffer_format(out, " of %.1f MB allocated",
                   megabytes((double)m->allocated.value));
-    if (stats_together(m->allocator_ms, profile->origin.taken_ms))
-        write_gap(profile, (double)m->allocated.value, pages, out);
+    if (unseen->compared)
+        write_gap(profile, unseen, out);
     else
         buffer_format(out, " %.1f s %s: not compared", fabs(apart_ms) / 1000,
                       apart_ms < 0 ? "before" : "after");
@@ -161,7 +163,13 @@ write_kernel(const struct snapshot_memory *m, struct buffer *out)
                       files);
         return;
     }
-    buffer_format(out, ": %.1f outside jemalloc (", outside);
+    if (m->elsewhere.known && outside > megabytes((double)m->elsewhere.value)) {
+        outside -= megabytes((double)m->elsewhere.value);
+        buffer_format(out, ": %.1f in other jemallocs, %.1f outside any (",
+                      megabytes((double)m->elsewhere.value), outside);
+    } else {
+        buffer_format(out, ": %.1f outside jemalloc (", outside);
+    }
     if (m->rss_file.known)
         buffer_format(out, "files %.1f, ", files);
     buffer_text(out, "thread stacks, other mappings)");
@@ -183,14 +191,16 @@ write_cgroup(const struct snapshot_memory *m, struct buffer *out)
 
 void
 reconciliation_write(const struct profile *profile,
-                     const struct snapshot_memory *memory, const char *version,
-                     const char *note, struct buffer *out)
+                     const struct snapshot_memory *memory,
+                     const struct agent_hello *hello, const char *note,
+                     struct buffer *out)
 {
-    double pages = megabytes(risks_sample_bytes(version, profile->samples));
+    struct unseen unseen;
 
+    unseen_find(profile, memory, hello, &unseen);
     write_profile(profile, out);
     if (memory->allocated.known)
-        write_allocated(profile, memory, pages, out);
+        write_allocated(profile, memory, &unseen, out);
     if (*note)
         buffer_format(out, "; %s", note);
     write_allocator(memory, out);

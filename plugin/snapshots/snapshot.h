@@ -41,6 +41,8 @@ struct snapshot_memory {
     int64_t allocator_ms, rss_ms;
     struct stats_figure allocated, active, metadata, resident, mapped, retained;
     struct stats_figure rss, rss_file, cgroup_current, cgroup_limit;
+    /* Allocated by the jemallocs that are not profiled; where there are any. */
+    struct stats_figure elsewhere;
 };
 
 struct snapshot {

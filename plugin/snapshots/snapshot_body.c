@@ -9,6 +9,7 @@
 #include "decode_room.h"
 #include "errors.h"
 #include "heap_dump.h"
+#include "known_wrappers.h"
 #include "memory.h"
 #include "profile.h"
 #include "reader.h"
@@ -39,7 +40,7 @@ struct encoder {
     struct buffer *out;
     struct texts *texts;
     struct arena *arena;
-    const char *wrappers;
+    const char *wrappers, *known; /* lists; NULL: none */
     struct buffer scratch;
     bool has_wrapped;
     bool failed; /* no memory for texts */
@@ -67,8 +68,11 @@ put_real(struct buffer *out, double real)
 static void
 put_location(struct encoder *e, const struct location *location)
 {
+    uint16_t known = wrappers_count(e->known, location, &e->scratch);
     uint16_t wrapped = wrappers_count(e->wrappers, location, &e->scratch);
 
+    if (wrapped < known)
+        wrapped = known;
     e->has_wrapped = e->has_wrapped || wrapped > 0;
     buffer_u8(e->out, (uint8_t)((location->in_allocator ? IN_ALLOCATOR : 0) |
                                 (location->symbol ? HAS_SYMBOL : 0) |
@@ -172,6 +176,8 @@ snapshot_body_encode(const struct profile *profile, const char *wrappers,
     struct buffer rest;
     int rc = -1;
 
+    if (wrappers)
+        e.known = known_wrappers(profile->program, wrappers);
     buffer_init(&rest, SNAPSHOT_BODY_MAX);
     buffer_init(&e.scratch, SNAPSHOT_BODY_MAX);
     e.out = &rest;

@@ -15,7 +15,8 @@ struct profile;
 
 enum { SNAPSHOT_BODY_MAX = 256 << 20 /* bytes, unpacked */ };
 
-/* *wrapped: some location has frames of wrappers (NULL: none). */
+/* wrappers: the node's list, besides the known ones (NULL: neither); *wrapped:
+ * some location has frames of these. */
 int snapshot_body_encode(const struct profile *profile, const char *wrappers,
                          bool *wrapped, struct buffer *out, struct error *err);
 /* All but what the head has: rate, samples, bytes, objects, truncated.

@@ -7,8 +7,9 @@
  *
  * Head, at most SNAPSHOT_FILE_HEAD_MAX bytes (snapshot_head.c):
  *     8    "HWSNAP\r\n"
- *     u4   version: 2, or 3 where a location has wrappers; another one is not
- *          read, except 1, whose list has fewer fields
+ *     u4   version: 2, or 3 where a location has wrappers, or 4 where other
+ *          jemallocs are known, whose list has a field more; another one is
+ *          not read, except 1, whose list has fewer fields
  *     u4   bytes of the head
  *     u8   bytes of the body, packed
  *     u8   bytes of the body, unpacked
@@ -48,6 +49,7 @@
 #include "snapshot_body.h"
 #include "snapshot_head.h"
 #include "zlib_memory.h"
+#include "unseen.h"
 
 enum { DEFLATE_RATIO_MAX = 1032 /* what zlib can make of one byte */ };
 
@@ -257,6 +259,7 @@ decode(const void *bytes, size_t size, bool foreign, struct error *err)
         goto out;
     }
     take_entry(snapshot, &head.entry);
+    unseen_fill(snapshot);
 out:
     mem_free(body);
     decode_room_give(head.body.size);

@@ -16,7 +16,8 @@
 static const char magic[8] = SNAPSHOT_FILE_MAGIC; /* less its NUL */
 enum {
     VERSION = 2,
-    VERSION_WRAPPED = 3, /* only where something of it is in the body */
+    VERSION_WRAPPED = 3,   /* only where something of it is in the body */
+    VERSION_ELSEWHERE = 4, /* only where that figure is known */
     FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
     CHECKSUM = 4                   /* behind all */
 };
@@ -101,13 +102,27 @@ static const struct field {
     /* Not in version 1. */
     FIELD(U64, memory.allocator_ms),
     FIELD(U64, memory.rss_ms),
+    /* Not before version 4. */
+    FIELD(FIGURE, memory.elsewhere),
 };
 /* Something was added there: add it here, and raise VERSION. */
 _Static_assert(sizeof(struct agent_hello) == 1344, "a field is missing");
 _Static_assert(sizeof(struct snapshot_memory) ==
-                   10 * sizeof(struct stats_figure) + 2 * sizeof(int64_t),
+                   11 * sizeof(struct stats_figure) + 2 * sizeof(int64_t),
                "a field is missing");
-enum { FIELDS = sizeof(fields) / sizeof(fields[0]), FIELDS_1 = FIELDS - 2 };
+enum {
+    FIELDS_4 = sizeof(fields) / sizeof(fields[0]),
+    FIELDS_2 = FIELDS_4 - 1,
+    FIELDS_1 = FIELDS_2 - 2
+};
+
+static size_t
+field_count(uint32_t version)
+{
+    return version == 1                  ? FIELDS_1
+           : version < VERSION_ELSEWHERE ? FIELDS_2
+                                         : FIELDS_4;
+}
 
 static void
 encode_field(struct buffer *out, const struct field *field, const char *from)
@@ -205,6 +220,9 @@ void
 snapshot_head_encode(const struct snapshot *snapshot,
                      const struct snapshot_body *body, struct buffer *out)
 {
+    uint32_t version = snapshot->memory.elsewhere.known ? VERSION_ELSEWHERE
+                       : body->wrapped                  ? VERSION_WRAPPED
+                                                        : VERSION;
     struct store_entry entry;
     struct buffer rest;
 
@@ -213,11 +231,11 @@ snapshot_head_encode(const struct snapshot *snapshot,
     buffer_u64(&rest, body->packed);
     buffer_u64(&rest, body->size);
     buffer_u32(&rest, body->checksum);
-    for (size_t i = 0; i < FIELDS; i++)
+    for (size_t i = 0; i < field_count(version); i++)
         encode_field(&rest, &fields[i],
                      (const char *)&entry + fields[i].offset);
     buffer_add(out, magic, sizeof(magic));
-    buffer_u32(out, body->wrapped ? VERSION_WRAPPED : VERSION);
+    buffer_u32(out, version);
     buffer_u32(out, (uint32_t)(FRAME + rest.size + CHECKSUM));
     buffer_add(out, rest.data, rest.size);
     out->failed |= rest.failed;
@@ -260,10 +278,10 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
         error_set(err, ER_UNKNOWN, "it is not a snapshot of heapwire");
         return -1;
     }
-    if ((version < 1 || version > VERSION_WRAPPED) && !r.failed) {
+    if ((version < 1 || version > VERSION_ELSEWHERE) && !r.failed) {
         error_set(err, ER_UNKNOWN,
                   "its version is %u, and this heapwire knows 1 to %d", version,
-                  VERSION_WRAPPED);
+                  VERSION_ELSEWHERE);
         return -1;
     }
     if (r.failed || length > size || length > SNAPSHOT_FILE_HEAD_MAX ||
@@ -282,7 +300,7 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
     out->body.packed = reader_u64(&r);
     out->body.size = reader_u64(&r);
     out->body.checksum = reader_u32(&r);
-    for (size_t i = 0; i < (version == 1 ? FIELDS_1 : FIELDS); i++)
+    for (size_t i = 0; i < field_count(version); i++)
         decode_field(&r, &fields[i], (char *)&out->entry + fields[i].offset);
     out->size = length;
     if (!reader_done(&r) || !makes_sense(out) ||

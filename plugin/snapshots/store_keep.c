@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "buffer.h"
@@ -98,19 +99,6 @@ carry_out(struct store *store, struct plan *plan)
     plan->count = 0;
 }
 
-void
-store_expire(struct store *store)
-{
-    struct plan plan;
-
-    if (store->options.age_ms == 0)
-        return;
-    pthread_mutex_lock(&store->disk);
-    plan_expired(store, &plan);
-    carry_out(store, &plan);
-    pthread_mutex_unlock(&store->disk);
-}
-
 /* ---- adding ---- */
 
 void
@@ -173,6 +161,90 @@ write_file(struct store *store, struct held *held, const struct buffer *bytes,
         return -1;
     carry_out(store, plan);
     return write_once(store, held, bytes, err);
+}
+
+/* The directory itself may be gone. */
+static void
+renew_directory(struct store *store)
+{
+    struct file_store again;
+    struct error err;
+    struct stat st;
+
+    if (fstat(store->dir.fd, &st) != 0 || st.st_nlink > 0)
+        return;
+    if (file_store_open(&again, store->dir.path, store->dir.kind, &err) != 0) {
+        log_to(store->log, "%s", err.text);
+        return;
+    }
+    log_to(store->log, "%s was deleted: makes it again", store->dir.path);
+    file_store_close(&store->dir);
+    store->dir = again;
+}
+
+/* Writes again what is in memory. */
+static bool
+save_again(struct store *store, struct held *held)
+{
+    const struct store_entry *entry = &held->entry;
+    char from[FILE_STORE_NAME], to[FILE_STORE_NAME];
+    struct held copy = *held; /* it stays as old as it is */
+    struct buffer bytes;
+    struct error err;
+    bool saved;
+
+    if (!held->snapshot)
+        return false;
+    buffer_init(&bytes, SNAPSHOT_FILE_MAX);
+    saved = snapshot_encode(held->snapshot, &bytes, &err) == 0 &&
+            write_once(store, &copy, &bytes, &err) == 0;
+    store_file(entry->name, false, from);
+    store_file(entry->name, true, to);
+    if (saved && entry->pinned)
+        saved = file_store_rename(&store->dir, from, to, &err) == 0;
+    buffer_fini(&bytes);
+    return saved;
+}
+
+/* Some other program deletes files: those that it deleted are not listed as if
+ * they were there. */
+static void
+look_for_files(struct store *store)
+{
+    char file[FILE_STORE_NAME];
+
+    renew_directory(store);
+    for (size_t i = store->count; i-- > 0;) {
+        struct held *held = store->list[i];
+        bool saved;
+
+        store_file(held->entry.name, held->entry.pinned, file);
+        if (!held->entry.on_disk || file_store_has(&store->dir, file))
+            continue;
+        saved = save_again(store, held);
+        log_to(store->log, "%s/%s was deleted: the snapshot %s",
+               store->dir.path, file, saved ? "is written again" : "is gone");
+        if (saved)
+            continue;
+        pthread_mutex_lock(&store->lock);
+        store_forget(store, held);
+        pthread_mutex_unlock(&store->lock);
+    }
+}
+
+void
+store_expire(struct store *store)
+{
+    struct plan plan;
+
+    pthread_mutex_lock(&store->disk);
+    if (store->dir.fd >= 0)
+        look_for_files(store);
+    if (store->options.age_ms > 0) {
+        plan_expired(store, &plan);
+        carry_out(store, &plan);
+    }
+    pthread_mutex_unlock(&store->disk);
 }
 
 static bool

@@ -9,6 +9,8 @@
 
 enum { KEY_LOOPBACK = 1, KEY_ODD = 2 };
 
+static const uint64_t KEY_OF_USERS = UINT64_C(1) << 32;
+
 static uint64_t
 key_v4(uint32_t address)
 {
@@ -42,84 +44,131 @@ backoff_key(const struct sockaddr *address)
     return prefix > KEY_ODD ? prefix : KEY_ODD;
 }
 
-/* Fibonacci hashing: neighbours go to different sets. */
-static size_t
-set_of(uint64_t key)
+bool
+backoff_is_loopback(uint64_t key)
 {
-    return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % BACKOFF_SETS;
+    return key == KEY_LOOPBACK;
 }
 
-static struct backoff_entry *
-find(const struct backoff *b, uint64_t key)
-{
-    const struct backoff_entry *set = b->entries[set_of(key)];
-
-    for (int i = 0; key && i < BACKOFF_WAYS; i++)
-        if (set[i].key == key)
-            return (struct backoff_entry *)&set[i];
-    return NULL;
-}
-
-static struct backoff_entry *
-take(struct backoff *b, uint64_t key)
-{
-    struct backoff_entry *set = b->entries[set_of(key)], *e = find(b, key);
-
-    if (e)
-        return e;
-    e = &set[0];
-    for (int i = 1; i < BACKOFF_WAYS && e->key; i++)
-        if (!set[i].key || set[i].failed_ms < e->failed_ms)
-            e = &set[i];
-    memset(e, 0, sizeof(*e));
-    e->key = key;
-    return e;
-}
-
+/* No address has this prefix. */
 uint64_t
-backoff_left_ms(const struct backoff *b, uint64_t key, uint64_t now_ms)
+backoff_key_of_user(uid_t uid)
 {
-    const struct backoff_entry *e = find(b, key);
-
-    return e && e->until_ms > now_ms ? e->until_ms - now_ms : 0;
+    return KEY_OF_USERS + uid;
 }
 
 static uint64_t
-hash_of(const char *user)
+key_of_address(const struct backoff *b, uint64_t address)
 {
-    return hash_bytes(0, user, strlen(user)) | 1;
+    return hash_mix(b->secret, address) | 1;
 }
 
-void
-backoff_failed(struct backoff *b, uint64_t key, const char *user, uint32_t free,
-               uint64_t now_ms)
+static uint64_t
+key_of_pair(const struct backoff *b, uint64_t address, const char *user)
 {
-    struct backoff_entry *e;
-    uint64_t wait_ms = BACKOFF_FIRST_MS;
+    return hash_bytes(key_of_address(b, address), user, strlen(user)) | 1;
+}
 
-    if (!key || free == 0)
-        return;
-    e = take(b, key);
-    if (now_ms - e->failed_ms >= BACKOFF_FORGET_MS)
-        e->failures = 0;
-    if (e->failures == 0)
-        e->user = hash_of(user);
-    else if (e->user != hash_of(user))
-        e->user = 0;
+static struct backoff_entry *
+set_of(struct backoff *b, uint64_t key)
+{
+    return b->entries[(key >> 32) % BACKOFF_SETS];
+}
+
+/* NULL: there is none, or what it knows is long ago. */
+static struct backoff_entry *
+find(struct backoff *b, uint64_t key, uint64_t now_ms)
+{
+    struct backoff_entry *set = set_of(b, key);
+
+    for (int i = 0; i < BACKOFF_WAYS; i++)
+        if (set[i].key == key && now_ms - set[i].failed_ms < BACKOFF_FORGET_MS)
+            return &set[i];
+    return NULL;
+}
+
+static uint32_t
+worth(const struct backoff_entry *e, uint64_t now_ms)
+{
+    return now_ms - e->failed_ms < BACKOFF_FORGET_MS ? e->failures : 0;
+}
+
+static void
+count(struct backoff *b, uint64_t key, uint64_t now_ms)
+{
+    struct backoff_entry *set = set_of(b, key), *e = find(b, key, now_ms);
+
+    if (!e) {
+        e = &set[0];
+        for (int i = 1; i < BACKOFF_WAYS; i++)
+            if (worth(&set[i], now_ms) < worth(e, now_ms) ||
+                (worth(&set[i], now_ms) == worth(e, now_ms) &&
+                 set[i].failed_ms < e->failed_ms))
+                e = &set[i];
+        *e = (struct backoff_entry){.key = key};
+    }
     e->failed_ms = now_ms;
-    if (++e->failures < free)
-        return;
-    for (uint32_t i = free; i < e->failures && wait_ms < BACKOFF_MAX_MS; i++)
-        wait_ms *= 2;
-    e->until_ms =
-        now_ms + (wait_ms < BACKOFF_MAX_MS ? wait_ms : BACKOFF_MAX_MS);
+    e->failures += e->failures < UINT32_MAX;
+}
+
+static uint64_t
+next_of(const struct backoff_entry *e, uint64_t now_ms)
+{
+    return e->next_ms > now_ms ? e->next_ms : now_ms;
+}
+
+bool
+backoff_admit(struct backoff *b, uint64_t address, const char *user,
+              uint32_t free, uint64_t now_ms, uint64_t *wait_ms)
+{
+    struct backoff_entry *pair, *all;
+    bool is_many;
+    uint64_t at;
+
+    *wait_ms = 0;
+    if (!address || free == 0)
+        return true;
+    pair = find(b, key_of_pair(b, address, user), now_ms);
+    all = find(b, key_of_address(b, address), now_ms);
+    is_many = all && all->failures >= free * BACKOFF_ADDRESS_TIMES;
+    if (!pair || (pair->failures < free && !is_many))
+        return true;
+    at = next_of(pair, now_ms);
+    if (is_many && next_of(all, now_ms) > at)
+        at = next_of(all, now_ms);
+    *wait_ms = at - now_ms;
+    if (*wait_ms > BACKOFF_WAIT_MS)
+        return false;
+    pair->next_ms = at + BACKOFF_STEP_MS;
+    if (is_many)
+        all->next_ms = next_of(all, now_ms) + BACKOFF_ADDRESS_STEP_MS;
+    return true;
 }
 
 void
-backoff_succeeded(struct backoff *b, uint64_t key, const char *user)
+backoff_failed(struct backoff *b, uint64_t address, const char *user,
+               uint32_t free, uint64_t now_ms)
 {
-    struct backoff_entry *e = find(b, key);
+    struct backoff_entry *pair;
+    uint64_t key;
 
-    if (e && e->user == hash_of(user))
-        memset(e, 0, sizeof(*e));
+    if (!address || free == 0)
+        return;
+    key = key_of_pair(b, address, user);
+    count(b, key, now_ms);
+    count(b, key_of_address(b, address), now_ms);
+    pair = find(b, key, now_ms); /* unless the address took its place */
+    if (pair && pair->failures == free)
+        pair->next_ms = now_ms + BACKOFF_STEP_MS;
+}
+
+void
+backoff_succeeded(struct backoff *b, uint64_t address, const char *user)
+{
+    uint64_t key = key_of_pair(b, address, user);
+    struct backoff_entry *set = set_of(b, key);
+
+    for (int i = 0; address && i < BACKOFF_WAYS; i++)
+        if (set[i].key == key)
+            memset(&set[i], 0, sizeof(set[i]));
 }

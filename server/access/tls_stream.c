@@ -166,11 +166,17 @@ receive(struct tls_stream *tls, tls_sink *sink, void *arg, struct error *err)
 {
     char clear[RECORD]; /* perhaps of a password */
     size_t size;
+    bool got;
     int rc;
 
     for (;;) {
         ERR_clear_error();
-        if (SSL_read_ex(tls->ssl, clear, sizeof(clear), &size) != 1)
+        got = SSL_read_ex(tls->ssl, clear, sizeof(clear), &size) == 1;
+        if (tls->messages > TLS_MESSAGES_MAX) { /* data behind them or not */
+            explicit_bzero(clear, sizeof(clear));
+            return fail(tls, "too many messages without data", err);
+        }
+        if (!got)
             break;
         tls->messages = 0;
         tls->up = true;
@@ -188,8 +194,6 @@ receive(struct tls_stream *tls, tls_sink *sink, void *arg, struct error *err)
     default:
         return fail(tls, tls_reason(), err);
     }
-    if (tls->messages > TLS_MESSAGES_MAX)
-        return fail(tls, "too many messages without data", err);
     return TLS_OPEN;
 }
 

@@ -40,7 +40,10 @@ enum {
     /* How long a heapwired may take to notice that its heapwire-run has ended,
      * and to give way. */
     GIVES_WAY_MS = 5000,
-    GIVES_WAY_STEP_MS = 50
+    GIVES_WAY_STEP_MS = 50,
+    /* How long the agent of one that was killed may take to start or end. */
+    SETTLES_MS = 2000,
+    SETTLES_STEP_MS = 5
 };
 
 struct stay {
@@ -86,28 +89,45 @@ gives_way(const char *dir, bool ask)
     return true;
 }
 
+/* Whether its agent, if it has one, serves that directory. */
+static bool
+is_settled(const char *dir, pid_t pid)
+{
+    const struct timespec step = {.tv_nsec = SETTLES_STEP_MS * 1000000L};
+    uint64_t until = clock_ms() + SETTLES_MS;
+    pid_t served;
+
+    while (target_has_agent(pid) &&
+           !(process_serves(dir, &served) && served == pid)) {
+        if (clock_ms() >= until)
+            return false;
+        nanosleep(&step, NULL);
+    }
+    return true;
+}
+
 /* Takes over an agent whose heapwire-run was killed. */
 static int
 check_agent(struct attach *attach, bool dry, struct error *err)
 {
     const char *dir = attach->plan->state_dir;
-    pid_t pid = attach->target.pid, served;
+    pid_t pid = attach->target.pid;
 
-    if (!attach->target.has_agent)
-        return 0;
-    if (!process_serves(dir, &served) || served != pid) {
+    if (!is_settled(dir, pid)) {
         error_set(err, ER_WRONG_VALUE,
                   "process %d has an agent, and its state directory is not %s "
                   "(--node-id, --state-dir)",
                   (int)pid, dir);
         return -1;
     }
+    if (!target_has_agent(pid))
+        return 0;
     if (!gives_way(dir, !dry)) {
         error_set(err, ER_WRONG_VALUE,
                   "process %d is served by another heapwire-run", (int)pid);
         return -1;
     }
-    attach->took = true;
+    attach->took = target_has_agent(pid);
     return 0;
 }
 

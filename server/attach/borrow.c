@@ -1,4 +1,19 @@
-/* borrow.c - see borrow.h. */
+/*
+ * borrow.c - see borrow.h.
+ *
+ * A tracer that is killed lets go of its thread at that instant, wherever that
+ * stands, and a signal that was about to be delivered then is.  So the thread
+ * must always stand where it can go on by itself:
+ *
+ * - What it may read when it goes on is complete before it is sent there, and
+ *   never written over: everything that is put onto its stack lies below all
+ *   that was put there before.  At the end of a call it is about to return by
+ *   the frame of that call; the frame of the next one is another.
+ * - PTRACE_SETREGS alone, which the kernel does whole or not, sends it from one
+ *   such place to another.
+ * - No signal is kept here, and none is caused: a single step ends in a
+ * SIGTRAP.
+ */
 #include "borrow.h"
 
 #include <errno.h>
@@ -8,6 +23,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "errors.h"
@@ -15,9 +31,10 @@
 enum {
     RED_ZONE = 128,
     STATE_ALIGN = 64,
+    FRAME_ALIGN = 16,
     STATE_WORDS_AT = 464,   /* where software finds which parts are in it */
     FRAME_SIZE = 304 + 128, /* struct ucontext and siginfo, the kernel's */
-    STEPS_MAX = 500 * 1000,
+    STACK_MAX = 80 * 1024,  /* for all texts and frames */
     ALTSTACK_SAME =
         0x7fffffff,         /* not valid: the kernel keeps the present one */
     FRAME_FLAGS = 1 | 2 | 4 /* extended state; the ss is as it says */
@@ -86,65 +103,96 @@ fill_context(const struct borrowed *b, uint64_t state, ucontext_t *out)
     memcpy(&out->uc_sigmask, &b->mask, sizeof(b->mask));
 }
 
-/* Below the text that was put there. */
+/* Takes size bytes of its stack, below what was taken before. -1 with errno. */
 static int
-put_frame(struct borrowed *b)
+take_stack(struct borrowed *b, size_t size, size_t align)
 {
-    uint64_t state = (b->text - b->state_size - sizeof(uint32_t)) &
-                     ~(uint64_t)(STATE_ALIGN - 1);
+    uint64_t at = (b->below - size) & ~(uint64_t)(align - 1);
+
+    if (b->regs.rsp - at > STACK_MAX) {
+        errno = ENOBUFS;
+        return -1;
+    }
+    b->below = at;
+    return 0;
+}
+
+/* What the call returns to: the restorer, or first what stores its result. */
+static int
+put_links(struct borrowed *b, uint64_t result)
+{
+    const uint64_t links[] = {b->places->store, 0, b->places->restorer};
+    size_t first = result ? 0 : 2,
+           size = sizeof(links) - first * sizeof(*links);
+
+    if (take_stack(b, size, sizeof(*links)) != 0)
+        return -1;
+    return remote_write(b->remote, b->below, links + first, size);
+}
+
+static int
+put_frame(struct borrowed *b, uint64_t result)
+{
+    uint64_t state;
     ucontext_t context;
 
-    b->frame = (state - FRAME_SIZE) & ~(uint64_t)15;
+    if (take_stack(b, b->state_size + sizeof(uint32_t), STATE_ALIGN) != 0)
+        return -1;
+    state = b->below;
+    if (take_stack(b, FRAME_SIZE, FRAME_ALIGN) != 0)
+        return -1;
+    b->next = b->below;
     fill_context(b, state, &context);
     if (put_state(b, state) != 0 ||
-        remote_write(b->remote, b->frame, &context,
+        remote_write(b->remote, b->next, &context,
                      offsetof(ucontext_t, uc_sigmask) + BORROW_MASK_BYTES) != 0)
         return -1;
-    return remote_write(b->remote, b->frame - sizeof(uint64_t),
-                        &b->places->restorer, sizeof(uint64_t));
+    return put_links(b, result);
 }
 
 int
 borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,
            struct error *err)
 {
-    uint64_t top = b->regs.rsp - RED_ZONE;
-
-    if (size > BORROW_TEXT_MAX || b->text - size < top - BORROW_TEXT_MAX) {
+    if (size > BORROW_TEXT_MAX) {
         error_set(err, ER_UNKNOWN, "the arguments of the call are too long");
         return -1;
     }
-    b->text = (b->text - size) & ~(uint64_t)15;
-    if (remote_write(b->remote, b->text, data, size) != 0) {
+    if (take_stack(b, size, FRAME_ALIGN) != 0 ||
+        remote_write(b->remote, b->below, data, size) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot write to its stack");
         return -1;
     }
-    *at = b->text;
+    *at = b->below;
     return 0;
 }
 
 /* ---- the call ---- */
 
 static int
-enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second)
+enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second,
+      uint64_t result)
 {
     struct user_regs_struct regs = b->regs;
     uint64_t blocked = UINT64_MAX;
 
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
         blocked &= ~borrow_thread_bit(faults[i]);
-    if (put_frame(b) != 0)
+    if (put_frame(b, result) != 0)
         return -1;
     regs.rip = function;
     regs.rdi = first;
     regs.rsi = second;
-    regs.rsp = b->frame - sizeof(uint64_t);
+    regs.rsp = b->below;
+    regs.rbx = result; /* where it is stored */
     regs.rax = 0;
     regs.orig_rax = UINT64_MAX; /* so that no system call is restarted */
     regs.eflags &= ~direction_and_trap;
     if (borrow_thread_request(b, PTRACE_SETREGS, (uintptr_t)&regs) != 0)
         return -1;
+    b->frame = b->next;
     b->returned = false;
+    /* Not before: the frame alone would undo it. */
     return ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)BORROW_MASK_BYTES,
                   &blocked) == 0
                ? 0
@@ -180,26 +228,25 @@ is_return(struct borrowed *b)
     return regs.orig_rax == SYS_rt_sigreturn && regs.rsp == b->frame;
 }
 
-/* Single-steps until it returns. */
-static bool
-step(struct borrowed *b, uint64_t *result)
+/* A signal that a fault causes, but was sent: it is sent again, and waits as
+ * all others do.  SIGSTOP cannot. */
+static void
+postpone(struct borrowed *b, int signal)
 {
-    struct user_regs_struct regs;
-    int signal;
+    uint64_t blocked;
 
-    for (int i = 0; i < STEPS_MAX; i++) {
-        borrow_thread_go_on(b, PTRACE_SINGLESTEP);
-        if (borrow_thread_await(b, clock_ms() + BORROW_STOP_MS, &signal) !=
-                STOP_SIGNAL ||
-            signal != SIGTRAP ||
-            borrow_thread_request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
-            return false;
-        if (regs.rip == b->places->restorer && regs.rsp == b->frame) {
-            *result = regs.rax;
-            return true;
-        }
+    if (signal == SIGSTOP) {
+        borrow_thread_go_on(b, PTRACE_SYSCALL, signal);
+        return;
     }
-    return false;
+    if (ptrace(PTRACE_GETSIGMASK, b->sleeper.tid, (void *)BORROW_MASK_BYTES,
+               &blocked) == 0) {
+        blocked |= borrow_thread_bit(signal);
+        ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)BORROW_MASK_BYTES,
+               &blocked);
+        syscall(SYS_tgkill, b->remote->pid, b->sleeper.tid, signal);
+    }
+    borrow_thread_go_on(b, PTRACE_SYSCALL, 0);
 }
 
 /* Follows the call until it returns: NULL, or what interrupted it. */
@@ -209,7 +256,7 @@ follow(struct borrowed *b)
     uint64_t until_ms = clock_ms() + BORROW_CALL_MS;
     int signal;
 
-    borrow_thread_go_on(b, PTRACE_SYSCALL);
+    borrow_thread_go_on(b, PTRACE_SYSCALL, 0);
     for (;;) {
         switch (borrow_thread_await(b, until_ms, &signal)) {
         case STOP_CALL:
@@ -228,8 +275,8 @@ follow(struct borrowed *b)
                 borrow_thread_let_go(b, 0);
                 return "faulted; the thread goes on as if it had not been made";
             }
-            b->kept |= borrow_thread_bit(signal);
-            break;
+            postpone(b, signal);
+            continue;
         case STOP_EVENT:
             break;
         case STOP_EXEC:
@@ -243,17 +290,17 @@ follow(struct borrowed *b)
                    "thread holds: it goes on by itself, and returns as a "
                    "signal handler does";
         }
-        borrow_thread_go_on(b, PTRACE_SYSCALL);
+        borrow_thread_go_on(b, PTRACE_SYSCALL, 0);
     }
 }
 
 int
 borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
-            uint64_t second, uint64_t *result, struct error *err)
+            uint64_t second, uint64_t result, struct error *err)
 {
-    const char *why = NULL;
+    const char *why;
 
-    if (enter(b, function, first, second) != 0) {
+    if (enter(b, function, first, second, result) != 0) {
         if (errno == ESRCH) /* killed; its remains may still be there */
             error_set(err, ER_UNKNOWN, "thread %s (%d) has ended",
                       b->sleeper.name, (int)b->sleeper.tid);
@@ -262,10 +309,7 @@ borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
         borrow_end(b);
         return -1;
     }
-    if (result && !step(b, result))
-        why = "could not be followed";
-    else
-        why = follow(b);
+    why = follow(b);
     if (!why)
         return 0;
     error_set(err, ER_UNKNOWN, "the call in thread %s (%d) %s", b->sleeper.name,
@@ -309,7 +353,7 @@ borrow_begin(struct borrowed *b, const struct remote *remote,
         why = "its registers cannot be read";
         goto out;
     }
-    b->text = b->regs.rsp - RED_ZONE;
+    b->below = b->regs.rsp - RED_ZONE;
     if (borrow_thread_is_interrupted(b) &&
         sleeper_is_fit(remote, places, sleeper, &why))
         return 0;

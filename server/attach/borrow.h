@@ -3,9 +3,9 @@
  *
  * The call is made as the kernel calls a signal handler: below the thread's
  * stack lies the frame from which rt_sigreturn restores everything.  So if we
- * die, the thread still comes back by itself; its program may notice only
- * EINTR. While we live, we restore more than a handler could: the system call
- * continues unchanged.
+ * die, at any instant, the thread comes back by itself; its program may notice
+ * only EINTR. While we live, we restore more than a handler could: the system
+ * call continues unchanged.
  *
  * Signals that come meanwhile wait.  The caller has SIGCHLD blocked.
  */
@@ -34,11 +34,11 @@ int borrow_begin(struct borrowed *b, const struct remote *remote,
 int borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,
                struct error *err);
 
-/* Calls function(first, second). If result is not NULL, steps through the call
- * and gives its return value: for short calls.  -1 with *err, and the thread
- * runs again. */
+/* Calls function(first, second), and puts what it returns into its memory at
+ * result (0: nowhere; else places->store is needed).  -1 with *err, and the
+ * thread runs again. */
 int borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
-                uint64_t second, uint64_t *result, struct error *err);
+                uint64_t second, uint64_t result, struct error *err);
 
 /* Lets the thread go on with its own work. */
 void borrow_end(struct borrowed *b);

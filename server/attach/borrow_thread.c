@@ -91,10 +91,10 @@ borrow_thread_request(struct borrowed *b, int what, uintptr_t data)
 }
 
 void
-borrow_thread_go_on(struct borrowed *b, int how)
+borrow_thread_go_on(struct borrowed *b, int how, int signal)
 {
     b->stopped = false;
-    borrow_thread_request(b, how, 0);
+    borrow_thread_request(b, how, (uintptr_t)signal);
 }
 
 bool
@@ -253,9 +253,4 @@ borrow_thread_let_go(struct borrowed *b, int signal)
     if (b->stopped)
         borrow_thread_request(b, PTRACE_DETACH, (uintptr_t)signal);
     b->seized = b->stopped = false;
-    for (int i = 1; i <= SIGRTMAX; i++) {
-        if (b->kept & borrow_thread_bit(i))
-            syscall(SYS_tgkill, b->remote->pid, b->sleeper.tid, i);
-    }
-    b->kept = 0;
 }

@@ -37,12 +37,13 @@ struct borrowed {
     struct user_regs_struct regs;          /* as it was */
     unsigned char state[BORROW_STATE_MAX]; /* floating point and vectors */
     size_t state_size;
-    uint64_t mask;        /* of signals */
-    uint64_t text, frame; /* on its stack */
+    uint64_t mask;  /* of signals */
+    uint64_t below; /* what was put onto its stack ends here */
+    uint64_t frame; /* by which it returns from the call */
+    uint64_t next;  /* ... and from the next one */
     bool seized, stopped;
     bool returned;  /* it is about to return from a call */
     bool forgetful; /* the kernel no longer knows how to resume the sleep */
-    uint64_t kept;  /* signals that came although all were blocked */
 };
 
 static inline uint64_t
@@ -56,8 +57,9 @@ enum borrow_stop borrow_thread_await(struct borrowed *b, uint64_t until_ms,
                                      int *signal);
 /* A ptrace request; -1 with errno. */
 long borrow_thread_request(struct borrowed *b, int what, uintptr_t data);
-/* Lets the stopped thread run, by that request. */
-void borrow_thread_go_on(struct borrowed *b, int how);
+/* Lets the stopped thread run, by that request, and delivers that signal (0:
+ * none). */
+void borrow_thread_go_on(struct borrowed *b, int how, int signal);
 
 /* Takes registers, signal mask and vectors.  -1 with errno. */
 int borrow_thread_save(struct borrowed *b);
@@ -70,7 +72,7 @@ void borrow_thread_restore_there(struct borrowed *b);
 /* At the entry of rt_sigreturn, replaces it by the sleep itself: our death does
  * no harm at any moment. */
 void borrow_thread_restore_instead(struct borrowed *b);
-/* Ends the tracing, and delivers that signal (0: none) and those kept. */
+/* Ends the tracing, and delivers that signal (0: none). */
 void borrow_thread_let_go(struct borrowed *b, int signal);
 
 #endif

@@ -72,6 +72,8 @@ find_places(struct work *w, struct error *err)
     /* mov $15, %rax; syscall */
     static const unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0,
                                              0,    0,    0x0f, 0x05};
+    /* mov %rax, (%rbx); pop %rbx; ret */
+    static const unsigned char store[] = {0x48, 0x89, 0x03, 0x5b, 0xc3};
     const struct remote *r = &w->remote;
     struct landmarks *p = &w->places;
 
@@ -94,6 +96,7 @@ find_places(struct work *w, struct error *err)
         return -1;
     }
     p->restorer = remote_search(r, p->libc, restorer, sizeof(restorer));
+    p->store = remote_search(r, p->libc, store, sizeof(store));
     find_loader(w);
     if (p->restorer == 0 || w->dlopen == 0) {
         error_set(err, ER_WRONG_VALUE, "process %d has a libc (%s) without %s",
@@ -111,10 +114,12 @@ static void
 ask_loader(struct work *w, struct error *err)
 {
     char text[LOADER_TEXT_MAX] = "";
-    uint64_t at = 0;
+    uint64_t at = 0, result;
 
-    if (w->dlerror != 0 &&
-        borrow_call(&w->borrowed, w->dlerror, 0, 0, &at, err) != 0)
+    if (w->dlerror != 0 && w->places.store != 0 &&
+        (borrow_put(&w->borrowed, &at, sizeof(at), &result, err) != 0 ||
+         borrow_call(&w->borrowed, w->dlerror, 0, 0, result, err) != 0 ||
+         remote_read(&w->remote, result, &at, sizeof(at)) != 0))
         return;
     for (size_t i = 0; at != 0 && i < sizeof(text) - 1; i++) {
         if (remote_read(&w->remote, at + i, text + i, 1) != 0 || !text[i])
@@ -135,8 +140,8 @@ load(struct work *w, struct error *err)
         return 0;
     if (borrow_put(&w->borrowed, library, strlen(library) + 1, &path, err) !=
             0 ||
-        borrow_call(&w->borrowed, w->dlopen, path, (uint64_t)w->mode, NULL,
-                    err) != 0 ||
+        borrow_call(&w->borrowed, w->dlopen, path, (uint64_t)w->mode, 0, err) !=
+            0 ||
         remote_look(&w->remote, err) != 0 || find_places(w, err) != 0)
         return -1;
     if (w->call == 0) {
@@ -170,7 +175,7 @@ call(struct work *w, struct error *err)
     if ((settings && borrow_put(&w->borrowed, settings, strlen(settings) + 1,
                                 &text, err) != 0) ||
         borrow_put(&w->borrowed, &result, sizeof(result), &at, err) != 0 ||
-        borrow_call(&w->borrowed, w->call, text, at, NULL, err) != 0)
+        borrow_call(&w->borrowed, w->call, text, at, 0, err) != 0)
         return -1;
     if (remote_read(&w->remote, at, &result, sizeof(result)) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot read what it returned");

@@ -22,6 +22,7 @@ enum { SLEEPER_NAME_MAX = 16 };
 struct landmarks {
     const struct mapping *libc, *loader;
     uint64_t restorer; /* where signal handlers return to */
+    uint64_t store;    /* stores a result where rbx points; 0: nowhere */
 };
 
 struct sleeper {

@@ -172,7 +172,6 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
     }
     t->uid = s.uid;
     t->started_ticks = process_stat_read(pid, &stat) ? stat.start_ticks : 0;
-    t->has_agent = target_has_agent(pid);
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     n = readlink(path, t->exe, sizeof(t->exe) - 1);
     unread = errno;

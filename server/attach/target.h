@@ -18,7 +18,6 @@ struct target {
     uid_t uid; /* effective */
     char exe[PATH_MAX];
     uint64_t started_ticks; /* with pid: this process and no later one */
-    bool has_agent;         /* the agent runs in it */
 };
 
 /* -1 with *err: why not, and what to do.  force: accepts a seccomp filter. */

@@ -16,6 +16,7 @@
 #include "prepared_commands.h"
 #include "server_room.h"
 #include "session.h"
+#include "tcp_owner.h"
 #include "tls_stream.h"
 #include "users.h"
 
@@ -34,31 +35,58 @@ login_begin(struct session *s)
     session_enter(s, SESSION_LOGIN);
 }
 
-bool
-login_blocked(const struct server *server, uint64_t key, const char *host,
-              struct error *err)
+/* Only where it proves anything, because strangers connect at any rate. */
+static void
+tell_users_apart(struct session *s)
 {
-    uint64_t left_ms = backoff_left_ms(&server->backoff, key, clock_ms());
+    uid_t uid;
+    int fd;
 
-    if (left_ms == 0)
-        return false;
-    error_set(err, ER_HOST_IS_BLOCKED,
-              "Host '%s' is blocked for %u s because of failed logins, of any "
-              "account: wait, or use the unix socket",
-              host, (unsigned)((left_ms + 999) / 1000));
-    return true;
+    if (backoff_is_loopback(s->address_key) &&
+        uv_fileno(&s->io.handle, &fd) == 0 && tcp_owner(fd, &uid))
+        s->address_key = backoff_key_of_user(uid);
 }
 
-/* A connection older than the refusal of its address gets no further guess. */
+enum login_turn
+login_turn(struct session *s, bool may_wait, struct error *err)
+{
+    uint64_t wait_ms;
+    bool admitted;
+
+    if (s->waited) {
+        s->waited = false; /* for one proof */
+        return LOGIN_NOW;
+    }
+    tell_users_apart(s);
+    admitted =
+        backoff_admit(&s->server->backoff, s->address_key, s->wanted_user,
+                      s->server->login_failures, clock_ms(), &wait_ms);
+    if (admitted && wait_ms == 0)
+        return LOGIN_NOW;
+    if (admitted && may_wait) {
+        session_delay(s, wait_ms);
+        return LOGIN_LATER;
+    }
+    error_set(
+        err, ER_HOST_IS_BLOCKED,
+        "Host '%s' is blocked for this account: wrong passwords came from "
+        "it, and too many logins wait to be answered one by one; try "
+        "again in %u s, or use the unix socket",
+        s->who.host, (unsigned)((wait_ms + 999) / 1000));
+    log_stranger("connection %u: %s", s->entry.id, err->text);
+    return LOGIN_REFUSED;
+}
+
+/* False: the proof is not looked at now. */
 static bool
-is_blocked(struct session *s)
+is_its_turn(struct session *s)
 {
     struct error err;
+    enum login_turn turn = login_turn(s, true, &err);
 
-    if (!login_blocked(s->server, s->address_key, s->who.host, &err))
-        return false;
-    session_fail(s, &err);
-    return true;
+    if (turn == LOGIN_REFUSED)
+        session_fail(s, &err);
+    return turn == LOGIN_NOW;
 }
 
 static void
@@ -143,6 +171,9 @@ login_admit(struct session *s, uint32_t privileges, bool by_password,
     sql_session_free(s->sql); /* from before COM_CHANGE_USER */
     s->sql = sql;
     s->who = who;
+    /* The turn's end counts what has come already as this user's. */
+    memory_hold(&s->held, who.user, 0);
+    memory_hold(&s->owed, who.user, 0);
     s->by_password = by_password;
     registry_set_user(&s->server->registry, &s->entry, &who);
     return 0;
@@ -254,6 +285,8 @@ check_native(struct session *s, struct span answer)
         deny(s, false);
         return;
     }
+    if (!is_its_turn(s))
+        return;
     has_shown = s->tls && tls_stream_digest(s->tls, shown);
     if (keeper_check_native(s->server->keeper, name, s->nonce, answer,
                             has_shown ? shown : NULL, &right, info + 1,
@@ -299,8 +332,6 @@ authenticate(struct session *s, const struct handshake *h)
     keep_names(s, h);
     if (login_is_trusted(s))
         admit_trusted(s);
-    else if (is_blocked(s))
-        return;
     else if (span_is(h->plugin, AUTH_NATIVE))
         check_native(s, h->answer);
     else
@@ -339,13 +370,13 @@ login_answer(struct session *s, struct span packet)
     struct error err;
     bool right;
 
-    if (is_blocked(s))
-        return;
     /* No password is an empty packet, or a lone NUL (libmysqlclient). */
     if (packet.size == 0 || (packet.size == 1 && packet.data[0] == '\0')) {
         deny(s, false);
         return;
     }
+    if (!is_its_turn(s))
+        return;
     if (keeper_check_sha2(s->server->keeper, name, s->nonce, packet, false,
                           &right, &err) != 0) {
         session_fail(s, &err);

@@ -8,7 +8,6 @@
 #include "reader.h"
 
 struct error;
-struct server;
 struct session;
 
 void login_begin(struct session *session); /* greets */
@@ -34,9 +33,14 @@ int login_admit_user(struct session *session, struct error *err);
 /* An answer was wrong: notes it, says so in *err. */
 void login_deny(struct session *session, bool with_password, struct error *err);
 
-/* True with *err (1129): this address, shown as host, has failed too often and
- * is refused now. */
-bool login_blocked(const struct server *server, uint64_t key, const char *host,
-                   struct error *err);
+/* May a proof of session->wanted_user be looked at?  Call it once for each. */
+enum login_turn {
+    LOGIN_NOW,
+    LOGIN_LATER,  /* the packet comes again: see session_delay */
+    LOGIN_REFUSED /* with *err (1129): too many wait, or it may not */
+};
+
+enum login_turn login_turn(struct session *session, bool may_wait,
+                           struct error *err);
 
 #endif

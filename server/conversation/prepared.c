@@ -13,10 +13,9 @@ static bool
 take_bytes(struct prepared_list *list, size_t size)
 {
     if (size > PREPARED_BYTES_MAX - list->bytes ||
-        size > PREPARED_TOTAL_MAX - *list->total)
+        !memory_hold(&list->held, list->owner, list->bytes + size))
         return false;
     list->bytes += size;
-    *list->total += size;
     return true;
 }
 
@@ -24,7 +23,7 @@ static void
 give_bytes(struct prepared_list *list, size_t size)
 {
     list->bytes -= size;
-    *list->total -= size;
+    memory_hold(&list->held, list->owner, list->bytes);
 }
 
 static size_t
@@ -51,7 +50,7 @@ next_id(struct prepared_list *list, size_t slot)
 }
 
 struct prepared *
-prepared_new(struct prepared_list **home, size_t *total, struct span text,
+prepared_new(struct prepared_list **home, const char *owner, struct span text,
              size_t parameter_count, struct error *err)
 {
     struct prepared_list *list = *home;
@@ -64,7 +63,7 @@ prepared_new(struct prepared_list **home, size_t *total, struct span text,
         error_memory(err, "prepared statements");
         return NULL;
     }
-    list->total = total;
+    list->owner = owner;
     if (list->count == PREPARED_MAX) {
         error_set(err, ER_TOO_MANY_PREPARED,
                   "Can't create more than %d prepared statements in a "
@@ -75,8 +74,9 @@ prepared_new(struct prepared_list **home, size_t *total, struct span text,
     if (!take_bytes(list, own_bytes(text.size, parameter_count))) {
         error_set(err, ER_TOO_MANY_PREPARED,
                   "Can't keep more than %d bytes of prepared statements in a "
-                  "connection, or %d of all connections: close some",
-                  PREPARED_BYTES_MAX, PREPARED_TOTAL_MAX);
+                  "connection, nor more than a user's part of the %d MB of all "
+                  "clients: close some",
+                  PREPARED_BYTES_MAX, MEMORY_BUDGET_BYTES >> 20);
         return NULL;
     }
     p = mem_zalloc(1, sizeof(*p));
@@ -185,8 +185,8 @@ prepared_check_long(const struct prepared *p, struct error *err)
         error_set(err, p->fault,
                   "Parameters sent by COM_STMT_SEND_LONG_DATA are too long: "
                   "prepared statements of a connection may take %d bytes, and "
-                  "of all connections %d",
-                  PREPARED_BYTES_MAX, PREPARED_TOTAL_MAX);
+                  "those of a user its part of the %d MB of all clients",
+                  PREPARED_BYTES_MAX, MEMORY_BUDGET_BYTES >> 20);
     else
         error_memory(err, "parameters sent by COM_STMT_SEND_LONG_DATA");
     return -1;

@@ -14,6 +14,7 @@
 
 #include "buffer.h"
 #include "errors.h"
+#include "memory_budget.h"
 #include "reader.h"
 
 struct statement;
@@ -22,8 +23,6 @@ enum {
     PREPARED_MAX = 256, /* statements of a session */
     /* their texts, types and long data, of a session */
     PREPARED_BYTES_MAX = 16 * 1024 * 1024 + 64 * 1024,
-    /* the same of all sessions */
-    PREPARED_TOTAL_MAX = 256 * 1024 * 1024,
     PREPARED_CURSORS_MAX = 8 /* open ones of a session */
 };
 
@@ -51,14 +50,15 @@ struct prepared_list {
     uint32_t made; /* how many were made so far: the upper part of ids */
     size_t count;
     size_t bytes;
-    size_t *total; /* shared by all sessions */
+    struct memory_hold held;
+    const char *owner;
     size_t cursors;
 };
 
 /* Copies the text.  Ids are neither 0 nor 0xffffffff, and one comes back only
  * after millions of others.  NULL with *err; *home is made when it is NULL, and
- * counts in *total. */
-struct prepared *prepared_new(struct prepared_list **home, size_t *total,
+ * holds memory for owner, whose name outlasts it. */
+struct prepared *prepared_new(struct prepared_list **home, const char *owner,
                               struct span text, size_t parameter_count,
                               struct error *err);
 /* NULL with *err: there is no such statement; list NULL is fine. */

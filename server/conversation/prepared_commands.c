@@ -42,7 +42,7 @@ reply_description(struct session *s, struct span text,
                   const struct sql_description *description)
 {
     struct error err;
-    struct prepared *p = prepared_new(&s->prepared, &s->server->prepared, text,
+    struct prepared *p = prepared_new(&s->prepared, s->who.user, text,
                                       description->parameter_count, &err);
 
     if (!p) {

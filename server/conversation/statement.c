@@ -26,8 +26,8 @@ drop_packet(struct statement *st)
 {
     mem_free(st->packet);
     st->packet = NULL;
-    st->session->server->held -= st->held;
-    st->held = 0;
+    memory_hold(&st->held, st->session->who.user, 0);
+    st->packet_size = 0;
 }
 
 /* Frees what only the opening needs. */
@@ -271,18 +271,17 @@ bytes_left(const struct statement *st)
     return bytes;
 }
 
-/* Whether the rows at hand are large, and exceed the ceiling for the replies of
- * all clients. */
+/* Whether the rows at hand are large, and there is no room for them among the
+ * replies of all clients. */
 static bool
-is_too_much(const struct statement *st)
+is_too_much(struct statement *st)
 {
-    const struct session *s = st->session;
-    size_t waits = s->server->owed - s->owed + session_unsent(s), more;
+    struct session *s = st->session;
+    size_t more =
+        st->chunk.reply.out.size + (has_rows(st) ? bytes_left(st) : 0);
 
-    if (waits <= SERVER_OWED_MAX - REPLY_MAX)
-        return false;
-    more = st->chunk.reply.out.size + (has_rows(st) ? bytes_left(st) : 0);
-    return more > REPLY_FULL && waits + more > SERVER_OWED_MAX;
+    return more > REPLY_FULL &&
+           !memory_hold(&s->owed, s->who.user, session_unsent(s) + more);
 }
 
 /* Half a row cannot be taken back. */
@@ -292,11 +291,7 @@ refuse_rows(struct statement *st)
     struct session *s = st->session;
     struct error *err = &st->pump.error;
 
-    error_set(err, ER_OUT_OF_MEMORY,
-              "Out of memory: what this node's clients have not read yet is "
-              "more than %d MB together; read the rows, select fewer bytes, or "
-              "try again later",
-              SERVER_OWED_MAX / (1024 * 1024));
+    memory_budget_explain(err, "rows that clients have not read yet");
     log_stranger("connection %u: %s", s->entry.id, err->text);
     if (st->chunk.written_bytes > 0) {
         session_close(s);

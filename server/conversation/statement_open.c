@@ -28,7 +28,7 @@ parameters_of(const struct statement *st)
 static struct span
 packet_of(const struct statement *st)
 {
-    return (struct span){st->packet, st->held};
+    return (struct span){st->packet, st->packet_size};
 }
 
 /* On the loop, or a worker. */
@@ -68,15 +68,21 @@ make(struct session *s, struct span packet, struct error *err)
 {
     struct statement *st = mem_zalloc(1, sizeof(*st));
 
+    if (st && !memory_hold(&st->held, s->who.user, packet.size)) {
+        memory_budget_explain(err, "this statement");
+        mem_free(st);
+        return NULL;
+    }
     if (st)
         st->packet = mem_strndup(packet.data, packet.size);
     if (!st || !st->packet) {
         error_memory(err, "a statement");
+        if (st)
+            memory_hold(&st->held, s->who.user, 0);
         mem_free(st);
         return NULL;
     }
-    st->held = packet.size;
-    s->server->held += packet.size;
+    st->packet_size = packet.size;
     st->text = (struct span){st->packet, packet.size};
     st->session = s;
     st->started_ms = clock_ms();
@@ -169,7 +175,7 @@ static bool
 is_brief(const struct statement *st)
 {
     const struct sql_parameters *given = &st->meant.parameters;
-    size_t size = st->held;
+    size_t size = st->packet_size;
 
     if (st->prepared && st->prepared->long_data)
         return false;

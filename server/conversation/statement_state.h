@@ -48,10 +48,11 @@ struct statement {
     enum statement_end end;
     struct audit audit; /* a worker's while it is opened */
 
-    char *packet;     /* a copy of the text; of COM_STMT_EXECUTE, of the values
-                         until it is open */
-    size_t held;      /* bytes of it that server->held counts */
-    struct span text; /* the packet; or prepared's, which outlives us */
+    char *packet; /* a copy of the text; of COM_STMT_EXECUTE, of the values
+                     until it is open */
+    size_t packet_size;
+    struct memory_hold held; /* of it */
+    struct span text;        /* the packet; or prepared's, which outlives us */
 
     /* While it is opened, perhaps by a worker: */
     bool opening;

@@ -19,33 +19,58 @@
 #include "start_watch.h"
 #include "state_dir.h"
 #include "supervise.h"
+#include "wrapper.h"
+
+/* What a wrapper (setpriv, gosu, env, ...) executes, or NULL; owned. */
+static char *
+find_wrapped(const struct run *run)
+{
+    struct wrapped wrapped;
+    struct error ignored;
+    char *found = NULL;
+    int status;
+
+    wrapper_read(&wrapped, run->options.command);
+    if (*wrapped.root)
+        run_say(wrapped.root,
+                " becomes the root directory, below which the agent cannot be "
+                "loaded: start heapwire-run inside it");
+    if (*wrapped.name)
+        found = program_find(wrapped.name, &status, &ignored);
+    if (found && program_is_script(found)) {
+        mem_free(found);
+        found = NULL;
+    }
+    return found;
+}
 
 /* Finds the database's executable.  Refuses a script without --exe. */
 static int
 find_database(struct run *run, int *exit_status, struct error *err)
 {
     const char *exe = run->options.value[SETTING_EXE];
-    const char *named = exe && *exe ? exe : NULL;
+    char *wrapped = exe && *exe ? NULL : find_wrapped(run);
+    const char *named = wrapped ? wrapped : exe && *exe ? exe : NULL;
     char resolved[PATH_MAX];
 
     run->program = program_find(run->options.command[0], exit_status, err);
     if (!run->program)
-        return -1;
+        goto out;
     *exit_status = EX_CONFIG;
     if (!named && program_is_script(run->program)) {
         error_set(err, ER_WRONG_VALUE,
                   "%s is a script: name the database's executable with --exe",
                   run->program);
-        return -1;
-    }
-    if (!realpath(named ? named : run->program, resolved)) {
+    } else if (!realpath(named ? named : run->program, resolved)) {
         error_sys(err, ER_WRONG_VALUE, "cannot find the executable %s",
                   named ? named : run->program);
-        return -1;
+    } else {
+        run->exe = mem_strdup(resolved);
+        if (!run->exe)
+            error_memory(err, resolved);
     }
-    run->exe = mem_strdup(resolved);
-    if (!run->exe)
-        error_memory(err, resolved);
+out:
+    mem_free(wrapped);
     return run->exe ? 0 : -1;
 }
 
@@ -58,8 +83,10 @@ plan_notify(struct run *run, struct error *err)
     run->plan.notify = &run->notify;
     if (!manager || notify_relay_open(&run->notify, manager) != 0)
         return 0;
-    return environment_set(&run->database, NOTIFY_ENV, run->notify.address,
-                           err) != 0 ||
+    return environment_set(&run->bare, NOTIFY_ENV, run->notify.address, err) !=
+                       0 ||
+                   environment_set(&run->database, NOTIFY_ENV,
+                                   run->notify.address, err) != 0 ||
                    environment_set(&run->plain, NOTIFY_ENV, run->notify.address,
                                    err) != 0
                ? -1
@@ -78,6 +105,7 @@ prepare(struct run *run, char **envp)
 
     if (environment_init(&run->database, envp, &err) != 0 ||
         environment_init(&run->plain, envp, &err) != 0 ||
+        environment_init(&run->bare, envp, &err) != 0 ||
         environment_init(&run->heapwired, envp, &err) != 0) {
         run_say(err.text, "");
         return EX_OSERR;
@@ -137,6 +165,7 @@ main(int argc, char **argv, char **envp)
     mem_free(run.exe);
     environment_fini(&run.database);
     environment_fini(&run.plain);
+    environment_fini(&run.bare);
     start_watch_close(&run.start);
     notify_relay_close(&run.notify);
     environment_fini(&run.heapwired);

@@ -21,8 +21,8 @@ struct error;
 struct run {
     struct options options;
     /* plain: the database's, without options and preloads that may keep it from
-     * starting. */
-    struct environment database, plain, heapwired;
+     * starting; bare: without the agent, too. */
+    struct environment database, plain, bare, heapwired;
     struct start_watch start;
     struct notify_relay notify;
     char *program, *exe, *user;

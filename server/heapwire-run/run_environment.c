@@ -193,7 +193,9 @@ run_prepare_environments(struct run *run, struct error *err)
                             err) != 0) ||
         (jemalloc && environment_preload(database, jemalloc, err) != 0))
         return -1;
+    environment_drop_agents(&run->bare);
     run->plan.plain_envp = run->plain.list;
+    run->plan.bare_envp = run->bare.list;
     return 0;
 }
 

@@ -339,6 +339,8 @@ run(struct session *s, const struct http_route *route)
     if (text.failed) {
         error_memory(&err, "a statement");
         say_error(s, &err);
+    } else if (server_check_web_share(s->server, s, &err) != 0) {
+        say_error(s, &err);
     } else {
         statement_answer(s, (struct span){text.data, text.size}, &http_form,
                          show,
@@ -364,19 +366,12 @@ answer(struct session *s, const struct http_route *route)
     http_show_text(&h->show, &s->reply.out);
 }
 
-static unsigned
-blocked_s(const struct session *s)
-{
-    return 1 + (unsigned)(backoff_left_ms(&s->server->backoff, s->address_key,
-                                          clock_ms()) /
-                          1000);
-}
-
-/* False: it may not come in, and is answered. */
+/* False: it may not come in, and is answered, or waits. */
 static bool
-is_admitted(struct session *s, const struct http_route *route)
+is_admitted(struct session *s, const struct http_route *route, bool whole)
 {
     struct error err;
+    int rc;
 
     if (is_misdirected(s)) {
         s->http->show.answer.closes = true;
@@ -390,11 +385,14 @@ is_admitted(struct session *s, const struct http_route *route)
         s->login_deadline_ms = clock_ms() + IDLE_MS;
         return true;
     }
-    if (http_login(s, &s->http->request, &s->http->proven, &err) != 0) {
+    rc = http_login(s, &s->http->request, &s->http->proven, whole, &err);
+    if (rc > 0)
+        return false;
+    if (rc < 0) {
         if (s->http->request.authorization.size > 0)
             registry_note(&s->server->registry.failed_logins, 1);
         if (err.code == ER_HOST_IS_BLOCKED)
-            s->http->show.answer.retry_s = blocked_s(s);
+            s->http->show.answer.retry_s = BACKOFF_WAIT_MS / 1000;
         say_error(s, &err);
         return false;
     }
@@ -416,7 +414,7 @@ take(struct session *s)
         snprintf(text, sizeof(text), "%s\n", h->request.why);
         h->show.answer.closes = true;
         say(s, h->request.status, text);
-    } else if (is_admitted(s, route)) {
+    } else if (is_admitted(s, route, true)) {
         if (!route)
             say(s, 404,
                 "there is no such path; /help lists those that there are\n");
@@ -455,7 +453,7 @@ take_head(struct session *s, struct span head)
 
     begin_answer(h);
     h->show.answer.closes = true; /* unless it is */
-    if (is_admitted(s, NULL))
+    if (is_admitted(s, NULL, false))
         return;
     forget(head);
     session_enter(s, SESSION_CLOSING);
@@ -474,6 +472,8 @@ on_packet(struct session *s, struct span packet)
     h->continued = false;
     begin_answer(h);
     take(s);
+    if (s->delayed_ms)
+        return; /* it comes again */
     forget(packet);
     if (s->state != SESSION_RUNNING && s->state != SESSION_CLOSED &&
         h->show.answer.closes)

@@ -24,6 +24,13 @@
 #include "session.h"
 #include "users.h"
 
+/* Of a login among wrong ones. */
+enum http_wait {
+    HTTP_WAIT,         /* for its turn */
+    HTTP_WAIT_REFUSED, /* it cannot, and is refused */
+    HTTP_WAIT_NEVER
+};
+
 /* No account has a name that s->wanted_user does not hold. */
 static int
 check(struct session *s, const struct http_proof *proof, bool *right,
@@ -44,9 +51,11 @@ check(struct session *s, const struct http_proof *proof, bool *right,
 }
 
 static int
-log_in(struct session *s, const struct http_proof *proof, struct error *err)
+log_in(struct session *s, const struct http_proof *proof, enum http_wait wait,
+       struct error *err)
 {
     bool right = false;
+    enum login_turn turn = LOGIN_NOW;
 
     snprintf(s->wanted_user, sizeof(s->wanted_user), "%.*s",
              (int)proof->name.size, proof->name.data);
@@ -54,6 +63,10 @@ log_in(struct session *s, const struct http_proof *proof, struct error *err)
         login_deny(s, false, err);
         return -1;
     }
+    if (wait != HTTP_WAIT_NEVER)
+        turn = login_turn(s, wait == HTTP_WAIT, err);
+    if (turn != LOGIN_NOW)
+        return turn == LOGIN_LATER ? 1 : -1;
     if (check(s, proof, &right, err) != 0)
         return -1;
     if (!right || !span_is(proof->name, s->wanted_user)) { /* cut at a NUL */
@@ -113,9 +126,10 @@ prove_again(struct session *s, struct http_proven *proven, struct error *err)
 
 static int
 prove(struct session *s, const struct http_request *request,
-      struct http_proven *proven, struct error *err)
+      struct http_proven *proven, bool whole, struct error *err)
 {
     struct http_proof proof;
+    enum http_wait wait = whole ? HTTP_WAIT : HTTP_WAIT_REFUSED;
     bool known = proven->user;
     int rc = -1;
 
@@ -137,9 +151,10 @@ prove(struct session *s, const struct http_request *request,
                   "Access denied: Authorization must be 'Basic' with NAME:"
                   "PASSWORD in base64, or 'Bearer' with an account's token");
         log_stranger("connection %u: %s", s->entry.id, err->text);
-    } else if ((known && span_is(proof.name, s->who.user)) ||
-               !login_blocked(s->server, s->address_key, s->who.host, err)) {
-        rc = log_in(s, &proof, err);
+    } else {
+        if (known && span_is(proof.name, s->who.user))
+            wait = HTTP_WAIT_NEVER;
+        rc = log_in(s, &proof, wait, err);
         proven->load = s->server->loads;
         proven->user = rc == 0 && digest(s, request, proven->digest);
     }
@@ -149,11 +164,12 @@ prove(struct session *s, const struct http_request *request,
 
 int
 http_login(struct session *s, const struct http_request *request,
-           struct http_proven *proven, struct error *err)
+           struct http_proven *proven, bool whole, struct error *err)
 {
     static const struct span database = {"heapwire", 8};
+    int rc = prove(s, request, proven, whole, err);
 
-    if (prove(s, request, proven, err) != 0)
-        return -1;
+    if (rc != 0)
+        return rc;
     return sql_session_use(s->sql, database, err);
 }

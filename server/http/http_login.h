@@ -24,11 +24,12 @@ struct http_proven {
     uint8_t digest[AUTH_SHA256]; /* of the header, keyed by session->nonce */
 };
 
-/* Makes it the session's identity, with heapwire as its database.  -1 with
- * *err: 1045 not proven, 1129 the address is refused, 1226 too many
+/* Makes it the session's identity, with heapwire as its database.  1: not yet,
+ * and it comes again; not of a head without its body (whole false).  -1 with
+ * *err: 1045 not proven, 1129 too many wrong logins, 1226 too many
  * connections, 3159 TLS is required.  A header that is equal to the one before
  * needs no second proof, until the accounts are read again. */
 int http_login(struct session *session, const struct http_request *request,
-               struct http_proven *proven, struct error *err);
+               struct http_proven *proven, bool whole, struct error *err);
 
 #endif

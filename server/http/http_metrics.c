@@ -61,7 +61,7 @@ static const struct metric {
     {"heapwire_process_resident_shared_bytes", GAUGE, "m.rss_shared",
      "The part of these that is shared memory without a file"},
     {"heapwire_memory_unexplained_bytes", GAUGE, "m.unexplained",
-     "RSS beyond jemalloc's resident bytes"},
+     "RSS beyond the resident bytes of all jemallocs"},
     {"heapwire_cgroup_memory_bytes", GAUGE, "m.cgroup_current",
      "Bytes that the database's cgroup uses with page cache"},
     {"heapwire_cgroup_memory_cache_bytes", GAUGE, "m.cgroup_cache",

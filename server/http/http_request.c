@@ -18,6 +18,7 @@ static const struct http_request empty = {.path = {"", 0},
 struct head {
     struct http_request *request;
     bool has_host, has_length, has_encoding, has_authorization;
+    bool has_origin, has_site;
     size_t length; /* of the body */
 };
 
@@ -205,8 +206,14 @@ read_header(struct head *h, struct span name, struct span value)
     } else if (span_is_nocase(name, "If-None-Match")) {
         r->if_none_match = value;
     } else if (span_is_nocase(name, "Origin")) {
+        if (h->has_origin)
+            return bad(r, 400, "Origin is given twice");
+        h->has_origin = true;
         r->origin = value;
     } else if (span_is_nocase(name, "Sec-Fetch-Site")) {
+        if (h->has_site)
+            return bad(r, 400, "Sec-Fetch-Site is given twice");
+        h->has_site = true;
         r->site = value;
     } else if (span_is_nocase(name, "X-Heapwire")) {
         r->own = value;

@@ -7,6 +7,9 @@
 /* Set if heapwire-run was attached to a running database. */
 #define SUPERVISED_ATTACHED "HEAPWIRE_ATTACHED"
 
+/* heapwired's exit status where its state directory was deleted. */
+enum { SUPERVISED_PLACE_LOST = 74 };
+
 /* heapwire-run says on the line: a database comes, before its agent can be
  * asked. */
 #define SUPERVISED_DATABASE "database uid %u pid %d\n"

@@ -8,24 +8,28 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 
 #include "clock.h"
 #include "config.h"
 #include "errors.h"
+#include "hash.h"
 #include "host.h"
 #include "log.h"
 #include "server_room.h"
 #include "session.h"
+#include "share.h"
 #include "users.h"
 
 static bool
 is_resting(const struct server *server)
 {
     return server->running == 0 && !server->stopping &&
-           server->logins[TRANSPORT_LOCAL].count == 0 &&
-           server->logins[TRANSPORT_TCP].count == 0 &&
-           server->web_logins.count == 0;
+           server->logins[0][TRANSPORT_LOCAL].count == 0 &&
+           server->logins[0][TRANSPORT_TCP].count == 0 &&
+           server->logins[1][TRANSPORT_LOCAL].count == 0 &&
+           server->logins[1][TRANSPORT_TCP].count == 0;
 }
 
 /* Closing a session may free it, but no other: next stays valid. */
@@ -108,6 +112,9 @@ server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
     wake_init(&server->logins_more, &server->wakes, session_read_logins);
     pthread_mutex_init(&server->lock, NULL);
     registry_init(&server->registry, wake_waker(&server->killed));
+    if (RAND_bytes((unsigned char *)&server->backoff.secret,
+                   sizeof(server->backoff.secret)) != 1)
+        server->backoff.secret = hash_seed(server);
     server_learn_name(server);
     server->node = *node;
     server->node.max_connections = (uint32_t)server->max;
@@ -236,27 +243,45 @@ server_set_tls(struct server *server, SSL_CTX *context)
 
 /* Among idle ones, the longest idle; the list begins with the newest. */
 static struct session *
-find_idle(const struct server *server, bool peers, bool web)
+find_idle(const struct server *server, bool peers, bool web,
+          enum session_state state)
 {
     struct session *found = NULL;
 
     for (struct session *s = server->sessions; s; s = s->next)
         if (s->noted_peer == peers && s->conversation->web == web &&
-            s->state == SESSION_READY &&
-            (!found || s->since_ms <= found->since_ms))
+            s->state == state && (!found || s->since_ms <= found->since_ms))
             found = s;
     return found;
+}
+
+/* Connections with a statement never have all places (server_check_web_share),
+ * so there is one to evict: a stranger of many, an idle one, one that says its
+ * last, at last any stranger; strangers on the unix socket after all others. */
+static struct session *
+find_evicted(const struct server *server)
+{
+    const struct server_logins *strangers = server->logins[1];
+    struct session *found;
+
+    if (strangers[TRANSPORT_TCP].count >= server_reserve(server->web_max))
+        return strangers[TRANSPORT_TCP].first;
+    found = find_idle(server, false, true, SESSION_READY);
+    if (!found)
+        found = find_idle(server, false, true, SESSION_CLOSING);
+    if (!found)
+        found = strangers[TRANSPORT_TCP].first;
+    return found ? found : strangers[TRANSPORT_LOCAL].first;
 }
 
 static bool
 make_web_room(struct server *server)
 {
-    struct session *evicted = server->web_logins.first;
+    struct session *evicted;
 
     if (server->web < server->web_max)
         return true;
-    if (!evicted)
-        evicted = find_idle(server, false, true);
+    evicted = find_evicted(server);
     if (!evicted)
         return false;
     log_stranger("connection %u, of HTTP, had to make room", evicted->entry.id);
@@ -264,11 +289,29 @@ make_web_room(struct server *server)
     return true;
 }
 
+int
+server_check_web_share(const struct server *server, const struct session *s,
+                       struct error *err)
+{
+    struct share share = {.user = s->who.user};
+    size_t reserve = server_reserve(server->web_max);
+    size_t max = server->web_max - (s->who.trusted ? 1 : 2) * reserve;
+
+    if (server->web <= max / 2)
+        return 0; /* this one has none yet */
+    for (const struct session *other = server->sessions; other;
+         other = other->next)
+        if (other->conversation->web && other->statement)
+            share_count(&share, other->who.user);
+    return share_check(&share, max, "HTTP requests at work",
+                       "wait until one is answered", err);
+}
+
 bool
 server_make_room(struct server *server, enum transport transport,
                  const struct conversation *conversation)
 {
-    struct server_logins *logins = &server->logins[transport];
+    struct server_logins *logins = &server->logins[0][transport];
 
     if (server->stopping)
         return false;
@@ -291,7 +334,7 @@ server_note_peer(struct server *server, struct session *s, struct error *err)
     struct session *idle = NULL;
 
     if (server->peers >= server->peers_max) {
-        idle = find_idle(server, true, false);
+        idle = find_idle(server, true, false, SESSION_READY);
         if (!idle) {
             error_set(err, ER_TOO_MANY_CONNECTIONS,
                       "Too many connections: %zu of other nodes are at work",

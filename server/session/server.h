@@ -31,17 +31,16 @@ struct session;
 struct users;
 
 enum {
-    SERVER_LOCAL_RESERVE = 16, /* of all, for the unix socket alone */
+    SERVER_LOCAL_RESERVE = 16, /* of all, for the unix socket alone; and of
+                                  HTTP's, for connections without a request
+                                  at work */
     SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
     SERVER_PEERS_MAX = 256,    /* sessions of other nodes, besides all */
-    SERVER_WEB_MAX = 128,      /* connections of HTTP, likewise */
+    SERVER_WEB_MAX = 160,      /* connections of HTTP, likewise */
     SERVER_SPARES = 16, /* sessions that log in when there is no room for users:
                            they may be nodes */
     SERVER_LOGINS_MAX = 256, /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,
-    SERVER_HELD_MAX = 256 * 1024 * 1024, /* bytes of unfinished packets */
-    SERVER_OWED_MAX = 256 * 1024 * 1024, /* bytes of replies that large ones may
-                                            fill: small ones always fit */
     SERVER_TICK_MS = 250,
     SERVER_RESTING_MS = 1000, /* while there is no login and no statement */
     SERVER_STOP_MS = 3000     /* for sessions' last bytes */
@@ -91,13 +90,9 @@ struct server {
     size_t web, web_max;     /* and HTTP's */
     size_t spares;           /* and that must prove to be nodes, or close */
     size_t running;          /* of them in SESSION_RUNNING */
-    size_t held;             /* bytes of packets that wait, of all sessions */
-    size_t owed;     /* bytes of replies not yet read, of all sessions */
-    size_t prepared; /* bytes of prepared statements, of all sessions */
-    struct server_logins logins[TRANSPORTS];
-    struct server_logins web_logins; /* HTTP's, of both transports */
-    struct wake logins_more;         /* continues logins over TCP */
-    bool logins_wait;                /* they wait for that */
+    struct server_logins logins[2][TRANSPORTS]; /* [1]: HTTP's */
+    struct wake logins_more;                    /* continues logins over TCP */
+    bool logins_wait;                           /* they wait for that */
     struct watchdog watchdog;
     uv_timer_t tick; /* runs only while there are sessions */
     uv_timer_cb on_tick;
@@ -136,13 +131,17 @@ void server_set_tls(struct server *server, SSL_CTX *context);
 void server_set_settings(struct server *server, const struct config *config);
 
 /* May one more come in?  When full, evicts the oldest unfinished login; of
- * HTTP, then the connection that has been idle longest. */
+ * HTTP, a connection without a statement. */
 bool server_make_room(struct server *server, enum transport transport,
                       const struct conversation *conversation);
 /* The session has proven to be a node's and counts as one.  When full, evicts
  * the one that has been idle longest; -1 with *err: none is idle. */
 int server_note_peer(struct server *server, struct session *session,
                      struct error *err);
+/* May HTTP's session run a statement?  Users share places for that as share.h
+ * says; -1 with *err. */
+int server_check_web_share(const struct server *server,
+                           const struct session *session, struct error *err);
 /* Says farewell to every session; the loop ends when all are gone. */
 void server_stop(struct server *server);
 void server_fini(struct server *server); /* after the loop has ended */

@@ -32,18 +32,17 @@ server_hurry(struct server *server)
         server_set_pace(server, SERVER_TICK_MS);
 }
 
-/* A fraction of a small limit, so that TCP keeps some. */
-static size_t
-local_reserve(const struct server *server)
+size_t
+server_reserve(size_t max)
 {
-    return server->max / 4 < SERVER_LOCAL_RESERVE ? server->max / 4
-                                                  : SERVER_LOCAL_RESERVE;
+    return max / 4 < SERVER_LOCAL_RESERVE ? max / 4 : SERVER_LOCAL_RESERVE;
 }
 
 bool
 server_has_room(const struct server *server, enum transport transport)
 {
-    size_t reserve = transport == TRANSPORT_LOCAL ? 0 : local_reserve(server);
+    size_t reserve =
+        transport == TRANSPORT_LOCAL ? 0 : server_reserve(server->max);
 
     return server->count - server->peers - server->web - server->spares +
                reserve <
@@ -71,9 +70,8 @@ server_note_user(struct server *server, struct session *s, struct error *err)
 void
 server_note_login(struct server *server, struct session *s, bool begins)
 {
-    struct server_logins *logins = s->conversation->web
-                                       ? &server->web_logins
-                                       : &server->logins[s->transport];
+    struct server_logins *logins =
+        &server->logins[s->conversation->web][s->transport];
 
     if (begins) {
         s->login_next = NULL;

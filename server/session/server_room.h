@@ -12,6 +12,8 @@
 
 #include "server.h"
 
+/* Places of max that are kept: a fraction of few, so that others have some. */
+size_t server_reserve(size_t max);
 /* Is there room for one more user's session? */
 bool server_has_room(const struct server *server, enum transport transport);
 /* The session is spare no more. */

@@ -59,8 +59,8 @@ session_released(struct session *s)
     s->conversation->free(s);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
-    s->server->held -= s->held;
-    s->server->owed -= s->owed;
+    memory_hold(&s->held, s->who.user, 0);
+    memory_hold(&s->owed, s->who.user, 0);
     packet_reader_fini(&s->in);
     reply_fini(&s->reply);
     tls_stream_free(s->tls);
@@ -283,9 +283,15 @@ framing_fault(struct session *s, enum packet_state fault)
 
 /* One client may send sixteen megabytes, but not all at once. */
 static bool
-is_too_much(const struct session *s, size_t more)
+is_too_much(struct session *s, size_t more)
 {
-    return s->held > FULL_BACKLOG && s->server->held + more > SERVER_HELD_MAX;
+    size_t needed = packet_waiting(&s->in) + more;
+
+    if (needed <= s->in.bytes.capacity)
+        return false;
+    if (needed > FULL_BACKLOG) /* its block doubles */
+        needed *= 2;
+    return !memory_hold(&s->held, s->who.user, needed);
 }
 
 static void
@@ -293,10 +299,7 @@ refuse_more(struct session *s)
 {
     struct error err;
 
-    error_set(&err, ER_OUT_OF_MEMORY,
-              "Out of memory: the statements under way to this node have more "
-              "than %d MB together; send it again later",
-              SERVER_HELD_MAX / (1024 * 1024));
+    memory_budget_explain(&err, "this statement");
     log_stranger("connection %u: %s", s->entry.id, err.text);
     s->reply.sequence = (uint8_t)(s->in.sequence + !s->in.in_piece);
     session_fail(s, &err);
@@ -402,6 +405,10 @@ take_packet(struct session *s, struct span payload)
     s->reply.sequence = s->in.sequence;
     s->since_ms = uv_now(s->server->loop);
     s->conversation->on_packet(s, payload);
+    if (s->delayed_ms) {
+        s->delayed = payload;
+        return;
+    }
     packet_done(&s->in,
                 session_is_logging_in(s->state) ? s->reply.sequence : 0);
     if (clear && s->tls)
@@ -412,7 +419,7 @@ static bool
 takes_packets(const struct session *s)
 {
     return (session_is_logging_in(s->state) || s->state == SESSION_READY) &&
-           !session_output_full(s);
+           !s->delayed_ms && !session_output_full(s);
 }
 
 /* One read may bring thousands of commands: other sessions get their turn. */
@@ -472,8 +479,7 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         return;
     }
     open = take_bytes(s, (struct span){buf->base, (size_t)n});
-    if (s->conversation->web)
-        explicit_bzero(buf->base, (size_t)n); /* perhaps of a password */
+    explicit_bzero(buf->base, (size_t)n); /* perhaps of a password */
     if (!open)
         end_of_input(s);
     else
@@ -493,7 +499,7 @@ static void
 steer_reading(struct session *s)
 {
     bool wanted =
-        !s->ended && !waits_for_logins(s) &&
+        !s->ended && !s->delayed_ms && !waits_for_logins(s) &&
         (s->state == SESSION_CLOSING || (takes_packets(s) && !s->paused) ||
          packet_waiting(&s->in) < FULL_BACKLOG);
 
@@ -511,12 +517,11 @@ steer_reading(struct session *s)
 static void
 steer_logins(struct server *server)
 {
-    struct server_logins *lists[] = {&server->logins[TRANSPORT_TCP],
-                                     &server->web_logins};
     struct session *next;
 
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        for (struct session *s = lists[i]->first; s; s = next) {
+    for (size_t web = 0; web < 2; web++)
+        for (struct session *s = server->logins[web][TRANSPORT_TCP].first; s;
+             s = next) {
             next = s->login_next;
             steer_reading(s);
         }
@@ -538,19 +543,11 @@ share_logins(struct session *s)
 }
 
 static void
-count_held(struct session *s, size_t held)
+count_memory(struct session *s)
 {
-    s->server->held += held - s->held;
-    s->held = held;
-}
-
-static void
-count_owed(struct session *s)
-{
-    size_t owed = session_unsent(s) + s->conversation->unsent(s);
-
-    s->server->owed += owed - s->owed;
-    s->owed = owed;
+    memory_hold_all(&s->held, s->who.user, s->in.bytes.capacity);
+    memory_hold_all(&s->owed, s->who.user,
+                    session_unsent(s) + s->conversation->unsent(s));
 }
 
 void
@@ -561,8 +558,7 @@ session_turn(struct session *s)
         flush(s);
     if (s->state != SESSION_CLOSED)
         finish_closing(s);
-    count_held(s, packet_waiting(&s->in));
-    count_owed(s);
+    count_memory(s);
     steer_reading(s);
     share_logins(s);
     watchdog_mark(&s->server->watchdog, s->entry.id);
@@ -581,9 +577,11 @@ session_read_logins(struct wake *wake)
 }
 
 void
-session_more(struct wake *wake)
+session_end_delay(struct session *s)
 {
-    struct session *s = (void *)((char *)wake - offsetof(struct session, more));
-
+    s->delayed_ms = 0;
+    s->waited = true;
+    take_packet(s, s->delayed);
+    s->waited = false;
     session_turn(s);
 }

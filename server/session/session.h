@@ -17,6 +17,7 @@
 #include <uv.h>
 
 #include "auth.h"
+#include "memory_budget.h"
 #include "packet.h"
 #include "registry.h"
 #include "reply.h"
@@ -71,8 +72,11 @@ struct session {
     struct packet_reader in;
     struct wake more; /* takes the packets that are left when it paused */
     bool paused;
-    size_t held; /* bytes of it that server->held counts */
-    size_t owed; /* bytes of the reply that server->owed counts */
+    struct span delayed;     /* a packet that waits, */
+    uint64_t delayed_ms;     /* until then; 0: there is none */
+    bool waited;             /* and that has */
+    struct memory_hold held; /* of it */
+    struct memory_hold owed; /* of the reply */
     struct reply reply;
     struct buffer writing; /* what libuv has of it */
     size_t unsent;         /* of that, when last looked at */
@@ -140,6 +144,10 @@ bool session_is_logging_in(enum session_state state);
 void session_enter(struct session *session, enum session_state state);
 /* All bytes after the current packet are TLS, in both directions. */
 void session_start_tls(struct session *session);
+/* From on_packet: the same packet comes again so much later, with waited set,
+ * and nothing is read before. */
+void session_delay(struct session *session, uint64_t ms);
+void session_end_delay(struct session *session);
 /* One error, then the end. */
 void session_fail(struct session *session, const struct error *err);
 /* At once, with nothing said. */

@@ -1,6 +1,7 @@
-/* session_tick.c - kills, timeouts and farewells of a session. */
+/* session_tick.c - kills, delays, timeouts and farewells of a session. */
 #include "clock.h"
 #include "errors.h"
+#include "server_room.h"
 #include "session.h"
 
 void
@@ -10,6 +11,22 @@ session_kill(struct session *s, enum registry_kill kill)
         session_close(s);
     else if (kill == KILL_QUERY)
         s->conversation->cancel(s, END_KILLED);
+}
+
+void
+session_more(struct wake *wake)
+{
+    struct session *s = (void *)((char *)wake - offsetof(struct session, more));
+
+    session_turn(s);
+}
+
+void
+session_delay(struct session *s, uint64_t ms)
+{
+    s->delayed_ms = clock_ms() + ms;
+    s->login_deadline_ms += ms;
+    server_hurry(s->server);
 }
 
 /* Sends an idle client nothing, like MySQL: it would take an unrequested error
@@ -66,7 +83,8 @@ session_tick(struct session *s, uint64_t now_ms)
         session_close(s);
         return;
     }
-    if (s->state == SESSION_READY && now_ms - s->since_ms >= idle_ms(s)) {
+    if (s->state == SESSION_READY && !s->delayed_ms &&
+        now_ms - s->since_ms >= idle_ms(s)) {
         error_set(&err, ER_CLIENT_TIMEOUT,
                   "The client was disconnected by the server because of "
                   "inactivity");
@@ -78,4 +96,7 @@ session_tick(struct session *s, uint64_t now_ms)
         return;
     }
     s->conversation->on_tick(s, now_ms);
+    if (s->delayed_ms && now_ms >= s->delayed_ms &&
+        (s->state == SESSION_READY || session_is_logging_in(s->state)))
+        session_end_delay(s);
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -13,37 +12,9 @@
 #include "errors.h"
 #include "files.h"
 #include "own_file.h"
+#include "safe_path.h"
 
 #define LOCK_NAME "heapwired.lock"
-
-/* A user that may write to the parent may replace our directory. */
-static int
-check_parent(const char *path, bool *roots_own, struct error *err)
-{
-    char parent[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    struct stat st;
-
-    snprintf(parent, sizeof(parent), "%.*s",
-             slash > path ? (int)(slash - path) : 1, path);
-    if (stat(parent, &st) != 0) {
-        if (errno == ENOENT)
-            return 0; /* state_dir_open makes it */
-        error_sys(err, ER_UNKNOWN, "cannot examine %s", parent);
-        return -1;
-    }
-    if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
-        (!(st.st_mode & S_ISVTX) &&
-         (st.st_mode & S_IWOTH ||
-          (st.st_mode & S_IWGRP && st.st_gid != getegid())))) {
-        error_set(err, ER_UNKNOWN,
-                  "the state directory %s is not safe: others can write to %s",
-                  path, parent);
-        return -1;
-    }
-    *roots_own = st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
-    return 0;
-}
 
 /* If only root can make directories there, root may take back one that it gave
  * to the database's user on an earlier run. */
@@ -73,53 +44,35 @@ check_directory(const char *path, const struct stat *st, bool roots_own,
 bool
 state_dir_can_be_given(const char *path)
 {
+    struct safe_path at;
     struct error unsaid;
-    bool roots_own = false;
 
-    return check_parent(path, &roots_own, &unsaid) == 0 && roots_own;
+    if (safe_path_walk(path, false, &at, &unsaid) != 0)
+        return false;
+    fd_close(at.parent);
+    return at.roots_own;
 }
 
 int
 state_dir_check(const char *path, struct error *err)
 {
-    bool roots_own = false;
+    struct safe_path at;
     struct stat st;
+    int rc = 0;
 
-    if (check_parent(path, &roots_own, err) != 0)
+    if (safe_path_walk(path, false, &at, err) != 0)
         return -1;
-    if (lstat(path, &st) == 0)
-        return check_directory(path, &st, roots_own, err);
-    if (errno == ENOENT)
-        return 0;
-    error_sys(err, ER_UNKNOWN, "cannot examine the state directory %s", path);
-    return -1;
-}
-
-/* Others may pass through root's new parents: the directory may become another
- * user's. */
-static int
-make_directories(const char *path, struct error *err)
-{
-    char part[PATH_MAX];
-    mode_t mode;
-
-    for (const char *p = path; *p; p++) {
-        const char *end = p[1] == '/' || p[1] == '\0' ? p + 1 : NULL;
-
-        if (!end || *p == '/')
-            continue;
-        mode = *end == '\0' || geteuid() != 0 ? 0700 : 0755;
-        snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-        if (mkdir(part, 0700) == 0) {
-            if (chmod(part, mode) == 0)
-                continue;
-        } else if (errno == EEXIST) {
-            continue;
-        }
-        error_sys(err, ER_UNKNOWN, "cannot create the directory %s", part);
-        return -1;
+    if (at.parent < 0)
+        return 0; /* state_dir_open makes it */
+    if (fstatat(at.parent, at.name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        rc = check_directory(path, &st, at.roots_own, err);
+    } else if (errno != ENOENT) {
+        error_sys(err, ER_UNKNOWN, "cannot examine the state directory %s",
+                  path);
+        rc = -1;
     }
-    return 0;
+    fd_close(at.parent);
+    return rc;
 }
 
 /* An earlier owner of the directory may have linked another user's file there.
@@ -171,23 +124,24 @@ take_lock(struct state_dir *dir, const char *path, bool *busy,
 static int
 make_directory(const char *path, struct stat *st, struct error *err)
 {
-    bool roots_own = false;
+    struct safe_path at;
     int fd;
 
-    if (make_directories(path, err) != 0 ||
-        check_parent(path, &roots_own, err) != 0)
+    if (safe_path_walk(path, true, &at, err) != 0)
         return -1;
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd = safe_path_open(&at);
     if (fd < 0 || fstat(fd, st) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot open the state directory %s", path);
-        fd_close(fd);
-        return -1;
+        goto out;
     }
-    if (check_directory(path, st, roots_own, err) != 0) {
-        fd_close(fd);
-        return -1;
+    if (check_directory(path, st, at.roots_own, err) == 0) {
+        fd_close(at.parent);
+        return fd;
     }
-    return fd;
+out:
+    fd_close(fd);
+    fd_close(at.parent);
+    return -1;
 }
 
 int
@@ -221,6 +175,32 @@ state_dir_open(struct state_dir *dir, const char *path, bool *busy,
 out:
     state_dir_close(&opened);
     return -1;
+}
+
+int
+state_dir_look(struct state_dir *dir, const char *path, struct error *err)
+{
+    struct state_dir again = {dir->fd, -1, dir->owner};
+    struct stat own, named;
+    bool busy;
+
+    if (fstat(dir->fd, &own) != 0)
+        return 0;
+    if (lstat(path, &named) == 0
+            ? named.st_ino != own.st_ino || named.st_dev != own.st_dev
+            : errno == ENOENT) {
+        error_set(err, ER_UNKNOWN, "the state directory %s was deleted", path);
+        return -1;
+    }
+    if (fstat(dir->lock, &own) != 0 || own.st_nlink > 0)
+        return 0;
+    if (take_lock(&again, path, &busy, err) != 0) {
+        fd_close(again.lock);
+        return -1;
+    }
+    fd_close(dir->lock);
+    dir->lock = again.lock;
+    return 0;
 }
 
 bool

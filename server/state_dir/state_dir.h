@@ -35,6 +35,10 @@ int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
 /* Whether a heapwired has the lock now. */
 bool state_dir_is_served(const char *path);
 
+/* Whether all is as it was opened; a lock whose file was deleted is taken
+ * again. -1 with *err: the directory is gone, or another has the lock. */
+int state_dir_look(struct state_dir *dir, const char *path, struct error *err);
+
 void state_dir_close(struct state_dir *dir);
 
 #endif

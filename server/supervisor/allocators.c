@@ -242,7 +242,8 @@ void
 allocators_options(unsigned marks, const char *own, bool active,
                    char out[ALLOCATOR_OPTIONS_MAX])
 {
-    const char *state = active ? ",prof_active:true" : ",prof_active:false";
+    const char *threads = "",
+               *state = active ? ",prof_active:true" : ",prof_active:false";
     bool counts = (marks & LOCATE_COUNTS) && !(marks & LOCATE_SETS_STATS) &&
                   !says(own, "prof_stats");
 
@@ -253,7 +254,11 @@ allocators_options(unsigned marks, const char *own, bool active,
     if (says(own, "prof_active") || says(own, "prof") ||
         (!active && (marks & (LOCATE_SETS_ACTIVE | LOCATE_SETS_PROF))))
         state = "";
-    snprintf(out, ALLOCATOR_OPTIONS_MAX, "prof:true%s%s", state,
+    /* Else the threads that are alive when it is switched on are never
+     * sampled. */
+    if ((marks & LOCATE_SETS_THREADS) && !says(own, "prof_thread_active_init"))
+        threads = ",prof_thread_active_init:true";
+    snprintf(out, ALLOCATOR_OPTIONS_MAX, "prof:true%s%s%s", state, threads,
              counts ? ",prof_stats:true" : "");
 }
 
@@ -275,8 +280,8 @@ common_marks(const struct allocators *a, const char *variable)
             continue;
         some = true;
         can &= file->marks;
-        any |= file->marks &
-               (LOCATE_SETS_PROF | LOCATE_SETS_ACTIVE | LOCATE_SETS_STATS);
+        any |= file->marks & (LOCATE_SETS_PROF | LOCATE_SETS_ACTIVE |
+                              LOCATE_SETS_THREADS | LOCATE_SETS_STATS);
     }
     return some ? can | any : 0;
 }
@@ -377,12 +382,22 @@ static void
 warn_of(const struct allocator *allocator, const struct locate_jemalloc *j)
 {
     const struct locate *file = &allocator->file;
-    char what[128], why[128] = "no code that calls it was recognized";
+    char what[128], why[256] = "no code that calls it was recognized";
+    int size = 0;
 
     if (file->votes > 0)
-        snprintf(why, sizeof(why),
-                 "its code does not agree on one (%u of %u calls, %u names)",
-                 file->votes_first, file->votes, file->names_first);
+        size = snprintf(
+            why, sizeof(why),
+            "of %u calls its code does not agree on one:", file->votes);
+    for (size_t i = 0; i < LOCATE_CANDIDATES_MAX; i++) {
+        const struct locate_candidate *c = &file->candidates[i];
+
+        if (c->votes > 0)
+            size +=
+                snprintf(why + size, sizeof(why) - (size_t)size,
+                         "%s 0x%llx %u times with %u names", i > 0 ? "," : "",
+                         (unsigned long long)c->address, c->votes, c->names);
+    }
     fprintf(stderr,
             "heapwire-run: %s has a jemalloc of its own (%s) whose mallctl was "
             "not found: it has no symbol of it, and %s; link it with "
@@ -434,6 +449,9 @@ explain_one(const struct allocator *allocator, const struct locate_jemalloc *j,
     else
         printf("  mallctl   0x%llx (%s)\n", (unsigned long long)j->mallctl,
                locate_how_text(j->how));
+    if (!(file->marks & LOCATE_PROFILES))
+        printf("  advice    %s\n",
+               locate_advice(j->prefix, allocator->place != ALLOCATOR_OWN));
     printf("  variable  %s%s%s\n", j->variable[0] ? j->variable : "unknown",
            value ? "=" : " is not set", value ? value : "");
 }

@@ -236,7 +236,7 @@ void
 companion_ended(struct companion *companion, int status)
 {
     uint64_t now = clock_ms();
-    char what[128];
+    char what[512];
 
     companion->pid = 0;
     fd_close(companion->line);
@@ -253,6 +253,11 @@ companion_ended(struct companion *companion, int status)
     else if (WIFSIGNALED(status))
         snprintf(what, sizeof(what), "heapwired was killed by signal %d",
                  WTERMSIG(status));
+    else if (WEXITSTATUS(status) == SUPERVISED_PLACE_LOST)
+        snprintf(what, sizeof(what),
+                 "the state directory %.300s was deleted, and heapwired makes "
+                 "it again",
+                 companion->plan->state_dir);
     else
         snprintf(what, sizeof(what), "heapwired ended with status %d",
                  WEXITSTATUS(status));

@@ -2,7 +2,10 @@
 #include "environment.h"
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent_protocol.h"
 #include "buffer.h"
@@ -191,4 +194,23 @@ environment_preload(struct environment *env, const char *library,
     }
     return join(env, PRELOAD, or_empty(environment_get(env, PRELOAD)), ":",
                 library, err);
+}
+
+void
+environment_name_process(char **envp)
+{
+    static const char *const names[] = {"WATCHDOG_PID=", "LISTEN_PID="};
+    static char entries[2][32];
+
+    for (; *envp; envp++)
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+            size_t size = strlen(names[i]);
+
+            if (strncmp(*envp, names[i], size) != 0 ||
+                strtol(*envp + size, NULL, 10) != getppid())
+                continue;
+            snprintf(entries[i], sizeof(entries[i]), "%s%d", names[i],
+                     getpid());
+            *envp = entries[i];
+        }
 }

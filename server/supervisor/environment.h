@@ -37,4 +37,8 @@ int environment_prepend(struct environment *env, const char *name,
 int environment_preload(struct environment *env, const char *library,
                         struct error *err);
 
+/* In a child, right before exec: systemd's variables that name the process
+ * that they are for name us, and now the child. */
+void environment_name_process(char **envp);
+
 #endif

@@ -6,10 +6,14 @@
 #include <sys/types.h>
 
 pid_t process_parent(pid_t pid); /* -1: there is no such process */
+/* Its effective user; -1: there is no such process. */
+uid_t process_user(pid_t pid);
 bool process_runs(pid_t pid, const char *exe);
 /* A debugger holds it, and will let it go on. */
 bool process_is_traced(pid_t pid);
 bool process_is_stopped(pid_t pid);
+/* Whether it listens on a socket, or cannot be looked into. */
+bool process_may_serve(pid_t pid);
 /* Whether an agent serves in that state directory, and of which process; 0: of
  * one in another pid namespace. */
 bool process_serves(const char *state_dir, pid_t *pid);

@@ -63,7 +63,8 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
     w->due_ms = w->fd < 0 || w->again || !has_suspects(plan)
                     ? 0
                     : w->started_ms + plan->start_ms;
-    w->loaded = w->reached = w->hung = false;
+    w->loaded = w->reached = w->hung = w->served = false;
+    w->look_ms = w->fd < 0 || w->again ? 0 : w->started_ms + START_LOOK_MS;
 }
 
 /* ---- words ---- */
@@ -132,9 +133,13 @@ take_words(struct start_watch *w)
 
 /* "prof:true set and /usr/lib/libjemalloc.so.2 preloaded" */
 static void
-name_suspects(const struct plan *plan, char *out, size_t size)
+name_suspects(const struct plan *plan, bool agent, char *out, size_t size)
 {
-    snprintf(out, size, "%s%s%s%s", plan->prof ? "prof:true set" : "",
+    const char *and = agent && plan->prof && plan->jemalloc ? ", " : " and ";
+
+    snprintf(out, size, "%s%s%s%s%s%s", agent ? "heapwire's agent in it" : "",
+             agent && (plan->prof || plan->jemalloc) ? and : "",
+             plan->prof ? "prof:true set" : "",
              plan->prof && plan->jemalloc ? " and " : "",
              plan->jemalloc ? plan->jemalloc : "",
              plan->jemalloc ? " preloaded" : "");
@@ -149,31 +154,57 @@ name_switches(const struct plan *plan, char *out, size_t size)
              plan->jemalloc ? "--jemalloc no: never that preload" : "");
 }
 
-static void
-say(const struct start_watch *w, const char *what, bool again)
+static const char *
+name_program(const struct start_watch *w)
 {
-    const struct plan *plan = w->plan;
-    char suspects[1200], switches[128];
-
-    name_suspects(plan, suspects, sizeof(suspects));
-    name_switches(plan, switches, sizeof(switches));
-    fprintf(stderr, "heapwire-run: %s (pid %d) %s, with %s%s (%s)\n",
-            plan->exe ? plan->exe : plan->program, w->child, what, suspects,
-            again ? ": it is started again without"
-                  : ", which may be why it did",
-            switches);
+    return w->plan->exe ? w->plan->exe : w->plan->program;
 }
 
-static bool
-is_fault(int signal)
+static void
+say(const struct start_watch *w, const char *what, enum death_restart again)
 {
-    static const int faults[] = {SIGSEGV, SIGABRT, SIGBUS, SIGILL,
-                                 SIGFPE,  SIGTRAP, SIGSYS};
+    static const char *const ends[] = {
+        [DEATH_FINAL] = ", which may be why it did",
+        [DEATH_WITHOUT_OPTIONS] = ": it is started again without",
+        [DEATH_WITHOUT_HEAPWIRE] =
+            (", which may be why it did: it is started again, once, without "
+             "any of that; heapwire knows nothing of it then"),
+    };
+    char suspects[1200], switches[128];
 
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-        if (faults[i] == signal)
-            return true;
-    return false;
+    name_suspects(w->plan, again == DEATH_WITHOUT_HEAPWIRE, suspects,
+                  sizeof(suspects));
+    name_switches(w->plan, switches, sizeof(switches));
+    fprintf(stderr, "heapwire-run: %s (pid %d) %s, with %s%s%s%s%s\n",
+            name_program(w), w->child, what, suspects, ends[again],
+            *switches ? " (" : "", switches, *switches ? ")" : "");
+}
+
+/* What the end of the one without us shows. */
+static void
+say_cause(const struct start_watch *w, int status)
+{
+    bool same = WIFSIGNALED(status) && WTERMSIG(status) == w->signal;
+
+    fprintf(stderr, "heapwire-run: %s (pid %d) %s\n", name_program(w), w->child,
+            same ? "has ended likewise without heapwire in it: that was not "
+                   "the cause"
+                 : "has not ended likewise without heapwire in it: that may "
+                   "have been the cause");
+}
+
+/* Not somebody's wish, nor the kernel's want of memory, nor a timer, nor that
+ * whoever read its output has left. */
+static bool
+is_its_own(int signal)
+{
+    static const int others[] = {SIGKILL, SIGTERM, SIGINT,  SIGQUIT, SIGHUP,
+                                 SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (others[i] == signal)
+            return false;
+    return true;
 }
 
 static bool
@@ -181,6 +212,23 @@ may_start_again(const struct start_watch *w)
 {
     return has_suspects(w->plan) && w->loaded && !w->reached && !w->unsure &&
            !w->again;
+}
+
+static bool
+is_early(const struct start_watch *w)
+{
+    return clock_ms() - w->started_ms < START_EARLY_MS;
+}
+
+/* How, after a signal of its own. */
+static enum death_restart
+start_again_how(const struct start_watch *w)
+{
+    if (may_start_again(w))
+        return DEATH_WITHOUT_OPTIONS;
+    return w->plan->start_ms > 0 && w->loaded && is_early(w) && !w->served
+               ? DEATH_WITHOUT_HEAPWIRE
+               : DEATH_FINAL;
 }
 
 /* ---- what becomes of it ---- */
@@ -225,7 +273,16 @@ look(struct start_watch *w, uint64_t now)
         return;
     snprintf(what, sizeof(what), "did not reach its main in %llu s",
              (unsigned long long)w->plan->start_ms / 1000);
-    say(w, what, may_start_again(w) && kill_hung(w));
+    say(w, what,
+        may_start_again(w) && kill_hung(w) ? DEATH_WITHOUT_OPTIONS
+                                           : DEATH_FINAL);
+}
+
+/* The earlier of two times, where 0 is never. */
+static uint64_t
+earlier(uint64_t a, uint64_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
 int
@@ -244,40 +301,45 @@ start_watch_tick(struct start_watch *w)
     }
     if (w->due_ms != 0 && now >= w->due_ms)
         look(w, now);
-    due = w->due_ms;
-    if (!w->taken && (due == 0 || w->arrived_ms + START_SETTLE_MS < due))
-        due = w->arrived_ms + START_SETTLE_MS;
+    if (w->look_ms != 0 && now >= w->look_ms) {
+        w->served = process_may_serve(w->child);
+        w->look_ms = w->served || !is_early(w) ? 0 : now + START_LOOK_MS;
+    }
+    due = earlier(w->due_ms, w->look_ms);
+    if (!w->taken)
+        due = earlier(due, w->arrived_ms + START_SETTLE_MS);
     return due == 0 ? -1 : due > now ? (int)(due - now) : 0;
 }
 
 bool
 start_watch_ended(struct start_watch *w, int status)
 {
-    bool early = clock_ms() - w->started_ms < START_EARLY_MS;
+    enum death_restart again;
     char what[96];
-    int signal;
 
     if (w->fd < 0)
         return false;
     take_words(w);
-    w->due_ms = 0;
+    w->due_ms = w->look_ms = 0;
     if (w->hung) {
-        w->again = true;
+        w->again = DEATH_WITHOUT_OPTIONS;
         return true;
     }
-    if (w->again || !has_suspects(w->plan) || !WIFSIGNALED(status) ||
-        !is_fault(WTERMSIG(status)) || (!early && w->reached_any))
+    if (w->again == DEATH_WITHOUT_HEAPWIRE)
+        say_cause(w, status);
+    if (w->again || !WIFSIGNALED(status) || !is_its_own(WTERMSIG(status)))
         return false;
-    signal = WTERMSIG(status);
-    snprintf(what, sizeof(what), "was killed by signal %d (SIG%s)%s", signal,
-             sigabbrev_np(signal),
-             may_start_again(w) ? " before its main was reached"
-                                : " soon after its start");
-    if (!may_start_again(w)) {
-        say(w, what, false);
+    w->signal = WTERMSIG(status);
+    again = start_again_how(w);
+    if (again == DEATH_FINAL &&
+        (!has_suspects(w->plan) || (!is_early(w) && w->reached_any)))
         return false;
-    }
-    say(w, what, true);
-    w->again = true;
-    return true;
+    snprintf(what, sizeof(what), "was killed by signal %d (SIG%s)%s", w->signal,
+             sigabbrev_np(w->signal) ? sigabbrev_np(w->signal) : "?",
+             again == DEATH_WITHOUT_OPTIONS    ? " before its main was reached"
+             : again == DEATH_WITHOUT_HEAPWIRE ? " before it served"
+                                               : " soon after its start");
+    say(w, what, again);
+    w->again = again;
+    return again != DEATH_FINAL;
 }

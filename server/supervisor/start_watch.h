@@ -4,8 +4,10 @@
  * Our options for jemalloc, or our preloads, may keep a program from starting.
  * The agent sends a word when it is loaded, before any constructor, and when
  * main comes (milestone.c). A process that dies by a fault between the two, or
- * hangs there, has run nothing of its own: it is started again, once, without
- * them.  In doubt nothing is changed.
+ * hangs there, has run nothing of its own: it is started again without them.
+ * One that a signal of its own ends later, in its first seconds, and that has
+ * not listened on a socket, has served nobody: it is started again with nothing
+ * of ours.  Either happens once at most.  In doubt nothing is changed.
  */
 #ifndef HW_START_WATCH_H
 #define HW_START_WATCH_H
@@ -14,12 +16,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "deaths.h"
+
 struct plan;
 
 enum {
     START_ADDRESS_MAX = 64,
     START_EARLY_MS = 10000, /* an earlier fault may be ours */
     START_HELD_MS = 1000,   /* a stopped process is looked at again */
+    START_LOOK_MS = 250,    /* whether it listens */
     START_SETTLE_MS = 500   /* what lives longer is no "--version" */
 };
 
@@ -34,7 +39,10 @@ struct start_watch {
     bool reached_any;            /* or another process of that executable */
     bool unsure;                 /* words may have been lost */
     bool hung;                   /* killed because it hung */
-    bool again;                  /* it has been started again */
+    bool served;                 /* it listens, as far as can be seen */
+    uint64_t look_ms;            /* when that is looked at; 0: no more */
+    enum death_restart again;    /* how it has been started again */
+    int signal;                  /* that ended it before */
     pid_t database;              /* what reached its main last; 0: none, */
     uid_t uid;                   /* its user, */
     bool taken;                  /* and start_watch_arrived has returned it; */
@@ -58,7 +66,7 @@ bool start_watch_arrived(struct start_watch *w);
 int start_watch_tick(struct start_watch *w);
 
 /* The child ended with this wait status, not by a signal of ours: whether to
- * start it again, which is then reported. */
+ * start it again, as w->again says, which is then reported. */
 bool start_watch_ended(struct start_watch *w, int status);
 
 #endif

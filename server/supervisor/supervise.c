@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "companion.h"
 #include "deaths.h"
+#include "environment.h"
 #include "errors.h"
 #include "files.h"
 #include "linger.h"
@@ -37,6 +38,9 @@ enum {
      * keep, and the next start must not wait. */
     LINGER_AFTER_MS = 10000,
     LINGER_STEP_MS = 250,
+    /* How long, and how often, it is seen whether a daemon leaves root. */
+    DAEMON_MS = 10000,
+    DAEMON_STEP_MS = 200,
     SAVE_STEP_MS = 5000, /* between two attempts to write its end */
     SIGNALLED = 128,     /* the shell's: 128 + n */
     NOT_RUNNABLE = 126,
@@ -58,6 +62,7 @@ struct supervisor {
     struct cgroup_place place;
     bool placed;
     uint64_t started_ms; /* monotonic: the database */
+    uint64_t daemon_ms;  /* likewise: its first process left another; or 0 */
     bool ended;          /* death is complete ... */
     bool unsaved;        /* ... and not yet in the file */
     bool logged;         /* the failure to write it was logged */
@@ -98,38 +103,18 @@ block_signals(struct supervisor *s)
     sigaction(SIGXFSZ, &ignore, &s->original_xfsz);
 }
 
-/* These variables name the process that they are for: systemd's, us. */
-static void
-name_process(char **envp)
-{
-    static const char *const names[] = {"WATCHDOG_PID=", "LISTEN_PID="};
-    static char entries[2][32];
-
-    for (; *envp; envp++)
-        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-            size_t size = strlen(names[i]);
-
-            if (strncmp(*envp, names[i], size) != 0 ||
-                strtol(*envp + size, NULL, 10) != getppid())
-                continue;
-            snprintf(entries[i], sizeof(entries[i]), "%s%d", names[i],
-                     getpid());
-            *envp = entries[i];
-        }
-}
-
 /* If there is no room for our additions, runs it with our own environment. */
 static void
 execute(const struct plan *plan, char *const *envp)
 {
-    name_process((char **)envp);
+    environment_name_process((char **)envp);
     execve(plan->program, plan->argv, envp);
     if (errno != E2BIG)
         return;
     fprintf(stderr,
             "heapwire-run: the environment has no room for what the agent "
             "needs: %m; the database runs without heapwire\n");
-    name_process(environ);
+    environment_name_process(environ);
     execve(plan->program, plan->argv, environ);
 }
 
@@ -137,8 +122,13 @@ static void
 run_database(const struct supervisor *s, int not_run)
 {
     const struct plan *plan = s->plan;
+    char *const *const environments[] = {
+        [DEATH_FINAL] = plan->envp,
+        [DEATH_WITHOUT_OPTIONS] = plan->plain_envp,
+        [DEATH_WITHOUT_HEAPWIRE] = plan->bare_envp,
+    };
     char *const *envp =
-        plan->start && plan->start->again ? plan->plain_envp : plan->envp;
+        environments[plan->start ? plan->start->again : DEATH_FINAL];
     int saved;
 
     setpgid(0, 0);
@@ -190,6 +180,33 @@ note_database(struct supervisor *s, pid_t pid)
     snprintf(s->death.program, sizeof(s->death.program), "%s", name_of(plan));
 }
 
+/* The kernel's out-of-memory killer takes heapwired first: that one is not of
+ * the database.  Call it when heapwired was killed, and not by us. */
+static void
+note_own_kill(struct supervisor *s)
+{
+    struct stats_figure kills = count_kills(s);
+
+    if (kills.known && s->death.oom_before.known &&
+        kills.value > s->death.oom_before.value + s->death.oom_own.value) {
+        s->death.oom_own.known = true;
+        s->death.oom_own.value++;
+    }
+}
+
+/* Whether heapwired was killed, and that is not noted yet. */
+static bool
+has_own_kill(const struct supervisor *s)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return s->companion.pid != 0 &&
+           waitid(P_PID, (id_t)s->companion.pid, &info,
+                  WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid != 0 && info.si_code == CLD_KILLED &&
+           info.si_status == SIGKILL && !s->companion.hung;
+}
+
 static bool
 was_run(const struct supervisor *s)
 {
@@ -225,6 +242,8 @@ note_death(struct supervisor *s, int status)
     death->signalled = WIFSIGNALED(status);
     death->code = death->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
     death->asked = s->asked;
+    if (has_own_kill(s))
+        note_own_kill(s);
     death->oom_after = count_kills(s);
     s->ended = was_run(s);
     s->unsaved = s->ended && s->plan->heapwired;
@@ -306,12 +325,12 @@ find_survivor(const struct supervisor *s)
     return 0;
 }
 
-/* It has run nothing of its own; its end is recorded, with the reason.  If fork
- * fails, there is no second process. */
+/* Its end is recorded, with the reason.  If fork fails, there is no second
+ * process. */
 static void
 start_again(struct supervisor *s, int status)
 {
-    s->death.restarted = true;
+    s->death.restarted = s->plan->start->again;
     s->asked = s->plan->start->hung ? SIGKILL : 0;
     note_death(s, status);
     s->asked = 0;
@@ -337,6 +356,7 @@ database_ended(struct supervisor *s, int status)
     }
     if (next != 0) {
         note_database(s, next);
+        s->daemon_ms = clock_ms();
         s->session = getsid(next);
         if (s->asked)
             kill(next, s->asked);
@@ -393,6 +413,9 @@ reap(struct supervisor *s)
             if (pid == s->database)
                 database_stopped(s);
         } else if (pid == s->companion.pid) {
+            if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+                !s->companion.hung && s->database != 0)
+                note_own_kill(s);
             companion_ended(&s->companion, status);
         } else if (pid == s->database) {
             database_ended(s, status);
@@ -477,18 +500,39 @@ linger(struct supervisor *s)
 /* A heapwired that is root follows its user; reports whatever else separates
  * them. */
 static void
-database_arrived(struct supervisor *s, const struct start_watch *start)
+database_arrived(struct supervisor *s, uid_t uid, pid_t pid)
 {
     const struct plan *plan = s->plan;
     uid_t owner = plan->user != (uid_t)-1 ? plan->user : geteuid();
     char why[512];
 
-    if (owner == 0)
-        owner = start->uid;
-    companion_tell(&s->companion, start->uid, start->database);
-    if (state_dir_excludes(plan->state_dir, owner, start->uid, why,
-                           sizeof(why)))
+    if (owner == 0 && plan->user == (uid_t)-1)
+        owner = uid;
+    companion_tell(&s->companion, uid, pid);
+    if (state_dir_excludes(plan->state_dir, owner, uid, why, sizeof(why)))
         fprintf(stderr, "heapwire-run: %s\n", why);
+}
+
+/* A daemon may have left root behind its main, where nothing reports it: its
+ * agent waits for the directory, and its standard error is closed. */
+static int
+follow_daemon(struct supervisor *s)
+{
+    uid_t uid;
+
+    if (s->database == 0 || s->daemon_ms == 0 ||
+        clock_ms() - s->daemon_ms >= DAEMON_MS)
+        return -1;
+    uid = process_user(s->database);
+    if (uid != 0 && uid != (uid_t)-1 && uid != s->companion.uid)
+        database_arrived(s, uid, s->database);
+    return DAEMON_STEP_MS;
+}
+
+static int
+sooner(int a, int b)
+{
+    return a >= 0 && (b < 0 || a < b) ? a : b;
 }
 
 /* Milliseconds until the next step, or -1. */
@@ -501,8 +545,8 @@ tick(struct supervisor *s)
 
     notify_relay_pass(s->plan->notify);
     if (start && start_watch_arrived(start))
-        database_arrived(s, start);
-    return due >= 0 && (companion < 0 || due < companion) ? due : companion;
+        database_arrived(s, start->uid, start->database);
+    return sooner(follow_daemon(s), sooner(due, companion));
 }
 
 int

@@ -27,6 +27,7 @@ struct plan {
     uint64_t start_ms;
     struct start_watch *start; /* NULL: not watched */
     char *const *plain_envp;
+    char *const *bare_envp; /* the environment without anything of ours */
     struct notify_relay *notify;
     /* heapwired; NULL: none. */
     const char *heapwired;

@@ -1,7 +1,14 @@
-/* packet.c - see packet.h. */
+/* packet.c - see packet.h.
+ *
+ * A packet may have a password that nobody asked for, so the bytes of one that
+ * could be a login leave no copy behind: neither where they are dropped nor
+ * where a buffer that grew has been.
+ */
 #include "packet.h"
 
 #include <string.h>
+
+enum { SECRET_MAX = 64 * 1024 }; /* no login is as large */
 
 void
 packet_reader_init(struct packet_reader *r, size_t limit)
@@ -11,9 +18,18 @@ packet_reader_init(struct packet_reader *r, size_t limit)
     buffer_init(&r->bytes, limit + PACKET_AHEAD_MAX);
 }
 
+/* The buffer's bytes from offset on, as many as may be a secret. */
+static void
+wipe(struct buffer *b, size_t offset, size_t size)
+{
+    if (b->data)
+        explicit_bzero(b->data + offset, size < SECRET_MAX ? size : SECRET_MAX);
+}
+
 void
 packet_reader_fini(struct packet_reader *r)
 {
+    wipe(&r->bytes, 0, r->bytes.size);
     buffer_fini(&r->bytes);
 }
 
@@ -26,19 +42,43 @@ packet_reader_set_limit(struct packet_reader *r, size_t limit)
         r->bytes.max = r->bytes.size;
 }
 
-int
-packet_feed(struct packet_reader *r, const void *data, size_t size)
-{
-    buffer_drop_front(&r->bytes, r->start);
-    r->start = 0;
-    buffer_add(&r->bytes, data, size);
-    return r->bytes.failed ? -1 : 0;
-}
-
 size_t
 packet_waiting(const struct packet_reader *r)
 {
     return r->bytes.size - r->start;
+}
+
+void
+packet_move(struct packet_reader *r, size_t room)
+{
+    struct buffer moved;
+
+    buffer_init(&moved, r->bytes.max);
+    if (buffer_reserve(&moved, room) && r->bytes.data)
+        buffer_add(&moved, r->bytes.data + r->start, packet_waiting(r));
+    if (moved.failed) {
+        buffer_fini(&moved);
+        return;
+    }
+    wipe(&r->bytes, 0, r->bytes.size);
+    buffer_fini(&r->bytes);
+    r->bytes = moved;
+    r->start = 0;
+}
+
+int
+packet_feed(struct packet_reader *r, const void *data, size_t size)
+{
+    size_t waiting = packet_waiting(r);
+
+    buffer_drop_front(&r->bytes, r->start);
+    wipe(&r->bytes, waiting, r->start); /* whence they were moved */
+    r->start = 0;
+    if (r->bytes.data && waiting < SECRET_MAX &&
+        size >= r->bytes.capacity - waiting)
+        packet_move(r, waiting + size);
+    buffer_add(&r->bytes, data, size);
+    return r->bytes.failed ? -1 : 0;
 }
 
 size_t
@@ -123,6 +163,8 @@ packet_done(struct packet_reader *r, uint8_t sequence)
 #ifdef HW_WATCHFUL
     if (r->joined > 0)
         memset(r->bytes.data + r->start, 0xdb, r->joined);
+#else
+    wipe(&r->bytes, r->start, r->joined);
 #endif
     r->start += r->joined;
     r->joined = 0;
@@ -132,25 +174,6 @@ packet_done(struct packet_reader *r, uint8_t sequence)
     r->start = 0;
     buffer_fini(&r->bytes);
     buffer_init(&r->bytes, max);
-}
-
-void
-packet_move(struct packet_reader *r, size_t room)
-{
-    struct buffer moved;
-
-    buffer_init(&moved, r->bytes.max);
-    if (buffer_reserve(&moved, room) && r->bytes.data)
-        buffer_add(&moved, r->bytes.data + r->start, packet_waiting(r));
-    if (moved.failed) {
-        buffer_fini(&moved);
-        return;
-    }
-    if (r->bytes.data)
-        explicit_bzero(r->bytes.data, r->bytes.size);
-    buffer_fini(&r->bytes);
-    r->bytes = moved;
-    r->start = 0;
 }
 
 size_t

@@ -52,9 +52,9 @@ enum packet_state packet_next(struct packet_reader *r, struct span *payload);
  * been fed, are one packet. */
 struct span packet_claim(struct packet_reader *r, size_t size);
 
-/* Drops the packet; the next one must begin with this sequence id.  Frees
- * memory once nothing is left.  With HW_WATCHFUL overwrites the bytes, so that
- * a stale pointer shows. */
+/* Drops the packet, whose bytes are overwritten (all of them with HW_WATCHFUL,
+ * so that a stale pointer shows); the next one must begin with this sequence
+ * id.  Frees memory once nothing is left. */
 void packet_done(struct packet_reader *r, uint8_t sequence);
 
 /* Moves what waits into a block of its size, or with room for so many bytes in

@@ -69,9 +69,12 @@ warn_of_profile(const struct local_cursor *c)
     struct node_status status;
 
     controller_status(c->node->controller, &status);
-    if (status.state == NODE_CONNECTED && status.hello.allocator == AGENT_OK &&
-        *status.note)
+    if (status.state != NODE_CONNECTED || status.hello.allocator != AGENT_OK)
+        return;
+    if (*status.note)
         warnings_add(c->session, ER_UNKNOWN, "%s", status.note);
+    if (*status.elsewhere)
+        warnings_add(c->session, ER_UNKNOWN, "%s", status.elsewhere);
 }
 
 /* DONE once the output is ready. */

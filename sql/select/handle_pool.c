@@ -221,6 +221,7 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
     }
     handle->place = place;
     handle->scope = *scope;
+    handle->memory.owner = scope->session->who.user;
     handle->await = await;
     handle->cancelled = await ? &await->cancelled : NULL;
     handle->found_rows = scope->session->found_rows;

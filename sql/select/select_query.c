@@ -304,7 +304,9 @@ query_fail(const struct query *query, int rc, struct error *err)
                   "Query execution was interrupted");
         return -1;
     case SQLITE_NOMEM:
-        if (handle->memory.exceeded && !query->statement)
+        if (handle->memory.refused)
+            memory_budget_explain(err, "a SELECT");
+        else if (handle->memory.exceeded && !query->statement)
             error_set(err, ER_NOT_SUPPORTED,
                       "This version of heapwire doesn't yet support 'SELECT of "
                       "so many parts': to prepare this one takes more than %d "

@@ -15,6 +15,24 @@ is_cancelled(const struct select_memory *memory)
            atomic_load_explicit(memory->cancelled, memory_order_relaxed);
 }
 
+/* Holds memory in steps: small blocks need not ask. */
+static bool
+may_hold(struct select_memory *memory, int64_t used)
+{
+    int64_t steps;
+
+    if (memory->preparing)
+        used -= SELECT_MEMORY_MAX - PREPARE_MEMORY_MAX;
+    if (used <= MEMORY_BUDGET_SMALL || used <= (int64_t)memory->held.bytes)
+        return true;
+    steps = (used + SELECT_MEMORY_STEP - 1) / SELECT_MEMORY_STEP;
+    if (memory_hold(&memory->held, memory->owner,
+                    (size_t)steps * SELECT_MEMORY_STEP))
+        return true;
+    memory->refused = true;
+    return false;
+}
+
 /* Counts an allocation, and allows it or not; SQLite allocates all along while
  * it prepares. */
 static bool
@@ -27,7 +45,8 @@ may_take(int size)
     if (memory->preparing && is_cancelled(memory))
         return false;
     if (memory->used + size <= SELECT_MEMORY_MAX &&
-        !(memory->preparing && ++memory->blocks > PREPARE_BLOCKS_MAX))
+        !(memory->preparing && ++memory->blocks > PREPARE_BLOCKS_MAX) &&
+        may_hold(memory, memory->used + size))
         return true;
     memory->exceeded = true;
     return false;
@@ -116,5 +135,6 @@ void
 select_memory_forget(struct select_memory *memory)
 {
     memory->used = 0;
-    memory->exceeded = false;
+    memory->exceeded = memory->refused = false;
+    memory_hold(&memory->held, memory->owner, 0);
 }

@@ -15,9 +15,12 @@
 
 #include <sqlite3.h>
 
+#include "memory_budget.h"
+
 enum {                                        /* bytes of one statement */
        SELECT_MEMORY_MAX = 64 * 1024 * 1024,  /* while it runs */
        PREPARE_MEMORY_MAX = 16 * 1024 * 1024, /* and while it is prepared */
+       SELECT_MEMORY_STEP = 1024 * 1024,      /* held at a time */
        PREPARE_BLOCKS_MAX =
            200 * 1000 /* allocations while it is prepared, some 50 ms */
 };
@@ -26,7 +29,10 @@ struct select_memory {
     int64_t used;    /* bytes */
     uint32_t blocks; /* allocations since its preparing began */
     bool preparing;
-    bool exceeded;                /* an allocation was refused */
+    bool exceeded; /* an allocation was refused, */
+    bool refused;  /* by all that clients share */
+    struct memory_hold held;
+    const char *owner;            /* who shares it */
     const atomic_bool *cancelled; /* while it is prepared */
 };
 

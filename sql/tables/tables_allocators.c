@@ -8,7 +8,7 @@
 #include "stats.h"
 #include "stats_allocators.h"
 
-enum { ASKED_OF_IT = 6 }; /* columns that it answers itself */
+enum { ASKED_OF_IT = 7 }; /* columns that it answers itself */
 
 static void
 add_truths(struct rowset *out, const struct stats_allocator *a)
@@ -19,6 +19,7 @@ add_truths(struct rowset *out, const struct stats_allocator *a)
     rowset_int(out, a->serves_malloc);
     rowset_int(out, a->serves_new);
     rowset_int_if(out, a->counted, (int64_t)a->allocated);
+    rowset_int_if(out, a->counted && a->resident > 0, (int64_t)a->resident);
 }
 
 static void
@@ -66,7 +67,8 @@ static const struct catalog_column columns[] = {
     {"active", &type_boolean, "Whether allocations are sampled"},
     {"serves_malloc", &type_boolean, "Whether the process's malloc is its"},
     {"serves_new", &type_boolean, "Whether its operator new is"},
-    {"allocated", &type_bigint, "Bytes in use; NULL: not counted"},
+    {"allocated", &type_bigint, "Bytes in use; NULL: built without statistics"},
+    {"resident", &type_bigint, "Bytes in memory, by its count"},
     {"found", &type_name_nn,
      "How: exported, symtab, debug, index, scan (of the code) or given"},
     {"note", &type_text_nn, "Why it cannot be called, and what to do"},

@@ -13,7 +13,11 @@
 #include "sql_session.h"
 #include "store.h"
 
-enum { FIGURES = 8 };
+enum {
+    FIGURES = 8,
+    /* The allocator's figures may be so much older than their sample. */
+    EPOCH_MS = 1000
+};
 
 static void
 add_figure(struct rowset *out, struct stats_figure figure)
@@ -33,26 +37,7 @@ add_how(struct rowset *out, const struct death *death)
     rowset_int_if(out, !death->unknown && death->signalled, death->code);
     rowset_int_if(out, death->asked != 0, death->asked);
     rowset_int_if(out, death->oom_before.known && death->oom_after.known,
-                  (int64_t)(death->oom_after.value - death->oom_before.value));
-}
-
-static void
-add_last(struct rowset *out, struct history *history, const struct death *death)
-{
-    struct history_sample last;
-
-    if (!history_last(history, death->started_ms, death->at_ms, &last)) {
-        rowset_nulls(out, FIGURES);
-        return;
-    }
-    rowset_time(out, last.at_ms);
-    rowset_int(out, last.profiling);
-    add_figure(out, last.rss);
-    add_figure(out, last.cgroup_current);
-    add_figure(out, last.cgroup_limit);
-    add_figure(out, last.allocated);
-    add_figure(out, last.resident);
-    rowset_time(out, last.allocator_ms);
+                  (int64_t)death_oom_kills(death));
 }
 
 /* An unseen death has the time of the last look at the process. */
@@ -66,18 +51,60 @@ is_of_its_life(const struct store_entry *kept, const struct death *death)
             kept->hello.started_ms == death->started_ms);
 }
 
-/* kept is sorted, oldest first. */
-static void
-add_snapshot(struct rowset *out, const struct store_entry *kept, size_t count,
-             const struct death *death)
+/* kept is sorted, oldest first.  NULL: none. */
+static const struct store_entry *
+newest_snapshot(const struct store_entry *kept, size_t count,
+                const struct death *death)
 {
-    while (count-- > 0) {
-        if (is_of_its_life(&kept[count], death)) {
-            rowset_text(out, kept[count].name);
-            return;
-        }
+    while (count-- > 0)
+        if (is_of_its_life(&kept[count], death))
+            return &kept[count];
+    return NULL;
+}
+
+/* Figures that were taken with the snapshot may be newer than the samples. */
+static void
+take_newer(struct history_sample *last, const struct snapshot_memory *memory)
+{
+    if (memory->rss.known && memory->rss_ms > last->at_ms) {
+        last->at_ms = memory->rss_ms;
+        last->rss = memory->rss;
+        last->profiling = true;
+        if (memory->cgroup_current.known)
+            last->cgroup_current = memory->cgroup_current;
+        if (memory->cgroup_limit.known)
+            last->cgroup_limit = memory->cgroup_limit;
     }
-    rowset_null(out);
+    if (memory->allocated.known &&
+        memory->allocator_ms + EPOCH_MS >= last->allocator_ms) {
+        last->allocator_ms = memory->allocator_ms;
+        last->allocated = memory->allocated;
+        last->resident = memory->resident;
+    }
+}
+
+static void
+add_last(struct rowset *out, struct history *history, const struct death *death,
+         const struct store_entry *snapshot)
+{
+    struct history_sample last = {0};
+
+    if (!history_last(history, death->started_ms, death->at_ms, &last))
+        last = (struct history_sample){0};
+    if (snapshot)
+        take_newer(&last, &snapshot->memory);
+    if (last.at_ms == 0) {
+        rowset_nulls(out, FIGURES);
+        return;
+    }
+    rowset_time(out, last.at_ms);
+    rowset_int(out, last.profiling);
+    add_figure(out, last.rss);
+    add_figure(out, last.cgroup_current);
+    add_figure(out, last.cgroup_limit);
+    add_figure(out, last.allocated);
+    add_figure(out, last.resident);
+    rowset_time(out, last.allocator_ms);
 }
 
 static void
@@ -86,6 +113,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     const struct sql_node *node = scope->session->node;
     struct death *deaths = mem_alloc_unset(DEATHS_MAX * sizeof(*deaths));
     struct store_entry *kept = mem_alloc_unset(STORE_COUNT_MAX * sizeof(*kept));
+    const struct store_entry *snapshot;
     size_t count = 0, snapshots = 0;
 
     if (!deaths || !kept)
@@ -101,8 +129,12 @@ produce(const struct catalog_scope *scope, struct rowset *out)
         rowset_time(out, deaths[i].started_ms);
         rowset_text(out, deaths[i].program);
         add_how(out, &deaths[i]);
-        add_last(out, node->history, &deaths[i]);
-        add_snapshot(out, kept, snapshots, &deaths[i]);
+        snapshot = newest_snapshot(kept, snapshots, &deaths[i]);
+        add_last(out, node->history, &deaths[i], snapshot);
+        if (snapshot)
+            rowset_text(out, snapshot->name);
+        else
+            rowset_null(out);
     }
     mem_free(kept);
     mem_free(deaths);
@@ -121,18 +153,21 @@ static const struct catalog_column deaths[] = {
     {"told_by", &type_int,
      "The signal that heapwire-run had sent to end it; NULL: none"},
     {"oom_kills", &type_bigint,
-     "Processes of its cgroup that the kernel killed for want of memory while "
+     "Processes, but heapwired, of its cgroup that the kernel killed for want "
+     "of memory while "
      "it ran; NULL: not known"},
     {"sampled", &type_time,
-     "When its memory was looked at last, UTC; NULL: not in memory_history"},
+     "When its memory was looked at last, UTC: by memory_history, or with "
+     "last_snapshot; NULL: never"},
     {"profiling", &type_boolean, "Whether it was on then"},
-    {"rss", &type_bigint, "Bytes, the last of memory_history"},
+    {"rss", &type_bigint, "Bytes, of that time"},
     {"cgroup_current", &type_bigint, NULL},
     {"cgroup_limit", &type_bigint, NULL},
     {"allocated", &type_bigint, "The last that is known"},
     {"resident", &type_bigint, "Likewise, by jemalloc's count"},
     {"allocator_sampled", &type_time,
-     "When these two were taken, UTC: up to ten seconds before rss was"},
+     "When these two were taken, UTC: up to ten seconds before rss was; above "
+     "70% of the limit, a second"},
     {"last_snapshot", &type_name,
      "The newest kept snapshot of that process; NULL: none was kept, for "
      "instance because profiling was off"},

@@ -8,6 +8,7 @@
 #include "buffer.h"
 #include "catalog_tables.h"
 #include "clock.h"
+#include "elsewhere.h"
 #include "errors.h"
 #include "profile.h"
 #include "risks.h"
@@ -99,6 +100,29 @@ explain_allocator(const struct stats *stats, struct buffer *note)
             ": free pages not given back to the kernel yet");
 }
 
+/* rss less what any jemalloc of the database counts as resident. */
+static bool
+outside_jemallocs(const struct stats *stats, int64_t *out)
+{
+    if (!difference(stats->rss, stats->resident, out))
+        return false;
+    *out -= (int64_t)elsewhere_resident(stats).value;
+    return stats_together(stats->allocator_ms, stats->taken_ms);
+}
+
+/* What lies in the jemallocs beside the chosen one. */
+static void
+explain_elsewhere(const struct stats *stats, struct buffer *note)
+{
+    struct buffer text;
+
+    buffer_init(&text, ELSEWHERE_TEXT_MAX);
+    elsewhere_write(stats, &text);
+    if (text.size > 0)
+        say_text(note, text.data);
+    buffer_fini(&text);
+}
+
 /* The kernel counts huge pages as a whole, jemalloc the used parts. */
 static void
 explain_rss(const struct stats *stats, struct buffer *note)
@@ -108,6 +132,7 @@ explain_rss(const struct stats *stats, struct buffer *note)
                               stats->rss_shared.value <= stats->rss_file.value
                           ? stats->rss_shared.value
                           : 0;
+    bool others = elsewhere_resident(stats).known;
     int64_t gap;
 
     if (!stats->rss.known) {
@@ -126,13 +151,22 @@ explain_rss(const struct stats *stats, struct buffer *note)
             (double)(stats->taken_ms - stats->allocator_ms) / 1000);
         return;
     }
+    outside_jemallocs(stats, &gap);
     if (gap < 0) {
-        say(note, "resident exceeds rss by ", -(double)gap,
-            ": pages never touched, or swapped out");
+        say(note,
+            others ? "resident, of all jemallocs, exceeds rss by "
+                   : "resident exceeds rss by ",
+            -(double)gap, ": pages never touched, or swapped out");
         return;
     }
-    say(note, "rss exceeds resident by ", (double)gap,
-        ": not jemalloc's (stacks, code, other allocators)");
+    say(note,
+        others ? "rss exceeds resident, of all jemallocs, by "
+               : "rss exceeds resident by ",
+        (double)gap,
+        elsewhere_uncounted(stats)
+            ? ": stacks, code, other allocators, and a jemalloc whose figures "
+              "are not known"
+            : ": not jemalloc's (stacks, code, other allocators)");
     if (stats->rss_file.known)
         buffer_format(note, ", mapped files are %.1f MB of rss",
                       (double)(stats->rss_file.value - shared) / (1 << 20));
@@ -200,6 +234,7 @@ add_note(const struct catalog_scope *scope, struct rowset *out)
 
     buffer_init(&note, NOTE_MAX);
     explain_allocator(scope->stats, &note);
+    explain_elsewhere(scope->stats, &note);
     explain_rss(scope->stats, &note);
     if (scope->stats->children)
         say_text(&note, scope->stats->children);
@@ -249,8 +284,7 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
     add_figure(out, stats->cgroup_cache);
     add_figure(out, stats->cgroup_limit);
     add_profile(scope, out);
-    known = difference(stats->rss, stats->resident, &unexplained) &&
-            stats_together(stats->allocator_ms, stats->taken_ms);
+    known = outside_jemallocs(stats, &unexplained);
     rowset_int_if(out, known, unexplained);
     add_note(scope, out);
     rowset_int(out, stats->failure == NULL);
@@ -280,7 +314,7 @@ static const struct catalog_column memory_columns[] = {
     {"profile_samples", &type_bigint, "Samples that this is estimated from", 0,
      NEED_TOTAL},
     {"unexplained", &type_bigint,
-     "rss - resident; NULL: they are not of one moment"},
+     "rss - resident of all jemallocs; NULL: they are not of one moment"},
     {"note", &type_text, "What lies between the figures, in words", 0,
      NEED_TOTAL},
     {"answered", &type_boolean_nn,

@@ -103,14 +103,13 @@ put_values(struct buffer *out, const struct sql_parameters *p)
 
 struct session {
     struct prepared_list *list;
-    size_t total; /* bytes */
 };
 
 static struct prepared *
 prepare(struct session *s, size_t count)
 {
     struct prepared *p =
-        prepared_new(&s->list, &s->total, (struct span){"?", 1}, count, NULL);
+        prepared_new(&s->list, "ann", (struct span){"?", 1}, count, NULL);
 
     if (!p)
         abort();
@@ -120,7 +119,8 @@ prepare(struct session *s, size_t count)
 static void
 check_again(const struct sql_parameters *before)
 {
-    struct session s = {NULL, 0};
+    size_t held = memory_budget_used();
+    struct session s = {NULL};
     struct prepared *p = prepare(&s, before->count);
     struct execute_values values;
     struct buffer out;
@@ -138,7 +138,7 @@ check_again(const struct sql_parameters *before)
     execute_values_fini(&values);
     buffer_fini(&out);
     prepared_list_free(s.list);
-    if (s.total != 0)
+    if (memory_budget_used() != held)
         abort();
 }
 
@@ -172,7 +172,7 @@ execute(struct prepared *p, const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct session s = {NULL, 0};
+    struct session s = {NULL};
     struct prepared *p;
     size_t first;
 
@@ -191,7 +191,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     prepared_drop_long(p);
     execute(p, data + first, size - first);
     prepared_list_free(s.list);
-    if (s.total != 0)
+    if (memory_budget_used() != 0)
         abort();
     return 0;
 }

@@ -51,9 +51,9 @@ session_start_tls(struct session *s)
 
 int
 http_login(struct session *s, const struct http_request *request,
-           struct http_proven *proven, struct error *err)
+           struct http_proven *proven, bool whole, struct error *err)
 {
-    (void)s;
+    (void)s, (void)whole;
     proven->user = request->authorization.size > 0;
     if (proven->user)
         return 0;

@@ -17,6 +17,9 @@
 #define AGENT_ANSWER                                                           \
     "agent.answer"              /* a moment, where memfd_create is forbidden */
 #define AGENT_LOCK "agent.lock" /* fcntl-locked by the serving process */
+/* Why an agent has left a process that lives on, as the lock's only line: this,
+ * "PID START_TICKS REASON". */
+#define AGENT_WORD "heapwire-agent "
 
 /* Settings of the agent, as variables of the environment or lines of
  * heapwire_start(). */
@@ -100,7 +103,12 @@ enum agent_op {
 };
 
 /* What an agent can do beyond the first of its protocol: bits. */
-enum agent_knows { AGENT_KNOWS_ALLOCATORS = 1 };
+enum agent_knows {
+    AGENT_KNOWS_ALLOCATORS = 1,
+    /* Of a jemalloc with AGENT_NO_PROF, the text of AGENT_HELLO is the name of
+     * the file that has it. */
+    AGENT_KNOWS_OBJECT = 2
+};
 
 enum agent_status {
     AGENT_OK = 0,

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -152,17 +154,34 @@ agent_read_small(const char *path, char *out, int size)
     return n < 0 ? -1 : used;
 }
 
+/* The path that was executed, while it leads to the executable:
+ * redis-server is what was started, and redis-check-rdb where it leads. */
+static void
+find_program(char *out, size_t size)
+{
+    const char *started = (const char *)getauxval(AT_EXECFN);
+    struct stat link, exe;
+    ssize_t n;
+
+    if (started && *started == '/' && strlen(started) < size &&
+        stat(started, &link) == 0 && stat("/proc/self/exe", &exe) == 0 &&
+        link.st_dev == exe.st_dev && link.st_ino == exe.st_ino) {
+        memcpy(out, started, strlen(started) + 1);
+        return;
+    }
+    n = readlink("/proc/self/exe", out, size - 1);
+    out[n < 0 ? 0 : n] = '\0';
+}
+
 void
 agent_identify(struct agent_hello *hello)
 {
-    struct process_stat stat;
-    ssize_t n;
+    struct process_stat own;
 
     hello->pid = getpid();
-    hello->start_ticks = process_stat_read(0, &stat) ? stat.start_ticks : 0;
+    hello->start_ticks = process_stat_read(0, &own) ? own.start_ticks : 0;
     if (agent_read_small("/proc/sys/kernel/random/boot_id", hello->boot_id,
                          sizeof(hello->boot_id)) > 0)
         hello->boot_id[strcspn(hello->boot_id, "\n")] = '\0';
-    n = readlink("/proc/self/exe", hello->exe, sizeof(hello->exe) - 1);
-    hello->exe[n < 0 ? 0 : n] = '\0';
+    find_program(hello->exe, sizeof(hello->exe));
 }

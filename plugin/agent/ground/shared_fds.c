@@ -45,6 +45,12 @@ shared_fds_begin(void)
     recording = true;
 }
 
+bool
+shared_fds_are(void)
+{
+    return recording;
+}
+
 void
 shared_fds_add(int fd)
 {

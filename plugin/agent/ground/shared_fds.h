@@ -23,6 +23,7 @@ struct shared_fds_file shared_fds_file_of(int fd);
 bool shared_fds_file_is(int fd, struct shared_fds_file file);
 
 void shared_fds_begin(void); /* from here on, record */
+bool shared_fds_are(void);   /* that has begun */
 void shared_fds_add(int fd);
 void shared_fds_drop(int fd);
 /* In a forked child: closes recorded descriptors that still refer to the same

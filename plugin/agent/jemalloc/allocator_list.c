@@ -64,8 +64,10 @@ describe(struct line *line, const struct allocator *a, bool chosen)
         a->opt_prof && mallctl_read_bool(a->mallctl, "prof.active"));
     add(line, "malloc", "%d", a->serves_malloc);
     add(line, "new", "%d", a->serves_new);
-    if (a->epoch.at_ms != 0)
-        add(line, "allocated", "%llu", (unsigned long long)a->bytes);
+    if (!a->counted)
+        return;
+    add(line, "allocated", "%llu", (unsigned long long)a->bytes);
+    add(line, "resident", "%llu", (unsigned long long)a->resident);
 }
 
 /* The chosen jemalloc is refreshed with all its statistics, as the kernel's

@@ -8,6 +8,7 @@
 
 #include "agent_tools.h"
 #include "fork.h"
+#include "statistics.h"
 #include "unsampled.h"
 
 enum { RETRY_MS = 1000, NOTE_MS = 5000 };
@@ -115,6 +116,12 @@ jemalloc_note(struct jemalloc *jemalloc)
 {
     if (!jemalloc->mallctl)
         return jemalloc->all.why;
+    if (!jemalloc->config_prof) {
+        const char *path = jemalloc->all.list[jemalloc->all.chosen].object;
+        const char *slash = strrchr(path, '/');
+
+        return slash ? slash + 1 : path;
+    }
     count_unsampled(jemalloc);
     return *jemalloc->note ? jemalloc->note : jemalloc->all.why;
 }
@@ -135,6 +142,14 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
         jemalloc->active_since_ms = agent_wall_ms();
     }
     return 0;
+}
+
+void
+jemalloc_found_active(struct jemalloc *jemalloc, int64_t started_ms)
+{
+    if (jemalloc->mallctl && jemalloc->opt_prof &&
+        mallctl_read_bool(jemalloc->mallctl, "prof.active"))
+        jemalloc->active_since_ms = started_ms;
 }
 
 /* When profiling ends; 0: never.  A request never shortens an earlier one: the
@@ -215,13 +230,14 @@ jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample)
     return jemalloc_get_active(jemalloc, &active);
 }
 
+/* prof.dump adds up the samples first, so the figures of the moment before are
+ * the ones to compare with them, however long it writes. */
 int
 jemalloc_dump(struct jemalloc *jemalloc, const char *path)
 {
-    int error = jemalloc->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
-
-    jemalloc->epoch.at_ms = 0; /* the next figures are compared with the dump */
-    return error;
+    jemalloc->epoch.at_ms = 0;
+    jemalloc->of_dump = statistics_refresh(jemalloc) == 0;
+    return jemalloc->mallctl("prof.dump", NULL, NULL, &path, sizeof(path));
 }
 
 static uint32_t

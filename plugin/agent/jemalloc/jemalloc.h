@@ -40,6 +40,7 @@ struct jemalloc {
     char note[AGENT_TEXT_MAX];
     struct mallctl_epoch epoch; /* of the statistics, rss and rss_file */
     uint64_t rss, rss_file;     /* bytes, by the kernel; 0: unknown */
+    bool of_dump; /* these were taken for a dump, and not written yet */
 };
 
 /* Finds the named jemalloc, or searches all loaded objects.  Call it on the
@@ -63,6 +64,8 @@ enum agent_status jemalloc_status(const struct jemalloc *jemalloc);
 const char *jemalloc_note(struct jemalloc *jemalloc);
 
 void jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello);
+/* The agent starts: profiling that is on already counts as on since then. */
+void jemalloc_found_active(struct jemalloc *jemalloc, int64_t started_ms);
 int jemalloc_get_active(struct jemalloc *jemalloc, bool *active);
 /* Switches profiling.  After seconds jemalloc_expire ends it, unless an earlier
  * request lasts longer; 0: no end. */
@@ -76,7 +79,8 @@ void jemalloc_leave(struct jemalloc *jemalloc);
 /* Forgets all samples. */
 int jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample);
 
-/* path must lead to a memfd: a dump holds locks that fork() needs. */
+/* path must lead to a memfd: a dump holds locks that fork() needs.  Refreshes
+ * the statistics first: statistics.h gives those next. */
 int jemalloc_dump(struct jemalloc *jemalloc, const char *path);
 
 #endif

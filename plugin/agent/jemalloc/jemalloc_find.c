@@ -82,10 +82,14 @@ serves(const struct allocator *a, const struct loaded_object *object,
 void
 allocator_read_bytes(struct allocator *a)
 {
-    size_t bytes = 0;
+    size_t bytes = 0, resident = 0;
 
-    if (mallctl_read(a->mallctl, "stats.allocated", &bytes, sizeof(bytes)) == 0)
-        a->bytes = bytes;
+    a->counted = mallctl_read(a->mallctl, "stats.allocated", &bytes,
+                              sizeof(bytes)) == 0 &&
+                 mallctl_read(a->mallctl, "stats.resident", &resident,
+                              sizeof(resident)) == 0;
+    a->bytes = bytes;
+    a->resident = resident;
 }
 
 void

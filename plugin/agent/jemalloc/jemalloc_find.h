@@ -34,7 +34,8 @@ struct allocator {
     bool exported;                  /* dlsym finds it */
     bool serves_malloc, serves_new; /* of the process */
     bool config_prof, opt_prof;
-    uint64_t bytes; /* stats.allocated, at the time in epoch */
+    bool counted;             /* built with statistics: at the time in epoch */
+    uint64_t bytes, resident; /* stats.allocated and stats.resident */
     struct mallctl_epoch epoch;
 };
 

@@ -359,8 +359,9 @@ statistics_write(struct jemalloc *jemalloc, int fd)
 {
     struct writer w;
     unsigned bins;
-    int error = statistics_refresh(jemalloc);
+    int error = jemalloc->of_dump ? 0 : statistics_refresh(jemalloc);
 
+    jemalloc->of_dump = false;
     if (error != 0)
         return error;
     w.mallctl = jemalloc->mallctl;

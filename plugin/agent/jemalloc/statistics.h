@@ -9,11 +9,11 @@
 
 struct jemalloc;
 
-/* Refreshes jemalloc's figures, unless they are at most a second old and
- * younger than the last dump. */
+/* Refreshes jemalloc's figures, unless they are at most a second old. */
 int statistics_refresh(struct jemalloc *jemalloc);
 
-/* Writes the figures to fd, at most a second old, with their age and the
+/* Writes the figures to fd, those of the last dump once, else at most a second
+ * old, with their age and the
  * kernel's figures of that moment.  Leaves out what this jemalloc lacks.  0 or
  * an errno. */
 int statistics_write(struct jemalloc *jemalloc, int fd);

@@ -1,5 +1,5 @@
 /*
- * entry.c - the three functions we wrap, and which process gets an agent.
+ * entry.c - which process gets an agent: three functions that we wrap.
  *
  * Preloaded, this library is in every process that the database's start-up
  * runs.  Only the one whose executable heapwire-run named gets an agent, right
@@ -20,6 +20,7 @@
 #include "again.h"
 #include "agent.h"
 #include "agent_tools.h"
+#include "away.h"
 #include "milestone.h"
 #include "start.h"
 
@@ -93,6 +94,7 @@ after_fork(void)
     int saved = errno;
 
     start_forked();
+    away_forked();
     host.forked_pid = getpid();
     if (start_wants_child()) {
         if (getppid() == host.main_pid) {
@@ -183,6 +185,7 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
         _exit(127);
     }
     find_next();
+    away_find_next();
     if (is_database(argv + argc + 1)) {
         host.main = main;
         main = main_with_agent;

@@ -34,7 +34,7 @@ struct allocator_part {
     uint16_t frames; /* how many of its frames are the allocator's, innermost
                         first */
     bool whole;      /* all of them are */
-    bool in_object;  /* it lies in jemalloc's shared object */
+    bool in_object;  /* it is jemalloc's, whatever its name is */
 };
 
 /* Where a stack begins after the cut. */

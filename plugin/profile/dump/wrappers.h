@@ -1,6 +1,6 @@
 /*
  * wrappers.h - a program's own allocation functions (zmalloc_usable,
- * my_malloc), which the user counts as the allocator's.
+ * my_malloc), which the user or known_wrappers.h counts as the allocator's.
  *
  * A list is one text: "my_malloc,db::Pool::*".  Names are whole, as the form
  * text shows them (function_name.h); a '*' at the end stands for any ending.

@@ -17,6 +17,7 @@
 #include "profile.h"
 #include "shown_name.h"
 #include "texts.h"
+#include "unshown.h"
 #include "view_options.h"
 
 enum { TITLE_BYTES = 100, NOTE_BYTES = 8000, SCRATCH_MAX = 1 << 16 };
@@ -83,6 +84,7 @@ add_note(struct listing *l, const char *text)
 static void
 add_head(struct listing *l)
 {
+    double unseen = unshown_bytes(l->profile, l->options);
     char why[EMPTINESS_TEXT];
 
     buffer_text(l->out, "{\"title\":");
@@ -103,6 +105,10 @@ add_head(struct listing *l)
                   figure_name(l->options->measure),
                   measure_is_space(l->options->measure) ? "true" : "false",
                   l->profile->difference ? "true" : "false");
+    if (unseen > 0) {
+        buffer_format(l->out, ",\"unseen\":%.0f,\"unseen_why\":", unseen);
+        add_shown(l, l->profile->unseen.why, NOTE_BYTES);
+    }
 }
 
 static void

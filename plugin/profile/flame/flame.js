@@ -31,11 +31,13 @@ const Flame = (function () {
             this.tree = tree;
             this.changed = options.changed || (() => {});
             this.icicle = false;
+            this.whole = true; // with what the profile does not see
             this.hits = null;  // per name: does it match?
             this.wrong = '';   // why there are none
             this.stopSearch = () => {};
             this.at = null;    // where the keyboard is: {panel, frame}
             this.hover = null; // what the pointer is over
+            this.outside = false; // is it over what the profile does not see?
             this.build();
             this.listen();
             this.restore(options.state || {});
@@ -79,7 +81,7 @@ const Flame = (function () {
             on(this.ways, 'change', () => this.setColor(this.ways.value));
             on(this.copy, 'click', () => this.copyName());
             on(this.scroll, 'scroll', () => this.draw());
-            on(this.canvas, 'pointermove', (event) => this.point(this.under(event)));
+            on(this.canvas, 'pointermove', (event) => this.point(this.under(event), event.offsetX >= this.brush.room));
             on(this.canvas, 'pointerleave', () => this.point(null));
             on(this.canvas, 'click', (event) => this.press(this.under(event)));
             on(this.canvas, 'blur', () => this.draw());
@@ -183,7 +185,7 @@ const Flame = (function () {
             const row = Math.floor((event.clientY - box.top + this.scroll.scrollTop) / this.brush.step);
             for (const panel of this.panels) {
                 const frame = flameCanvas.frameAt(panel, flameCanvas.depthOf(panel, row), x,
-                    this.brush.width);
+                    this.brush.room);
                 if (frame >= 0)
                     return {panel, frame};
             }
@@ -207,12 +209,19 @@ const Flame = (function () {
         draw() {
             if (!this.brush.width)
                 return;
+            this.brush.room = this.brush.width * this.share();
             this.brush.draw(this.panels, this.scroll.scrollTop, this.hits);
             if (this.hover)
                 this.brush.outline(this.hover.panel, this.hover.frame, this.scroll.scrollTop, '#1b1b1b', 1);
             if (this.at && document.activeElement === this.canvas)
                 this.brush.outline(this.at.panel, this.at.frame, this.scroll.scrollTop, '#0b3d91', 2);
-            this.back.disabled = this.panels.every((one) => one.zoom === 0);
+            this.back.disabled = this.panels.every((one) => one.zoom === 0) && this.whole;
+        }
+
+        // Of the width, that of the frames.
+        share() {
+            const total = this.tree.total[0], unseen = this.tree.unseen;
+            return unseen && this.whole && !this.sandwich && !this.panels[0].zoom ? total / (total + unseen) : 1;
         }
 
         // What is in sight, for tests and other programs.
@@ -220,7 +229,7 @@ const Flame = (function () {
             const list = [];
             for (const panel of this.panels)
                 for (let depth = 0; depth < panel.tree.rows.length; depth++)
-                    flameCanvas.eachOf(panel, depth, this.brush.width, (frame, x, width, under) => {
+                    flameCanvas.eachOf(panel, depth, this.brush.room, (frame, x, width, under) => {
                         const name = panel.tree.names[panel.tree.name[frame]];
                         const hit = Boolean(this.hits && this.hits[panel.tree.name[frame]]);
                         list.push({name, frame, x, width, under, hit, color: panel.color(frame),
@@ -233,6 +242,10 @@ const Flame = (function () {
 
         tell() {
             const one = this.hover || this.at;
+            if (this.outside) {
+                this.details.textContent = flamePaint.unseen(this.tree);
+                return;
+            }
             if (!one) {
                 this.details.textContent = this.panels[0].zoom ? this.textOf(
                     {panel: this.panels[0], frame: this.panels[0].zoom}) : HELP;
@@ -245,12 +258,13 @@ const Flame = (function () {
             return `${panel.tree.names[panel.tree.name[frame]]}: ${flamePaint.describe(panel.tree, frame)}`;
         }
 
-        point(one) {
+        point(one, outside = false) {
             const same = one && this.hover && one.panel === this.hover.panel &&
                 one.frame === this.hover.frame;
-            if (same || (!one && !this.hover))
+            if (same || (!one && !this.hover && outside === this.outside))
                 return;
             this.hover = one;
+            this.outside = outside;
             this.canvas.style.cursor = one ? 'pointer' : '';
             this.tell();
             this.draw();
@@ -264,17 +278,19 @@ const Flame = (function () {
         }
 
         zoom(panel, frame) {
+            this.whole = Boolean(frame || panel.zoom || this.sandwich || !this.tree.unseen); // the root again: alone
             panel.zoom = frame;
             this.reveal();
             this.done();
         }
 
         reset() {
-            if (this.panels.some((one) => one.zoom > 0))
+            if (this.panels.some((one) => one.zoom > 0) || !this.whole)
                 for (const panel of this.panels)
                     panel.zoom = 0;
             else if (this.sandwich)
                 this.show('');
+            this.whole = true;
             this.at = null;
             this.reveal();
             this.done();
@@ -395,6 +411,7 @@ const Flame = (function () {
             }[to]();
             this.at = {panel, frame: next >= 0 ? next : frame};
             this.hover = null;
+            this.outside = false;
             this.reveal();
             this.tell();
             this.draw();

@@ -81,7 +81,7 @@ const flameCanvas = (function () {
 
         resize(width, height) {
             const ratio = window.devicePixelRatio || 1;
-            this.width = width;
+            this.width = this.room = width; // room: of the frames
             this.height = height;
             this.canvas.width = Math.round(width * ratio);
             this.canvas.height = Math.round(height * ratio);
@@ -121,7 +121,7 @@ const flameCanvas = (function () {
             const tree = panel.tree;
             this.runStart = this.runEnd = -1;
             this.runHits = [];
-            eachOf(panel, depth, this.width, (i, x, width, under) => {
+            eachOf(panel, depth, this.room, (i, x, width, under) => {
                 const hit = hits && hits[tree.name[i]];
                 if (width < NARROW) {
                     if (x > this.runEnd + 1 || this.runStart < 0) {
@@ -150,8 +150,18 @@ const flameCanvas = (function () {
             this.pen.clearRect(0, 0, this.width, this.height);
         }
 
+        // What the profile does not see stands beside all frames.
+        unseen(panel, scroll) {
+            const from = -scroll, rows = panel.tree.rows.length, width = this.width - this.room;
+            this.pen.fillStyle = flamePaint.GREY;
+            this.pen.fillRect(this.room, from, width, rows * this.step - 1);
+            this.label(`${flamePaint.UNSEEN} ${flamePaint.size(panel.tree.unseen)}`, this.room, rowOf(panel, 0) * this.step - scroll, width);
+        }
+
         draw(panels, scroll, hits) {
             this.clear();
+            if (this.room < this.width)
+                this.unseen(panels[0], scroll);
             for (const panel of panels)
                 for (let depth = 0; depth < panel.tree.rows.length; depth++) {
                     const y = rowOf(panel, depth) * this.step - scroll;
@@ -164,7 +174,7 @@ const flameCanvas = (function () {
         outline(panel, frame, scroll, color, thick) {
             const depth = panel.tree.depth[frame];
             const y = rowOf(panel, depth) * this.step - scroll;
-            eachOf(panel, depth, this.width, (i, x, width) => {
+            eachOf(panel, depth, this.room, (i, x, width) => {
                 if (i !== frame)
                     return;
                 this.pen.strokeStyle = color;

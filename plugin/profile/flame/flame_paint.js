@@ -1,7 +1,7 @@
 // Colors, texts and figures of flame graphs.
 'use strict';
 const flamePaint = (function () {
-    const GREY = 'hsl(0 0% 85%)', HIT = '#ee3cd2';
+    const GREY = 'hsl(0 0% 85%)', UNSEEN = '[not in the profile]', HIT = '#ee3cd2';
     const GOLDEN = 137.508; // degrees: neighbours differ most
 
     function hash(text) {
@@ -103,5 +103,11 @@ const flamePaint = (function () {
         return module ? `${text}, in ${module}` : text;
     }
 
-    return {HIT, hash, painter, fit, size, describe};
+    function unseen(tree) {
+        const all = tree.unseen + tree.total[0];
+        return `${UNSEEN}: ${size(tree.unseen)}, ${(100 * tree.unseen / all).toFixed(1)}% of the ${size(all)} ` +
+            `that are in use: ${tree.unseen_why}. Click “all” to look at the profile alone.`;
+    }
+
+    return {GREY, UNSEEN, unseen, HIT, hash, painter, fit, size, describe};
 })();

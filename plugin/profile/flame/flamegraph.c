@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
+#include "unshown.h"
 #include "view_options.h"
 #include "xml_text.h"
 
@@ -53,7 +54,8 @@ struct drawing {
     double *x;                   /* per node: its left edge, in weight */
     struct call_tree_cut cut;
     uint32_t dropped;
-    int top; /* of the highest frame */
+    double width; /* of all frames: the rest is of what the profile lacks */
+    int top;      /* of the highest frame */
 };
 
 /* ---- colors ---- */
@@ -117,10 +119,14 @@ static void
 choose(struct drawing *d)
 {
     const struct call_tree *tree = d->tree;
-    double frames = WIDTH - 2 * MARGIN;
+    double unseen = unshown_bytes(d->profile, &d->options);
 
-    d->cut = call_tree_cut_at(tree, tree->nodes[0].changed * narrowest / frames,
-                              FLAMEGRAPH_FRAMES_MAX);
+    d->width = WIDTH - 2 * MARGIN;
+    if (unseen > 0)
+        d->width *= tree->nodes[0].changed / (tree->nodes[0].changed + unseen);
+    d->cut =
+        call_tree_cut_at(tree, tree->nodes[0].changed * narrowest / d->width,
+                         FLAMEGRAPH_FRAMES_MAX);
     /* With a total of 0, only the root is not drawn. */
     d->dropped = tree->nodes[0].changed > 0 ? tree->count - d->cut.kept : 0;
 }
@@ -297,7 +303,7 @@ static void
 add_frame(struct drawing *d, uint32_t i)
 {
     const struct call_tree_node *node = &d->tree->nodes[i];
-    double scale = (WIDTH - 2 * MARGIN) / d->tree->nodes[0].changed;
+    double scale = d->width / d->tree->nodes[0].changed;
     double x = MARGIN + d->x[i] * scale;
     double width = fmax(node->changed * scale - gap, narrowest);
     int y = d->top + (int)(d->cut.deepest - node->depth) * ROW + FRAME;
@@ -322,6 +328,34 @@ add_frame(struct drawing *d, uint32_t i)
     buffer_text(d->out, "</g>\n");
 }
 
+/* Beside all frames. */
+static void
+add_unseen(struct drawing *d)
+{
+    double x = MARGIN + d->width, width = WIDTH - MARGIN - x;
+    int y = d->top + FRAME, height = (int)d->cut.deepest * ROW + FRAME;
+    char text[FIGURE_TEXT];
+
+    if (width < narrowest)
+        return;
+    buffer_text(d->out, "<g id=\"unseen\"><title>");
+    unshown_add(d->out, d->profile, &d->options, "\n");
+    buffer_clear(&d->name);
+    shown_name(d->profile->memory, (size_t)NOTE_COLUMNS * NOTES_MAX, &d->name);
+    xml_text(d->name.size ? d->name.data : "", d->name.size, d->out);
+    buffer_format(d->out,
+                  "</title><rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" "
+                  "height=\"%d\" rx=\"1\" fill=\"" UNSHOWN_COLOR "\"/>",
+                  x, y, width, height);
+    buffer_clear(&d->name);
+    figure_text(unshown_bytes(d->profile, &d->options), &d->options, false,
+                text);
+    buffer_format(&d->name, UNSHOWN_NAME " %s", text);
+    add_label(d, x, width, y + height - FRAME);
+    d->out->failed |= d->name.failed;
+    buffer_text(d->out, "</g>\n");
+}
+
 static int
 draw(struct drawing *d, struct error *err)
 {
@@ -333,7 +367,9 @@ draw(struct drawing *d, struct error *err)
         if (call_tree_cut_keeps(&d->cut, d->tree, i))
             add_frame(d, i);
     }
-    buffer_text(d->out, "</g>\n<metadata id=\"calls\">");
+    buffer_text(d->out, "</g>\n");
+    add_unseen(d);
+    buffer_text(d->out, "<metadata id=\"calls\">");
     if (calls_add(d->profile, d->tree, &d->options, d->out, err) != 0)
         return -1;
     buffer_text(d->out, "</metadata>\n<script><![CDATA[\n(function () {\n");

@@ -11,6 +11,7 @@
 #include "figures.h"
 #include "graph.h"
 #include "profile.h"
+#include "unshown.h"
 #include "view_options.h"
 
 enum {
@@ -212,6 +213,22 @@ add_edge(struct buffer *out, const struct graph *graph,
                   inlined ? ",dashed" : "");
 }
 
+static void
+add_unseen(struct buffer *out, const struct profile *profile,
+           const struct view_options *options)
+{
+    double unseen = unshown_bytes(profile, options);
+    double size = 8 + 50 * sqrt(fmin(unseen / profile->bytes, 1));
+    char value[FIGURE_TEXT];
+
+    if (unseen > 0)
+        buffer_format(out,
+                      "Unseen [label=\"" UNSHOWN_NAME "\\n%s\",shape=box,"
+                      "style=filled,fillcolor=\"" UNSHOWN_COLOR
+                      "\",fontsize=%.1f];\n",
+                      figure_value(unseen, options, value), size);
+}
+
 int
 dot_write(const struct profile *profile, const struct view_options *options,
           struct buffer *out, struct error *err)
@@ -227,6 +244,7 @@ dot_write(const struct profile *profile, const struct view_options *options,
     add_head(out, profile, graph, options);
     for (uint32_t i = 0; i < graph->node_count; i++)
         add_node(out, graph, options, i);
+    add_unseen(out, profile, options);
     for (size_t i = 0; i < graph->edge_count; i++)
         add_edge(out, graph, options, &graph->edges[i]);
     buffer_text(out, "}\n");

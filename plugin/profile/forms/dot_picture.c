@@ -14,6 +14,7 @@
 #include "headline.h"
 #include "profile.h"
 #include "shown_name.h"
+#include "unshown.h"
 #include "view_options.h"
 #include "xml_text.h"
 
@@ -229,6 +230,25 @@ painter_fini(struct painter *p)
     buffer_fini(&p->line);
 }
 
+/* Its id is the title that graphviz gives it. */
+static void
+add_unseen(struct painter *p)
+{
+    double unseen = unshown_bytes(p->profile, p->options);
+    double part = sqrt(fmin(unseen / p->profile->bytes, 1));
+    char text[FIGURE_TEXT];
+
+    if (unseen <= 0)
+        return;
+    figure_text(unseen, p->options, false, text);
+    buffer_format(p->out, "\"");
+    unshown_add(p->out, p->profile, p->options, "");
+    buffer_format(p->out,
+                  "\" [label=\"" UNSHOWN_NAME
+                  "\\n%s\",fontsize=%.1f,fillcolor=\"" UNSHOWN_COLOR "\"];\n",
+                  text, font_least + font_more * part);
+}
+
 void
 dot_picture(const struct profile *profile, const struct graph *graph,
             const struct view_options *options, struct buffer *out)
@@ -238,6 +258,7 @@ dot_picture(const struct profile *profile, const struct graph *graph,
     add_head(&p);
     for (uint32_t i = 0; i < graph->node_count; i++)
         add_node(&p, i);
+    add_unseen(&p);
     for (size_t i = 0; i < graph->edge_count; i++)
         add_edge(&p, &graph->edges[i]);
     buffer_text(out, "}\n");

@@ -15,6 +15,7 @@
 #include "profile.h"
 #include "shown_name.h"
 #include "significance.h"
+#include "unshown.h"
 #include "view_options.h"
 #include "weights.h"
 
@@ -162,6 +163,7 @@ add_head(struct report *r)
         buffer_format(r->out, "Total: %s %s\n",
                       figure_value(total, r->options, value),
                       figure_unit(r->options));
+    unshown_add(r->out, profile, r->options, "\n");
     if (has_noise(r) && r->line_count > 0)
         buffer_text(r->out, "~ may be chance: of what was sampled\n");
     emptiness_text(profile, r->options, r->line_count > 0, why);

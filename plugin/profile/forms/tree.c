@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
+#include "unshown.h"
 #include "view_options.h"
 
 enum {
@@ -249,6 +250,7 @@ add_head(struct printer *p, bool shown)
 
     headline_add(p->out, p->profile, &p->options, TREE_COLUMNS / 2);
     buffer_char(p->out, '\n');
+    unshown_add(p->out, p->profile, &p->options, "\n");
     add_note(p, p->profile->memory);
     add_note(p, p->profile->note);
     if (p->profile->truncated)

@@ -30,4 +30,9 @@ headline_add(struct buffer *out, const struct profile *profile,
                              : "allocated");
     if (profile->difference)
         buffer_text(out, " since the base");
+    else if (profile->rate > 1 && profile->samples > 0 &&
+             profile->samples <= HEADLINE_FEW)
+        buffer_format(out, ", estimated from %llu sample%s",
+                      (unsigned long long)profile->samples,
+                      profile->samples == 1 ? " alone" : "s alone");
 }

@@ -8,6 +8,8 @@ struct buffer;
 struct profile;
 struct view_options;
 
+enum { HEADLINE_FEW = 10 }; /* samples, of which it says how few they are */
+
 /* Appends "mariadbd, 2026-11-21 15:30:07 UTC: 123.4 MB in use", clean
  * (shown_name.h); the program takes at most max bytes. */
 void headline_add(struct buffer *out, const struct profile *profile,

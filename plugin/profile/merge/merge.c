@@ -238,6 +238,12 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
     if (first)
         out->rate = profile->rate;
     out->truncated |= profile->truncated;
+    out->unseen.bytes += profile->unseen.bytes;
+    if (profile->unseen.bytes > 0)
+        out->unseen.why =
+            out->unseen.why && strcmp(out->unseen.why, profile->unseen.why) != 0
+                ? "not in the nodes' profiles"
+                : profile->unseen.why;
     out->accumulated |= profile->accumulated;
     add_saturated(&out->samples, profile->samples);
     return 0;

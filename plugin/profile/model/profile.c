@@ -341,6 +341,7 @@ profile_new(struct heap_dump *dump, struct names *names, const char *program,
     profile->rate = dump->rate;
     profile->truncated = dump->truncated;
     profile->memory = "";
+    profile->unseen.why = "";
     if (origin)
         profile->origin = *origin;
     profile->program = arena_strndup(profile->arena, program, strlen(program));

@@ -50,6 +50,12 @@ struct profile_module {
     const char *build_id; /* hexadecimal; "" unknown */
 };
 
+/* What is allocated and in no sample: snapshots/unseen.h fills it. */
+struct profile_unseen {
+    double bytes;    /* beyond chance; 0: none, or not known */
+    const char *why; /* "allocated while profiling was off", ... */
+};
+
 struct profile {
     const char *program;
     struct profile_origin origin;
@@ -71,6 +77,7 @@ struct profile {
     /* What the allocator, the kernel and the profile report of the memory, in
      * one line (reconciliation.h); "" offline. */
     const char *memory;
+    struct profile_unseen unseen; /* of a sum: its nodes'; none: difference */
     struct names *names; /* owns what locations point to; NULL: arena does */
     struct arena *arena;
 };

@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "function_name.h"
 #include "granularity.h"
+#include "known_wrappers.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
@@ -283,7 +284,7 @@ struct partition {
     struct texts *texts;
     uint8_t *entries; /* of a short name: see is_entry */
     bool jeprof_rule;
-    const char *wrappers;
+    const char *wrappers, *known; /* lists: the user's, and our own */
     struct buffer scratch;
     const char *symbol; /* the last one, and allocator.h's answer for it */
     bool symbol_allocates;
@@ -302,6 +303,7 @@ is_entry(struct partition *p, uint32_t short_name)
                              texts_size(p->texts, short_name)};
         is = p->jeprof_rule ? allocator_is_skipped_by_jeprof(name.data)
                             : allocator_is_entry(name.data) ||
+                                  wrappers_have(p->known, name, &p->scratch) ||
                                   wrappers_have(p->wrappers, name, &p->scratch);
         *entry = is ? ENTRY : ENTRY_NOT;
     }
@@ -354,10 +356,13 @@ symbols_part(const struct profile *profile, const struct view_options *options,
     struct partition p = {
         .texts = texts,
         .entries = mem_zalloc(texts_count(texts), sizeof(*p.entries)),
-        .jeprof_rule = options->allocator_frames,
-        .wrappers = profile->nodes > 0 ? NULL : options->wrappers};
+        .jeprof_rule = options->allocator_frames};
     int rc = -1;
 
+    if (profile->nodes == 0) {
+        p.wrappers = options->wrappers;
+        p.known = known_wrappers(profile->program, options->wrappers);
+    }
     buffer_init(&p.scratch, NAME_BYTES_MAX);
     if (parts && p.entries) {
         for (size_t i = 0; i < count; i++)

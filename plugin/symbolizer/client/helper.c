@@ -26,7 +26,6 @@ enum {
     REAP_STEP_MS = 2,
     LAST_WAIT_MS = 100,  /* for processes killed without waiting */
     IDLE_END_MS = 15000, /* of one that ends, but only on idle processors */
-    LOST_MAX = 3,        /* with so many, no other is started */
     AHEAD_MAX = 2,       /* questions sent ahead */
     AHEAD_ADDRESSES =
         4096, /* of each such question: both fit the socket's buffer */
@@ -40,8 +39,8 @@ struct helper {
     int cancel_fd;
     uint32_t reader_mb;
     bool idle;
-    pid_t pid;            /* -1: none */
-    pid_t lost[LOST_MAX]; /* killed but not ended yet; 0: free */
+    pid_t pid; /* -1: none */
+    struct helper_lost own_lost, *lost;
     int socket;
     uint64_t failures[HELPER_FAILURES_MAX]; /* when; 0: never */
     size_t next_failure;
@@ -68,6 +67,7 @@ helper_new(const struct helper_options *options, struct error *err)
     h->cancel_fd = options->cancel_fd;
     h->reader_mb = options->reader_mb;
     h->idle = options->idle;
+    h->lost = options->lost ? options->lost : &h->own_lost;
     h->program = mem_strdup(options->program);
     if (!h->program)
         goto fail;
@@ -114,25 +114,33 @@ await_death(struct helper *h, pid_t pid, uint64_t patience_ms)
             await_exit(pid, HELPER_KILL_MS);
             continue;
         }
-        for (size_t i = 0; i < LOST_MAX; i++)
-            if (h->lost[i] == 0) {
-                h->lost[i] = pid;
+        for (size_t i = 0; i < HELPER_LOST_MAX; i++)
+            if (h->lost->pids[i] == 0) {
+                h->lost->pids[i] = pid;
                 break;
             }
         return;
     }
 }
 
-/* Returns how many are left. */
-static size_t
-reap_lost(struct helper *h)
+size_t
+helper_lost_reap(struct helper_lost *lost, int milliseconds)
 {
+    uint64_t until = clock_ms() + (uint64_t)milliseconds;
     size_t count = 0;
+    pid_t *pid;
 
-    for (size_t i = 0; i < LOST_MAX; i++) {
-        if (h->lost[i] && reap(h->lost[i]))
-            h->lost[i] = 0;
-        count += h->lost[i] != 0;
+    for (size_t i = 0; i < HELPER_LOST_MAX; i++) {
+        pid = &lost->pids[i];
+        while (*pid) {
+            if (reap(*pid))
+                *pid = 0;
+            else if (clock_ms() < until)
+                await_exit(*pid, milliseconds);
+            else
+                break;
+        }
+        count += *pid != 0;
     }
     return count;
 }
@@ -148,7 +156,7 @@ end_process(struct helper *h, bool wait)
         await_death(h, h->pid, wait ? HELPER_KILL_MS : 0);
     }
     h->pid = -1;
-    reap_lost(h);
+    helper_lost_reap(h->lost, 0);
     h->ahead_count = 0;
     buffer_clear(&h->in);
     buffer_clear(&h->out);
@@ -166,24 +174,13 @@ helper_let_go(struct helper *h)
     end_process(h, false);
 }
 
-/* Reaps the processes that were let go. */
-static void
-await_lost(struct helper *h)
-{
-    uint64_t until = clock_ms() + LAST_WAIT_MS;
-
-    for (size_t i = 0; i < LOST_MAX; i++)
-        while (h->lost[i] && !reap(h->lost[i]) && clock_ms() < until)
-            await_exit(h->lost[i], LAST_WAIT_MS);
-}
-
 void
 helper_free(struct helper *h)
 {
     if (!h)
         return;
     helper_end(h);
-    await_lost(h);
+    helper_lost_reap(&h->own_lost, LAST_WAIT_MS);
     buffer_fini(&h->in);
     buffer_fini(&h->out);
     mem_free(h->program);
@@ -431,11 +428,11 @@ ready_to_start(struct helper *h, struct error *err)
     h->late = false;
     if (h->pid > 0)
         return 0;
-    if (reap_lost(h) == LOST_MAX) {
+    if (helper_lost_reap(h->lost, 0) == HELPER_LOST_MAX) {
         error_set(err, ER_UNKNOWN,
                   "%d symbolisers were killed and do not end: maybe a disk "
                   "that they read from hangs",
-                  LOST_MAX);
+                  HELPER_LOST_MAX);
         return -1;
     }
     if (!exhausted(h))

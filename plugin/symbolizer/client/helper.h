@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "reader.h"
 
@@ -22,8 +23,17 @@ enum {
     HELPER_FAILURES_MAX =
         3, /* within HELPER_WINDOW_MS; then no start until it has passed */
     HELPER_WINDOW_MS = 10 * 60 * 1000,
-    HELPER_KILL_MS = 2000 /* the wait for a killed one */
+    HELPER_KILL_MS = 2000, /* the wait for a killed one */
+    HELPER_LOST_MAX = 3    /* with so many, no other is started */
 };
+
+/* Processes that were killed and have not ended yet: they are reaped later. */
+struct helper_lost {
+    pid_t pids[HELPER_LOST_MAX]; /* 0: free */
+};
+
+/* Reaps them, and waits for that at most so long; returns how many are left. */
+size_t helper_lost_reap(struct helper_lost *lost, int milliseconds);
 
 struct helper_options {
     const char *program;
@@ -32,6 +42,8 @@ struct helper_options {
     int cancel_fd;      /* readable: stop */
     uint32_t reader_mb; /* may be kept of DWARF; 0: 256 */
     bool idle;          /* runs only on otherwise idle processors */
+    /* Outlives the helper, for what is reaped by a later one; NULL: its own. */
+    struct helper_lost *lost;
 };
 
 struct helper *helper_new(const struct helper_options *options,

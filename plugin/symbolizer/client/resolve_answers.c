@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clean_text.h"
+#include "locate_inner.h"
 #include "mappings.h"
 #include "memory.h"
 #include "names.h"
@@ -42,6 +43,22 @@ resolve_answers_plain(struct resolve_job *job, uint64_t address,
     add(job, address, &frame, 1, in_allocator);
 }
 
+/* Whether an offset without a name is the allocator's. */
+static bool
+is_inner(struct resolve_object *object, uint64_t offset)
+{
+    uint64_t address;
+
+    if (object->in_allocator || object->mallctl == 0)
+        return object->in_allocator;
+    if (!object->inner)
+        object->inner = locate_inner_new(&object->elf, object->mallctl);
+    if (!object->inner)
+        object->mallctl = 0; /* do not ask again */
+    return object->inner && elf_address_of(&object->elf, offset, &address) &&
+           locate_inner_has(object->inner, address);
+}
+
 /* A cached name that starts with '+' is an offset: in the next process the
  * module may have another name. */
 static void
@@ -52,13 +69,15 @@ add_known(struct resolve_object *object, const struct resolve_item *item,
     char text[MODULE_MAX + 24];
     struct frame frame = known->frames[0];
     const struct frame *frames = known->frames;
+    bool in_allocator = object->in_allocator;
 
     if (frame.function[0] == '+' && known->frame_count == 1) {
         snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
         frame.function = text;
         frames = &frame;
+        in_allocator = is_inner(object, item->offset);
     }
-    add(job, item->address, frames, known->frame_count, object->in_allocator);
+    add(job, item->address, frames, known->frame_count, in_allocator);
     if (known->symbol &&
         names_set_symbol(job->names, item->address, known->symbol,
                          known->symbol_start) != 0)
@@ -116,15 +135,16 @@ add_answer(struct resolve_object *object, struct resolve_item *item,
     struct frame frame = answer->frames[0];
     char text[MODULE_MAX + 24];
 
+    location.in_allocator = object->in_allocator;
     if (frame.function[0] == '+' && location.frame_count == 1) {
         snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
         frame.function = text_kept(job, text);
         location.frames = &frame;
+        location.in_allocator = is_inner(object, item->offset);
     }
     if (!object->module_text)
         object->module_text = text_kept(job, object->module);
     location.address = item->address;
-    location.in_allocator = object->in_allocator;
     location.module = object->module_text;
     if (!elf_address_of(&object->elf, item->offset, &location.module_offset))
         location.module_offset = item->offset;
@@ -234,7 +254,7 @@ resolve_answers_offsets(struct resolve_object *object)
             address = items[i].offset;
         if (!names_find(job->names, items[i].address))
             resolve_answers_plain(job, items[i].address, object->module,
-                                  address, object->in_allocator);
+                                  address, is_inner(object, items[i].offset));
         if (names_set_module(job->names, items[i].address, object->module,
                              address) != 0)
             job->no_memory = true;

@@ -86,8 +86,10 @@ struct resolve_object {
     struct elf_file elf;
     struct cache_key key;
     char module[MODULE_MAX];
-    const char *module_text; /* its copy in names; NULL: not made yet */
-    bool in_allocator;
+    const char *module_text;     /* its copy in names; NULL: not made yet */
+    bool in_allocator;           /* as a whole */
+    uint64_t mallctl;            /* of the jemalloc that it contains; 0 */
+    struct locate_inner *inner;  /* of that, once it is asked; NULL */
     char trouble[NOTE_BYTES];    /* found before anything was asked; "" */
     int index_fd;                /* -1: none */
     char refused[CACHE_WHY_MAX]; /* why the index is unusable; "": it is not */

@@ -23,6 +23,7 @@
 #include "errors.h"
 #include "files.h"
 #include "helper.h"
+#include "locate_inner.h"
 #include "mappings.h"
 #include "memory.h"
 #include "names.h"
@@ -102,21 +103,23 @@ symbolizer_cancel(struct symbolizer *s)
     (void)eventfd_write(s->cancel_fd, 1);
 }
 
-/* jemalloc as a library; an executable that contains jemalloc is the program.
- */
-static bool
-is_allocator(const struct resolve_object *object)
+/* jemalloc as a library, or a program that contains it. */
+static void
+find_allocator(struct resolve_object *object)
 {
     static const char library[] = "libjemalloc";
     const struct resolve_request *request = object->job->request;
-    const struct mapping *m;
+    uint64_t address = request->allocator_address;
+    const struct mapping *m = mappings_find(request->maps, address);
+    bool has = address && m && resolve_same_file(m, object->mapping);
 
-    if (strncmp(mapping_basename(object->mapping->path), library,
-                sizeof(library) - 1) == 0)
-        return true;
-    m = mappings_find(request->maps, request->allocator_address);
-    return request->allocator_address && m && object->elf.has_soname &&
-           resolve_same_file(m, object->mapping);
+    object->in_allocator = strncmp(mapping_basename(object->mapping->path),
+                                   library, sizeof(library) - 1) == 0 ||
+                           (has && object->elf.has_soname);
+    if (has && !object->in_allocator &&
+        !elf_address_of(&object->elf, address - m->start + m->offset,
+                        &object->mallctl))
+        object->mallctl = 0;
 }
 
 /* Takes the items of one file, from `from` on, and finds which to ask about.
@@ -153,7 +156,7 @@ prepare_object(struct resolve_object *object, struct resolve_job *job,
         object->elf.fd = fd = -1;
     }
     job->unsteady |= fd < 0;
-    object->in_allocator = is_allocator(object);
+    find_allocator(object);
     if (fd >= 0) {
         object->key = cache_key_of(&object->elf);
         resolve_kept_note(job, &object->key);
@@ -179,6 +182,7 @@ finish_object(struct resolve_object *object)
     if (fd >= 0)
         resolve_question_ask(object);
     resolve_answers_offsets(object);
+    locate_inner_free(object->inner);
     elf_fini(&object->elf);
     fd_close(object->index_fd);
     fd_close(fd);

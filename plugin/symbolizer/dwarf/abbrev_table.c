@@ -126,7 +126,7 @@ make_passes(struct abbrev_table *t)
     for (size_t i = 0; i < t->count; i++) {
         if (!more(t, &t->passes, i, &t->pass_capacity, sizeof(*t->passes)))
             return -1;
-        t->passes[i] = pass_of(&t->list[i], &t->attrs[t->list[i].first]);
+        t->passes[i] = pass_of(&t->list[i], abbrev_attrs(t, &t->list[i]));
     }
     return 0;
 }

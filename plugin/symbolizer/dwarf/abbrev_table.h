@@ -107,6 +107,13 @@ abbrev_find(const struct abbrev_table *table, uint64_t code)
     return abbrev_find_sparse(table, code);
 }
 
+/* Those of an abbreviation; NULL: it has none, as the whole table may. */
+static inline const struct abbrev_attr *
+abbrev_attrs(const struct abbrev_table *table, const struct abbrev *a)
+{
+    return a->count == 0 ? NULL : &table->attrs[a->first];
+}
+
 /* Skips the attributes of one entry; fails r for unknown forms. */
 __attribute__((always_inline)) static inline void
 abbrev_skip(struct reader *r, const struct dwarf_unit *unit,

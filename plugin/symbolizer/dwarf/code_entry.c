@@ -98,7 +98,7 @@ pass_attrs(const struct entry_pass *p, uint64_t code, const uint8_t *values,
     const struct abbrev *a = &p->table->list[code - 1];
     struct reader r = {values, end, false};
 
-    abbrev_skip(&r, p->unit, &p->table->attrs[a->first], a->count);
+    abbrev_skip(&r, p->unit, abbrev_attrs(p->table, a), a->count);
     return r.failed ? NULL : r.pos;
 }
 

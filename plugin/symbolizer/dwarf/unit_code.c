@@ -294,7 +294,7 @@ read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
     struct code_entry e;
     bool any;
 
-    code_entry_read(&w->r, w->unit, &w->table->attrs[a->first], a->count, &e);
+    code_entry_read(&w->r, w->unit, abbrev_attrs(w->table, a), a->count, &e);
     e.names.bytes = w->bytes;
     e.names.offset = w->offset;
     if (w->r.failed)
@@ -324,7 +324,7 @@ skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
         dwarf_skip(&at, a->sibling);
         *sibling = dwarf_number(&at, 4);
     }
-    abbrev_skip(&w->r, w->unit, &w->table->attrs[a->first], a->count);
+    abbrev_skip(&w->r, w->unit, abbrev_attrs(w->table, a), a->count);
 }
 
 /* Skips the many entries that need no look. */

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "allowed_calls.h"
 #include "files.h"
 
 enum { NICE = 10, DESCRIPTORS = 64, PROCESSORS_MAX = 1024 };
@@ -62,6 +63,7 @@ limits_apply(uint64_t memory_bytes, pid_t parent)
     limit(RLIMIT_NOFILE, DESCRIPTORS);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)allowed_calls_only();
     return 0;
 }
 

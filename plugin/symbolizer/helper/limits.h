@@ -1,4 +1,4 @@
-/* limits.h - protects the machine from the helper. */
+/* limits.h - protects the machine, and its other processes, from the helper. */
 #ifndef HW_LIMITS_H
 #define HW_LIMITS_H
 
@@ -6,8 +6,9 @@
 #include <sys/types.h>
 
 /* Makes this process the first to be killed: with low priority, without core
- * dumps or files, with at most memory_bytes of address space, and ending with
- * parent.  -1 if parent has died already. */
+ * dumps or files, with at most memory_bytes of address space, with no system
+ * calls but allowed_calls.h's, and ending with parent.  -1 if parent has died
+ * already.  Call it before the first thread. */
 int limits_apply(uint64_t memory_bytes, pid_t parent);
 
 /* From now on, at most so many seconds of processor time for each available

@@ -356,7 +356,7 @@ main(int argc, char **argv)
      * last: returning it to the kernel would cost more than it saves. */
     large_heap(HEAP_BYTES);
     /* libbfd searches the working directory for split debug files too. */
-    if (limits_apply(memory_bytes, (pid_t)parent) != 0 || chdir("/") != 0)
+    if (chdir("/") != 0 || limits_apply(memory_bytes, (pid_t)parent) != 0)
         return EXIT_FAILURE;
     h.cpu_seconds = (uint32_t)cpu_seconds;
     h.reader_bytes = reader_mb << 20;

@@ -55,8 +55,10 @@ struct index_keeper {
     uint64_t bytes_max;
     uint32_t reader_mb, quiet_ms;
     void (*log)(const char *line);
-    struct file_store dir; /* the thread writes to it; others open files */
-    int cancel_fd;         /* eventfd */
+    struct file_store dir;   /* the thread writes to it; others open files */
+    int cancel_fd;           /* eventfd */
+    struct helper_lost lost; /* the thread's: an idle helper on a busy machine
+                                can take seconds to end */
     pthread_t thread;
     bool runs;
 
@@ -200,7 +202,8 @@ fill(struct index_keeper *keeper, const struct index_wish *wish,
                                      .cpu_ms = CPU_MS,
                                      .reader_mb = reader_mb(keeper, wish, err),
                                      .idle = true,
-                                     .cancel_fd = keeper->cancel_fd};
+                                     .cancel_fd = keeper->cancel_fd,
+                                     .lost = &keeper->lost};
     struct helper_index index = {.object_fd = wish->fd,
                                  .path = wish->path,
                                  .deadline_ms = DEADLINE_MS,
@@ -440,6 +443,7 @@ index_keeper_stop(struct index_keeper *keeper)
         (void)eventfd_write(keeper->cancel_fd, 1);
         pthread_join(keeper->thread, NULL);
     }
+    helper_lost_reap(&keeper->lost, 0);
     index_list_fini(&keeper->list);
     file_store_close(&keeper->dir);
     fd_close(keeper->cancel_fd);

@@ -33,7 +33,8 @@ extern const struct index_keeper_options index_keeper_defaults;
 struct index_keeper *
 index_keeper_start(const struct index_keeper_options *options,
                    struct error *err);
-/* Gives up the index being made.  NULL is fine. */
+/* Gives up the index being made: its helper is killed, and may end after this.
+ * NULL is fine. */
 void index_keeper_stop(struct index_keeper *keeper);
 
 /* For struct symbolizer_indexes, with the keeper as arg. */

@@ -39,6 +39,18 @@ get(const cJSON *object, const char *name)
     return cJSON_GetObjectItemCaseSensitive(object, name);
 }
 
+/* cJSON keeps some 80 bytes for a value, which may be one of text. */
+static bool
+is_crowded(struct span text)
+{
+    size_t values = 0;
+
+    for (size_t i = 0; i < text.size; i++)
+        values +=
+            text.data[i] == ',' || text.data[i] == '[' || text.data[i] == '{';
+    return values > ETCD_VALUES_MAX;
+}
+
 /* A whole object with nothing behind it. */
 static cJSON *
 parse(struct span text, struct error *err)
@@ -46,6 +58,10 @@ parse(struct span text, struct error *err)
     const char *end = NULL;
     cJSON *json = NULL;
 
+    if (text.size <= ETCD_ANSWER_MAX && is_crowded(text)) {
+        garbage(err, "it has too many values");
+        return NULL;
+    }
     if (text.size <= ETCD_ANSWER_MAX)
         json = cJSON_ParseWithLengthOpts(text.data, text.size, &end, false);
     while (json && end < text.data + text.size && strchr(" \t\r\n", *end) &&

@@ -20,13 +20,14 @@ struct etcd_node;
 struct etcd_nodes;
 
 enum {
-    ETCD_KEY_MAX = 256,         /* bytes of a key */
-    ETCD_VALUE_MAX = 512,       /* of a node's value */
-    ETCD_ANSWER_MAX = 2 << 20,  /* of an answer, or of a line of the watch */
-    ETCD_REQUEST_MAX = 4 << 10, /* of a request */
-    ETCD_PAGE = 512,            /* nodes at a time */
-    ETCD_PASSWORD_MAX = 160,    /* bytes, as of a user's name */
-    ETCD_TOKEN_MAX = 2048       /* bytes of a login's token */
+    ETCD_KEY_MAX = 256,        /* bytes of a key */
+    ETCD_VALUE_MAX = 512,      /* of a node's value */
+    ETCD_ANSWER_MAX = 2 << 20, /* of an answer, or of a line of the watch */
+    ETCD_VALUES_MAX = ETCD_ANSWER_MAX / 16, /* JSON's, in it */
+    ETCD_REQUEST_MAX = 4 << 10,             /* of a request */
+    ETCD_PAGE = 512,                        /* nodes at a time */
+    ETCD_PASSWORD_MAX = 160,                /* bytes, as of a user's name */
+    ETCD_TOKEN_MAX = 2048                   /* bytes of a login's token */
 };
 
 #define ETCD_PATH_LEASE     "/v3/lease/grant"

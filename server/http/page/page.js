@@ -243,7 +243,7 @@
 
     // ---- the time line ----
 
-    const seconds = (text) => Date.parse(text.replace(' ', 'T') + 'Z') / 1000;
+    const seconds = (text) => Date.parse(`${text}Z`.replace(' ', 'T')) / 1000;
 
     function deathText(one) {
         const last = [['RSS', one.rss], ['allocated', one.allocated]].filter(([, value]) => value !== null)
@@ -251,11 +251,13 @@
         return [`death: ${one.how}`, ...last, ...one.last_snapshot ? [`last snapshot ${one.last_snapshot}`] : []].join(', ');
     }
 
+    // What has no moment is in the tables alone.
     function drawLine() {
         line.set(known.samples, [
-            ...known.snapshots.map((one) => ({t: seconds(one.taken), live: one.bytes, name: one.name,
+            ...known.snapshots.map((one) => ({t: seconds(one.taken), live: one.bytes,
                 text: `snapshot ${one.name}, ${flamePaint.size(one.bytes)} live`})),
-            ...known.deaths.map((one) => ({t: seconds(one.at), death: true, text: deathText(one)}))]);
+            ...known.deaths.map((one) => ({t: seconds(one.at), death: true, text: deathText(one)}))]
+            .filter((one) => Number.isFinite(one.t)));
     }
 
     // Of a list, the one that is nearest to a moment; of those of one second, the
@@ -307,8 +309,8 @@
         if (other && !started && mine.ended)
             return;
         const rows = await ask(other && started ?
-            `SELECT unix_timestamp(taken) AS t, rss, allocated, cgroup_limit AS \`limit\` FROM ${pageTables.of('memory', of)}` :
-            'SELECT unix_timestamp(at) AS t, pid, started, rss, allocated, cgroup_limit AS `limit` ' +
+            `SELECT unix_timestamp(taken) AS t, rss, allocated, cgroup_limit AS \`limit\`, answered AS responsive, 1 AS seldom FROM ${pageTables.of('memory', of)}` :
+            'SELECT unix_timestamp(at) AS t, pid, started, responsive, rss, allocated, cgroup_limit AS `limit` ' +
                 `FROM ${pageTables.of('memory_history', of, `at > from_unixtime(${newest ? newest.t : 0})`)} ORDER BY at`);
         mine.ended = !started;
         for (const row of rows)
@@ -529,7 +531,8 @@
         if (!failed || !failed.passes) {
             await rows('snapshots', 'SELECT name, taken, bytes, node_id, pid, program, cause ' +
                 `FROM ${pageTables.of('snapshots', of)} ORDER BY taken`);
-            await rows('deaths', `SELECT at, how, rss, allocated, last_snapshot FROM ${pageTables.of('deaths', at)}`);
+            await rows('deaths', 'SELECT coalesce(at, sampled, started) AS at, how, rss, allocated, ' +
+                `last_snapshot FROM ${pageTables.of('deaths', at)}`);
             await part('memory', () => fetchHistory(mine, at, ask), drawLine);
         }
         if (failed && mine === known)

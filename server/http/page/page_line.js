@@ -6,6 +6,9 @@
 'use strict';
 const TimeLine = (function () {
     const CURVES = ['rss', 'allocated', 'limit'], MARGIN = 6, SNAP = 8;
+    // Where the next value is later, nothing was read: the kernel's are of each second,
+    // jemalloc's of each ten, and so are another node's.
+    const LAPSE_S = 5, SELDOM_S = 30;
     const element = Flame.element;
 
     const clock = (t) => new Date(t * 1000).toISOString().slice(5, 19).replace('T', ' ');
@@ -167,7 +170,7 @@ const TimeLine = (function () {
 
         drawCurve(name) {
             const pen = this.pen;
-            let gap = true, last = -1;
+            let gap = true, last = -1, before = -Infinity;
             pen.strokeStyle = this.color(name);
             pen.lineWidth = this.em / 7.5;
             pen.lineCap = 'round'; // a single one is a dot
@@ -175,11 +178,13 @@ const TimeLine = (function () {
             pen.beginPath();
             for (const one of this.samples) {
                 const x = this.x(one.t);
-                gap = gap || this.first.has(one);
+                gap = gap || this.first.has(one) || (one.responsive === 0 && name === 'allocated');
                 if (one[name] === null) {
                     gap = gap || name === 'rss';
                     continue;
                 }
+                gap = gap || one.t - before > (name === 'allocated' || one.seldom ? SELDOM_S : LAPSE_S);
+                before = one.t;
                 if (x - last < 0.5 && !gap)
                     continue;
                 if (gap)
@@ -235,10 +240,13 @@ const TimeLine = (function () {
         describe(t) {
             const mark = this.marks.find((one) => one.t === t), one = this.sampleAt(t);
             let text = clock(t) + ' UTC';
-            if (one)
+            if (one && t - one.t > (one.seldom ? SELDOM_S : LAPSE_S))
+                text += ', nothing was read';
+            else if (one)
                 for (const [name, word] of [['rss', 'RSS'], ['allocated', 'allocated'], ['limit', 'limit']])
                     if (one[name] !== null)
                         text += `, ${word} ${flamePaint.size(one[name])}`;
+            text += one && one.responsive === 0 ? ', the database did not answer' : '';
             return mark ? `${text}; ${mark.text}` : text;
         }
 

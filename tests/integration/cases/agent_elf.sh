@@ -5,8 +5,10 @@ lib=$BUILD/lib/libheapwire.so
 
 expect "libraries needed" "libc.so.6" \
     "$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')"
-expect "exported names" "__libc_start_main daemon heapwire_borrowed \
-heapwire_start heapwire_stop heapwire_use setsid" \
+expect "exported names" "__libc_start_main capset chroot daemon \
+heapwire_borrowed heapwire_start heapwire_stop heapwire_use initgroups prctl \
+setegid seteuid setgid setgroups setns setregid setresgid setresuid setreuid \
+setsid setuid syscall unshare" \
     "$(nm -D --defined-only "$lib" | awk '{print $3}' | sort | xargs)"
 readelf -d "$lib" | grep -q NODELETE || fail "not marked nodelete"
 readelf -d "$lib" | grep -q STATIC_TLS && fail "uses static TLS"
@@ -20,6 +22,14 @@ done
 # A frame of ours at the bottom of every stack would be in every profile.
 objdump -d --no-show-raw-insn --disassemble=main_with_agent "$lib" |
     grep -q 'jmp .*<host>' || fail "main is not entered by a tail call"
+
+# What a host calls often passes by a jump.
+objdump -d --no-show-raw-insn --disassemble=prctl "$lib" |
+    grep -q 'jmp *\*%rax' || fail "prctl is no tail call"
+for lean in "$BUILD/lib/heapwire.so" "$BUILD/lib/libheapwire.a"; do
+    nm -A "$lean" 2>/dev/null | grep -E ' [TW] (setuid|prctl|syscall)$' &&
+        fail "$lean wraps libc's functions"
+done
 
 # Preloaded into what it was not named for, it does nothing at all.
 if ! strace -o /dev/null true 2>/dev/null; then

@@ -1,5 +1,5 @@
-"""Two Redis, of which one names its malloc's wrappers: in all forms, tables and
-kept snapshots, after a reload and in sums of both."""
+"""Two Redis, of which one names its malloc's wrappers and both begin without the
+known ones: in all forms, tables and kept snapshots, after reloads and in sums."""
 import gzip
 import os
 import re
@@ -17,12 +17,12 @@ from runner import named, run_tests
 IDS = (10001, 10002)
 PROF = os.path.join(BUILD, "bin", "heapwire-prof")
 WRAPPERS = ("zmalloc", "zcalloc", "zrealloc", "ztry")
-NAMED = "zmalloc*, zcalloc*, zrealloc*, ztry*"
+NAMED = "none, zmalloc*, zcalloc*, zrealloc*, ztry*"
 FORMS = ("dot", "text", "top", "tree", "collapsed", "flamegraph", "pprof")
 
 
 class Node(RedisNode):
-    frames = ""
+    frames = "none"
 
     def write(self, places):
         super().write(places)
@@ -148,14 +148,35 @@ def test_a_sum_leaves_out_what_each_node_names(p):
         assert "zmalloc_usable" not in p.top("cluster:before", asked)
 
 
+def test_known_ones_need_no_name(p):
+    p.nodes[IDS[1]].reload(p.places, "sdsnewlen*")
+    top = p.top("before", IDS[1])
+    assert wrappers_of(top) == 0 and "sdsnewlen" not in top, top
+    for form in FORMS:
+        assert b"zmalloc_usable" not in p.form(form, "before", "", IDS[1]), form
+    named = p.top("before")
+    for i in IDS:
+        p.nodes[i].reload(p.places, "")
+    assert p.top("before") == named
+    assert wrappers_of(p.top("now", IDS[1])) == 0
+    for asked in IDS:
+        assert wrappers_of(p.top("cluster:before", asked)) == 0
+
+
 def test_what_is_exported_says_so(p):
     first, other = p.export("before"), p.export("before", IDS[1])
-    assert "zmalloc_usable" not in prof("--collapsed", first)
-    p.nodes[IDS[1]].reload(p.places, "")
+    for path in first, other:
+        assert "zmalloc_usable" not in prof("--collapsed", path)
+        assert "zmalloc_usable" not in prof(
+            "--collapsed", "--allocator-frame=none", path)
+    p.nodes[IDS[1]].reload(p.places, "none")
     other = p.export("before", IDS[1])
-    assert "zmalloc_usable" in prof("--collapsed", other)
+    assert "zmalloc_usable" not in prof("--collapsed", other)
+    assert "zmalloc_usable" in prof(
+        "--collapsed", "--allocator-frame=none", other)
     assert "zmalloc_usable" not in prof(
-        "--collapsed", "--allocator-frame", "zmalloc*", other)
+        "--collapsed", "--allocator-frame=none", "--allocator-frame", "zmalloc*",
+        other)
     assert "zmalloc_usable" in prof("--text", "--allocator-frames", first)
     assert "keeps" in prof("--text", "--allocator-frames",
                            "--allocator-frame=z", first)

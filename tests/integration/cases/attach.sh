@@ -1,6 +1,12 @@
 #!/bin/sh
 # attach.sh - heapwire-run --attach: databases that run already.
 . tests/integration/lib/lib.inc
+programs=$(mktemp -d) # $work is open to nobody
+chmod 755 "$programs"
+at_end() {
+    rm -rf "$programs"
+}
+bin=$(readable "${bin%/bin}" "$programs/build")/bin
 
 lib=$bin/../lib/libheapwire.so
 rounds=${ROUNDS:-20}
@@ -283,6 +289,8 @@ redis-server --port "$redis_port" --bind 127.0.0.1 --save '' --dir "$work" \
 plain=$!
 pids="$plain $pids"
 wait_for 60 redis-cli -p "$redis_port" ping
+contains "its loader's word" "cannot load /etc/hostname: /etc/hostname: " \
+    "$("$bin/attach_driver" "$plain" /etc/hostname "$work/node" 1)"
 attach "$plain"
 wait_for 60 prof 'has_enable()'
 contains "not prepared" "attached: heap profiling cannot be switched on" \
@@ -291,6 +299,11 @@ same "but statistics" 1 "$(sql "select value > 100000 from
     heapwire.malloc_stats where name = 'stats.allocated'")"
 detach "$plain"
 kill "$plain"
+
+# An address that is no mallctl is told to nobody.
+contains "a wrong address" "no mallctl at 0x10: there is no code; the setting" \
+    "$("$bin/heapwire-run" --state-dir "$work/dry" --listen none --dry-run \
+        --mallctl 16 --attach "$redis" 2>&1)"
 
 # Again, and heapwire-run is killed: the next takes over, a dry run does not.
 attach "$redis"

@@ -9,6 +9,7 @@ if [ ! -x "$bin/sleepers" ]; then
     exit
 fi
 install_mariadb
+bin=$(readable "${bin%/bin}" "$work/build")/bin
 jemalloc=$(ls /usr/lib/*/libjemalloc.so.2)
 LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,prof_active:false \
     mariadbd --no-defaults --user=mysql --datadir="$work/db/data" --tmpdir="$work/db/data" \
@@ -69,6 +70,27 @@ same "statistics" 1 "$(sql "select value > 1000000 from heapwire.malloc_stats
 kill "$run"
 wait "$run" || fault "detaching ended with $?: $(cat "$work/attach.log")"
 contains "detached" "detached from process $db" "$(cat "$work/attach.log")"
+
+# What attaches dies at any call: the next one attaches, and MariaDB works on.
+mkdir -m 700 "$work/bare"
+chown mysql "$work/bare"
+once() {
+    "$@" "$bin/attach_driver" "$db" "$bin/../lib/libheapwire.so" "$work/bare" 1
+}
+deaths=0
+for i in $(seq "${ROUNDS:-16}"); do
+    side=$([ $((i % 2)) = 0 ] && echo before || echo after)
+    at="$(($(od -An -N2 -tu2 /dev/urandom) % 110 + 1)) $side"
+    once env DIES_AT="$at" DIES_LOG="$work/died" \
+        LD_PRELOAD="$bin/../lib/libdies_at.so" >"$work/driver" || true
+    deaths=$((deaths + $(tail -n 1 "$work/died" | grep -c "$side" || true)))
+    same "when it died at $at" 1 "$(ask 'select 1')"
+    once env >"$work/driver" || fault "after $at: $(cat "$work/driver")"
+    ! grep -q 'TracerPid:.[1-9]\|State:.[tT]' /proc/"$db"/task/*/status ||
+        fault "left traced or stopped at $at"
+done
+check
+[ "$deaths" -gt "$((${ROUNDS:-16} / 4))" ] || fault "it died only $deaths times"
 kill "$load"
 wait "$load" || fault "the load: $(cat "$work/rounds")"
 check

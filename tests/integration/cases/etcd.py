@@ -3,6 +3,7 @@
 Real heapwireds and a real etcd on 127.0.0.1.  Arguments name single tests.
 """
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -525,6 +527,193 @@ def test_a_stranger_in_place_of_etcd_gets_nowhere():
                     assert prints(a, 10001) == [[b"10001"]]
                     assert knows(a, 10001)
                     assert a.rss_kb() < (900 if SANITIZED else 60) << 10
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+GRANT, ALIVE, RANGE, TXN, WATCH = ("lease/grant", "lease/keepalive", "kv/range",
+                                   "kv/txn", "watch")
+LIE_BYTES = 64 << 20
+
+
+def whole(body):
+    if not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    return HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def chunk(data):
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+def event(number, **more):
+    """The watch's news of a node."""
+    kv = {"key": b64(f"{PREFIX}{number}"), "mod_revision": "9",
+          "create_revision": "9", "value": b64(json.dumps(entry(
+              number, f"127.9.{number // 250 % 250}.{number % 250 + 1}")))}
+    return {"type": "PUT", "kv": kv | more}
+
+
+def line(*events, **more):
+    return chunk(json.dumps({"result": {"header": {"revision": "9"}, "events":
+                                        events} | more}).encode() + b"\n")
+
+
+def pages(after):
+    """A hundred thousand nodes, 512 at a time: after is the last key's."""
+    first = int(after) + 1 if after else 20000
+    return {"header": {"revision": "5"}, "more": first < 120000,
+            "kvs": [event(i)["kv"] for i in range(first, first + 512)]}
+
+
+class Liar:
+    """Says at one path what lie has: bytes, a list of them that goes on and on, or
+    what to do; elsewhere the same as etcd."""
+
+    def __init__(self, path, lie):
+        self.path, self.lie = path, lie
+        self.told, self.over = 0, threading.Event()
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.server.getsockname()[1]}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def close(self):
+        self.over.set()
+        self.server.close()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while not self.over.is_set():
+                client = self.server.accept()[0]
+                threading.Thread(target=self.talk, args=(client,),
+                                 daemon=True).start()
+
+    def talk(self, client):
+        with client, client.makefile("rb") as stream, \
+                contextlib.suppress(OSError, ValueError, IndexError):
+            while not self.over.is_set():
+                path = stream.readline().split()[1].decode()[len("/v3/"):]
+                size = 0
+                while (head := stream.readline()) not in (b"\r\n", b""):
+                    if head.lower().startswith(b"content-length:"):
+                        size = int(head.split()[1])
+                self.answer(client, path, json.loads(stream.read(size)))
+
+    def answer(self, client, path, asked):
+        if path == self.path:
+            self.told += 1
+            lie = self.lie(asked) if callable(self.lie) else self.lie
+            if isinstance(lie, bytes):
+                client.sendall(lie)
+                client.close()
+            else:
+                self.go_on(client, *lie)
+            raise OSError("it has been told")
+        if path == WATCH:
+            client.sendall(CHUNKED + line(created=True))
+            self.over.wait(1.5)  # a keepalive fits in
+            raise OSError("closed")
+        client.sendall(whole({
+            GRANT: {"ID": "77", "TTL": str(TTL)},
+            ALIVE: {"result": {"TTL": "0" if self.path == GRANT else str(TTL)}},
+            "lease/revoke": {}, RANGE: {"header": {"revision": "5"}},
+            TXN: {"header": {"revision": "6"}, "succeeded": True}}[path]))
+
+    def go_on(self, client, first, again, pause=0):
+        """For three seconds, if it is listened to so long."""
+        client.sendall(first)
+        end, sent = time.monotonic() + 3, 0
+        while time.monotonic() < end and sent < LIE_BYTES:
+            client.sendall(again)
+            sent += len(again)
+            if pause and self.over.wait(pause):
+                return
+
+
+def wrong_types(path, **right):
+    """Each member of an answer, as what it may not be."""
+    return [(path, whole(right | {name: other})) for name in right
+            for other in (True, [{"a": 1}], -1, "x" * 70)]
+
+
+MANY = b'{"header":{"revision":"5"},"kvs":[' + b"0," * ((1 << 20) - 99) + b"0]}"
+DEEP = b'{"header":{"revision":"5"},"kvs":%s}' % (b"[" * 900 + b"]" * 900)
+LIES = [
+    # No end: a body, a line, a head, news.
+    (GRANT, (CHUNKED, chunk(b" " * 65536))),
+    (RANGE, (HEAD + b"\r\n", b'{"kvs":[{' + b'"a":1,' * 10000)),
+    (WATCH, (CHUNKED, chunk(b"[" * 65536))),
+    (WATCH, (HEAD, b"X-A: " + b"a" * 65000 + b"\r\n")),
+    (WATCH, (HEAD, b"X-A: b\r\n" * 8000)),
+    (GRANT, (b"", b"HTTP/1.1 100 Continue\r\nX-A: b\r\n\r\n" * 1000)),
+    (WATCH, (CHUNKED + b"1;a=", b"b" * 65536)),
+    (WATCH, (CHUNKED, line(*(event(20000 + i) for i in range(500))))),
+    (WATCH, (CHUNKED, chunk(b"{}\n" * 20000))),
+    # A byte now and then.
+    (GRANT, (HEAD, b"X", 0.05)),
+    (WATCH, (CHUNKED, chunk(b" "), 0.05)),
+    # A length that is not its own.
+    (GRANT, HEAD + b'Content-Length: 900\r\n\r\n{"ID":"77"}'),
+    (GRANT, HEAD + b'Content-Length: 2\r\n\r\n{}{"ID":"77"}'),
+    (RANGE, HEAD + b"Content-Length: -1\r\n\r\n{}"),
+    (RANGE, HEAD + b"Content-Length: 99999999999999999999\r\n\r\n{}"),
+    (RANGE, CHUNKED + b"fffffffffffffffff\r\n{}"),
+    (RANGE, CHUNKED + b"-1\r\n{}"),
+    # Much, and deep, where there may be something.
+    (RANGE, lambda asked: whole(pages(base64.b64decode(asked["key"]).decode()
+                                      .rstrip("\0")[len(PREFIX):]))),
+    (RANGE, whole(MANY)), (RANGE, whole(DEEP)),
+    (WATCH, CHUNKED + chunk(MANY + b"\n")),
+    (WATCH, CHUNKED + line(event(20000, value=b64("[" * 380)))),
+    (TXN, whole({"responses": [{"response_range": {"kvs": [{}] * 90000}}]})),
+    # Switched in the middle.
+    (WATCH, CHUNKED + line(event(20000)) + b"HTTP/1.1 200 OK\r\n\r\n"),
+    (WATCH, CHUNKED + line(event(20000))[:-40] + chunk(b"<html>\n")),
+    (WATCH, CHUNKED + line(canceled=True, compact_revision="99")),
+    (WATCH, CHUNKED + line() * 3 + chunk(b'{"result":{"events":7}}\n')),
+    (ALIVE, whole({"ID": "77", "TTL": str(TTL)})),
+    # A lease that is over when it comes, and again when it is asked for.
+    (ALIVE, whole({"result": {"ID": "77", "TTL": "0"}})),
+    (ALIVE, whole({"result": {}})),
+    *wrong_types(GRANT, ID="77"),
+    *wrong_types(ALIVE, result={"ID": "77", "TTL": "3"}),
+    *wrong_types(RANGE, header={"revision": "5"}, kvs=[], more=False),
+    *wrong_types(TXN, succeeded=False, responses=[]),
+]
+
+
+@beside
+def test_etcds_that_lie_are_left_for_one_that_does_not():
+    """Each node meets lies, one after the other, and at last the truth."""
+    with contextlib.ExitStack() as held:
+        etcd = held.enter_context(Etcd())
+        groups = [[held.enter_context(contextlib.closing(Liar(*lie)))
+                   for lie in LIES[i:i + 6]] for i in range(0, len(LIES), 6)]
+        nodes = []
+        for i, group in enumerate(groups):
+            n = node(10001 + i, etcd, start=False)
+            n.settings = n.settings.replace(
+                etcd.url, ", ".join([liar.url for liar in group] + [etcd.url]))
+            n.write(())
+            nodes.append(held.enter_context(n.start()))
+        slowest = 0
+
+        def all_met():
+            nonlocal slowest
+            for n in nodes:
+                began = time.monotonic()
+                assert ask(n, "SELECT 1") == [[b"1"]]
+                slowest = max(slowest, time.monotonic() - began)
+            return all(liar.told for group in groups for liar in group)
+
+        wait_for(all_met, seconds=6 * SOON)
+        all_know(nodes, *(n.number for n in nodes), seconds=3 * SOON)
+        peaks = [int(n.status("VmHWM")) for n in nodes]
+        print(f"    {len(LIES)} lies, the slowest answer {1000 * slowest:.0f} "
+              f"ms, at most {max(peaks)} KB: {peaks}")
+        assert slowest < 2, slowest
+        assert SANITIZED or max(peaks) < 40 << 10, peaks
+        assert all(len(n.log()) < 64 << 10 for n in nodes)
 
 
 def main():

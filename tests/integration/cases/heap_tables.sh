@@ -6,6 +6,8 @@
 # At its end jemalloc writes a profile of its own, for jeprof.
 MALLOC_CONF="prof_final:true,prof_prefix:$work/final"
 export MALLOC_CONF
+# jeprof keeps zmalloc.
+node_options="--listen none --allocator-frames none"
 start_redis
 unset MALLOC_CONF
 same "no rows come with their reason" \

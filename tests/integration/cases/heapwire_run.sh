@@ -148,6 +148,19 @@ not found: .*; link it with -rdynamic, install its debug file, or set mallctl = 
 $start --mallctl /no/such:main -- true 2>"$WORK/err"
 file_has "$WORK/err" "no/such.*; the setting mallctl is ignored" ||
     fail "$(cat "$WORK/err")"
+# Of an address that is none, the program is told nothing: it was called there.
+real=0x$(nm -D "$JEMALLOC" | sed -n 's/ T mallctl$//p')
+stats=0x$(nm -D "$JEMALLOC" | sed -n 's/ T malloc_stats_print$//p')
+for wrong in "$((real + 1)) no function starts there" \
+    "$((stats)) the function there does not take five arguments"; do
+    $start --mallctl "$JEMALLOC:${wrong%% *}" -- redis-server --port 0 \
+        >"$WORK/out" 2>"$WORK/err"
+    expect "$wrong" "1 1" "$? $(grep -c "has no mallctl at .*${wrong#* }.*; the \
+setting mallctl is ignored" "$WORK/err")"
+done
+$start --mallctl "$JEMALLOC:$real" -- redis-server --port 0 >"$WORK/out" \
+    2>"$WORK/err"
+expect "a right address" "1 0" "$? $(grep -c ignored "$WORK/err")"
 # One that is loaded later, by its path: no other is preloaded beside it.
 $start --allocator "$hosts/libhost_library.so" --explain -- true >"$WORK/out"
 expect "none is preloaded" "LD_PRELOAD  $ours" "$(grep ^LD_PRELOAD "$WORK/out")"
@@ -351,7 +364,7 @@ for how in exec stay; do
     started $runner
     wait_for 60 redis_up || fail "wrapper: $(cat "$WORK/log")"
     wait_for 60 serving || fail "wrapper, $how: no agent"
-    expect "the agent that serves" "$REDIS" "$(agent_field exe)"
+    expect "the agent that serves" "$(command -v redis-server)" "$(agent_field exe)"
     for pid in $(pgrep -P "$runner"); do
         [ "$(realpath "/proc/$pid/exe")" = "$REDIS" ] ||
             expect "agents in $pid" 0 "$(agent_threads "$pid")"

@@ -17,6 +17,7 @@ from http_door import (HOST, OK, USERS, local, node_with, read_answer, redis,
 from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
 from runner import beside, named, run_tests
+from tls_flood import TLS12, TLS13, Tls
 
 LOGIN = b"Authorization: Basic " + base64.b64encode(b"boss:b0ss") + b"\r\n"
 
@@ -294,6 +295,81 @@ def test_a_client_that_does_not_read(node):
         assert sent < 64 << 20, "it takes everything"
         mysql(node).close()
         same("others", 200, tcp(node, "/").status)
+
+
+def flood(tls, keys, data):
+    """Asks so often for keys, or for a handshake, until that is refused: how
+    often health was told before."""
+    told = 0
+    if not keys:
+        tls.ask_for_a_handshake()
+        tls.send()
+        tls.read()
+        assert not tls.shakes_hands(), "once more"
+        return told
+    with contextlib.suppress(ConnectionError):
+        for _ in range(keys):
+            tls.ask_for_keys()
+        if data:
+            tls.write(data)
+        tls.send()
+        while not told:
+            told += tls.read().count(b"HTTP/1.1 200 ")
+    return told
+
+
+@beside
+def test_floods_of_key_updates_and_renegotiation(_):
+    """They are refused, whatever comes with them, and cost the node less than
+    the client."""
+    health = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    with node_with() as node:
+        for version, keys, data in (
+                (TLS13, 2000, b""), (TLS13, 2000, health), (TLS13, 60, health),
+                (TLS12, 0, b"")):
+            spent, own = node.cpu_seconds(), time.thread_time()
+            for _ in range(20):
+                with contextlib.closing(Tls(("127.0.0.1", node.http_port),
+                                            version)) as tls:
+                    same("told", 0, flood(tls, keys, data))
+            spent = node.cpu_seconds() - spent
+            own = time.thread_time() - own
+            print(f"    {keys} keys, {len(data)} bytes: "
+                  f"{spent / own:.2f} of the client's time")
+            assert SANITIZED or spent < 2 * own + 0.02, (keys, spent, own)
+        same("others", 200, tcp(node, "/", "-k", scheme="https").status)
+
+
+BUSY = b"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) " \
+    b"SELECT COUNT(*) FROM n"
+
+
+@beside
+def test_one_account_leaves_the_door_open(_):
+    """It computes on all connections that it gets, and asks on and on."""
+    ask = (b"POST /sql HTTP/1.1\r\nX-Heapwire: 1\r\n" + HOST +
+           b"Authorization: Basic " + base64.b64encode(b"eve:eve") +
+           b"\r\nContent-Length: %d\r\n\r\n" % len(BUSY) + BUSY)
+    users = USERS + (("eve", b"eve", "status"),)
+    with node_with("statement_timeout = 60\n", users=users) as node, \
+            contextlib.ExitStack() as held:
+        for _ in range(200):
+            s = held.enter_context(socket.create_connection(
+                ("127.0.0.1", node.http_port), 20))
+            with contextlib.suppress(OSError):
+                s.sendall(ask)
+        with Wire(node.socket).login(b"root", b"") as root:
+            wait_for(lambda: int(root.query(
+                "SELECT COUNT(*) FROM information_schema.processlist "
+                "WHERE user = 'eve' AND info LIKE '%RECURSIVE%'")[0][0]) >= 60)
+        same("eve's next", 429, tcp(node, "/sql", "-H", "X-Heapwire: 1", "-d",
+                                    "SELECT 1", user="eve:eve").status)
+        for _ in range(5):
+            same("alive", 200, tcp(node, "/healthz", user=None).status)
+            same("alive, on the socket", 200, local(node, "/healthz").status)
+            same("boss", 200, tcp(node, "/metrics?node=10001").status)
+            same("root", 200, local(node, "/sql", "-H", "X-Heapwire: 1", "-d",
+                                    "SELECT 1").status)
 
 
 def loop_wakes(node):

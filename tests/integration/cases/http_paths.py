@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+from concurrent.futures import ThreadPoolExecutor
+
 from http_door import (FILLED, MB, OK, OWN, USERS, WITHOUT_SOME, curl, fill,
                        local, node_with, read_answer, redis, redis_client,
                        reload, same, tcp)
@@ -579,24 +581,26 @@ def test_the_page_is_kept():
              local(node, "/help").header("content-security-policy"))
 
 
-def test_failed_logins_make_their_address_wait():
-    """At both doors."""
+def test_failed_logins_make_their_account_wait():
+    """At both doors; the right login is answered in its turn."""
     with node_with("login_failures = 3\n") as node:
-        def blocked():  # for a second, which a busy machine may take itself
-            for _ in range(3):
-                tcp(node, "/", user="ann:wrong")
-            with socket.create_connection(node.tcp, 20) as wire:
-                mysql = b"blocked" in wire.recv(1024)
-            http = tcp(node, "/", user="ann:secret")
-            if not mysql or http.status != 429:
-                return False
-            assert "unix socket" in http.text, http.text
-            left = int(re.search(r"blocked for (\d+) s", http.text).group(1))
-            assert 0 <= int(http.header("retry-after")) - left <= 1, (
-                http.headers, http.text)
-            return True
-
-        wait_for(blocked, 60)
+        for _ in range(3):
+            same("wrong", 401, tcp(node, "/", user="ann:wrong").status)
+        began = time.monotonic()
+        same("another", 200, tcp(node, "/").status)
+        assert time.monotonic() - began < 1.5
+        same("right", 200, tcp(node, "/", user="ann:secret").status)
+        assert time.monotonic() - began > 1.5, "it waited for its turn"
+        for _ in range(3):
+            same("wrong", 401, tcp(node, "/", user="ann:wrong").status)
+        with ThreadPoolExecutor(12) as pool:
+            at_once = list(pool.map(lambda _: tcp(
+                node, "/", user="ann:wrong"), range(12)))
+        assert {a.status for a in at_once} == {401, 429}, at_once
+        refused = [a for a in at_once if a.status == 429]
+        assert len(refused) >= 9, at_once
+        for a in refused:
+            assert "unix socket" in a.text and a.header("retry-after"), a.text
         same("the socket", 200, local(node, "/").status)
 
 

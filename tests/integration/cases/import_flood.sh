@@ -17,7 +17,7 @@ fi
 if [ -n "$group" ] && echo "$limit" 2>/dev/null >"$group/$limit_file"; then
     procs=$group/cgroup.procs
 else
-    echo "no memory cgroup can be made here: only how much it takes is tested"
+    echo "skipped: fewer bytes than it takes (no memory cgroup can be made here)"
     [ -z "$group" ] || rmdir "$group"
     group=
 fi

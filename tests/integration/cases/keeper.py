@@ -239,6 +239,62 @@ def test_files_and_other_secrets_by_a_reload():
         check_memory(node, needles, KEPT + ("P-384",))
 
 
+def say_in_clear(node, password, how, tls, user=b"ann"):
+    """As clients do that are told to, or that a stranger fooled: in place of a
+    proof comes the password."""
+    w = Wire(node.tcp).greeting()
+    if tls:
+        w.start_tls()
+    try:
+        if how == "at once":
+            w.respond(user, password + b"\0", b"mysql_clear_password")
+        elif how == "sha2 at once":
+            w.respond(user, password + b"\0", SHA2)
+        else:
+            w.respond(user, b"", SHA2)
+            w.receive()
+            if how == "key":
+                w.send(b"\x02")
+            elif how == "long":
+                w.send(password * 100)
+            elif how == "half":
+                w.sock.sendall(w.frame(password + bytes(40))[:-40])
+            else:
+                w.send(password + b"\0")
+        if how != "half":
+            assert w.receive()[0] in (0xFE, 0xFF)
+        if how == "at once":  # and once more
+            w.send(password + b"\0")
+    except (EOFError, OSError):
+        pass
+    w.close()
+
+
+def change_user_in_clear(node, password):
+    """Within a session, and in its statements' place."""
+    with Wire(node.tcp).login(b"ann", ANN[1], SHA2, tls=True) as w:
+        w.command(0x11, b"ann\0" + bytes([len(password) + 1]) + password +
+                  b"\0\0\x2d\0mysql_clear_password\0")
+        assert w.receive()[0] in (0xFE, 0xFF)
+        w.send(password + b"\0")
+
+
+def test_passwords_in_clear():
+    """Nobody asks for them, and yet they come."""
+    with Node(REAL, users=USERS, settings="login_failures = 0\n") as node:
+        for how in ("at once", "sha2 at once", "switched", "key", "long",
+                    "half", "change"):
+            for tls in False, True:
+                for password in base64.b32encode(os.urandom(20)), ANN[1]:
+                    if how == "change":
+                        change_user_in_clear(node, password)
+                    else:
+                        say_in_clear(node, password, how, tls)
+                    # Soon: it may be at it still.
+                    wait_for(lambda p=password[4:]: not found_in(
+                        node.process.pid, {p: p}), 10, 0.2)
+
+
 def ask(node, authorization, tls=False, body=b"", more=0, piece=1 << 20):
     """The status that HTTP answers; more: bytes of the body that never come."""
     with socket.create_connection(("127.0.0.1", node.http_port), 20) as plain:

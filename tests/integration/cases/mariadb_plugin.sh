@@ -7,6 +7,7 @@ rounds=${ROUNDS:-30}
 data=$WORK/data
 sock=$data/sock
 chmod 755 "$WORK"
+BUILD=$(readable "$BUILD" "$WORK/build")
 mkdir "$WORK/plugins"
 ln -s "$BUILD/lib/heapwire.so" "$WORK/plugins/heapwire.so"
 mariadb-install-db --no-defaults --force --user=mysql --datadir="$data" --tmpdir="$data" \

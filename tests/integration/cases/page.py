@@ -7,6 +7,7 @@ import tempfile
 
 from browser import DOWN, ENTER, ESCAPE, LEFT, RIGHT, TAB, UP, Browser
 from http_door import reload
+from machine import no_localhost
 from node_under_test import BUILD, REAL, Node, frozen, wait_for
 from page_door import PageDoor
 import page_under_test
@@ -93,17 +94,17 @@ def flame(page):
     zoom = page.hash().get("zoom")
     check(zoom, "a zoom is in the URL", page.hash())
     page.run("document.querySelector('.flame input').focus()")
-    page.browser.type("zmalloc")
+    page.browser.type("sds")
     page.settle()
     text = page.run(TEXT, ".flame-matched")
     check("Matched: " in text and "(0 frames)" not in text, "a search", text)
-    check(page.hash() == {"snapshot": "before", "zoom": zoom, "search": "zmalloc"},
+    check(page.hash() == {"snapshot": "before", "zoom": zoom, "search": "sds"},
           "is in the URL, too", page.hash())
     page.save("zoomed")
     frames = page.frames()
-    page.open("snapshot=before&zoom=" + zoom + "&search=zmalloc")
+    page.open("snapshot=before&zoom=" + zoom + "&search=sds")
     check(page.frames() == frames, "a link shows the same")
-    page.open(f"snapshot=before&zoom=1-{zoom.split('-')[1]}&search=zmalloc")
+    page.open(f"snapshot=before&zoom=1-{zoom.split('-')[1]}&search=sds")
     check(page.frames() == frames, "also where the frame has another number")
     page.run("document.querySelector('.flame canvas').focus()")
     for key in (ESCAPE, ESCAPE, UP, UP, UP, RIGHT, LEFT, DOWN, UP):
@@ -146,6 +147,55 @@ def back(page):
     page.quiet("back")
 
 
+def unseen(page):
+    """What is in use and not in the profile is a block beside it."""
+    page.open()
+    page.run("""
+        const ask = data.value;
+        data.value = async (statement, signal) => !statement.startsWith('SELECT calls') ? ask(statement, signal) :
+            new Blob([JSON.stringify({title: 'db: 1.0 MB in use, estimated from 1 sample alone', notes: ['why'],
+                measure: 'in use', space: true, difference: false, unseen: 3 << 20, unseen_why: 'whyever', name: [0, 1], names: ['all', 'main'],
+                module: [0, 0], modules: [''], depth: [0, 1], total: [1 << 20, 1 << 20], self: [0, 1 << 20]})]);
+        document.querySelector('#again').click();""")
+    page.until_text("#title", "1 sample alone")
+    page.browser.until("document.querySelector('#table').children.length > 0")
+    quarter = "flame.frames().map((one) => Math.round(4 * one.width / flame.brush.width))"
+    point = ("const flame = FLAME, box = flame.canvas.getBoundingClientRect();"
+             "flame.canvas.scrollIntoView({block: 'nearest'});").replace("FLAME", FLAME)
+    for icicle in ("", "i"):
+        if icicle:
+            page.run("document.querySelector('.flame canvas').focus()")
+            page.keys(icicle)
+        seen = page.run(point + """
+            const copy = new OffscreenCanvas(flame.canvas.width, flame.canvas.height);
+            const pen = copy.getContext('2d', {willReadFrequently: true});
+            pen.drawImage(flame.canvas, 0, 0);
+            return [QUARTER, ...[0.5, 0.9].flatMap((part) => [2, flame.brush.step + 2].map((y) => Array.from(
+                pen.getImageData(part * copy.width, y * devicePixelRatio, 1, 1).data).join()))]""".replace("QUARTER", quarter))
+        check(seen == [[1, 1]] + ["217,217,217,255"] * 4, "it is as wide as it is large, beside all frames", seen)
+    left, top, width = page.run(f"{point} const now = flame.canvas.getBoundingClientRect();"
+                                "return [now.left, now.top, now.width]")
+    page.browser.point(left + 0.9 * width, top + 5)
+    text = page.run(TEXT, ".flame-details")
+    check(text.startswith("[not in the profile]: 3.0 MB, 75.0% of the 4.0 MB that are in use: whyever"), "it says what it is", text)
+    page.browser.press(left + 0.9 * width, top + 5)
+    check(page.hash() == {"icicle": "1"}, "it is no frame", page.hash())
+    page.run(f"{FLAME}.find('profile')")
+    page.browser.until(f"!{FLAME}.searching")
+    check("(0 frames)" in page.run(TEXT, ".flame-matched"), "nor found", page.run(TEXT, ".flame-matched"))
+    page.press("all")
+    check(page.run(f"{point} return {quarter}") == [4, 4], "the profile alone by a click on its root")
+    page.keys(ESCAPE, ESCAPE)
+    page.keys(ESCAPE)
+    check(page.run(f"{point} return {quarter}") == [1, 1], "and Esc leads back")
+    page.press("main")
+    check(page.run(f"{point} return {quarter}") == [4, 4], "what is zoomed in is as wide as the page")
+    page.browser.press(left + 0.9 * width, top + 5)
+    page.save("unseen")
+    check(page.run(f"{point} return {quarter}") == [1, 1], "back at the root it is there again")
+    page.quiet("unseen")
+
+
 def compare(page):
     page.open("snapshot=after&base=before")
     check("since the base" in page.run(TEXT, "#title"), "a difference",
@@ -154,7 +204,7 @@ def compare(page):
     check(any(c.startswith("hsl(8 ") for c in colors), "in which some grew", colors)
     check("grown" in page.run(TEXT, "#table thead"), "and so has the table")
     first = page.run(CELLS)[0]
-    check("alloc" in first, "what grew itself comes first", first)
+    check("sds" in first or "lp" in first or "dict" in first, "what grew itself comes first", first)
     page.save("difference")
     for way, red in (("module", False), ("name", False), ("growth", True)):
         page.run(f"{FLAME}.setColor(arguments[0])", way)
@@ -271,8 +321,10 @@ def ways(page):
     check(marked < 10 * plain, "snapshots make no long history slow", (plain, marked))
     drawn = page.run("""
         const sample = (life, t) => ({t: 1.7e9 + t, rss: 1e9, allocated: null, limit: null, ...life});
-        const before = [0, 10, 20].map((t) => sample({pid: 1, started: 'a'}, t));
-        const after = (life) => [...before, ...[90, 100].map((t) => sample(life, t))];
+        const steps = (from, to) => Array.from({length: (to - from) / 5 + 1}, (_, i) => from + 5 * i);
+        const before = steps(0, 20).map((t) => sample({pid: 1, started: 'a'}, t));
+        const after = (life) => [...before, ...steps(life.pid === 1 && life.started === 'a' ? 25 : 90, 100).map((t) =>
+            sample(life, t))];
         return [[{pid: 1, started: 'a'}, []], [{pid: 2, started: 'b'}, [20]], [{pid: 1, started: 'b'}, [95]],
                 [{pid: 2, started: 'a'}, []]].map(([life, deaths]) => {
             const samples = after(life), marks = deaths.map((t) => ({t: 1.7e9 + t, death: true}));
@@ -290,6 +342,34 @@ def ways(page):
     # A death is in the second of the last sample, or is known late, or never.
     check(drawn == [[True, True, True]] + [[True, False, True]] * 3,
           "no curve is drawn where there was no database", drawn)
+    curves = page.run("""
+        // Where each curve is broken, for a minute from 100 on: by name, 1 for a gap.
+        const read = (t) => ({t: 1.7e9 + t, rss: 1e9, limit: null, pid: 1, started: 'a', responsive: 1,
+            allocated: t % 10 ? null : 9e8});
+        const seconds = Array.from({length: 260}, (_, t) => read(t)), away = (one) => one.t >= 1.7e9 + 100 &&
+            one.t < 1.7e9 + 160;
+        const cases = [seconds,
+            seconds.map((one) => away(one) ? {...one, allocated: null, responsive: 0} : one), // SIGSTOP
+            seconds.filter((one) => !away(one)), // heapwired was stopped, too
+            seconds.filter((one) => one.t % 10 === 0).map((one) => ({...one, seldom: 1}))];
+        return cases.map((samples) => {
+            const line = new TimeLine(document.querySelector('#line'), {picked() {}}), moves = {};
+            const {moveTo} = Object.getPrototypeOf(line.pen), draw = line.drawCurve;
+            line.drawCurve = (name) => {
+                moves[name] = -1;
+                line.pen.moveTo = (...to) => { moves[name]++; moveTo.apply(line.pen, to); };
+                draw.call(line, name);
+                delete line.pen.moveTo;
+            };
+            line.set(samples, []);
+            const told = line.describe(1.7e9 + 150);
+            return [moves.rss, moves.allocated, told.replace(/^.*UTC, /, '')];
+        });""")
+    check(curves == [[0, 0, "RSS 953.7 MB, allocated 858.3 MB"],
+                     [0, 1, "RSS 953.7 MB, the database did not answer"],
+                     [1, 1, "nothing was read"],
+                     [0, 0, "RSS 953.7 MB, allocated 858.3 MB"]],
+          "each curve is broken where nothing was read", curves)
     drawn = page.run("""
         const line = new TimeLine(document.querySelector('#line'), {picked() {}}), texts = [];
         line.set([0, 100].map((t) => ({t: 1.7e9 + t, rss: 3e8, allocated: null, limit: null})), []);
@@ -528,6 +608,43 @@ def less(browser):
         browser.open("about:blank")
 
 
+def ends(browser):
+    """Databases that ended unseen, or nobody knows when: each has its cross."""
+    with Node(program=REAL, settings="http = 127.0.0.1:0\n", users=[("boss", b"pw", "all")]) as node:
+        born = 1795274000000
+        with open(os.path.join(node.state, "deaths"), "w", encoding="ascii") as file:
+            os.fchmod(file.fileno(), 0o600)
+            for at, started in ((born + 358000, born), (0, born + 60000), (0, 0)):
+                file.write(f"2026 at={at} started={started} pid=77 asked=0 unknown=1 unseen=1 rss=461373440 "
+                           "limit=536870912 growth=12582912 program=/usr/bin/redis-server\n")
+        browser.open(f"http://boss:pw@127.0.0.1:{node.http_port}/#tab=nodes")
+        browser.until("document.querySelector('#state').textContent.includes('absent')")
+        page = Page(browser, None, node)
+        wait_for(lambda: "death: " in mark(page))
+        told = [page.run(TEXT, ".said")]
+        page.keys(DOWN)
+        told.append(page.run(TEXT, ".said"))
+        check("death: ended unseen after 15:19:18, rss 440 of 512 MB, growing 12 MB/s" in told[0] and
+              told[0].startswith("11-21 15:19:18 UTC"), "one that ended unseen is on the time line", told)
+        check("death: ended unseen after" in told[1] and told[1].startswith("11-21 15:14:20 UTC"),
+              "one of no moment is at its start", told)
+        drawn = page.run("""
+            const line = new TimeLine(document.querySelector('#line'), {picked() {}}), texts = [];
+            const marks = [1.7e9, 1.7e9 + 50].map((t) => ({t, death: true, text: 'death'}));
+            line.set([0, 100].map((t) => ({t: 1.7e9 + t, rss: 3e8, allocated: null, limit: null})), marks);
+            const write = line.pen.fillText;
+            line.pen.fillText = (text) => texts.push(text);
+            line.drawMarks();
+            return texts.join('');""")
+        check(drawn == "\u2715\u2715", "each by a cross", drawn)
+        state = page.run(TEXT, "#state")
+        check("absent" in state and page.run("return document.querySelector('#stale').hidden"),
+              "and one of neither stops nothing", state)
+        page.save("ends")
+        browser.console()
+        browser.open("about:blank")
+
+
 def two_nodes(browser, work):
     """What is shown is of the node that is chosen, or nothing is."""
     places = {10001: free_port(), 10002: free_port()}
@@ -672,6 +789,9 @@ def gone(browser, work):
 
 
 def main():
+    if no_localhost():  # by which chromedriver finds its browser
+        print("skipped: the page, in a browser:", no_localhost())
+        return
     with tempfile.TemporaryDirectory(prefix="hw-") as work:
         port = free_port()
         node = RedisNode(work, 10001, {10001: port}, port)
@@ -683,7 +803,7 @@ def main():
             page = Page(browser, door, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==
                      "connected", 30)
-            for part in (first_look, flame, back, compare, processes, ways, tables, keyboard, sizes,
+            for part in (first_look, flame, back, compare, unseen, processes, ways, tables, keyboard, sizes,
                          failures):
                 part(page)
             hostile(browser, work)
@@ -691,6 +811,7 @@ def main():
             gone(browser, work)
             page.hurry(True)
             less(browser)
+            ends(browser)
         finally:
             if browser:
                 browser.close()

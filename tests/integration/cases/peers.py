@@ -14,9 +14,11 @@ import sys
 import threading
 import time
 
+from meddler import END, HEAD, TWO, frame
 from mysql_wire import Refused, Wire
 from node_under_test import (BUILD, PASSWD, POOR, REAL, SANITIZED, Node,
                              wait_for)
+from peer_stand_in import StandIn, row
 from peer_wire import (ALL, CLUSTERED, CONTROL, PLUGIN, SECRET, SELECT, STATUS,
                        Peer, make_key)
 from runner import named, run_tests
@@ -486,6 +488,34 @@ def test_the_callers_privileges_bound_it():
                        privileges=CLUSTERED)
         assert need % "STATUS" in text, text
         refused(1835, p.ask, enable, privileges=1 << 20)
+
+
+def test_who_has_the_secret_lies_of_itself_alone():
+    """What a node answers stands beside its own number, and a bystander waits
+    for none of it."""
+    big = (HEAD + b"".join(frame((4 + i) % 256, b"\xfc\xe8\x03" + b"z" * 1000)
+                           for i in range(20000)) +
+           frame((4 + 20000) % 256, END))
+    liar = StandIn(10009, make_key())
+    with node_with(f"[peer 10009]\naddress = 127.0.0.1:{liar.port}\n") as node, \
+            Wire(node.socket).login() as w, Wire(node.socket).login() as other:
+        before = node.rss_kb()
+        for answer in (row(b"10001"), TWO, row(b"10001\tOK\tfalse"), big):
+            liar.answer = answer
+            for _ in range(3):
+                said = w.query(b"ADMIN EXECUTE ON ALL 'System.print(1)'")
+                assert [r[0] for r in said] == [b"10001", b"10009"], said
+                assert said[0][1:] == [b"OK", b"1"], said
+                began = time.monotonic()
+                other.query(b"SELECT 1")
+                assert time.monotonic() - began < 2
+            asked = liar.asked
+            rows = w.query(b"SELECT node_id, state FROM heapwire.cluster_profiler")
+            assert liar.asked > asked
+            own = [r[1] for r in rows if r[0] == b"10001"]
+            assert own in ([b"waiting"], [b"absent"]), rows
+            assert all(r[0] in (b"10001", b"10009") for r in rows), rows
+        assert node.rss_kb() - before < 128 << 10, node.rss_kb()
 
 
 def test_the_time_that_is_left_holds():

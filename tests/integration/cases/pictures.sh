@@ -3,7 +3,8 @@
 # (collapsed stacks, text and dot: see jeprof.sh):
 #   pprof      "go tool pprof -top" and our own top
 #   raw        "jeprof --text" on our text and on jemalloc's
-#   pictures   xmllint; pdftotext, which must find a function
+#   pictures   xmllint; pdftotext, which must find a function; qpdf, whatever
+#              functions are called
 #
 # Usage: pictures.sh [CASE...]; BUILD is the build directory; KEEP=1 keeps the
 # files.
@@ -173,7 +174,15 @@ case_redis() {
         "$dir/before.heap"
 }
 
-[ $# -gt 0 ] || set -- inlined sampled stripped static redis
+# Names that a PDF's own syntax and fonts could stumble over: each file is
+# whole, and has no more than text.
+case_hostile() {
+    python3 "$here/hostile_pdf.py" "$build/bin/picture" "$dir" >"$dir/said" ||
+        failed=1
+    sed 's/^/hostile, /' "$dir/said"
+}
+
+[ $# -gt 0 ] || set -- inlined sampled stripped static redis hostile
 for one; do
     "case_$one"
 done

@@ -13,11 +13,12 @@ import sys
 import threading
 import time
 
+from machine import no_terminal
 from mysql_wire import (DEFAULT, DEPRECATE_EOF, PROGRESS, Refused, Wire,
                         text_value, type_of)
 from node_under_test import (BUILD, FAKE, POOR, REAL, SANITIZED, Node,
                              wait_for)
-from runner import beside, named, run_tests
+from runner import beside, named, needs, run_tests
 
 DIALECTS = DEFAULT, DEFAULT | DEPRECATE_EOF
 CURSOR_EXISTS, LAST_ROW_SENT, AUTOCOMMIT = 0x40, 0x80, 0x02
@@ -534,6 +535,7 @@ def test_progress_does_not_pile_up(_):
         assert len(w.progress) <= 8
 
 
+@needs(no_terminal)
 def test_the_cli_shows_progress(node):
     pid, fd = pty.fork()
     if pid == 0:

@@ -20,8 +20,9 @@ from xml.etree import ElementTree
 
 from http_door import (FILLED, MB, OWN, WITHOUT_SOME, fill, local, node_with,
                        redis, redis_client, reload, same, tcp)
+from machine import no_terminal
 from node_under_test import frozen, wait_for
-from runner import named, run_tests
+from runner import named, needs, run_tests
 
 LOOP = "aeMain"  # redis' event loop, below which it allocates
 
@@ -132,6 +133,7 @@ def grow(user):
 BEND = "localhost:8080"
 
 
+@needs(no_terminal)
 def test_databend():
     with shell() as user:
         fill(user.node)

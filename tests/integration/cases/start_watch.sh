@@ -1,6 +1,7 @@
 #!/bin/sh
 # start_watch.sh - databases that prof:true or a preload keeps from their main
-# are started again without, once; what has reached its main never is.
+# are started again without, once; so are those that a signal of their own ends
+# before they have served, without anything of ours.
 . tests/integration/lib/agent.inc
 fault=$BUILD/bin/start_fault
 start="$BUILD/bin/heapwire-run --listen none --state-dir $STATE"
@@ -60,9 +61,47 @@ expect "nothing of ours" "5 main prof=0 jemalloc=0 " \
 run --start-timeout 0 -- "$fault" prof 11 5
 expect "not watched" "139 " "$status $said"
 
-# What has reached its main is never started again.
+# What has reached its main and served nobody is started again with nothing of
+# ours, whatever the signal.
+ours="heapwire's agent in it, prof:true set and $JEMALLOC preloaded, which \
+may be why it did: it is started again, once, without any of that; heapwire \
+knows nothing of it then (--profiling off: never prof:true; \
+--jemalloc no: never that preload)"
+without="has not ended likewise without heapwire in it: that may have been the \
+cause"
+for signal in "6 (SIGABRT)" "11 (SIGSEGV)" "25 (SIGXFSZ)" "16 (SIGSTKFLT)"; do
+    run -- "$fault" agent "${signal%% *}" 5
+    expect "in main, $signal" "5 main prof=1 jemalloc=1
+main prof=0 jemalloc=0 heapwire-run: $fault was killed by signal $signal \
+before it served, with $ours
+heapwire-run: $fault $without" "$status $(cat "$WORK/out") $said"
+done
+expect "kept" 4 "$(grep -c ' restarted=2 ' "$STATE/deaths")"
+run --profiling off --jemalloc no -- "$fault" agent 6 5
+expect "the agent alone" "5 main prof=0 jemalloc=0
+main prof=0 jemalloc=0 heapwire-run: $fault was killed by signal 6 (SIGABRT) \
+before it served, with heapwire's agent in it, which may be why it did: it is \
+started again, once, without any of that; heapwire knows nothing of it then
+heapwire-run: $fault $without" "$status $(cat "$WORK/out") $said"
 run -- "$fault" main 11
-expect "main, a fault" "139 main prof=1 jemalloc=1 heapwire-run: $fault was \
+expect "not ours" "139 main prof=1 jemalloc=1
+main prof=0 jemalloc=0 heapwire-run: $fault was killed by signal 11 (SIGSEGV) \
+before it served, with $ours
+heapwire-run: $fault has ended likewise without heapwire in it: that was not \
+the cause" "$status $(cat "$WORK/out") $said"
+run --start-timeout 0 -- "$fault" agent 6 5
+expect "in main, not watched" "134 main prof=1 jemalloc=1" \
+    "$status $(cat "$WORK/out")"
+
+for signal in 13 14 10; do # its reader has left, its time is up, a wish
+    run -- "$fault" main $signal
+    expect "no fault: $signal" "$((128 + signal)) main prof=1 jemalloc=1 " \
+        "$status $(cat "$WORK/out") $said"
+done
+
+# What has served never is.
+run -- "$fault" served 11
+expect "served, a fault" "139 main prof=1 jemalloc=1 heapwire-run: $fault was \
 killed by signal 11 (SIGSEGV) soon after its start, with prof:true set and \
 $JEMALLOC preloaded, which may be why it did (--profiling off: never prof:true; \
 --jemalloc no: never that preload)" "$status $(cat "$WORK/out") $said"
@@ -83,10 +122,25 @@ refused() {
         grep -q "with prof:true, or .*, it did not reach its main, so it was"
 }
 wait_for 60 refused || fail "not said why: $(cat "$WORK/err")"
-expect "deaths" "$(grep -c restarted "$STATE/deaths")" "$(sql "SELECT count(*)
+expect "deaths" "$(grep -c restarted=1 "$STATE/deaths")" "$(sql "SELECT count(*)
     FROM heapwire.deaths WHERE how LIKE 'was killed by signal %, before its main \
 was reached: it was started again without prof:true and without a preloaded%'" |
     head -1)"
+kill $runner
+wait $runner
+
+$start -- "$fault" agent 6 stay >"$WORK/out" 2>"$WORK/err" &
+runner=$!
+started $runner
+refused() {
+    sql "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()'" |
+        grep "was started again without heapwire in it"
+}
+wait_for 60 refused || fail "not said why: $(sql "ADMIN EXECUTE ON 10001 \
+    'HeapProf.getInstance().enable_prof()'")"
+expect "deaths without us" "$(grep -c restarted=2 "$STATE/deaths")" "$(sql "SELECT \
+    count(*) FROM heapwire.deaths WHERE how LIKE '%, before it served: it was \
+started again without heapwire in it'" | head -1)"
 kill $runner
 wait $runner
 
@@ -113,10 +167,10 @@ pid = int(sys.argv[1])
 assert libc.ptrace(16, pid, 0, 0) == 0  # attach
 os.waitpid(pid, 0)
 print("held", flush=True)
-time.sleep(1.5)  # longer than --start-timeout, which is the least
+time.sleep(3.5)  # longer than --start-timeout
 libc.ptrace(17, pid, 0, 0)  # detach
 END
-$start --start-timeout 1 -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
+$start --start-timeout 3 -- "$fault" prof hang 5 >"$WORK/out" 2>"$WORK/err" &
 runner=$!
 started $runner
 wait_for 60 hangs || fail "no database"

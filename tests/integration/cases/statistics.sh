@@ -79,6 +79,8 @@ same "mappings are the rss" 1 "$(sql 'select abs(sum(m.rss) - max(x.rss)) <
 same "the program is among them" file "$(sql "select distinct kind
     from heapwire.mappings where name like '%/redis-server' or name like
     '%/redis-check-rdb'")"
+same "the program is what was started" redis-server "$(sql "select
+    substring_index(program, '/', -1) from heapwire.profiler")"
 same "bins ascend" 0 "$(sql 'select count(*) from heapwire.malloc_bins a
     join heapwire.malloc_bins b on b.bin = a.bin + 1 where b.size <= a.size')"
 same "utilization" 1 "$(sql 'select min(utilization) >= 0 and

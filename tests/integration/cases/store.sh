@@ -42,7 +42,7 @@ same "and so are the files" "600 600" \
 same "their names" "$one.snapshot $two.snapshot" \
     "$(cd "$snapshots" && echo *)"
 prof "to_dot_format(\"$one\")" >"$work/one.dot"
-contains "it has names" zmalloc "$(cat "$work/one.dot")"
+contains "it has names" processCommand "$(cat "$work/one.dot")"
 facts="select name, taken, pid, program, jemalloc_version, sample_rate,
     active_since, samples, stacks, bytes, objects from heapwire.snapshots
     where name = '$one'"

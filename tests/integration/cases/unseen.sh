@@ -1,6 +1,7 @@
 #!/bin/sh
 # unseen.sh - what profiles and figures lack is said where it is asked for:
-# threads that are never sampled, children that nothing looks into; and the
+# threads that are never sampled, children that nothing looks into, and one that
+# has come instead of another; and the
 # figures beside a profile are not older than it.
 . tests/integration/lib/lib.inc
 
@@ -69,6 +70,22 @@ matches "state()" "^children: $children" "$(state)"
 matches "heapwire.profiler" "$children" \
     "$(sql "SELECT risks FROM heapwire.profiler")"
 matches "heapwire.memory" "$children" "$(sql "SELECT note FROM heapwire.memory")"
+kill "$run"
+wait "$run" 2>/dev/null || true
+
+# A child that another one replaces, as nginx's at a reload.
+rm -rf "$node"
+"$bin/heapwire-run" --process child --listen none --linger 0 \
+    --state-dir "$node" -- "$bin/forker" workers 1 >"$work/out" 2>"$work/log" &
+run=$!
+pids="$run $pids"
+wait_for 60 told "state: inactive"
+same "it was never on" "" "$(state | grep '^off')"
+prof 'enable_prof()' >/dev/null
+kill -KILL "$(sed -n 's/^1=//p' "$work/out")"
+check
+wait_for 60 told "^off: .*, because the process in which it was on has ended" ||
+    fault "a replaced child: $(state)"
 kill "$run"
 wait "$run" 2>/dev/null || true
 finish_test

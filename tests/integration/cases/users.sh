@@ -7,6 +7,7 @@
     exit 0
 }
 chmod 755 "$work"
+bin=$(readable "${bin%/bin}" "$work/build")/bin
 fault=$bin/start_fault
 uid=$(id -u nobody)
 cat >"$work/gosu" <<'END'
@@ -71,6 +72,28 @@ for way in setpriv su gosu; do
     done
     rm -rf "$work/state"
 done
+
+# A daemon that leaves root behind its main, as memcached -d -u: followed; and
+# with --user, it is said whose directory it is.
+cp "$bin/forker" "$work/forker"
+begin --state-dir "$work/state" --exe "$work/forker" -- "$work/forker" daemon \
+    "$uid"
+check
+wait_for 60 tells "^database: $work/forker" ||
+    fault "a daemon: $(state_of) $(cat "$work/err")"
+check
+wait_for 60 left_root || fault "a daemon: heapwired stays root"
+same "a daemon: said" "" "$(said)"
+end
+rm -rf "$work/state"
+begin --state-dir "$work/state" --exe "$work/forker" --user daemon -- \
+    "$work/forker" daemon "$uid"
+check
+wait_for 60 tells "the database runs as uid $uid (nobody), the state directory \
+$work/state belongs to uid $(id -u daemon) (daemon): start heapwire-run with \
+--user nobody" || fault "a daemon of another user: $(state_of)"
+end
+rm -rf "$work/state"
 
 # What another user has there is not given away with it: the directory's owner
 # may have moved it there.

@@ -3,6 +3,9 @@
 # form, wrong requests, a leak's top line, sharing, keeping, cancelling.
 . tests/integration/lib/lib.inc
 
+# The wrappers of malloc are charged, and an export is what is stored.
+node_options="--allocator-frames none"
+
 # show CHAIN: prints Profile.CHAIN
 show() {
     sql "ADMIN EXECUTE ON 10001 'System.print(Profile.$1)'"

@@ -31,8 +31,6 @@ def late(*_):
 
 
 signal.signal(signal.SIGALRM, late)
-# A jemalloc's own functions, as nm names them.
-ITS_OWN = r"prof_backtrace_impl|(_rjem_)?je_"
 faults = []
 scores = []  # of all bytes, in standard errors
 
@@ -48,7 +46,7 @@ class Form:
     def __init__(self, name, *argv, linkage="", stripped=False, twin=None,
                  exe=None, env=None, options=(), how=None, symbol="jemallctl",
                  version="5.3.0", lg_sample=19, refused=None,
-                 words_on_stderr=None, unnamed_leaf=False,
+                 words_on_stderr=None,
                  names=("PageCache::load", "Index<.*>::grow")):
         self.name, self.linkage, self.stripped = name, linkage, stripped
         self.argv = list(argv) or [os.path.join(LINKED, name)]
@@ -60,8 +58,6 @@ class Form:
         self.lg_sample = lg_sample
         self.refused = refused  # the profiler's state, where it cannot be
         self.words_on_stderr = words_on_stderr  # where there is no agent
-        # Its allocator's functions have no names, and begin the top.
-        self.unnamed_leaf = unnamed_leaf
         self.names = names  # of what holds the pages, of what holds the index
 
 
@@ -215,9 +211,6 @@ def profiled(form, p, node):
     p.order(f"index {INDEX}")
     found = functions(form, node, "full")
     top = list(found)[:2]
-    if form.unnamed_leaf and re.match(ITS_OWN, top[0]):
-        top = [name for wanted in form.names for name in found
-               if re.search(wanted, name)][:2]
     if not all(any(re.search(wanted, name) for name in top)
                for wanted in form.names):
         fault(form, f"the first of top are {list(found)[:5]}")

@@ -77,15 +77,21 @@ class RedisNode:
                 return f.read()
         return ""
 
-    def wait(self):
-        """Until it serves; finds its processes by their parent."""
-        wait_for(lambda: "serves node" in self.log() or
-                 self.process.poll() is not None, 30)
+    def find_children(self):
+        """True once each has executed its program."""
         run = self.process.pid
+        self.children = {}
         with open(f"/proc/{run}/task/{run}/children", encoding="ascii") as f:
             for pid in map(int, f.read().split()):
                 with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as comm:
                     self.children[comm.read().strip()] = pid
+        return "heapwire-run" not in self.children
+
+    def wait(self):
+        """Until it serves; finds its processes by their parent."""
+        wait_for(lambda: "serves node" in self.log() or
+                 self.process.poll() is not None, 30)
+        wait_for(self.find_children, 30)
         assert "heapwired" in self.children, self.children
         return self
 

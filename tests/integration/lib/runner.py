@@ -19,6 +19,14 @@ def beside(test):
     return test
 
 
+def needs(look):
+    """One of machine.py: where it tells why not, the test is skipped."""
+    def mark(test):
+        test.needs = look
+        return test
+    return mark
+
+
 def of_each(test, *nodes):
     """The same test of several nodes at once."""
     with ThreadPoolExecutor(len(nodes)) as pool:
@@ -27,6 +35,10 @@ def of_each(test, *nodes):
 
 def run_tests(tests, *arguments, label=""):
     def run(name, test):
+        why = test.needs() if hasattr(test, "needs") else ""
+        if why:
+            print(f"skipped: {label}{name}: {why}", flush=True)
+            return
         began = time.monotonic()
         test(*arguments)
         print(f"ok {label}{name} ({time.monotonic() - began:.1f} s)",

@@ -5,7 +5,7 @@
  *
  * Prints how often what failed, for how long a thread was kept, and how much
  * memory the process has gained.  Status 1 if anything failed for good: a try
- * that found no thread is made again.
+ * that found no thread is made again, one that could not load LIBRARY is not.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ one(const struct target *target, const char *library, const char *settings,
         tally->retried++;
         printf("%s: %s\n", settings ? "attach" : "detach", err.text);
         fflush(stdout);
-        if (!target_is_there(target))
+        if (!target_is_there(target) || strstr(err.text, "cannot load"))
             break;
         nanosleep(&pause, NULL);
     }

@@ -9,6 +9,7 @@
  *                     prints NUMBER=PID of each; when one ends, another comes
  * forker sessions COUNT  forks as many, which call setsid(), print the same and
  *                     wait for a signal
+ * forker daemon UID   leaves root, then its parent, as memcached -d -u does
  * forker vfork COUNT  makes COUNT children by vfork() that call setsid();
  * prints grown, the KiB of address space that this cost forker closeall closes
  * 3 to 1023, then waits for the end of its input forker sealed COMMAND
@@ -18,6 +19,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -216,6 +218,16 @@ run_sessions(long count)
     return 0;
 }
 
+static int
+run_daemon(uid_t uid)
+{
+    if (setgroups(0, NULL) != 0 || setgid(uid) != 0 || setuid(uid) != 0 ||
+        daemon(1, 0) != 0)
+        return 1;
+    for (;;)
+        pause();
+}
+
 static _Noreturn void
 run_workers(long count)
 {
@@ -312,6 +324,8 @@ main(int argc, char **argv)
         run_workers(strtol(argv[2], NULL, 10));
     if (argc == 3 && strcmp(argv[1], "sessions") == 0)
         return run_sessions(strtol(argv[2], NULL, 10));
+    if (argc == 3 && strcmp(argv[1], "daemon") == 0)
+        return run_daemon((uid_t)strtoul(argv[2], NULL, 10));
     if (argc == 3 && strcmp(argv[1], "vfork") == 0)
         return run_vforks(strtol(argv[2], NULL, 10));
     if (argc == 2 && strcmp(argv[1], "closeall") == 0)
@@ -319,7 +333,7 @@ main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], "sealed") == 0)
         return run_sealed(argv + 2);
     fprintf(stderr, "usage: forker fork COUNT | workers COUNT | "
-                    "sessions COUNT | vfork COUNT | "
+                    "sessions COUNT | daemon UID | vfork COUNT | "
                     "closeall | sealed COMMAND\n");
     return 2;
 }

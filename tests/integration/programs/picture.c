@@ -1,7 +1,7 @@
 /*
- * picture.c - a flame graph of a profile whose names come from a file.
+ * picture.c - a picture of a profile whose names come from a file.
  *
- *     picture PROGRAM PROFILE NAMES [--live] [--signed] [--files]
+ *     picture PROGRAM PROFILE NAMES [--live] [--signed] [--files] [--pdf]
  *
  * NAMES: a line per address, tab separated: the address in hexadecimal and
  * what its function and its file are both called, whatever that is.
@@ -9,6 +9,7 @@
  *     --live      as if a node had just been asked
  *     --signed    as if a difference: every third stack shrank
  *     --files     of files
+ *     --pdf       the call graph as PDF, not a flame graph
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "errors.h"
 #include "files.h"
 #include "flamegraph.h"
+#include "graphviz.h"
 #include "heap_dump.h"
 #include "names.h"
 #include "profile.h"
@@ -27,7 +29,7 @@ static const struct profile_origin just_now = {true, 1795274967000,
 
 struct wants {
     struct view_options options;
-    bool live, is_signed;
+    bool live, is_signed, pdf;
 };
 
 /* The test owns the profile: what it points to may be written. */
@@ -90,7 +92,8 @@ show(char **argv, const struct wants *wants, struct error *err)
                           "own metadata 4.1 MB, files and stacks 13.6 MB";
     if (profile && wants->is_signed)
         make_signed(profile);
-    if (!profile || flamegraph_write(profile, &wants->options, &out, err) != 0)
+    if (!profile || (wants->pdf ? graphviz_pdf : flamegraph_write)(
+                        profile, &wants->options, &out, err) != 0)
         goto out;
     rc = fwrite(out.data, 1, out.size, stdout) == out.size ? 0 : -1;
 out:
@@ -116,6 +119,8 @@ main(int argc, char **argv)
             wants.live = true;
         else if (strcmp(argv[i], "--signed") == 0)
             wants.is_signed = true;
+        else if (strcmp(argv[i], "--pdf") == 0)
+            wants.pdf = true;
         else if (strcmp(argv[i], "--files") == 0)
             wants.options.granularity = GRANULARITY_FILES;
         else

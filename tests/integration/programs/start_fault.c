@@ -3,7 +3,9 @@
  *
  * start_fault WHEN WHAT STATUS: WHEN, in a constructor, it does WHAT: "prof":
  * where prof:true is in its environment; "preload": where jemalloc is loaded;
- * "never"; "main": there, not before.  WHAT: a signal's number, or "hang".
+ * "never"; "main": there, not before; "agent": there, where heapwire's agent is
+ * loaded; "served": likewise, once it has listened for two seconds.  WHAT: a
+ * signal's number, or "hang".
  * Otherwise main says so, and exits with STATUS; "stay": once a signal ends it.
  */
 #include <dlfcn.h>
@@ -11,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -43,13 +47,30 @@ before_main(int argc, char **argv)
         do_it(argv[2]);
 }
 
+static void
+listen_a_while(void)
+{
+    struct sockaddr_un any = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    bind(fd, (struct sockaddr *)&any, sizeof(sa_family_t));
+    listen(fd, 1);
+    sleep(2); /* it is looked at more often */
+}
+
 int
 main(int argc, char **argv)
 {
+    const char *when = argc > 2 ? argv[1] : "";
+
     printf("main prof=%d jemalloc=%d\n", has_prof(),
            dlsym(RTLD_DEFAULT, "mallctl") != NULL);
     fflush(stdout);
-    if (argc > 2 && strcmp(argv[1], "main") == 0)
+    if (strcmp(when, "served") == 0)
+        listen_a_while();
+    if (strcmp(when, "main") == 0 ||
+        ((strcmp(when, "agent") == 0 || strcmp(when, "served") == 0) &&
+         dlsym(RTLD_DEFAULT, "heapwire_start")))
         do_it(argv[2]);
     if (argc > 3 && strcmp(argv[3], "stay") == 0)
         pause();

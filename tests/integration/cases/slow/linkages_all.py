@@ -19,7 +19,7 @@ def rust(name, linkage, **more):
                 **more)
     return (Form(name, linkage=linkage, how="symtab", **more),
             Form(name + "-stripped", linkage=linkage, stripped=True, twin=name,
-                 how="scan", unnamed_leaf=True, **more))
+                 how="scan", **more))
 
 
 FORMS = (
@@ -27,12 +27,12 @@ FORMS = (
          symbol="je_mallctl", how="symtab"),
     Form("jemalloc-5.2.1-stripped", linkage=STATIC + "5.2.1, prefix je_",
          version="5.2.1", symbol="je_mallctl", how="scan", stripped=True,
-         twin="jemalloc-5.2.1", unnamed_leaf=True),
+         twin="jemalloc-5.2.1"),
     Form("jemalloc-5.3.1", linkage=STATIC + "5.3.1, no prefix", version="5.3.1",
          symbol="mallctl", how="symtab"),
     Form("jemalloc-5.3.1-stripped", linkage=STATIC + "5.3.1, no prefix",
          version="5.3.1", symbol="mallctl", how="scan", stripped=True,
-         twin="jemalloc-5.3.1", unnamed_leaf=True),
+         twin="jemalloc-5.3.1"),
     Form("noprof", linkage=STATIC + "5.3.0, prefix je, without prof",
          refused="jemalloc without profiling"),
     Form("noprof-abort-conf", LINKED + "/noprof",

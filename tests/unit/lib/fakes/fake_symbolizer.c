@@ -498,7 +498,10 @@ undead(void)
     (void)prctl(PR_SET_PTRACER, tracer);
     if (read(ready[0], &seized, 1) != 1)
         exit(9);
-    put_answer(0, "", &frame, 1);
+    if (request.make_index)
+        put_parts();
+    else
+        put_answer(0, "", &frame, 1);
     wire_put_done(&out, "");
     send_all();
 }

@@ -120,6 +120,7 @@ START_TEST(an_agent_of_another_release_is_named)
     struct error err = {0};
 
     client.status.state = NODE_ABSENT;
+    client.hung_up = client.peer; /* it did so before */
     reply.protocol = foreign[_i].protocol;
     if (reply.protocol != 0)
         say(&reply, foreign[_i].size, -1, 0);
@@ -130,6 +131,16 @@ START_TEST(an_agent_of_another_release_is_named)
     ck_assert_msg(strstr(err.text, foreign[_i].says) != NULL, "%s", err.text);
     ck_assert_ptr_nonnull(strstr(err.text, "no database is served: the agent"));
     ck_assert_ptr_nonnull(strstr(err.text, "test_agent_client (pid "));
+}
+END_TEST
+
+START_TEST(an_agent_that_hangs_up_once_may_be_making_way)
+{
+    client.status.state = NODE_ABSENT;
+    ck_assert_int_eq(shutdown(agent, SHUT_RDWR), 0);
+    ck_assert(!agent_client_refresh(&client));
+    ck_assert_str_eq(client.status.note, "");
+    ck_assert_int_eq(client.hung_up, client.peer);
 }
 END_TEST
 
@@ -391,6 +402,7 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, an_agent_of_another_release_is_named, 0,
                         sizeof(foreign) / sizeof(foreign[0]));
+    tcase_add_test(tc, an_agent_that_hangs_up_once_may_be_making_way);
     tcase_add_loop_test(tc, nonsense_ends_the_connection_and_leaks_nothing, 0,
                         sizeof(nonsense) / sizeof(nonsense[0]));
     tcase_add_test(tc, texts_without_an_end_get_one);

@@ -91,6 +91,43 @@ make(const struct dump *dump, struct objects *objects, struct error *err)
     return snapshot;
 }
 
+/* As Go has it, on the way to C: a symbol alone.  Nothing calls it. */
+void border(void) __asm__("runtime.asmcgocall.abi0");
+__asm__(".pushsection .text\n"
+        ".type runtime.asmcgocall.abi0, %function\n"
+        "runtime.asmcgocall.abi0:\n"
+        ".skip 16, 0\n"
+        ".size runtime.asmcgocall.abi0, 16\n"
+        ".popsection");
+
+START_TEST(stacks_that_go_has_cut_are_spoken_of)
+{
+    struct dump dump = {0};
+    struct objects objects;
+    struct snapshot *snapshot;
+    struct error err;
+
+    fill(&dump);
+    buffer_clear(&dump.text);
+    buffer_format(&dump.text,
+                  "heap_v2/524288\n  t*: 8: 8388608 [0: 0]\n"
+                  "@ %p %p\n  t*: 8: 8388608 [0: 0]\n\nMAPPED_LIBRARIES:\n",
+                  (void *)((uintptr_t)open_descriptors + 1),
+                  (void *)((uintptr_t)border + 1));
+    objects_init(&objects);
+    put_self(&objects, &dump);
+    snapshot = make(&dump, &objects, &err);
+    ck_assert_ptr_nonnull(snapshot);
+    ck_assert_ptr_nonnull(
+        strstr(snapshot->profile->memory,
+               " MB of it in stacks that end at runtime.asmcgocall: which Go "
+               "function called C is not seen"));
+    snapshot_unref(snapshot);
+    objects_fini(&objects);
+    dump_fini(&dump);
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     struct dump dump = {0};
@@ -139,6 +176,7 @@ main(void)
     TCase *tc = tcase_create("dump");
 
     tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, stacks_that_go_has_cut_are_spoken_of);
     tcase_add_test(tc, every_allocation_may_fail);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

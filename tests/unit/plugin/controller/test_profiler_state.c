@@ -47,6 +47,49 @@ static const struct {
      "jemalloc without profiling",
      "built without --enable-prof",
      "risk"},
+    /* Advice that fits how the jemalloc is called. */
+    {{.state = NODE_CONNECTED,
+      .hello = {.allocator = AGENT_NO_PROF,
+                .mallctl = "je_mallctl",
+                .exe = "/usr/bin/redis-server"},
+      .knows = AGENT_KNOWS_OBJECT,
+      .note = "redis-server"},
+     "jemalloc without profiling",
+     "in /usr/bin/redis-server (pid 0) was built without --enable-prof: it "
+     "cannot profile; the program calls it directly, so none that is preloaded "
+     "replaces it: build it with a jemalloc that was configured with "
+     "--enable-prof (Redis, Valkey, KeyDB: make "
+     "JEMALLOC_CONFIGURE_OPTS=--enable-prof)",
+     "--jemalloc PATH"},
+    {{.state = NODE_CONNECTED,
+      .hello = {.allocator = AGENT_NO_PROF,
+                .mallctl = "_rjem_mallctl",
+                .exe = "/usr/bin/ruff"},
+      .knows = AGENT_KNOWS_OBJECT,
+      .note = "ruff"},
+     "jemalloc without profiling",
+     "the feature profiling of tikv-jemallocator",
+     "--jemalloc PATH"},
+    {{.state = NODE_CONNECTED,
+      .hello = {.allocator = AGENT_NO_PROF,
+                .version = "5.3.0",
+                .mallctl = "duckdb_je_mallctl",
+                .exe = "/usr/bin/python3.11"},
+      .knows = AGENT_KNOWS_OBJECT,
+      .note = "_duckdb.so"},
+     "jemalloc without profiling",
+     "jemalloc 5.3.0 of _duckdb.so in /usr/bin/python3.11 (pid 0) was built "
+     "without",
+     "--jemalloc PATH"},
+    {{.state = NODE_CONNECTED,
+      .hello = {.allocator = AGENT_NO_PROF,
+                .mallctl = "mallctl",
+                .exe = "/usr/bin/db"},
+      .knows = AGENT_KNOWS_OBJECT,
+      .note = "libjemalloc.so.2"},
+     "jemalloc without profiling",
+     "preload a jemalloc that can (heapwire-run --jemalloc PATH)",
+     "directly"},
     {{.state = NODE_CONNECTED,
       .hello = {.allocator = AGENT_PROF_OFF,
                 .version = "5.3.0",
@@ -117,8 +160,9 @@ static const struct {
      "active",
      "overhead, estimated: 0.100 % of a CPU (200 samples a second of 100.0 MB "
      "a second or more, 5.0 us each); 0.0 MB more metadata\n"
-     "CPU time of the process, measured: 50.0 % of a CPU before, 51.0 % since "
-     "it is active\nbudget: 1.00 % of a CPU\n",
+     "CPU time of the whole process, with all its own work, which is not the "
+     "cost of profiling: 50.0 % of a CPU before profiling, 51.0 % since it is "
+     "active\nbudget: 1.00 % of a CPU\n",
      "guard"},
     {{.state = NODE_CONNECTED},
      "inactive",
@@ -138,6 +182,11 @@ static const struct {
      "switched off by the database's agent: 1970-01-01 00:00:02 UTC, because "
      "heapwired was away for longer than guard_timeout\n",
      "overhead guard:"},
+    {{.state = NODE_CONNECTED, .unguarded_ms = 2000, .replaced_ms = 3000},
+     "inactive",
+     "\noff: 1970-01-01 00:00:03 UTC, because the process in which it was on "
+     "has ended, and another one is served since: enable_prof()",
+     "switched off by"},
 };
 
 START_TEST(every_state_is_distinguished_and_explained)

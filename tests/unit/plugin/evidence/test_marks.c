@@ -19,6 +19,7 @@ static const struct marks_rules never;
 struct look {
     unsigned at_s, percent;
     char answer;
+    unsigned growth; /* percent a second */
 };
 
 static const struct {
@@ -58,14 +59,41 @@ static const struct {
      &percents,
      {{0, 50, '-'}, {20, 0, '-'}, {40, 85, '-'}, {60, 90, 'T'}},
      "memory passed 90% of"},
-    {"a mark waits for the interval",
+    {"no mark waits for the interval of another",
      &percents,
-     {{0, 50, '-'}, {20, 80, 'T'}, {25, 90, '-'}, {29, 90, '-'}, {30, 90, 'T'}},
-     "memory passed 90% of"},
-    {"and is forgotten when memory falls meanwhile",
+     {{0, 50, '-'}, {20, 80, 'T'}, {21, 90, 'T'}, {22, 95, 'T'}, {23, 96, '-'}},
+     "memory passed 95% of"},
+    {"but for its own",
      &percents,
-     {{0, 50, '-'}, {20, 80, 'T'}, {25, 90, '-'}, {30, 86, '-'}},
+     {{0, 50, '-'},
+      {20, 80, 'T'},
+      {21, 77, '-'},
+      {22, 81, '-'},
+      {29, 81, '-'},
+      {30, 81, 'T'}},
      "memory passed 80% of"},
+    {"another mark does not wait for one that failed",
+     &percents,
+     {{0, 50, '-'}, {20, 80, 'F'}, {21, 91, 'T'}, {22, 92, '-'}},
+     "memory passed 90% of"},
+    {"what reaches the limit in seconds is not waited for",
+     &percents,
+     {{0, 5, '-', 25},
+      {1, 24, '-', 25}, /* too little to see */
+      {2, 30, '-', 14}, /* in 5 s */
+      {3, 31, 'T', 14}, /* sooner */
+      {4, 60, '-', 25}, /* a moment ago */
+      {5, 80, 'T', 25}},
+     "memory passed 80% of"},
+    {"and is said so",
+     &percents,
+     {{0, 5, '-'}, {1, 50, 'T', 25}},
+     "memory grows by 262144000 bytes a second and reaches the cgroup's limit "
+     "in 2.0 s"},
+    {"without marks there is no such snapshot",
+     &growth,
+     {{0, 5, '-'}, {1, 14, '-', 50}},
+     NULL},
     {"what failed is tried again",
      &percents,
      {{0, 50, '-'}, {20, 80, 'F'}, {21, 80, '-'}, {30, 81, 'T'}, {50, 82, '-'}},
@@ -118,6 +146,7 @@ START_TEST(snapshots_are_taken_when_they_are_due)
                                 .rss = (uint64_t)look->percent * 10 * MB,
                                 .used = (uint64_t)look->percent * 10 * MB,
                                 .total = (uint64_t)1000 * MB,
+                                .growth = (uint64_t)look->growth * 10 * MB,
                                 .of_cgroup = true};
         enum marks_answer answer =
             marks_look(&marks, courses[_i].rules, &now, &due);

@@ -432,6 +432,65 @@ START_TEST(an_unseen_end_is_recorded_with_the_successor)
 }
 END_TEST
 
+/* A life in an earlier heapwired's history, and what is there now. */
+static const struct {
+    bool same, told, away; /* the same database; recorded; none is there */
+    size_t deaths;
+} lives[] = {{.deaths = 1},
+             {.same = true},
+             {.told = true, .deaths = 1},
+             {.away = true, .deaths = 1}};
+
+START_TEST(a_life_without_an_end_ended_unseen)
+{
+    char dir[] = "/tmp/hw-sampler-XXXXXX", command[64], how[512];
+    struct memory_sampler_options options = {.rules = marks_defaults,
+                                             .log = hear};
+    struct history_sample life = {.pid = 815, .start_ticks = 12};
+    /* As heapwire-run records it: of a wrapper. */
+    struct death deaths[4], told = {.pid = 814, .signalled = true, .code = 9};
+    struct memory_sampler *sampler;
+    struct history *history;
+    struct error err;
+
+    options.state_dir = mkdtemp(dir);
+    history = history_open(dir, NULL);
+    life.started_ms = clock_wall_ms() - 7200000;
+    life.cgroup_limit = (struct stats_figure){true, (uint64_t)512 << 20};
+    for (uint64_t i = 0; i <= 20; i++) {
+        life.at_ms = clock_wall_ms() - 3620000 + (int64_t)i * 1000;
+        life.rss = (struct stats_figure){true, (200 + i * 12) << 20};
+        history_add(history, &life);
+    }
+    history_close(history);
+    told.started_ms = life.started_ms - 5;
+    told.at_ms = life.at_ms + 500;
+    if (lives[_i].told)
+        ck_assert_int_eq(deaths_append(dir, &told, &err), 0);
+    if (lives[_i].same) {
+        status.hello.pid = 815;
+        status.hello.start_ticks = 12;
+    }
+    status.hello.started_ms = clock_wall_ms();
+    set_status(lives[_i].away ? NODE_ABSENT : NODE_CONNECTED, false);
+    sampler = memory_sampler_start(NULL, &options, &err);
+    for (int i = 0; i < 6; i++)
+        pass_second();
+    memory_sampler_stop(sampler);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), lives[_i].deaths);
+    if (lives[_i].deaths > 0 && !lives[_i].told) {
+        ck_assert(deaths[0].unseen && !death_was_clean(&deaths[0]));
+        ck_assert_int_eq(deaths[0].pid, 815);
+        ck_assert_int_eq(deaths[0].at_ms, life.at_ms);
+        death_describe(&deaths[0], how, sizeof(how));
+        ck_assert_str_eq(how, "ended unseen after 21:13:20, rss 440 of 512 MB, "
+                              "growing 12 MB/s");
+    }
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 static char *
 grow(void)
 {
@@ -578,6 +637,8 @@ main(void)
     tcase_add_test(tc, an_ended_database_is_not_sampled);
     tcase_add_loop_test(tc, an_unseen_end_is_recorded_with_the_successor, 0,
                         sizeof(successors) / sizeof(successors[0]));
+    tcase_add_loop_test(tc, a_life_without_an_end_ended_unseen, 0,
+                        sizeof(lives) / sizeof(lives[0]));
     tcase_add_test(tc, what_grows_is_taken_and_what_failed_once_more);
     tcase_add_test(tc, what_grows_while_it_does_not_answer_is_taken_then);
     tcase_add_test(tc, nothing_is_taken_while_profiling_is_off);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "errors.h"
+#include "locate_inner.h"
 #include "suite.h"
 
 static struct locate file;
@@ -52,6 +53,10 @@ static const struct {
     {"plain", "", "MALLOC_CONF", LOCATE_DYNAMIC, LOCATE_SYMTAB, LOCATE_SCAN},
     {"exported", "je_", "JE_MALLOC_CONF", LOCATE_DYNAMIC, LOCATE_EXPORTED,
      LOCATE_EXPORTED},
+    {"moved", "je_", "JE_MALLOC_CONF", LOCATE_DYNAMIC, LOCATE_SYMTAB,
+     LOCATE_SCAN},
+    {"no_frames", "je_", "JE_MALLOC_CONF", LOCATE_DYNAMIC, LOCATE_SYMTAB,
+     LOCATE_SCAN},
     {"renamed", "zz_", "JE_MALLOC_CONF", LOCATE_DYNAMIC, LOCATE_SYMTAB,
      LOCATE_SCAN},
     {"no_id", "je_", "JE_MALLOC_CONF", LOCATE_DYNAMIC, LOCATE_SYMTAB,
@@ -114,6 +119,40 @@ START_TEST(what_is_no_mallctl_any_more_is_not_found)
 }
 END_TEST
 
+static const struct {
+    const char *name;
+    enum locate_start here, behind;
+} starts[] = {
+    {"je", LOCATE_START_HERE, LOCATE_START_ELSEWHERE},
+    {"fixed", LOCATE_START_HERE, LOCATE_START_ELSEWHERE},
+    {"no_frames", LOCATE_START_UNKNOWN, LOCATE_START_UNKNOWN},
+};
+
+START_TEST(where_functions_start_is_known_without_symbols)
+{
+    char path[512];
+    struct elf_file elf;
+    uint64_t mallctl;
+    int fd;
+
+    locate_host(starts[_i].name, "");
+    mallctl = file.jemallocs[0].mallctl;
+    snprintf(path, sizeof(path), HW_TEST_HOSTS "/host_%s.stripped",
+             starts[_i].name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    ck_assert_int_eq(elf_init(&elf, fd, path, &err), 0);
+    ck_assert_int_eq(locate_starts(&elf, mallctl), starts[_i].here);
+    for (uint64_t i = 1; i < 4; i++) {
+        ck_assert_int_eq(locate_starts(&elf, mallctl + i), starts[_i].behind);
+        ck_assert_int_eq(locate_starts(&elf, mallctl - i), starts[_i].behind);
+    }
+    ck_assert_int_eq(locate_starts(&elf, 0), starts[_i].behind);
+    ck_assert_int_eq(locate_starts(&elf, UINT64_MAX), starts[_i].behind);
+    elf_fini(&elf);
+    close(fd);
+}
+END_TEST
+
 START_TEST(without_a_build_id_the_code_identifies)
 {
     const char *identity = file.jemallocs[0].identity;
@@ -160,6 +199,70 @@ START_TEST(debians_jemalloc_is_found_in_a_program)
     ck_assert_uint_eq(file.marks, LOCATE_JEMALLOC | LOCATE_PROFILES |
                                       LOCATE_COUNTS | LOCATE_LIBC_START);
     ck_assert_int_eq(strncmp(file.version, "5.", 2), 0);
+}
+END_TEST
+
+static const struct {
+    const char *function;
+    bool inner;
+} functions[] = {
+    {"je_malloc_default", true},
+    {"calloc", true},
+    {"posix_memalign", true},
+    {"je_prof_tctx_create", true},
+    {"je_arena_malloc_hard", true},
+    {"main", false},
+    {"_start", false},
+};
+
+/* Of a function, by nm. */
+static uint64_t
+address_of(const char *name, const char *function)
+{
+    char command[512], line[512], symbol[256];
+    unsigned long long address, found = 0;
+    FILE *symbols;
+
+    snprintf(command, sizeof(command), "nm " HW_TEST_HOSTS "/host_%s", name);
+    symbols = popen(command, "re"); /* NOLINT: one thread */
+    ck_assert_ptr_nonnull(symbols);
+    while (fgets(line, sizeof(line), symbols)) {
+        if (sscanf(line, "%llx %*c %255s", &address, symbol) == 2 &&
+            strcmp(symbol, function) == 0)
+            found = address;
+    }
+    pclose(symbols);
+    ck_assert_msg(found != 0, "%s", function);
+    return found;
+}
+
+/* In the stripped program, at an address that the other has the name of. */
+START_TEST(functions_of_jemalloc_are_known_without_symbols)
+{
+    struct locate_inner *inner;
+    struct elf_file elf;
+    uint64_t mallctl;
+    int fd = open(HW_TEST_HOSTS "/host_real.stripped", O_RDONLY | O_CLOEXEC);
+
+    ck_assert_int_eq(elf_init(&elf, fd, "", &err), 0);
+    locate_host("real", ".stripped");
+    mallctl = file.jemallocs[0].mallctl;
+    inner = locate_inner_new(&elf, mallctl);
+    ck_assert_ptr_nonnull(inner);
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        uint64_t address = address_of("real", functions[i].function);
+
+        for (uint64_t behind = 0; behind < 2; behind++)
+            ck_assert_msg(locate_inner_has(inner, address + behind) ==
+                              functions[i].inner,
+                          "%s", functions[i].function);
+    }
+    ck_assert(!locate_inner_has(inner, 0));
+    ck_assert(!locate_inner_has(inner, UINT64_MAX));
+    locate_inner_free(inner);
+    ck_assert_ptr_null(locate_inner_new(&elf, mallctl + 1));
+    elf_fini(&elf);
+    close(fd);
 }
 END_TEST
 
@@ -223,6 +326,92 @@ START_TEST(nothing_that_is_installed_is_taken_for_one)
 }
 END_TEST
 
+/* ---- the user's word ---- */
+
+/* What is said against it, "" if nothing. */
+static const char *
+against(const char *path, const char *symbol, uint64_t address)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int rc;
+
+    ck_assert_int_ge(fd, 0);
+    err.text[0] = '\0';
+    rc = locate_give(&file, fd, path, symbol, address, &err);
+    ck_assert_int_eq(rc, *err.text ? -1 : 0);
+    close(fd);
+    return err.text;
+}
+
+static void
+ck_against(const char *path, uint64_t address, const char *words)
+{
+    const char *said = against(path, NULL, address);
+
+    ck_assert_msg(*words ? strstr(said, words) != NULL : *said == '\0',
+                  "%s, 0x%llx: %s", path, (unsigned long long)address, said);
+}
+
+static uint64_t
+entry_of(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct elf_file elf;
+    uint64_t entry = 0;
+
+    ck_assert_int_eq(elf_init(&elf, fd, path, &err), 0);
+    ck_assert_int_eq(pread(fd, &entry, sizeof(entry), 24), 8);
+    elf_fini(&elf);
+    close(fd);
+    return entry;
+}
+
+START_TEST(an_address_is_taken_where_a_mallctl_is_called)
+{
+    static const char *const names[] = {"je", "fixed", "moved", "real"};
+    char path[512];
+    uint64_t address;
+
+    locate_host(names[_i], "");
+    address = file.jemallocs[0].mallctl;
+    snprintf(path, sizeof(path), HW_TEST_HOSTS "/host_%s.stripped", names[_i]);
+    locate(path);
+    ck_against(path, address, "");
+    ck_assert_int_eq(file.jemallocs[0].how, LOCATE_GIVEN);
+    ck_assert_uint_eq(file.jemallocs[0].mallctl, address);
+    ck_against(path, address + 1, "no function starts there");
+    ck_against(path, address - 1, "no function starts there");
+    ck_against(path, entry_of(path), "not take five");
+    ck_against(path, 16, "no mallctl at 0x10: there is no code");
+    ck_assert_uint_eq(file.jemallocs[0].mallctl, address);
+}
+END_TEST
+
+START_TEST(an_address_without_frames_is_refused)
+{
+    locate_host("no_frames", "");
+    ck_against(HW_TEST_HOSTS "/host_no_frames.stripped",
+               file.jemallocs[0].mallctl, "has no .eh_frame_hdr");
+    ck_assert_str_eq(against(HW_TEST_HOSTS "/host_no_frames", "je_mallctl", 0),
+                     "");
+}
+END_TEST
+
+START_TEST(a_function_that_nobody_calls_must_take_five)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), HW_TEST_HOSTS "/host_given%d", 2 * _i);
+    locate(path);
+    ck_assert_ptr_nonnull(strstr(against(path, "four", 0), "not take five"));
+    ck_assert_ptr_nonnull(strstr(against(path, "six", 0), "not take five"));
+    ck_assert_ptr_nonnull(strstr(against(path, "main", 0), "not take five"));
+    ck_assert_str_eq(against(path, "five", 0), "");
+    ck_assert_ptr_nonnull(
+        strstr(against(path, "seven", 0), "no function seven"));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -234,11 +423,19 @@ main(void)
                         0, sizeof(hosts) / sizeof(hosts[0]));
     tcase_add_test(tcase, a_split_debug_file_of_the_same_build_is_asked);
     tcase_add_test(tcase, what_is_no_mallctl_any_more_is_not_found);
+    tcase_add_loop_test(tcase, where_functions_start_is_known_without_symbols,
+                        0, sizeof(starts) / sizeof(starts[0]));
     tcase_add_test(tcase, without_a_build_id_the_code_identifies);
     tcase_add_test(tcase, two_in_one_program_are_distinguished);
     tcase_add_test(tcase, debians_jemalloc_is_found_in_a_program);
+    tcase_add_test(tcase, functions_of_jemalloc_are_known_without_symbols);
     tcase_add_test(tcase, what_has_no_jemalloc_has_none);
     tcase_add_test(tcase, nothing_that_is_installed_is_taken_for_one);
+    tcase_add_loop_test(tcase, an_address_is_taken_where_a_mallctl_is_called, 0,
+                        4);
+    tcase_add_test(tcase, an_address_without_frames_is_refused);
+    tcase_add_loop_test(tcase, a_function_that_nobody_calls_must_take_five, 0,
+                        2);
     tcase_set_timeout(tcase, 300);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

@@ -42,7 +42,7 @@ death_of(int n)
                           .pid = 4711 + n,
                           .signalled = n % 2,
                           .code = n % 2 ? 9 : 3,
-                          .restarted = n % 4 == 1,
+                          .restarted = (enum death_restart)(n % 3),
                           .unknown = n % 8 == 6,
                           .attached = n % 8 == 6,
                           .oom_before = {n % 3 == 0, n % 3 ? 0 : 5},
@@ -381,7 +381,11 @@ static const struct {
     {{.signalled = true, .code = 9, .oom_after = {true, 3}},
      "was killed by signal 9 (SIGKILL)",
      false},
-    {{.signalled = true, .code = 6, .restarted = true},
+    {{.signalled = true, .code = 6, .restarted = DEATH_WITHOUT_HEAPWIRE},
+     "was killed by signal 6 (SIGABRT), before it served: it was started again "
+     "without heapwire in it",
+     false},
+    {{.signalled = true, .code = 6, .restarted = DEATH_WITHOUT_OPTIONS},
      "was killed by signal 6 (SIGABRT), before its main was reached: it was "
      "started again without prof:true and without a preloaded jemalloc of "
      "heapwire-run's",

@@ -1,4 +1,5 @@
 /* test_reconciliation.c - what lies between the figures of a node's memory. */
+#include <stdio.h>
 #include <string.h>
 
 #include "buffer.h"
@@ -13,7 +14,8 @@
         true, (uint64_t)((n)*1048576.0)                                        \
     }
 
-enum { SINCE_MS = 1000, TAKEN_MS = 9000 }; /* 1970-01-01 00:00:01 */
+/* 1970-01-01 00:00:01 */
+enum { STARTED_MS = 500, SINCE_MS = 1000, TAKEN_MS = 9000 };
 
 static const struct {
     double bytes; /* MB, of the profile */
@@ -25,6 +27,8 @@ static const struct {
     const char *version; /* NULL: whose samples take one page each */
     int64_t allocator_late_ms, rss_late_ms;
     const char *note;
+    int64_t started_ms; /* 0: before it was switched on */
+    uint32_t resets;
 } cases[] = {
     /* all there is */
     {100,
@@ -77,6 +81,27 @@ static const struct {
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 150.0 MB "
      "allocated: 50.0 more, allocated while profiling was off, which no sample "
      "sees (sampling alone: +-10.0 in 95% of cases)"},
+    /* on since the database started: nothing is older */
+    {100,
+     400,
+     10,
+     SINCE_MS,
+     {.allocated = MB(150)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 150.0 MB "
+     "allocated: 50.0 more, free in caches of threads, or grown while the "
+     "profile was taken, which no sample sees (sampling alone: +-10.0 in 95% "
+     "of cases)",
+     .started_ms = SINCE_MS},
+    /* but what a reset forgot */
+    {100,
+     400,
+     10,
+     SINCE_MS,
+     {.allocated = MB(150)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 150.0 MB "
+     "allocated: 50.0 more, allocated before the reset, or while profiling was "
+     "off, which no sample sees (sampling alone: +-10.0 in 95% of cases)",
+     .resets = 1},
     /* within the noise: it reports no gap */
     {100,
      400,
@@ -150,6 +175,20 @@ static const struct {
      NULL,
      1600,
      1600},
+    /* a second jemalloc is one, too */
+    {100,
+     400,
+     10,
+     SINCE_MS,
+     {.allocated = MB(101),
+      .resident = MB(110),
+      .rss = MB(350),
+      .elsewhere = MB(212)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
+     "allocated: as near as samples tell (+-10.0 in 95% of cases); 212.0 MB "
+     "are in b.so's jemalloc; resident 110.0; RSS 350.0: 212.0 in other "
+     "jemallocs, 28.0 outside any (thread stacks, other mappings)",
+     .note = "212.0 MB are in b.so's jemalloc"},
     /* only the kernel's, or nothing at all */
     {0,
      0,
@@ -179,14 +218,18 @@ START_TEST(every_gap_is_shown_with_its_reason)
                    .taken_ms = TAKEN_MS,
                    .active_since_ms = cases[_i].since_ms}};
     struct snapshot_memory memory = cases[_i].memory;
+    struct agent_hello hello = {
+        .started_ms = cases[_i].started_ms ? cases[_i].started_ms : STARTED_MS,
+        .resets = cases[_i].resets};
     struct buffer line;
 
     memory.allocator_ms = TAKEN_MS + cases[_i].allocator_late_ms;
     memory.rss_ms = TAKEN_MS + cases[_i].rss_late_ms;
 
+    snprintf(hello.version, sizeof(hello.version), "%s",
+             cases[_i].version ? cases[_i].version : "5.3.1");
     buffer_init(&line, 1024);
-    reconciliation_write(&profile, &memory,
-                         cases[_i].version ? cases[_i].version : "5.3.1",
+    reconciliation_write(&profile, &memory, &hello,
                          cases[_i].note ? cases[_i].note : "", &line);
     ck_assert_str_eq(line.data, cases[_i].line);
     buffer_fini(&line);

@@ -46,6 +46,23 @@ END_TEST
 
 /* Kept or exported again, it still says what its node counted among the
  * allocator's; heapwires that do not know of that see the version. */
+START_TEST(what_lies_in_other_jemallocs_comes_back)
+{
+    struct snapshot *copy;
+
+    original->memory.elsewhere = (struct stats_figure){true, 212 << 20};
+    buffer_clear(&file);
+    ck_assert_int_eq(snapshot_encode(original, &file, &err), 0);
+    copy = snapshot_decode(file.data, file.size, &err);
+    ck_assert_msg(copy != NULL, "%s", err.text);
+    ck_assert(copy->memory.elsewhere.known);
+    ck_assert_uint_eq(copy->memory.elsewhere.value, 212 << 20);
+    ck_assert(copy->profile->unseen.bytes >= 212 << 20);
+    ck_assert_uint_eq(file.data[8], 4);
+    snapshot_unref(copy);
+}
+END_TEST
+
 START_TEST(what_its_node_counts_among_the_allocators_comes_with_it)
 {
     struct snapshot *snapshot = fixture_snapshot("", 12), *copy, *again;
@@ -629,6 +646,7 @@ main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, all_of_a_snapshot_comes_back);
+    tcase_add_test(tc, what_lies_in_other_jemallocs_comes_back);
     tcase_add_test(tc, what_its_node_counts_among_the_allocators_comes_with_it);
     tcase_add_test(tc, an_empty_profile_comes_back);
     tcase_add_test(tc, equal_texts_are_one_text);

@@ -11,7 +11,6 @@
 #define BYTES(text) text, sizeof(text) - 1
 
 static struct prepared_list *list;
-static size_t total;
 
 static void
 teardown(void)
@@ -24,7 +23,7 @@ static struct prepared *
 prepare(size_t count)
 {
     struct prepared *p =
-        prepared_new(&list, &total, (struct span){"SELECT ?", 8}, count, NULL);
+        prepared_new(&list, "ann", (struct span){"SELECT ?", 8}, count, NULL);
 
     ck_assert_ptr_nonnull(p);
     return p;
@@ -260,32 +259,31 @@ START_TEST(every_byte_taken_is_given_back)
     while (list->count < PREPARED_MAX)
         prepare(0);
     ck_assert_ptr_null(
-        prepared_new(&list, &total, (struct span){"", 0}, 0, &err));
+        prepared_new(&list, "ann", (struct span){"", 0}, 0, &err));
     ck_assert_uint_eq(err.code, ER_TOO_MANY_PREPARED);
 }
 END_TEST
 
-START_TEST(all_sessions_together_have_a_ceiling)
+START_TEST(a_users_sessions_together_have_a_ceiling)
 {
-    struct prepared_list *other = NULL;
+    static char data[1 << 20];
+    struct memory_hold held = {0};
     struct error err;
-    struct prepared *p;
+    struct prepared *p = prepare(1);
 
-    p = prepared_new(&list, &total, (struct span){"SELECT ?", 8}, 1, &err);
-    ck_assert_ptr_nonnull(p);
-    total += PREPARED_TOTAL_MAX - total; /* others' */
-    ck_assert_ptr_null(
-        prepared_new(&other, &total, (struct span){"SELECT 1", 8}, 0, &err));
-    ck_assert_uint_eq(err.code, ER_TOO_MANY_PREPARED);
-    prepared_add_long(p, 0, (struct span){"x", 1});
+    memory_hold_all(&held, "ann", MEMORY_BUDGET_BYTES / 2);
+    prepared_add_long(p, 0, (struct span){data, sizeof(data)});
     ck_assert_int_eq(prepared_check_long(p, &err), -1);
+    ck_assert_uint_eq(err.code, ER_PACKET_TOO_LARGE);
+    prepared_drop_long(p);
+    memory_hold(&held, "ann", MEMORY_BUDGET_BYTES / 4);
+    prepared_add_long(p, 0, (struct span){data, sizeof(data)});
+    ck_assert_int_eq(prepared_check_long(p, &err), 0);
+    ck_assert_uint_gt(memory_budget_used(),
+                      MEMORY_BUDGET_BYTES / 4 + sizeof(data));
     prepared_free(p);
-    ck_assert_uint_lt(total, PREPARED_TOTAL_MAX);
-    ck_assert_ptr_nonnull(
-        prepared_new(&other, &total, (struct span){"SELECT 1", 8}, 0, &err));
-    ck_assert_uint_eq(total, PREPARED_TOTAL_MAX - 10 + 8);
-    prepared_list_free(other);
-    ck_assert_uint_eq(total, PREPARED_TOTAL_MAX - 10);
+    memory_hold(&held, "ann", 0);
+    ck_assert_uint_eq(memory_budget_used(), 0);
 }
 END_TEST
 
@@ -304,7 +302,7 @@ main(void)
     tcase_add_test(tc, long_data_stand_in_for_what_the_packet_leaves_out);
     tcase_add_test(tc, ids_are_not_reused_soon);
     tcase_add_test(tc, every_byte_taken_is_given_back);
-    tcase_add_test(tc, all_sessions_together_have_a_ceiling);
+    tcase_add_test(tc, a_users_sessions_together_have_a_ceiling);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

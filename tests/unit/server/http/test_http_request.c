@@ -87,6 +87,12 @@ static const struct {
      "Content-Length: 1\r\n\r\n",
      400},
     {"POST / HTTP/1.1\r\n" HOST "Content-Length: 1, 1\r\n\r\n", 400},
+    {"GET / HTTP/1.1\r\n" HOST "Origin: http://a\r\nOrigin: http://b\r\n\r\n",
+     400},
+    {"GET / HTTP/1.1\r\n" HOST "Sec-Fetch-Site: cross-site\r\n"
+     "sec-fetch-site: same-origin\r\n\r\n",
+     400},
+    {"GET / HTTP/1.1\r\n" HOST "Origin:\r\nOrigin: http://b\r\n\r\n", 400},
     {"POST / HTTP/1.1\r\n" HOST "Content-Length:\r\n\r\n", 400},
     {"POST / HTTP/1.1\r\n" HOST "Content-Length: -1\r\n\r\n", 400},
     {"POST / HTTP/1.1\r\n" HOST "Content-Length: 1048577\r\n\r\n", 413},

@@ -58,6 +58,13 @@ static const struct {
     {OWN | LOCATE_SETS_ACTIVE, NULL, false, "prof:true"},
     {OWN | LOCATE_SETS_PROF, NULL, false, "prof:true"},
     {OWN | LOCATE_SETS_PROF, NULL, true, "prof:true,prof_active:true"},
+    {OWN | LOCATE_SETS_THREADS, NULL, false,
+     "prof:true,prof_active:false,prof_thread_active_init:true"},
+    {COUNTS | LOCATE_SETS_PROF | LOCATE_SETS_ACTIVE | LOCATE_SETS_THREADS, NULL,
+     true,
+     "prof:true,prof_active:true,prof_thread_active_init:true,prof_stats:true"},
+    {OWN | LOCATE_SETS_THREADS, "prof_thread_active_init:false", false,
+     "prof:true,prof_active:false"},
     {COUNTS | LOCATE_SETS_STATS, NULL, false, "prof:true,prof_active:false"},
 };
 
@@ -144,8 +151,8 @@ START_TEST(the_user_may_say_where_it_is)
     ck_assert_int_eq(allocators_give(&found, host, "jemallctl", &err), 0);
     ck_assert_int_eq(j->how, LOCATE_GIVEN);
     ck_assert_uint_eq(j->mallctl, mallctl);
-    ck_assert_int_eq(allocators_give(&found, host, "host_je:main", &err), 0);
-    ck_assert_uint_ne(j->mallctl, mallctl);
+    ck_assert_int_eq(allocators_give(&found, host, "host_je:main", &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "does not take five arguments"));
     snprintf(setting, sizeof(setting), "%s:0x%llx", host,
              (unsigned long long)mallctl);
     ck_assert_int_eq(allocators_give(&found, host, setting, &err), 0);
@@ -154,7 +161,7 @@ START_TEST(the_user_may_say_where_it_is)
     ck_assert_int_eq(allocators_give(&found, host, "nothing", &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "no function nothing"));
     ck_assert_int_eq(allocators_give(&found, host, "0x10", &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "no code at 0x10"));
+    ck_assert_ptr_nonnull(strstr(err.text, "no mallctl at 0x10"));
     ck_assert_int_eq(allocators_give(&found, host, "12x", &err), -1);
     ck_assert_int_eq(allocators_give(&found, host, "/no/such:main", &err), -1);
     ck_assert_uint_eq(j->mallctl, mallctl);

@@ -171,11 +171,13 @@ START_TEST(every_jemalloc_is_a_row)
         stats_allocators_parse(stats, list, sizeof(list) - 1, &err), 0);
     ck_assert_str_eq(
         produce("allocators", &scope),
-        "/bin/db|je_mallctl||JE_MALLOC_CONF|0|0|NULL|NULL|NULL|NULL|NULL|NULL|"
+        "/bin/"
+        "db|je_mallctl||JE_MALLOC_CONF|0|0|NULL|NULL|NULL|NULL|NULL|NULL|NULL|"
         "scan|its address is not known\n"
-        "/lib/j.so|mallctl|5.3.0-0-g5|MALLOC_CONF|1|1|1|1|0|1|0|77|exported|"
+        "/lib/"
+        "j.so|mallctl|5.3.0-0-g5|MALLOC_CONF|1|1|1|1|0|1|0|77|NULL|exported|"
         "\n"
-        "|jemallctl|||0|1|0|0|0|0|0|NULL||\n");
+        "|jemallctl|||0|1|0|0|0|0|0|NULL|NULL||\n");
     stats_unref(stats);
 }
 END_TEST
@@ -207,6 +209,7 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
     struct snapshot snapshot = {.profile = &profile,
                                 .taken_ms = 1795228267500,
                                 .hello = {.active_since_ms = 1795228260000}};
+    struct stats_allocator silent = {.object = "/a.so", .callable = true};
     struct stats *stats = make_stats(text);
     struct catalog_scope scope = {.stats = stats, .snapshot = &snapshot};
     const char *row;
@@ -233,6 +236,15 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
         "still "
         "in use; an estimate from samples; up to 0.7 MB of allocated are "
         "pages of the samples themselves|1\n");
+    stats->allocators = &silent;
+    stats->allocator_count = 1;
+    row = produce("memory", &scope);
+    ck_assert_msg(strstr(row, "10.0 MB: stacks, code, other allocators, and a "
+                              "jemalloc whose figures are not known") &&
+                      !strstr(row, "not jemalloc's"),
+                  "%s", row);
+    stats->allocators = NULL;
+    stats->allocator_count = 0;
     stats->failure = "it hangs";
     row = produce("memory", &scope);
     ck_assert_msg(strstr(row, "not known: it hangs") != NULL, "%s", row);

@@ -374,6 +374,13 @@ START_TEST(deep_and_wide_answers_have_a_ceiling)
         buffer_text(&text, "{\"kvs\":");
     ck_assert_int_eq(read_page(all()), -1);
     buffer_clear(&text);
+    buffer_text(&text, "{" HEADER ",\"x\":[0");
+    for (int i = 0; i < ETCD_VALUES_MAX; i++)
+        buffer_text(&text, ",0");
+    buffer_text(&text, "]}");
+    ck_assert_int_eq(read_page(all()), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "too many values"));
+    buffer_clear(&text);
     buffer_text(&text, "{" HEADER ",\"x\":\"");
     while (text.size <= ETCD_ANSWER_MAX)
         buffer_char(&text, 'x');

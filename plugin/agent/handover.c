@@ -1,0 +1,260 @@
+/*
+ * handover.c - see handover.h.
+ *
+ * A thread's own table cannot be reached from another one but by SCM_RIGHTS:
+ * the socket is an abstract one with a name from the kernel, and only messages
+ * of this process are taken from it.
+ */
+#include "handover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "agent_protocol.h"
+
+enum { FIRST_FDS = 5, BATCH = 128 };
+
+/* Of two threads that are never there at the same time. */
+static struct {
+    struct sockaddr_un address;
+    socklen_t address_size;
+    int socket; /* 0: none */
+    int guard;  /* likewise: keeps the lock from other children */
+    bool left;
+    struct agent agent;
+} kept;
+
+union control {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(BATCH * sizeof(int)) +
+               CMSG_SPACE(sizeof(struct ucred))];
+};
+
+void
+handover_close(void)
+{
+    if (kept.socket > 0)
+        close(kept.socket);
+    kept.socket = 0;
+    if (kept.guard > 0)
+        close(kept.guard);
+    kept.guard = 0;
+}
+
+/* A lock of the host's table beside the thread's own.  Closing it drops all
+ * locks of that table: only where the thread has a table of its own. */
+static void
+guard_lock(const char *state_dir)
+{
+    struct flock others = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1};
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/" AGENT_LOCK, state_dir);
+    kept.guard = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (kept.guard < 0)
+        kept.guard = 0;
+    else
+        fcntl(kept.guard, F_SETLK, &others);
+}
+
+void
+handover_open(const char *state_dir)
+{
+    const struct sockaddr_un any = {.sun_family = AF_UNIX};
+    int on = 1, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return;
+    kept.socket = fd; /* a fork's child closes it */
+    if (state_dir)
+        guard_lock(state_dir);
+    kept.address_size = sizeof(kept.address);
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0 ||
+        bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family)) != 0 ||
+        getsockname(fd, (struct sockaddr *)&kept.address, &kept.address_size) !=
+            0)
+        handover_close();
+}
+
+int
+handover_socket(void)
+{
+    return kept.socket > 0 ? kept.socket : -1;
+}
+
+/* Where the agent has its n-th descriptor; NULL: no more. */
+static int *
+descriptor(struct agent *agent, size_t n)
+{
+    struct channel *channel = &agent->channel;
+    int *const first[FIRST_FDS] = {&agent->null, &channel->listener,
+                                   &channel->lock, &channel->directory,
+                                   &channel->connection};
+
+    if (n < FIRST_FDS)
+        return first[n];
+    n -= FIRST_FDS;
+    return n < agent->files.count ? &agent->files.list[n].fd : NULL;
+}
+
+static bool
+send_batch(int to, const int *fds, size_t count)
+{
+    char byte = 0;
+    struct iovec piece = {&byte, 1};
+    union control control = {.bytes = {0}};
+    struct msghdr message = {.msg_name = &kept.address,
+                             .msg_namelen = kept.address_size,
+                             .msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(header), fds, count * sizeof(int));
+    return sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+static bool
+send_all(struct agent *agent)
+{
+    int to = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int batch[BATCH], *fd;
+    size_t used = 0;
+    bool sent = to >= 0;
+
+    for (size_t n = 0; sent && (fd = descriptor(agent, n)) != NULL; n++) {
+        if (*fd >= 0)
+            batch[used++] = *fd;
+        if (used == BATCH) {
+            sent = send_batch(to, batch, used);
+            used = 0;
+        }
+    }
+    sent = sent && (used == 0 || send_batch(to, batch, used));
+    if (to >= 0)
+        close(to);
+    return sent;
+}
+
+bool
+handover_give(struct agent *agent)
+{
+    if (agent->own_table && (handover_socket() < 0 || !send_all(agent)))
+        return false;
+    if (agent->wake >= 0)
+        close(agent->wake);
+    agent->wake = -1;
+    kept.agent = *agent;
+    kept.left = true;
+    /* The next thread locks the file again, maybe before this table is gone. */
+    if (agent->own_table && agent->channel.lock >= 0)
+        close(agent->channel.lock);
+    return true;
+}
+
+bool
+handover_read(struct agent *agent)
+{
+    if (!kept.left)
+        return false;
+    kept.left = false;
+    *agent = kept.agent;
+    return true;
+}
+
+/* Reads one message, if it is ours: the number of its descriptors, or 0.  -1:
+ * there is none. */
+static int
+receive_message(int from, int *fds)
+{
+    char byte;
+    struct iovec piece = {&byte, 1};
+    union control control;
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    struct ucred sender = {.pid = 0};
+    struct cmsghdr *header;
+    size_t count = 0;
+
+    if (recvmsg(from, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+        return -1;
+    for (header = CMSG_FIRSTHDR(&message); header;
+         header = CMSG_NXTHDR(&message, header)) {
+        size_t size = header->cmsg_len - CMSG_LEN(0);
+
+        if (header->cmsg_type == SCM_CREDENTIALS)
+            memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+        if (header->cmsg_type != SCM_RIGHTS || size > BATCH * sizeof(int))
+            continue;
+        memcpy(fds, CMSG_DATA(header), size);
+        count = size / sizeof(int);
+    }
+    if (sender.pid == getpid())
+        return (int)count;
+    for (size_t i = 0; i < count; i++)
+        close(fds[i]);
+    return 0;
+}
+
+/* Skips the messages of others, who may have guessed the name.  0: no more. */
+static size_t
+receive_batch(int from, int *fds)
+{
+    int count;
+
+    while ((count = receive_message(from, fds)) == 0)
+        ;
+    return count < 0 ? 0 : (size_t)count;
+}
+
+int
+handover_take(struct agent *agent)
+{
+    struct flock first = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int batch[BATCH], *fd;
+    size_t count = 0, used = 0;
+
+    for (size_t n = 0; agent->own_table && (fd = descriptor(agent, n)) != NULL;
+         n++) {
+        if (*fd < 0)
+            continue;
+        if (used == count) {
+            count = receive_batch(handover_socket(), batch);
+            used = 0;
+        }
+        *fd = used < count ? batch[used++] : -1;
+    }
+    for (int i = STDIN_FILENO; agent->null >= 0 && i <= STDERR_FILENO; i++)
+        dup2(agent->null, i);
+    if (agent->null >= 0)
+        close(agent->null);
+    if (agent->own_table) {
+        agent->null = STDIN_FILENO;
+        close(handover_socket());
+    }
+    if (agent->channel.listener < 0 || agent->channel.lock < 0)
+        return EBADF;
+    return fcntl(agent->channel.lock, F_SETLK, &first) == 0 ? 0 : errno;
+}
+
+void
+handover_forget(void)
+{
+    kept.left = false;
+    handover_close();
+}

@@ -1,0 +1,198 @@
+/* likeness.c - see likeness.h. */
+#include "likeness.h"
+
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent_tools.h"
+
+enum {
+    LOOK_MS = 1000,
+    STATUS_MAX = 8192,
+    GROUPS_TEXT = 1024,
+    GROUPS_COUNT = 128
+};
+
+enum { REAL, EFFECTIVE, SAVED, FILE_SYSTEM, IDS };
+
+enum { INHERITABLE, PERMITTED, CAP_EFFECTIVE, BOUNDING, AMBIENT, SETS };
+
+/* What a thread may do. */
+struct worn {
+    unsigned uids[IDS], gids[IDS];
+    char groups[GROUPS_TEXT];
+    uint64_t sets[SETS]; /* of capabilities */
+    int no_new_privs, seccomp, filters;
+};
+
+/* The rest of the line of that name; "" without one. */
+static const char *
+line(const char *status, const char *name)
+{
+    const char *at = strstr(status, name);
+
+    return at ? at + strlen(name) : "";
+}
+
+static bool
+read_ids(const char *text, unsigned ids[IDS])
+{
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
+    return sscanf(text, "%u %u %u %u", &ids[REAL], &ids[EFFECTIVE], &ids[SAVED],
+                  &ids[FILE_SYSTEM]) == IDS;
+}
+
+/* status: room of STATUS_MAX. */
+static bool
+read_worn(struct worn *worn, pid_t tid, char *status)
+{
+    static const char *const names[SETS] = {[INHERITABLE] = "\nCapInh:",
+                                            [PERMITTED] = "\nCapPrm:",
+                                            [CAP_EFFECTIVE] = "\nCapEff:",
+                                            [BOUNDING] = "\nCapBnd:",
+                                            [AMBIENT] = "\nCapAmb:"};
+    char path[64];
+    const char *groups;
+    size_t size;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/status", (int)tid);
+    if (agent_read_small(path, status, STATUS_MAX) <= 0)
+        return false;
+    groups = line(status, "\nGroups:");
+    size = strcspn(groups, "\n");
+    memset(worn, 0, sizeof(*worn));
+    if (!read_ids(line(status, "\nUid:"), worn->uids) ||
+        !read_ids(line(status, "\nGid:"), worn->gids) || size >= GROUPS_TEXT)
+        return false;
+    memcpy(worn->groups, groups, size);
+    for (int i = 0; i < SETS; i++)
+        worn->sets[i] = strtoull(line(status, names[i]), NULL, 16);
+    worn->no_new_privs = (int)strtol(line(status, "\nNoNewPrivs:"), NULL, 10);
+    worn->seccomp = (int)strtol(line(status, "\nSeccomp:"), NULL, 10);
+    worn->filters = (int)strtol(line(status, "\nSeccomp_filters:"), NULL, 10);
+    return true;
+}
+
+static bool
+may_more(const struct worn *own, const struct worn *host)
+{
+    for (int i = 0; i < SETS; i++)
+        if (own->sets[i] & ~host->sets[i])
+            return true;
+    return memcmp(own->uids, host->uids, sizeof(own->uids)) != 0 ||
+           memcmp(own->gids, host->gids, sizeof(own->gids)) != 0 ||
+           strcmp(own->groups, host->groups) != 0 ||
+           own->no_new_privs < host->no_new_privs ||
+           own->seccomp < host->seccomp || own->filters < host->filters;
+}
+
+bool
+likeness_same(pid_t a, pid_t b)
+{
+    static struct worn one, other;
+    static char status[STATUS_MAX];
+
+    return read_worn(&one, a, status) && read_worn(&other, b, status) &&
+           !may_more(&one, &other) && !may_more(&other, &one);
+}
+
+static void
+take_groups(const char *text)
+{
+    gid_t groups[GROUPS_COUNT];
+    size_t count = 0;
+    char *end;
+
+    for (; count < GROUPS_COUNT; text = end) {
+        unsigned long id = strtoul(text, &end, 10);
+
+        if (end == text)
+            break;
+        groups[count++] = (gid_t)id;
+    }
+    syscall(SYS_setgroups, count, groups);
+}
+
+/* Makes no call where nothing changes: a filter may forbid it. */
+static void
+take_capabilities(const struct worn *own, const struct worn *host)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2];
+    bool more = false;
+
+    for (int i = INHERITABLE; i <= CAP_EFFECTIVE; i++)
+        more = more || (own->sets[i] & ~host->sets[i]);
+    if (!more)
+        return;
+    for (int i = 0; i < 2; i++) {
+        data[i].effective =
+            (uint32_t)((own->sets[CAP_EFFECTIVE] & host->sets[CAP_EFFECTIVE]) >>
+                       32 * i);
+        data[i].permitted =
+            (uint32_t)((own->sets[PERMITTED] & host->sets[PERMITTED]) >>
+                       32 * i);
+        data[i].inheritable =
+            (uint32_t)((own->sets[INHERITABLE] & host->sets[INHERITABLE]) >>
+                       32 * i);
+    }
+    syscall(SYS_capset, &header, data);
+}
+
+/* By system calls, which change the calling thread alone; libc's functions
+ * would change the host. */
+static void
+give_up(struct worn *own, const struct worn *host, pid_t self, char *status)
+{
+    for (unsigned cap = 0; cap < 64; cap++)
+        if ((own->sets[BOUNDING] & ~host->sets[BOUNDING]) >> cap & 1)
+            syscall(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
+    if (strcmp(own->groups, host->groups) != 0)
+        take_groups(host->groups);
+    if (memcmp(own->gids, host->gids, sizeof(own->gids)) != 0)
+        syscall(SYS_setresgid, host->gids[REAL], host->gids[EFFECTIVE],
+                host->gids[SAVED]);
+    if (memcmp(own->uids, host->uids, sizeof(own->uids)) != 0)
+        syscall(SYS_setresuid, host->uids[REAL], host->uids[EFFECTIVE],
+                host->uids[SAVED]);
+    if (own->no_new_privs < host->no_new_privs)
+        syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (read_worn(own, self, status))
+        take_capabilities(own, host);
+}
+
+static void
+look(struct likeness *likeness)
+{
+    pid_t self = (pid_t)syscall(SYS_gettid);
+    struct worn own, host;
+    char status[STATUS_MAX];
+    bool more;
+
+    if (!read_worn(&own, self, status) || !read_worn(&host, getpid(), status))
+        return; /* no /proc, or the main thread has ended */
+    more = may_more(&own, &host);
+    if (more && likeness->more) {
+        give_up(&own, &host, self, status);
+        likeness->apart =
+            !read_worn(&own, self, status) || may_more(&own, &host);
+    }
+    likeness->more = more;
+}
+
+int
+likeness_tick(struct likeness *likeness)
+{
+    int64_t now = agent_monotonic_ms();
+
+    if (now >= likeness->due_ms) {
+        look(likeness);
+        likeness->due_ms = now + LOOK_MS;
+    }
+    return (int)(likeness->due_ms - now);
+}

@@ -1,0 +1,428 @@
+/*
+ * away.c - no thread of ours is there while the host changes its ids, its
+ * capabilities or its sandbox, and the next one wears what the host wears.
+ *
+ * glibc makes every thread change its ids and aborts where one of them may not;
+ * capabilities, no_new_privs, filters and namespaces are each thread's own, and
+ * a thread that was there before stays outside.  So the functions of libc that
+ * change them are wrapped: our thread ends, the host calls, and the host's
+ * thread starts ours again, which inherits.  What a thread that is not the main
+ * one changes of itself alone is its own matter.  Everything else passes by a
+ * jump (we are always compiled with -O2).
+ *
+ * What libc is not asked for, likeness.c sees a second later.
+ */
+#include "away.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <grp.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent_tools.h"
+#include "confined.h"
+#include "seccomp_filter.h"
+#include "start.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { STORM_MS = 1000, STORM_CHANGES = 16, THREADS_MIN = 8 };
+
+/* Variadic in libc; their arguments are passed as those of any function. */
+typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long,
+                     unsigned long);
+EXPORT prctl_fn away_prctl __asm__("prctl");
+EXPORT int capset(void *header, const void *data); /* libc has no header */
+
+#define WRAPPED(X)                                                             \
+    X(setuid)                                                                  \
+    X(setgid)                                                                  \
+    X(seteuid)                                                                 \
+    X(setegid)                                                                 \
+    X(setreuid)                                                                \
+    X(setregid)                                                                \
+    X(setresuid)                                                               \
+    X(setresgid)                                                               \
+    X(setgroups) X(initgroups) X(capset) X(unshare) X(setns) X(chroot)
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration */
+#define POINTER(name) __typeof__(name) *name;
+#define FIND(name)    next.name = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);
+
+/* libc's.  Written while the process has one thread. */
+static struct {
+    WRAPPED(POINTER)
+    prctl_fn *prctl;
+} next;
+
+static struct {
+    pthread_mutex_t lock;
+    unsigned inside;  /* the host's threads in one of these calls */
+    int64_t since_ms; /* monotonic: changes are counted from here */
+    unsigned changes;
+    _Atomic bool filtering;  /* a filter comes */
+    bool due;                /* our thread is to come back */
+    _Atomic bool shut;       /* a filter is there under which it cannot live */
+    _Atomic bool main_alone; /* other threads have filters of their own */
+} away = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void
+away_find_next(void)
+{
+    if (next.prctl)
+        return;
+    WRAPPED(FIND)
+    next.prctl = (prctl_fn *)dlsym(RTLD_NEXT, "prctl");
+}
+
+void
+away_forked(void)
+{
+    pthread_mutex_init(&away.lock, NULL);
+    away.inside = 0;
+    away.due = false;
+}
+
+/* ---- away and back ---- */
+
+static bool
+in_main_thread(void)
+{
+    return gettid() == getpid();
+}
+
+/* alone: the call changes the calling thread only. */
+static bool
+concerns_us(bool alone)
+{
+    return !away.shut && start_may_step_aside() &&
+           (in_main_thread() || (!alone && !away.main_alone));
+}
+
+struct caller {
+    sigset_t mask;
+    int cancel;
+};
+
+/* A signal's handler must not call one of these functions in between, and
+ * libc's own are no points where a thread is cancelled. */
+static void
+lock(struct caller *old)
+{
+    sigset_t all;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old->cancel);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old->mask);
+    pthread_mutex_lock(&away.lock);
+}
+
+static void
+unlock(const struct caller *old)
+{
+    int disabled;
+
+    pthread_mutex_unlock(&away.lock);
+    pthread_sigmask(SIG_SETMASK, &old->mask, NULL);
+    pthread_setcancelstate(old->cancel, &disabled);
+}
+
+/* A program that changes its ids with every request must not wait for a thread
+ * each time. */
+static bool
+is_storm(void)
+{
+    int64_t now = agent_monotonic_ms();
+
+    if (now - away.since_ms >= STORM_MS) {
+        away.since_ms = now;
+        away.changes = 0;
+    }
+    return ++away.changes > STORM_CHANGES;
+}
+
+/* haproxy allows itself none at its end: ours could not be started again. */
+static bool
+is_without_threads(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < THREADS_MIN;
+}
+
+/* Then libc may change our thread with the host's where it can do the same;
+ * what is one thread's own, likeness.c follows. */
+static bool
+may_stay(bool alone)
+{
+    return (is_storm() || is_without_threads()) && (alone || start_is_alike());
+}
+
+/* True: end() is due. */
+static bool
+begin(bool alone)
+{
+    int saved = errno;
+    struct caller old;
+    bool begun;
+
+    away_find_next(); /* in a constructor of the host */
+    begun = concerns_us(alone);
+    if (begun) {
+        lock(&old);
+        if (away.inside == 0 && !away.filtering && may_stay(alone))
+            begun = false;
+        else if (away.inside++ == 0 && start_step_aside())
+            away.due = true;
+        unlock(&old);
+    }
+    errno = saved;
+    return begun;
+}
+
+static void
+end(bool begun)
+{
+    int saved = errno;
+    struct caller old;
+
+    if (!begun || away.shut)
+        return;
+    lock(&old);
+    if (--away.inside == 0 && away.due) {
+        away.due = false;
+        start_come_back();
+    }
+    unlock(&old);
+    errno = saved;
+}
+
+/* ---- the functions ---- */
+
+#define ALL_THREADS false
+#define ONE_THREAD  true
+
+#define WRAP(name, alone, parameters, arguments)                               \
+    EXPORT int name parameters                                                 \
+    {                                                                          \
+        bool begun = begin(alone);                                             \
+        int rc = next.name arguments;                                          \
+                                                                               \
+        end(begun);                                                            \
+        return rc;                                                             \
+    }
+
+WRAP(setuid, ALL_THREADS, (uid_t id), (id))
+WRAP(setgid, ALL_THREADS, (gid_t id), (id))
+WRAP(seteuid, ALL_THREADS, (uid_t id), (id))
+WRAP(setegid, ALL_THREADS, (gid_t id), (id))
+WRAP(setreuid, ALL_THREADS, (uid_t ruid, uid_t euid), (ruid, euid))
+WRAP(setregid, ALL_THREADS, (gid_t rgid, gid_t egid), (rgid, egid))
+WRAP(setresuid, ALL_THREADS, (uid_t ruid, uid_t euid, uid_t suid),
+     (ruid, euid, suid))
+WRAP(setresgid, ALL_THREADS, (gid_t rgid, gid_t egid, gid_t sgid),
+     (rgid, egid, sgid))
+WRAP(setgroups, ALL_THREADS, (size_t n, const gid_t *groups), (n, groups))
+WRAP(initgroups, ALL_THREADS, (const char *user, gid_t group), (user, group))
+WRAP(capset, ONE_THREAD, (void *header, const void *data), (header, data))
+WRAP(unshare, ONE_THREAD, (int flags), (flags))
+WRAP(setns, ONE_THREAD, (int fd, int type), (fd, type))
+/* The threads share their root directory; ours looks where it is. */
+WRAP(chroot, ALL_THREADS, (const char *path), (path))
+
+/* ---- filters ---- */
+
+struct filtering {
+    bool begun, for_good;
+    unsigned refused; /* enum confined_call */
+};
+
+/* filter: NULL for strict mode. */
+static struct filtering
+begin_filter(const struct sock_fprog *filter, bool all_threads)
+{
+    struct filtering f = {false, false, 0};
+    unsigned calls = CONFINED_ALL;
+    struct caller old;
+
+    away_find_next();
+    if (!start_may_step_aside())
+        return f;
+    if (!all_threads && !in_main_thread())
+        away.main_alone = true;
+    if (!concerns_us(!all_threads))
+        return f;
+    f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
+    f.refused = CONFINED_ALL & ~calls;
+    away.filtering = true;
+    if (f.for_good) {
+        lock(&old);
+        f.begun = start_leave();
+        unlock(&old);
+    } else {
+        f.begun = begin(!all_threads);
+    }
+    away.filtering = false;
+    away.shut = f.for_good;
+    return f;
+}
+
+/* Under a filter that is not for us this calls nothing. */
+static void
+end_filter(struct filtering f, bool done)
+{
+    int saved = errno;
+    struct caller old;
+
+    if (f.for_good && !done) {
+        away.shut = false;
+        if (f.begun) {
+            lock(&old);
+            start_come_back();
+            unlock(&old);
+        }
+        errno = saved;
+    } else if (f.begun && !f.for_good) {
+        if (done)
+            start_refuse(f.refused);
+        end(true);
+    }
+}
+
+static bool
+changes_sandbox(int option, unsigned long second)
+{
+    switch (option) {
+    case PR_SET_NO_NEW_PRIVS:
+    case PR_SET_SECUREBITS:
+    case PR_CAPBSET_DROP:
+        return true;
+    case PR_CAP_AMBIENT:
+        return second != PR_CAP_AMBIENT_IS_SET;
+    default:
+        return false;
+    }
+}
+
+static __attribute__((noinline)) int
+prctl_away(int option, unsigned long second, unsigned long third,
+           unsigned long fourth, unsigned long fifth)
+{
+    struct filtering f;
+    bool begun;
+    int rc;
+
+    if (option == PR_SET_SECCOMP) {
+        /* Without a filter it is a question whether there could be one. */
+        if (second == SECCOMP_MODE_FILTER && third == 0)
+            return next.prctl(option, second, third, fourth, fifth);
+        f = begin_filter(second == SECCOMP_MODE_FILTER
+                             ? (const struct sock_fprog *)third
+                             : NULL,
+                         false);
+        rc = next.prctl(option, second, third, fourth, fifth);
+        end_filter(f, rc == 0);
+        return rc;
+    }
+    /* Ours can take them as well: it need not go, and another thread of the
+     * host may forbid new threads in between, as haproxy's do. */
+    if (option == PR_SET_NO_NEW_PRIVS) {
+        rc = next.prctl(option, second, third, fourth, fifth);
+        if (rc == 0 && concerns_us(ONE_THREAD))
+            start_no_new_privs();
+        return rc;
+    }
+    begun = begin(ONE_THREAD);
+    rc = next.prctl(option, second, third, fourth, fifth);
+    end(begun);
+    return rc;
+}
+
+int
+away_prctl(int option, unsigned long second, unsigned long third,
+           unsigned long fourth, unsigned long fifth)
+{
+    if (__builtin_expect(!next.prctl, 0))
+        return (int)syscall(SYS_prctl, option, second, third, fourth, fifth);
+    if (changes_sandbox(option, second) || option == PR_SET_SECCOMP)
+        return prctl_away(option, second, third, fourth, fifth);
+    return next.prctl(option, second, third, fourth, fifth);
+}
+
+/* ---- system calls by number ---- */
+
+/* Elsewhere syscall() is not wrapped: what the host changes by it, likeness.c
+ * sees a second later. */
+#if defined(__x86_64__)
+
+long kernel_call(long number, ...) __attribute__((visibility("hidden")));
+
+__attribute__((used)) static long
+fail_as_libc(long error)
+{
+    errno = (int)-error;
+    return -1;
+}
+
+/* The two that libseccomp, libcap and others make without libc's functions. */
+__attribute__((used)) static long
+change_by_number(long number, long first, long second, long third)
+{
+    const struct sock_fprog *filter =
+        first == SECCOMP_SET_MODE_FILTER ? (const void *)third : NULL;
+    struct filtering f = {false, false, 0};
+    bool begun;
+    long rc;
+
+    if (number == SYS_capset) {
+        begun = begin(ONE_THREAD);
+        rc = kernel_call(number, first, second);
+        end(begun);
+        return rc;
+    }
+    if (first == SECCOMP_SET_MODE_STRICT || filter)
+        f = begin_filter(filter, second & SECCOMP_FILTER_FLAG_TSYNC);
+    rc = kernel_call(number, first, second, third);
+    end_filter(f, rc == 0 ||
+                      (rc > 0 && (second & SECCOMP_FILTER_FLAG_NEW_LISTENER)));
+    return rc;
+}
+
+/* As libc's, for libc's own would be reached by a jump that no compiler makes
+ * with a seventh argument that the caller may not have passed. */
+__asm__(".pushsection .text\n"
+        ".globl syscall\n"
+        ".type syscall, @function\n"
+        "syscall:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "cmp $317, %rdi\n" /* SYS_seccomp */
+        "je change_by_number\n"
+        "cmp $126, %rdi\n" /* SYS_capset */
+        "je change_by_number\n"
+        "kernel_call:\n"
+        "mov %rdi, %rax\n"
+        "mov %rsi, %rdi\n"
+        "mov %rdx, %rsi\n"
+        "mov %rcx, %rdx\n"
+        "mov %r8, %r10\n"
+        "mov %r9, %r8\n"
+        "mov 8(%rsp), %r9\n"
+        "syscall\n"
+        "cmp $-4095, %rax\n"
+        "jae 1f\n"
+        "ret\n"
+        "1: mov %rax, %rdi\n"
+        "jmp fail_as_libc\n"
+        ".cfi_endproc\n"
+        ".size syscall, . - syscall\n"
+        ".popsection\n");
+#endif

@@ -1,0 +1,194 @@
+/* ends.c - see ends.h. */
+#include "ends.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent_protocol.h"
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "log.h"
+#include "memory.h"
+#include "node_status.h"
+#include "own_file.h"
+#include "store.h"
+
+enum {
+    DEATHS_LOOKED_AT = 8,
+    ENDED_MS = 3000,  /* what comes back before was away, not gone */
+    LIVED_MS = 10000, /* what ends earlier was no database */
+    LATE_MS = 1000,   /* a sample may be taken while the end is recorded */
+    GROWTH_MS = 10000 /* over which growth is measured */
+};
+
+static bool
+is_same(const struct history_sample *a, const struct history_sample *b)
+{
+    return a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
+
+/* By heapwire-run, of its child: that is the database, or a wrapper that ended
+ * after it.  A heapwired that lingers meets the successor that heapwire-run has
+ * started beside it. */
+static bool
+is_recorded(const struct ends *ends)
+{
+    struct death last[DEATHS_LOOKED_AT];
+    size_t count = deaths_read(ends->state_dir, last, DEATHS_LOOKED_AT);
+
+    for (size_t i = 0; i < count; i++)
+        if ((last[i].pid == ends->seen.pid &&
+             last[i].at_ms >= ends->seen.started_ms) ||
+            (last[i].started_ms <= ends->seen.at_ms &&
+             last[i].at_ms + LATE_MS >= ends->seen.at_ms && !last[i].unknown))
+            return true;
+    return false;
+}
+
+/* Unknown where the machine has less. */
+static struct stats_figure
+limit_of(const struct history_sample *sample)
+{
+    uint64_t ram =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+    return sample->cgroup_limit.value < ram ? sample->cgroup_limit
+                                            : (struct stats_figure){false, 0};
+}
+
+/* The database seen last, at that time. */
+static void
+keep_end(struct ends *ends, int64_t at_ms, const char *other_exe)
+{
+    struct death death = {.at_ms = at_ms,
+                          .started_ms = ends->seen.started_ms,
+                          .pid = ends->seen.pid,
+                          .unknown = true};
+    const char *exe = *ends->exe ? ends->exe : other_exe;
+    struct error err;
+
+    if (!ends->state_dir || is_recorded(ends))
+        return;
+    if (ends->adopted) {
+        death.unseen = true;
+        death.rss = ends->seen.rss;
+        death.limit = limit_of(&ends->seen);
+        death.growth = ends->growth;
+    }
+    snprintf(death.program, sizeof(death.program), "%s", exe);
+    if (deaths_append(ends->state_dir, &death, &err) != 0)
+        log_to(ends->log, "that %s (pid %d) ended is not kept: %s", exe,
+               death.pid, err.text);
+}
+
+/*
+ * A wrapper that starts another database lives on: all that is known is that
+ * the first is gone.  Two that lived at one time are no such two (one is the
+ * other's child), and what did not live long was none.
+ */
+static bool
+took_its_place(const struct ends *ends, const struct history_sample *now)
+{
+    const struct history_sample *before = &ends->seen;
+
+    return before->pid != 0 && !is_same(before, now) &&
+           (ends->adopted || before->at_ms - before->started_ms >= LIVED_MS) &&
+           now->started_ms > before->at_ms;
+}
+
+void
+ends_note(struct ends *ends, const struct history_sample *now, const char *exe)
+{
+    if (took_its_place(ends, now))
+        keep_end(ends, ends->seen.at_ms, exe);
+    ends->seen = *now;
+    ends->adopted = false;
+    snprintf(ends->exe, sizeof(ends->exe), "%s", exe);
+}
+
+/* An agent holds that lock as long as its process lives, in whatever pid
+ * namespace. */
+static bool
+is_agent_there(const char *state_dir)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = own_file_open(state_dir, AGENT_LOCK, O_RDWR);
+    bool held =
+        fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+
+    fd_close(fd);
+    return held;
+}
+
+void
+ends_look(struct ends *ends, const struct node_status *status)
+{
+    if (ends->seen.pid == 0 || status->state == NODE_CONNECTED ||
+        status->state == NODE_UNRESPONSIVE)
+        return;
+    if (ends->adopted) {
+        if (!ends->state_dir || clock_ms() - ends->adopted_ms < ENDED_MS ||
+            is_agent_there(ends->state_dir))
+            return;
+        keep_end(ends, ends->seen.at_ms, "the database");
+    } else if (ends->keeps && status->state == NODE_GONE &&
+               clock_wall_ms() - status->since_ms >= ENDED_MS) {
+        keep_end(ends, status->since_ms, "the database");
+    } else {
+        return;
+    }
+    ends->seen.pid = 0;
+}
+
+/* Of the last database in history, over its last seconds. */
+static void
+read_history(struct ends *ends, struct history *history)
+{
+    struct history_sample sample, first = {0};
+    struct history_sample *seen = &ends->seen;
+    uint64_t next = 0;
+
+    if (!history_last(history, 0, INT64_MAX, seen))
+        return;
+    while (history_read(history, &next, &sample, 1) == 1)
+        if (first.pid == 0 && is_same(&sample, seen) && sample.rss.known &&
+            seen->at_ms - sample.at_ms <= GROWTH_MS)
+            first = sample;
+    if (first.pid == 0 || first.at_ms == seen->at_ms)
+        return;
+    ends->growth.known = true;
+    if (seen->rss.known && seen->rss.value > first.rss.value)
+        ends->growth.value = (seen->rss.value - first.rss.value) * 1000 /
+                             (uint64_t)(seen->at_ms - first.at_ms);
+}
+
+/* History has no names; a snapshot has. */
+static void
+read_name(struct ends *ends, struct store *store)
+{
+    struct store_entry *list = mem_zalloc(STORE_COUNT_MAX, sizeof(*list));
+    size_t count = list ? store_list(store, list, STORE_COUNT_MAX) : 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i].cause != SNAPSHOT_IMPORTED &&
+            list[i].hello.pid == ends->seen.pid &&
+            list[i].hello.start_ticks == ends->seen.start_ticks)
+            snprintf(ends->exe, sizeof(ends->exe), "%.*s",
+                     (int)sizeof(ends->exe) - 1, list[i].hello.exe);
+    mem_free(list);
+}
+
+void
+ends_adopt(struct ends *ends, struct history *history, struct store *store)
+{
+    if (!ends->state_dir)
+        return;
+    read_history(ends, history);
+    ends->adopted = ends->seen.pid != 0;
+    ends->adopted_ms = clock_ms();
+    if (ends->adopted)
+        read_name(ends, store);
+}

@@ -1,0 +1,101 @@
+/*
+ * locate_five.c - whether a function takes five arguments, by its own code.
+ *
+ * As in locate_code.c, patterns instead of a disassembler.  A fifth argument
+ * that is used is saved or moved before the first call, which overwrites its
+ * register; where a sixth is, too, it is another function.
+ */
+#include <elf.h>
+#include <endian.h>
+#include <string.h>
+
+#include "locate_work.h"
+
+enum { CODE_BYTES = 128, R8 = 0, R9 = 1 };
+
+/* mov r/m64, reg, where reg is r8 or r9 */
+static bool
+reads_x86(const uint8_t *at, unsigned reg)
+{
+    return (at[0] & 0xfa) == 0x48 && (at[0] & 4) && at[1] == 0x89 &&
+           (at[2] >> 3 & 7) == reg;
+}
+
+/* mov reg, r64 */
+static bool
+writes_x86(const uint8_t *at, unsigned reg)
+{
+    return (at[0] & 0xfb) == 0x49 && at[1] == 0x89 &&
+           (at[2] & 0xc7) == (0xc0 | reg);
+}
+
+static bool
+takes_five_x86(const struct locate_work *work, uint64_t address,
+               const uint8_t *code, size_t size)
+{
+    bool fifth = false, moved = false; /* the sixth's register is another's */
+
+    for (size_t i = 0; i + 5 <= size; i++) {
+        const uint8_t *at = code + i;
+        int32_t distance;
+
+        memcpy(&distance, at + 1, sizeof(distance));
+        if (*at == 0xe8 &&
+            elf_is_code(work->elf, address + i + 5 +
+                                       (uint64_t)(int64_t)(int32_t)le32toh(
+                                           (uint32_t)distance)))
+            break;
+        fifth = fifth || reads_x86(at, R8);
+        moved = moved || writes_x86(at, R9);
+        if (!moved && reads_x86(at, R9))
+            return false;
+    }
+    return fifth;
+}
+
+/* orr reg, xzr, x<which>; str x<which>; stp x<which>, or with it */
+static bool
+reads_arm(uint32_t w, unsigned which)
+{
+    return (w & 0xffffffe0) == (0xaa0003e0 | which << 16) ||
+           (w & 0xffc0001f) == (0xf9000000 | which) ||
+           ((w & 0xfe400000) == 0xa8000000 &&
+            ((w & 31) == which || (w >> 10 & 31) == which));
+}
+
+static bool
+takes_five_arm(const uint8_t *code, size_t size)
+{
+    bool fifth = false, moved = false;
+
+    for (size_t i = 0; i + 4 <= size; i += 4) {
+        uint32_t w;
+
+        memcpy(&w, code + i, sizeof(w));
+        w = le32toh(w);
+        if ((w & 0xfc000000) == 0x94000000) /* bl */
+            break;
+        fifth = fifth || reads_arm(w, 4);
+        moved = moved || (w & 0xffe0ffff) == 0xaa0003e5; /* mov x5, reg */
+        if (!moved && reads_arm(w, 5))
+            return false;
+    }
+    return fifth;
+}
+
+bool
+locate_takes_five(const struct locate_work *work, uint64_t address)
+{
+    uint8_t code[CODE_BYTES];
+    uint64_t offset, left;
+
+    if (!elf_offset_of(work->elf, address, &offset, &left))
+        return false;
+    if (left > sizeof(code))
+        left = sizeof(code);
+    if (elf_read_at(work->elf, offset, (size_t)left, code) != 0)
+        return false;
+    return work->elf->machine == EM_AARCH64
+               ? takes_five_arm(code, (size_t)left)
+               : takes_five_x86(work, address, code, (size_t)left);
+}

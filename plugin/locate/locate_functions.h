@@ -1,0 +1,37 @@
+/*
+ * locate_functions.h - where a file's functions are, without symbols.
+ *
+ * .eh_frame_hdr has a table of all functions that can be unwound, sorted by
+ * their addresses (LSB core, "Exception Frames"); it survives stripping.
+ */
+#ifndef HW_LOCATE_FUNCTIONS_H
+#define HW_LOCATE_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct elf_file;
+
+/* Of a file; no table: of none. */
+struct locate_functions {
+    const struct elf_file *elf; /* borrowed */
+    uint64_t base;              /* addresses are relative to it */
+    uint64_t offset, count;     /* of the table, in the file */
+    uint8_t *loaded;            /* the table, or NULL: it is read by entries */
+};
+
+/* Finds the table; false: there is none, or none that is understood. */
+bool locate_functions_init(struct locate_functions *functions,
+                           const struct elf_file *elf);
+/* Keeps the table in memory, for many questions; false: it has too many. */
+bool locate_functions_load(struct locate_functions *functions);
+void locate_functions_fini(struct locate_functions *functions);
+
+/* Whether a function starts there. */
+bool locate_functions_start(const struct locate_functions *functions,
+                            uint64_t address);
+/* The function around address: [*start, *end). */
+bool locate_functions_around(const struct locate_functions *functions,
+                             uint64_t address, uint64_t *start, uint64_t *end);
+
+#endif

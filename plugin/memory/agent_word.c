@@ -1,0 +1,64 @@
+/* agent_word.c - see agent_word.h. */
+#include "agent_word.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "agent_protocol.h"
+#include "clean_text.h"
+#include "files.h"
+#include "own_file.h"
+#include "process_stat.h"
+#include "reader.h"
+
+static bool
+lives(pid_t pid, uint64_t start_ticks)
+{
+    struct process_stat stat;
+
+    return pid > 0 && process_stat_read(pid, &stat) && stat.state != 'Z' &&
+           stat.state != 'X' && stat.start_ticks == start_ticks;
+}
+
+/* The first bytes of the lock, unless an agent holds it. */
+static struct reader
+read_lock(const char *state_dir, char *bytes, size_t size)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = own_file_open(state_dir, AGENT_LOCK, O_RDONLY);
+    ssize_t got = 0;
+
+    if (fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type == F_UNLCK)
+        got = read(fd, bytes, size);
+    fd_close(fd);
+    return reader_of(bytes, got > 0 ? (size_t)got : 0);
+}
+
+bool
+agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
+                size_t size)
+{
+    char bytes[AGENT_TEXT_MAX - 1], text[AGENT_TEXT_MAX];
+    struct reader lock = read_lock(state_dir, bytes, sizeof(bytes));
+    unsigned long long start_ticks;
+    struct span line;
+    int pid, why = 0;
+
+    out[0] = '\0';
+    if (!reader_line(&lock, &line))
+        return false;
+    clean_text(line, text);
+    /* NOLINTNEXTLINE(cert-err34-c): what they name must live */
+    if (sscanf(text, AGENT_WORD "%9d %19llu %n", &pid, &start_ticks, &why) !=
+            2 ||
+        why == 0 || text[why] == '\0' ||
+        !lives(peer != 0 && pid == greeted ? peer : pid, start_ticks))
+        return false;
+    snprintf(out, size,
+             "the agent has left the database (pid %d), which runs on without "
+             "it: %s",
+             pid, text + why);
+    return true;
+}

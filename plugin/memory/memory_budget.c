@@ -1,0 +1,139 @@
+/* memory_budget.c - see memory_budget.h. */
+#include "memory_budget.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "errors.h"
+#include "memory_left.h"
+#include "share.h"
+
+enum {
+    /* So many bytes are taken between two looks at what is left: a look reads
+     * files of the kernel's. */
+    LOOK_BYTES = 4 << 20,
+    /* No large block is taken where less is left. */
+    LEFT_MIN = 16 << 20,
+    USERS = 64, /* who hold any; all further ones are one */
+    NOBODY = 0
+};
+
+static struct {
+    pthread_mutex_t lock;
+    size_t taken;
+    struct {
+        char name[SHARE_OWNER_MAX + 1];
+        size_t bytes;
+    } users[USERS];
+} budget = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* With the lock. */
+static unsigned
+place_of(const char *owner)
+{
+    unsigned place = USERS - 1;
+
+    if (!owner)
+        return NOBODY;
+    for (unsigned i = 1; i < USERS; i++) {
+        if (budget.users[i].bytes == 0)
+            place = i < place ? i : place;
+        else if (strcmp(budget.users[i].name, owner) == 0)
+            return i;
+    }
+    snprintf(budget.users[place].name, sizeof(budget.users[place].name), "%s",
+             budget.users[place].bytes > 0 ? "" : owner);
+    return place;
+}
+
+/* With the lock. */
+static bool
+is_shared_out(unsigned place, size_t more)
+{
+    size_t taken = budget.taken, theirs = budget.users[place].bytes;
+    size_t unused =
+        taken < MEMORY_BUDGET_BYTES ? MEMORY_BUDGET_BYTES - taken : 0;
+
+    if (place == NOBODY)
+        return unused < MEMORY_BUDGET_KEPT ||
+               more > unused - MEMORY_BUDGET_KEPT;
+    return theirs > unused || more > unused - theirs;
+}
+
+static void
+change(struct memory_hold *hold, unsigned place, size_t bytes)
+{
+    budget.taken += bytes - hold->bytes;
+    budget.users[place].bytes += bytes - hold->bytes;
+    hold->user = place;
+    hold->bytes = bytes;
+}
+
+/* Of what was free before, clients' memory may have half. */
+static bool
+is_left(size_t sum)
+{
+    uint64_t left = memory_left();
+
+    return left >= LEFT_MIN && left - LEFT_MIN >= sum;
+}
+
+static bool
+set(struct memory_hold *hold, const char *owner, size_t bytes, bool always)
+{
+    size_t had = hold->bytes, before, sum;
+    unsigned place;
+    bool refused;
+
+    if (bytes == had)
+        return true;
+    always |= bytes < had || bytes <= MEMORY_BUDGET_SMALL;
+    pthread_mutex_lock(&budget.lock);
+    place = had > 0 ? hold->user : place_of(owner);
+    refused = !always && is_shared_out(place, bytes - had);
+    before = budget.taken;
+    if (!refused)
+        change(hold, place, bytes);
+    sum = budget.taken;
+    pthread_mutex_unlock(&budget.lock);
+    if (refused || always || sum / LOOK_BYTES == before / LOOK_BYTES ||
+        is_left(sum))
+        return !refused;
+    set(hold, owner, had, true);
+    return false;
+}
+
+bool
+memory_hold(struct memory_hold *hold, const char *owner, size_t bytes)
+{
+    return set(hold, owner, bytes, false);
+}
+
+void
+memory_hold_all(struct memory_hold *hold, const char *owner, size_t bytes)
+{
+    set(hold, owner, bytes, true);
+}
+
+size_t
+memory_budget_used(void)
+{
+    size_t taken;
+
+    pthread_mutex_lock(&budget.lock);
+    taken = budget.taken;
+    pthread_mutex_unlock(&budget.lock);
+    return taken;
+}
+
+void
+memory_budget_explain(struct error *err, const char *what)
+{
+    error_set(err, ER_OUT_OF_MEMORY,
+              "Out of memory: no room for %s; all clients of this node share "
+              "%d MB, and half of the memory that is free, %zu MB of them are "
+              "taken, and a user gets no more than it leaves free; try again "
+              "later",
+              what, MEMORY_BUDGET_BYTES >> 20, memory_budget_used() >> 20);
+}

@@ -1,0 +1,218 @@
+/*
+ * wrapper.c - see wrapper.h.
+ *
+ * A table says of each wrapper which of its options take a value and how many
+ * words stand before the program.  Of a shell's text the program is told if the
+ * text is one simple command, or has one exec.
+ */
+#include "wrapper.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHELL = -1 }; /* words: the option -c has the command's text */
+
+static const struct wrapper {
+    const char *name, *letters, *options; /* that take a value */
+    int words;
+} wrappers[] = {
+    {"ash", "oO", "", SHELL},
+    {"bash", "oO", "rcfile init-file", SHELL},
+    {"choom", "np", "adjust pid", 0},
+    {"chroot", "", "userspec groups", 1},
+    {"chrt", "TPD", "sched-runtime sched-period sched-deadline", 1},
+    {"dash", "o", "", SHELL},
+    {"docker-entrypoint.sh", "", "", 0},
+    {"dumb-init", "r", "rewrite", 0},
+    {"env", "uC", "unset chdir", 0},
+    {"gosu", "", "", 1},
+    {"ionice", "cnpPu", "class classdata", 0},
+    {"linux32", "", "", 0},
+    {"linux64", "", "", 0},
+    {"nice", "n", "adjustment", 0},
+    {"nohup", "", "", 0},
+    {"numactl", "iwpPmNC",
+     "interleave weighted-interleave preferred preferred-many membind "
+     "cpunodebind physcpubind",
+     0},
+    {"prlimit", "", "", 0},
+    {"runuser", "cugGsw",
+     "command user group supp-group shell whitelist-environment", 1},
+    {"s6-setuidgid", "", "", 1},
+    {"setarch", "", "uname-2.6", 1},
+    {"setpriv", "",
+     "reuid regid ruid euid rgid egid groups inh-caps ambient-caps "
+     "bounding-set securebits pdeathsig selinux-label apparmor-profile "
+     "landlock-access landlock-rule seccomp-filter ptracer",
+     0},
+    {"setsid", "", "", 0},
+    {"setuidgid", "", "", 1},
+    {"sh", "o", "", SHELL},
+    {"stdbuf", "ioe", "input output error", 0},
+    {"su", "cgGsw", "command group supp-group shell whitelist-environment", 1},
+    {"su-exec", "", "", 1},
+    {"taskset", "", "", 1},
+    {"timeout", "ks", "kill-after signal", 1},
+    {"tini", "pe", "", 0},
+    {"unshare", "wRSGl", "propagation setgroups root wd setuid setgid", 0},
+};
+
+static const struct wrapper *
+find_wrapper(const char *command)
+{
+    const char *slash = strrchr(command, '/');
+    const char *name = slash ? slash + 1 : command;
+
+    for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)
+        if (strcmp(wrappers[i].name, name) == 0)
+            return &wrappers[i];
+    return NULL;
+}
+
+/* Whether name, of that size, is one of the words. */
+static bool
+among(const char *words, const char *name, size_t size)
+{
+    while (*words) {
+        size_t length = strcspn(words, " ");
+
+        if (length == size && memcmp(words, name, size) == 0)
+            return true;
+        words += length;
+        words += *words == ' ';
+    }
+    return false;
+}
+
+struct reading {
+    const struct wrapper *wrapper;
+    char *const *next;
+    const char *text; /* of a shell */
+    bool named_user;  /* runuser -u: the program follows, and no user */
+};
+
+/* Reads the option at next, and its value. */
+static void
+read_option(struct reading *r)
+{
+    const struct wrapper *w = r->wrapper;
+    const char *option = *r->next++;
+    bool shell = w->words == SHELL;
+
+    if (option[1] == '-') {
+        const char *name = option + 2;
+        size_t size = strcspn(name, "=");
+
+        r->named_user = r->named_user || among("user", name, size);
+        if (among("command", name, size) && among(w->options, "command", 7))
+            r->text = name[size] == '=' ? name + size + 1 : *r->next;
+        if (name[size] == '\0' && among(w->options, name, size) && *r->next)
+            r->next++;
+        return;
+    }
+    for (const char *letter = option + 1; *letter; letter++) {
+        bool valued = strchr(w->letters, *letter) != NULL;
+        const char *value = letter[1] ? letter + 1 : *r->next;
+
+        if (*letter == 'c' && (shell || valued))
+            r->text = shell ? "" : value;
+        r->named_user = r->named_user || (*letter == 'u' && valued);
+        if (!valued)
+            continue;
+        if (!letter[1] && *r->next)
+            r->next++;
+        return;
+    }
+}
+
+static void
+read_options(struct reading *r)
+{
+    while (*r->next && (*r->next)[0] == '-') {
+        if (strcmp(*r->next, "--") == 0) {
+            r->next++;
+            return;
+        }
+        if ((*r->next)[1] == '\0') /* su - */
+            r->next++;
+        else
+            read_option(r);
+    }
+}
+
+/* The program of a shell's text; empty if the text is more than that. */
+static void
+read_text(const char *text, char out[PATH_MAX])
+{
+    static const char blank[] = " \t\n";
+    const char *exec = NULL, *word;
+    size_t size;
+
+    for (word = strstr(text, "exec"); word; word = strstr(word + 4, "exec")) {
+        if ((word > text && !strchr(" \t\n;&(", word[-1])) || !word[4] ||
+            !strchr(blank, word[4]))
+            continue;
+        if (exec)
+            return;
+        exec = word + 4;
+    }
+    if (!exec && text[strcspn(text, ";&|\n()`")])
+        return;
+    word = exec ? exec : text;
+    for (;;) {
+        word += strspn(word, blank);
+        size = strcspn(word, " \t\n;&|<>()");
+        if (!memchr(word, '=', size))
+            break;
+        word += size;
+    }
+    /* What the shell would still replace is not known here. */
+    if (size < PATH_MAX && strcspn(word, "$`\"'*?[{~\\") >= size)
+        snprintf(out, PATH_MAX, "%.*s", (int)size, word);
+}
+
+/* Past one wrapper; NULL: nothing follows, or a shell's text, which is read. */
+static char *const *
+unwrap(struct wrapped *wrapped, char *const *command)
+{
+    struct reading r = {find_wrapper(*command), command + 1, NULL, false};
+    int words = r.wrapper->words;
+
+    read_options(&r);
+    if (words == SHELL) {
+        if (r.text && *r.next)
+            read_text(*r.next, wrapped->name);
+        return NULL;
+    }
+    if (strcmp(r.wrapper->name, "env") == 0)
+        while (*r.next && strchr(*r.next, '='))
+            r.next++;
+    if (strcmp(r.wrapper->name, "chroot") == 0 && *r.next &&
+        strcmp(*r.next, "/") != 0)
+        snprintf(wrapped->root, sizeof(wrapped->root), "%s", *r.next);
+    for (words -= r.named_user; words > 0 && *r.next; words--)
+        r.next++;
+    read_options(&r); /* su NAME -c TEXT, setarch x86_64 -R */
+    if (r.text)
+        read_text(r.text, wrapped->name);
+    return r.text || !*r.next ? NULL : r.next;
+}
+
+void
+wrapper_read(struct wrapped *wrapped, char *const *command)
+{
+    int depth = 0;
+
+    memset(wrapped, 0, sizeof(*wrapped));
+    for (; command && find_wrapper(*command); depth++)
+        command = depth < WRAPPERS_MAX ? unwrap(wrapped, command) : NULL;
+    if (depth == 0 || !command)
+        return;
+    if (snprintf(wrapped->name, sizeof(wrapped->name), "%s%s",
+                 **command == '/' ? wrapped->root : "",
+                 *command) >= (int)sizeof(wrapped->name) ||
+        (*wrapped->root && **command != '/'))
+        wrapped->name[0] = '\0';
+}

@@ -1,0 +1,287 @@
+/*
+ * changer.c - a host that changes what it may do, in the steps of its command
+ * line; then it prints "done" and waits for the end of its input.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NOBODY = 65534, THREADS = 4 };
+
+int capset(void *header, const void *data);
+
+/* Past libc. */
+static long
+raw(long number, long a, long b, long c)
+{
+    register long fourth __asm__("r10") = 0;
+    register long fifth __asm__("r8") = 0;
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth),
+                       "r"(fifth)
+                     : "rcx", "r11", "memory");
+    errno = result < 0 ? (int)-result : 0;
+    return result < 0 ? -1 : result;
+}
+
+static struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3,
+                                                 0};
+
+static int
+change_capabilities(unsigned effective, unsigned permitted, int past_libc)
+{
+    struct __user_cap_data_struct data[2] = {
+        {.effective = effective, .permitted = permitted}};
+
+    return past_libc ? (int)raw(SYS_capset, (long)&header, (long)data, 0)
+                     : capset(&header, data);
+}
+
+enum way { BY_PRCTL, BY_NUMBER, ALL_THREADS, PAST_LIBC };
+
+/* Allows everything but the given call, which kills. */
+static int
+put_on_filter(unsigned forbidden, enum way way)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, forbidden, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {4, code};
+
+    if (way == BY_PRCTL)
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
+    if (way == PAST_LIBC)
+        return (int)raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&filter);
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                        way == ALL_THREADS ? SECCOMP_FILTER_FLAG_TSYNC : 0,
+                        &filter);
+}
+
+static void *
+change_often(void *count)
+{
+    for (int i = *(int *)count; i > 0; i--)
+        if (seteuid(i % 2 ? NOBODY : 0) != 0)
+            _exit(71);
+    return NULL;
+}
+
+static int
+storm(int count, int threads)
+{
+    pthread_t list[THREADS];
+    struct timespec a, b;
+
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&list[i], NULL, change_often, &count) != 0)
+            return -1;
+    for (int i = 0; i < threads; i++)
+        pthread_join(list[i], NULL);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    printf("%.1f us\n", ((double)(b.tv_sec - a.tv_sec) * 1e6 +
+                         (double)(b.tv_nsec - a.tv_nsec) / 1e3) /
+                            count / threads);
+    return 0;
+}
+
+/* As setpriv. */
+static int
+keep_capabilities(void)
+{
+    return prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0 ||
+           setresuid(NOBODY, NOBODY, NOBODY) != 0 ||
+           change_capabilities(0xc0, 0xc0, 0) != 0 ||
+           setresgid(NOBODY, NOBODY, NOBODY) != 0 || setgroups(0, NULL) != 0;
+}
+
+/* A thread that is to be cancelled ends at the next point where it may; none of
+ * these calls is one. */
+static void *
+change_cancelled(void *result)
+{
+    int old;
+
+    pthread_cancel(pthread_self());
+    *(int *)result = seteuid(NOBODY) != 0 || seteuid(0) != 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    return NULL;
+}
+
+/* On a stack as small as there is. */
+static int
+change_on_small_stack(int count)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+
+    return pthread_attr_init(&attr) != 0 ||
+           pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN) != 0 ||
+           pthread_create(&thread, &attr, change_often, &count) != 0 ||
+           pthread_join(thread, NULL) != 0;
+}
+
+/* A thread's own filter, which allows little. */
+static void *
+confine_thread(void *result)
+{
+    *(int *)result = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+                     put_on_filter(SYS_socket, BY_PRCTL) != 0 ||
+                     setresuid(NOBODY, NOBODY, NOBODY) != 0;
+    return NULL;
+}
+
+static int
+in_thread(void *(*run)(void *))
+{
+    pthread_t thread;
+    int result = -1;
+
+    return pthread_create(&thread, NULL, run, &result) != 0 ||
+           pthread_join(thread, NULL) != 0 || result != 0;
+}
+
+static int
+in_child(int shared)
+{
+    int status = 0;
+    /* NOLINTNEXTLINE: the call in question */
+    pid_t pid = shared ? vfork() : fork();
+
+    if (pid == 0) /* NOLINTNEXTLINE: likewise */
+        _exit(setresuid(NOBODY, NOBODY, NOBODY) == 0 ? 0 : 1);
+    return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
+}
+
+/* A user who has so many processes that there may be no thread more. */
+static int
+crowd(int count)
+{
+    const struct rlimit limit = {(rlim_t)count, (rlim_t)count};
+
+    for (int i = 0; i < count; i++) {
+        pid_t pid = fork();
+
+        if (pid < 0)
+            return -1;
+        if (pid == 0) {
+            if (setresuid(NOBODY, NOBODY, NOBODY) == 0 &&
+                prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0)
+                pause();
+            _exit(1);
+        }
+    }
+    return setrlimit(RLIMIT_NPROC, &limit);
+}
+
+static int
+step(const char *name)
+{
+    const char *value = strchr(name, '=');
+    int count = value ? atoi(value + 1) : 0;
+
+    if (strcmp(name, "keepcaps") == 0)
+        return keep_capabilities();
+    if (strcmp(name, "confine-thread") == 0)
+        return in_thread(confine_thread);
+    if (strcmp(name, "drop") == 0)
+        return change_capabilities(0, 0, 0);
+    if (strcmp(name, "nnp") == 0)
+        return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (strcmp(name, "filter") == 0)
+        return put_on_filter(SYS_ptrace, BY_PRCTL);
+    if (strcmp(name, "filter-by-number") == 0)
+        return put_on_filter(SYS_ptrace, BY_NUMBER);
+    if (strcmp(name, "filter-tsync") == 0)
+        return put_on_filter(SYS_ptrace, ALL_THREADS);
+    if (strcmp(name, "raw-filter") == 0)
+        return put_on_filter(SYS_ptrace, PAST_LIBC);
+    if (strcmp(name, "filter-memfd") == 0)
+        return put_on_filter(SYS_memfd_create, BY_PRCTL);
+    if (strcmp(name, "filter-openat") == 0)
+        return put_on_filter(SYS_openat, BY_NUMBER);
+    if (strcmp(name, "filter-null") == 0) /* a question */
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0;
+    if (strcmp(name, "ids") == 0)
+        return setgroups(0, NULL) != 0 ||
+               setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
+               setresuid(NOBODY, NOBODY, NOBODY) != 0;
+    if (strcmp(name, "raw-ids") == 0)
+        return raw(SYS_setgroups, 0, 0, 0) != 0 ||
+               raw(SYS_setresgid, NOBODY, NOBODY, NOBODY) != 0 ||
+               raw(SYS_setresuid, NOBODY, NOBODY, NOBODY) != 0;
+    if (strcmp(name, "raw-drop") == 0)
+        return change_capabilities(0, 0, 1);
+    if (strcmp(name, "raw-nnp") == 0)
+        return (int)raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0);
+    if (strcmp(name, "mounts") == 0)
+        return unshare(CLONE_NEWNS);
+    if (strcmp(name, "fork") == 0)
+        return in_child(0);
+    if (strcmp(name, "vfork") == 0)
+        return in_child(1);
+    if (strcmp(name, "cancelled") == 0)
+        return in_thread(change_cancelled);
+    if (strncmp(name, "small=", 6) == 0)
+        return change_on_small_stack(count);
+    if (strcmp(name, "filter-prlimit") == 0)
+        return put_on_filter(SYS_prlimit64, 0);
+    if (strcmp(name, "filter-capset") == 0)
+        return put_on_filter(SYS_capset, 0);
+    if (strcmp(name, "filter-in-vain") == 0) /* without no_new_privs */
+        return put_on_filter(SYS_openat, 0) == 0 || errno != EACCES;
+    if (strncmp(name, "storm=", 6) == 0)
+        return storm(count, 1);
+    if (strncmp(name, "storms=", 7) == 0)
+        return storm(count, THREADS);
+    if (strncmp(name, "crowd=", 6) == 0)
+        return crowd(count);
+    if (strncmp(name, "names=", 6) == 0) {
+        for (int i = 0; i < count; i++)
+            prctl(PR_SET_NAME, "changer", 0, 0, 0);
+        return 0;
+    }
+    if (strncmp(name, "chroot=", 7) == 0)
+        return chroot(name + 7) != 0 || chdir("/") != 0;
+    errno = EINVAL;
+    return -1;
+}
+
+int
+main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (step(argv[i]) != 0) {
+            fprintf(stderr, "changer: %s: %m\n", argv[i]);
+            return 70;
+        }
+    }
+    puts("done");
+    fflush(stdout);
+    while (getchar() != EOF)
+        ;
+    return 0;
+}
