@@ -64,7 +64,8 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
                     ? 0
                     : w->started_ms + plan->start_ms;
     w->loaded = w->reached = w->hung = w->served = false;
-    w->look_ms = w->fd < 0 || w->again ? 0 : w->started_ms + START_LOOK_MS;
+    w->step_ms = START_LOOK_FIRST_MS;
+    w->look_ms = w->fd < 0 || w->again ? 0 : w->started_ms + w->step_ms;
 }
 
 /* ---- words ---- */
@@ -303,7 +304,9 @@ start_watch_tick(struct start_watch *w)
         look(w, now);
     if (w->look_ms != 0 && now >= w->look_ms) {
         w->served = process_may_serve(w->child);
-        w->look_ms = w->served || !is_early(w) ? 0 : now + START_LOOK_MS;
+        if (2 * w->step_ms <= START_LOOK_MS)
+            w->step_ms *= 2;
+        w->look_ms = w->served || !is_early(w) ? 0 : now + w->step_ms;
     }
     due = earlier(w->due_ms, w->look_ms);
     if (!w->taken)

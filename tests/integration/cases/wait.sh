@@ -10,7 +10,7 @@ chmod 755 "$work"
 bin=$(readable "${bin%/bin}" "$work/build")/bin
 mkdir -m 777 "$work/free"
 chmod 777 "$work/free"
-redis=$(realpath "$(command -v redis-server)")
+redis=$(command -v redis-server) # as it is called, not where the link leads
 state=$work/node
 # preloaded COMMAND...: redis at its end, as a drop-in or an image would
 preloaded() {
