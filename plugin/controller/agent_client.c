@@ -19,9 +19,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent_absence.h"
 #include "agent_word.h"
 #include "clock.h"
-#include "deaths.h"
 #include "errors.h"
 #include "files.h"
 #include "node_status.h"
@@ -32,10 +32,7 @@ enum {
     DUMP_MS = 60000,   /* of a dump that is making progress */
     STOPPED_MS = 4000, /* of a dump when the process is stopped */
     SLICE_MS = 250,
-    DEATHS_LOOKED_AT = 4,
-    PATH_SHOWN = 80,
-    ENDING_MS = 5000, /* for the parent's record of the end */
-    ABSENCE_MS = 20000
+    PATH_SHOWN = 80
 };
 
 void
@@ -117,56 +114,6 @@ process_ended(const struct agent_client *client)
     return client->status.hello.pid != 0 && process_state(client) == 0;
 }
 
-/* Its parent may write the record a little later, or never. */
-static void
-look_for_ending(struct agent_client *client)
-{
-    const struct node_status *status = &client->status;
-    struct death last[DEATHS_LOOKED_AT];
-    size_t count;
-
-    if (status->state != NODE_GONE || *status->ending ||
-        clock_wall_ms() - status->since_ms > ENDING_MS)
-        return;
-    count = deaths_read(client->state_dir, last, DEATHS_LOOKED_AT);
-    for (size_t i = 0; i < count; i++)
-        if (last[i].pid == status->hello.pid && !last[i].unknown &&
-            last[i].at_ms >= status->hello.started_ms)
-            death_describe(&last[i], client->status.ending,
-                           sizeof(client->status.ending));
-}
-
-/* True if the new database was started without prof because the one before did
- * not reach its main. */
-static bool
-was_restarted(const struct agent_client *client)
-{
-    struct death last;
-
-    return deaths_read(client->state_dir, &last, 1) == 1 &&
-           last.restarted == DEATH_WITHOUT_OPTIONS &&
-           last.at_ms <= client->status.hello.started_ms;
-}
-
-/* Why there may be none for good.  The record is written a little after the
- * end, within the first seconds of the database. */
-static void
-look_for_absence(struct agent_client *client)
-{
-    struct node_status *status = &client->status;
-    struct death last;
-
-    if (status->state != NODE_ABSENT || *status->note ||
-        clock_wall_ms() - status->since_ms > ABSENCE_MS ||
-        deaths_read(client->state_dir, &last, 1) != 1 ||
-        last.restarted != DEATH_WITHOUT_HEAPWIRE)
-        return;
-    snprintf(status->note, sizeof(status->note),
-             "%s was started again without heapwire in it, for with it it died "
-             "of signal %d before it served (heapwire.deaths has more)",
-             last.program, (int)last.code);
-}
-
 static void
 disconnect(struct agent_client *client)
 {
@@ -185,10 +132,13 @@ look_for_word(struct agent_client *client)
 {
     struct node_status *status = &client->status;
 
-    if (status->state == NODE_ABSENT && (!*status->note || client->word))
+    if (status->state == NODE_GONE ||
+        (status->state == NODE_ABSENT && (!*status->note || client->word)))
         client->word =
             agent_word_read(client->state_dir, status->hello.pid, client->peer,
                             status->note, sizeof(status->note));
+    if (client->word && status->state == NODE_GONE) /* of what lives on */
+        enter(client, NODE_ABSENT);
 }
 
 static int
@@ -471,7 +421,8 @@ greet(struct agent_client *client)
         client->status.replaced_ms = clock_wall_ms();
     client->status.hello = answer.reply.hello;
     if (changed)
-        client->status.restarted = was_restarted(client);
+        client->status.restarted =
+            agent_absence_restarted(client->state_dir, &client->status.hello);
     client->status.unguarded_ms = (int64_t)answer.reply.value;
     client->status.knows = (uint32_t)answer.reply.error;
     memcpy(client->status.note, answer.reply.text, sizeof(client->status.note));
@@ -489,10 +440,10 @@ agent_client_refresh(struct agent_client *client)
         if (client->fd < 0) {
             if (client->status.state != NODE_ABSENT)
                 client->status.note[0] = '\0';
-            if (client->status.state == NODE_ABSENT && process_ended(client))
+            if (client->status.state == NODE_ABSENT && !client->word &&
+                process_ended(client))
                 enter(client, NODE_GONE);
-            look_for_ending(client);
-            look_for_absence(client);
+            agent_absence_look(client->state_dir, &client->status);
             look_for_word(client);
             return false;
         }

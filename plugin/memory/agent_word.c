@@ -22,15 +22,26 @@ lives(pid_t pid, uint64_t start_ticks)
            stat.state != 'X' && stat.start_ticks == start_ticks;
 }
 
-/* The first bytes of the lock, unless an agent holds it. */
+/* The lock, unless an agent holds it; -1. */
+static int
+open_free_lock(const char *state_dir, int flags)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = own_file_open(state_dir, AGENT_LOCK, flags);
+
+    if (fd < 0 || (fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type == F_UNLCK))
+        return fd;
+    fd_close(fd);
+    return -1;
+}
+
 static struct reader
 read_lock(const char *state_dir, char *bytes, size_t size)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = own_file_open(state_dir, AGENT_LOCK, O_RDONLY);
+    int fd = open_free_lock(state_dir, O_RDONLY);
     ssize_t got = 0;
 
-    if (fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type == F_UNLCK)
+    if (fd >= 0)
         got = read(fd, bytes, size);
     fd_close(fd);
     return reader_of(bytes, got > 0 ? (size_t)got : 0);
@@ -61,4 +72,22 @@ agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
              "it: %s",
              pid, text + why);
     return true;
+}
+
+void
+agent_word_leave(const char *state_dir, pid_t pid, const char *why)
+{
+    char word[AGENT_TEXT_MAX];
+    struct process_stat stat;
+    int fd, size;
+
+    if (!process_stat_read(pid, &stat))
+        return;
+    size = snprintf(word, sizeof(word), AGENT_WORD "%d %llu %s\n", (int)pid,
+                    (unsigned long long)stat.start_ticks, why);
+    fd = open_free_lock(state_dir, O_RDWR);
+    if (fd >= 0 && size > 0 && (size_t)size < sizeof(word) &&
+        ftruncate(fd, 0) == 0)
+        (void)!write(fd, word, (size_t)size);
+    fd_close(fd);
 }

@@ -1,6 +1,7 @@
 /*
- * agent_word.h - why an agent has left a process that lives on: what it wrote
- * into its lock (AGENT_WORD), which outlives both it and heapwired.
+ * agent_word.h - why an agent has left a process that lives on: what it, or
+ * heapwire-run, wrote into its lock (AGENT_WORD), which outlives both it and
+ * heapwired.
  */
 #ifndef HW_AGENT_WORD_H
 #define HW_AGENT_WORD_H
@@ -14,5 +15,9 @@
  * agent. */
 bool agent_word_read(const char *state_dir, pid_t greeted, pid_t peer,
                      char *out, size_t size);
+
+/* Leaves that word for this process, unless an agent serves in the directory.
+ */
+void agent_word_leave(const char *state_dir, pid_t pid, const char *why);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "clock.h"
 #include "companion.h"
+#include "daemon_root.h"
 #include "deaths.h"
 #include "environment.h"
 #include "errors.h"
@@ -63,6 +64,7 @@ struct supervisor {
     bool placed;
     uint64_t started_ms; /* monotonic: the database */
     uint64_t daemon_ms;  /* likewise: its first process left another; or 0 */
+    bool below;          /* another root directory, which was said */
     bool ended;          /* death is complete ... */
     bool unsaved;        /* ... and not yet in the file */
     bool logged;         /* the failure to write it was logged */
@@ -513,8 +515,9 @@ database_arrived(struct supervisor *s, uid_t uid, pid_t pid)
         fprintf(stderr, "heapwire-run: %s\n", why);
 }
 
-/* A daemon may have left root behind its main, where nothing reports it: its
- * agent waits for the directory, and its standard error is closed. */
+/* A daemon may have left root, or its root directory, behind its main, where
+ * nothing reports it: its agent waits for the directory, and its standard error
+ * is closed. */
 static int
 follow_daemon(struct supervisor *s)
 {
@@ -526,6 +529,9 @@ follow_daemon(struct supervisor *s)
     uid = process_user(s->database);
     if (uid != 0 && uid != (uid_t)-1 && uid != s->companion.uid)
         database_arrived(s, uid, s->database);
+    if (!s->below)
+        s->below =
+            daemon_root_note(s->plan->state_dir, s->death.program, s->database);
     return DAEMON_STEP_MS;
 }
 

@@ -16,6 +16,7 @@
 #include "snapshot.h"
 #include "sql.h"
 #include "stats.h"
+#include "unseen.h"
 
 enum {
     NOTE_MAX = 4096, /* bytes; room for every possible sentence */
@@ -197,33 +198,38 @@ explain_cgroup(const struct stats *stats, struct buffer *note)
     }
 }
 
+/* The profile is compared with what was allocated when it was taken: the row's
+ * figures may be of another moment. */
 static void
 explain_profile(const struct catalog_scope *scope, struct buffer *note)
 {
-    const struct stats *stats = scope->stats;
+    const struct snapshot *snapshot = scope->snapshot;
+    struct unseen unseen;
     char since[CLOCK_TEXT];
 
-    if (!scope->snapshot) {
+    if (!snapshot) {
         say_text(note, "profile_bytes is NULL: ");
         buffer_text(note, scope->no_total);
         return;
     }
-    clock_text(scope->snapshot->hello.active_since_ms, since, sizeof(since));
-    say(note, "the profile has ", scope->snapshot->profile->bytes, "");
-    if (stats->allocated.known && stats->allocated.value > 0 &&
-        stats_together(scope->snapshot->taken_ms, stats->allocator_ms))
-        buffer_format(note, ", %.0f%% of allocated",
-                      100.0 * scope->snapshot->profile->bytes /
-                          (double)stats->allocated.value);
+    unseen_find(snapshot->profile, &snapshot->memory, &snapshot->hello,
+                &unseen);
+    clock_text(snapshot->hello.active_since_ms, since, sizeof(since));
+    say(note, "the profile has ", snapshot->profile->bytes, "");
+    if (unseen.compared && snapshot->memory.allocated.value > 0)
+        buffer_format(note, ", %.0f%% of the %.1f MB that were allocated then",
+                      100.0 * snapshot->profile->bytes /
+                          (double)snapshot->memory.allocated.value,
+                      (double)snapshot->memory.allocated.value / (1 << 20));
     buffer_format(note,
                   ": what was allocated since %s UTC, when profiling first "
                   "became active, and is still in use; an estimate "
                   "from samples",
                   since);
-    if (scope->snapshot->profile->samples > 0)
+    if (snapshot->profile->samples > 0)
         say(note, "up to ",
-            risks_sample_bytes(scope->snapshot->hello.version,
-                               scope->snapshot->profile->samples),
+            risks_sample_bytes(snapshot->hello.version,
+                               snapshot->profile->samples),
             " of allocated are pages of the samples themselves");
 }
 

@@ -93,13 +93,13 @@ jemalloc=$(ls /usr/lib/*/libjemalloc.so.2 | head -n 1)
 for what in ids keepcaps "drop nnp filter" "drop nnp filter-by-number" \
     "nnp filter-tsync" \
     "nnp filter-memfd" "fork vfork mounts filter-null" "names=10" \
-    "nnp confine-thread" "storm=200" "storms=50" "cancelled" "small=40"; do
+    "served nnp confine-thread" "storm=200" "storms=50" "cancelled" "small=40"; do
     # shellcheck disable=SC2086
     change $what
     same "$what: has an agent" heapwire \
         "$(cat "/proc/$host"/task/*/comm | grep heapwire)"
     # No new privileges alone is what our thread takes itself, a little later.
-    [ "$what" = "nnp confine-thread" ] && wait_for 10 as_the_host
+    [ "$what" = "served nnp confine-thread" ] && wait_for 10 as_the_host
     same_threads "$what" "$host"
     check
     wait_for 10 answers hello || fault "$what: does not answer"
@@ -170,6 +170,25 @@ same "haproxy: has an agent" heapwire \
     "$(cat "/proc/$host"/task/*/comm | grep heapwire)"
 contains "haproxy: cannot profile" "changed its root directory" \
     "$(prof 'enable_prof()')"
+stop_node
+# As a daemon: its parent's agent ends, its own does not find the directory.
+sed "s/127.0.0.1:.*/127.0.0.1:$(free_port)/" "$work/haproxy.cfg" \
+    >"$work/daemon.cfg"
+rm -rf "$work/node"
+start_node haproxy -D -f "$work/daemon.cfg"
+for call in state enable_prof dump_dot_snapshot; do
+    says_daemon() {
+        prof "$call()" | grep -q "runs on without it: it became a daemon with"
+    }
+    check
+    wait_for 20 says_daemon || fault "haproxy -D: $call: $(prof "$call()")"
+done
+contains "haproxy -D: on stderr" "other root directory ($work/root)" \
+    "$(cat "$work/node.log")"
+host=$(pgrep -P "$run" -x haproxy)
+check
+kill -0 "$host" || fault "haproxy -D: the daemon is gone"
+kill "$host"
 stop_node
 
 # Where our thread cannot live, it is not, and a heapwired that comes later says

@@ -93,7 +93,7 @@ redis-cli -p "$redis_port" flushall >/dev/null
 load_redis 100000
 same "a profile" 1 "$(one 'profile_bytes > 1000000 and profile_samples > 10
     and profile_bytes < 2 * allocated')"
-contains "its share" "% of allocated: what was allocated since 20" "$(one note)"
+contains "its share" "MB that were allocated then: what was allocated since 20" "$(one note)"
 prof 'disable_prof()' >/dev/null
 
 # The whole statement is quick, and equal ones within a second share.

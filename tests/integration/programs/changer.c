@@ -164,6 +164,23 @@ in_thread(void *(*run)(void *))
            pthread_join(thread, NULL) != 0 || result != 0;
 }
 
+/* What changes our ids behind the agent must not come before it has opened the
+ * state directory, which is another user's then. */
+static int
+wait_for_agent(void)
+{
+    const struct timespec step = {.tv_nsec = 10000000};
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/agent.sock", getenv("HEAPWIRE_STATE_DIR"));
+    for (int i = 0; i < 6000; i++) {
+        if (access(path, F_OK) == 0)
+            return 0;
+        nanosleep(&step, NULL);
+    }
+    return -1;
+}
+
 static int
 in_child(int shared)
 {
@@ -205,6 +222,8 @@ step(const char *name)
 
     if (strcmp(name, "keepcaps") == 0)
         return keep_capabilities();
+    if (strcmp(name, "served") == 0)
+        return wait_for_agent();
     if (strcmp(name, "confine-thread") == 0)
         return in_thread(confine_thread);
     if (strcmp(name, "drop") == 0)

@@ -205,10 +205,13 @@ known(uint64_t value)
 
 START_TEST(memory_is_one_row_with_its_gaps_in_words)
 {
-    struct profile profile = {.bytes = 52428800, .samples = 42};
-    struct snapshot snapshot = {.profile = &profile,
-                                .taken_ms = 1795228267500,
-                                .hello = {.active_since_ms = 1795228260000}};
+    struct profile profile = {
+        .bytes = 52428800, .samples = 42, .origin.taken_ms = 1795228267500};
+    struct snapshot snapshot = {
+        .profile = &profile,
+        .taken_ms = 1795228267500,
+        .memory = {.allocator_ms = 1795228267400, .allocated = known(62914560)},
+        .hello = {.active_since_ms = 1795228260000}};
     struct stats_allocator silent = {.object = "/a.so", .callable = true};
     struct stats *stats = make_stats(text);
     struct catalog_scope scope = {.stats = stats, .snapshot = &snapshot};
@@ -231,7 +234,8 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
         "10.0 MB: not jemalloc's (stacks, code, other allocators), mapped "
         "files are 5.0 MB of rss, shared memory is 2.0 MB "
         "(heapwire.mappings has each); the cgroup uses 50% of its limit; the "
-        "profile has 50.0 MB, 50% of allocated: what was allocated since "
+        "profile has 50.0 MB, 83% of the 60.0 MB that were allocated then: "
+        "what was allocated since "
         "2026-11-21 02:31:00 UTC, when profiling first became active, and is "
         "still "
         "in use; an estimate from samples; up to 0.7 MB of allocated are "
