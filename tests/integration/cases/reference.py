@@ -574,7 +574,9 @@ def test_blocks_of_the_reference_run():
     with installed() as (_, shell):
         done = shell("".join(script))
         assert done.returncode == 0, done.stdout
-        assert "_sdsnewlen" in done.stdout, done.stdout
+        # Of a dozen samples: any of what holds the keys.
+        assert re.search("_sdsnewlen|dictAddRaw|createEmbeddedString",
+                         done.stdout), done.stdout
 
 
 if __name__ == "__main__":
