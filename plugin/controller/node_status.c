@@ -133,11 +133,6 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                 "%s=prof:true,prof_active:false, or under heapwire-run",
                 hello->exe, hello->pid, hello->version,
                 hello->malloc_conf_name);
-        else if (*status->note)
-            error_set(err, ER_FEATURE_DISABLED,
-                      "heap profiling cannot be switched on in %s (pid %d): "
-                      "jemalloc %s was started with opt.prof off; %s",
-                      hello->exe, hello->pid, hello->version, status->note);
         else if (hello->secure)
             error_set(err, ER_FEATURE_DISABLED,
                       "heap profiling is off in %s (pid %d): it runs with "
@@ -146,6 +141,14 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                       "prof_active:false",
                       hello->exe, hello->pid, hello->version,
                       hello->malloc_conf_name);
+        else if (*status->note)
+            error_set(err, ER_FEATURE_DISABLED,
+                      "heap profiling cannot be switched on in %s (pid %d): "
+                      "jemalloc %s was started with opt.prof off; restart it "
+                      "with %s=prof:true,prof_active:false in its environment; "
+                      "%s",
+                      hello->exe, hello->pid, hello->version,
+                      hello->malloc_conf_name, status->note);
         else
             error_set(err, ER_FEATURE_DISABLED,
                       "heap profiling cannot be switched on in %s (pid %d): "

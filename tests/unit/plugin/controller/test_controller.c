@@ -383,7 +383,10 @@ static const struct {
     {AGENT_NO_PROF, JOB_ENABLE, "without --enable-prof"},
     {AGENT_UNUSABLE, JOB_ENABLE, "not possible in /usr/bin/test (pid", true},
     {AGENT_UNUSABLE, JOB_GET_ACTIVE, "why it cannot be used", true},
-    {AGENT_PROF_OFF, JOB_ENABLE, "opt.prof off; why it cannot be used", true},
+    {AGENT_PROF_OFF, JOB_ENABLE,
+     "opt.prof off; restart it with MALLOC_CONF=prof:true,prof_active:false in "
+     "its environment; why it cannot be used",
+     true},
     {AGENT_NO_JEMALLOC, JOB_GET_ACTIVE, "does not allocate through jemalloc"},
     {AGENT_NO_JEMALLOC, JOB_SNAPSHOT, "does not allocate through jemalloc"},
 };
