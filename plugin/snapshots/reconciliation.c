@@ -134,11 +134,38 @@ write_allocator(const struct snapshot_memory *m, struct buffer *out)
     buffer_text(out, "free pages not given back yet");
 }
 
+/* What lies outside the profiled jemalloc.  Others' free pages are besides, and
+ * all of those that were built without statistics. */
+static void
+write_outside(const struct snapshot_memory *m, double outside,
+              struct buffer *out)
+{
+    double files = megabytes((double)m->rss_file.value);
+    double others = megabytes((double)m->elsewhere.value);
+    bool in_others = m->elsewhere.known && outside > others;
+
+    if (in_others) {
+        buffer_format(out, "%.1f in use in other jemallocs, ", others);
+        outside -= others;
+    }
+    if (m->rss_file.known && files > outside) {
+        buffer_format(out,
+                      "%.1f of files, and jemalloc's figure has pages that "
+                      "were never touched",
+                      files);
+        return;
+    }
+    buffer_format(out, "%.1f %s (", outside,
+                  in_others ? "besides" : "outside this jemalloc");
+    if (m->rss_file.known)
+        buffer_format(out, "files %.1f, ", files);
+    buffer_text(out, "thread stacks, other mappings)");
+}
+
 static void
 write_kernel(const struct snapshot_memory *m, struct buffer *out)
 {
     double outside = gap(m->rss, m->resident);
-    double files = megabytes((double)m->rss_file.value);
 
     if (!m->rss.known)
         return;
@@ -149,30 +176,13 @@ write_kernel(const struct snapshot_memory *m, struct buffer *out)
         buffer_text(out, ", not of the moment of jemalloc's: not compared");
         return;
     }
-    if (outside < 0) {
+    buffer_text(out, ": ");
+    if (outside < 0)
         buffer_format(out,
-                      ": %.1f of jemalloc's is swapped out or was never "
-                      "touched",
+                      "%.1f of jemalloc's is swapped out or was never touched",
                       -outside);
-        return;
-    }
-    if (m->rss_file.known && files > outside) {
-        buffer_format(out,
-                      ": %.1f of files, and jemalloc's figure has pages that "
-                      "were never touched",
-                      files);
-        return;
-    }
-    if (m->elsewhere.known && outside > megabytes((double)m->elsewhere.value)) {
-        outside -= megabytes((double)m->elsewhere.value);
-        buffer_format(out, ": %.1f in other jemallocs, %.1f outside any (",
-                      megabytes((double)m->elsewhere.value), outside);
-    } else {
-        buffer_format(out, ": %.1f outside jemalloc (", outside);
-    }
-    if (m->rss_file.known)
-        buffer_format(out, "files %.1f, ", files);
-    buffer_text(out, "thread stacks, other mappings)");
+    else
+        write_outside(m, outside, out);
 }
 
 static void

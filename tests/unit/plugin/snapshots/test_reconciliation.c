@@ -49,8 +49,8 @@ static const struct {
      "sees (sampling alone: +-2.0 in 95% of cases); "
      "active 130.2: 9.8 free parts of pages in use; resident 140.5: 10.2 "
      "metadata (4.0) and free pages not given back yet; RSS 190.8: 50.2 "
-     "outside jemalloc (files 30.0, thread stacks, other mappings); cgroup "
-     "300.0 of limit 2048.0"},
+     "outside this jemalloc (files 30.0, thread stacks, other mappings); "
+     "cgroup 300.0 of limit 2048.0"},
     /* four pages each: not more than there is to explain */
     {100,
      2500,
@@ -171,7 +171,7 @@ static const struct {
      {.allocated = MB(160), .resident = MB(170), .rss = MB(180)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 160.0 MB "
      "allocated 1.6 s after: not compared; resident 170.0; RSS 180.0: 10.0 "
-     "outside jemalloc (thread stacks, other mappings)",
+     "outside this jemalloc (thread stacks, other mappings)",
      NULL,
      1600,
      1600},
@@ -186,9 +186,36 @@ static const struct {
       .elsewhere = MB(212)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
      "allocated: as near as samples tell (+-10.0 in 95% of cases); 212.0 MB "
-     "are in b.so's jemalloc; resident 110.0; RSS 350.0: 212.0 in other "
-     "jemallocs, 28.0 outside any (thread stacks, other mappings)",
+     "are in b.so's jemalloc; resident 110.0; RSS 350.0: 212.0 in use "
+     "in other jemallocs, 28.0 besides (thread stacks, other mappings)",
      .note = "212.0 MB are in b.so's jemalloc"},
+    /* files: of what the others leave */
+    {100,
+     400,
+     10,
+     SINCE_MS,
+     {.allocated = MB(101),
+      .resident = MB(110),
+      .rss = MB(350),
+      .rss_file = MB(30),
+      .elsewhere = MB(212)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
+     "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
+     "110.0; RSS 350.0: 212.0 in use in other jemallocs, 30.0 of files, and "
+     "jemalloc's figure has pages that were never touched"},
+    /* not in memory: not of RSS */
+    {100,
+     400,
+     10,
+     SINCE_MS,
+     {.allocated = MB(101),
+      .resident = MB(110),
+      .rss = MB(150),
+      .elsewhere = MB(212)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
+     "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
+     "110.0; RSS 150.0: 40.0 outside this jemalloc (thread stacks, other "
+     "mappings)"},
     /* only the kernel's, or nothing at all */
     {0,
      0,
