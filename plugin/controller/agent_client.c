@@ -19,7 +19,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent_absence.h"
 #include "agent_word.h"
 #include "clock.h"
 #include "errors.h"
@@ -422,7 +421,7 @@ greet(struct agent_client *client)
     client->status.hello = answer.reply.hello;
     if (changed)
         client->status.restarted =
-            agent_absence_restarted(client->state_dir, &client->status.hello);
+            node_status_restarted(client->state_dir, &client->status.hello);
     client->status.unguarded_ms = (int64_t)answer.reply.value;
     client->status.knows = (uint32_t)answer.reply.error;
     memcpy(client->status.note, answer.reply.text, sizeof(client->status.note));
@@ -443,7 +442,7 @@ agent_client_refresh(struct agent_client *client)
             if (client->status.state == NODE_ABSENT && !client->word &&
                 process_ended(client))
                 enter(client, NODE_GONE);
-            agent_absence_look(client->state_dir, &client->status);
+            node_status_look(client->state_dir, &client->status);
             look_for_word(client);
             return false;
         }

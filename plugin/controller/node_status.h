@@ -26,4 +26,14 @@ int node_status_check_job(const struct node_status *status, enum job_kind kind,
 int node_status_check_request(const struct job_request *request,
                               struct error *err);
 
+/* From the records in the state directory fills status->ending, of a database
+ * that is gone, and status->note, where there may be none for good; each only
+ * in the first seconds, and once. */
+void node_status_look(const char *state_dir, struct node_status *status);
+
+/* Whether the one that greeted was started without prof, because the one before
+ * did not reach its main. */
+bool node_status_restarted(const char *state_dir,
+                           const struct agent_hello *hello);
+
 #endif

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent_protocol.h"
@@ -48,6 +50,40 @@ process_runs(pid_t pid, const char *exe)
     n = readlink(path, target, sizeof(target));
     return n > 0 && (size_t)n == strlen(exe) &&
            memcmp(target, exe, (size_t)n) == 0;
+}
+
+pid_t
+process_adopted(const char *exe, pid_t except)
+{
+    DIR *dir = exe ? opendir("/proc") : NULL;
+    struct dirent *entry;
+    pid_t found = 0;
+
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
+    while (dir && found == 0 && (entry = readdir(dir)) != NULL) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+        if (pid > 0 && pid != except && process_parent(pid) == getpid() &&
+            process_runs(pid, exe))
+            found = pid;
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+bool
+process_has_other_root(pid_t pid, char *root, size_t size)
+{
+    char path[32];
+    struct stat theirs, ours;
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%d/root", pid);
+    n = readlink(path, root, size - 1);
+    root[n > 0 ? n : 0] = '\0';
+    return stat(path, &theirs) == 0 && stat("/", &ours) == 0 &&
+           (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
 }
 
 bool

@@ -1,7 +1,6 @@
 /* supervise.c - see supervise.h. */
 #include "supervise.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent_word.h"
 #include "clock.h"
 #include "companion.h"
-#include "daemon_root.h"
 #include "deaths.h"
 #include "environment.h"
 #include "errors.h"
@@ -44,6 +43,8 @@ enum {
     DAEMON_STEP_MS = 200,
     SAVE_STEP_MS = 5000, /* between two attempts to write its end */
     SIGNALLED = 128,     /* the shell's: 128 + n */
+    ROOT_SHOWN = 64,     /* bytes of a path in a sentence of WHY_MAX */
+    WHY_MAX = 256,
     NOT_RUNNABLE = 126,
     NOT_FOUND = 127
 };
@@ -286,27 +287,6 @@ take_terminal(struct supervisor *s)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
-/* A child of ours that runs the database's executable, or 0. */
-static pid_t
-find_adopted(const struct supervisor *s)
-{
-    DIR *dir = s->plan->exe ? opendir("/proc") : NULL;
-    struct dirent *entry;
-    pid_t found = 0;
-
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
-    while (dir && found == 0 && (entry = readdir(dir)) != NULL) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-        if (pid > 0 && pid != s->companion.pid &&
-            process_parent(pid) == getpid() && process_runs(pid, s->plan->exe))
-            found = pid;
-    }
-    if (dir)
-        closedir(dir);
-    return found;
-}
-
 /*
  * A database that daemonises leaves a child behind, which we adopt; so does one
  * that ends while it saves in the background, and so does a wrapper that our
@@ -319,7 +299,7 @@ find_survivor(const struct supervisor *s)
     uint64_t until = clock_ms() + SETTLE_MS;
     pid_t pid;
 
-    while ((pid = find_adopted(s)) != 0) {
+    while ((pid = process_adopted(s->plan->exe, s->companion.pid)) != 0) {
         if (getsid(pid) != s->session || clock_ms() >= until)
             return pid;
         sleep_ms(SETTLE_STEP_MS);
@@ -515,6 +495,29 @@ database_arrived(struct supervisor *s, uid_t uid, pid_t pid)
         fprintf(stderr, "heapwire-run: %s\n", why);
 }
 
+/* The agent of a daemon's parent ends with it; the daemon's own opens the state
+ * directory by its name, which does not lead there after a chroot, and it may
+ * have no stderr. */
+static void
+note_other_root(struct supervisor *s)
+{
+    char root[ROOT_SHOWN], why[WHY_MAX];
+    pid_t served;
+
+    if (s->below || !process_has_other_root(s->database, root, sizeof(root)) ||
+        process_serves(s->plan->state_dir, &served))
+        return;
+    s->below = true;
+    snprintf(why, sizeof(why),
+             "it became a daemon with another root directory (%s), below which "
+             "the state directory is not found: run it in the foreground "
+             "(haproxy -db)",
+             root);
+    fprintf(stderr, "heapwire-run: %s (pid %d) has no agent: %s\n",
+            s->death.program, s->database, why);
+    agent_word_leave(s->plan->state_dir, s->database, why);
+}
+
 /* A daemon may have left root, or its root directory, behind its main, where
  * nothing reports it: its agent waits for the directory, and its standard error
  * is closed. */
@@ -529,9 +532,7 @@ follow_daemon(struct supervisor *s)
     uid = process_user(s->database);
     if (uid != 0 && uid != (uid_t)-1 && uid != s->companion.uid)
         database_arrived(s, uid, s->database);
-    if (!s->below)
-        s->below =
-            daemon_root_note(s->plan->state_dir, s->death.program, s->database);
+    note_other_root(s);
     return DAEMON_STEP_MS;
 }
 

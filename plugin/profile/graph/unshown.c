@@ -1,4 +1,4 @@
-/* unseen.c - see unshown.h. */
+/* unshown.c - see unshown.h. */
 #include "unshown.h"
 
 #include "buffer.h"
