@@ -14,7 +14,8 @@
 static _Atomic uint32_t now;  /* enum phase, and a futex */
 static _Atomic uint32_t stop; /* enum stop, and a futex */
 
-enum stop { STOP_NOT, STOP_END, STOP_ASIDE };
+/* STOP_SEEN: the thread goes. */
+enum stop { STOP_NOT, STOP_END = 1, STOP_ASIDE = 2, STOP_SEEN = 4 };
 
 void
 phase_reset(void)
@@ -58,22 +59,32 @@ phase_stop(bool aside)
     syscall(SYS_futex, &stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void
+bool
 phase_stay(void)
 {
-    stop = STOP_NOT;
+    uint32_t wanted = stop;
+
+    while (!(wanted & STOP_SEEN))
+        if (atomic_compare_exchange_weak(&stop, &wanted, STOP_NOT))
+            return true;
+    return false;
 }
 
 bool
 phase_stopping(void)
 {
-    return stop != STOP_NOT;
+    uint32_t wanted = stop;
+
+    while (wanted != STOP_NOT && !(wanted & STOP_SEEN))
+        if (atomic_compare_exchange_weak(&stop, &wanted, wanted | STOP_SEEN))
+            return true;
+    return wanted != STOP_NOT;
 }
 
 bool
 phase_aside(void)
 {
-    return stop == STOP_ASIDE;
+    return phase_stopping() && (stop & STOP_ASIDE);
 }
 
 void

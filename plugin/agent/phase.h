@@ -32,7 +32,9 @@ int phase_await(enum phase phase, uint32_t timeout_ms);
 /* Requests the end; the caller also sends PHASE_WAKE to the thread.  aside: it
  * leaves all that it has to the next thread (handover.h). */
 void phase_stop(bool aside);
-void phase_stay(void); /* takes the request back */
+/* Takes the request back; false: the thread has seen it, and goes. */
+bool phase_stay(void);
+/* The thread's: once they are true the request stands. */
 bool phase_stopping(void);
 bool phase_aside(void);
 /* The thread waits; phase_stop() ends that. */

@@ -350,13 +350,18 @@ start_refuse(unsigned calls)
     own.start.refused |= calls;
 }
 
+/* One that still dumps, unless it has seen by now that it must go. */
+static bool
+stays(void)
+{
+    return running() && (phase_stay() || join(ASIDE_MS) != 0);
+}
+
 void
 start_come_back(void)
 {
     enter_patiently();
-    if (running())
-        phase_stay(); /* it is still dumping */
-    else
+    if (!stays())
         start_apart();
     handover_close();
     leave_function(0);
