@@ -2,17 +2,21 @@
  * handover.c - see handover.h.
  *
  * A thread's own table cannot be reached from another one but by SCM_RIGHTS:
- * the socket is an abstract one with a name from the kernel, and only messages
- * of this process are taken from it.
+ * the socket is an abstract one with a name from the kernel.  Others see that
+ * name: the kernel drops what has not the key before it fills the queue, and
+ * only messages of this process are taken from it.
  */
 #include "handover.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -20,14 +24,21 @@
 #include "agent.h"
 #include "agent_protocol.h"
 
-enum { FIRST_FDS = 5, BATCH = 128 };
+enum {
+    FIRST_FDS = 5,
+    BATCH = 128,
+    KEY_AT = 8, /* of 16; the guard of the stacks is before */
+    KEY_WORDS = 2,
+    SKIPPED_MAX = 4096
+};
 
 /* Of two threads that are never there at the same time. */
 static struct {
     struct sockaddr_un address;
     socklen_t address_size;
-    int socket; /* 0: none */
-    int guard;  /* likewise: keeps the lock from other children */
+    uint32_t key[KEY_WORDS]; /* of this socket's messages, as on the wire */
+    int socket;              /* 0: none */
+    int guard;               /* likewise: keeps the lock from other children */
     bool left;
     struct agent agent;
 } kept;
@@ -66,6 +77,29 @@ guard_lock(const char *state_dir)
         fcntl(kept.guard, F_SETLK, &others);
 }
 
+/* The key are random bytes that the kernel gave this program.  Where the filter
+ * cannot be set a flood can fill the queue, and nothing is left. */
+static void
+refuse_strangers(int fd)
+{
+    const char *random = (const char *)getauxval(AT_RANDOM);
+    uint32_t *key = kept.key;
+
+    if (random)
+        memcpy(key, random + KEY_AT, sizeof(kept.key));
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(key[0]), 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, sizeof(*key)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(key[1]), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, sizeof(kept.key)),
+        BPF_STMT(BPF_RET | BPF_K, 0), /* dropped */
+    };
+    struct sock_fprog filter = {sizeof(code) / sizeof(*code), code};
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+}
+
 void
 handover_open(const char *state_dir)
 {
@@ -77,6 +111,7 @@ handover_open(const char *state_dir)
     kept.socket = fd; /* a fork's child closes it */
     if (state_dir)
         guard_lock(state_dir);
+    refuse_strangers(fd);
     kept.address_size = sizeof(kept.address);
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0 ||
         bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family)) != 0 ||
@@ -109,8 +144,7 @@ descriptor(struct agent *agent, size_t n)
 static bool
 send_batch(int to, const int *fds, size_t count)
 {
-    char byte = 0;
-    struct iovec piece = {&byte, 1};
+    struct iovec piece = {kept.key, sizeof(kept.key)};
     union control control = {.bytes = {0}};
     struct msghdr message = {.msg_name = &kept.address,
                              .msg_namelen = kept.address_size,
@@ -124,7 +158,7 @@ send_batch(int to, const int *fds, size_t count)
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(count * sizeof(int));
     memcpy(CMSG_DATA(header), fds, count * sizeof(int));
-    return sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+    return sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
 static bool
@@ -211,14 +245,14 @@ receive_message(int from, int *fds)
     return 0;
 }
 
-/* Skips the messages of others, who may have guessed the name.  0: no more. */
+/* Skips the messages of others.  0: no more. */
 static size_t
 receive_batch(int from, int *fds)
 {
-    int count;
+    int count = 0;
 
-    while ((count = receive_message(from, fds)) == 0)
-        ;
+    for (int i = 0; count == 0 && i < SKIPPED_MAX; i++)
+        count = receive_message(from, fds);
     return count < 0 ? 0 : (size_t)count;
 }
 
