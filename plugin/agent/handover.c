@@ -209,6 +209,15 @@ handover_read(struct agent *agent)
     return true;
 }
 
+struct agent *
+handover_drop(void)
+{
+    bool left = kept.left;
+
+    kept.left = false;
+    return left ? &kept.agent : NULL;
+}
+
 /* Reads one message, if it is ours: the number of its descriptors, or 0.  -1:
  * there is none. */
 static int

@@ -27,6 +27,9 @@ bool handover_give(struct agent *agent);
 /* The next thread's: the state, without the descriptors of a table of its own;
  * false: nothing was left. */
 bool handover_read(struct agent *agent);
+/* Where no thread comes: what was left, or NULL.  It is forgotten, and its
+ * descriptors of a table of its own are nobody's. */
+struct agent *handover_drop(void);
 /* The descriptors, in the thread's own table.  0, or an errno. */
 int handover_take(struct agent *agent);
 

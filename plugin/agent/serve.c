@@ -534,6 +534,26 @@ end(struct agent *agent)
         close(agent->wake);
 }
 
+/* Where nobody goes on: profiling ends with the agent.  Why, the last thread
+ * has left in the lock, and the descriptors of its own table are gone with it.
+ */
+static void
+give_up(struct agent *agent)
+{
+    jemalloc_leave(&agent->jemalloc);
+    if (!agent->own_table)
+        shared_fds_close_all();
+}
+
+void
+serve_nobody(void)
+{
+    struct agent *agent = handover_drop();
+
+    if (agent)
+        give_up(agent);
+}
+
 int
 serve_run(const struct agent_start *start)
 {
@@ -543,12 +563,16 @@ serve_run(const struct agent_start *start)
                                       .connection = -1},
                           .null = -1,
                           .wake = -1};
+    bool kept;
     int error;
 
     pthread_setname_np(pthread_self(), "heapwire");
     if (start->silent)
         agent_quiet();
-    error = handover_read(&agent) ? go_on(&agent) : begin(&agent, start);
+    kept = handover_read(&agent);
+    error = kept ? go_on(&agent) : begin(&agent, start);
+    if (kept && error != 0)
+        give_up(&agent);
     if (error == 0) {
         phase_enter(PHASE_SERVING);
         serve(&agent);

@@ -361,8 +361,8 @@ void
 start_come_back(void)
 {
     enter_patiently();
-    if (!stays())
-        start_apart();
+    if (!stays() && start_apart() != 0)
+        serve_nobody();
     handover_close();
     leave_function(0);
 }

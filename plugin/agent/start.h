@@ -44,7 +44,8 @@ void start_no_new_privs(void);
 /* Ends the thread; false: there was none.  A thread that dumps is waited for
  * for ten seconds. */
 bool start_step_aside(void);
-/* The next thread wears what the calling one does. */
+/* The next thread wears what the calling one does.  Where none can be started,
+ * profiling that the agent has switched on ends. */
 void start_come_back(void);
 /* Under a filter that comes the thread cannot live: it ends, for good if the
  * filter does come.  False: there was none. */

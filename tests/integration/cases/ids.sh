@@ -226,4 +226,17 @@ for what in "nnp filter-openat" "nnp filter-prlimit ids" "raw-nnp raw-filter" "c
     changed 0
 done
 
+# Where none can follow, profiling that the agent has switched on ends with it.
+enabled() { answers enable >"$work/enabled"; }
+for what in "crowd=12 enabled ids off" "nnp enabled filter-unshare off"; do
+    rm -rf "$work/state"
+    enabled &
+    # shellcheck disable=SC2086
+    change $what
+    check
+    without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
+    says_why "no thread could be started"
+    changed 0
+done
+
 finish_test

@@ -2,6 +2,7 @@
  * changer.c - a host that changes what it may do, in the steps of its command
  * line; then it prints "done" and waits for the end of its input.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +216,30 @@ crowd(int count)
     return setrlimit(RLIMIT_NPROC, &limit);
 }
 
+/* Of the preloaded jemalloc. */
+static int
+is_profiled(void)
+{
+    int (*mallctl)(const char *, void *, size_t *, void *, size_t);
+    bool active = false;
+    size_t size = sizeof(active);
+
+    *(void **)&mallctl = dlsym(RTLD_DEFAULT, "mallctl");
+    return mallctl && mallctl("prof.active", &active, &size, NULL, 0) == 0 &&
+           active;
+}
+
+/* By the agent, which somebody else asks for it. */
+static int
+await_profiling(void)
+{
+    const struct timespec step = {.tv_nsec = 20000000};
+
+    for (int i = 0; i < 1500 && !is_profiled(); i++)
+        nanosleep(&step, NULL);
+    return !is_profiled();
+}
+
 static int
 step(const char *name)
 {
@@ -242,12 +268,18 @@ step(const char *name)
         return put_on_filter(SYS_memfd_create, BY_PRCTL);
     if (strcmp(name, "filter-openat") == 0)
         return put_on_filter(SYS_openat, BY_NUMBER);
+    if (strcmp(name, "filter-unshare") == 0)
+        return put_on_filter(SYS_unshare, BY_PRCTL);
     if (strcmp(name, "filter-null") == 0) /* a question */
         return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0;
     if (strcmp(name, "ids") == 0)
         return setgroups(0, NULL) != 0 ||
                setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
                setresuid(NOBODY, NOBODY, NOBODY) != 0;
+    if (strcmp(name, "enabled") == 0)
+        return await_profiling();
+    if (strcmp(name, "off") == 0)
+        return is_profiled();
     if (strcmp(name, "raw-ids") == 0)
         return raw(SYS_setgroups, 0, 0, 0) != 0 ||
                raw(SYS_setresgid, NOBODY, NOBODY, NOBODY) != 0 ||

@@ -86,6 +86,20 @@ START_TEST(a_flood_leaves_room_for_the_descriptors)
 }
 END_TEST
 
+START_TEST(what_nobody_takes_is_forgotten)
+{
+    struct agent agent = served(), next;
+
+    ck_assert_ptr_null(handover_drop());
+    handover_open(NULL);
+    agent.guard_ms = 77;
+    ck_assert(handover_give(&agent));
+    ck_assert_int_eq(handover_drop()->guard_ms, 77);
+    ck_assert_ptr_null(handover_drop());
+    ck_assert(!handover_read(&next));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -94,6 +108,7 @@ main(void)
 
     tcase_add_test(tc, a_message_of_another_process_is_skipped);
     tcase_add_loop_test(tc, a_flood_leaves_room_for_the_descriptors, 0, 3);
+    tcase_add_test(tc, what_nobody_takes_is_forgotten);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
