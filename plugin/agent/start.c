@@ -32,7 +32,8 @@ enum {
     STACK_BYTES = 512 * 1024,
     WAIT_MS = 2000,
     APART_MS = 1000,
-    ASIDE_MS = 10000, /* a dump of a huge heap takes seconds */
+    ASIDE_MS = 10000,   /* a dump of a huge heap takes seconds */
+    UNLIKE_MS = 600000, /* likewise, where libc would abort the host */
     GONE_STEPS = 100000
 };
 
@@ -308,8 +309,17 @@ enter_patiently(void)
         sched_yield();
 }
 
+/* libc aborts the host where the thread may not do what the host's may: that
+ * waits on.  A thread that is alike does no harm. */
+static bool
+goes_aside(bool alone)
+{
+    return stop(true, ASIDE_MS) == 0 ||
+           (!alone && !start_is_alike() && join(UNLIKE_MS) == 0);
+}
+
 bool
-start_step_aside(void)
+start_step_aside(bool alone)
 {
     pid_t tid = own.tid;
     bool here;
@@ -322,7 +332,7 @@ start_step_aside(void)
             own.start.child && !shared_fds_are()
                 ? agent_settings_get(own.start.settings, AGENT_ENV_STATE)
                 : NULL);
-        if (stop(true, ASIDE_MS) == 0)
+        if (goes_aside(alone))
             wait_until_gone(tid);
     }
     leave_function(0);

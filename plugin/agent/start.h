@@ -42,8 +42,10 @@ bool start_is_alike(void);
 /* The thread takes no_new_privs within a second. */
 void start_no_new_privs(void);
 /* Ends the thread; false: there was none.  A thread that dumps is waited for
- * for ten seconds. */
-bool start_step_aside(void);
+ * for ten seconds; for as long as it takes (ten minutes at most) where libc
+ * would change it with the calling one (not alone), and it may not do the same.
+ */
+bool start_step_aside(bool alone);
 /* The next thread wears what the calling one does.  Where none can be started,
  * profiling that the agent has switched on ends. */
 void start_come_back(void);

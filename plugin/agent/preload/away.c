@@ -180,7 +180,7 @@ begin(bool alone)
         lock(&old);
         if (away.inside == 0 && !away.filtering && may_stay(alone))
             begun = false;
-        else if (away.inside++ == 0 && start_step_aside())
+        else if (away.inside++ == 0 && start_step_aside(alone))
             away.due = true;
         unlock(&old);
     }

@@ -239,4 +239,13 @@ for what in "crowd=12 enabled ids off" "nnp enabled filter-unshare off"; do
     changed 0
 done
 
+# One that is held for longer than ten seconds, and has what the host has not:
+# libc would abort the host.
+what="hold=12 raw-drop ids-in-vain"
+# shellcheck disable=SC2086
+change $what
+check
+wait_for 10 answers hello || fault "$what: does not answer"
+changed 0
+
 finish_test

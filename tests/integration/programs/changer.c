@@ -2,6 +2,7 @@
  * changer.c - a host that changes what it may do, in the steps of its command
  * line; then it prints "done" and waits for the end of its input.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -240,6 +242,43 @@ await_profiling(void)
     return !is_profiled();
 }
 
+/* Holds the agent's thread for so many seconds, as a dump does. */
+static int
+hold_agent(int seconds)
+{
+    int ends[2], tid = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *task;
+    char path[300], name[32], held = 0;
+
+    while (tasks && (task = readdir(tasks)) != NULL) {
+        FILE *file;
+
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
+        file = fopen(path, "r");
+        if (!file)
+            continue;
+        if (fgets(name, sizeof(name), file) && strcmp(name, "heapwire\n") == 0)
+            tid = atoi(task->d_name);
+        fclose(file);
+    }
+    if (tasks)
+        closedir(tasks);
+    if (tid == 0 || pipe(ends) != 0)
+        return -1;
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    if (fork() == 0) {
+        if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0 ||
+            ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0 ||
+            waitpid(tid, NULL, __WALL) != tid || write(ends[1], "x", 1) != 1)
+            _exit(1);
+        sleep((unsigned)seconds);
+        _exit(0);
+    }
+    close(ends[1]);
+    return read(ends[0], &held, 1) != 1;
+}
+
 static int
 step(const char *name)
 {
@@ -276,10 +315,14 @@ step(const char *name)
         return setgroups(0, NULL) != 0 ||
                setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
                setresuid(NOBODY, NOBODY, NOBODY) != 0;
+    if (strcmp(name, "ids-in-vain") == 0) /* without the capability */
+        return setresuid(NOBODY, NOBODY, NOBODY) == 0 || errno != EPERM;
     if (strcmp(name, "enabled") == 0)
         return await_profiling();
     if (strcmp(name, "off") == 0)
         return is_profiled();
+    if (strncmp(name, "hold=", 5) == 0)
+        return hold_agent(count);
     if (strcmp(name, "raw-ids") == 0)
         return raw(SYS_setgroups, 0, 0, 0) != 0 ||
                raw(SYS_setresgid, NOBODY, NOBODY, NOBODY) != 0 ||
