@@ -311,7 +311,7 @@ database_comes(void *arg, uid_t uid, pid_t pid)
     if (state_dir_excludes(d->config.state_dir, geteuid(), uid, why,
                            sizeof(why)))
         log_line("%s", why);
-    controller_set_absence(d->controller, why);
+    controller_set_absence(d->controller, pid, why);
 }
 
 static void
@@ -568,7 +568,7 @@ daemon_run(const struct arguments *arguments)
         rc = start(d, &err);
         if (rc == 0 && arguments->wait)
             controller_set_absence(
-                d->controller,
+                d->controller, 0,
                 "heapwired waits for a database that has libheapwire.so "
                 "preloaded, with its executable as HEAPWIRE_EXE and this state "
                 "directory as HEAPWIRE_STATE_DIR in its environment");

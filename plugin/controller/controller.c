@@ -54,6 +54,7 @@ struct controller {
     struct jobs jobs;
     struct node_status status;      /* a copy of client.status */
     char absence[NODE_ABSENCE_MAX]; /* copied into status */
+    int32_t absent;                 /* likewise */
     bool stop;                      /* atomic: read without the lock too */
 
     struct agent_client client; /* the channel thread's, and: */
@@ -77,6 +78,9 @@ copy_status(struct controller *c)
 {
     c->status = c->client.status;
     memcpy(c->status.absence, c->absence, sizeof(c->absence));
+    if (c->status.state == NODE_CONNECTED)
+        c->absent = 0;
+    c->status.absent = c->absent;
 }
 
 static void
@@ -452,9 +456,10 @@ controller_status(struct controller *c, struct node_status *out)
 }
 
 void
-controller_set_absence(struct controller *c, const char *why)
+controller_set_absence(struct controller *c, int32_t pid, const char *why)
 {
     pthread_mutex_lock(&c->jobs.lock);
+    c->absent = c->status.absent = pid;
     snprintf(c->absence, sizeof(c->absence), "%s", why);
     memcpy(c->status.absence, c->absence, sizeof(c->absence));
     pthread_mutex_unlock(&c->jobs.lock);

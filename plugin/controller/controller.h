@@ -58,6 +58,8 @@ struct node_status {
     int64_t since_ms;               /* wall clock: in this state */
     bool stopped;                   /* by a signal, while NODE_UNRESPONSIVE */
     char absence[NODE_ABSENCE_MAX]; /* why, while NODE_ABSENT; or "" */
+    int32_t absent; /* of a process that came, and may live on while another is
+                       NODE_GONE; 0: of none */
     /* "was killed by ...", while NODE_GONE, once a record of that is found in
      * deaths.h's file, which not every parent of a database writes; or "". */
     char ending[NODE_ENDING_MAX];
@@ -95,8 +97,10 @@ struct controller *controller_start(const struct controller_options *options,
 void controller_stop(struct controller *controller);
 
 void controller_status(struct controller *controller, struct node_status *out);
-/* Sets the reason to report while no database is connected; "": unknown. */
-void controller_set_absence(struct controller *controller, const char *why);
+/* Sets the reason to report while no database is connected; "": unknown.  pid:
+ * of this process; 0: of none. */
+void controller_set_absence(struct controller *controller, int32_t pid,
+                            const char *why);
 
 enum job_kind {
     JOB_GET_ACTIVE, /* result.active */

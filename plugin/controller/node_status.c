@@ -15,6 +15,23 @@ enum {
     ABSENCE_MS = 20000
 };
 
+static void
+refuse_absent(const struct node_status *status, const char *since,
+              struct error *err)
+{
+    if (*status->note)
+        error_set(err, ER_UNKNOWN, "no database is served: %s", status->note);
+    else
+        error_set(err, ER_UNKNOWN,
+                  "no database with the heapwire agent is connected (waiting "
+                  "since %s UTC); %s",
+                  since,
+                  *status->absence
+                      ? status->absence
+                      : "start it under heapwire-run, with --exe "
+                        "where COMMAND is not the database itself");
+}
+
 int
 node_status_check(const struct node_status *status, struct error *err)
 {
@@ -25,19 +42,7 @@ node_status_check(const struct node_status *status, struct error *err)
     case NODE_CONNECTED:
         return 0;
     case NODE_ABSENT:
-        if (*status->note) {
-            error_set(err, ER_UNKNOWN, "no database is served: %s",
-                      status->note);
-            return -1;
-        }
-        error_set(err, ER_UNKNOWN,
-                  "no database with the heapwire agent is connected (waiting "
-                  "since %s UTC); %s",
-                  since,
-                  *status->absence
-                      ? status->absence
-                      : "start it under heapwire-run, with --exe "
-                        "where COMMAND is not the database itself");
+        refuse_absent(status, since, err);
         return -1;
     case NODE_UNRESPONSIVE:
         error_set(err, ER_UNKNOWN,
@@ -48,6 +53,10 @@ node_status_check(const struct node_status *status, struct error *err)
         return -1;
     case NODE_GONE:
         break;
+    }
+    if (status->absent != 0 && *status->absence) { /* its parent has ended */
+        refuse_absent(status, since, err);
+        return -1;
     }
     error_set(err, ER_UNKNOWN,
               "the database (pid %d) ended at %s UTC%s%s%s; the next one that "

@@ -83,6 +83,7 @@ as_the_host() {
 }
 # The agent answers: with the memfds of a dump, if it can.
 answers() { "$bin/agent_probe" "$work/state" "$@"; }
+has_agent() { cat "/proc/$host"/task/*/comm | grep -q heapwire; }
 changed() { # changed STATUS: it ended so, and not before
     exec 9>&-
     status=0
@@ -96,8 +97,8 @@ for what in ids keepcaps "drop nnp filter" "drop nnp filter-by-number" \
     "served nnp confine-thread" "storm=200" "storms=50" "cancelled" "small=40"; do
     # shellcheck disable=SC2086
     change $what
-    same "$what: has an agent" heapwire \
-        "$(cat "/proc/$host"/task/*/comm | grep heapwire)"
+    check
+    wait_for 10 has_agent || fault "$what: no agent"
     # No new privileges alone is what our thread takes itself, a little later.
     [ "$what" = "served nnp confine-thread" ] && wait_for 10 as_the_host
     same_threads "$what" "$host"

@@ -31,9 +31,11 @@ controller_status(struct controller *controller, struct node_status *out)
 }
 
 void
-controller_set_absence(struct controller *controller, const char *why)
+controller_set_absence(struct controller *controller, int32_t pid,
+                       const char *why)
 {
     (void)controller;
+    (void)pid;
     (void)why;
 }
 

@@ -365,6 +365,11 @@ START_TEST(an_ended_database_is_reported_with_its_time)
     ck_assert_ptr_null(controller_submit(
         c, &(struct job_request){.kind = JOB_ENABLE}, waker, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "ended at 20"));
+    /* Its child, a daemon, lives and may not use the directory. */
+    controller_set_absence(c, 4711, "the database runs as uid 1");
+    ck_assert_ptr_null(controller_submit(
+        c, &(struct job_request){.kind = JOB_ENABLE}, waker, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "the database runs as uid 1"));
     controller_stop(c);
 }
 END_TEST
