@@ -3,7 +3,8 @@
  *
  * As in locate_code.c, patterns instead of a disassembler.  A fifth argument
  * that is used is saved or moved before the first call, which overwrites its
- * register; where a sixth is, too, it is another function.
+ * register; one that is overwritten first is none (sdallocx has three, and r8
+ * for its own use); where a sixth is, too, it is another function.
  */
 #include <elf.h>
 #include <endian.h>
@@ -29,6 +30,22 @@ writes_x86(const uint8_t *at, unsigned reg)
            (at[2] & 0xc7) == (0xc0 | reg);
 }
 
+/* mov or lea to reg from anywhere, mov imm, xor: what is read from then on is
+ * no argument.  reg is r8 or r9. */
+static bool
+sets_x86(const uint8_t *at, unsigned reg)
+{
+    bool to_reg = (at[2] >> 3 & 7) == reg;
+
+    return writes_x86(at, reg) ||
+           ((at[0] & 0xfa) == 0x48 && (at[0] & 4) &&
+            (at[1] == 0x8b || at[1] == 0x8d) && to_reg) ||
+           ((at[0] & 0xfe) == 0x44 && at[1] == 0x8b && to_reg) ||
+           (at[0] == 0x41 && at[1] == 0xb8 + reg) ||
+           (at[0] == 0x45 && (at[1] == 0x31 || at[1] == 0x33) &&
+            at[2] == (0xc0 | reg << 3 | reg));
+}
+
 static bool
 takes_five_x86(const struct locate_work *work, uint64_t address,
                const uint8_t *code, size_t size)
@@ -45,6 +62,8 @@ takes_five_x86(const struct locate_work *work, uint64_t address,
                                        (uint64_t)(int64_t)(int32_t)le32toh(
                                            (uint32_t)distance)))
             break;
+        if (!fifth && sets_x86(at, R8))
+            return false;
         fifth = fifth || reads_x86(at, R8);
         moved = moved || writes_x86(at, R9);
         if (!moved && reads_x86(at, R9))
@@ -63,6 +82,14 @@ reads_arm(uint32_t w, unsigned which)
             ((w & 31) == which || (w >> 10 & 31) == which));
 }
 
+/* mov x4, reg; ldr x4; mov w4, imm */
+static bool
+sets_x4(uint32_t w)
+{
+    return (w & 0xffe0ffff) == 0xaa0003e4 || (w & 0xffc0001f) == 0xf9400004 ||
+           (w & 0x7fe0001f) == 0x52800004;
+}
+
 static bool
 takes_five_arm(const uint8_t *code, size_t size)
 {
@@ -75,6 +102,8 @@ takes_five_arm(const uint8_t *code, size_t size)
         w = le32toh(w);
         if ((w & 0xfc000000) == 0x94000000) /* bl */
             break;
+        if (!fifth && !reads_arm(w, 4) && sets_x4(w))
+            return false;
         fifth = fifth || reads_arm(w, 4);
         moved = moved || (w & 0xffe0ffff) == 0xaa0003e5; /* mov x5, reg */
         if (!moved && reads_arm(w, 5))

@@ -2,8 +2,9 @@
  * locate_give.c - the user's word on where mallctl lies.
  *
  * Called as mallctl, anything else ends the database: so the word must agree
- * with the file.  A function starts there, and it takes five arguments: its own
- * code says so, or the calls that the scan takes for mallctl's.
+ * with the file.  A function starts there, and its own code looks like that of
+ * five arguments, or the calls that the scan takes for mallctl's do: some other
+ * functions pass, too.
  */
 #include <elf.h>
 #include <string.h>

@@ -207,8 +207,10 @@ locate_inner_has(struct locate_inner *inner, uint64_t address)
         return inner->is_inner;
     inner->start = inner->end = 0;
     if (!locate_functions_around(&inner->functions, address, &inner->start,
-                                 &inner->end))
+                                 &inner->end)) {
+        inner->start = inner->end = 0; /* of the function before it */
         return false;
+    }
     inner->is_inner = find_reached(inner, inner->start) != NULL;
     if (!inner->is_inner)
         see_calls(inner, inner->start, inner->end, see_inner);

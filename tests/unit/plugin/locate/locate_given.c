@@ -39,6 +39,35 @@ six(const char *a, void *b, size_t *c, void *d, size_t e, size_t f)
     return taker(a, b, c, d, e, f) + 1;
 }
 
+/* As jemalloc's sdallocx, which has three: r8 is its own. */
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n"
+        ".globl scratch\n"
+        ".type scratch, @function\n"
+        "scratch:\n"
+        ".cfi_startproc\n"
+        "mov %rdi, %r8\n"
+        "mov %rsi, %rax\n"
+        "mov %r8, %rdi\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size scratch, . - scratch\n"
+        ".popsection\n");
+#elif defined(__aarch64__)
+__asm__(".pushsection .text\n"
+        ".globl scratch\n"
+        ".type scratch, %function\n"
+        "scratch:\n"
+        ".cfi_startproc\n"
+        "mov x4, x0\n"
+        "mov x1, x4\n"
+        "mov x0, x4\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size scratch, . - scratch\n"
+        ".popsection\n");
+#endif
+
 int
 main(void)
 {

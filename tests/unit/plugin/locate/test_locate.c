@@ -406,6 +406,7 @@ START_TEST(a_function_that_nobody_calls_must_take_five)
     ck_assert_ptr_nonnull(strstr(against(path, "four", 0), "not take five"));
     ck_assert_ptr_nonnull(strstr(against(path, "six", 0), "not take five"));
     ck_assert_ptr_nonnull(strstr(against(path, "main", 0), "not take five"));
+    ck_assert_ptr_nonnull(strstr(against(path, "scratch", 0), "not take five"));
     ck_assert_str_eq(against(path, "five", 0), "");
     ck_assert_ptr_nonnull(
         strstr(against(path, "seven", 0), "no function seven"));
