@@ -81,7 +81,9 @@ describe_unseen(const struct death *death, char *out, size_t size)
     if (death->rss.known && death->limit.known)
         snprintf(out + used, size - used, " of %" PRIu64, in_mb(death->limit));
     used = strlen(out);
-    if (death->rss.known)
+    if (death->rss.known && !death->growth.known)
+        snprintf(out + used, size - used, " MB");
+    else if (death->rss.known)
         snprintf(out + used, size - used, " MB, growing %" PRIu64 " MB/s",
                  in_mb(death->growth));
 }
