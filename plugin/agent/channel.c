@@ -244,10 +244,12 @@ has_lock(const struct channel *channel)
 bool
 channel_is_lost(const struct channel *channel, const char *state_dir)
 {
+    struct stat st; /* faccessat() is a call that no filter was asked about */
+
     return channel->directory >= 0 &&
            (!names(state_dir, channel->directory) || !has_lock(channel) ||
-            (faccessat(channel->directory, AGENT_SOCKET, F_OK,
-                       AT_SYMLINK_NOFOLLOW) != 0 &&
+            (fstatat(channel->directory, AGENT_SOCKET, &st,
+                     AT_SYMLINK_NOFOLLOW) != 0 &&
              errno == ENOENT));
 }
 

@@ -340,15 +340,15 @@ start_step_aside(bool alone)
 }
 
 bool
-start_leave(void)
+start_leave(bool all_threads)
 {
     bool here;
 
     enter_patiently();
     here = running();
     own.start.unfit = true;
-    if (here)
-        stop(false, ASIDE_MS);
+    if (here && stop(false, ASIDE_MS) != 0 && all_threads)
+        join(UNLIKE_MS);
     own.start.unfit = false;
     leave_function(0);
     return here;

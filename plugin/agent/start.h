@@ -51,7 +51,7 @@ bool start_step_aside(bool alone);
 void start_come_back(void);
 /* Under a filter that comes the thread cannot live: it ends, for good if the
  * filter does come.  False: there was none. */
-bool start_leave(void);
+bool start_leave(bool all_threads);
 /* The next threads do without these calls (enum confined_call). */
 void start_refuse(unsigned calls);
 

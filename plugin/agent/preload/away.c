@@ -88,7 +88,14 @@ away_forked(void)
 {
     pthread_mutex_init(&away.lock, NULL);
     away.inside = 0;
+    away.filtering = false; /* another thread's */
     away.due = false;
+}
+
+bool
+away_is_shut(void)
+{
+    return away.shut;
 }
 
 /* ---- away and back ---- */
@@ -265,7 +272,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
     away.filtering = true;
     if (f.for_good) {
         lock(&old);
-        f.begun = start_leave();
+        f.begun = start_leave(all_threads);
         unlock(&old);
     } else {
         f.begun = begin(!all_threads);

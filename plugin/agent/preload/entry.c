@@ -71,8 +71,9 @@ start_in_survivor(void)
 {
     int saved = errno;
 
-    if (host.forked_pid == getpid() && host.pid != getpid() &&
-        host.forks <= SURVIVOR_FORKS && !start_wants_child()) {
+    if (!away_is_shut() && host.forked_pid == getpid() &&
+        host.pid != getpid() && host.forks <= SURVIVOR_FORKS &&
+        !start_wants_child()) {
         host.survivor_pid = getpid();
         host.survivor_ms = agent_monotonic_ms();
         serve_survivor();
@@ -96,7 +97,9 @@ after_fork(void)
     start_forked();
     away_forked();
     host.forked_pid = getpid();
-    if (start_wants_child()) {
+    if (away_is_shut()) {
+        /* The filter is the child's, too. */
+    } else if (start_wants_child()) {
         if (getppid() == host.main_pid) {
             host.pid = getpid();
             start_in_child(0, 0);

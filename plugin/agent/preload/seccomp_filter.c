@@ -69,6 +69,7 @@ static const struct call {
     {SYS_memfd_create, CONFINED_MEMFD, 0},
     {SYS_mmap, NEEDED, 0},
     {SYS_mprotect, NEEDED, 0},
+    {SYS_mremap, NEEDED, 0},
     {SYS_munmap, NEEDED, 0},
     {SYS_newfstatat, NEEDED, 0},
     {SYS_openat, NEEDED, 0},
@@ -79,7 +80,11 @@ static const struct call {
     {SYS_readlink, NEEDED, 0},
     {SYS_unlink, REFUSABLE, 0},
 #endif
+#ifndef SYS_dup2
+    {SYS_readlinkat, NEEDED, 0},
+#endif
     {SYS_prctl, REFUSABLE, 0},
+    {SYS_pread64, NEEDED, 0},
     {SYS_prlimit64, REFUSABLE, 0},
     {SYS_read, NEEDED, 0},
     {SYS_recvfrom, NEEDED, 0},
@@ -87,6 +92,7 @@ static const struct call {
 #ifdef SYS_rseq
     {SYS_rseq, REFUSABLE, 0},
 #endif
+    {SYS_restart_syscall, NEEDED, 0}, /* a wait that SIGSTOP interrupted */
     {SYS_rt_sigprocmask, NEEDED, 0},
     {SYS_rt_sigreturn, NEEDED, 0},
     {SYS_sched_yield, NEEDED, 0},

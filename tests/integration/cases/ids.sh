@@ -93,7 +93,7 @@ changed() { # changed STATUS: it ended so, and not before
 jemalloc=$(ls /usr/lib/*/libjemalloc.so.2 | head -n 1)
 for what in ids keepcaps "drop nnp filter" "drop nnp filter-by-number" \
     "nnp filter-tsync" \
-    "nnp filter-memfd" "fork vfork mounts filter-null" "names=10" \
+    "nnp without=439" "nnp filter-memfd" "fork vfork mounts filter-null" "names=10" \
     "served nnp confine-thread" "storm=200" "storms=50" "cancelled" "small=40"; do
     # shellcheck disable=SC2086
     change $what

@@ -347,6 +347,8 @@ step(const char *name)
         return put_on_filter(SYS_capset, 0);
     if (strcmp(name, "filter-in-vain") == 0) /* without no_new_privs */
         return put_on_filter(SYS_openat, 0) == 0 || errno != EACCES;
+    if (strncmp(name, "without=", 8) == 0) /* this call, by its number */
+        return put_on_filter(count, BY_PRCTL);
     if (strncmp(name, "storm=", 6) == 0)
         return storm(count, 1);
     if (strncmp(name, "storms=", 7) == 0)
