@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "node_status.h"
 #include "own_file.h"
+#include "process_stat.h"
 #include "store.h"
 
 enum {
@@ -131,7 +132,8 @@ ends_look(struct ends *ends, const struct node_status *status)
         return;
     if (ends->adopted) {
         if (!ends->state_dir || clock_ms() - ends->adopted_ms < ENDED_MS ||
-            is_agent_there(ends->state_dir))
+            is_agent_there(ends->state_dir) ||
+            process_lives(ends->seen.pid, ends->seen.start_ticks))
             return;
         keep_end(ends, ends->seen.at_ms, "the database");
     } else if (ends->keeps && status->state == NODE_GONE &&

@@ -13,15 +13,6 @@
 #include "process_stat.h"
 #include "reader.h"
 
-static bool
-lives(pid_t pid, uint64_t start_ticks)
-{
-    struct process_stat stat;
-
-    return pid > 0 && process_stat_read(pid, &stat) && stat.state != 'Z' &&
-           stat.state != 'X' && stat.start_ticks == start_ticks;
-}
-
 /* The lock, unless an agent holds it; -1. */
 static int
 open_free_lock(const char *state_dir, int flags)
@@ -65,7 +56,7 @@ agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
     if (sscanf(text, AGENT_WORD "%9d %19llu %n", &pid, &start_ticks, &why) !=
             2 ||
         why == 0 || text[why] == '\0' ||
-        !lives(peer != 0 && pid == greeted ? peer : pid, start_ticks))
+        !process_lives(peer != 0 && pid == greeted ? peer : pid, start_ticks))
         return false;
     snprintf(out, size,
              "the agent has left the database (pid %d), which runs on without "

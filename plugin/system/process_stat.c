@@ -51,3 +51,12 @@ process_stat_read(pid_t pid, struct process_stat *out)
     text[used] = '\0';
     return process_stat_parse(text, out);
 }
+
+bool
+process_lives(pid_t pid, uint64_t start_ticks)
+{
+    struct process_stat stat;
+
+    return pid > 0 && process_stat_read(pid, &stat) && stat.state != 'Z' &&
+           stat.state != 'X' && stat.start_ticks == start_ticks;
+}

@@ -21,6 +21,9 @@ struct process_stat {
 /* pid 0: this process.  False: no such process can be seen. */
 bool process_stat_read(pid_t pid, struct process_stat *out);
 
+/* Whether this very process can be seen, and is no zombie. */
+bool process_lives(pid_t pid, uint64_t start_ticks);
+
 /* The text of one, which ends with NUL. */
 bool process_stat_parse(const char *text, struct process_stat *out);
 

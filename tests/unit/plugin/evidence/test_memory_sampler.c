@@ -17,6 +17,7 @@
 #include "errors.h"
 #include "history.h"
 #include "memory.h"
+#include "process_stat.h"
 #include "profile.h"
 #include "stats.h"
 #include "store.h"
@@ -435,8 +436,10 @@ END_TEST
 /* A life in an earlier heapwired's history, and what is there now. */
 static const struct {
     bool same, told, away; /* the same database; recorded; none is there */
+    bool detached;         /* it lives, without an agent */
     size_t deaths;
 } lives[] = {{.deaths = 1},
+             {.away = true, .detached = true},
              {.same = true},
              {.told = true, .deaths = 1},
              {.away = true, .deaths = 1}};
@@ -447,6 +450,7 @@ START_TEST(a_life_without_an_end_ended_unseen)
     struct memory_sampler_options options = {.rules = marks_defaults,
                                              .log = hear};
     struct history_sample life = {.pid = 815, .start_ticks = 12};
+    struct process_stat self;
     /* As heapwire-run records it: of a wrapper. */
     struct death deaths[4], told = {.pid = 814, .signalled = true, .code = 9};
     struct memory_sampler *sampler;
@@ -455,6 +459,11 @@ START_TEST(a_life_without_an_end_ended_unseen)
 
     options.state_dir = mkdtemp(dir);
     history = history_open(dir, NULL);
+    if (lives[_i].detached) {
+        ck_assert(process_stat_read(0, &self));
+        life.pid = getpid();
+        life.start_ticks = self.start_ticks;
+    }
     life.started_ms = clock_wall_ms() - 7200000;
     life.cgroup_limit = (struct stats_figure){true, (uint64_t)512 << 20};
     for (uint64_t i = 0; i <= 20; i++) {
