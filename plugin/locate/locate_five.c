@@ -30,20 +30,19 @@ writes_x86(const uint8_t *at, unsigned reg)
            (at[2] & 0xc7) == (0xc0 | reg);
 }
 
-/* mov or lea to reg from anywhere, mov imm, xor: what is read from then on is
- * no argument.  reg is r8 or r9. */
+/* mov or lea to r8 from anywhere, mov imm, xor: what is read from then on is no
+ * argument. */
 static bool
-sets_x86(const uint8_t *at, unsigned reg)
+sets_r8(const uint8_t *at)
 {
-    bool to_reg = (at[2] >> 3 & 7) == reg;
+    bool to_r8 = (at[2] >> 3 & 7) == R8;
 
-    return writes_x86(at, reg) ||
+    return writes_x86(at, R8) ||
            ((at[0] & 0xfa) == 0x48 && (at[0] & 4) &&
-            (at[1] == 0x8b || at[1] == 0x8d) && to_reg) ||
-           ((at[0] & 0xfe) == 0x44 && at[1] == 0x8b && to_reg) ||
-           (at[0] == 0x41 && at[1] == 0xb8 + reg) ||
-           (at[0] == 0x45 && (at[1] == 0x31 || at[1] == 0x33) &&
-            at[2] == (0xc0 | reg << 3 | reg));
+            (at[1] == 0x8b || at[1] == 0x8d) && to_r8) ||
+           ((at[0] & 0xfe) == 0x44 && at[1] == 0x8b && to_r8) ||
+           (at[0] == 0x41 && at[1] == 0xb8) ||
+           (at[0] == 0x45 && (at[1] == 0x31 || at[1] == 0x33) && at[2] == 0xc0);
 }
 
 static bool
@@ -62,7 +61,7 @@ takes_five_x86(const struct locate_work *work, uint64_t address,
                                        (uint64_t)(int64_t)(int32_t)le32toh(
                                            (uint32_t)distance)))
             break;
-        if (!fifth && sets_x86(at, R8))
+        if (!fifth && sets_r8(at))
             return false;
         fifth = fifth || reads_x86(at, R8);
         moved = moved || writes_x86(at, R9);

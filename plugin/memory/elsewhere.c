@@ -14,8 +14,8 @@ is_other(const struct stats_allocator *a)
     return a->callable && !a->chosen;
 }
 
-struct stats_figure
-elsewhere_allocated(const struct stats *stats)
+static struct stats_figure
+sum_others(const struct stats *stats, bool resident)
 {
     struct stats_figure sum = {0};
 
@@ -25,25 +25,21 @@ elsewhere_allocated(const struct stats *stats)
         if (!is_other(a) || !a->counted)
             continue;
         sum.known = true;
-        sum.value += a->allocated;
+        sum.value += resident ? a->resident : a->allocated;
     }
     return sum;
 }
 
 struct stats_figure
+elsewhere_allocated(const struct stats *stats)
+{
+    return sum_others(stats, false);
+}
+
+struct stats_figure
 elsewhere_resident(const struct stats *stats)
 {
-    struct stats_figure sum = {0};
-
-    for (size_t i = 0; i < stats->allocator_count; i++) {
-        const struct stats_allocator *a = &stats->allocators[i];
-
-        if (!is_other(a) || !a->counted)
-            continue;
-        sum.known = true;
-        sum.value += a->resident;
-    }
-    return sum;
+    return sum_others(stats, true);
 }
 
 bool

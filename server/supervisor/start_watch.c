@@ -64,8 +64,8 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
                     ? 0
                     : w->started_ms + plan->start_ms;
     w->loaded = w->reached = w->hung = w->served = false;
-    w->step_ms = START_LOOK_FIRST_MS;
-    w->look_ms = w->fd < 0 || w->again ? 0 : w->started_ms + w->step_ms;
+    w->look_ms =
+        w->fd < 0 || w->again ? 0 : w->started_ms + START_LOOK_FIRST_MS;
 }
 
 /* ---- words ---- */
@@ -286,6 +286,13 @@ earlier(uint64_t a, uint64_t b)
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
+/* Between two looks whether it listens: often first, then less. */
+static uint64_t
+pause_of(uint64_t age_ms)
+{
+    return age_ms < START_LOOK_MS ? age_ms : START_LOOK_MS;
+}
+
 int
 start_watch_tick(struct start_watch *w)
 {
@@ -304,9 +311,8 @@ start_watch_tick(struct start_watch *w)
         look(w, now);
     if (w->look_ms != 0 && now >= w->look_ms) {
         w->served = process_may_serve(w->child);
-        if (2 * w->step_ms <= START_LOOK_MS)
-            w->step_ms *= 2;
-        w->look_ms = w->served || !is_early(w) ? 0 : now + w->step_ms;
+        w->look_ms =
+            w->served || !is_early(w) ? 0 : now + pause_of(now - w->started_ms);
     }
     due = earlier(w->due_ms, w->look_ms);
     if (!w->taken)

@@ -22,12 +22,11 @@ struct plan;
 
 enum {
     START_ADDRESS_MAX = 64,
-    START_EARLY_MS = 10000, /* an earlier fault may be ours */
-    START_HELD_MS = 1000,   /* a stopped process is looked at again */
-    /* Whether it listens is looked at often first, then less. */
-    START_LOOK_FIRST_MS = 16,
-    START_LOOK_MS = 256,
-    START_SETTLE_MS = 500 /* what lives longer is no "--version" */
+    START_EARLY_MS = 10000,   /* an earlier fault may be ours */
+    START_HELD_MS = 1000,     /* a stopped process is looked at again */
+    START_LOOK_FIRST_MS = 16, /* whether it listens; */
+    START_LOOK_MS = 250,      /* the longest pause between two looks */
+    START_SETTLE_MS = 500     /* what lives longer is no "--version" */
 };
 
 struct start_watch {
@@ -42,8 +41,7 @@ struct start_watch {
     bool unsure;                 /* words may have been lost */
     bool hung;                   /* killed because it hung */
     bool served;                 /* it listens, as far as can be seen */
-    uint64_t look_ms;            /* when that is looked at; 0: no more, */
-    unsigned step_ms;            /* and then again after */
+    uint64_t look_ms;            /* when that is looked at; 0: no more */
     enum death_restart again;    /* how it has been started again */
     int signal;                  /* that ended it before */
     pid_t database;              /* what reached its main last; 0: none, */
