@@ -1,19 +1,16 @@
 /* ends.c - see ends.h. */
 #include "ends.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent_protocol.h"
+#include "agent_word.h"
 #include "clock.h"
 #include "errors.h"
-#include "files.h"
 #include "log.h"
 #include "memory.h"
 #include "node_status.h"
-#include "own_file.h"
 #include "process_stat.h"
 #include "store.h"
 
@@ -29,6 +26,13 @@ static bool
 is_same(const struct history_sample *a, const struct history_sample *b)
 {
     return a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
+
+/* A database that was detached lives on, without an agent. */
+static bool
+lives(const struct history_sample *sample)
+{
+    return process_lives(sample->pid, sample->start_ticks);
 }
 
 /* By heapwire-run, of its child: that is the database, or a wrapper that ended
@@ -97,7 +101,7 @@ took_its_place(const struct ends *ends, const struct history_sample *now)
 
     return before->pid != 0 && !is_same(before, now) &&
            (ends->adopted || before->at_ms - before->started_ms >= LIVED_MS) &&
-           now->started_ms > before->at_ms;
+           now->started_ms > before->at_ms && !lives(before);
 }
 
 void
@@ -110,20 +114,6 @@ ends_note(struct ends *ends, const struct history_sample *now, const char *exe)
     snprintf(ends->exe, sizeof(ends->exe), "%s", exe);
 }
 
-/* An agent holds that lock as long as its process lives, in whatever pid
- * namespace. */
-static bool
-is_agent_there(const char *state_dir)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = own_file_open(state_dir, AGENT_LOCK, O_RDWR);
-    bool held =
-        fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
-
-    fd_close(fd);
-    return held;
-}
-
 void
 ends_look(struct ends *ends, const struct node_status *status)
 {
@@ -132,8 +122,7 @@ ends_look(struct ends *ends, const struct node_status *status)
         return;
     if (ends->adopted) {
         if (!ends->state_dir || clock_ms() - ends->adopted_ms < ENDED_MS ||
-            is_agent_there(ends->state_dir) ||
-            process_lives(ends->seen.pid, ends->seen.start_ticks))
+            agent_word_is_held(ends->state_dir) || lives(&ends->seen))
             return;
         keep_end(ends, ends->seen.at_ms, "the database");
     } else if (ends->keeps && status->state == NODE_GONE &&

@@ -13,17 +13,34 @@
 #include "process_stat.h"
 #include "reader.h"
 
+static bool
+is_held(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
 /* The lock, unless an agent holds it; -1. */
 static int
 open_free_lock(const char *state_dir, int flags)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int fd = own_file_open(state_dir, AGENT_LOCK, flags);
 
-    if (fd < 0 || (fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type == F_UNLCK))
+    if (fd < 0 || !is_held(fd))
         return fd;
     fd_close(fd);
     return -1;
+}
+
+bool
+agent_word_is_held(const char *state_dir)
+{
+    int fd = own_file_open(state_dir, AGENT_LOCK, O_RDWR);
+    bool held = fd >= 0 && is_held(fd);
+
+    fd_close(fd);
+    return held;
 }
 
 static struct reader

@@ -16,6 +16,10 @@
 bool agent_word_read(const char *state_dir, pid_t greeted, pid_t peer,
                      char *out, size_t size);
 
+/* Whether an agent serves in the directory: it holds the lock as long as its
+ * process lives, in whatever pid namespace. */
+bool agent_word_is_held(const char *state_dir);
+
 /* Leaves that word for this process, unless an agent serves in the directory.
  */
 void agent_word_leave(const char *state_dir, pid_t pid, const char *why);

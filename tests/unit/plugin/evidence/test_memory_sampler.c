@@ -440,6 +440,7 @@ static const struct {
     size_t deaths;
 } lives[] = {{.deaths = 1},
              {.away = true, .detached = true},
+             {.detached = true}, /* and another is attached to */
              {.same = true},
              {.told = true, .deaths = 1},
              {.away = true, .deaths = 1}};
