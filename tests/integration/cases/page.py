@@ -262,12 +262,15 @@ def processes(page):
     page.open()
     page.run("""
         const ask = data.rows, now = Date.now();
-        data.rows = async (statement, signal) => !statement.includes('cause FROM') ? ask(statement, signal) :
+        window.historyCame = false;
+        data.rows = async (statement, signal) => !statement.includes('cause FROM') ?
+            ask(statement, signal).finally(() => { window.historyCame ||= statement.includes('memory_history'); }) :
             [['old', 1, -1e6], ['a1', 1, 1000], ['a2', 1, 2000], ['b1', 2, 2200], ['b2', 2, 3000], ['c', 3, 4000]]
                 .map(([name, pid, t]) => ({name, pid, node_id: 10001, program: 'x', cause: 'asked', bytes: 1e6,
                     taken: new Date(now + 1000 * t).toISOString().slice(0, 19).replace('T', ' ')}));
         document.querySelector('#again').click();""")
     page.until_text("#snapshot", "b2")
+    page.browser.until("window.historyCame")  # the line begins there, and not at old
     check("old (ended process)" in page.run(TEXT, "#snapshot"), "what cannot be compared is marked",
           page.run(TEXT, "#snapshot"))
     # Nothing is nearer to its begin than a2.
