@@ -177,7 +177,9 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
+    loop_lock(&d->server.loop);
     server_learn_name(&d->server);
+    loop_unlock(&d->server.loop);
     log_line("became uid %u, gid %u", (unsigned)account->uid,
              (unsigned)account->gid);
     warn_of_reload(d->file, account);
@@ -201,7 +203,9 @@ stop(struct daemon *d)
     d->signals_open = false;
     place_watch_stop(&d->place);
     daemon_cluster_stop(&d->cluster);
+    loop_lock(&d->server.loop);
     server_stop(&d->server);
+    loop_unlock(&d->server.loop);
 }
 
 /* Closes HTTP's port where another is wanted, or none. */
@@ -219,9 +223,10 @@ leave_http(struct daemon *d, const struct config_address *wanted)
     server_end_web(&d->server);
 }
 
-/* A faulty file changes nothing. */
+/* A faulty file changes nothing.  With the loop's lock: nobody proves a password
+ * between the former users and the new ones. */
 static void
-reload(struct daemon *d)
+reload_locked(struct daemon *d)
 {
     struct config config;
     struct config_faults faults;
@@ -273,6 +278,14 @@ reload(struct daemon *d)
     }
     config_fini(&config);
     config_faults_fini(&faults);
+}
+
+static void
+reload(struct daemon *d)
+{
+    loop_lock(&d->server.loop);
+    reload_locked(d);
+    loop_unlock(&d->server.loop);
 }
 
 static void
@@ -442,7 +455,7 @@ start_server(struct daemon *d, struct error *err)
     d->cluster = (struct daemon_cluster){&d->config, &d->server, NULL, NULL};
     if (daemon_cluster_identify(&d->cluster, err) != 0)
         return -1;
-    if (workers_start(&d->server.workers, err) != 0)
+    if (loop_start(&d->server.loop, err) != 0)
         return -1;
     start_signals(d);
     supervised_start(&d->supervised, &d->loop, d->controller, &d->config,

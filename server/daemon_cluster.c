@@ -48,7 +48,7 @@ daemon_cluster_start(struct daemon_cluster *c, struct error *err)
         .connect_timeout_ms = c->config->cluster.connect_timeout_s * 1000};
 
     if (options.members)
-        c->cluster = cluster_start(server->loop, &server->wakes, &options, err);
+        c->cluster = cluster_start(server->main, &server->wakes, &options, err);
     if (!c->cluster)
         return -1;
     server->node.peers = cluster_peers(c->cluster);

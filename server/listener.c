@@ -63,14 +63,11 @@ pause_accepting(struct listener *l, const char *why)
 }
 
 static void
-on_connection(uv_poll_t *poll, int status, int events)
+accept_some(struct listener *l)
 {
-    struct listener *l = poll->data;
     struct error err;
     int fd;
 
-    (void)status;
-    (void)events;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
@@ -92,6 +89,18 @@ on_connection(uv_poll_t *poll, int status, int events)
 }
 
 static void
+on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct listener *l = poll->data;
+
+    (void)status;
+    (void)events;
+    loop_lock(&l->server->loop);
+    accept_some(l);
+    loop_unlock(&l->server->loop);
+}
+
+static void
 poll_start(struct listener *l)
 {
     uv_poll_start(&l->poll, UV_READABLE, on_connection);
@@ -106,7 +115,7 @@ init(struct listener *l, struct server *server,
     l->conversation = conversation;
     l->transport = transport;
     l->fd = -1;
-    uv_timer_init(server->loop, &l->timer);
+    uv_timer_init(server->main, &l->timer);
     l->timer.data = l;
     l->handles = 1;
 }
@@ -120,7 +129,7 @@ serve(struct listener *l, int fd, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot listen");
         return -1;
     }
-    rc = uv_poll_init(l->server->loop, &l->poll, fd);
+    rc = uv_poll_init(l->server->main, &l->poll, fd);
     if (rc != 0) {
         error_set(err, ER_UNKNOWN, "cannot watch a socket: %s",
                   uv_strerror(rc));

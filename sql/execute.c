@@ -5,7 +5,6 @@
 
 #include "admin.h"
 #include "arena.h"
-#include "brief.h"
 #include "catalog.h"
 #include "commands.h"
 #include "errors.h"
@@ -257,10 +256,8 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
     if (statement_parse(text, &how, &statement, err) == 0 &&
         check_channel(o->session, &statement, err) == 0 &&
         privilege_check(o->session->who.privileges,
-                        statements[statement.kind].privilege, err) == 0) {
-        o->brief = text.size <= SQL_BRIEF_MAX && brief_statement(&statement);
+                        statements[statement.kind].privilege, err) == 0)
         cursor = statements[statement.kind].open(o, err);
-    }
     if (cursor)
         limit_time(cursor, o->session, &statement);
     if (!o->describing && !(cursor && keeps_warnings(o)))
@@ -286,7 +283,6 @@ sql_open(struct sql_session *session, struct span text,
         plan = select_plan_find(session, text, parameters);
     warnings_begin(session);
     if (plan) {
-        opening.brief = plan->brief;
         cursor = select_open_plan(&opening, plan, err);
         if (cursor)
             limit_time(cursor, session, NULL);
@@ -312,7 +308,6 @@ sql_describe(struct sql_session *session, struct span text, struct await *await,
                             &out->parameter_count, err);
     if (!cursor)
         return -1;
-    out->brief = opening.brief;
     out->arena = arena_new(DESCRIPTION_BYTES_MAX);
     if (out->arena)
         out->columns = sql_cursor_copy_columns(cursor, out->arena);

@@ -41,6 +41,12 @@ await_cancel(struct await *await)
     pthread_mutex_unlock(&await->lock);
 }
 
+void
+await_revive(struct await *await)
+{
+    atomic_store(&await->cancelled, false);
+}
+
 bool
 await_cancelled(const struct await *await)
 {
@@ -101,6 +107,31 @@ sleep_until(struct await *await, uint64_t until_ms)
             pthread_cond_wait(&await->changed, &await->lock);
 }
 
+/* True: it has slept enough. */
+static bool
+sleep_a_tick(struct await *await, uint64_t until_ms)
+{
+    uint64_t next_ms = await->tick ? clock_ms() + AWAIT_TICK_MS : 0;
+    bool enough;
+
+    if (until_ms > 0 && (next_ms == 0 || until_ms < next_ms))
+        next_ms = until_ms;
+    pthread_mutex_lock(&await->lock);
+    sleep_until(await, next_ms);
+    enough = await->news;
+    pthread_mutex_unlock(&await->lock);
+    return enough || await_is_over(await) ||
+           (until_ms > 0 && clock_ms() >= until_ms);
+}
+
+static void
+sleep_long(struct await *await, uint64_t until_ms)
+{
+    while (!sleep_a_tick(await, until_ms))
+        if (await->tick)
+            await->tick(await->arg);
+}
+
 /* Whether there was news, which is old then. */
 static bool
 take_news(struct await *await)
@@ -120,12 +151,28 @@ block(struct await *await, uint64_t until_ms)
 {
     if (await->parks)
         await->parks(await->arg, true);
-    pthread_mutex_lock(&await->lock);
-    sleep_until(await, until_ms);
-    pthread_mutex_unlock(&await->lock);
+    sleep_long(await, until_ms);
     if (await->parks)
         await->parks(await->arg, false);
     (void)take_news(await);
+}
+
+void
+await_pause(struct await *await)
+{
+    sleep_long(await, await->deadline_ms);
+    (void)take_news(await);
+}
+
+void
+await_compute(struct await *await)
+{
+    if (!await)
+        return;
+    if (await->parks)
+        await->parks(await->arg, false);
+    if (await->tick)
+        await->tick(await->arg);
 }
 
 int

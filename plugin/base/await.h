@@ -17,6 +17,8 @@
 
 struct error;
 
+enum { AWAIT_TICK_MS = 250 };
+
 /* How far slow work is, in its own stages. */
 struct progress {
     unsigned stage, stages; /* from 1 */
@@ -33,8 +35,12 @@ struct await {
     /* clock_ms, after which every wait fails; 0: never.  The waiting thread's
      * between two waits. */
     uint64_t deadline_ms;
-    /* NULL, or called by the waiting thread around a wait that blocks. */
+    /* NULL, or called by the statement's thread around a wait that blocks, and
+     * when it computes for long (begins false).  It may cancel the await. */
     void (*parks)(void *arg, bool begins);
+    /* NULL, or called by that thread now and then while it waits or computes,
+     * at least every AWAIT_TICK_MS of a wait. */
+    void (*tick)(void *arg);
     void *arg;
     pthread_mutex_t lock; /* of news; the last one taken: wakers take it */
     pthread_cond_t changed;
@@ -57,6 +63,11 @@ bool await_is_over(const struct await *await);
 /* -1 with 1317 if it is cancelled. */
 int await_check(const struct await *await, struct error *err);
 
+/* The thread computes for long, from now on or still; NULL is fine. */
+void await_compute(struct await *await);
+/* Ends a cancellation that had no effect. */
+void await_revive(struct await *await);
+
 /* Its wake is news, which ends the wait, or the next one. */
 struct waker await_waker(struct await *await);
 /* Blocks until there is news.  -1 with 1317: it is over. */
@@ -65,6 +76,9 @@ int await_news(struct await *await, struct error *err);
  * static: "User sleep".  News are old then: look before the next wait. */
 int await_until(struct await *await, const char *what, uint64_t until_ms,
                 struct error *err);
+
+/* Blocks until there is news or it is over; parks is not called. */
+void await_pause(struct await *await);
 
 /* From now on await_progress asks of for its progress; progress NULL: nothing
  * more.  It is not asked any more once this returns. */

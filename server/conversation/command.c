@@ -362,7 +362,6 @@ const struct conversation conversation = {
     .on_closed = on_closed,
     .on_tick = statement_tick,
     .cancel = statement_cancel,
-    .unsent = statement_unsent,
     .is_outdated = is_outdated,
     .free = free_kept,
 };

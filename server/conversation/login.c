@@ -40,10 +40,8 @@ static void
 tell_users_apart(struct session *s)
 {
     uid_t uid;
-    int fd;
 
-    if (backoff_is_loopback(s->address_key) &&
-        uv_fileno(&s->io.handle, &fd) == 0 && tcp_owner(fd, &uid))
+    if (backoff_is_loopback(s->address_key) && tcp_owner(s->source.fd, &uid))
         s->address_key = backoff_key_of_user(uid);
 }
 

@@ -39,7 +39,6 @@ struct prepared {
     size_t parameter_count;
     uint16_t *types; /* of each parameter, from the last EXECUTE with types */
     bool typed;      /* there was one */
-    bool brief;      /* see sql_is_brief */
     struct long_data *long_data; /* of each parameter; NULL: none was sent */
     enum error_code fault;       /* of SEND_LONG_DATA; 0: none */
     struct statement *cursor;    /* open, and perhaps running; or NULL */

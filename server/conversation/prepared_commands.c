@@ -49,7 +49,6 @@ reply_description(struct session *s, struct span text,
         reply_error(&s->reply, &err);
         return;
     }
-    p->brief = description->brief;
     reply_prepared(&s->reply, p->id, p->parameter_count, description->columns,
                    description->column_count);
 }

@@ -1,25 +1,25 @@
-/* statement.c - see statement.h. */
+/*
+ * statement.c - see statement.h.
+ *
+ * A statement runs from top to bottom on the thread that read it: open, rows,
+ * end.  It returns to the loop earlier where the client does not read (the
+ * cursor stays in the session until there is room), and where it waits for a
+ * place (statement_aside.c).
+ */
 #include "statement.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "audit.h"
 #include "capability.h"
-#include "chunk.h"
 #include "clock.h"
-#include "cursor.h"
-#include "errors.h"
 #include "log.h"
 #include "memory.h"
 #include "peer_login.h"
 #include "prepared.h"
-#include "pump.h"
 #include "session.h"
 #include "statement_state.h"
 
-enum { STEPS_A_TURN = 16 /* then other sessions have theirs */ };
+enum { SEND_BYTES = 32 * 1024 /* so much is made before it is sent */ };
 
 static void
 drop_packet(struct statement *st)
@@ -30,20 +30,17 @@ drop_packet(struct statement *st)
     st->packet_size = 0;
 }
 
-/* Frees what only the opening needs. */
 void
-statement_drop_opening(struct statement *st)
+statement_close_opening(struct statement *st, bool drop)
 {
-    if (!st->opening)
+    sql_description_fini(&st->description);
+    execute_values_fini(&st->values);
+    if (!drop) {
+        audit_fini(&st->audit);
         return;
-    st->opening = false;
-    if (st->described)
-        sql_description_fini(&st->description);
-    cursor_free(st->opened);
-    st->opened = NULL;
+    }
     if (!st->prepared)
         return;
-    execute_values_fini(&st->values);
     prepared_drop_long(st->prepared);
     drop_packet(st);
 }
@@ -51,19 +48,23 @@ statement_drop_opening(struct statement *st)
 void
 statement_free(struct statement *st)
 {
+    struct server *server = st->session->server;
+
     if (st->prepared && st->prepared->cursor == st) {
         st->prepared->cursor = NULL;
         st->prepared->list->cursors--;
     }
-    statement_drop_opening(st);
-    pump_fini(&st->pump);
+    loop_forget(&server->loop, &st->go_on);
+    statement_leave_place(st);
+    if (!st->cursor)
+        statement_close_opening(st, true);
+    cursor_free(st->cursor);
+    mem_free(st->row);
     drop_packet(st);               /* the cursor was the last to read it, */
     sql_indirect_fini(&st->meant); /* or this */
-    chunk_fini(&st->chunk);
-    if (st->fd >= 0)
-        close(st->fd);
     audit_fini(&st->audit);
-    trim_note(&st->session->server->trim);
+    await_fini(&st->await);
+    trim_note(&server->trim, st->started_ms);
     mem_free(st);
 }
 
@@ -118,7 +119,7 @@ say(struct statement *st, const struct error *err)
 void
 statement_fail(struct statement *st)
 {
-    struct error err = st->pump.error;
+    struct error err = st->error;
 
     if (err.code == ER_QUERY_INTERRUPTED &&
         (st->end == END_TIMEOUT ||
@@ -137,7 +138,7 @@ static void
 succeed(struct statement *st)
 {
     struct session *s = st->session;
-    struct cursor *cursor = st->pump.cursor;
+    struct cursor *cursor = st->cursor;
 
     session_refresh(s);
     s->reply.warnings = sql_session_warnings(s->sql);
@@ -153,39 +154,49 @@ succeed(struct statement *st)
     statement_finish(st, NULL);
 }
 
+/* ---- rows ---- */
+
 /* Columns go out with the first row: until then an error may stand alone. */
 static void
-make_columns(struct statement *st, struct reply *reply)
+make_columns(struct statement *st)
 {
-    struct cursor *cursor = st->pump.cursor;
-
-    if (!st->columns_made && cursor->column_count > 0 && !st->form)
-        reply_columns(reply, cursor);
+    if (!st->columns_made && st->cursor->column_count > 0 && !st->form)
+        reply_columns(&st->session->reply, st->cursor);
     st->columns_made = true;
 }
 
-/* -1 with *err: the row cannot be sent, and nothing has changed. */
+/* -1 with st->error: the row cannot be sent, and nothing of it is made. */
 static int
-make_row(struct statement *st, struct reply *reply, struct error *err)
+encode_row(struct statement *st)
 {
-    const struct cursor *cursor = st->pump.cursor;
+    const struct cursor *cursor = st->cursor;
+    struct reply *reply = &st->session->reply;
     size_t count = cursor->column_count;
-    struct value *row = st->pump.rows.values + st->made * count;
-    int rc;
 
-    sql_session_check_row(st->session->sql, cursor->columns, row, count);
+    sql_session_check_row(st->session->sql, cursor->columns, st->row, count);
     if (st->form)
-        rc = st->form->row(st->form_arg, reply, cursor, row, err);
-    else if (st->prepared)
-        rc = reply_binary_row(reply, cursor->columns, row, count, err);
-    else
-        rc = reply_row(reply, row, count, err);
-    if (rc != 0)
-        return -1;
-    st->made++;
+        return st->form->row(st->form_arg, reply, cursor, st->row, &st->error);
+    if (st->prepared)
+        return reply_binary_row(reply, cursor->columns, st->row, count,
+                                &st->error);
+    return reply_row(reply, st->row, count, &st->error);
+}
+
+static void
+make_row(struct statement *st)
+{
+    size_t before = st->session->reply.out.size;
+
+    make_columns(st);
+    st->has_row = false;
+    if (encode_row(st) != 0) {
+        st->outcome = STEP_FAIL;
+        return;
+    }
+    st->rows++;
+    st->bytes += st->session->reply.out.size - before;
     if (st->request == REQUEST_ROWS)
         st->wanted--;
-    return 0;
 }
 
 static bool
@@ -195,134 +206,102 @@ wants_rows(const struct statement *st)
            (st->request == REQUEST_ROWS && st->wanted > 0);
 }
 
-static bool
-has_rows(const struct statement *st)
-{
-    return st->made < st->pump.rows.count && wants_rows(st);
-}
-
-/* Sends the rows that the worker did not make. */
-static int
-send_rows(struct statement *st)
-{
-    struct session *s = st->session;
-    size_t before = s->reply.out.size, made = st->made;
-    int rc = 0;
-
-    if (has_rows(st))
-        make_columns(st, &s->reply);
-    st->columns_sent = st->columns_made;
-    while (rc == 0 && has_rows(st) && !session_output_full(s))
-        rc = make_row(st, &s->reply, &st->pump.error);
-    st->rows += st->made - made;
-    st->bytes += s->reply.out.size - before;
-    return rc;
-}
-
-/* On the worker.  Leaves a row that cannot be sent: the loop meets the same
- * fault, and reports it. */
-bool
-statement_take_rows(void *arg)
-{
-    struct statement *st = arg;
-    struct chunk *chunk = &st->chunk;
-    struct error unsaid;
-    int rc = 0;
-
-    st->made = 0;
-    if (has_rows(st))
-        make_columns(st, &chunk->reply);
-    while (rc == 0 && has_rows(st) && !chunk_full(chunk)) {
-        rc = make_row(st, &chunk->reply, &unsaid);
-        chunk->rows += rc == 0;
-    }
-    return st->made == st->pump.rows.count && wants_rows(st) &&
-           (!chunk_full(chunk) || (st->writes && chunk_write(chunk, st->fd)));
-}
-
 static void
-give_chunk(struct statement *st)
+step(struct statement *st)
 {
-    st->rows += st->chunk.rows + st->chunk.written_rows;
-    st->bytes += st->chunk.reply.out.size + st->chunk.written_bytes;
-    st->chunk.written_rows = st->chunk.written_bytes = 0;
-    chunk_give(&st->chunk, &st->session->reply);
-}
+    struct rows rows = {.values = st->row, .capacity = 1};
 
-size_t
-statement_unsent(const struct session *s)
-{
-    const struct statement *st = s->statement;
-
-    /* While the pump steps, the chunk is a worker's. */
-    return st && st->pump.state != PUMP_STEPPING ? st->chunk.reply.out.size : 0;
-}
-
-/* Approximate bytes of the rows that the worker has not made. */
-static size_t
-bytes_left(const struct statement *st)
-{
-    size_t columns = st->pump.cursor->column_count, bytes = 0;
-
-    for (size_t i = st->made * columns; i < st->pump.rows.count * columns; i++)
-        if (st->pump.rows.values[i].type == VALUE_TEXT ||
-            st->pump.rows.values[i].type == VALUE_BLOB)
-            bytes += st->pump.rows.values[i].size;
-    return bytes;
-}
-
-/* Whether the rows at hand are large, and there is no room for them among the
- * replies of all clients. */
-static bool
-is_too_much(struct statement *st)
-{
-    struct session *s = st->session;
-    size_t more =
-        st->chunk.reply.out.size + (has_rows(st) ? bytes_left(st) : 0);
-
-    return more > REPLY_FULL &&
-           !memory_hold(&s->owed, s->who.user, session_unsent(s) + more);
-}
-
-/* Half a row cannot be taken back. */
-static void
-refuse_rows(struct statement *st)
-{
-    struct session *s = st->session;
-    struct error *err = &st->pump.error;
-
-    memory_budget_explain(err, "rows that clients have not read yet");
-    log_stranger("connection %u: %s", s->entry.id, err->text);
-    if (st->chunk.written_bytes > 0) {
-        session_close(s);
-        return;
-    }
-    pump_cancel(&st->pump);
-    statement_fail(st);
+    st->await.deadline_ms = st->deadline_ms;
+    st->outcome = await_check(&st->await, &st->error) != 0
+                      ? STEP_FAIL
+                      : st->cursor->ops->step(st->cursor, &rows, &st->error);
+    st->has_row = rows.count > 0;
 }
 
 static void
 note_full(struct statement *st, bool full)
 {
-    uint64_t now_ms;
+    uint64_t now_ms = clock_ms();
 
-    if (!full && !st->full_since_ms)
-        return;
-    now_ms = clock_ms();
     if (st->full_since_ms)
         st->deadline_ms += now_ms - st->full_since_ms;
     st->full_since_ms = full ? now_ms : 0;
 }
+
+/* Whether what waits to be sent is large, and there is no room for it among the
+ * replies of all clients. */
+static bool
+is_too_much(struct statement *st)
+{
+    struct session *s = st->session;
+    size_t unsent = session_unsent(s);
+
+    return unsent > REPLY_FULL &&
+           !memory_hold(&s->owed, s->who.user, unsent);
+}
+
+static void
+refuse_rows(struct statement *st)
+{
+    struct session *s = st->session;
+
+    if (!statement_come_back(st))
+        return;
+    memory_budget_explain(&st->error, "rows that clients have not read yet");
+    log_stranger("connection %u: %s", s->entry.id, st->error.text);
+    statement_fail(st);
+}
+
+/* The client does not read: statement_resume goes on. */
+static void
+stall(struct statement *st)
+{
+    if (!statement_come_back(st))
+        return;
+    statement_leave_place(st);
+    note_full(st, true);
+}
+
+/* False: it goes on later, or has ended. */
+static bool
+send_rows(struct statement *st)
+{
+    struct session *s = st->session;
+
+    if (!statement_step_aside(st)) { /* a long result */
+        if (st->refused)
+            statement_fail(st);
+        else
+            statement_wait_for_place(st);
+        return false;
+    }
+    st->sent = true;
+    if (session_send(s) != 0) {
+        if (statement_come_back(st))
+            session_close(s);
+        return false;
+    }
+    if (is_too_much(st)) {
+        refuse_rows(st);
+        return false;
+    }
+    if (!session_output_full(s))
+        return true;
+    stall(st);
+    return false;
+}
+
+/* ---- its end ---- */
 
 /* Whether a cursor has enough: it has been stepped far enough to fail if it
  * fails at once, and to have done its change if it makes one. */
 static bool
 is_satisfied(const struct statement *st)
 {
-    if (await_cancelled(&st->pump.await) && st->pump.outcome != STEP_DONE)
+    if (await_cancelled(&st->await) && st->outcome != STEP_DONE)
         return false; /* now, and not at some later fetch */
     if (st->request == REQUEST_CURSOR)
-        return st->pump.rows.count > 0 || st->pump.outcome == STEP_DONE;
+        return st->has_row || st->outcome == STEP_DONE;
     return st->request == REQUEST_ROWS && st->wanted == 0;
 }
 
@@ -335,12 +314,13 @@ suspend(struct statement *st)
 
     session_refresh(s);
     if (st->request == REQUEST_CURSOR)
-        reply_cursor(&s->reply, st->pump.cursor);
+        reply_cursor(&s->reply, st->cursor);
     else
         reply_end_with(&s->reply, STATUS_CURSOR_EXISTS);
     st->bytes += s->reply.out.size - before;
-    st->columns_sent = st->columns_made = true;
+    st->columns_made = true;
     note_full(st, true);
+    statement_leave_place(st);
     s->statement = NULL;
     session_enter(s, st->end == END_SHUTDOWN ? SESSION_CLOSING : SESSION_READY);
 }
@@ -349,91 +329,43 @@ suspend(struct statement *st)
 static bool
 settle(struct statement *st)
 {
-    bool all_sent = st->made == st->pump.rows.count;
-    bool opening = st->request == REQUEST_CURSOR;
+    bool fails = st->outcome == STEP_FAIL && !st->has_row;
+    bool succeeds = st->outcome == STEP_DONE && !st->has_row &&
+                    st->request != REQUEST_CURSOR;
 
-    if (all_sent && st->pump.outcome == STEP_FAIL) {
-        statement_fail(st);
-    } else if (all_sent && st->pump.outcome == STEP_DONE && !opening) {
-        make_columns(st, &st->session->reply);
-        succeed(st);
-    } else if (is_satisfied(st)) {
-        suspend(st);
-    } else {
+    if (!fails && !succeeds && !is_satisfied(st))
         return false;
+    if (!statement_come_back(st))
+        return true;
+    if (fails) {
+        statement_fail(st);
+    } else if (succeeds) {
+        make_columns(st);
+        succeed(st);
+    } else {
+        suspend(st);
     }
     return true;
 }
 
-/* From the second chunk of a long result on: duplicates the descriptor, because
- * the session may close it meanwhile, and its number be used again.  Not for
- * another node, to which the loop reports progress between rows. */
-static bool
-is_writer(struct statement *st)
-{
-    struct session *s = st->session;
-    int fd;
-
-    if (st->fd < 0 && st->columns_sent && st->request == REQUEST_RESULT &&
-        !s->tls && !s->peer && !st->pump.cursor->instant &&
-        uv_fileno(&s->io.handle, &fd) == 0)
-        st->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return st->fd >= 0;
-}
-
-/* A worker that writes needs an empty output buffer.  One that does not write
- * makes a chunk while another is sent, unless that is a large one. */
-static bool
-may_step(struct statement *st)
-{
-    const struct session *s = st->session;
-
-    st->writes = is_writer(st);
-    if (st->writes)
-        return session_unsent(s) == 0;
-    return !session_output_full(s) ||
-           (!st->pump.cursor->instant && !await_cancelled(&st->pump.await) &&
-            st->made == st->pump.rows.count &&
-            session_unsent(s) <= 2 * (size_t)REPLY_FULL);
-}
-
-/* Sends and steps until the client is full, a worker steps, or the end. */
 void
 statement_pull(struct statement *st)
 {
-    for (int turn = 0;; turn++) {
-        if (is_too_much(st)) {
-            refuse_rows(st);
-            return;
-        }
-        if (st->chunk.written_bytes > 0 ||
-            (chunk_made(&st->chunk) && !session_output_full(st->session)))
-            give_chunk(st);
-        if (chunk_made(&st->chunk)) {
-            note_full(st, true);
-            return; /* statement_resume goes on */
-        }
-        if (send_rows(st) != 0) {
-            pump_cancel(&st->pump);
-            statement_fail(st);
-            return;
-        }
+    for (;;) {
         if (settle(st))
             return;
-        note_full(st, !may_step(st));
-        if (st->full_since_ms)
+        if (st->has_row && wants_rows(st))
+            make_row(st);
+        else if (st->outcome == STEP_MORE)
+            step(st);
+        if (statement_is_refused(st))
             return;
-        st->made = 0;
-        chunk_begin(&st->chunk, &st->session->reply);
-        if (turn == STEPS_A_TURN) {
-            pump_yield(&st->pump);
+        if (session_unsent(st->session) >= SEND_BYTES && !send_rows(st))
             return;
-        }
-        st->pump.await.deadline_ms = st->deadline_ms;
-        if (!pump_step(&st->pump))
-            return; /* statement_ready goes on */
     }
 }
+
+/* ---- from the session ---- */
 
 static void
 write_gone(struct statement *st)
@@ -442,26 +374,6 @@ write_gone(struct statement *st)
                                       .text = "the client is gone"};
 
     write_audit(st, &gone);
-}
-
-void
-statement_ready(void *arg)
-{
-    struct statement *st = arg;
-    struct session *s = st->session;
-
-    if (s->state == SESSION_CLOSED) {
-        write_gone(st);
-        s->statement = NULL;
-        statement_free(st);
-        session_released(s);
-        return;
-    }
-    if (st->opening)
-        st->on_opened(st);
-    else
-        statement_pull(st);
-    session_turn(s);
 }
 
 /* Makes it s->statement: a new one, or one whose cursor is fetched. */
@@ -477,6 +389,15 @@ statement_enter(struct statement *st, const char *command, struct span text)
     session_enter(s, SESSION_RUNNING);
 }
 
+/* It cannot begin anew: so it has a place, in case that a step needs one. */
+static void
+pull_on(struct statement *st)
+{
+    note_full(st, false);
+    if (statement_take_place(st))
+        statement_pull(st);
+}
+
 void
 statement_fetch(struct prepared *prepared, uint32_t count)
 {
@@ -485,9 +406,8 @@ statement_fetch(struct prepared *prepared, uint32_t count)
 
     st->request = REQUEST_ROWS;
     st->wanted = count;
-    note_full(st, false);
     statement_enter(st, "Fetch", text);
-    statement_pull(st);
+    pull_on(st);
 }
 
 void
@@ -506,9 +426,8 @@ statement_resume(struct session *s)
 {
     struct statement *st = s->statement;
 
-    if (st && st->full_since_ms && st->pump.state == PUMP_IDLE &&
-        !session_output_full(s))
-        statement_pull(st);
+    if (st && st->full_since_ms)
+        pull_on(st);
 }
 
 void
@@ -519,7 +438,18 @@ statement_cancel(struct session *s, enum statement_end why)
     if (!st || st->end != END_NONE)
         return;
     st->end = why;
-    pump_cancel(&st->pump);
+    await_cancel(&st->await);
+    if (st->waits)
+        loop_later(&s->server->loop, &st->go_on);
+}
+
+void
+statement_tick(struct session *s, uint64_t now_ms)
+{
+    const struct statement *st = s->statement;
+
+    if (st && !st->full_since_ms && now_ms >= st->deadline_ms)
+        statement_cancel(s, END_TIMEOUT);
 }
 
 void
@@ -529,9 +459,9 @@ statement_abandon(struct session *s)
 
     if (!st)
         return;
-    pump_cancel(&st->pump);
-    if (st->pump.state == PUMP_STEPPING)
-        return; /* statement_ready goes on: a worker has it */
+    await_cancel(&st->await);
+    if (st->aside)
+        return; /* its thread closes the session */
     write_gone(st);
     s->statement = NULL;
     statement_free(st);

@@ -1,7 +1,9 @@
 /*
  * statement.h - one statement of a session: opened, pulled, answered, logged.
  *
- * Rows are pulled only while the client takes them.  All on the loop.
+ * Rows are pulled only while the client takes them.  All with the loop's lock,
+ * which a statement that waits or computes for long gives up meanwhile: what
+ * starts one may return long afterwards, with the lock again.
  */
 #ifndef HW_STATEMENT_H
 #define HW_STATEMENT_H
@@ -20,7 +22,7 @@ struct sql_description;
 struct statement;
 
 /* An answer that is no MySQL packets.  Each appends to the reply; row may be
- * called by a worker. */
+ * called without the lock. */
 struct statement_form {
     /* -1 with *err, and nothing was appended. */
     int (*row)(void *arg, struct reply *reply, const struct cursor *cursor,
@@ -62,10 +64,8 @@ void statement_drop(struct prepared *prepared);
 void statement_resume(struct session *session); /* there is room again */
 void statement_cancel(struct session *session, enum statement_end why);
 void statement_tick(struct session *session, uint64_t now_ms);
-/* Bytes of its reply that wait for room. */
-size_t statement_unsent(const struct session *session);
-/* The session is closed: gives everything back, now or when a worker has
- * finished its step. */
+/* The session is closed: gives everything back, now or once its thread is
+ * back. */
 void statement_abandon(struct session *session);
 
 #endif

@@ -1,8 +1,5 @@
 /*
  * statement_open.c - how a statement begins: see statement.h.
- *
- * Opening parses a statement, compiles a SELECT, computes the values of a SET:
- * work for a worker, unless the statement is brief.
  */
 #include <string.h>
 
@@ -14,8 +11,6 @@
 #include "prepared.h"
 #include "session.h"
 #include "statement_state.h"
-
-enum { BRIEF_BYTES = 4096 /* of a packet that the loop opens */ };
 
 static const struct sql_parameters *
 parameters_of(const struct statement *st)
@@ -31,25 +26,30 @@ packet_of(const struct statement *st)
     return (struct span){st->packet, st->packet_size};
 }
 
-/* On the loop, or a worker. */
-static void
-open_text(void *arg)
-{
-    struct statement *st = arg;
-    struct sql_session *sql = st->session->sql;
-    struct error *err = &st->pump.error;
+enum { LONG_BYTES = 4096 /* that take long to parse */ };
 
-    if (st->on_described) {
-        st->described = sql_describe(sql, st->text, &st->pump.await,
-                                     &st->description, err) == 0;
-        return;
-    }
+/* True: it cannot step aside for a long text, or for many values. */
+static bool
+is_too_long(struct statement *st)
+{
+    if (st->text.size + st->packet_size > LONG_BYTES)
+        await_compute(&st->await);
+    return st->unplaced || st->refused;
+}
+
+/* NULL with st->error. */
+static struct cursor *
+open_cursor(struct statement *st)
+{
+    struct sql_session *sql = st->session->sql;
+
+    if (is_too_long(st))
+        return NULL;
     if (st->prepared && execute_values_decode(st->prepared, packet_of(st),
-                                              &st->values, err) != 0)
-        return;
+                                              &st->values, &st->error) != 0)
+        return NULL;
     audit_begin(&st->audit, st->text, parameters_of(st), sql);
-    st->opened =
-        sql_open(sql, st->text, parameters_of(st), &st->pump.await, err);
+    return sql_open(sql, st->text, parameters_of(st), &st->await, &st->error);
 }
 
 /* Until it is open and has a limit of its own. */
@@ -88,13 +88,12 @@ make(struct session *s, struct span packet, struct error *err)
     st->started_ms = clock_ms();
     st->timeout_ms = timeout_ms(s);
     st->deadline_ms = st->started_ms + st->timeout_ms;
-    pump_init(&st->pump, &s->server->workers, s->who.user, statement_ready, st);
-    st->pump.job.forwarded = s->peer != NULL;
-    st->pump.take = statement_take_rows;
-    st->pump.open = open_text;
-    st->pump.one_by_one = true;
-    st->fd = -1;
-    chunk_init(&st->chunk);
+    st->turn.owner = s->who.user;
+    st->turn.forwarded = s->peer != NULL;
+    st->go_on.run = statement_go_on;
+    await_init(&st->await, statement_on_park, st);
+    st->await.tick = statement_on_tick;
+    st->turn.granted = await_waker(&st->await);
     return st;
 }
 
@@ -124,83 +123,104 @@ limit_time(struct statement *st, const struct cursor *cursor)
     st->deadline_ms = st->started_ms + st->timeout_ms;
 }
 
-/* True: it has a cursor.  False: it has failed, and the client has its error.
- */
-static bool
-begin(struct statement *st)
+/* A cursor's rows are lent one by one. */
+static int
+take_cursor(struct statement *st, struct cursor *cursor)
 {
-    struct cursor *cursor = st->opened;
+    size_t columns = cursor->column_count;
 
-    st->opened = NULL;
-    if (cursor)
-        limit_time(st, cursor);
-    if (!cursor || pump_start(&st->pump, cursor, &st->pump.error) != 0) {
-        statement_fail(st);
-        return false;
+    st->row = columns ? mem_alloc(columns * sizeof(*st->row)) : NULL;
+    if (columns && !st->row) {
+        error_memory(&st->error, "a row of a result");
+        cursor_free(cursor);
+        return -1;
     }
-    if (st->request == REQUEST_CURSOR && cursor->column_count == 0)
+    limit_time(st, cursor);
+    st->cursor = cursor;
+    if (st->request == REQUEST_CURSOR && columns == 0)
         st->request = REQUEST_RESULT;
     if (st->request == REQUEST_CURSOR) {
         st->prepared->cursor = st;
         st->prepared->list->cursors++;
     }
-    return true;
+    return 0;
 }
 
-static void
-opened(struct statement *st)
+/* False: it is over, or waits for a place. */
+static bool
+open_statement(struct statement *st)
 {
     struct peer_session *peer = st->session->peer;
+    struct cursor *cursor = open_cursor(st);
 
+    if (st->unplaced || st->refused) {
+        cursor_free(cursor);
+        return !statement_is_refused(st);
+    }
     if (peer) {
         peer_session_audit(peer, &st->audit);
-        st->pump.job.owner = peer_session_owner(peer);
+        turns_set_owner(&st->session->server->turns, &st->turn,
+                        peer_session_owner(peer));
     }
-    if (!st->on_described) {
-        if (begin(st)) {
-            statement_drop_opening(st);
-            statement_pull(st);
-        }
-    } else if (st->described) {
-        st->on_described(st->session, st->text, &st->description);
-        statement_finish(st, NULL);
-    } else {
+    if (cursor && take_cursor(st, cursor) == 0) {
+        statement_close_opening(st, true);
+        return true;
+    }
+    if (statement_come_back(st))
         statement_fail(st);
-    }
+    return false;
 }
 
-/* It is short, and so are its values.  That of a prepared statement was seen
- * when it was prepared. */
-static bool
-is_brief(const struct statement *st)
-{
-    const struct sql_parameters *given = &st->meant.parameters;
-    size_t size = st->packet_size;
-
-    if (st->prepared && st->prepared->long_data)
-        return false;
-    for (size_t i = 0; i < given->count; i++)
-        size += given->values[i].size;
-    if (size > BRIEF_BYTES)
-        return false;
-    return st->prepared ? st->prepared->brief
-                        : sql_is_brief(st->session->sql, st->text);
-}
-
-/* Opens st->text. */
 static void
-open_statement(struct statement *st, const char *command)
+describe(struct statement *st)
 {
-    st->opening = true;
-    st->on_opened = opened;
-    statement_enter(st, command, st->text);
-    if (is_brief(st)) {
-        open_text(st);
-        opened(st);
-    } else {
-        st->pump.await.deadline_ms = st->deadline_ms;
-        pump_open(&st->pump);
+    int rc = is_too_long(st)
+                 ? -1
+                 : sql_describe(st->session->sql, st->text, &st->await,
+                                &st->description, &st->error);
+
+    if (statement_is_refused(st) || !statement_come_back(st))
+        return;
+    if (rc != 0) {
+        statement_fail(st);
+        return;
     }
+    st->on_described(st->session, st->text, &st->description);
+    statement_finish(st, NULL);
+}
+
+/* What another node forwards is opened once only: so it has a place first. */
+static bool
+may_open(struct statement *st)
+{
+    struct error *err = &st->error;
+
+    if (await_check(&st->await, err) != 0) {
+        statement_fail(st);
+        return false;
+    }
+    st->mark = st->session->reply.out.size;
+    st->mark_sequence = st->session->reply.sequence;
+    st->await.deadline_ms = st->deadline_ms;
+    return !st->session->peer || statement_take_place(st);
+}
+
+void
+statement_run(struct statement *st)
+{
+    if (!st->cursor && !may_open(st))
+        return;
+    if (st->on_described)
+        describe(st);
+    else if (st->cursor || open_statement(st))
+        statement_pull(st);
+}
+
+static void
+begin(struct statement *st, const char *command)
+{
+    statement_enter(st, command, st->text);
+    statement_run(st);
 }
 
 void
@@ -217,7 +237,7 @@ statement_start(struct session *s, struct span text)
         return;
     }
     st->text = st->meant.text;
-    open_statement(st, "Query");
+    begin(st, "Query");
 }
 
 /* It is well-formed, and its tables are permitted; what functions need, they
@@ -250,7 +270,7 @@ statement_answer(struct session *s, struct span text,
     st->form_arg = arg;
     if (opens_only)
         st->on_described = say_end;
-    open_statement(st, "Query");
+    begin(st, "Query");
 }
 
 void
@@ -262,7 +282,7 @@ statement_describe(struct session *s, struct span text,
     if (!st)
         return;
     st->on_described = on_described;
-    open_statement(st, "Prepare");
+    begin(st, "Prepare");
 }
 
 void
@@ -278,7 +298,5 @@ statement_execute(struct session *s, struct prepared *prepared,
     st->prepared = prepared;
     st->text = (struct span){prepared->text, prepared->text_size};
     st->request = cursor ? REQUEST_CURSOR : REQUEST_RESULT;
-    st->pump.one_by_one =
-        !cursor; /* a cursor keeps its first rows for a fetch */
-    open_statement(st, "Execute");
+    begin(st, "Execute");
 }

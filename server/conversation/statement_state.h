@@ -1,20 +1,24 @@
 /*
- * statement_state.h - shared by the two halves of statement.h: the opening of a
- * statement (statement_open.c), and its rows and end (statement.c).
+ * statement_state.h - shared by the parts of statement.h: how a statement
+ * begins (statement_open.c), its rows and end (statement.c), and how it leaves
+ * the loop to another thread and comes back (statement_aside.c).
  */
 #ifndef HW_STATEMENT_STATE_H
 #define HW_STATEMENT_STATE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "audit.h"
-#include "chunk.h"
+#include "await.h"
+#include "cursor.h"
+#include "errors.h"
 #include "execute_values.h"
-#include "pump.h"
 #include "sql.h"
 #include "statement.h"
+#include "turns.h"
 
 /* The client's last request. */
 enum request {
@@ -23,30 +27,41 @@ enum request {
     REQUEST_ROWS    /* some of a cursor's */
 };
 
-/* While the pump steps, the marked fields are the worker's, which makes the
- * next chunk of the reply. */
+/* Belongs to the thread that runs it: with the loop's lock, or aside. */
 struct statement {
-    struct pump pump;
+    struct await await;
+    struct turn turn;
     struct session *session;
     const struct statement_form *form; /* NULL: MySQL's packets */
     void *form_arg;
     struct prepared *prepared; /* rows are binary; NULL: they are texts */
     enum request request;
-    uint64_t wanted; /* rows, of REQUEST_ROWS, not yet made; the worker's */
-    uint64_t started_ms;
+    uint64_t wanted; /* rows, of REQUEST_ROWS, not yet made */
+    uint64_t started_ms, told_ms;
     uint64_t timeout_ms;
-    uint64_t
-        deadline_ms; /* delayed by the time that the client does not read */
+    /* delayed by the time that the client does not read */
+    atomic_uint_fast64_t deadline_ms;
     uint64_t full_since_ms; /* 0: the client is ready for more */
-    size_t made;            /* rows of the pump's batch; the worker's */
-    bool columns_made;      /* the worker's */
-    struct chunk chunk;   /* the worker's; empty when the pump begins a step */
-    int fd;               /* the session's socket, for the worker; or -1 */
-    bool writes;          /* the worker may, in this step */
-    uint64_t rows, bytes; /* given to the session */
-    bool columns_sent;
-    enum statement_end end;
-    struct audit audit; /* a worker's while it is opened */
+    uint64_t rows, bytes;   /* made */
+    enum statement_end end; /* with the lock */
+    struct audit audit;
+
+    bool aside;   /* its thread has stepped aside */
+    bool refused; /* it could not: error says why */
+    /* Nor was there a place.  It begins anew once there is one, as long as
+     * nothing of its reply is sent. */
+    bool unplaced;
+    bool waits; /* for that place */
+    bool sent;
+    size_t mark; /* where its reply begins in the session's */
+    uint8_t mark_sequence;
+    struct loop_task go_on; /* there is a place, or it is over */
+
+    struct cursor *cursor; /* NULL: it is not open */
+    struct value *row;     /* lent by the cursor until its next step */
+    bool has_row, columns_made;
+    enum step outcome; /* of the last step */
+    struct error error;
 
     char *packet; /* a copy of the text; of COM_STMT_EXECUTE, of the values
                      until it is open */
@@ -54,35 +69,48 @@ struct statement {
     struct memory_hold held; /* of it */
     struct span text;        /* the packet; or prepared's, which outlives us */
 
-    /* While it is opened, perhaps by a worker: */
-    bool opening;
-    void (*on_opened)(struct statement *st); /* then, on the loop */
-    struct sql_indirect meant;               /* by the text of COM_QUERY */
-    struct execute_values values;      /* borrow the packet and long data; the
-                                          worker's */
+    /* Until it is open: */
+    struct sql_indirect meant;         /* by the text of COM_QUERY */
+    struct execute_values values;      /* borrow the packet and long data */
     statement_described *on_described; /* NULL: not for COM_STMT_PREPARE */
-    bool described;
-    struct sql_description description; /* if so */
-    struct cursor *opened;
+    struct sql_description description;
 };
 
 /* Makes it the session's running statement. */
 void statement_enter(struct statement *st, const char *command,
                      struct span text);
-/* The pump calls these: a worker's step has ended; make its rows, on the
- * worker. */
-void statement_ready(void *arg);
-bool statement_take_rows(void *arg);
-
-/* Sends and steps until the client is full, a worker steps, or the end. */
+/* Opens it, if it is not open, and sends its rows until the client is full or
+ * the end, which frees it.  With the lock, before and afterwards. */
+void statement_run(struct statement *st);
 void statement_pull(struct statement *st);
-/* Sends the pump's error.  Frees it. */
+/* Sends st->error.  Frees it. */
 void statement_fail(struct statement *st);
 /* The reply is complete: error NULL for success.  Frees it. */
 void statement_finish(struct statement *st, const struct error *error);
 
 void statement_free(struct statement *st);
-/* Frees what only the opening needs; fine if there is none. */
-void statement_drop_opening(struct statement *st);
+/* Closes what the opening has left; it may be opened again, or with drop not
+ * any more. */
+void statement_close_opening(struct statement *st, bool drop);
+
+/* ---- statement_aside.c ---- */
+
+/* Of st->await. */
+void statement_on_park(void *arg, bool waits);
+void statement_on_tick(void *arg);
+/* Of st->go_on. */
+void statement_go_on(struct loop_task *task);
+
+/* It is about to compute, or to send, for long.  False: it cannot: see refused
+ * and unplaced. */
+bool statement_step_aside(struct statement *st);
+/* With the lock again.  False: the session is closed, and st freed. */
+bool statement_come_back(struct statement *st);
+/* False: it waits for a place, and runs on or begins anew once it has one. */
+bool statement_take_place(struct statement *st);
+void statement_wait_for_place(struct statement *st);
+void statement_leave_place(struct statement *st);
+/* It has to wait, or cannot run on: true, and all is done for that. */
+bool statement_is_refused(struct statement *st);
 
 #endif

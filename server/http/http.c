@@ -555,6 +555,5 @@ const struct conversation http_conversation = {
     .on_closed = statement_abandon,
     .on_tick = statement_tick,
     .cancel = statement_cancel,
-    .unsent = statement_unsent,
     .free = free_kept,
 };

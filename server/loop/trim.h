@@ -2,16 +2,13 @@
  * trim.h - returns memory that statements have freed to the kernel.
  *
  * The C library keeps what is freed in the middle of its heaps for ever, for
- * each thread's heap.  All on the loop, except for the trim itself.
+ * each thread's heap.  With the loop's lock, except for the trim itself.
  */
 #ifndef HW_TRIM_H
 #define HW_TRIM_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <uv.h>
-
-#include "workers.h"
+#include <stdint.h>
 
 enum {
     TRIM_MS = 2000,        /* from the first that was freed until a trim */
@@ -21,15 +18,17 @@ enum {
 };
 
 struct trim {
-    struct worker_job job; /* first */
-    uv_timer_t timer;
-    bool begun, closed;
+    uint64_t due_ms; /* clock_ms; 0: nothing was freed */
 };
 
-void trim_init(struct trim *trim, uv_loop_t *loop, struct workers *workers);
-void trim_close(struct trim *trim);
+void trim_init(void);
 
 /* Something that may have been large was freed. */
-void trim_note(struct trim *trim);
+void trim_note(struct trim *trim, uint64_t now_ms);
+/* True: trim_run() is due, and worth it.  Only memory freed from then on makes
+ * the next one due. */
+bool trim_take(struct trim *trim, uint64_t now_ms);
+/* Takes milliseconds in a large heap; not with the lock. */
+void trim_run(void);
 
 #endif

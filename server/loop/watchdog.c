@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "clock.h"
 #include "log.h"
 
 enum {
@@ -40,34 +41,18 @@ bark(uint64_t ms, uint32_t connection)
 void
 watchdog_mark(struct watchdog *dog, uint32_t connection)
 {
-    uint64_t wall_ns = uv_hrtime(), before_ns = dog->cpu_ns;
+    uint64_t now_ms = clock_ms(), before_ns = dog->cpu_ns;
 
-    if (wall_ns - dog->wall_ns < (uint64_t)WATCHDOG_EVERY_MS * MS)
+    if (before_ns > 0 && now_ms - dog->read_ms < WATCHDOG_EVERY_MS)
         return;
-    dog->wall_ns = wall_ns;
+    dog->read_ms = now_ms;
     dog->cpu_ns = processor_ns();
     if (before_ns > 0 && dog->cpu_ns - before_ns > (uint64_t)LIMIT_MS * MS)
         bark((dog->cpu_ns - before_ns) / MS, connection);
 }
 
-static void
-on_turn(uv_prepare_t *turn)
-{
-    watchdog_mark(turn->data, 0);
-}
-
 void
-watchdog_init(struct watchdog *dog, uv_loop_t *loop)
+watchdog_begin(struct watchdog *dog)
 {
-    dog->wall_ns = dog->cpu_ns = 0;
-    uv_prepare_init(loop, &dog->turn);
-    dog->turn.data = dog;
-    uv_prepare_start(&dog->turn, on_turn);
-    uv_unref((uv_handle_t *)&dog->turn);
-}
-
-void
-watchdog_close(struct watchdog *dog)
-{
-    uv_close((uv_handle_t *)&dog->turn, NULL);
+    dog->cpu_ns = 0;
 }

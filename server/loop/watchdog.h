@@ -1,14 +1,14 @@
 /*
  * watchdog.h - notices when the event loop stands still.
  *
- * One event of one session may take WATCHDOG_MS of processor time: longer work
- * belongs on a worker.  A busy machine is no fault.  All on the loop.
+ * One event of one session may take WATCHDOG_MS of processor time under the
+ * loop's lock: longer work steps aside.  A busy machine is no fault.  Of the
+ * thread that leads, with the lock.
  */
 #ifndef HW_WATCHDOG_H
 #define HW_WATCHDOG_H
 
 #include <stdint.h>
-#include <uv.h>
 
 enum {
     WATCHDOG_MS = 20,
@@ -16,12 +16,11 @@ enum {
 };
 
 struct watchdog {
-    uv_prepare_t turn;
-    uint64_t wall_ns, cpu_ns; /* when the latter was read last; 0: never */
+    uint64_t read_ms, cpu_ns; /* when the latter was read last; 0: never */
 };
 
-void watchdog_init(struct watchdog *dog, uv_loop_t *loop);
-void watchdog_close(struct watchdog *dog);
+/* Another thread leads from now on. */
+void watchdog_begin(struct watchdog *dog);
 
 /* An event has ended, of that connection (0: none). Logs a slow one; with
  * HW_WATCHFUL, which allows for a slower program, it aborts. */

@@ -32,36 +32,66 @@ is_resting(const struct server *server)
            server->logins[1][TRANSPORT_TCP].count == 0;
 }
 
-/* Closing a session may free it, but no other: next stays valid. */
+/* Gives memory back beside the loop, once some was freed. */
 static void
-on_tick(uv_timer_t *tick)
+trim_memory(struct server *server, uint64_t now_ms)
 {
-    struct server *server = tick->data;
-    uint64_t now_ms = clock_ms();
-    struct session *next;
+    struct error unsaid;
 
-    server_set_pace(server,
-                    is_resting(server) ? SERVER_RESTING_MS : SERVER_TICK_MS);
-    for (struct session *s = server->sessions; s; s = next) {
-        next = s->next;
+    if (!trim_take(&server->trim, now_ms) ||
+        loop_make_ready(&server->loop, &unsaid) != 0)
+        return;
+    loop_step_aside(&server->loop);
+    trim_run();
+    loop_step_back(&server->loop);
+}
+
+/* Sessions that are closed meanwhile stay in the list. */
+static void
+on_tick(void *arg)
+{
+    struct server *server = arg;
+    uint64_t now_ms = clock_ms();
+
+    for (struct session *s = server->sessions; s; s = s->next) {
         if (server->stopping && now_ms >= server->stop_deadline_ms)
             session_close(s);
         else
             session_tick(s, now_ms);
     }
+    trim_memory(server, now_ms);
+    server_set_pace(server, is_resting(server) ? SERVER_RESTING_MS
+                                               : SERVER_TICK_MS);
+}
+
+/* Of any thread. */
+static void
+note_kill(void *arg)
+{
+    struct server *server = arg;
+
+    atomic_store(&server->killed, true);
+    loop_wake(&server->loop);
 }
 
 static void
-on_killed(struct wake *wake)
+on_wake(void *arg)
 {
-    struct server *server =
-        (struct server *)((char *)wake - offsetof(struct server, killed));
-    struct session *next;
+    struct server *server = arg;
 
-    for (struct session *s = server->sessions; s; s = next) {
-        next = s->next;
+    if (!atomic_exchange(&server->killed, false))
+        return;
+    for (struct session *s = server->sessions; s; s = s->next)
         session_kill(s, registry_take_kill(&server->registry, &s->entry));
-    }
+}
+
+static void
+on_ended(uv_async_t *ended)
+{
+    struct server *server = ended->data;
+
+    uv_close((uv_handle_t *)ended, NULL);
+    wakes_close(&server->wakes);
 }
 
 /* Snapshots, the symboliser and the log need descriptors, too. */
@@ -94,24 +124,30 @@ set_limits(struct server *server, size_t wanted)
 }
 
 int
-server_init(struct server *server, uv_loop_t *loop, const struct sql_node *node,
+server_init(struct server *server, uv_loop_t *main, const struct sql_node *node,
             uint32_t max_connections, struct error *err)
 {
+    struct waker killed = {note_kill, server};
+
     memset(server, 0, sizeof(*server));
-    server->loop = loop;
+    server->main = main;
     set_limits(server, max_connections);
-    if (wakes_init(&server->wakes, loop, err) != 0)
+    if (loop_init(&server->loop, err) != 0)
         return -1;
-    workers_init(&server->workers, &server->wakes);
-    trim_init(&server->trim, loop, &server->workers);
-    watchdog_init(&server->watchdog, loop);
-    uv_timer_init(loop, &server->tick);
-    server->tick.data = server;
-    server->on_tick = on_tick;
-    wake_init(&server->killed, &server->wakes, on_killed);
-    wake_init(&server->logins_more, &server->wakes, session_read_logins);
+    if (wakes_init(&server->wakes, main, err) != 0) {
+        loop_fini(&server->loop);
+        return -1;
+    }
+    server->loop.on_tick = on_tick;
+    server->loop.on_wake = on_wake;
+    server->loop.arg = server;
+    uv_async_init(main, &server->ended, on_ended);
+    server->ended.data = server;
+    turns_init(&server->turns);
+    trim_init();
+    server->logins_more.run = session_read_logins;
     pthread_mutex_init(&server->lock, NULL);
-    registry_init(&server->registry, wake_waker(&server->killed));
+    registry_init(&server->registry, killed);
     if (RAND_bytes((unsigned char *)&server->backoff.secret,
                    sizeof(server->backoff.secret)) != 1)
         server->backoff.secret = hash_seed(server);
@@ -159,11 +195,9 @@ is_stranger(const struct server *server, const struct session *s)
 size_t
 server_end_strangers(struct server *server)
 {
-    struct session *next;
     size_t count = 0;
 
-    for (struct session *s = server->sessions; s; s = next) {
-        next = s->next; /* closing one frees no other */
+    for (struct session *s = server->sessions; s; s = s->next) {
         if (s->state == SESSION_CLOSED || !is_stranger(server, s))
             continue;
         session_kill(s, KILL_SESSION);
@@ -175,13 +209,9 @@ server_end_strangers(struct server *server)
 void
 server_end_web(struct server *server)
 {
-    struct session *next;
-
-    for (struct session *s = server->sessions; s; s = next) {
-        next = s->next;
+    for (struct session *s = server->sessions; s; s = s->next)
         if (s->conversation->web && s->transport == TRANSPORT_TCP)
             session_close(s);
-    }
 }
 
 static char *
@@ -220,18 +250,15 @@ server_set_identity(struct server *server, const struct peer_identity *identity)
 {
     bool same = server->has_identity &&
                 server->identity.key_number == identity->key_number;
-    struct session *next;
 
     server->identity = *identity;
     server->has_identity = true;
     if (same)
         return;
     server->generation++;
-    for (struct session *s = server->sessions; s; s = next) {
-        next = s->next; /* closing one frees no other */
+    for (struct session *s = server->sessions; s; s = s->next)
         if (s->conversation->is_outdated && s->conversation->is_outdated(s))
             session_kill(s, KILL_SESSION);
-    }
 }
 
 void
@@ -352,17 +379,13 @@ server_note_peer(struct server *server, struct session *s, struct error *err)
 void
 server_stop(struct server *server)
 {
-    struct session *next;
-
     if (server->stopping)
         return;
     server->stopping = true;
     server_hurry(server);
     server->stop_deadline_ms = clock_ms() + SERVER_STOP_MS;
-    for (struct session *s = server->sessions; s; s = next) {
-        next = s->next;
+    for (struct session *s = server->sessions; s; s = s->next)
         session_say_farewell(s);
-    }
     if (server->count == 0)
         server_stop_now(server);
 }
@@ -370,9 +393,9 @@ server_stop(struct server *server)
 void
 server_fini(struct server *server)
 {
-    wake_forget(&server->killed);
-    wake_forget(&server->logins_more);
-    workers_fini(&server->workers);
+    loop_stop(&server->loop);
+    loop_fini(&server->loop);
+    turns_fini(&server->turns);
     wakes_fini(&server->wakes);
     registry_fini(&server->registry);
     server_set_users(server, NULL);

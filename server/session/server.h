@@ -1,8 +1,7 @@
 /*
  * server.h - what all sessions of a heapwired share.
  *
- * Belongs to the loop's thread, except where registry.h and wakes.h say
- * otherwise.
+ * With the loop's lock, except where registry.h and wakes.h say otherwise.
  */
 #ifndef HW_SERVER_H
 #define HW_SERVER_H
@@ -15,13 +14,13 @@
 
 #include "backoff.h"
 #include "buffer.h"
+#include "loop.h"
 #include "peer_identity.h"
 #include "registry.h"
 #include "sql.h"
 #include "trim.h"
+#include "turns.h"
 #include "wakes.h"
-#include "watchdog.h"
-#include "workers.h"
 
 struct config;
 struct conversation;
@@ -62,9 +61,12 @@ struct server_answer {
 };
 
 struct server {
-    uv_loop_t *loop;
-    struct wakes wakes;
-    struct wake killed; /* a session was killed: look for it */
+    uv_loop_t *main; /* of links to nodes, signals, listeners; main's alone */
+    struct wakes wakes;   /* of main */
+    uv_async_t ended;     /* all sessions are gone, and main ends */
+    struct loop loop;     /* of the sessions */
+    struct turns turns;
+    atomic_bool killed; /* a session was killed: look for it */
     struct registry registry;
     struct sql_node node;
     /* Guards users and settings for readers on other threads; only the loop
@@ -78,7 +80,6 @@ struct server {
     struct keeper *keeper; /* borrowed: checks passwords */
     uint32_t statement_timeout_s, login_failures;
     struct backoff backoff;
-    struct workers workers;
     struct trim trim;
     SSL_CTX *tls; /* owned; always there */
     struct peer_identity identity;
@@ -91,23 +92,18 @@ struct server {
     size_t spares;           /* and that must prove to be nodes, or close */
     size_t running;          /* of them in SESSION_RUNNING */
     struct server_logins logins[2][TRANSPORTS]; /* [1]: HTTP's */
-    struct wake logins_more;                    /* continues logins over TCP */
+    struct loop_task logins_more;               /* continues logins over TCP */
     bool logins_wait;                           /* they wait for that */
-    struct watchdog watchdog;
-    uv_timer_t tick; /* runs only while there are sessions */
-    uv_timer_cb on_tick;
-    uint64_t pace_ms;                   /* of it; 0: it does not run */
     struct server_answer metrics[2][2]; /* OpenMetrics' or not; packed or not */
     bool http_requires_tls; /* of TCP; see config_http_requires_tls */
     bool http_get_changes;  /* the setting */
     bool stopping, stopped;
     uint64_t stop_deadline_ms;
-    /* One for all: libuv fills it and hands it over before the next read. */
     char input[SERVER_INPUT];
 };
 
 /* Fills in node's host; the caller fills in the rest. */
-int server_init(struct server *server, uv_loop_t *loop,
+int server_init(struct server *server, uv_loop_t *main,
                 const struct sql_node *node, uint32_t max_connections,
                 struct error *err);
 /* Finds the name of heapwired's own user.  Asks the system, which may take
@@ -142,8 +138,9 @@ int server_note_peer(struct server *server, struct session *session,
  * says; -1 with *err. */
 int server_check_web_share(const struct server *server,
                            const struct session *session, struct error *err);
-/* Says farewell to every session; the loop ends when all are gone. */
+/* Says farewell to every session; main's loop ends when all are gone. */
 void server_stop(struct server *server);
-void server_fini(struct server *server); /* after the loop has ended */
+/* After main's loop has ended: ends the threads, without the lock. */
+void server_fini(struct server *server);
 
 #endif

@@ -1,6 +1,7 @@
 /* server_room.c - see server_room.h. */
 #include "server_room.h"
 
+#include "clock.h"
 #include "errors.h"
 #include "session.h"
 
@@ -10,26 +11,23 @@ server_stop_now(struct server *server)
     if (server->stopped)
         return;
     server->stopped = true;
-    uv_close((uv_handle_t *)&server->tick, NULL);
-    trim_close(&server->trim);
-    workers_stop(&server->workers); /* no statement is left in it */
-    watchdog_close(&server->watchdog);
-    wakes_close(&server->wakes);
+    loop_set_tick(&server->loop, 0);
+    uv_async_send(&server->ended);
 }
 
 void
 server_set_pace(struct server *server, uint64_t ms)
 {
-    if (server->pace_ms != ms)
-        uv_timer_start(&server->tick, server->on_tick, ms, ms);
-    server->pace_ms = ms;
+    bool none = server->count == 0 && !server->trim.due_ms;
+
+    loop_set_tick(&server->loop, none ? 0 : ms);
 }
 
 void
 server_hurry(struct server *server)
 {
-    if (server->pace_ms == SERVER_RESTING_MS)
-        server_set_pace(server, SERVER_TICK_MS);
+    if (server->loop.tick_ms == SERVER_RESTING_MS)
+        loop_set_tick(&server->loop, SERVER_TICK_MS);
 }
 
 size_t
@@ -113,11 +111,7 @@ server_remove(struct server *server, struct session *s)
     server->peers -= s->noted_peer;
     server->web -= s->conversation->web;
     server_settle(server, s);
-    trim_note(&server->trim);
-    if (server->count > 0)
-        return;
-    uv_timer_stop(&server->tick);
-    server->pace_ms = 0;
-    if (server->stopping)
+    trim_note(&server->trim, clock_ms());
+    if (server->count == 0 && server->stopping)
         server_stop_now(server);
 }

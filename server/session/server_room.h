@@ -2,7 +2,7 @@
  * server_room.h - counts a server's sessions by kind, and sets the pace of its
  * tick.
  *
- * On the loop.  The session calls these; server.h's functions call the session.
+ * With the loop's lock.  The session calls these; server.h's functions call the session.
  */
 #ifndef HW_SERVER_ROOM_H
 #define HW_SERVER_ROOM_H
@@ -30,7 +30,7 @@ void server_add(struct server *server, struct session *session);
 /* The last one of a server that stops lets the loop end. */
 void server_remove(struct server *server, struct session *session);
 
-/* Milliseconds between two ticks. */
+/* Milliseconds between two ticks, while there is something to look at. */
 void server_set_pace(struct server *server, uint64_t ms);
 /* Shortens them: a login or a statement has begun. */
 void server_hurry(struct server *server);

@@ -1,7 +1,10 @@
 /* session.c - see session.h. */
 #include "session.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include "capability.h"
 #include "clock.h"
@@ -13,7 +16,6 @@
 
 enum {
     FULL_BACKLOG = 64 * 1024,
-    AT_ONCE_MAX = 16384,
     TURN_MS = 5 /* of the loop; then each session gets one command */
 };
 
@@ -35,7 +37,7 @@ session_enter(struct session *s, enum session_state state)
     server->running += state == SESSION_RUNNING;
     server->running -= s->state == SESSION_RUNNING;
     s->state = state;
-    s->since_ms = uv_now(server->loop);
+    s->since_ms = clock_ms();
     if (s->counted != session_is_logging_in(state))
         server_note_login(server, s, session_is_logging_in(state));
     s->counted = session_is_logging_in(state);
@@ -50,12 +52,13 @@ session_enter(struct session *s, enum session_state state)
                              s->since_ms);
 }
 
-/* The one place that frees a session: handle closed, no worker in it. */
+/* The one place that frees a session. */
 void
-session_released(struct session *s)
+session_free(struct loop_task *grave)
 {
-    if (s->statement || !s->handle_closed)
-        return;
+    struct session *s =
+        (void *)((char *)grave - offsetof(struct session, grave));
+
     s->conversation->free(s);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
@@ -64,17 +67,8 @@ session_released(struct session *s)
     packet_reader_fini(&s->in);
     reply_fini(&s->reply);
     tls_stream_free(s->tls);
-    buffer_fini(&s->writing);
+    buffer_fini(&s->sealed);
     mem_free(s);
-}
-
-static void
-on_closed(uv_handle_t *handle)
-{
-    struct session *s = handle->data;
-
-    s->handle_closed = true;
-    session_released(s);
 }
 
 void
@@ -82,16 +76,41 @@ session_close(struct session *s)
 {
     bool lost = !s->quit || s->state == SESSION_RUNNING;
 
-    if (s->state == SESSION_CLOSED)
+    if (s->state == SESSION_CLOSED || s->doomed)
         return;
+    if (s->aside) {
+        s->doomed = true;
+        (void)loop_watch(&s->server->loop, &s->source, 0);
+        s->conversation->on_closed(s);
+        return;
+    }
     session_enter(s, SESSION_CLOSED);
     if (lost)
         registry_note(s->sql ? &s->server->registry.lost_clients
                              : &s->server->registry.failed_logins,
                       1);
-    wake_forget(&s->more);
-    uv_close(&s->io.handle, on_closed);
+    loop_forget(&s->server->loop, &s->more);
+    loop_close(&s->server->loop, &s->source);
     s->conversation->on_closed(s);
+    loop_later(&s->server->loop, &s->grave);
+}
+
+void
+session_hold(struct session *s)
+{
+    s->aside = true;
+    (void)loop_watch(&s->server->loop, &s->source, EPOLLRDHUP);
+}
+
+/* Whoever has it closes a doomed one. */
+void
+session_unhold(struct session *s)
+{
+    bool doomed = s->doomed;
+
+    s->aside = s->doomed = false;
+    if (doomed)
+        session_close(s);
 }
 
 void
@@ -115,12 +134,18 @@ session_refresh(struct session *s)
 
 /* Output */
 
+static struct buffer *
+output(struct session *s)
+{
+    return s->tls ? &s->sealed : &s->reply.out;
+}
+
 size_t
 session_unsent(const struct session *s)
 {
     size_t unsealed = s->tls ? tls_stream_unsent(s->tls) : 0;
 
-    return s->reply.out.size + unsealed + s->unsent;
+    return s->reply.out.size + unsealed + s->sealed.size - s->sent;
 }
 
 bool
@@ -129,138 +154,98 @@ session_output_full(const struct session *s)
     return session_unsent(s) >= REPLY_FULL;
 }
 
-/* Reuses the written buffer for a long result's next bytes. */
+/* A long result's next bytes get the same block; an idle session has none. */
 static void
-recycle(struct session *s)
+empty(struct session *s, struct buffer *out)
 {
-    if (s->state != SESSION_RUNNING || s->tls || s->reply.out.data ||
-        s->writing.capacity > (size_t)2 * REPLY_FULL) {
-        buffer_fini(&s->writing);
+    size_t max = out->max;
+
+    s->sent = 0;
+    if (s->state == SESSION_RUNNING &&
+        out->capacity <= (size_t)2 * REPLY_FULL) {
+        buffer_clear(out);
         return;
     }
-    s->reply.out = s->writing;
-    buffer_clear(&s->reply.out);
-    memset(&s->writing, 0, sizeof(s->writing));
+    buffer_fini(out);
+    buffer_init(out, max);
 }
 
-static void
-on_written(uv_write_t *write, int status)
-{
-    struct session *s = write->data;
-
-    recycle(s);
-    s->unsent = 0;
-    if (s->state == SESSION_CLOSED)
-        return;
-    if (status != 0) {
-        session_close(s);
-        return;
-    }
-    s->conversation->on_room(s);
-    session_turn(s);
-}
-
-/* A short reply needs no callback of libuv, because nothing waits for room; the
- * kernel usually takes it whole, and this saves a system call. */
-static bool
-wrote_at_once(struct session *s)
-{
-    uv_buf_t bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
-    int sent;
-
-    if (s->state == SESSION_RUNNING || s->writing.size > AT_ONCE_MAX ||
-        s->reply.out.size > 0 || (s->tls && tls_stream_unsent(s->tls) > 0))
-        return false; /* the rest waits for on_written */
-    sent = uv_try_write(&s->io.stream, &bytes, 1);
-    if (sent > 0)
-        buffer_drop_front(&s->writing, (size_t)sent);
-    if (s->writing.size > 0)
-        return false; /* libuv meets the fault again */
-    buffer_fini(&s->writing);
-    return true;
-}
-
-/* Takes the next bytes to write; there may be none. */
+/* -1: the connection is broken. */
 static int
-take_output(struct session *s)
+send_output(struct session *s, struct buffer *out)
 {
-    struct buffer *out = &s->reply.out;
+    size_t before = s->sent;
+    ssize_t n = 0;
 
-    if (out->failed) /* there was no room even for an error */
+    while (s->sent < out->size) {
+        n = send(s->source.fd, out->data + s->sent, out->size - s->sent,
+                 MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        s->sent += (size_t)n;
+    }
+    s->noted += s->sent - before;
+    if (s->sent == out->size)
+        empty(s, out);
+    else if (errno != EAGAIN)
         return -1;
-    if (s->tls) {
-        tls_stream_give(s->tls, out);
-        return tls_stream_seal(
-            s->tls, s->state == SESSION_CLOSING && out->size == 0, &s->writing);
-    }
-    if (out->size > 0) {
-        s->writing = *out;
-        buffer_init(out, s->writing.max);
-    }
+    else if (s->sent > before || s->progress_ms == 0)
+        s->progress_ms = clock_ms();
+    if (out->size == 0)
+        s->progress_ms = 0;
     return 0;
 }
 
-/* Gives the output to libuv, which keeps it until it is sent. */
-static void
-flush(struct session *s)
+/* The next ciphertext, if none is under way. */
+static int
+seal(struct session *s)
 {
-    uv_buf_t bytes;
+    bool last = s->state == SESSION_CLOSING && s->reply.out.size == 0;
 
-    if (s->writing.data)
-        return;
-    if (take_output(s) != 0) {
+    if (s->sealed.size > 0)
+        return 0;
+    tls_stream_give(s->tls, &s->reply.out);
+    return tls_stream_seal(s->tls, last, &s->sealed);
+}
+
+int
+session_send(struct session *s)
+{
+    do {
+        if (s->reply.out.failed) /* there was no room even for an error */
+            return -1;
+        if ((s->tls && seal(s) != 0) || send_output(s, output(s)) != 0)
+            return -1;
+    } while (s->tls && s->sealed.size == 0 && tls_stream_unsent(s->tls) > 0);
+    return 0;
+}
+
+static void
+flush_output(struct session *s)
+{
+    if (session_send(s) != 0)
         session_close(s);
-        return;
-    }
-    registry_note(&s->server->registry.sent, s->writing.size);
-    if (s->writing.size == 0 || wrote_at_once(s))
-        return;
-    bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
-    s->unsent = s->writing.size;
-    s->progress_ms = clock_ms();
-    s->write.data = s;
-    if (uv_write(&s->write, &s->io.stream, &bytes, 1, on_written) != 0) {
-        buffer_fini(&s->writing);
-        session_close(s);
-    }
+    registry_note(&s->server->registry.sent, s->noted);
+    s->noted = 0;
 }
 
 /* The last bytes are with the kernel.  What a client still sends is read and
  * thrown away until it closes, or a reset could destroy the error; strangers
  * are not waited for. */
 static void
-on_shut(uv_shutdown_t *shutdown, int status)
-{
-    struct session *s = shutdown->data;
-
-    if (status != 0)
-        session_close(s);
-}
-
-static void
 finish_closing(struct session *s)
 {
-    if (s->state != SESSION_CLOSING || s->writing.data || s->shut)
+    if (s->state != SESSION_CLOSING || session_unsent(s) > 0 || s->shut)
         return;
     s->shut = true;
-    s->shutdown.data = s;
     if (s->ended || !s->sql || s->server->stopping ||
-        uv_shutdown(&s->shutdown, &s->io.stream, on_shut) != 0)
+        shutdown(s->source.fd, SHUT_WR) != 0)
         session_close(s);
 }
 
 /* Input */
-
-static void
-on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
-{
-    struct session *s = handle->data;
-    size_t size =
-        session_is_logging_in(s->state) ? SESSION_LOGIN_PACKET : SERVER_INPUT;
-
-    (void)suggested;
-    *buf = uv_buf_init(s->server->input, (unsigned)size);
-}
 
 /* Garbage before the login ends gets no answer. */
 static void
@@ -310,7 +295,7 @@ refuse_more(struct session *s)
 static void
 end_of_input(struct session *s)
 {
-    if (s->state == SESSION_CLOSING && s->writing.data) {
+    if (s->state == SESSION_CLOSING && session_unsent(s) > 0) {
         s->ended = true; /* it may still read its reply */
         session_turn(s);
         return;
@@ -330,14 +315,9 @@ feed(void *arg, const void *data, size_t size)
 static void
 say_alert(struct session *s)
 {
-    uv_buf_t bytes;
-
-    if (s->writing.data || tls_stream_seal(s->tls, false, &s->writing) != 0)
-        return;
-    bytes = uv_buf_init(s->writing.data, (unsigned)s->writing.size);
-    if (s->writing.size > 0)
-        (void)uv_try_write(&s->io.stream, &bytes, 1);
-    buffer_fini(&s->writing);
+    if (s->sealed.size == 0 &&
+        tls_stream_seal(s->tls, false, &s->sealed) == 0)
+        (void)send_output(s, &s->sealed);
 }
 
 /* Closes at once: an error cannot be sent, and a statement may be running. */
@@ -403,7 +383,7 @@ take_packet(struct session *s, struct span payload)
     bool clear = !s->tls;
 
     s->reply.sequence = s->in.sequence;
-    s->since_ms = uv_now(s->server->loop);
+    s->since_ms = clock_ms();
     s->conversation->on_packet(s, payload);
     if (s->delayed_ms) {
         s->delayed = payload;
@@ -426,16 +406,14 @@ takes_packets(const struct session *s)
 static bool
 is_time_up(const struct session *s)
 {
-    return uv_hrtime() / 1000000 >= uv_now(s->server->loop) + TURN_MS;
+    return clock_ms() >= s->server->loop.round_ms + TURN_MS;
 }
 
 static void
 pause_input(struct session *s)
 {
-    struct waker waker = wake_waker(&s->more);
-
     s->paused = true;
-    waker.wake(waker.arg);
+    loop_later(&s->server->loop, &s->more);
 }
 
 static void
@@ -459,31 +437,68 @@ process(struct session *s)
 }
 
 static void
-on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+take_input(struct session *s, char *bytes, size_t size)
 {
-    struct session *s = stream->data;
     bool open;
 
-    if (n == 0 || s->state == SESSION_CLOSED)
-        return;
-    if (n < 0) {
-        end_of_input(s);
-        return;
-    }
-    registry_note(&s->server->registry.received, (uint64_t)n);
+    registry_note(&s->server->registry.received, size);
     if (s->state == SESSION_CLOSING)
         return;
-    if (is_too_much(s, (size_t)n)) {
+    if (is_too_much(s, size)) {
         refuse_more(s);
         session_turn(s);
         return;
     }
-    open = take_bytes(s, (struct span){buf->base, (size_t)n});
-    explicit_bzero(buf->base, (size_t)n); /* perhaps of a password */
+    open = take_bytes(s, (struct span){bytes, size});
+    explicit_bzero(bytes, size); /* perhaps of a password */
     if (!open)
         end_of_input(s);
     else
         session_turn(s);
+}
+
+static void
+on_readable(struct session *s)
+{
+    size_t size =
+        session_is_logging_in(s->state) ? SESSION_LOGIN_PACKET : SERVER_INPUT;
+    ssize_t n = recv(s->source.fd, s->server->input, size, MSG_DONTWAIT);
+
+    if (n > 0)
+        take_input(s, s->server->input, (size_t)n);
+    else if (n == 0)
+        end_of_input(s);
+    else if (errno != EAGAIN && errno != EINTR)
+        session_close(s);
+}
+
+static void
+on_writable(struct session *s)
+{
+    flush_output(s);
+    if (s->state != SESSION_CLOSED && session_unsent(s) == 0)
+        s->conversation->on_room(s);
+    session_turn(s);
+}
+
+static bool reads(const struct session *s);
+
+/* While its thread is aside, or its statement waits for room, the client has gone. */
+void
+session_on_event(struct loop_source *source, uint32_t events)
+{
+    struct session *s =
+        (void *)((char *)source - offsetof(struct session, source));
+    uint32_t over = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+
+    if (!s->aside && events & EPOLLOUT)
+        on_writable(s);
+    if (s->source.fd < 0 || !(events & (EPOLLIN | over)))
+        return;
+    if (!s->aside && reads(s))
+        on_readable(s);
+    else if (events & over)
+        session_close(s);
 }
 
 static bool
@@ -493,25 +508,29 @@ waits_for_logins(const struct session *s)
            session_is_logging_in(s->state);
 }
 
-/* Reads on during a statement, to notice the client's end; but the bytes sent
- * ahead have a ceiling. */
-static void
-steer_reading(struct session *s)
+static bool
+reads(const struct session *s)
 {
-    bool wanted =
-        !s->ended && !s->delayed_ms && !waits_for_logins(s) &&
-        (s->state == SESSION_CLOSING || (takes_packets(s) && !s->paused) ||
-         packet_waiting(&s->in) < FULL_BACKLOG);
+    return !s->ended && !s->delayed_ms && !waits_for_logins(s) &&
+           (s->state == SESSION_CLOSING || (takes_packets(s) && !s->paused));
+}
 
-    if (s->state == SESSION_CLOSED || wanted == s->reading)
+/* During a statement what the client sends ahead stays with the kernel. */
+static void
+steer(struct session *s)
+{
+    uint32_t events = 0;
+
+    if (s->state == SESSION_CLOSED)
         return;
-    if (!wanted)
-        uv_read_stop(&s->io.stream);
-    else if (uv_read_start(&s->io.stream, on_alloc, on_read) != 0) {
+    if (reads(s))
+        events |= EPOLLIN;
+    else if (s->state == SESSION_RUNNING)
+        events |= EPOLLRDHUP;
+    if (session_unsent(s) > 0)
+        events |= EPOLLOUT;
+    if (loop_watch(&s->server->loop, &s->source, events) != 0)
         session_close(s);
-        return;
-    }
-    s->reading = wanted;
 }
 
 static void
@@ -523,7 +542,7 @@ steer_logins(struct server *server)
         for (struct session *s = server->logins[web][TRANSPORT_TCP].first; s;
              s = next) {
             next = s->login_next;
-            steer_reading(s);
+            steer(s);
         }
 }
 
@@ -532,22 +551,30 @@ steer_logins(struct server *server)
 static void
 share_logins(struct session *s)
 {
-    struct waker waker = wake_waker(&s->server->logins_more);
-
     if (s->transport != TRANSPORT_TCP || s->sql || s->server->logins_wait ||
         !is_time_up(s))
         return;
     s->server->logins_wait = true;
     steer_logins(s->server);
-    waker.wake(waker.arg);
+    loop_later(&s->server->loop, &s->server->logins_more);
 }
 
 static void
 count_memory(struct session *s)
 {
     memory_hold_all(&s->held, s->who.user, s->in.bytes.capacity);
-    memory_hold_all(&s->owed, s->who.user,
-                    session_unsent(s) + s->conversation->unsent(s));
+    memory_hold_all(&s->owed, s->who.user, session_unsent(s));
+}
+
+/* A statement that waits for room goes on in the next round. */
+static void
+flush_turn(struct session *s)
+{
+    bool full = session_unsent(s) > 0;
+
+    flush_output(s);
+    if (full && s->state == SESSION_RUNNING && session_unsent(s) == 0)
+        loop_later(&s->server->loop, &s->more);
 }
 
 void
@@ -555,33 +582,45 @@ session_turn(struct session *s)
 {
     process(s);
     if (s->state != SESSION_CLOSED)
-        flush(s);
+        flush_turn(s);
     if (s->state != SESSION_CLOSED)
         finish_closing(s);
     count_memory(s);
-    steer_reading(s);
+    steer(s);
     share_logins(s);
-    watchdog_mark(&s->server->watchdog, s->entry.id);
+    if (loop_leads())
+        watchdog_mark(&s->server->loop.watchdog, s->entry.id);
 }
 
 /* Events from elsewhere */
 
 void
-session_read_logins(struct wake *wake)
+session_read_logins(struct loop_task *task)
 {
     struct server *server =
-        (void *)((char *)wake - offsetof(struct server, logins_more));
+        (void *)((char *)task - offsetof(struct server, logins_more));
 
     server->logins_wait = false;
     steer_logins(server);
 }
 
-void
-session_end_delay(struct session *s)
+static void
+end_delay(struct session *s)
 {
     s->delayed_ms = 0;
     s->waited = true;
     take_packet(s, s->delayed);
     s->waited = false;
+}
+
+void
+session_more(struct loop_task *task)
+{
+    struct session *s = (void *)((char *)task - offsetof(struct session, more));
+
+    if (s->delayed_ms)
+        end_delay(s);
+    else if (s->state == SESSION_RUNNING)
+        s->conversation->on_room(s);
     session_turn(s);
 }

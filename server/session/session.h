@@ -1,11 +1,13 @@
 /*
  * session.h - one client: its socket, its state, what goes in and out.
  *
- * All on the loop.  The state changes in session_enter only; what a packet
- * means in which state is the conversation's.  Every event ends in
- * session_turn, which frees nothing under the feet of a handler.  It alone
- * writes, except for the long result of a statement: while session_unsent is 0,
- * a worker may write to a duplicate of the socket (conversation/chunk.h).
+ * All with the loop's lock.  The state changes in session_enter only; what a
+ * packet means in which state is the conversation's.  Every event ends in
+ * session_turn, and what is closed is freed in a later round of the loop.
+ *
+ * While a statement has stepped aside (loop.h) its thread holds the session:
+ * others leave it no more than an order (a kill, a close, a farewell), and the
+ * loop watches only whether the client goes.
  */
 #ifndef HW_SESSION_H
 #define HW_SESSION_H
@@ -14,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <uv.h>
 
 #include "auth.h"
 #include "memory_budget.h"
@@ -47,16 +48,11 @@ enum session_state {
     SESSION_READY,   /* a command may come */
     SESSION_RUNNING, /* a statement is under way */
     SESSION_CLOSING, /* last bytes go out, input is thrown away */
-    SESSION_CLOSED   /* libuv is closing the handle */
+    SESSION_CLOSED   /* it will be freed */
 };
 
 struct session {
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    } io;
+    struct loop_source source; /* its socket */
     struct server *server;
     const struct conversation *conversation;
     struct session *next, *previous;             /* server->sessions */
@@ -70,7 +66,8 @@ struct session {
 
     struct tls_stream *tls; /* NULL: in the clear */
     struct packet_reader in;
-    struct wake more; /* takes the packets that are left when it paused */
+    struct loop_task more;  /* goes on after a pause, or a delay */
+    struct loop_task grave; /* frees it */
     bool paused;
     struct span delayed;     /* a packet that waits, */
     uint64_t delayed_ms;     /* until then; 0: there is none */
@@ -78,16 +75,16 @@ struct session {
     struct memory_hold held; /* of it */
     struct memory_hold owed; /* of the reply */
     struct reply reply;
-    struct buffer writing; /* what libuv has of it */
-    size_t unsent;         /* of that, when last looked at */
-    uint64_t progress_ms;  /* when it last shrank */
-    uv_write_t write;
-    uv_shutdown_t shutdown;
-    bool reading, counted; /* counted: in server->logins */
-    bool shut;             /* no more will be written */
-    bool ended;            /* no more will be read */
-    bool quit;             /* the client sent COM_QUIT */
-    bool handle_closed;    /* libuv has let go */
+    struct buffer sealed; /* of it, with TLS: the ciphertext under way */
+    size_t sent;          /* of sealed, or without TLS of reply.out */
+    uint64_t progress_ms; /* when the client last took some, or began to not */
+    uint64_t noted;       /* bytes sent that registry.sent lacks */
+    bool counted;         /* in server->logins */
+    bool shut;            /* no more will be written */
+    bool ended;           /* no more will be read */
+    bool quit;            /* the client sent COM_QUIT */
+    bool aside;           /* its statement's thread has it, aside */
+    bool doomed;          /* aside, and to be closed */
 
     uint8_t nonce[AUTH_NONCE];
     char wanted_user[SQL_NAME_MAX + 1];
@@ -110,7 +107,7 @@ struct session {
 enum statement_end { END_NONE, END_KILLED, END_TIMEOUT, END_SHUTDOWN };
 
 /* What a session carries: logins, commands, statements, in MySQL's protocol or
- * in HTTP.  The session calls it, on the loop, and knows nothing of it. */
+ * in HTTP.  The session calls it, and knows nothing of it. */
 struct conversation {
     bool web;         /* HTTP's, whose sessions are counted apart */
     uint32_t idle_ms; /* between two requests; 0: as the session's
@@ -123,12 +120,11 @@ struct conversation {
     /* One packet, whole and in order; the payload is borrowed for the call. */
     void (*on_packet)(struct session *session, struct span packet);
     void (*on_room)(struct session *session); /* what was to be sent is sent */
-    void (*on_closed)(struct session *session); /* what runs must end, soon */
+    /* What runs must end: at once, or soon if it is held. */
+    void (*on_closed)(struct session *session);
     void (*on_tick)(struct session *session, uint64_t now_ms);
     /* Ends the statement that runs; fine if there is none. */
     void (*cancel)(struct session *session, enum statement_end why);
-    /* Bytes of a reply that wait for room. */
-    size_t (*unsent)(const struct session *session);
     /* Another node's session, with a key that the server has replaced; NULL:
      * never. */
     bool (*is_outdated)(const struct session *session);
@@ -147,7 +143,6 @@ void session_start_tls(struct session *session);
 /* From on_packet: the same packet comes again so much later, with waited set,
  * and nothing is read before. */
 void session_delay(struct session *session, uint64_t ms);
-void session_end_delay(struct session *session);
 /* One error, then the end. */
 void session_fail(struct session *session, const struct error *err);
 /* At once, with nothing said. */
@@ -155,9 +150,19 @@ void session_close(struct session *session);
 /* What every event ends with: takes packets, writes, reads on. */
 void session_turn(struct session *session);
 /* The same, for session->more. */
-void session_more(struct wake *wake);
+void session_more(struct loop_task *task);
 /* For server->logins_more. */
-void session_read_logins(struct wake *wake);
+void session_read_logins(struct loop_task *task);
+/* For session->source and session->grave. */
+void session_on_event(struct loop_source *source, uint32_t events);
+void session_free(struct loop_task *grave);
+
+/* The thread of its statement steps aside with it, or is back. */
+void session_hold(struct session *session);
+void session_unhold(struct session *session);
+/* Sends what the client takes without waiting; also for who holds it.  -1: the
+ * connection is broken. */
+int session_send(struct session *session);
 
 /* Bytes that the client has not taken yet, as far as known. */
 size_t session_unsent(const struct session *session);
@@ -168,7 +173,5 @@ void session_refresh(struct session *session);
 void session_kill(struct session *session, enum registry_kill kill);
 void session_tick(struct session *session, uint64_t now_ms);
 void session_say_farewell(struct session *session);
-/* The statement has let go of a session that is closed. */
-void session_released(struct session *session);
 
 #endif

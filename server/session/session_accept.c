@@ -1,8 +1,10 @@
 /* session_accept.c - begins a session: the client's address, and the greeting.
  */
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "memory.h"
@@ -24,16 +26,20 @@ peer_address(struct session *s, int fd, char *host, size_t size)
             port = ((const struct sockaddr_in *)a)->sin_port;
         else
             port = ((const struct sockaddr_in6 *)a)->sin6_port;
-        uv_ip_name(a, text, sizeof(text));
+        inet_ntop(a->sa_family,
+                  a->sa_family == AF_INET
+                      ? (const void *)&((const struct sockaddr_in *)a)->sin_addr
+                      : &((const struct sockaddr_in6 *)a)->sin6_addr,
+                  text, sizeof(text));
         s->address_key = backoff_key(a);
     }
     snprintf(s->who.host, sizeof(s->who.host), "%s", text);
     snprintf(host, size, "%s:%u", text, ntohs((uint16_t)port));
 }
 
-/* Gives libuv the descriptor and finds the client's address. */
+/* Finds the client's address. */
 static int
-open_stream(struct session *s, int fd, char *host, size_t size)
+find_client(struct session *s, int fd, char *host, size_t size)
 {
     struct ucred peer;
     socklen_t length = sizeof(peer);
@@ -41,21 +47,13 @@ open_stream(struct session *s, int fd, char *host, size_t size)
     snprintf(s->who.host, sizeof(s->who.host), "localhost");
     snprintf(host, size, "localhost");
     if (s->transport == TRANSPORT_TCP) {
-        if (uv_tcp_open(&s->io.tcp, fd) != 0)
-            return -1;
         peer_address(s, fd, host, size);
         return 0;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
         return -1;
     s->peer_uid = peer.uid;
-    return uv_pipe_open(&s->io.pipe, fd) == 0 ? 0 : -1;
-}
-
-static void
-on_unopened(uv_handle_t *handle)
-{
-    mem_free(handle->data);
+    return 0;
 }
 
 int
@@ -67,19 +65,17 @@ session_accept(struct server *server, int fd, enum transport transport,
 
     if (!s)
         return -1;
-    if (transport == TRANSPORT_TCP)
-        uv_tcp_init(server->loop, &s->io.tcp);
-    else
-        uv_pipe_init(server->loop, &s->io.pipe, 0);
-    s->io.handle.data = s;
     s->transport = transport;
-    if (open_stream(s, fd, host, sizeof(host)) != 0) {
-        uv_close(&s->io.handle, on_unopened);
+    s->source = (struct loop_source){.fd = fd, .on_event = session_on_event};
+    if (find_client(s, fd, host, sizeof(host)) != 0 ||
+        loop_watch(&server->loop, &s->source, EPOLLIN) != 0) {
+        mem_free(s);
         return -1;
     }
     s->server = server;
     s->conversation = conversation;
-    wake_init(&s->more, &server->wakes, session_more);
+    s->more.run = session_more;
+    s->grave.run = session_free;
     packet_reader_init(&s->in, SESSION_LOGIN_PACKET);
     reply_init(&s->reply);
     registry_add(&server->registry, &s->entry, host, conversation->web);

@@ -14,14 +14,6 @@ session_kill(struct session *s, enum registry_kill kill)
 }
 
 void
-session_more(struct wake *wake)
-{
-    struct session *s = (void *)((char *)wake - offsetof(struct session, more));
-
-    session_turn(s);
-}
-
-void
 session_delay(struct session *s, uint64_t ms)
 {
     s->delayed_ms = clock_ms() + ms;
@@ -46,18 +38,9 @@ session_say_farewell(struct session *s)
 }
 
 static bool
-is_stalled(struct session *s, uint64_t now_ms)
+is_stalled(const struct session *s, uint64_t now_ms)
 {
-    size_t unsent;
-
-    if (!s->writing.data)
-        return false;
-    unsent = uv_stream_get_write_queue_size(&s->io.stream);
-    if (unsent < s->unsent) {
-        s->unsent = unsent;
-        s->progress_ms = now_ms;
-    }
-    return now_ms - s->progress_ms >= SESSION_STALL_MS;
+    return s->progress_ms > 0 && now_ms - s->progress_ms >= SESSION_STALL_MS;
 }
 
 /* No statement runs, so wait_timeout may be read here. */
@@ -76,6 +59,10 @@ session_tick(struct session *s, uint64_t now_ms)
 
     if (s->state == SESSION_CLOSED)
         return;
+    if (s->aside) {
+        s->conversation->on_tick(s, now_ms);
+        return;
+    }
     if ((session_is_logging_in(s->state) && now_ms >= s->login_deadline_ms) ||
         (s->state == SESSION_CLOSING &&
          now_ms - s->since_ms >= SESSION_CLOSING_MS) ||
@@ -98,5 +85,5 @@ session_tick(struct session *s, uint64_t now_ms)
     s->conversation->on_tick(s, now_ms);
     if (s->delayed_ms && now_ms >= s->delayed_ms &&
         (s->state == SESSION_READY || session_is_logging_in(s->state)))
-        session_end_delay(s);
+        loop_later(&s->server->loop, &s->more);
 }

@@ -112,15 +112,21 @@ prepare(struct admin_task *task, const struct opening *o, struct error *err)
     if (!task->script)
         return -1;
     task->bytes = script_prints_bytes(task->script);
-    task->instant = script_is_instant(task->script);
     if (script_is_slow(task->script) && task->parallel == 0)
         task->parallel = ADMIN_SLOW_PARALLEL;
     return script_check(task->script, task->session->who.privileges, err);
 }
 
+/* What waits for a node must not begin anew. */
 static struct cursor *
-open_task(const struct admin_task *task, struct error *err)
+open_task(const struct admin_task *task, const struct opening *o,
+          struct error *err)
 {
+    bool waits = task->script && (!is_self_alone(task) ||
+                                  !script_is_instant(task->script));
+
+    if (waits && !o->describing && opening_compute(o, err) != 0)
+        return NULL;
     if (task->list)
         return admin_open_fanout(task, err);
     return is_self_alone(task) ? admin_open_local(task, err)
@@ -141,7 +147,7 @@ admin_open(struct opening *o, struct error *err)
     if (prepare(&task, o, err) == 0 &&
         resolve(&task, &o->statement->admin, err) == 0 &&
         check_targets(&task, o, err) == 0)
-        cursor = open_task(&task, err);
+        cursor = open_task(&task, o, err);
     if (cursor)
         o->arena = NULL;
     else

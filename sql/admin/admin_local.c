@@ -131,7 +131,6 @@ admin_open_local(const struct admin_task *task, struct error *err)
         return NULL;
     }
     admin_cursor_init(&c->cursor, &local_ops, task);
-    c->cursor.base.instant = task->instant;
     c->node = task->session->node;
     c->session = task->session;
     c->user = task->session->who.user;

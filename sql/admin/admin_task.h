@@ -42,7 +42,6 @@ struct admin_task {
     struct span text; /* of the script */
     bool list;
     bool bytes; /* the script's output is one value, not lines */
-    bool instant;
     const uint64_t
         *ids; /* ascending and distinct; exactly one unless this is a list */
     size_t id_count;

@@ -33,8 +33,6 @@ forward_step(struct cursor *base, struct rows *out, struct error *err)
     struct forward_cursor *c = (struct forward_cursor *)base;
     enum step step = c->inner->ops->step(c->inner, out, err);
 
-    base->instant =
-        c->inner->instant; /* the inner cursor may leave the loop later */
     base->affected_rows = c->inner->affected_rows;
     base->info = c->inner->info;
     return step;

@@ -100,6 +100,7 @@ import_step(struct cursor *base, struct rows *out, struct error *err)
     struct import_cursor *c = (struct import_cursor *)base;
 
     out->count = 0;
+    await_compute(c->cursor.await);
     if (sql_cursor_check(&c->cursor, err) != 0 ||
         store_check_name(c->store, c->kept, err) != 0 || import(c, err) != 0)
         return STEP_FAIL;

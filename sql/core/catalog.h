@@ -55,7 +55,9 @@ enum catalog_need {
     NEED_TOTAL = 4,
     /* scope.survey; NULL where the session may not ask other nodes or the
      * reader cannot wait */
-    NEED_PEERS = 8
+    NEED_PEERS = 8,
+    /* Nothing: the table reads files, beside the loop */
+    NEED_FILES = 16
 };
 
 struct catalog_type {

@@ -64,10 +64,7 @@ struct column {
 
 enum {
     CURSOR_COLUMNS_MAX = 256,
-    CURSOR_BATCH = 256, /* rows of one step, */
-    CURSOR_BATCH_SMALL =
-        16, /* rows of one step on the loop, where most results have one row */
-    CURSOR_VALUES_MAX = 16384 /* values of one step, unless one row has more */
+    CURSOR_BATCH = 256 /* rows of a step, for who wants many */
 };
 
 /* Where a step puts its rows.  Values are borrowed until the next step; if
@@ -93,7 +90,6 @@ struct cursor {
     const struct cursor_ops *ops; /* first in every cursor */
     const struct column *columns; /* known and fixed once the cursor is open */
     size_t column_count; /* 0: an OK with the figures below, when DONE */
-    bool instant;        /* steps never block: run on the loop */
     bool timed;          /* max_execution_time applies to it: a SELECT */
     uint32_t timeout_ms; /* its own time limit; 0: the server's */
     uint64_t affected_rows;

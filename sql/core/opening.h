@@ -20,9 +20,12 @@ struct opening {
     struct arena
         *arena; /* the statement's; a cursor that takes it sets it to NULL */
     bool describing; /* gives only the columns and does nothing else */
-    bool brief;      /* see sql_is_brief: it may begin on the loop */
     bool constant;   /* set if it is a SELECT without tables or assignments */
 };
+
+/* It computes for long, or must not begin anew: a statement that finds no place
+ * to compute is taken back, and opened again.  -1 with *err: it is. */
+int opening_compute(const struct opening *opening, struct error *err);
 
 /* The values of the ?, in order; NULL: none. */
 static inline const struct value *

@@ -226,13 +226,6 @@ void sql_indirect_fini(struct sql_indirect *indirect);
 const struct value *sql_session_variable(const struct sql_session *session,
                                          struct span name);
 
-enum { SQL_BRIEF_MAX = 512 };
-
-/* Whether the event loop may open or describe text, with any parameters: it has
- * at most SQL_BRIEF_MAX bytes and takes time in proportion to them.  A text
- * whose plan is kept is not parsed for it. */
-bool sql_is_brief(const struct sql_session *session, struct span text);
-
 /* What COM_STMT_PREPARE answers about a statement, found without running it. */
 struct sql_description {
     size_t parameter_count;
@@ -241,7 +234,6 @@ struct sql_description {
                      where they depend on parameters */
     size_t column_count;
     struct arena *arena;
-    bool brief; /* see sql_is_brief */
 };
 
 /* Parses and checks as sql_open does.  -1 with *err, and there is nothing to

@@ -7,6 +7,7 @@
 #include "catalog.h"
 #include "errors.h"
 #include "memory.h"
+#include "opening.h"
 #include "rowset.h"
 
 void
@@ -22,6 +23,13 @@ int
 sql_cursor_check(struct sql_cursor *cursor, struct error *err)
 {
     return cursor->await ? await_check(cursor->await, err) : 0;
+}
+
+int
+opening_compute(const struct opening *opening, struct error *err)
+{
+    await_compute(opening->await);
+    return opening->await ? await_check(opening->await, err) : 0;
 }
 
 static const char *
@@ -103,7 +111,6 @@ rows_new(size_t columns, struct error *err)
     sql_cursor_init(&c->cursor, &rows_ops, NULL);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
-    c->cursor.base.instant = true;
     return c;
 }
 

@@ -71,7 +71,6 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     } while (got == USER_LOCK_BUSY &&
              function_wait(c, "User lock", start + wait));
     user_locks_unwatch(&watch);
-    function_handle(c)->acted |= got == USER_LOCK_DONE;
     if (got == USER_LOCK_NONE) {
         error_set(&err, ER_OUT_OF_RESOURCES,
                   "Out of resources: %d user-level locks are held; release "
@@ -93,7 +92,6 @@ call_release_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (!take_name(c, argv[0], &name))
         return;
     released = user_lock_release(name, caller(c));
-    function_handle(c)->acted |= released == USER_LOCK_DONE;
     if (released != USER_LOCK_NONE)
         sqlite3_result_int(c, released == USER_LOCK_DONE);
 }
@@ -103,7 +101,6 @@ call_release_all(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
-    function_handle(c)->acted = true;
     sqlite3_result_int64(c, user_locks_release(caller(c)));
 }
 

@@ -48,7 +48,7 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
                                   function_argument(argv[0]), *escape.data));
 }
 
-/* ---- REGEXP runs on a worker: one step of PCRE2 may read a whole text, and a
+/* ---- REGEXP runs beside the loop: one step of PCRE2 may read a whole text, and a
  * match may take 100,000 steps from each position.  It checks at each item of
  * the pattern whether the statement was cancelled. ---- */
 
@@ -95,7 +95,7 @@ compile(sqlite3_context *c, sqlite3_value *value, uint32_t options)
     size_t offset;
     int failure;
 
-    if (function_leave_loop(c))
+    if (function_compute(c))
         return NULL;
     if (pattern.size > REGEX_PATTERN_MAX) {
         sqlite3_result_error(c, "Regex error 'the pattern is too long'", -1);
@@ -117,7 +117,7 @@ compiled(sqlite3_context *c, sqlite3_value **argv, int place, bool *owned)
 
     *owned = false;
     if (code)
-        return function_leave_loop(c) ? NULL : code;
+        return function_compute(c) ? NULL : code;
     code = compile(c, argv[place], regex_options(argv));
     *owned = code != NULL;
     return code;

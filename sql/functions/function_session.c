@@ -154,7 +154,6 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
                              -1);
         return;
     }
-    handle->acted = true;
     setting = session_value_new(NULL, function_argument(argv[0]), &value,
                                 &handle->failure);
     if (setting &&

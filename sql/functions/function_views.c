@@ -380,7 +380,7 @@ give(sqlite3_context *c, const struct view_form *form, const struct view *view)
         sqlite3_result_text64(c, data, size, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-/* Runs on a worker only; on the loop the statement begins anew there. */
+/* Beside the loop. */
 static void
 call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -391,7 +391,7 @@ call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (!is_given(argc, argv, 0))
         return;
-    if (handle->fetch && function_leave_loop(c))
+    if (handle->fetch && function_compute(c))
         return;
     rc = handle->fetch ? find_or_begin(handle, &wish, argc, argv, &view)
                        : fetch_refuse(handle);

@@ -226,6 +226,7 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
     handle->cancelled = await ? &await->cancelled : NULL;
     handle->found_rows = scope->session->found_rows;
     handle->now_ms = clock_wall_ms();
+    handle_begin(handle);
     return handle;
 }
 
@@ -254,10 +255,9 @@ handle_release(struct handle *handle)
     handle->cancelled = NULL;
     handle->await = NULL;
     handle->fetch = NULL;
-    handle->failed = handle->acted = false;
+    handle->failed = false;
     select_memory_forget(&handle->memory);
     memset(&handle->readable, 0, sizeof(handle->readable));
-    handle_allow(handle, 0);
     if (!put(handle, handle->place))
         handle_free(handle);
 }

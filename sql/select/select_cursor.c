@@ -1,10 +1,8 @@
 /*
  * select_cursor.c - a SELECT's rows as a cursor.
  *
- * A brief SELECT without tables mostly gives one short row, so it begins on the
- * loop; if it takes longer it begins anew on a worker, where all others run.  A
- * SELECT that assigns variables begins on a worker, since it must not run
- * twice; so does one that does more than to take or release a lock.
+ * It computes where it is, until SQLite has taken so many operations that it
+ * should no longer be beside anybody else's (handle.h).
  */
 #include "select_cursor.h"
 
@@ -99,35 +97,6 @@ fill(struct select_cursor *c, struct rows *out, struct error *err)
                : STEP_MORE;
 }
 
-/* The first step of a SELECT without tables.  If it takes many operations, or
- * reads large values, the statement begins anew. */
-static enum step
-fill_on_loop(struct select_cursor *c, struct rows *out, struct error *err)
-{
-    uint64_t rows_left = c->rows_left;
-    struct error failure;
-    enum step step;
-
-    handle_allow(c->query.handle, SELECT_LOOP_OPS);
-    step = fill(c, out, &failure);
-    handle_allow(c->query.handle, 0);
-    c->cursor.base.instant = false;
-    if (step != STEP_FAIL)
-        return step;
-    if ((failure.code != ER_QUERY_TIMEOUT &&
-         failure.code != ER_OUT_OF_MEMORY) ||
-        c->query.handle->acted) {
-        *err = failure;
-        return STEP_FAIL;
-    }
-    sqlite3_reset(c->query.statement);
-    select_memory_forget(&c->query.handle->memory);
-    c->given = 0;
-    c->rows_left = rows_left;
-    out->count = 0;
-    return STEP_MORE;
-}
-
 static void
 end(struct select_cursor *c)
 {
@@ -161,7 +130,7 @@ select_step(struct cursor *base, struct rows *out, struct error *err)
         error_memory(err, "a row");
         return STEP_FAIL;
     }
-    step = base->instant ? fill_on_loop(c, out, err) : fill(c, out, err);
+    step = fill(c, out, err);
     if (c->session)
         c->session->found_rows = c->given;
     if (step != STEP_MORE)
@@ -296,7 +265,7 @@ row_limit(const struct query *query)
 static bool
 is_constant(const struct tree *tree)
 {
-    return !tree->has_tables && !tree->assigns;
+    return tree->table_count == 0 && !tree->assigns;
 }
 
 static enum tree_form
@@ -324,8 +293,6 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     sql_cursor_init(&c->cursor, &select_ops, o->await);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
-    c->cursor.base.instant =
-        o->brief && (!query->deparse.tree || is_constant(query->deparse.tree));
     c->cursor.base.timed = form_of(query) == TREE_QUERY;
     c->query = *query;
     c->views.cache = o->session->node->views;
@@ -405,15 +372,11 @@ struct cursor *
 select_open_where(struct opening *o, const struct catalog_table *table,
                   const struct catalog_scope *scope, struct error *err)
 {
-    struct cursor *cursor;
     struct query query;
 
     if (query_open(&query, o, o->statement->show.where, scope, table, err) != 0)
         return NULL;
-    cursor = cursor_over(o, &query, err);
-    if (cursor && (table->needs | catalog_needs(table, UINT64_MAX)))
-        cursor->instant = false; /* it waits for them */
-    return cursor;
+    return cursor_over(o, &query, err);
 }
 
 struct cursor *

@@ -83,7 +83,6 @@ into_step(struct cursor *base, struct rows *out, struct error *err)
     enum step step = c->rows->ops->step(c->rows, &rows, err);
 
     out->count = 0;
-    base->instant = c->rows->instant;
     if (step == STEP_FAIL)
         return STEP_FAIL;
     if (c->row_count + rows.count > 1) {
@@ -124,7 +123,6 @@ into_new(struct cursor *rows, struct error *err)
     }
     c->base.ops = &into_ops;
     c->base.info = "";
-    c->base.instant = rows->instant;
     c->base.timed = rows->timed;
     c->rows = rows;
     return c;

@@ -199,6 +199,8 @@ read_kept(struct handle *handle, struct select_pin *pin)
 
     if (make_room(handle) != SQLITE_OK)
         return SQLITE_ERROR;
+    if (handle_compute(handle))
+        return SQLITE_INTERRUPT;
     snapshot = store_get(store_of(handle), pin->name, &handle->failure);
     if (!snapshot)
         return SQLITE_ERROR;

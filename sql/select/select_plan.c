@@ -121,7 +121,7 @@ plan_new(const struct query *query, const struct cursor *cursor,
         plan->columns = sql_cursor_copy_columns(cursor, arena);
         plan->column_count = cursor->column_count;
         plan->has_limit = query->has_limit;
-        plan->brief = cursor->instant;
+        plan->runs_once = query_runs_once(query->deparse.tree);
     }
     if (!plan || !plan->text.data || !plan->types || !plan->sql.data ||
         !plan->columns) {
@@ -156,7 +156,7 @@ select_plan_keep(const struct query *query, const struct cursor *cursor,
     struct select_plan *plan;
 
     if (!is_plain(query->deparse.session, query->deparse.source) ||
-        tree->has_tables || tree->assigns || tree->into_count > 0 ||
+        tree->table_count > 0 || tree->assigns || tree->into_count > 0 ||
         deparsed->reordered || deparsed->reads_values ||
         !table_set_has_all(&none, &deparsed->tables))
         return;

@@ -27,9 +27,9 @@ function_charge(sqlite3_context *c, size_t bytes)
 }
 
 bool
-function_leave_loop(sqlite3_context *c)
+function_compute(sqlite3_context *c)
 {
-    if (!handle_leave_loop(function_handle(c)))
+    if (!handle_compute(function_handle(c)))
         return false;
     sqlite3_result_error_code(c, SQLITE_INTERRUPT);
     return true;
@@ -40,10 +40,9 @@ function_stopped(sqlite3_context *c)
 {
     const struct handle *handle = function_handle(c);
 
-    return handle->exhausted || !handle->await || await_is_over(handle->await);
+    return !handle->await || await_is_over(handle->await);
 }
 
-/* On a worker only; a statement on the loop begins anew there. */
 bool
 function_wait(sqlite3_context *c, const char *what, uint64_t until_ms)
 {
@@ -51,7 +50,7 @@ function_wait(sqlite3_context *c, const char *what, uint64_t until_ms)
 
     if (clock_ms() >= until_ms)
         return false;
-    if (!function_leave_loop(c) && !function_stopped(c) &&
+    if (!function_stopped(c) &&
         await_until(function_handle(c)->await, what, until_ms, &unsaid) == 0)
         return true;
     sqlite3_result_error_code(c, SQLITE_INTERRUPT);

@@ -67,9 +67,8 @@ const char *function_name(sqlite3_context *c);
 /* Call it before work that exceeds the size of the arguments.  True: the
  * statement has stopped, and the function must return. */
 bool function_charge(sqlite3_context *c, size_t bytes);
-/* Call it before work without proportion to the arguments.  True: the statement
- * is on the loop and begins anew on a worker; the function must return. */
-bool function_leave_loop(sqlite3_context *c);
+/* The same before work without proportion to the arguments. */
+bool function_compute(sqlite3_context *c);
 
 /* Waits for news, at most until until_ms (clock_ms), and others compute; what
  * is its state meanwhile.  False: it is that late, or the statement has stopped

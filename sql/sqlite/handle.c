@@ -1,26 +1,19 @@
 /* handle.c - see handle.h. */
 #include "handle.h"
 
+#include "await.h"
+
 enum {
-    PROGRESS_OPS = 64, /* of SQLite's machine between two checks */
-    LOOK_BYTES = 64    /* bytes that a function handles in that time */
+    PROGRESS_OPS = 64, /* of SQLite's machine between two looks */
+    LOOK_BYTES = 64,   /* bytes that a function handles in that time */
+    LOOKS = 160        /* about a quarter of a millisecond: then it steps aside,
+                          and looks at the clock as often */
 };
 
 void
-handle_allow(struct handle *handle, uint64_t operations)
+handle_begin(struct handle *handle)
 {
-    handle->looks = operations / PROGRESS_OPS;
-    handle->exhausted = false;
-    sqlite3_limit(handle->db, SQLITE_LIMIT_LENGTH,
-                  operations > 0 ? SELECT_SHORT_MAX : SELECT_VALUE_MAX);
-}
-
-bool
-handle_leave_loop(struct handle *handle)
-{
-    if (handle->looks > 0)
-        handle->exhausted = true;
-    return handle->exhausted;
+    handle->looks = LOOKS;
 }
 
 bool
@@ -31,15 +24,22 @@ handle_is_cancelled(const struct handle *handle)
 }
 
 bool
+handle_compute(struct handle *handle)
+{
+    handle->looks = LOOKS;
+    await_compute(handle->await);
+    return handle_is_cancelled(handle);
+}
+
+bool
 handle_charge(struct handle *handle, size_t bytes)
 {
     uint64_t looks = bytes / LOOK_BYTES;
 
-    if (handle->looks > 0 && looks >= handle->looks)
-        handle->exhausted = true;
-    else if (handle->looks > 0)
-        handle->looks -= looks;
-    return handle->exhausted || handle_is_cancelled(handle);
+    if (looks >= handle->looks)
+        return handle_compute(handle);
+    handle->looks -= looks;
+    return handle_is_cancelled(handle);
 }
 
 /* Non-zero stops this statement. sqlite3_interrupt from the cancelling thread
@@ -47,11 +47,7 @@ handle_charge(struct handle *handle, size_t bytes)
 static int
 progress(void *arg)
 {
-    struct handle *handle = arg;
-
-    if (handle->looks > 0 && --handle->looks == 0)
-        handle->exhausted = true;
-    return handle->exhausted || handle_is_cancelled(handle);
+    return handle_charge(arg, LOOK_BYTES);
 }
 
 void

@@ -37,7 +37,6 @@ enum {
     SELECT_HEAP_MAX = 256 * 1024 * 1024, /* bytes of SQLite's memory in all */
     SELECT_VALUE_MAX =
         256 * 1024,          /* bytes of a value, which bounds a call's time */
-    SELECT_SHORT_MAX = 4096, /* bytes of a value while handle_allow bounds it */
     SELECT_DEPTH_MAX = 500,  /* levels of an expression */
     SELECT_COMPOUNDS_MAX = 128, /* SELECTs of a UNION */
     SELECT_ARGUMENTS_MAX = 127, /* of a function */
@@ -70,10 +69,8 @@ struct handle {
     struct table_set readable;    /* the tables it may read */
     struct table_set needy; /* those of which it reads columns with needs */
     bool names_snapshot, names_now; /* as in struct deparsed */
-    uint64_t
-        looks; /* calls of the progress handler until it stops; 0: no limit */
-    bool exhausted; /* looks reached its end */
-    bool acted;     /* the statement has changed a variable or a lock */
+    uint64_t looks; /* calls of the progress handler until it computes for long
+                     */
     struct select_memory memory;
     struct slots slots;
     struct fetch *fetch; /* NULL: the statement cannot wait for the node */
@@ -83,17 +80,13 @@ struct handle {
     struct rowset tables[CATALOG_TABLES_MAX]; /* each is produced once */
 };
 
-/*
- * On the loop: lets the statement run about that many operations of SQLite's
- * machine, then stops it. 0: no limit, on a worker.
- */
-void handle_allow(struct handle *handle, uint64_t operations);
-
+/* The statement's operations are counted anew. */
+void handle_begin(struct handle *handle);
 /* Call it before a function works on so many bytes, which count as operations.
  * True: the statement has stopped, and the function must return. */
 bool handle_charge(struct handle *handle, size_t bytes);
-/* Stops the statement if it is on the loop; true: it was. */
-bool handle_leave_loop(struct handle *handle);
+/* The same before it computes for long, or reads files. */
+bool handle_compute(struct handle *handle);
 /* Makes SQLite ask, while it runs, whether to go on. */
 void handle_watch(struct handle *handle);
 bool handle_is_cancelled(const struct handle *handle);

@@ -282,7 +282,7 @@ struct tree {
     size_t first, parameters;  /* index of its first ?, and their number */
     size_t selects;            /* number of them */
     size_t locks;              /* calls of GET_LOCK and its like */
-    bool has_tables;           /* reads more than constants */
+    size_t table_count;        /* that it reads, beside constants */
     bool assigns;              /* @x := y */
     bool counts;               /* SQL_CALC_FOUND_ROWS anywhere */
     bool has_with, has_over, has_rows;

@@ -34,7 +34,7 @@ tree_table_named(struct parser *p)
         table->cte = find_cte(p, table->name);
     }
     table->text.size = (size_t)(p->consumed - table->text.data);
-    p->tree->has_tables = true;
+    p->tree->table_count++;
     if (table->cte) {
         p->select->reads_query = true;
         return table;
@@ -120,7 +120,7 @@ parenthesised(struct parser *p, struct tree_query **only)
         table->inner = read_joins(p, &table->query);
     if ((!table->query && !table->inner) || tree_close(p) != 0)
         return NULL;
-    p->tree->has_tables = true;
+    p->tree->table_count++;
     if (!table->query)
         return table;
     table->inner = NULL;

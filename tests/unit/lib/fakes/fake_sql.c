@@ -4,12 +4,12 @@
  * Each statement shows one thing that a cursor may do:
  *   SELECT 1               one row, on the loop
  *   SELECT rows N          N rows, on the loop
- *   SELECT slow N          N rows, stepped by workers
+ *   SELECT slow N          N rows, beside the loop
  *   SELECT late N          N rows, then an error
  *   SELECT big N           one cell of N bytes
  *   SELECT wait N          waits for N ms, and sends progress meanwhile
  *   SELECT hang            waits until it is cancelled
- *   SELECT block           keeps a worker busy until it is cancelled
+ *   SELECT block           keeps a thread busy until it is cancelled
  *   SELECT stubborn        a row, and others once it has been cancelled
  *   SELECT types           one column of each kind of value, with NULL
  *   SELECT typed           one column of each type, out of texts and numbers
@@ -72,7 +72,6 @@ fake_new(struct sql_session *s)
     f->base.ops = &fake_ops;
     f->base.columns = f->columns;
     f->base.column_count = 1;
-    f->base.instant = true;
     f->base.info = "";
     f->session = s;
     f->step = step_text;
@@ -152,7 +151,7 @@ open_select(struct fake *f, const char *text)
         as_rows(f, step_rows);
     } else if (number_after(text, "SELECT slow ", &f->left)) {
         as_rows(f, step_rows);
-        f->base.instant = false;
+        f->aside = true;
     } else if (number_after(text, "SELECT late ", &f->left)) {
         as_rows(f, step_late);
     } else if (number_after(text, "SELECT big ", &f->left)) {
@@ -162,17 +161,17 @@ open_select(struct fake *f, const char *text)
             memset(f->big, 'x', f->big_size);
     } else if (number_after(text, "SELECT wait ", &f->left)) {
         f->step = step_wait;
-        f->base.instant = false;
+        f->aside = true;
         snprintf(f->text[0], ROW_TEXT, "waited");
     } else if (strcasecmp(text, "SELECT hang") == 0) {
         f->step = step_hang;
-        f->base.instant = false;
+        f->aside = true;
     } else if (strcasecmp(text, "SELECT block") == 0) {
         f->step = step_block;
-        f->base.instant = false;
+        f->aside = true;
     } else if (strcasecmp(text, "SELECT stubborn") == 0) {
         f->step = step_stubborn;
-        f->base.instant = false;
+        f->aside = true;
     } else if (strcasecmp(text, "SELECT empty") == 0) {
         f->step = step_empty;
     } else if (strcasecmp(text, "SELECT database") == 0) {
@@ -244,13 +243,6 @@ sql_start(void)
 {
 }
 
-bool
-sql_is_brief(const struct sql_session *session, struct span text)
-{
-    (void)session;
-    return text.size <= SQL_BRIEF_MAX;
-}
-
 struct cursor *
 sql_open(struct sql_session *session, struct span text,
          const struct sql_parameters *parameters, struct await *await,
@@ -296,7 +288,6 @@ sql_describe(struct sql_session *session, struct span text, struct await *await,
     memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < text.size; i++)
         out->parameter_count += text.data[i] == '?';
-    out->brief = sql_is_brief(session, text);
     if (!rows)
         return 0;
     cursor = sql_open(session, text, &none, await, err);

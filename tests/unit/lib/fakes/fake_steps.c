@@ -216,6 +216,8 @@ run_step(struct cursor *cursor, struct rows *out, struct error *err)
 {
     struct fake *f = (struct fake *)cursor;
 
+    if (f->aside)
+        await_compute(f->await);
     if (f->await && await_check(f->await, err) != 0)
         return STEP_FAIL;
     return f->step(f, out, err);

@@ -167,7 +167,6 @@ START_TEST(a_waiting_cursor_is_woken)
 {
     scripted.answer = ANSWER_WAIT;
     ck_assert_ptr_nonnull(harness_open(&h, waiting));
-    ck_assert(!h.cursor->instant);
     ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     scripted_finish(true);
@@ -223,17 +222,6 @@ START_TEST(a_failed_job_is_a_row_of_a_list)
     ck_assert_str_eq(
         harness_run(&h, "ADMIN EXECUTE ON 10001 '" PROF "enable_prof()'"),
         "1105/HY000 script line 1: opt.prof is false");
-}
-END_TEST
-
-START_TEST(what_waits_or_renders_keeps_off_the_loop)
-{
-    harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF "dump_dot_snapshot()'");
-    ck_assert(!h.cursor->instant);
-    harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF "enable_prof()'");
-    ck_assert(!h.cursor->instant);
-    harness_open(&h, "ADMIN EXECUTE ON 10001 'System.print(" PROF "state())'");
-    ck_assert(h.cursor->instant);
 }
 END_TEST
 
@@ -334,7 +322,6 @@ main(void)
     tcase_add_test(tc, cancelled_before_the_first_step);
     tcase_add_test(tc, a_list_is_interrupted_as_a_whole);
     tcase_add_test(tc, a_failed_job_is_a_row_of_a_list);
-    tcase_add_test(tc, what_waits_or_renders_keeps_off_the_loop);
     tcase_add_test(tc, the_cursor_needs_nothing_of_the_text);
     tcase_add_test(tc, a_profile_reports_its_stages_and_then_rendering);
     tcase_add_test(tc, what_is_not_rendered_has_the_jobs_stages_alone);

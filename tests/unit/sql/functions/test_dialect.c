@@ -402,24 +402,6 @@ START_TEST(found_rows_stay_as_they_were_while_rows_are_given)
 }
 END_TEST
 
-START_TEST(sleep_waits_on_a_worker_and_can_be_cancelled)
-{
-    uint64_t start = clock_ms();
-    struct value value;
-    struct rows rows = {&value, 0, 1};
-
-    harness_open(&h, "select sleep(30)");
-    ck_assert(h.cursor->instant);
-    ck_assert_int_eq(h.cursor->ops->step(h.cursor, &rows, &h.error), STEP_MORE);
-    ck_assert(!h.cursor->instant);
-    ck_assert_uint_lt(clock_ms() - start, 1000);
-    harness_cancel(&h);
-    ck_assert_int_eq(harness_finish(&h), STEP_FAIL);
-    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
-    ck_assert_str_eq(harness_run(&h, "select sleep(0.05) x"), "x\n#0");
-}
-END_TEST
-
 /* Wherever a name may stand. */
 static const char *const named[] = {
     "select \"heapwire\".\"nodes\".*, \"nodes\".* from \"heapwire\".\"nodes\"",
@@ -467,7 +449,6 @@ main(void)
     tcase_add_test(tc, select_into_sets_user_variables);
     tcase_add_test(tc, found_rows_are_those_of_the_last_select);
     tcase_add_test(tc, found_rows_stay_as_they_were_while_rows_are_given);
-    tcase_add_test(tc, sleep_waits_on_a_worker_and_can_be_cancelled);
     tcase_add_test(tc, double_quotes_are_names_when_the_session_says_so);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

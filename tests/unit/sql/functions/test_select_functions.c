@@ -21,8 +21,7 @@
 
 enum {
     VARIED = 3, /* arguments that take every value; those behind are fixed */
-    LARGE = 16 * 1024 * 1024,
-    STILL = 1 << 30 /* looks that no call uses up */
+    LARGE = 16 * 1024 * 1024
 };
 
 /* Of types, sizes, signs and units; the first FEW are those of three. */
@@ -187,8 +186,6 @@ call(sqlite3_stmt *statement, const struct function *f)
 {
     int rc;
 
-    handle->looks = STILL; /* SLEEP sleeps on workers alone */
-    handle->exhausted = false;
     rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW)
         read_answer(statement);

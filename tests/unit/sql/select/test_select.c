@@ -399,21 +399,6 @@ START_TEST(columns_know_their_table_and_type)
 }
 END_TEST
 
-START_TEST(only_constants_run_on_the_loop)
-{
-    harness_open(&h, "select @@version, 1 + 1");
-    ck_assert(h.cursor->instant);
-    harness_open(&h, "select * from heapwire.nodes");
-    ck_assert(!h.cursor->instant);
-    harness_open(&h, "select (select count(*) from heapwire.nodes)");
-    ck_assert(!h.cursor->instant);
-    harness_open(&h, "with c as (select 1) select * from c");
-    ck_assert(!h.cursor->instant);
-    harness_open(&h, "select @a := 1"); /* which must not happen twice */
-    ck_assert(!h.cursor->instant);
-}
-END_TEST
-
 START_TEST(bytes_are_compared_with_columns_byte_by_byte)
 {
     static const char *const equal[] = {
@@ -525,7 +510,6 @@ main(void)
     tcase_add_loop_test(tc, queries_may_end_anywhere, 0, (int)COUNT(cases));
     tcase_add_test(tc, unqualified_names_are_the_current_databases);
     tcase_add_test(tc, columns_know_their_table_and_type);
-    tcase_add_test(tc, only_constants_run_on_the_loop);
     tcase_add_test(tc, tables_need_their_privilege);
     tcase_add_test(tc, functions_take_any_arguments);
     tcase_add_test(tc, many_rows_come_in_steps);

@@ -1,0 +1,392 @@
+/*
+ * loop.c - see loop.h.
+ *
+ * An event that epoll reported may be of a source that has been closed since,
+ * without the lock: so what a source is part of is freed by a task, which runs
+ * after the events of a round.
+ */
+#include "loop.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "thread.h"
+
+static _Thread_local bool leads; /* this thread; a process has one loop */
+
+/* ---- tasks ---- */
+
+static void
+tasks_init(struct loop_tasks *tasks)
+{
+    tasks->first = NULL;
+    tasks->end = &tasks->first;
+}
+
+static void
+tasks_remove(struct loop_tasks *tasks, struct loop_task *task)
+{
+    struct loop_task **at = &tasks->first;
+
+    while (*at && *at != task)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = task->next;
+    if (tasks->end == &task->next)
+        tasks->end = at;
+}
+
+void
+loop_later(struct loop *loop, struct loop_task *task)
+{
+    if (task->queued)
+        return;
+    task->queued = true;
+    task->next = NULL;
+    *loop->later.end = task;
+    loop->later.end = &task->next;
+    if (!leads)
+        loop_wake(loop); /* whoever leads may be waiting for events */
+}
+
+void
+loop_forget(struct loop *loop, struct loop_task *task)
+{
+    if (!task->queued)
+        return;
+    tasks_remove(&loop->later, task);
+    tasks_remove(&loop->now, task);
+    task->queued = false;
+}
+
+static void
+run_task(struct loop *loop)
+{
+    struct loop_task *task = loop->now.first;
+
+    tasks_remove(&loop->now, task);
+    task->queued = false;
+    task->run(task);
+}
+
+/* ---- sources ---- */
+
+int
+loop_watch(struct loop *loop, struct loop_source *source, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = source};
+    int operation = source->events == 0 ? EPOLL_CTL_ADD
+                    : events == 0       ? EPOLL_CTL_DEL
+                                        : EPOLL_CTL_MOD;
+
+    if (source->fd < 0 || source->events == events)
+        return 0;
+    if (epoll_ctl(loop->epoll, operation, source->fd, &event) != 0)
+        return -1;
+    source->events = events;
+    return 0;
+}
+
+void
+loop_close(struct loop *loop, struct loop_source *source)
+{
+    (void)loop_watch(loop, source, 0);
+    fd_close(source->fd);
+    source->fd = -1;
+}
+
+static void
+handle_event(struct loop *loop)
+{
+    const struct epoll_event *event = &loop->ready[loop->ready_at++];
+    struct loop_source *source = event->data.ptr;
+
+    if (source->fd >= 0 && source->events != 0)
+        source->on_event(source, event->events);
+}
+
+static void
+on_woken(struct loop_source *source, uint32_t events)
+{
+    struct loop *loop =
+        (void *)((char *)source - offsetof(struct loop, wake));
+    eventfd_t count;
+
+    (void)events;
+    (void)eventfd_read(source->fd, &count);
+    loop->on_wake(loop->arg);
+}
+
+void
+loop_wake(struct loop *loop)
+{
+    (void)eventfd_write(loop->wake.fd, 1);
+}
+
+/* ---- leading ---- */
+
+void
+loop_set_tick(struct loop *loop, uint64_t ms)
+{
+    if (loop->tick_ms == ms)
+        return;
+    loop->tick_ms = ms;
+    loop->due_ms = ms ? clock_ms() + ms : 0;
+    if (!leads)
+        loop_wake(loop);
+}
+
+static int
+wait_ms(const struct loop *loop)
+{
+    uint64_t now_ms = clock_ms();
+
+    if (loop->later.first)
+        return 0;
+    if (loop->tick_ms == 0)
+        return -1;
+    return loop->due_ms > now_ms ? (int)(loop->due_ms - now_ms) : 0;
+}
+
+/* Waits for the events of a new round; its tasks are those that there are. */
+static void
+begin_round(struct loop *loop)
+{
+    int timeout_ms = wait_ms(loop), count;
+
+    pthread_mutex_unlock(&loop->lock);
+    count = epoll_wait(loop->epoll, loop->ready, LOOP_EVENTS, timeout_ms);
+    pthread_mutex_lock(&loop->lock);
+    loop->ready_at = 0;
+    loop->ready_count = count > 0 ? count : 0;
+    loop->now = loop->later;
+    if (!loop->now.first)
+        tasks_init(&loop->now);
+    tasks_init(&loop->later);
+    loop->round_ms = clock_ms();
+}
+
+static void
+tick(struct loop *loop)
+{
+    loop->due_ms = loop->round_ms + loop->tick_ms;
+    loop->on_tick(loop->arg);
+}
+
+/* Until this thread has stepped aside.  Each event, task and tick may do that,
+ * and whoever leads then goes on behind it. */
+static void
+lead(struct loop *loop)
+{
+    loop->led = leads = true;
+    watchdog_begin(&loop->watchdog);
+    while (leads && !loop->stop) {
+        if (loop->ready_at < loop->ready_count)
+            handle_event(loop);
+        else if (loop->now.first)
+            run_task(loop);
+        else if (loop->tick_ms > 0 && loop->round_ms >= loop->due_ms)
+            tick(loop);
+        else
+            begin_round(loop);
+        if (leads)
+            watchdog_mark(&loop->watchdog, 0);
+    }
+    if (leads)
+        loop->led = leads = false;
+}
+
+/* ---- the threads ---- */
+
+static struct timespec
+idle_until(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += LOOP_IDLE_MS / 1000;
+    return until;
+}
+
+/* False: the thread may end; one of those that rest stays. */
+static bool
+rest(struct loop *loop)
+{
+    struct timespec until = idle_until();
+    int rc = 0;
+
+    while (loop->led && !loop->stop) {
+        rc = pthread_cond_timedwait(&loop->rest, &loop->lock, &until);
+        if (rc == ETIMEDOUT && loop->led && loop->resting > 1)
+            return false;
+        if (rc == ETIMEDOUT)
+            until = idle_until();
+    }
+    return !loop->stop;
+}
+
+/* Each thread that ends joins the one that ended before it. */
+static void
+end_thread(struct loop *loop)
+{
+    pthread_t before = loop->ended;
+    bool joins = loop->has_ended;
+
+    loop->ended = pthread_self();
+    loop->has_ended = true;
+    loop->threads--;
+    pthread_cond_broadcast(&loop->rest); /* loop_stop() counts them */
+    pthread_mutex_unlock(&loop->lock);
+    if (joins)
+        pthread_join(before, NULL);
+}
+
+/* It was counted among those that rest when it was started. */
+static void *
+thread_main(void *arg)
+{
+    struct loop *loop = arg;
+
+    pthread_mutex_lock(&loop->lock);
+    while (rest(loop)) {
+        loop->resting--;
+        lead(loop);
+        loop->resting++;
+    }
+    loop->resting--;
+    end_thread(loop);
+    return NULL;
+}
+
+static int
+add_thread(struct loop *loop, struct error *err)
+{
+    struct thread_start start = {"hw-loop", LOOP_STACK_BYTES, thread_main,
+                                 loop};
+    pthread_t thread;
+
+    if (thread_start(&thread, &start, err) != 0)
+        return -1;
+    loop->threads++;
+    loop->resting++;
+    return 0;
+}
+
+int
+loop_make_ready(struct loop *loop, struct error *err)
+{
+    struct error unsaid;
+
+    if (!leads || loop->resting > 0 || add_thread(loop, &unsaid) == 0)
+        return 0;
+    error_sys(err, ER_CANT_CREATE_THREAD,
+              "Can't create a new thread (errno %d), and all of heapwired's "
+              "wait for others; raise its limit of threads (ulimit -u, "
+              "TasksMax), or try again later",
+              errno);
+    return -1;
+}
+
+void
+loop_step_aside(struct loop *loop)
+{
+    if (leads) {
+        leads = loop->led = false;
+        pthread_cond_signal(&loop->rest);
+    }
+    pthread_mutex_unlock(&loop->lock);
+}
+
+void
+loop_step_back(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+}
+
+bool
+loop_leads(void)
+{
+    return leads;
+}
+
+void
+loop_lock(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+}
+
+void
+loop_unlock(struct loop *loop)
+{
+    pthread_mutex_unlock(&loop->lock);
+}
+
+/* ---- start and stop ---- */
+
+int
+loop_init(struct loop *loop, struct error *err)
+{
+    pthread_condattr_t monotonic;
+
+    memset(loop, 0, sizeof(*loop));
+    tasks_init(&loop->later);
+    tasks_init(&loop->now);
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->wake = (struct loop_source){
+        .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .on_event = on_woken};
+    pthread_mutex_init(&loop->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&loop->rest, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    if (loop->epoll >= 0 && loop->wake.fd >= 0 &&
+        loop_watch(loop, &loop->wake, EPOLLIN) == 0)
+        return 0;
+    error_sys(err, ER_UNKNOWN, "cannot make an event loop");
+    loop_fini(loop);
+    return -1;
+}
+
+int
+loop_start(struct loop *loop, struct error *err)
+{
+    int rc;
+
+    pthread_mutex_lock(&loop->lock);
+    rc = add_thread(loop, err);
+    if (rc == 0)
+        rc = add_thread(loop, err);
+    pthread_mutex_unlock(&loop->lock);
+    return rc;
+}
+
+void
+loop_stop(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    loop->stop = true;
+    pthread_cond_broadcast(&loop->rest);
+    loop_wake(loop);
+    while (loop->threads > 0)
+        pthread_cond_wait(&loop->rest, &loop->lock);
+    pthread_mutex_unlock(&loop->lock);
+    if (loop->has_ended)
+        pthread_join(loop->ended, NULL);
+    loop->has_ended = false;
+}
+
+void
+loop_fini(struct loop *loop)
+{
+    fd_close(loop->epoll);
+    fd_close(loop->wake.fd);
+    pthread_cond_destroy(&loop->rest);
+    pthread_mutex_destroy(&loop->lock);
+}

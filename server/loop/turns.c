@@ -1,0 +1,255 @@
+/* turns.c - see turns.h. */
+#include "turns.h"
+
+#include <string.h>
+
+#include "share.h"
+
+void
+turns_init(struct turns *turns)
+{
+    memset(turns, 0, sizeof(*turns));
+    pthread_mutex_init(&turns->lock, NULL);
+}
+
+void
+turns_fini(struct turns *turns)
+{
+    pthread_mutex_destroy(&turns->lock);
+}
+
+/* ---- places: with the lock ---- */
+
+static bool
+has_place(const struct turns *turns, const struct turn *turn)
+{
+    struct share places = {.user = turn->owner};
+
+    for (const struct turn *t = turns->placed; t; t = t->next)
+        if (t->forwarded == turn->forwarded)
+            share_count(&places, t->owner);
+    return share_has_room(&places, PLACES);
+}
+
+static void
+place(struct turns *turns, struct turn *turn)
+{
+    turn->placed = true;
+    turn->next = turns->placed;
+    turns->placed = turn;
+}
+
+static bool
+is_like(const struct turn *a, const struct turn *b)
+{
+    return a->forwarded == b->forwarded && strcmp(a->owner, b->owner) == 0;
+}
+
+/* A user's long queue is passed over quickly. */
+static void
+grant_places(struct turns *turns)
+{
+    const struct turn *refused = NULL;
+    struct turn **at = &turns->awaiting, *turn;
+
+    while ((turn = *at)) {
+        if ((refused && is_like(refused, turn)) || !has_place(turns, turn)) {
+            refused = turn;
+            at = &turn->next;
+            continue;
+        }
+        *at = turn->next;
+        turn->awaits_place = false;
+        place(turns, turn);
+        turn->place.wake(turn->place.arg);
+    }
+}
+
+static void
+unlink_turn(struct turn **at, struct turn *turn)
+{
+    while (*at != turn)
+        at = &(*at)->next;
+    *at = turn->next;
+}
+
+/* ---- places ---- */
+
+bool
+turns_take_place(struct turns *turns, struct turn *turn)
+{
+    bool placed;
+
+    pthread_mutex_lock(&turns->lock);
+    if (!turn->placed && has_place(turns, turn))
+        place(turns, turn);
+    placed = turn->placed;
+    pthread_mutex_unlock(&turns->lock);
+    return placed;
+}
+
+void
+turns_await_place(struct turns *turns, struct turn *turn, struct waker place)
+{
+    struct turn **end = &turns->awaiting;
+
+    pthread_mutex_lock(&turns->lock);
+    while (*end)
+        end = &(*end)->next;
+    turn->next = NULL;
+    turn->awaits_place = true;
+    turn->place = place;
+    *end = turn;
+    grant_places(turns); /* one may be there by now */
+    pthread_mutex_unlock(&turns->lock);
+}
+
+void
+turns_set_owner(struct turns *turns, struct turn *turn, const char *owner)
+{
+    pthread_mutex_lock(&turns->lock);
+    turn->owner = owner;
+    pthread_mutex_unlock(&turns->lock);
+}
+
+/* ---- turns: with the lock ---- */
+
+/* The slot of the turn that computes; of NULL, a free one.  NULL: none. */
+static struct turn **
+find_slot(struct turns *turns, const struct turn *turn)
+{
+    for (size_t i = 0; i < TURNS; i++)
+        if (turns->computing[i] == turn)
+            return &turns->computing[i];
+    return NULL;
+}
+
+static bool
+may_compute(const struct turns *turns, const struct turn *turn)
+{
+    struct share share = {.user = turn->owner};
+
+    for (size_t i = 0; i < TURNS; i++)
+        if (turns->computing[i])
+            share_count(&share, turns->computing[i]->owner);
+    return share_has_room(&share, TURNS);
+}
+
+/* at_once may exceed the number of slots. */
+static void
+begin_computing(struct turns *turns, struct turn *turn)
+{
+    struct turn **slot = find_slot(turns, NULL);
+
+    if (slot)
+        *slot = turn;
+    turn->computes = true;
+}
+
+static void
+dequeue(struct turns *turns, struct turn *turn)
+{
+    struct turn **at = &turns->queue;
+
+    if (!turn->queued)
+        return;
+    while (*at != turn)
+        at = &(*at)->next_queued;
+    *at = turn->next_queued;
+    turn->queued = false;
+}
+
+static void
+grant_turns(struct turns *turns)
+{
+    struct turn *next;
+
+    for (struct turn *t = turns->queue; t && find_slot(turns, NULL); t = next) {
+        next = t->next_queued;
+        if (!may_compute(turns, t))
+            continue;
+        dequeue(turns, t);
+        begin_computing(turns, t);
+        t->granted.wake(t->granted.arg);
+    }
+}
+
+static void
+end_computing(struct turns *turns, struct turn *turn)
+{
+    struct turn **slot = find_slot(turns, turn);
+
+    turn->computes = false;
+    if (!slot)
+        return;
+    *slot = NULL;
+    grant_turns(turns);
+}
+
+/* ---- turns ---- */
+
+bool
+turns_compute(struct turns *turns, struct turn *turn, bool at_once)
+{
+    struct turn **end = &turns->queue;
+
+    pthread_mutex_lock(&turns->lock);
+    if (!turn->computes && (at_once || may_compute(turns, turn))) {
+        dequeue(turns, turn);
+        begin_computing(turns, turn);
+    } else if (!turn->computes && !turn->queued) {
+        while (*end)
+            end = &(*end)->next_queued;
+        turn->next_queued = NULL;
+        turn->queued = true;
+        *end = turn;
+    }
+    pthread_mutex_unlock(&turns->lock);
+    return turns_computes(turns, turn);
+}
+
+void
+turns_rest(struct turns *turns, struct turn *turn)
+{
+    pthread_mutex_lock(&turns->lock);
+    end_computing(turns, turn);
+    pthread_mutex_unlock(&turns->lock);
+}
+
+bool
+turns_computes(struct turns *turns, struct turn *turn)
+{
+    bool computes;
+
+    pthread_mutex_lock(&turns->lock);
+    computes = turn->computes;
+    pthread_mutex_unlock(&turns->lock);
+    return computes;
+}
+
+bool
+turns_waits(struct turns *turns, struct turn *turn)
+{
+    bool queued;
+
+    pthread_mutex_lock(&turns->lock);
+    queued = turn->queued;
+    pthread_mutex_unlock(&turns->lock);
+    return queued;
+}
+
+void
+turns_leave(struct turns *turns, struct turn *turn)
+{
+    pthread_mutex_lock(&turns->lock);
+    dequeue(turns, turn);
+    end_computing(turns, turn);
+    if (turn->awaits_place)
+        unlink_turn(&turns->awaiting, turn);
+    if (turn->placed)
+        unlink_turn(&turns->placed, turn);
+    if (turn->placed)
+        grant_places(turns);
+    turn->placed = turn->awaits_place = false;
+    pthread_mutex_unlock(&turns->lock);
+}

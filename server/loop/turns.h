@@ -1,0 +1,69 @@
+/*
+ * turns.h - how many statements run beside the loop at one time.
+ *
+ * A statement that steps aside takes a place, so many may wait; to compute it
+ * takes a turn, which few have: a hundred threads never compute beside a
+ * database.  Users share both as share.h says.  Statements of other nodes have
+ * places of their own, or nodes full of statements that wait for nodes would
+ * wait in a circle.
+ *
+ * Has a lock of its own, under which `granted` is called; any thread.
+ */
+#ifndef HW_TURNS_H
+#define HW_TURNS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "waker.h"
+
+enum {
+    TURNS = 8,     /* statements that compute, */
+    PLACES = 192,  /* and with those that wait: so many of this node's and so
+                      many of others' */
+};
+
+/* One statement's; zeroed, with the first three set. */
+struct turn {
+    const char *owner; /* lasts as long */
+    bool forwarded;    /* of another node, which waits for it */
+    struct waker granted; /* a turn that was waited for is there */
+    /* turns.lock guards the rest. */
+    bool placed, queued, computes;
+    bool awaits_place;
+    struct waker place; /* the place that was waited for is there */
+    struct turn *next;  /* of those with a place, or that await one */
+    struct turn *next_queued;
+};
+
+struct turns {
+    pthread_mutex_t lock;
+    struct turn *placed;
+    struct turn *awaiting; /* a place; the one that came first */
+    struct turn *computing[TURNS];
+    struct turn *queue; /* likewise: a turn */
+};
+
+void turns_init(struct turns *turns);
+void turns_fini(struct turns *turns);
+
+/* False: there is no place for its owner. */
+bool turns_take_place(struct turns *turns, struct turn *turn);
+/* After that: wakes once it has one. */
+void turns_await_place(struct turns *turns, struct turn *turn,
+                       struct waker place);
+/* Whom it is charged to from now on. */
+void turns_set_owner(struct turns *turns, struct turn *turn, const char *owner);
+/* Gives up place and turn, or the wait; fine without. */
+void turns_leave(struct turns *turns, struct turn *turn);
+
+/* To be called in a place.  True: it computes; else `granted` will be called.
+ * at_once: whoever else computes, since it is about to end. */
+bool turns_compute(struct turns *turns, struct turn *turn, bool at_once);
+/* It waits from now on, and others compute instead. */
+void turns_rest(struct turns *turns, struct turn *turn);
+bool turns_computes(struct turns *turns, struct turn *turn);
+/* Whether it waits for its turn. */
+bool turns_waits(struct turns *turns, struct turn *turn);
+
+#endif

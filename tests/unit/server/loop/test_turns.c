@@ -1,0 +1,158 @@
+/* test_turns.c - few that compute, many that wait, and more that want to. */
+#include <stdio.h>
+#include <string.h>
+
+#include "suite.h"
+#include "turns.h"
+
+enum { MANY = 3 * PLACES };
+
+static struct turns turns;
+static struct turn all[MANY];
+static unsigned granted[MANY], placed[MANY];
+
+static void
+count(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
+static void
+setup(void)
+{
+    turns_init(&turns);
+    memset(all, 0, sizeof(all));
+    memset(granted, 0, sizeof(granted));
+    memset(placed, 0, sizeof(placed));
+}
+
+static void
+teardown(void)
+{
+    for (int i = 0; i < MANY; i++)
+        turns_leave(&turns, &all[i]);
+    ck_assert_ptr_null(turns.placed);
+    ck_assert_ptr_null(turns.awaiting);
+    ck_assert_ptr_null(turns.queue);
+    turns_fini(&turns);
+}
+
+static bool
+take(int i, const char *owner)
+{
+    all[i].owner = owner;
+    all[i].granted = (struct waker){count, &granted[i]};
+    return turns_take_place(&turns, &all[i]);
+}
+
+static void
+await_place(int i)
+{
+    turns_await_place(&turns, &all[i], (struct waker){count, &placed[i]});
+}
+
+/* How many get a place; the rest await one. */
+static int
+take_all(int first, int end, const char *owner)
+{
+    int taken = 0;
+
+    for (int i = first; i < end; i++) {
+        if (take(i, owner))
+            taken++;
+        else
+            await_place(i);
+    }
+    return taken;
+}
+
+START_TEST(one_user_gets_half_of_the_places_and_the_next_half_of_the_rest)
+{
+    ck_assert_int_eq(take_all(0, PLACES, "ann"), PLACES / 2);
+    ck_assert_int_eq(take_all(PLACES, 2 * PLACES, "bob"), PLACES / 4);
+}
+END_TEST
+
+START_TEST(statements_of_nodes_have_places_of_their_own)
+{
+    ck_assert_int_eq(take_all(0, PLACES, "ann"), PLACES / 2);
+    for (int i = PLACES; i < 2 * PLACES; i++)
+        all[i].forwarded = true;
+    ck_assert_int_eq(take_all(PLACES, 2 * PLACES, "ann"), PLACES / 2);
+}
+END_TEST
+
+START_TEST(a_place_is_given_to_whoever_waits_longest_and_may_have_it)
+{
+    take_all(0, PLACES, "ann");
+    turns_leave(&turns, &all[0]);
+    ck_assert_uint_eq(placed[PLACES / 2], 1);
+    ck_assert_uint_eq(placed[PLACES / 2 + 1], 0);
+    ck_assert(all[PLACES / 2].placed);
+    turns_leave(&turns, &all[PLACES / 2 + 1]); /* it waits no longer */
+    turns_leave(&turns, &all[1]);
+    ck_assert_uint_eq(placed[PLACES / 2 + 1], 0);
+    ck_assert_uint_eq(placed[PLACES / 2 + 2], 1);
+}
+END_TEST
+
+START_TEST(one_that_is_there_already_is_given_at_once)
+{
+    ck_assert(take(0, "ann"));
+    all[1].owner = "ann";
+    await_place(1);
+    ck_assert_uint_eq(placed[1], 1);
+}
+END_TEST
+
+START_TEST(few_compute_and_the_next_user_always_may)
+{
+    for (int i = 0; i < TURNS; i++) {
+        ck_assert(take(i, "ann"));
+        ck_assert_int_eq(turns_compute(&turns, &all[i], false), i < TURNS / 2);
+        ck_assert_int_eq(turns_waits(&turns, &all[i]), i >= TURNS / 2);
+    }
+    ck_assert(take(TURNS, "bob"));
+    ck_assert(turns_compute(&turns, &all[TURNS], false));
+    turns_leave(&turns, &all[TURNS]);
+    turns_rest(&turns, &all[0]);
+    ck_assert_uint_eq(granted[TURNS / 2], 1);
+    ck_assert_uint_eq(granted[TURNS / 2 + 1], 0);
+    ck_assert(turns_computes(&turns, &all[TURNS / 2]));
+    ck_assert(!turns_computes(&turns, &all[0]));
+    turns_leave(&turns, &all[1]);
+    ck_assert_uint_eq(granted[TURNS / 2 + 1], 1);
+}
+END_TEST
+
+START_TEST(what_is_about_to_end_computes_at_once)
+{
+    for (int i = 0; i < 2 * TURNS; i++) {
+        ck_assert(take(i, "ann"));
+        (void)turns_compute(&turns, &all[i], false);
+    }
+    ck_assert(turns_waits(&turns, &all[TURNS]));
+    ck_assert(turns_compute(&turns, &all[TURNS], true));
+    ck_assert(!turns_waits(&turns, &all[TURNS]));
+    ck_assert(turns_compute(&turns, &all[TURNS], false)); /* still */
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("turns");
+    TCase *tc = tcase_create("turns");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(
+        tc, one_user_gets_half_of_the_places_and_the_next_half_of_the_rest);
+    tcase_add_test(tc, statements_of_nodes_have_places_of_their_own);
+    tcase_add_test(tc,
+                   a_place_is_given_to_whoever_waits_longest_and_may_have_it);
+    tcase_add_test(tc, one_that_is_there_already_is_given_at_once);
+    tcase_add_test(tc, few_compute_and_the_next_user_always_may);
+    tcase_add_test(tc, what_is_about_to_end_computes_at_once);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
