@@ -182,6 +182,18 @@ encode_row(struct statement *st)
     return reply_row(reply, st->row, count, &st->error);
 }
 
+/* Approximate bytes of the row at hand. */
+static size_t
+row_bytes(const struct statement *st)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < st->cursor->column_count; i++)
+        if (st->row[i].type == VALUE_TEXT || st->row[i].type == VALUE_BLOB)
+            bytes += st->row[i].size;
+    return bytes;
+}
+
 static void
 make_row(struct statement *st)
 {
@@ -228,16 +240,15 @@ note_full(struct statement *st, bool full)
     st->full_since_ms = full ? now_ms : 0;
 }
 
-/* Whether what waits to be sent is large, and there is no room for it among the
- * replies of all clients. */
+/* Whether there is no room among the replies of all clients for a large row, or
+ * for what waits to be sent. */
 static bool
-is_too_much(struct statement *st)
+is_too_much(struct statement *st, size_t more)
 {
     struct session *s = st->session;
-    size_t unsent = session_unsent(s);
+    size_t unsent = session_unsent(s) + more;
 
-    return unsent > REPLY_FULL &&
-           !memory_hold(&s->owed, s->who.user, unsent);
+    return unsent > REPLY_FULL && !memory_hold(&s->owed, s->who.user, unsent);
 }
 
 static void
@@ -252,6 +263,35 @@ refuse_rows(struct statement *st)
     statement_fail(st);
 }
 
+/* False: it goes on later, or has ended. */
+static bool
+leave_loop(struct statement *st)
+{
+    if (statement_step_aside(st))
+        return true;
+    if (st->refused)
+        statement_fail(st);
+    else
+        statement_wait_for_place(st);
+    return false;
+}
+
+/* Likewise. */
+static bool
+take_row(struct statement *st)
+{
+    size_t bytes = row_bytes(st);
+
+    if (bytes > REPLY_FULL && !leave_loop(st))
+        return false;
+    if (is_too_much(st, bytes)) {
+        refuse_rows(st);
+        return false;
+    }
+    make_row(st);
+    return true;
+}
+
 /* The client does not read: statement_resume goes on. */
 static void
 stall(struct statement *st)
@@ -262,30 +302,21 @@ stall(struct statement *st)
     note_full(st, true);
 }
 
-/* False: it goes on later, or has ended. */
+/* Of a long result.  False: it goes on later, or has ended. */
 static bool
 send_rows(struct statement *st)
 {
     struct session *s = st->session;
 
-    if (!statement_step_aside(st)) { /* a long result */
-        if (st->refused)
-            statement_fail(st);
-        else
-            statement_wait_for_place(st);
+    if (!leave_loop(st))
         return false;
-    }
     st->sent = true;
     if (session_send(s) != 0) {
         if (statement_come_back(st))
             session_close(s);
         return false;
     }
-    if (is_too_much(st)) {
-        refuse_rows(st);
-        return false;
-    }
-    if (!session_output_full(s))
+    if (session_unsent(s) < SEND_BYTES)
         return true;
     stall(st);
     return false;
@@ -354,10 +385,12 @@ statement_pull(struct statement *st)
     for (;;) {
         if (settle(st))
             return;
-        if (st->has_row && wants_rows(st))
-            make_row(st);
-        else if (st->outcome == STEP_MORE)
+        if (st->has_row && wants_rows(st)) {
+            if (!take_row(st))
+                return;
+        } else if (st->outcome == STEP_MORE) {
             step(st);
+        }
         if (statement_is_refused(st))
             return;
         if (session_unsent(st->session) >= SEND_BYTES && !send_rows(st))

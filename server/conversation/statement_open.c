@@ -28,13 +28,14 @@ packet_of(const struct statement *st)
 
 enum { LONG_BYTES = 4096 /* that take long to parse */ };
 
-/* True: it cannot step aside for a long text, or for many values. */
-static bool
-is_too_long(struct statement *st)
+/* Steps aside for a long text, or for many values.  -1 with st->error: it is
+ * over, or cannot. */
+static int
+take_time(struct statement *st)
 {
     if (st->text.size + st->packet_size > LONG_BYTES)
         await_compute(&st->await);
-    return st->unplaced || st->refused;
+    return st->refused ? -1 : await_check(&st->await, &st->error);
 }
 
 /* NULL with st->error. */
@@ -43,7 +44,7 @@ open_cursor(struct statement *st)
 {
     struct sql_session *sql = st->session->sql;
 
-    if (is_too_long(st))
+    if (take_time(st) != 0)
         return NULL;
     if (st->prepared && execute_values_decode(st->prepared, packet_of(st),
                                               &st->values, &st->error) != 0)
@@ -174,11 +175,13 @@ open_statement(struct statement *st)
 static void
 describe(struct statement *st)
 {
-    int rc = is_too_long(st)
-                 ? -1
-                 : sql_describe(st->session->sql, st->text, &st->await,
-                                &st->description, &st->error);
+    int rc = take_time(st);
 
+    if (rc == 0)
+        rc = sql_describe(st->session->sql, st->text, &st->await,
+                          &st->description, &st->error);
+    if (rc != 0)
+        memset(&st->description, 0, sizeof(st->description));
     if (statement_is_refused(st) || !statement_come_back(st))
         return;
     if (rc != 0) {

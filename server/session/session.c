@@ -154,14 +154,15 @@ session_output_full(const struct session *s)
     return session_unsent(s) >= REPLY_FULL;
 }
 
-/* A long result's next bytes get the same block; an idle session has none. */
+/* A long result's next bytes get the same block, but for TLS, which makes its
+ * own; an idle session has none. */
 static void
 empty(struct session *s, struct buffer *out)
 {
     size_t max = out->max;
 
     s->sent = 0;
-    if (s->state == SESSION_RUNNING &&
+    if (s->state == SESSION_RUNNING && !s->tls &&
         out->capacity <= (size_t)2 * REPLY_FULL) {
         buffer_clear(out);
         return;
