@@ -234,6 +234,8 @@ statement_on_tick(void *arg)
     known = await_progress(&st->await, &progress);
     tell_state(st, known ? &progress : NULL);
     st->told_ms = now_ms;
+    if (session_has_left(s))
+        await_cancel(&st->await);
     if (now_ms - st->started_ms < PROGRESS_MS || !may_tell(st, known))
         return;
     st->sent = true;

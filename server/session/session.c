@@ -351,6 +351,25 @@ take_bytes(struct session *s, struct span bytes)
     return false;
 }
 
+bool
+session_has_left(struct session *s)
+{
+    char bytes[1024];
+    struct error unsaid;
+    enum tls_state state = TLS_OPEN;
+    ssize_t n = 1;
+
+    while (s->tls && n > 0 && state == TLS_OPEN &&
+           packet_waiting(&s->in) < FULL_BACKLOG) {
+        n = recv(s->source.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        if (n > 0)
+            state = tls_stream_receive(s->tls, (struct span){bytes, (size_t)n},
+                                       feed, s, &unsaid);
+    }
+    explicit_bzero(bytes, sizeof(bytes));
+    return state != TLS_OPEN;
+}
+
 void
 session_start_tls(struct session *s)
 {

@@ -160,6 +160,9 @@ void session_free(struct loop_task *grave);
 /* The thread of its statement steps aside with it, or is back. */
 void session_hold(struct session *session);
 void session_unhold(struct session *session);
+/* For who holds it: whether the client has said goodbye in TLS, which the loop
+ * does not see.  Takes what the client sends ahead, up to a ceiling. */
+bool session_has_left(struct session *session);
 /* Sends what the client takes without waiting; also for who holds it.  -1: the
  * connection is broken. */
 int session_send(struct session *session);
