@@ -295,9 +295,8 @@ channel_leave_word(const struct channel *channel,
                    const struct agent_hello *self, const char *why)
 {
     char word[AGENT_TEXT_MAX];
-    int size =
-        snprintf(word, sizeof(word), AGENT_WORD "%d %llu %s\n", (int)self->pid,
-                 (unsigned long long)self->start_ticks, why);
+    int size = snprintf(word, sizeof(word), AGENT_WORD_LINE, (int)self->pid,
+                        (unsigned long long)self->start_ticks, why);
 
     if (lseek(channel->lock, 0, SEEK_SET) == 0)
         (void)!write(channel->lock, word, (size_t)size);

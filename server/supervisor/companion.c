@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent_word.h"
 #include "clock.h"
 #include "files.h"
 #include "linger.h"
@@ -137,12 +138,12 @@ has_elder(struct companion *companion)
 {
     const char *dir = companion->plan->state_dir;
     bool first = !companion->begun;
-    pid_t pid;
+    pid_t pid = 0;
 
     companion->begun = true;
     if (!first && !companion->elder)
         return false;
-    companion->elder = process_serves(dir, &pid) && linger_is_held(dir) &&
+    companion->elder = agent_word_is_held(dir, &pid) && linger_is_held(dir) &&
                        (first || pid == companion->elder_pid);
     companion->elder_pid = pid;
     if (first && companion->elder)

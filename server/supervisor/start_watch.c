@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
+#include "agent_word.h"
 #include "clock.h"
 #include "files.h"
 #include "process_look.h"
@@ -262,7 +263,6 @@ static void
 look(struct start_watch *w, uint64_t now)
 {
     char what[96];
-    pid_t served;
 
     if (process_is_traced(w->child) || process_is_stopped(w->child)) {
         w->due_ms = now + START_HELD_MS;
@@ -270,7 +270,7 @@ look(struct start_watch *w, uint64_t now)
     }
     w->due_ms = 0;
     /* If words do not come through, its agent serves nevertheless. */
-    if (process_serves(w->plan->state_dir, &served))
+    if (agent_word_is_held(w->plan->state_dir, NULL))
         return;
     snprintf(what, sizeof(what), "did not reach its main in %llu s",
              (unsigned long long)w->plan->start_ms / 1000);

@@ -502,10 +502,9 @@ static void
 note_other_root(struct supervisor *s)
 {
     char root[ROOT_SHOWN], why[WHY_MAX];
-    pid_t served;
 
     if (s->below || !process_has_other_root(s->database, root, sizeof(root)) ||
-        process_serves(s->plan->state_dir, &served))
+        agent_word_is_held(s->plan->state_dir, NULL))
         return;
     s->below = true;
     snprintf(why, sizeof(why),

@@ -17,9 +17,10 @@
 #define AGENT_ANSWER                                                           \
     "agent.answer"              /* a moment, where memfd_create is forbidden */
 #define AGENT_LOCK "agent.lock" /* fcntl-locked by the serving process */
-/* Why an agent has left a process that lives on, as the lock's only line: this,
- * "PID START_TICKS REASON". */
-#define AGENT_WORD "heapwire-agent "
+/* Why an agent has left a process that lives on, as the lock's only line: its
+ * pid, start_ticks, the reason. */
+#define AGENT_WORD      "heapwire-agent "
+#define AGENT_WORD_LINE AGENT_WORD "%d %llu %s\n"
 
 /* Settings of the agent, as variables of the environment or lines of
  * heapwire_start(). */
