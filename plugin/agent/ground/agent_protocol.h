@@ -139,7 +139,8 @@ struct agent_hello {
     uint32_t changes;        /* times we switched profiling */
     uint32_t resets;         /* times we reset the profile */
     int64_t active_since_ms; /* wall clock; 0 while inactive.  The first time
-                                since the last reset: samples survive pauses */
+                                since the last reset: samples survive pauses.
+                                Later than started_ms: it was off before */
     int64_t active_until_ms; /* switches itself off then; 0: does not */
     int64_t started_ms;      /* when the agent began to serve */
 };
