@@ -300,6 +300,17 @@ orphan_ends(void *arg)
     stop(arg);
 }
 
+static void
+place_renewed(void *arg)
+{
+    struct daemon *d = arg;
+    struct error err;
+
+    given_files_note(&d->given, &d->state);
+    if (!*d->config.tls_cert && load_tls(d, &err) != 0)
+        log_fault("%s", err.text);
+}
+
 /* An entry point may run it as another user than heapwire-run. */
 static void
 database_comes(void *arg, uid_t uid, pid_t pid)
@@ -464,8 +475,8 @@ start_listeners(struct daemon *d, struct error *err)
                             path, err) != 0)
         return -1;
     place_watch_start(&d->place, &d->loop, &d->state, d->config.state_dir,
-                      &d->supervised, &d->local, &d->http_local, orphan_ends,
-                      d);
+                      &d->supervised, &d->local, &d->http_local, place_renewed,
+                      orphan_ends, d);
     steer_tcp(d);
     if (geteuid() != 0)
         return 0;

@@ -2,8 +2,8 @@
  * daemon_place.h - notices on the loop that the state directory was deleted, or
  * names in it: cleaners of /tmp do that, file by file or all at once.
  *
- * Sockets, lock and log are made again.  The directory is made by whoever
- * starts heapwired again: it may have left root, who alone can make it.
+ * All is made again.  Where heapwired has left root, who alone can make the
+ * directory, whoever starts heapwired again makes it.
  */
 #ifndef HW_DAEMON_PLACE_H
 #define HW_DAEMON_PLACE_H
@@ -23,17 +23,20 @@ struct place_watch {
     const char *path;
     const struct supervised *supervised;
     struct listener *local, *http_local;
-    void (*end)(void *arg);
+    void (*renewed)(void *arg), (*end)(void *arg);
     void *arg;
+    int deaths;      /* the file; -1: there is none */
     bool open, lost; /* the directory is gone */
 };
 
-/* end: the directory is gone, and somebody starts heapwired again. */
+/* renewed: the directory is a new one; end: it is gone, and somebody starts
+ * heapwired again. */
 void place_watch_start(struct place_watch *watch, uv_loop_t *loop,
                        struct state_dir *dir, const char *path,
                        const struct supervised *supervised,
                        struct listener *local, struct listener *http_local,
-                       void (*end)(void *arg), void *arg);
+                       void (*renewed)(void *arg), void (*end)(void *arg),
+                       void *arg);
 void place_watch_stop(struct place_watch *watch);
 
 #endif

@@ -167,19 +167,12 @@ write_file(struct store *store, struct held *held, const struct buffer *bytes,
 static void
 renew_directory(struct store *store)
 {
-    struct file_store again;
     struct error err;
-    struct stat st;
+    int rc = file_store_renew(&store->dir, &err);
 
-    if (fstat(store->dir.fd, &st) != 0 || st.st_nlink > 0)
-        return;
-    if (file_store_open(&again, store->dir.path, store->dir.kind, &err) != 0) {
-        log_to(store->log, "%s", err.text);
-        return;
-    }
-    log_to(store->log, "%s was deleted: makes it again", store->dir.path);
-    file_store_close(&store->dir);
-    store->dir = again;
+    if (rc != 0)
+        log_to(store->log, "%s was deleted: %s", store->dir.path,
+               rc > 0 ? "makes it again" : err.text);
 }
 
 /* Writes again what is in memory; its age stays. */
@@ -315,6 +308,8 @@ keep(struct store *store, struct held *held, const struct buffer *bytes,
 {
     struct plan plan;
 
+    if (store->dir.fd >= 0)
+        renew_directory(store);
     if (store_check_name(store, held->entry.name, err) != 0 ||
         make_plan(store, held->entry.size, &plan, err) != 0 ||
         (store->dir.fd >= 0 &&
