@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "elf_file.h"
+#include "errors.h"
 #include "locate_functions.h"
 #include "memory.h"
 
@@ -37,7 +38,8 @@ struct locate_inner {
     const struct elf_file *elf;
     struct locate_functions functions;
     struct reached list[REACHED_MAX]; /* sorted, once all are known */
-    size_t count, seen;
+    size_t count, seen, calls;
+    uint64_t bytes_left;
     uint64_t mallctl;
     uint64_t start, end; /* of the function that was asked for last */
     bool is_inner;       /* and the answer */
@@ -67,6 +69,11 @@ see_calls(struct locate_inner *inner, uint64_t start, uint64_t end, on_call see)
 
     if (size > BODY_MAX)
         size = BODY_MAX;
+    if (size > inner->bytes_left) {
+        inner->bytes_left = 0;
+        return;
+    }
+    inner->bytes_left -= size;
     if (!elf_offset_of(inner->elf, start, &offset, &left) || left < size ||
         elf_read_at(inner->elf, offset, size, inner->body) != 0)
         return;
@@ -116,8 +123,11 @@ is_stub(const struct locate_inner *inner, uint64_t address)
 static bool
 add_reached(struct locate_inner *inner, uint64_t target)
 {
-    if (target - inner->mallctl + NEAR > 2 * (uint64_t)NEAR ||
-        !locate_functions_start(&inner->functions, target) ||
+    if (target - inner->mallctl + NEAR > 2 * (uint64_t)NEAR)
+        return true;
+    if (++inner->calls > LOCATE_INNER_CALLS)
+        return false;
+    if (!locate_functions_start(&inner->functions, target) ||
         is_stub(inner, target))
         return true;
     inner->list[inner->seen].calls = true;
@@ -144,9 +154,11 @@ reach(struct locate_inner *inner)
 {
     uint64_t start, end;
 
+    inner->bytes_left = LOCATE_INNER_BYTES;
     inner->list[inner->count++].start = inner->mallctl;
     for (; inner->seen < inner->count; inner->seen++) {
-        if (inner->count > REACHED_MAX)
+        if (inner->count > REACHED_MAX || inner->bytes_left == 0 ||
+            inner->calls > LOCATE_INNER_CALLS)
             return false;
         if (locate_functions_around(&inner->functions,
                                     inner->list[inner->seen].start, &start,
@@ -154,21 +166,36 @@ reach(struct locate_inner *inner)
             see_calls(inner, start, end, add_reached);
     }
     qsort(inner->list, inner->count, sizeof(inner->list[0]), compare_reached);
+    inner->bytes_left = LOCATE_INNER_ASKED_BYTES;
     return true;
 }
 
 struct locate_inner *
-locate_inner_new(const struct elf_file *elf, uint64_t mallctl)
+locate_inner_new(const struct elf_file *elf, uint64_t mallctl,
+                 struct error *err)
 {
     struct locate_inner *inner = mem_alloc(sizeof(*inner));
 
-    if (!inner)
+    if (!inner) {
+        error_memory(err, "looking for jemalloc's functions");
         return NULL;
+    }
     inner->elf = elf;
     inner->mallctl = mallctl;
-    if (locate_functions_init(&inner->functions, elf) &&
-        locate_functions_load(&inner->functions) &&
-        locate_functions_start(&inner->functions, mallctl) && reach(inner))
+    if (!locate_functions_init(&inner->functions, elf) ||
+        !locate_functions_load(&inner->functions))
+        error_set(err, ER_UNKNOWN,
+                  "jemalloc's functions are not known: there is no table of "
+                  "functions (.eh_frame_hdr), or it is too long");
+    else if (!locate_functions_start(&inner->functions, mallctl))
+        error_set(err, ER_UNKNOWN,
+                  "jemalloc's functions are not known: by .eh_frame none "
+                  "starts where mallctl is");
+    else if (!reach(inner))
+        error_set(err, ER_UNKNOWN,
+                  "jemalloc's functions are not known: mallctl reaches more "
+                  "than any jemalloc has");
+    else
         return inner;
     locate_inner_free(inner);
     return NULL;

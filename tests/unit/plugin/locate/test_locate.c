@@ -247,7 +247,7 @@ START_TEST(functions_of_jemalloc_are_known_without_symbols)
     ck_assert_int_eq(elf_init(&elf, fd, "", &err), 0);
     locate_host("real", ".stripped");
     mallctl = file.jemallocs[0].mallctl;
-    inner = locate_inner_new(&elf, mallctl);
+    inner = locate_inner_new(&elf, mallctl, &err);
     ck_assert_ptr_nonnull(inner);
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         uint64_t address = address_of("real", functions[i].function);
@@ -260,7 +260,8 @@ START_TEST(functions_of_jemalloc_are_known_without_symbols)
     ck_assert(!locate_inner_has(inner, 0));
     ck_assert(!locate_inner_has(inner, UINT64_MAX));
     locate_inner_free(inner);
-    ck_assert_ptr_null(locate_inner_new(&elf, mallctl + 1));
+    ck_assert_ptr_null(locate_inner_new(&elf, mallctl + 1, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "none starts where mallctl is"));
     elf_fini(&elf);
     close(fd);
 }
