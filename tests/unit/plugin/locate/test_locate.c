@@ -203,16 +203,25 @@ START_TEST(debians_jemalloc_is_found_in_a_program)
 END_TEST
 
 static const struct {
-    const char *function;
+    const char *host, *function;
     bool inner;
 } functions[] = {
-    {"je_malloc_default", true},
-    {"calloc", true},
-    {"posix_memalign", true},
-    {"je_prof_tctx_create", true},
-    {"je_arena_malloc_hard", true},
-    {"main", false},
-    {"_start", false},
+    {"real", "je_malloc_default", true},
+    {"real", "calloc", true},
+    {"real", "posix_memalign", true},
+    {"real", "je_prof_tctx_create", true},
+    {"real", "je_arena_malloc_hard", true},
+    {"real", "main", false},
+    {"real", "_start", false},
+    {"real_cxx", "je_malloc_default", true},
+    {"real_cxx", "_Z13fallback_implILb0EEPvm", true}, /* of operator new */
+    {"real_cxx", "_Z13fallback_implILb1EEPvm", true},
+    {"real_cxx", "calloc", true},
+    {"real_cxx", "program_new", false},
+    {"real_cxx", "program_new_nothrow", false},
+    {"real_cxx", "program_malloc", false},
+    {"real_cxx", "program_wrapped", false},
+    {"real_cxx", "main", false},
 };
 
 /* Of a function, by nm. */
@@ -239,24 +248,24 @@ address_of(const char *name, const char *function)
 /* In the stripped program, at an address that the other has the name of. */
 START_TEST(functions_of_jemalloc_are_known_without_symbols)
 {
+    const char *host = functions[_i].host;
     struct locate_inner *inner;
     struct elf_file elf;
-    uint64_t mallctl;
-    int fd = open(HW_TEST_HOSTS "/host_real.stripped", O_RDONLY | O_CLOEXEC);
+    uint64_t mallctl, address = address_of(host, functions[_i].function);
+    char path[512];
+    int fd;
 
+    snprintf(path, sizeof(path), HW_TEST_HOSTS "/host_%s.stripped", host);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     ck_assert_int_eq(elf_init(&elf, fd, "", &err), 0);
-    locate_host("real", ".stripped");
+    locate(path);
     mallctl = file.jemallocs[0].mallctl;
     inner = locate_inner_new(&elf, mallctl, &err);
     ck_assert_ptr_nonnull(inner);
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-        uint64_t address = address_of("real", functions[i].function);
-
-        for (uint64_t behind = 0; behind < 2; behind++)
-            ck_assert_msg(locate_inner_has(inner, address + behind) ==
-                              functions[i].inner,
-                          "%s", functions[i].function);
-    }
+    for (uint64_t behind = 0; behind < 2; behind++)
+        ck_assert_msg(locate_inner_has(inner, address + behind) ==
+                          functions[_i].inner,
+                      "%s", functions[_i].function);
     ck_assert(!locate_inner_has(inner, 0));
     ck_assert(!locate_inner_has(inner, UINT64_MAX));
     locate_inner_free(inner);
@@ -430,7 +439,8 @@ main(void)
     tcase_add_test(tcase, without_a_build_id_the_code_identifies);
     tcase_add_test(tcase, two_in_one_program_are_distinguished);
     tcase_add_test(tcase, debians_jemalloc_is_found_in_a_program);
-    tcase_add_test(tcase, functions_of_jemalloc_are_known_without_symbols);
+    tcase_add_loop_test(tcase, functions_of_jemalloc_are_known_without_symbols,
+                        0, sizeof(functions) / sizeof(functions[0]));
     tcase_add_test(tcase, what_has_no_jemalloc_has_none);
     tcase_add_test(tcase, nothing_that_is_installed_is_taken_for_one);
     tcase_add_loop_test(tcase, an_address_is_taken_where_a_mallctl_is_called, 0,
