@@ -397,6 +397,13 @@ START_TEST(an_address_is_taken_where_a_mallctl_is_called)
 }
 END_TEST
 
+START_TEST(a_file_without_a_jemalloc_has_no_mallctl)
+{
+    locate("/bin/sh");
+    ck_against("/bin/sh", entry_of("/bin/sh"), "the file has no jemalloc");
+}
+END_TEST
+
 START_TEST(an_address_without_frames_is_refused)
 {
     locate_host("no_frames", "");
@@ -418,6 +425,9 @@ START_TEST(a_function_that_nobody_calls_must_take_five)
     ck_assert_ptr_nonnull(strstr(against(path, "main", 0), "not take five"));
     ck_assert_ptr_nonnull(strstr(against(path, "scratch", 0), "not take five"));
     ck_assert_str_eq(against(path, "five", 0), "");
+    if (_i > 0) /* where what is not needed is not saved */
+        ck_assert_ptr_nonnull(
+            strstr(against(path, "two_and_fifth", 0), "not take five"));
     ck_assert_ptr_nonnull(
         strstr(against(path, "seven", 0), "no function seven"));
 }
@@ -445,6 +455,7 @@ main(void)
     tcase_add_test(tcase, nothing_that_is_installed_is_taken_for_one);
     tcase_add_loop_test(tcase, an_address_is_taken_where_a_mallctl_is_called, 0,
                         4);
+    tcase_add_test(tcase, a_file_without_a_jemalloc_has_no_mallctl);
     tcase_add_test(tcase, an_address_without_frames_is_refused);
     tcase_add_loop_test(tcase, a_function_that_nobody_calls_must_take_five, 0,
                         2);
