@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "deaths.h"
 #include "errors.h"
 #include "files.h"
@@ -22,21 +23,27 @@ renew_log(void)
         log_line("the log was deleted: this one is new");
 }
 
-/* Nobody would start an orphan again: it stays, and tries again. */
+/* Nobody would start an orphan again: it stays, and tries again.  heapwire-run
+ * looks, too, as often as it expects a sign of life. */
 static void
 lose(struct place_watch *watch, const char *why)
 {
     const struct supervised *by = watch->supervised;
     bool stays = by->orphan && !by->alone;
+    bool waits = !stays && by->line >= 0 && by->beat_ms > 0;
 
-    if (!watch->lost)
+    if (!watch->lost) {
+        watch->lost_ms = clock_ms();
         log_fault("the state directory %s was deleted, and heapwired cannot "
                   "make it again: %s: %s",
                   watch->path, why,
-                  stays ? "serves on by TCP alone"
-                        : "ends, to be started again");
+                  stays   ? "serves on by TCP alone"
+                  : waits ? "waits for heapwire-run to make it"
+                          : "ends, to be started again");
+    }
     watch->lost = true;
-    if (!stays)
+    if (!stays && !(waits && clock_ms() - watch->lost_ms <
+                                 2 * (by->beat_ms + PLACE_LOOK_MS)))
         watch->end(watch->arg);
 }
 

@@ -3,12 +3,13 @@
  * names in it: cleaners of /tmp do that, file by file or all at once.
  *
  * All is made again.  Where heapwired has left root, who alone can make the
- * directory, whoever starts heapwired again makes it.
+ * directory, heapwire-run makes it, or whoever starts heapwired again.
  */
 #ifndef HW_DAEMON_PLACE_H
 #define HW_DAEMON_PLACE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 enum { PLACE_LOOK_MS = 2000 };
@@ -26,7 +27,8 @@ struct place_watch {
     void (*renewed)(void *arg), (*end)(void *arg);
     void *arg;
     int deaths;      /* the file; -1: there is none */
-    bool open, lost; /* the directory is gone */
+    bool open, lost; /* the directory is gone, since ... */
+    uint64_t lost_ms;
 };
 
 /* renewed: the directory is a new one; end: it is gone, and somebody starts

@@ -155,6 +155,23 @@ state_dir_make(const char *path, struct error *err)
 }
 
 int
+state_dir_make_for(const char *path, uid_t uid, struct error *err)
+{
+    struct stat st;
+    int fd = make_directory(path, &st, err), rc = -1;
+
+    if (fd >= 0) {
+        rc = fchown(fd, uid, (gid_t)-1);
+        if (rc != 0)
+            error_sys(err, ER_UNKNOWN,
+                      "cannot give the state directory %s to uid %u", path,
+                      (unsigned)uid);
+    }
+    fd_close(fd);
+    return rc;
+}
+
+int
 state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                struct error *err)
 {

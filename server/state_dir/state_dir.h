@@ -29,6 +29,9 @@ bool state_dir_can_be_given(const char *path);
  * directory before heapwired has made it. */
 int state_dir_make(const char *path, struct error *err);
 
+/* The same, by root for a heapwired that has left root. */
+int state_dir_make_for(const char *path, uid_t uid, struct error *err);
+
 /* Creates what is missing.  *busy when another heapwired has the lock. */
 int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                    struct error *err);

@@ -117,17 +117,6 @@ kept() { # WHAT
     same "$1: said once" 1 "$(grep -c "state directory $state was deleted" \
         "$state/heapwired.log")"
 }
-directory() { # WHAT: which only root can make
-    first=$(heapwired)
-    rm -rf "$state"
-    check
-    wait_for 30 new_one "$first" ||
-        fault "$1: no new heapwired: $(tail -3 "$work/node.log")"
-    check
-    wait_for 30 sql_answers || fault "$1: no answer"
-    lives "$1"
-    killed "$1"
-}
 killed() {
     first=$(heapwired)
     kill -KILL "$first"
@@ -210,11 +199,13 @@ fi
 if [ "$(id -u)" = 0 ]; then
     rm -rf "$state"
     begin nobody
-    directory "a user's"
+    kept "a user's" # which only root can make
+    killed "a user's"
     stop_node
     rm -rf "$state"
     begin nobody --user nobody
-    directory "--user"
+    kept "--user"
+    killed "--user"
     stop_node
     # Where everybody can make one, as in /tmp.
     rm -rf "$state"
