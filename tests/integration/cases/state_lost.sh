@@ -38,6 +38,11 @@ files() {
 truthful() { # WHAT: what is listed as on disk is there, and nothing else
     same "$1: on disk" "$(files)" "$(on_disk)"
 }
+remove() { # all at once, whatever is made there meanwhile
+    until rm -rf "$state" 2>/dev/null; do
+        :
+    done
+}
 begin() { # USER OPTION...: redis as that user
     as=$1
     shift
@@ -102,7 +107,7 @@ kept() { # WHAT
     contains "$1: before" "mysql.sock" "$there"
     began=$(history)
     died=$(deaths)
-    rm -rf "$state"
+    remove
     check
     wait_for 60 all_there ||
         fault "$1: $(ls -la "$state"); $(tail -3 "$work/node.log")"
@@ -164,7 +169,7 @@ wait_for 30 test -d "$state/snapshots" || fault "the snapshots' directory"
 lives "snapshots"
 kept "the directory"
 killed "the directory"
-rm -rf "$state"
+remove
 ln -s "$work/free" "$state"
 check
 wait_for 30 grep -q "cannot open the state directory" "$work/node.log" ||
@@ -197,18 +202,18 @@ else
 fi
 
 if [ "$(id -u)" = 0 ]; then
-    rm -rf "$state"
+    remove
     begin nobody
     kept "a user's" # which only root can make
     killed "a user's"
     stop_node
-    rm -rf "$state"
+    remove
     begin nobody --user nobody
     kept "--user"
     killed "--user"
     stop_node
     # Where everybody can make one, as in /tmp.
-    rm -rf "$state"
+    remove
     mkdir -m 1777 "$work/sticky"
     chmod 1777 "$work/sticky"
     ln -s sticky/node "$work/node" # where sql looks

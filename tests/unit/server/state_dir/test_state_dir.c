@@ -303,6 +303,21 @@ START_TEST(a_strangers_directory_is_not_taken)
 }
 END_TEST
 
+START_TEST(root_makes_it_for_another)
+{
+    struct stat st;
+
+    directory("roots", 0755, 0);
+    ck_assert_int_eq(state_dir_make_for(below("roots/a"), STRANGER, &err), 0);
+    ck_assert_int_eq(stat(below("roots/a"), &st), 0);
+    ck_assert_uint_eq(st.st_uid, STRANGER);
+    ck_assert_uint_eq(st.st_mode & 07777, 0700);
+    link_to("roots/link", "a", 0);
+    ck_assert_int_eq(state_dir_make_for(below("roots/link"), STRANGER, &err),
+                     -1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -322,6 +337,7 @@ main(void)
     tcase_add_test(root, a_strangers_link_is_not_followed);
     tcase_add_test(root, every_directory_on_the_way_counts);
     tcase_add_test(root, a_strangers_directory_is_not_taken);
+    tcase_add_test(root, root_makes_it_for_another);
     suite_add_tcase(suite, any);
     if (geteuid() == 0)
         suite_add_tcase(suite, root);
