@@ -202,7 +202,8 @@ next_due(struct agent *agent)
     due_ms = sooner(due_ms, look_at_names(agent));
     if (agent->start->no_new_privs) /* without /proc it is not seen */
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    due_ms = sooner(due_ms, likeness_tick(&agent->likeness));
+    due_ms = sooner(
+        due_ms, likeness_tick(&agent->likeness, agent->filters, agent->calls));
     return sooner(due_ms,
                   beside_tick(&agent->beside, agent->channel.connection >= 0));
 }
