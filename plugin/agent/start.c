@@ -126,9 +126,8 @@ join(uint32_t wait_ms)
 static bool
 running(void)
 {
-    return own.pid == getpid() &&
-           (phase_now() != PHASE_ENDED ||
-            join(own.slow ? BUSY_MS : WAIT_MS) != 0);
+    return own.pid == getpid() && (phase_now() != PHASE_ENDED ||
+                                   join(own.slow ? BUSY_MS : WAIT_MS) != 0);
 }
 
 /* 0, or the errno of a thread that ended before it served. */
@@ -405,7 +404,9 @@ start_leave(bool all_threads)
         return false;
     here = running();
     own.start.unfit = true;
-    if (!here) { /* it may be aside, for another thread's change */
+    if (!here && start_wants_child()) {
+        serve_unfit(&own.start);
+    } else if (!here) { /* it may be aside, for another thread's change */
         serve_nobody();
         handover_close();
     } else if (stop(false, ASIDE_MS) != 0 && all_threads) {

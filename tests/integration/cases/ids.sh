@@ -203,6 +203,49 @@ kill -0 "$host" || fault "haproxy -D: the daemon is gone"
 kill "$host"
 stop_node
 
+# Workers of a master: theirs is the other root directory.
+rm -rf "$work/node"
+web_port=$(free_port)
+sed "s/127.0.0.1:.*/127.0.0.1:$web_port/" "$work/haproxy.cfg" \
+    >"$work/master.cfg"
+node_options="--listen none --process child"
+start_node haproxy -W -f "$work/master.cfg"
+wait_for 60 prof 'has_enable()'
+master=$(pgrep -P "$run" -x haproxy)
+first=$(pgrep -P "$master")
+says_chroot() { prof "$1" | grep -q "changed its root directory (chroot)"; }
+check
+for call in 'enable_prof()' 'dump_dot_snapshot()'; do
+    wait_for 20 says_chroot "$call" || fault "haproxy -W: $call: $(prof "$call")"
+done
+# Reloaded, while the first one still has a client.
+mkfifo "$work/client"
+python3 -c 'import socket, sys
+client = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+client.send(b"GET / HTTP/1.1\r\n")
+sys.stdin.read()' "$web_port" <"$work/client" &
+client=$!
+pids="$client $pids"
+exec 8>"$work/client"
+has_client() {
+    [ "$(ss -Htn state established "sport = :$web_port" | wc -l)" = 1 ]
+}
+check
+wait_for 20 has_client || fault "haproxy -W: no client"
+kill -USR2 "$master"
+second_confined() {
+    second=$(pgrep -P "$master" | grep -vx "$first") &&
+        [ "$(readlink "/proc/$second/root")" = "$work/root" ]
+}
+wait_for 20 second_confined || fault "haproxy -W: no second worker"
+exec 8>&-
+says_reload() { prof "$1" | grep -q "pid $second).*restart instead of reload"; }
+for call in 'state()' 'enable_prof()'; do
+    wait_for 20 says_reload "$call" || fault "haproxy -W: $call: $(prof "$call")"
+done
+stop_node
+node_options="--listen none"
+
 # Where our thread cannot live, it is not, and a heapwired that comes later says
 # why.
 without_agent() { [ "$(cat "/proc/$host"/task/*/comm)" = changer ]; }
@@ -238,6 +281,21 @@ for what in "nnp filter-openat" "nnp filter-prlimit ids" "raw-nnp raw-filter" \
     esac
     changed 0
 done
+
+# Children below a parent's filter: they are served, or live on without.
+export HEAPWIRE_PROCESS=child
+what="nnp filter worker"
+# shellcheck disable=SC2086
+change $what
+check
+wait_for 10 answers hello || fault "$what: does not answer"
+changed 0
+what="nnp filter-openat short-worker"
+# shellcheck disable=SC2086
+change $what
+says_why "seccomp filter under which the agent's thread"
+changed 0
+unset HEAPWIRE_PROCESS
 
 # In the midst of heapwire_stop() a handler changes ids, or the thread ends; all
 # descriptors are closed in the midst of a change: none of it hangs or is harmed.
