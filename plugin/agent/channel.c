@@ -18,6 +18,7 @@
 
 #include "agent_protocol.h"
 #include "agent_tools.h"
+#include "process_stat.h"
 
 enum { BACKLOG = 4, ACCEPT_PAUSE_US = 100000 };
 
@@ -296,12 +297,11 @@ channel_leave_directory(struct channel *channel)
 }
 
 static void
-write_word(int lock, off_t at, const struct agent_hello *self, const char *why)
+write_word(int lock, off_t at, pid_t pid, uint64_t start_ticks, const char *why)
 {
     char word[AGENT_TEXT_MAX];
-    int size =
-        snprintf(word, sizeof(word), AGENT_WORD "%d %llu %s\n", (int)self->pid,
-                 (unsigned long long)self->start_ticks, why);
+    int size = snprintf(word, sizeof(word), AGENT_WORD "%d %llu %s\n", (int)pid,
+                        (unsigned long long)start_ticks, why);
 
     if (lseek(lock, at, SEEK_SET) == at)
         (void)!write(lock, word, (size_t)size);
@@ -311,21 +311,22 @@ void
 channel_leave_word(const struct channel *channel,
                    const struct agent_hello *self, const char *why)
 {
-    write_word(channel->lock, 0, self, why);
+    write_word(channel->lock, 0, self->pid, self->start_ticks, why);
 }
 
 void
-channel_leave_early_word(const char *state_dir, const struct agent_hello *self,
-                         const char *why)
+channel_leave_early_word(const char *state_dir, const char *why)
 {
     int directory = open_directory(state_dir);
     int lock = directory < 0 ? -1 : open_lock(directory);
+    struct process_stat self;
     struct stat st;
 
-    if (lock >= 0 && fstat(directory, &st) == 0 && give(lock, st.st_uid) == 0) {
+    if (lock >= 0 && fstat(directory, &st) == 0 && give(lock, st.st_uid) == 0 &&
+        process_stat_read(0, &self)) {
         if (!is_word(lock)) /* it is empty */
             (void)!write(lock, AGENT_WORD, sizeof(AGENT_WORD) - 1);
-        write_word(lock, AGENT_EARLY_AT, self, why);
+        write_word(lock, AGENT_EARLY_AT, getpid(), self.start_ticks, why);
     }
     if (lock >= 0)
         close(lock);

@@ -502,20 +502,11 @@ give_up(struct agent *agent)
         shared_fds_close_all();
 }
 
-static void
-leave_early_word(const struct agent_start *start, const char *why)
-{
-    struct agent_hello self;
-
-    agent_identify(&self);
-    channel_leave_early_word(
-        agent_settings_get(start->settings, AGENT_ENV_STATE), &self, why);
-}
-
 void
 serve_unfit(const struct agent_start *start)
 {
-    leave_early_word(start, filtered);
+    channel_leave_early_word(
+        agent_settings_get(start->settings, AGENT_ENV_STATE), filtered);
 }
 
 void
@@ -548,13 +539,13 @@ serve_run(const struct agent_start *start)
     if (kept && error != 0)
         give_up(&agent);
     if (error == EBUSY && phase_stopping())
-        leave_early_word(
-            start, start->unfit
-                       ? filtered
-                       : "it waited for an earlier process to end, and cannot "
-                         "reach the state directory since this one changed its "
-                         "ids or its root directory: restart instead of "
-                         "reloading");
+        channel_leave_early_word(
+            agent_settings_get(start->settings, AGENT_ENV_STATE),
+            start->unfit
+                ? filtered
+                : "it waited for an earlier process to end, and cannot reach "
+                  "the state directory since this one changed its ids or its "
+                  "root directory: restart instead of reloading");
     if (error == 0) {
         phase_enter(PHASE_SERVING);
         serve(&agent);

@@ -65,11 +65,30 @@ run(void *arg)
 
 /* ---- the thread ---- */
 
+void
+start_hold(struct start_held *held)
+{
+    sigset_t all;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &held->cancel);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &held->mask);
+}
+
+void
+start_release(const struct start_held *held)
+{
+    int disabled;
+
+    pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
+    pthread_setcancelstate(held->cancel, &disabled);
+}
+
 static int
 start_thread(void)
 {
+    struct start_held held;
     pthread_attr_t attr;
-    sigset_t all, old;
     int error;
 
     phase_reset();
@@ -79,10 +98,9 @@ start_thread(void)
     if (error != 0)
         return error;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    start_hold(&held); /* it inherits that */
     error = pthread_create(&own.thread, &attr, run, &own.start);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    start_release(&held);
     pthread_attr_destroy(&attr);
     if (error == 0)
         own.home = own.pid = getpid();
@@ -263,25 +281,6 @@ stop(bool aside, uint32_t wait_ms)
     return join(wait_ms);
 }
 
-void
-start_hold(struct start_held *held)
-{
-    sigset_t all;
-
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &held->cancel);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &held->mask);
-}
-
-void
-start_release(const struct start_held *held)
-{
-    int disabled;
-
-    pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
-    pthread_setcancelstate(held->cancel, &disabled);
-}
-
 /* In a forked child the parent's thread does not exist. */
 static bool
 enter_function(struct start_held *held)
@@ -414,7 +413,7 @@ start_leave(bool all_threads)
     }
     own.start.unfit = false;
     leave_function(&held, 0);
-    return here;
+    return here && !own.stopped;
 }
 
 void
