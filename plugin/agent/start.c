@@ -34,8 +34,9 @@ enum {
     WAIT_MS = 2000,
     APART_MS = 1000,
     PATIENCE_MS = 3000,
-    ALIKE_MS = 1000,
-    BUSY_MS = 50,       /* it has been waited for in vain */
+    ALIKE_MS = 250,
+    BACK_MS = 500,
+    BUSY_MS = 5,        /* it has been waited for in vain */
     ASIDE_MS = 10000,   /* a dump of a huge heap takes seconds */
     UNLIKE_MS = 600000, /* likewise, where libc would abort the host */
     GONE_STEPS = 100000
@@ -49,7 +50,8 @@ static struct {
     pid_t home;        /* the process that started one last */
     int error;         /* errno of a thread that ended during its start */
     bool fork_handled;
-    bool slow;    /* the thread did not step aside in time */
+    bool slow;    /* the thread did not step aside in time ... */
+    bool late;    /* ... nor has it ended since */
     bool stopped; /* by heapwire_stop(): it does not come back */
     struct agent_start start;
 } own;
@@ -93,7 +95,7 @@ start_thread(void)
 
     phase_reset();
     own.error = 0;
-    own.slow = own.stopped = false;
+    own.slow = own.late = own.stopped = false;
     error = pthread_attr_init(&attr);
     if (error != 0)
         return error;
@@ -354,7 +356,9 @@ enter_patiently(struct start_held *held)
 
 /* libc aborts the host where the thread may not do what the host's may: that
  * waits on.  One that is alike does no harm where libc changes it, too.  What
- * is one thread's own waits for a dump, but once. */
+ * is one thread's own waits for a dump, but once.  A handler may have
+ * interrupted malloc, whose lock ours needs to end: what it interrupted must go
+ * on before its signal comes again. */
 static bool
 goes_aside(bool alone)
 {
@@ -363,7 +367,7 @@ goes_aside(bool alone)
     if (stop(!own.stopped, own.slow ? BUSY_MS : ALIKE_MS) == 0)
         return true;
     if (alone)
-        more_ms = own.slow ? 0 : ASIDE_MS;
+        more_ms = own.slow ? BACK_MS : ASIDE_MS;
     else if (start_is_alike())
         more_ms = 0;
     own.slow = true;
@@ -434,12 +438,13 @@ start_come_back(void)
     if (own.pid == getpid() && phase_now() != PHASE_ENDED && phase_stay()) {
         back = true;
         handover_close();
-    } else if (own.pid != getpid() || join(ALIKE_MS) == 0) {
+    } else if (own.pid != getpid() || join(own.late ? BUSY_MS : BACK_MS) == 0) {
         back = true;
         if (start_apart() != 0)
             serve_nobody();
         handover_close();
     }
+    own.late = !back;
     leave_function(&held, 0);
     return back;
 }

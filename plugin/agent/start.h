@@ -52,9 +52,9 @@ bool start_is_alike(void);
 /* The thread takes no_new_privs within a second. */
 void start_no_new_privs(void);
 /* Ends the thread; false: there was none.  One that dumps is waited for: a
- * second where libc may change it with the calling one; as long as it takes
- * (ten minutes at most) where it may not; ten seconds where the calling one
- * changes alone; and no longer each time. */
+ * moment where libc may change it with the calling one; as long as it takes
+ * (ten minutes at most) where it may not; ten seconds, once, where the calling
+ * one changes alone. */
 bool start_step_aside(bool alone);
 /* The next thread wears what the calling one does.  Where none can be started,
  * profiling that the agent has switched on ends.  False: the last one is still

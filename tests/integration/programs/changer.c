@@ -268,6 +268,26 @@ stop_interrupted(void)
     return stop_agent() != ETIMEDOUT || alarms != 1;
 }
 
+/* Handlers that change ids while their thread may have malloc's lock. */
+static int
+malloc_interrupted(void)
+{
+    static void *blocks[1024];
+    struct sigaction action = {.sa_handler = on_alarm};
+    struct itimerval often = {{0, 90000}, {0, 90000}}, never = {0};
+    unsigned random = 1;
+
+    if (sigaction(SIGALRM, &action, NULL) != 0 ||
+        setitimer(ITIMER_REAL, &often, NULL) != 0)
+        return -1;
+    while (alarms < 20) {
+        random = random * 1103515245 + 12345;
+        free(blocks[random >> 22]);
+        blocks[random >> 22] = malloc(20000 + (random >> 12) % 32768);
+    }
+    return setitimer(ITIMER_REAL, &never, NULL) != 0 || seteuid(0) != 0;
+}
+
 static void *
 stop_cancelled(void *result)
 {
@@ -411,6 +431,8 @@ step(const char *name)
         return change_within(count);
     if (strcmp(name, "no-end") == 0)
         return change_where_it_cannot_end();
+    if (strcmp(name, "malloc-interrupted") == 0)
+        return malloc_interrupted();
     if (strcmp(name, "stop-interrupted") == 0)
         return stop_interrupted();
     if (strcmp(name, "stop-cancelled") == 0)

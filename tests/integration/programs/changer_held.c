@@ -237,7 +237,7 @@ change_where_it_cannot_end(void)
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     hold_at(find_agent(), SYS_exit, begun.write, there.write, go.read);
     await(begun.read);
-    status = change_within(6000);
+    status = change_within(3000);
     tell(go.write);
     return wait(NULL) < 0 || status != 0 || chroot("/") != 0;
 }
