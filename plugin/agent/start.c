@@ -362,9 +362,11 @@ enter_patiently(struct start_held *held)
 static bool
 goes_aside(bool alone)
 {
+    /* One that starts may need the root directory as it is. */
+    uint32_t first_ms = phase_now() < PHASE_SERVING ? WAIT_MS : ALIKE_MS;
     uint32_t more_ms = UNLIKE_MS;
 
-    if (stop(!own.stopped, own.slow ? BUSY_MS : ALIKE_MS) == 0)
+    if (stop(!own.stopped, own.slow ? BUSY_MS : first_ms) == 0)
         return true;
     if (alone)
         more_ms = own.slow ? BACK_MS : ASIDE_MS;
