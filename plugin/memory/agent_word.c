@@ -47,23 +47,23 @@ agent_word_is_held(const char *state_dir, pid_t *holder)
 }
 
 static struct reader
-read_lock(const char *state_dir, char *bytes, size_t size)
+read_lock(const char *state_dir, off_t at, char *bytes, size_t size)
 {
     int fd = open_free_lock(state_dir, O_RDONLY);
     ssize_t got = 0;
 
     if (fd >= 0)
-        got = read(fd, bytes, size);
+        got = pread(fd, bytes, size, at);
     fd_close(fd);
     return reader_of(bytes, got > 0 ? (size_t)got : 0);
 }
 
-bool
-agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
-                size_t size)
+static bool
+read_word(const char *state_dir, off_t at, pid_t greeted, pid_t peer, char *out,
+          size_t size)
 {
     char bytes[AGENT_TEXT_MAX - 1], text[AGENT_TEXT_MAX];
-    struct reader lock = read_lock(state_dir, bytes, sizeof(bytes));
+    struct reader lock = read_lock(state_dir, at, bytes, sizeof(bytes));
     unsigned long long start_ticks;
     struct span line;
     int pid, why = 0;
@@ -83,6 +83,14 @@ agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
              "it: %s",
              pid, text + why);
     return true;
+}
+
+bool
+agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
+                size_t size)
+{
+    return read_word(state_dir, 0, greeted, peer, out, size) ||
+           read_word(state_dir, AGENT_EARLY_AT, greeted, peer, out, size);
 }
 
 void

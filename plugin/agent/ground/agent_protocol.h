@@ -17,8 +17,9 @@
 #define AGENT_ANSWER                                                           \
     "agent.answer"              /* a moment, where memfd_create is forbidden */
 #define AGENT_LOCK "agent.lock" /* fcntl-locked by the serving process */
-/* Why an agent has left a process that lives on, as the lock's only line: its
- * pid, start_ticks, the reason. */
+/* Why an agent has left a process that lives on, as a line of the lock: this,
+ * "PID START_TICKS REASON".  The first is of what served; at AGENT_EARLY_AT is
+ * that of a process whose agent ended before. */
 #define AGENT_WORD      "heapwire-agent "
 #define AGENT_WORD_LINE AGENT_WORD "%d %llu %s\n"
 
@@ -70,6 +71,7 @@ enum {
     AGENT_PATH_MAX = 1024,
     AGENT_SETTINGS_MAX = 16384,
     AGENT_TEXT_MAX = 256,
+    AGENT_EARLY_AT = AGENT_TEXT_MAX,
     AGENT_FDS_MAX = 2,
     AGENT_SECONDS_MAX = 366 * 86400,
     /* Limits of AGENT_RESET. Below the minimum nearly every allocation is

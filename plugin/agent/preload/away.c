@@ -65,8 +65,8 @@ static struct {
 
 static struct {
     pthread_mutex_t lock;
-    unsigned inside;  /* the host's threads in one of these calls */
-    int64_t since_ms; /* monotonic: changes are counted from here */
+    _Atomic unsigned inside; /* the host's threads in one of these calls */
+    int64_t since_ms;        /* monotonic: changes are counted from here */
     unsigned changes;
     _Atomic bool filtering;  /* a filter comes */
     bool due;                /* our thread is to come back */
@@ -114,32 +114,18 @@ concerns_us(bool alone)
            (in_main_thread() || (!alone && !away.main_alone));
 }
 
-struct caller {
-    sigset_t mask;
-    int cancel;
-};
-
-/* A signal's handler must not call one of these functions in between, and
- * libc's own are no points where a thread is cancelled. */
 static void
-lock(struct caller *old)
+lock(struct start_held *held)
 {
-    sigset_t all;
-
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old->cancel);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old->mask);
+    start_hold(held);
     pthread_mutex_lock(&away.lock);
 }
 
 static void
-unlock(const struct caller *old)
+unlock(const struct start_held *held)
 {
-    int disabled;
-
     pthread_mutex_unlock(&away.lock);
-    pthread_sigmask(SIG_SETMASK, &old->mask, NULL);
-    pthread_setcancelstate(old->cancel, &disabled);
+    start_release(held);
 }
 
 /* A program that changes its ids with every request must not wait for a thread
@@ -178,37 +164,36 @@ static bool
 begin(bool alone)
 {
     int saved = errno;
-    struct caller old;
+    struct start_held held;
     bool begun;
 
     away_find_next(); /* in a constructor of the host */
     begun = concerns_us(alone);
     if (begun) {
-        lock(&old);
+        lock(&held);
         if (away.inside == 0 && !away.filtering && may_stay(alone))
             begun = false;
         else if (away.inside++ == 0 && start_step_aside(alone))
             away.due = true;
-        unlock(&old);
+        unlock(&held);
     }
     errno = saved;
     return begun;
 }
 
+/* Under a filter that is not for us this calls nothing. */
 static void
 end(bool begun)
 {
     int saved = errno;
-    struct caller old;
+    struct start_held held;
 
-    if (!begun || away.shut)
+    if (!begun || --away.inside != 0 || away.shut)
         return;
-    lock(&old);
-    if (--away.inside == 0 && away.due) {
-        away.due = false;
-        start_come_back();
-    }
-    unlock(&old);
+    lock(&held);
+    if (away.inside == 0 && away.due)
+        away.due = !start_come_back();
+    unlock(&held);
     errno = saved;
 }
 
@@ -258,7 +243,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
 {
     struct filtering f = {false, false, 0};
     unsigned calls = CONFINED_ALL;
-    struct caller old;
+    struct start_held held;
 
     away_find_next();
     if (!start_may_step_aside())
@@ -267,41 +252,29 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         away.main_alone = true;
     if (!concerns_us(!all_threads))
         return f;
-    f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
-    f.refused = CONFINED_ALL & ~calls;
     away.filtering = true;
+    lock(&held);
+    f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
     if (f.for_good) {
-        lock(&old);
-        f.begun = start_leave(all_threads);
-        unlock(&old);
-    } else {
-        f.begun = begin(!all_threads);
+        away.inside++;
+        away.due = start_leave(all_threads) || away.due;
     }
-    away.filtering = false;
+    unlock(&held);
+    f.refused = CONFINED_ALL & ~calls;
+    f.begun = f.for_good || begin(!all_threads);
     away.shut = f.for_good;
+    away.filtering = false;
     return f;
 }
 
-/* Under a filter that is not for us this calls nothing. */
 static void
 end_filter(struct filtering f, bool done)
 {
-    int saved = errno;
-    struct caller old;
-
-    if (f.for_good && !done) {
+    if (f.begun && done && !f.for_good)
+        start_refuse(f.refused);
+    if (f.for_good && !done)
         away.shut = false;
-        if (f.begun) {
-            lock(&old);
-            start_come_back();
-            unlock(&old);
-        }
-        errno = saved;
-    } else if (f.begun && !f.for_good) {
-        if (done)
-            start_refuse(f.refused);
-        end(true);
-    }
+    end(f.begun);
 }
 
 static bool
