@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,12 +24,17 @@ enum { REAL, EFFECTIVE, SAVED, FILE_SYSTEM, IDS };
 
 enum { INHERITABLE, PERMITTED, CAP_EFFECTIVE, BOUNDING, AMBIENT, SETS };
 
+/* That a thread may have for itself. */
+static const char *const kinds[] = {"cgroup", "ipc", "mnt", "net", "uts"};
+enum { NAMESPACES = sizeof(kinds) / sizeof(kinds[0]) };
+
 /* What a thread may do. */
 struct worn {
     unsigned uids[IDS], gids[IDS];
     char groups[GROUPS_TEXT];
     uint64_t sets[SETS]; /* of capabilities */
     int no_new_privs, seccomp, filters;
+    ino_t namespaces[NAMESPACES];
 };
 
 /* The rest of the line of that name; "" without one. */
@@ -46,6 +52,17 @@ read_ids(const char *text, unsigned ids[IDS])
     /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
     return sscanf(text, "%u %u %u %u", &ids[REAL], &ids[EFFECTIVE], &ids[SAVED],
                   &ids[FILE_SYSTEM]) == IDS;
+}
+
+/* 0 where it cannot be seen. */
+static ino_t
+namespace_of(pid_t tid, const char *kind)
+{
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/ns/%s", (int)tid, kind);
+    return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
 /* status: room of STATUS_MAX. */
@@ -76,6 +93,8 @@ read_worn(struct worn *worn, pid_t tid, char *status)
     worn->no_new_privs = (int)strtol(line(status, "\nNoNewPrivs:"), NULL, 10);
     worn->seccomp = (int)strtol(line(status, "\nSeccomp:"), NULL, 10);
     worn->filters = (int)strtol(line(status, "\nSeccomp_filters:"), NULL, 10);
+    for (int i = 0; i < NAMESPACES; i++)
+        worn->namespaces[i] = namespace_of(tid, kinds[i]);
     return true;
 }
 
@@ -88,6 +107,8 @@ may_more(const struct worn *own, const struct worn *host)
     return memcmp(own->uids, host->uids, sizeof(own->uids)) != 0 ||
            memcmp(own->gids, host->gids, sizeof(own->gids)) != 0 ||
            strcmp(own->groups, host->groups) != 0 ||
+           memcmp(own->namespaces, host->namespaces, sizeof(own->namespaces)) !=
+               0 ||
            own->no_new_privs < host->no_new_privs ||
            own->seccomp < host->seccomp || own->filters < host->filters;
 }

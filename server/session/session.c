@@ -294,8 +294,8 @@ is_too_much(struct session *s, size_t more)
     return !memory_hold(&s->held, s->who.user, needed);
 }
 
-static void
-refuse_more(struct session *s)
+void
+session_refuse_more(struct session *s)
 {
     struct error err;
 
@@ -474,7 +474,7 @@ on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (s->state == SESSION_CLOSING)
         return;
     if (is_too_much(s, (size_t)n)) {
-        refuse_more(s);
+        session_refuse_more(s);
         session_turn(s);
         return;
     }

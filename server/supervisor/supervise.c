@@ -250,6 +250,7 @@ note_death(struct supervisor *s, int status)
     death->oom_after = count_kills(s);
     s->ended = was_run(s);
     s->unsaved = s->ended && s->plan->heapwired;
+    s->save_ms = 0; /* whatever came of the one before */
     save_death(s);
 }
 

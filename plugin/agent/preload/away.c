@@ -17,6 +17,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -232,6 +233,37 @@ WRAP(chroot, ALL_THREADS, (const char *path), (path))
 
 /* ---- filters ---- */
 
+/* By a call that reads there, and then refuses for its first argument. */
+static bool
+is_readable(const void *at, size_t size)
+{
+    enum { WORD = 8, PAGE = 4096 };
+    const char *byte = at;
+
+    for (size_t i = 0; i + WORD < size; i += PAGE)
+        if (syscall(SYS_rt_sigprocmask, -1, byte + i, NULL, WORD) == 0 ||
+            errno == EFAULT)
+            return false;
+    return syscall(SYS_rt_sigprocmask, -1, byte + size - WORD, NULL, WORD) !=
+               0 &&
+           errno != EFAULT;
+}
+
+/* NULL where the kernel will find none: some ask so whether there could be
+ * one. */
+static const struct sock_fprog *
+filter_at(unsigned long address)
+{
+    const struct sock_fprog *filter = (const void *)address;
+    int saved = errno;
+    bool found =
+        is_readable(filter, sizeof(*filter)) && filter->len > 0 &&
+        is_readable(filter->filter, filter->len * sizeof(*filter->filter));
+
+    errno = saved;
+    return found ? filter : NULL;
+}
+
 struct filtering {
     bool begun, for_good;
     unsigned refused; /* enum confined_call */
@@ -301,13 +333,12 @@ prctl_away(int option, unsigned long second, unsigned long third,
     int rc;
 
     if (option == PR_SET_SECCOMP) {
-        /* Without a filter it is a question whether there could be one. */
-        if (second == SECCOMP_MODE_FILTER && third == 0)
+        const struct sock_fprog *filter =
+            second == SECCOMP_MODE_FILTER ? filter_at(third) : NULL;
+
+        if (second == SECCOMP_MODE_FILTER && !filter)
             return next.prctl(option, second, third, fourth, fifth);
-        f = begin_filter(second == SECCOMP_MODE_FILTER
-                             ? (const struct sock_fprog *)third
-                             : NULL,
-                         false);
+        f = begin_filter(filter, false);
         rc = next.prctl(option, second, third, fourth, fifth);
         end_filter(f, rc == 0);
         return rc;
@@ -352,19 +383,22 @@ fail_as_libc(long error)
     return -1;
 }
 
-/* The two that libseccomp, libcap and others make without libc's functions. */
+/* Those that libseccomp, libcap and others make without libc's functions; of
+ * Landlock libc has none. */
 __attribute__((used)) static long
 change_by_number(long number, long first, long second, long third)
 {
     const struct sock_fprog *filter =
-        first == SECCOMP_SET_MODE_FILTER ? (const void *)third : NULL;
+        number == SYS_seccomp && first == SECCOMP_SET_MODE_FILTER
+            ? filter_at((unsigned long)third)
+            : NULL;
     struct filtering f = {false, false, 0};
     bool begun;
     long rc;
 
-    if (number == SYS_capset) {
+    if (number != SYS_seccomp) {
         begun = begin(ONE_THREAD);
-        rc = kernel_call(number, first, second);
+        rc = kernel_call(number, first, second, third);
         end(begun);
         return rc;
     }
@@ -387,6 +421,12 @@ __asm__(".pushsection .text\n"
         "cmp $317, %rdi\n" /* SYS_seccomp */
         "je change_by_number\n"
         "cmp $126, %rdi\n" /* SYS_capset */
+        "je change_by_number\n"
+        "cmp $272, %rdi\n" /* SYS_unshare */
+        "je change_by_number\n"
+        "cmp $308, %rdi\n" /* SYS_setns */
+        "je change_by_number\n"
+        "cmp $446, %rdi\n" /* SYS_landlock_restrict_self */
         "je change_by_number\n"
         "kernel_call:\n"
         "mov %rdi, %rax\n"

@@ -113,6 +113,26 @@ for what in ids keepcaps "drop nnp filter" "drop nnp filter-by-number" \
     changed 0
 done
 
+# So it is with other namespaces, and with what only the kernel knows.
+spaces() { readlink "/proc/$host/task"/*/ns/mnt | sort -u | wc -l; }
+agent_tid() {
+    grep -lx heapwire "/proc/$host/task"/*/comm | sed 's:/comm$::; s:.*/::'
+}
+for what in "served mounts" "served mounts-by-number" "served nnp landlock"; do
+    # shellcheck disable=SC2086
+    change $what
+    check
+    wait_for 10 has_agent || fault "$what: no agent"
+    same "$what: namespaces" 1 "$(spaces)"
+    later=$(sed -n 's/^later than //p' "$work/out")
+    [ "$(agent_tid)" -gt "${later:-0}" ] || fault "$what: it is the old thread"
+    wait_for 10 answers hello || fault "$what: does not answer"
+    answers enable >/dev/null || fault "$what: cannot be enabled"
+    answers dump "$work/profile" "$work/maps" >"$work/answer" ||
+        fault "$what: $(cat "$work/answer")"
+    changed 0
+done
+
 # A filter that did not come leaves all as it was.
 what="drop filter-in-vain"
 change drop filter-in-vain
@@ -269,14 +289,14 @@ says_why() { # says_why TEXT: what heapwired says
     wait "$heapwired" || true
 }
 for what in "nnp filter-openat" "nnp filter-prlimit ids" "raw-nnp raw-filter" \
-    "served nnp filter-setresuid raw-uid" "crowd=12 ids"; do
+    "served nnp filter-setresuid raw-uid" "served raw-mounts" "crowd=12 ids"; do
     # shellcheck disable=SC2086
     change $what
     check
     wait_for 20 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
     case $what in
     *openat | *prlimit*) says_why "seccomp filter under which the agent's thread" ;;
-    raw* | *raw-uid) says_why "what the agent's thread could not give up" ;;
+    *raw*) says_why "what the agent's thread could not give up" ;;
     *) says_why "no thread could be started" ;;
     esac
     changed 0

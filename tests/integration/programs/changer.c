@@ -10,6 +10,7 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -197,6 +198,42 @@ in_child(int shared)
     if (pid == 0) /* NOLINTNEXTLINE: likewise */
         _exit(setresuid(NOBODY, NOBODY, NOBODY) == 0 ? 0 : 1);
     return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
+}
+
+/* An agent that inherits this was started later than that process. */
+static int
+confine_files(void)
+{
+    struct landlock_ruleset_attr files = {LANDLOCK_ACCESS_FS_MAKE_REG};
+    int rules = (int)syscall(SYS_landlock_create_ruleset, &files, 8, 0);
+    pid_t before;
+
+    if (rules < 0 && (errno == ENOSYS || errno == EOPNOTSUPP)) {
+        puts("no Landlock");
+        return 0;
+    }
+    before = fork();
+    if (before == 0)
+        _exit(0);
+    printf("later than %d\n", before);
+    return before < 0 || waitpid(before, NULL, 0) != before ||
+           syscall(SYS_landlock_restrict_self, rules, 0) != 0;
+}
+
+/* The kernel finds no filter there; a host may ask so. */
+static int
+put_on_nothing(void)
+{
+    static struct sock_fprog nowhere = {4, (void *)8};
+    const unsigned long at[] = {0, 8, ULONG_MAX, (unsigned long)&nowhere};
+
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, at[i], 0, 0) == 0 ||
+            errno != EFAULT ||
+            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, at[i]) == 0 ||
+            errno != EFAULT)
+            return -1;
+    return 0;
 }
 
 /* A user who has so many processes that there may be no thread more. */
@@ -387,8 +424,8 @@ step(const char *name)
         return put_on_filter(SYS_openat, BY_NUMBER);
     if (strcmp(name, "filter-unshare") == 0)
         return put_on_filter(SYS_unshare, BY_PRCTL);
-    if (strcmp(name, "filter-null") == 0) /* a question */
-        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0;
+    if (strcmp(name, "filter-null") == 0)
+        return put_on_nothing();
     if (strcmp(name, "ids") == 0)
         return setgroups(0, NULL) != 0 ||
                setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
@@ -411,6 +448,12 @@ step(const char *name)
         return (int)raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0);
     if (strcmp(name, "mounts") == 0)
         return unshare(CLONE_NEWNS);
+    if (strcmp(name, "mounts-by-number") == 0)
+        return (int)syscall(SYS_unshare, CLONE_NEWNS);
+    if (strcmp(name, "raw-mounts") == 0)
+        return (int)raw(SYS_unshare, CLONE_NEWNS, 0, 0);
+    if (strcmp(name, "landlock") == 0)
+        return confine_files();
     if (strcmp(name, "fork") == 0)
         return in_child(0);
     if (strcmp(name, "vfork") == 0)
