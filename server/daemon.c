@@ -313,6 +313,19 @@ orphan_ends(void *arg)
     stop(arg);
 }
 
+static void
+place_renewed(void *arg)
+{
+    struct daemon *d = arg;
+    struct error err;
+
+    given_files_note(&d->given, &d->state);
+    loop_lock(&d->server.loop);
+    if (!*d->config.tls_cert && load_tls(d, &err) != 0)
+        log_fault("%s", err.text);
+    loop_unlock(&d->server.loop);
+}
+
 /* An entry point may run it as another user than heapwire-run. */
 static void
 database_comes(void *arg, uid_t uid, pid_t pid)
@@ -477,8 +490,8 @@ start_listeners(struct daemon *d, struct error *err)
                             path, err) != 0)
         return -1;
     place_watch_start(&d->place, &d->loop, &d->state, d->config.state_dir,
-                      &d->supervised, &d->local, &d->http_local, orphan_ends,
-                      d);
+                      &d->supervised, &d->local, &d->http_local, place_renewed,
+                      orphan_ends, d);
     steer_tcp(d);
     if (geteuid() != 0)
         return 0;

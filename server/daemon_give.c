@@ -25,7 +25,7 @@ given_files_note(struct given_files *files, const struct state_dir *dir)
 {
     struct stat st;
 
-    files->dir = dir->fd;
+    *files = (struct given_files){.dir = dir->fd};
     for (size_t i = 0; i < GIVEN_FILES && dir->owner != geteuid(); i++)
         if (fstatat(dir->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             st.st_uid != dir->owner)

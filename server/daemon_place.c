@@ -3,7 +3,10 @@
 
 #include <sys/stat.h>
 
+#include "clock.h"
+#include "deaths.h"
 #include "errors.h"
+#include "files.h"
 #include "listener.h"
 #include "log.h"
 #include "state_dir.h"
@@ -20,19 +23,28 @@ renew_log(void)
         log_line("the log was deleted: this one is new");
 }
 
-/* Nobody would start an orphan again: it stays. */
+/* Nobody would start an orphan again: it stays, and tries again.  heapwire-run
+ * looks, too, as often as it expects a sign of life. */
 static void
 lose(struct place_watch *watch, const char *why)
 {
     const struct supervised *by = watch->supervised;
+    bool stays = by->orphan && !by->alone;
+    bool waits = !stays && by->line >= 0 && by->beat_ms > 0;
 
-    watch->lost = true;
-    if (by->orphan && !by->alone) {
-        log_fault("%s: serves on by TCP alone", why);
-        return;
+    if (!watch->lost) {
+        watch->lost_ms = clock_ms();
+        log_fault("the state directory %s was deleted, and heapwired cannot "
+                  "make it again: %s: %s",
+                  watch->path, why,
+                  stays   ? "serves on by TCP alone"
+                  : waits ? "waits for heapwire-run to make it"
+                          : "ends, to be started again");
     }
-    log_fault("%s: ends, to be started again", why);
-    watch->end(watch->arg);
+    watch->lost = true;
+    if (!stays && !(waits && clock_ms() - watch->lost_ms <
+                                 2 * (by->beat_ms + PLACE_LOOK_MS)))
+        watch->end(watch->arg);
 }
 
 static void
@@ -40,14 +52,21 @@ on_look(uv_timer_t *timer)
 {
     struct place_watch *watch = timer->data;
     struct error err;
+    bool again;
 
-    if (watch->lost)
-        return;
-    if (state_dir_look(watch->dir, watch->path, &err) != 0) {
+    if (state_dir_look(watch->dir, watch->path, &again, &err) != 0) {
         lose(watch, err.text);
         return;
     }
+    watch->lost = false;
     renew_log();
+    watch->deaths = deaths_watch(watch->path, watch->deaths);
+    if (again) {
+        log_fault("the state directory %s was deleted: heapwired has made it "
+                  "again, and goes on",
+                  watch->path);
+        watch->renewed(watch->arg);
+    }
     listener_renew(watch->local);
     listener_renew(watch->http_local);
 }
@@ -56,15 +75,17 @@ void
 place_watch_start(struct place_watch *watch, uv_loop_t *loop,
                   struct state_dir *dir, const char *path,
                   const struct supervised *supervised, struct listener *local,
-                  struct listener *http_local, void (*end)(void *arg),
-                  void *arg)
+                  struct listener *http_local, void (*renewed)(void *arg),
+                  void (*end)(void *arg), void *arg)
 {
     watch->dir = dir;
     watch->path = path;
     watch->supervised = supervised;
     watch->local = local;
     watch->http_local = http_local;
+    watch->renewed = renewed;
     watch->end = end;
+    watch->deaths = deaths_watch(path, -1);
     watch->arg = arg;
     uv_timer_init(loop, &watch->timer);
     watch->timer.data = watch;
@@ -75,7 +96,9 @@ place_watch_start(struct place_watch *watch, uv_loop_t *loop,
 void
 place_watch_stop(struct place_watch *watch)
 {
-    if (watch->open)
-        uv_close((uv_handle_t *)&watch->timer, NULL);
+    if (!watch->open)
+        return;
+    uv_close((uv_handle_t *)&watch->timer, NULL);
+    fd_close(watch->deaths);
     watch->open = false;
 }

@@ -18,6 +18,7 @@
 
 #include "agent_protocol.h"
 #include "agent_tools.h"
+#include "process_stat.h"
 
 enum { BACKLOG = 4, ACCEPT_PAUSE_US = 100000 };
 
@@ -88,6 +89,13 @@ open_directory(const char *path)
     return fd;
 }
 
+static int
+open_lock(int directory)
+{
+    return openat(directory, AGENT_LOCK,
+                  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+}
+
 /* Takes the lock, which the kernel drops with this process: all of the file,
  * to find it free, and then its first byte.  The others keep it while one
  * thread follows another (handover.c). */
@@ -99,9 +107,7 @@ take_lock(struct channel *channel)
         .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 1};
     struct stat st;
 
-    channel->lock =
-        openat(channel->directory, AGENT_LOCK,
-               O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    channel->lock = open_lock(channel->directory);
     if (channel->lock < 0)
         return CHANNEL_FAILED;
     shared_fds_add(channel->lock);
@@ -290,17 +296,42 @@ channel_leave_directory(struct channel *channel)
     forget(&channel->directory);
 }
 
+static void
+write_word(int lock, off_t at, pid_t pid, uint64_t start_ticks, const char *why)
+{
+    char word[AGENT_TEXT_MAX];
+    int size = snprintf(word, sizeof(word), AGENT_WORD_LINE, (int)pid,
+                        (unsigned long long)start_ticks, why);
+
+    if (lseek(lock, at, SEEK_SET) == at)
+        (void)!write(lock, word, (size_t)size);
+}
+
 void
 channel_leave_word(const struct channel *channel,
                    const struct agent_hello *self, const char *why)
 {
-    char word[AGENT_TEXT_MAX];
-    int size =
-        snprintf(word, sizeof(word), AGENT_WORD "%d %llu %s\n", (int)self->pid,
-                 (unsigned long long)self->start_ticks, why);
+    write_word(channel->lock, 0, self->pid, self->start_ticks, why);
+}
 
-    if (lseek(channel->lock, 0, SEEK_SET) == 0)
-        (void)!write(channel->lock, word, (size_t)size);
+void
+channel_leave_early_word(const char *state_dir, const char *why)
+{
+    int directory = open_directory(state_dir);
+    int lock = directory < 0 ? -1 : open_lock(directory);
+    struct process_stat self;
+    struct stat st;
+
+    if (lock >= 0 && fstat(directory, &st) == 0 && give(lock, st.st_uid) == 0 &&
+        process_stat_read(0, &self)) {
+        if (!is_word(lock)) /* it is empty */
+            (void)!write(lock, AGENT_WORD, sizeof(AGENT_WORD) - 1);
+        write_word(lock, AGENT_EARLY_AT, getpid(), self.start_ticks, why);
+    }
+    if (lock >= 0)
+        close(lock);
+    if (directory >= 0)
+        close(directory);
 }
 
 void

@@ -45,6 +45,8 @@ void channel_leave_directory(struct channel *channel);
  * host. */
 void channel_leave_word(const struct channel *channel,
                         const struct agent_hello *self, const char *why);
+/* Likewise, of this process, whose agent has not served: it holds no lock. */
+void channel_leave_early_word(const char *state_dir, const char *why);
 /* Removes the socket's name.  Call before channel_close. */
 void channel_remove(struct channel *channel);
 

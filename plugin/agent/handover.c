@@ -23,6 +23,7 @@
 
 #include "agent.h"
 #include "agent_protocol.h"
+#include "shared_fds.h"
 
 enum {
     FIRST_FDS = 5,
@@ -32,13 +33,18 @@ enum {
     SKIPPED_MAX = 4096
 };
 
+/* In the host's table, where it may close all and open others. */
+struct kept_fd {
+    int fd;
+    struct shared_fds_file file; /* zeroed: none */
+};
+
 /* Of two threads that are never there at the same time. */
 static struct {
     struct sockaddr_un address;
     socklen_t address_size;
     uint32_t key[KEY_WORDS]; /* of this socket's messages, as on the wire */
-    int socket;              /* 0: none */
-    int guard;               /* likewise: keeps the lock from other children */
+    struct kept_fd socket, guard; /* guard: the lock's, from other children */
     bool left;
     struct agent agent;
 } kept;
@@ -49,15 +55,37 @@ union control {
                CMSG_SPACE(sizeof(struct ucred))];
 };
 
+static bool
+is_kept(const struct kept_fd *kept_fd)
+{
+    return shared_fds_file_is(kept_fd->fd, kept_fd->file);
+}
+
+/* fd (-1: none) gets another number where the host has closed one of 0-2. */
+static void
+keep(struct kept_fd *kept_fd, int fd)
+{
+    kept_fd->fd = fd;
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+        kept_fd->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        close(fd);
+    }
+    kept_fd->file = shared_fds_file_of(kept_fd->fd);
+}
+
+static void
+drop(struct kept_fd *kept_fd)
+{
+    if (is_kept(kept_fd))
+        close(kept_fd->fd);
+    kept_fd->file.inode = 0;
+}
+
 void
 handover_close(void)
 {
-    if (kept.socket > 0)
-        close(kept.socket);
-    kept.socket = 0;
-    if (kept.guard > 0)
-        close(kept.guard);
-    kept.guard = 0;
+    drop(&kept.socket);
+    drop(&kept.guard);
 }
 
 /* A lock of the host's table beside the thread's own.  Closing it drops all
@@ -70,11 +98,8 @@ guard_lock(const char *state_dir)
     char path[PATH_MAX];
 
     snprintf(path, sizeof(path), "%s/" AGENT_LOCK, state_dir);
-    kept.guard = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (kept.guard < 0)
-        kept.guard = 0;
-    else
-        fcntl(kept.guard, F_SETLK, &others);
+    keep(&kept.guard, open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    fcntl(kept.guard.fd, F_SETLK, &others);
 }
 
 /* The key are random bytes that the kernel gave this program.  Where the filter
@@ -104,11 +129,14 @@ void
 handover_open(const char *state_dir)
 {
     const struct sockaddr_un any = {.sun_family = AF_UNIX};
-    int on = 1, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int on = 1, fd;
 
+    if (is_kept(&kept.socket))
+        return; /* the last thread is still on its way out */
+    keep(&kept.socket, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    fd = kept.socket.fd;
     if (fd < 0)
         return;
-    kept.socket = fd; /* a fork's child closes it */
     if (state_dir)
         guard_lock(state_dir);
     refuse_strangers(fd);
@@ -123,7 +151,7 @@ handover_open(const char *state_dir)
 int
 handover_socket(void)
 {
-    return kept.socket > 0 ? kept.socket : -1;
+    return is_kept(&kept.socket) ? kept.socket.fd : -1;
 }
 
 /* Where the agent has its n-th descriptor; NULL: no more. */
@@ -186,7 +214,8 @@ send_all(struct agent *agent)
 bool
 handover_give(struct agent *agent)
 {
-    if (agent->own_table && (handover_socket() < 0 || !send_all(agent)))
+    /* The socket is in the host's table, not in this one. */
+    if (agent->own_table && (kept.socket.file.inode == 0 || !send_all(agent)))
         return false;
     if (agent->wake >= 0)
         close(agent->wake);
@@ -272,6 +301,9 @@ handover_take(struct agent *agent)
     int batch[BATCH], *fd;
     size_t count = 0, used = 0;
 
+    /* Where the host has closed 0-2, none of ours may get these numbers. */
+    for (int i = STDIN_FILENO; agent->own_table && i <= STDERR_FILENO; i++)
+        dup2(handover_socket(), i);
     for (size_t n = 0; agent->own_table && (fd = descriptor(agent, n)) != NULL;
          n++) {
         if (*fd < 0)

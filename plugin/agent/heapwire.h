@@ -10,7 +10,8 @@
  * heapwire_stop() before and heapwire_start() after: glibc changes the agent's
  * thread, too, and aborts where that thread may not.  Capabilities that the
  * main thread gives up, and no_new_privs, the thread follows within two
- * seconds; it ends where the main thread puts on a seccomp filter.
+ * seconds; it ends where the main thread puts on a seccomp filter, or where one
+ * that was there before may forbid to follow.
  */
 #ifndef HEAPWIRE_H
 #define HEAPWIRE_H

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent_tools.h"
+#include "confined.h"
 
 enum {
     LOOK_MS = 1000,
@@ -22,12 +24,17 @@ enum { REAL, EFFECTIVE, SAVED, FILE_SYSTEM, IDS };
 
 enum { INHERITABLE, PERMITTED, CAP_EFFECTIVE, BOUNDING, AMBIENT, SETS };
 
+/* That a thread may have for itself. */
+static const char *const kinds[] = {"cgroup", "ipc", "mnt", "net", "uts"};
+enum { NAMESPACES = sizeof(kinds) / sizeof(kinds[0]) };
+
 /* What a thread may do. */
 struct worn {
     unsigned uids[IDS], gids[IDS];
     char groups[GROUPS_TEXT];
     uint64_t sets[SETS]; /* of capabilities */
     int no_new_privs, seccomp, filters;
+    ino_t namespaces[NAMESPACES];
 };
 
 /* The rest of the line of that name; "" without one. */
@@ -45,6 +52,17 @@ read_ids(const char *text, unsigned ids[IDS])
     /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
     return sscanf(text, "%u %u %u %u", &ids[REAL], &ids[EFFECTIVE], &ids[SAVED],
                   &ids[FILE_SYSTEM]) == IDS;
+}
+
+/* 0 where it cannot be seen. */
+static ino_t
+namespace_of(pid_t tid, const char *kind)
+{
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/ns/%s", (int)tid, kind);
+    return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
 /* status: room of STATUS_MAX. */
@@ -75,6 +93,8 @@ read_worn(struct worn *worn, pid_t tid, char *status)
     worn->no_new_privs = (int)strtol(line(status, "\nNoNewPrivs:"), NULL, 10);
     worn->seccomp = (int)strtol(line(status, "\nSeccomp:"), NULL, 10);
     worn->filters = (int)strtol(line(status, "\nSeccomp_filters:"), NULL, 10);
+    for (int i = 0; i < NAMESPACES; i++)
+        worn->namespaces[i] = namespace_of(tid, kinds[i]);
     return true;
 }
 
@@ -87,6 +107,8 @@ may_more(const struct worn *own, const struct worn *host)
     return memcmp(own->uids, host->uids, sizeof(own->uids)) != 0 ||
            memcmp(own->gids, host->gids, sizeof(own->gids)) != 0 ||
            strcmp(own->groups, host->groups) != 0 ||
+           memcmp(own->namespaces, host->namespaces, sizeof(own->namespaces)) !=
+               0 ||
            own->no_new_privs < host->no_new_privs ||
            own->seccomp < host->seccomp || own->filters < host->filters;
 }
@@ -118,18 +140,12 @@ take_groups(const char *text)
     syscall(SYS_setgroups, count, groups);
 }
 
-/* Makes no call where nothing changes: a filter may forbid it. */
 static void
 take_capabilities(const struct worn *own, const struct worn *host)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2];
-    bool more = false;
 
-    for (int i = INHERITABLE; i <= CAP_EFFECTIVE; i++)
-        more = more || (own->sets[i] & ~host->sets[i]);
-    if (!more)
-        return;
     for (int i = 0; i < 2; i++) {
         data[i].effective =
             (uint32_t)((own->sets[CAP_EFFECTIVE] & host->sets[CAP_EFFECTIVE]) >>
@@ -144,14 +160,9 @@ take_capabilities(const struct worn *own, const struct worn *host)
     syscall(SYS_capset, &header, data);
 }
 
-/* By system calls, which change the calling thread alone; libc's functions
- * would change the host. */
 static void
-give_up(struct worn *own, const struct worn *host, pid_t self, char *status)
+take_ids(const struct worn *own, const struct worn *host)
 {
-    for (unsigned cap = 0; cap < 64; cap++)
-        if ((own->sets[BOUNDING] & ~host->sets[BOUNDING]) >> cap & 1)
-            syscall(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
     if (strcmp(own->groups, host->groups) != 0)
         take_groups(host->groups);
     if (memcmp(own->gids, host->gids, sizeof(own->gids)) != 0)
@@ -160,14 +171,34 @@ give_up(struct worn *own, const struct worn *host, pid_t self, char *status)
     if (memcmp(own->uids, host->uids, sizeof(own->uids)) != 0)
         syscall(SYS_setresuid, host->uids[REAL], host->uids[EFFECTIVE],
                 host->uids[SAVED]);
-    if (own->no_new_privs < host->no_new_privs)
+}
+
+/* By system calls, which change the calling thread alone; libc's functions
+ * would change the host.  calls: enum confined_call.  The kernel makes a
+ * process that changes its ids undumpable, which the host has undone. */
+static void
+give_up(struct worn *own, const struct worn *host, unsigned calls, pid_t self,
+        char *status)
+{
+    const bool may_set = calls & CONFINED_CAPABILITIES;
+    const bool dumpable =
+        may_set && syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
+
+    for (unsigned cap = 0; may_set && cap < 64; cap++)
+        if ((own->sets[BOUNDING] & ~host->sets[BOUNDING]) >> cap & 1)
+            syscall(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
+    if (calls & CONFINED_IDS)
+        take_ids(own, host);
+    if (dumpable)
+        syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+    if (may_set && own->no_new_privs < host->no_new_privs)
         syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (read_worn(own, self, status))
+    if (may_set && read_worn(own, self, status))
         take_capabilities(own, host);
 }
 
 static void
-look(struct likeness *likeness)
+look(struct likeness *likeness, int filters, unsigned calls)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
     struct worn own, host;
@@ -178,7 +209,8 @@ look(struct likeness *likeness)
         return; /* no /proc, or the main thread has ended */
     more = may_more(&own, &host);
     if (more && likeness->more) {
-        give_up(&own, &host, self, status);
+        if (own.seccomp == 0 || own.filters == filters)
+            give_up(&own, &host, calls, self, status);
         likeness->apart =
             !read_worn(&own, self, status) || may_more(&own, &host);
     }
@@ -186,12 +218,12 @@ look(struct likeness *likeness)
 }
 
 int
-likeness_tick(struct likeness *likeness)
+likeness_tick(struct likeness *likeness, int filters, unsigned calls)
 {
     int64_t now = agent_monotonic_ms();
 
     if (now >= likeness->due_ms) {
-        look(likeness);
+        look(likeness, filters, calls);
         likeness->due_ms = now + LOOK_MS;
     }
     return (int)(likeness->due_ms - now);

@@ -18,8 +18,9 @@ struct likeness {
     bool apart;     /* it cannot be like the main thread */
 };
 
-/* Milliseconds until the next look. */
-int likeness_tick(struct likeness *likeness);
+/* Milliseconds until the next look.  calls (enum confined_call) are those that
+ * may be made under so many filters. */
+int likeness_tick(struct likeness *likeness, int filters, unsigned calls);
 
 /* Whether two threads of this process have the same ids, capabilities and
  * filters.  One thread at a time: the host's may have little stack. */

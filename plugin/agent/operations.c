@@ -120,9 +120,9 @@ new_file(const struct agent *agent, const char *name)
     return fd;
 }
 
-/* jemalloc opens a profile by its name.  0, or an errno. */
-static int
-try_dump_path(struct agent *agent)
+/* jemalloc opens a profile by its name. */
+static bool
+may_dump(struct agent *agent, struct agent_reply *reply)
 {
     int file = new_file(agent, "heapwire-profile"), fd;
     int error = file < 0 ? errno : 0;
@@ -138,7 +138,14 @@ try_dump_path(struct agent *agent)
         shared_fds_drop(file);
         close(file);
     }
-    return error;
+    if (error != 0)
+        fail(reply, error,
+             agent->channel.directory < 0
+                 ? "the database has changed its root directory (chroot), and "
+                   "a profile needs /proc there: mount it, or start without "
+                   "chroot"
+                 : "no profile can be written, for its file cannot be opened");
+    return error == 0;
 }
 
 static void
@@ -152,16 +159,8 @@ op_set_active(struct agent *agent, const struct agent_request *request,
         reply->status = AGENT_BAD_REQUEST;
         return;
     }
-    error = request->number == 1 ? try_dump_path(agent) : 0;
-    if (error != 0) {
-        fail(reply, error,
-             agent->channel.directory < 0
-                 ? "the database has changed its root directory (chroot), and "
-                   "a profile needs /proc there: mount it, or start without "
-                   "chroot"
-                 : "no profile can be written, for its file cannot be opened");
+    if (request->number == 1 && !may_dump(agent, reply))
         return;
-    }
     error = jemalloc_set_active(&agent->jemalloc, request->number == 1,
                                 (uint32_t)request->seconds);
     reply->value = request->number;
@@ -219,11 +218,14 @@ op_dump(struct agent *agent, const struct agent_request *request,
         struct agent_reply *reply, struct operation_files *passed)
 {
     char path[64];
-    int profile = new_file(agent, "heapwire-profile");
-    int maps = new_file(agent, "heapwire-maps"), error;
+    int profile, maps, error;
     int64_t began;
 
     (void)request;
+    if (!may_dump(agent, reply))
+        return;
+    profile = new_file(agent, "heapwire-profile");
+    maps = new_file(agent, "heapwire-maps");
     passed->owned = true;
     passed->fds[0] = profile;
     passed->fds[1] = maps;

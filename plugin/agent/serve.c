@@ -13,11 +13,9 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,12 +29,11 @@
 #include "fork.h"
 #include "handover.h"
 #include "operations.h"
+#include "own_table.h"
 #include "phase.h"
 #include "shared_fds.h"
 
 enum {
-    FIRST_FD = STDERR_FILENO + 1,
-    CLOSE_MAX = 65536,
     STOPPED_MS = 1000,  /* a later wake-up means that we were stopped */
     STOP_LOOK_MS = 250, /* between looks where no signal can wake us */
     /* How long the parent of a daemonising process may take to end. */
@@ -48,48 +45,6 @@ enum {
     NAMED_WAIT_MS = 10000,
     NAMED_STEP_MS = 100
 };
-
-/* Closes all descriptors but the standard ones, and kept (-1: none). */
-static bool
-leave_shared_table(unsigned calls, int kept)
-{
-    struct rlimit limit;
-
-    if (kept < 0 && (calls & CONFINED_CLOSE_RANGE) &&
-        confined_try(CONFINED_CLOSE_RANGE))
-        return true;
-    if (!(calls & CONFINED_UNSHARE) || !confined_try(CONFINED_UNSHARE))
-        return false;
-    if (kept >= 0 && (calls & CONFINED_CLOSE_RANGE)) {
-        for (int fd = FIRST_FD; fd < kept; fd++)
-            close(fd);
-        return close_range((unsigned)kept + 1, ~0U, 0) == 0;
-    }
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > CLOSE_MAX)
-        limit.rlim_cur = CLOSE_MAX;
-    for (int fd = FIRST_FD; fd < (int)limit.rlim_cur; fd++)
-        if (fd != kept)
-            close(fd);
-    return true;
-}
-
-/* Opens /dev/null as 0-2 where the host has closed them, so that ours get other
- * numbers; with replace, also in place of the host's. */
-static int
-null_stdio(bool replace)
-{
-    int fd;
-
-    do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (fd < 0)
-            return -1;
-    } while (fd < FIRST_FD);
-    for (int i = 0; replace && i < FIRST_FD; i++)
-        dup2(fd, i);
-    close(fd);
-    return 0;
-}
 
 /* ---- whether heapwired is there ---- */
 
@@ -202,7 +157,8 @@ next_due(struct agent *agent)
     due_ms = sooner(due_ms, look_at_names(agent));
     if (agent->start->no_new_privs) /* without /proc it is not seen */
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    due_ms = sooner(due_ms, likeness_tick(&agent->likeness));
+    due_ms = sooner(
+        due_ms, likeness_tick(&agent->likeness, agent->filters, agent->calls));
     return sooner(due_ms,
                   beside_tick(&agent->beside, agent->channel.connection >= 0));
 }
@@ -427,11 +383,11 @@ begin(struct agent *agent, const struct agent_start *start)
     agent->filters = confined_filters();
     agent->calls = confined_read(
         agent->filters, agent_settings_get(start->settings, AGENT_ENV_FILTERS));
-    agent->own_table = leave_shared_table(agent->calls, -1);
+    agent->own_table = own_table_enter(agent->calls, -1);
     phase_enter(PHASE_APART);
     if (!agent->own_table)
         shared_fds_begin();
-    else if (null_stdio(start->silent) != 0) {
+    else if (own_table_null(start->silent) != 0) {
         error = errno;
         agent_say("cannot open /dev/null: %m; the database runs unprofiled");
         return error;
@@ -452,7 +408,6 @@ begin(struct agent *agent, const struct agent_start *start)
                       ? "unshare is not allowed here"
                       : "a seccomp filter may forbid unshare");
     agent_quiet();
-    agent->start = start;
     if (!start->late)
         agent->jemalloc = start->jemalloc;
     else if (start->given.mallctl)
@@ -461,7 +416,7 @@ begin(struct agent *agent, const struct agent_start *start)
         look_late(agent);
     jemalloc_hide_thread(&agent->jemalloc);
     if (agent->own_table) {
-        if (null_stdio(true) == 0)
+        if (own_table_null(true) == 0)
             agent->null = STDIN_FILENO;
         mapped_files_scan(&agent->files);
     }
@@ -492,7 +447,7 @@ go_on(struct agent *agent)
     int socket = handover_socket(), error;
 
     agent->calls &= ~agent->start->refused;
-    if (agent->own_table && !leave_shared_table(agent->calls, socket))
+    if (agent->own_table && !own_table_enter(agent->calls, socket))
         return EPERM;
     error = handover_take(agent);
     phase_enter(PHASE_APART);
@@ -505,6 +460,9 @@ go_on(struct agent *agent)
     return 0;
 }
 
+static const char filtered[] = "the database put on a seccomp filter under "
+                               "which the agent's thread could not live";
+
 static const char *
 why_it_ends(const struct agent *agent)
 {
@@ -513,8 +471,7 @@ why_it_ends(const struct agent *agent)
                "directory or its sandbox, and no thread could be started "
                "afterwards";
     if (agent->start->unfit)
-        return "the database put on a seccomp filter under which the agent's "
-               "thread could not live";
+        return filtered;
     return agent->likeness.apart
                ? "the database's main thread gave up what the agent's thread "
                  "could not give up"
@@ -546,6 +503,13 @@ give_up(struct agent *agent)
 }
 
 void
+serve_unfit(const struct agent_start *start)
+{
+    channel_leave_early_word(
+        agent_settings_get(start->settings, AGENT_ENV_STATE), filtered);
+}
+
+void
 serve_nobody(void)
 {
     struct agent *agent = handover_drop();
@@ -557,7 +521,8 @@ serve_nobody(void)
 int
 serve_run(const struct agent_start *start)
 {
-    struct agent agent = {.channel = {.directory = -1,
+    struct agent agent = {.start = start,
+                          .channel = {.directory = -1,
                                       .lock = -1,
                                       .listener = -1,
                                       .connection = -1},
@@ -573,6 +538,14 @@ serve_run(const struct agent_start *start)
     error = kept ? go_on(&agent) : begin(&agent, start);
     if (kept && error != 0)
         give_up(&agent);
+    if (error == EBUSY && phase_stopping())
+        channel_leave_early_word(
+            agent_settings_get(start->settings, AGENT_ENV_STATE),
+            start->unfit
+                ? filtered
+                : "it waited for an earlier process to end, and cannot reach "
+                  "the state directory since this one changed its ids or its "
+                  "root directory: restart instead of reloading");
     if (error == 0) {
         phase_enter(PHASE_SERVING);
         serve(&agent);

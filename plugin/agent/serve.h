@@ -10,5 +10,7 @@ int serve_run(const struct agent_start *start);
 /* Where a thread has stepped aside and none can follow: profiling that it has
  * switched on ends, and what it left is forgotten.  The host's thread's. */
 void serve_nobody(void);
+/* On the host's thread, before a filter comes: no child is served. */
+void serve_unfit(const struct agent_start *start);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "agent.h"
 #include "agent_settings.h"
+#include "agent_tools.h"
 #include "beside.h"
 #include "handover.h"
 #include "heapwire.h"
@@ -32,6 +33,10 @@ enum {
     STACK_BYTES = 512 * 1024,
     WAIT_MS = 2000,
     APART_MS = 1000,
+    PATIENCE_MS = 3000,
+    ALIKE_MS = 250,
+    BACK_MS = 500,
+    BUSY_MS = 5,        /* it has been waited for in vain */
     ASIDE_MS = 10000,   /* a dump of a huge heap takes seconds */
     UNLIKE_MS = 600000, /* likewise, where libc would abort the host */
     GONE_STEPS = 100000
@@ -45,6 +50,9 @@ static struct {
     pid_t home;        /* the process that started one last */
     int error;         /* errno of a thread that ended during its start */
     bool fork_handled;
+    bool slow;    /* the thread did not step aside in time ... */
+    bool late;    /* ... nor has it ended since */
+    bool stopped; /* by heapwire_stop(): it does not come back */
     struct agent_start start;
 } own;
 
@@ -59,23 +67,42 @@ run(void *arg)
 
 /* ---- the thread ---- */
 
+void
+start_hold(struct start_held *held)
+{
+    sigset_t all;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &held->cancel);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &held->mask);
+}
+
+void
+start_release(const struct start_held *held)
+{
+    int disabled;
+
+    pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
+    pthread_setcancelstate(held->cancel, &disabled);
+}
+
 static int
 start_thread(void)
 {
+    struct start_held held;
     pthread_attr_t attr;
-    sigset_t all, old;
     int error;
 
     phase_reset();
     own.error = 0;
+    own.slow = own.late = own.stopped = false;
     error = pthread_attr_init(&attr);
     if (error != 0)
         return error;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    start_hold(&held); /* it inherits that */
     error = pthread_create(&own.thread, &attr, run, &own.start);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    start_release(&held);
     pthread_attr_destroy(&attr);
     if (error == 0)
         own.home = own.pid = getpid();
@@ -105,8 +132,12 @@ join(uint32_t wait_ms)
 
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += wait_ms / 1000;
+    until.tv_nsec += wait_ms % 1000 * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
     error = pthread_clockjoin_np(own.thread, NULL, CLOCK_MONOTONIC, &until);
-
     if (error == 0)
         own.pid = 0;
     return error;
@@ -115,8 +146,8 @@ join(uint32_t wait_ms)
 static bool
 running(void)
 {
-    return own.pid == getpid() &&
-           (phase_now() != PHASE_ENDED || join(WAIT_MS) != 0);
+    return own.pid == getpid() && (phase_now() != PHASE_ENDED ||
+                                   join(own.slow ? BUSY_MS : WAIT_MS) != 0);
 }
 
 /* 0, or the errno of a thread that ended before it served. */
@@ -172,6 +203,7 @@ start_early(void (*on_fork)(void))
 {
     int error = handle_forks(on_fork);
 
+    own.home = getpid(); /* its children are under its filters, too */
     return error != 0 || start_wants_child() ? error : start_apart();
 }
 
@@ -253,18 +285,24 @@ stop(bool aside, uint32_t wait_ms)
 
 /* In a forked child the parent's thread does not exist. */
 static bool
-enter_function(void)
+enter_function(struct start_held *held)
 {
-    pid_t self = getpid(), there = own.busy;
+    pid_t self = getpid(), there;
 
-    return there != self &&
-           atomic_compare_exchange_strong(&own.busy, &there, self);
+    start_hold(held);
+    there = own.busy;
+    if (there != self &&
+        atomic_compare_exchange_strong(&own.busy, &there, self))
+        return true;
+    start_release(held);
+    return false;
 }
 
 static int
-leave_function(int error)
+leave_function(const struct start_held *held, int error)
 {
     own.busy = 0;
+    start_release(held);
     return error;
 }
 
@@ -301,30 +339,52 @@ wait_until_gone(pid_t tid)
     }
 }
 
-/* heapwire_start() and heapwire_stop() take two seconds at most. */
-static void
-enter_patiently(void)
+/* False: a thread that was in one of these functions has been stopped there. */
+static bool
+enter_patiently(struct start_held *held)
 {
-    while (!enter_function())
-        sched_yield();
+    const struct timespec step = {.tv_nsec = 1000000};
+    int64_t until_ms = agent_monotonic_ms() + PATIENCE_MS;
+
+    while (!enter_function(held)) {
+        if (agent_monotonic_ms() >= until_ms)
+            return false;
+        nanosleep(&step, NULL);
+    }
+    return true;
 }
 
 /* libc aborts the host where the thread may not do what the host's may: that
- * waits on.  A thread that is alike does no harm. */
+ * waits on.  One that is alike does no harm where libc changes it, too.  What
+ * is one thread's own waits for a dump, but once.  A handler may have
+ * interrupted malloc, whose lock ours needs to end: what it interrupted must go
+ * on before its signal comes again. */
 static bool
 goes_aside(bool alone)
 {
-    return stop(true, ASIDE_MS) == 0 ||
-           (!alone && !start_is_alike() && join(UNLIKE_MS) == 0);
+    /* One that starts may need the root directory as it is. */
+    uint32_t first_ms = phase_now() < PHASE_SERVING ? WAIT_MS : ALIKE_MS;
+    uint32_t more_ms = UNLIKE_MS;
+
+    if (stop(!own.stopped, own.slow ? BUSY_MS : first_ms) == 0)
+        return true;
+    if (alone)
+        more_ms = own.slow ? BACK_MS : ASIDE_MS;
+    else if (start_is_alike())
+        more_ms = 0;
+    own.slow = true;
+    return more_ms != 0 && join(more_ms) == 0;
 }
 
 bool
 start_step_aside(bool alone)
 {
+    struct start_held held;
     pid_t tid = own.tid;
     bool here;
 
-    enter_patiently();
+    if (!enter_patiently(&held))
+        return false;
     here = running();
     if (here) {
         /* Other children of the database wait for the lock. */
@@ -335,23 +395,31 @@ start_step_aside(bool alone)
         if (goes_aside(alone))
             wait_until_gone(tid);
     }
-    leave_function(0);
-    return here;
+    leave_function(&held, 0);
+    return here && !own.stopped;
 }
 
 bool
 start_leave(bool all_threads)
 {
+    struct start_held held;
     bool here;
 
-    enter_patiently();
+    if (!enter_patiently(&held))
+        return false;
     here = running();
     own.start.unfit = true;
-    if (here && stop(false, ASIDE_MS) != 0 && all_threads)
+    if (!here && start_wants_child()) {
+        serve_unfit(&own.start);
+    } else if (!here) { /* it may be aside, for another thread's change */
+        serve_nobody();
+        handover_close();
+    } else if (stop(false, ASIDE_MS) != 0 && all_threads) {
         join(UNLIKE_MS);
+    }
     own.start.unfit = false;
-    leave_function(0);
-    return here;
+    leave_function(&held, 0);
+    return here && !own.stopped;
 }
 
 void
@@ -360,37 +428,54 @@ start_refuse(unsigned calls)
     own.start.refused |= calls;
 }
 
-/* One that still dumps, unless it has seen by now that it must go. */
-static bool
-stays(void)
-{
-    return running() && (phase_stay() || join(ASIDE_MS) != 0);
-}
-
-void
+bool
 start_come_back(void)
 {
-    enter_patiently();
-    if (!stays() && start_apart() != 0)
-        serve_nobody();
-    handover_close();
-    leave_function(0);
+    struct start_held held;
+    bool back = false;
+
+    if (!enter_patiently(&held))
+        return false;
+    /* One that still dumps stays, unless it has seen by now that it must go. */
+    if (own.pid == getpid() && phase_now() != PHASE_ENDED && phase_stay()) {
+        back = true;
+        handover_close();
+    } else if (own.pid != getpid() || join(own.late ? BUSY_MS : BACK_MS) == 0) {
+        back = true;
+        if (start_apart() != 0)
+            serve_nobody();
+        handover_close();
+    }
+    own.late = !back;
+    leave_function(&held, 0);
+    return back;
 }
 
 int
 heapwire_use(heapwire_mallctl *mallctl, const char *prefix)
 {
-    return enter_function() ? leave_function(use(mallctl, prefix)) : EAGAIN;
+    struct start_held held;
+
+    return enter_function(&held) ? leave_function(&held, use(mallctl, prefix))
+                                 : EAGAIN;
 }
 
 int
 heapwire_start(const char *settings)
 {
-    return enter_function() ? leave_function(start(settings)) : EAGAIN;
+    struct start_held held;
+
+    return enter_function(&held) ? leave_function(&held, start(settings))
+                                 : EAGAIN;
 }
 
 int
 heapwire_stop(void)
 {
-    return enter_function() ? leave_function(stop(false, WAIT_MS)) : EAGAIN;
+    struct start_held held;
+
+    if (!enter_function(&held))
+        return EAGAIN;
+    own.stopped = true;
+    return leave_function(&held, stop(false, WAIT_MS));
 }

@@ -7,10 +7,20 @@
 #ifndef HW_START_H
 #define HW_START_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct agent_start;
+
+/* A thread that has one of our locks: no signal's handler may come between, and
+ * it may not be cancelled. */
+struct start_held {
+    sigset_t mask;
+    int cancel;
+};
+void start_hold(struct start_held *held);
+void start_release(const struct start_held *held);
 
 /* Takes the settings from an environment; 0, E2BIG, or EINVAL where they lack a
  * usable state directory. */
@@ -34,21 +44,22 @@ bool start_wants_child(void);
  * the two (0: none) have ended. */
 int start_in_child(pid_t elder, pid_t younger);
 
-/* False in a process that has no agent (vfork's child, too), and on its
- * thread. */
+/* False in a process that is to have no agent, nor children with one (vfork's
+ * child, too), and on its thread. */
 bool start_may_step_aside(void);
 /* Whether the thread may do what the calling one may. */
 bool start_is_alike(void);
 /* The thread takes no_new_privs within a second. */
 void start_no_new_privs(void);
-/* Ends the thread; false: there was none.  A thread that dumps is waited for
- * for ten seconds; for as long as it takes (ten minutes at most) where libc
- * would change it with the calling one (not alone), and it may not do the same.
- */
+/* Ends the thread; false: there was none.  One that dumps is waited for: a
+ * moment where libc may change it with the calling one; as long as it takes
+ * (ten minutes at most) where it may not; ten seconds, once, where the calling
+ * one changes alone. */
 bool start_step_aside(bool alone);
 /* The next thread wears what the calling one does.  Where none can be started,
- * profiling that the agent has switched on ends. */
-void start_come_back(void);
+ * profiling that the agent has switched on ends.  False: the last one is still
+ * on its way out, call again. */
+bool start_come_back(void);
 /* Under a filter that comes the thread cannot live: it ends, for good if the
  * filter does come.  False: there was none. */
 bool start_leave(bool all_threads);

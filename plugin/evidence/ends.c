@@ -122,7 +122,7 @@ ends_look(struct ends *ends, const struct node_status *status)
         return;
     if (ends->adopted) {
         if (!ends->state_dir || clock_ms() - ends->adopted_ms < ENDED_MS ||
-            agent_word_is_held(ends->state_dir) || lives(&ends->seen))
+            agent_word_is_held(ends->state_dir, NULL) || lives(&ends->seen))
             return;
         keep_end(ends, ends->seen.at_ms, "the database");
     } else if (ends->keeps && status->state == NODE_GONE &&

@@ -4,7 +4,9 @@
  * As in locate_code.c, patterns instead of a disassembler.  A fifth argument
  * that is used is saved or moved before the first call, which overwrites its
  * register; one that is overwritten first is none (sdallocx has three, and r8
- * for its own use); where a sixth is, too, it is another function.
+ * for its own use); where a sixth is, too, it is another function.  mallctl
+ * first looks whether all is initialised, which may be a call: so it saves all
+ * five.
  */
 #include <elf.h>
 #include <endian.h>
@@ -12,14 +14,24 @@
 
 #include "locate_work.h"
 
-enum { CODE_BYTES = 128, R8 = 0, R9 = 1 };
+enum {
+    CODE_BYTES = 128,
+    R8 = 0, /* as instructions have it */
+    R9 = 1,
+    FIFTH_X86 = 1 << 8, /* a bit of each register that is read */
+    SIXTH_X86 = 1 << 9,
+    FIVE_X86 = 1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | FIFTH_X86, /* rdi, ... */
+    FIVE_ARM = 31,
+    FIFTH_ARM = 1 << 4
+};
 
-/* mov r/m64, reg, where reg is r8 or r9 */
-static bool
-reads_x86(const uint8_t *at, unsigned reg)
+/* mov r/m64, reg */
+static unsigned
+reads_x86(const uint8_t *at)
 {
-    return (at[0] & 0xfa) == 0x48 && (at[0] & 4) && at[1] == 0x89 &&
-           (at[2] >> 3 & 7) == reg;
+    if ((at[0] & 0xfa) != 0x48 || at[1] != 0x89)
+        return 0;
+    return 1U << ((at[2] >> 3 & 7) | (at[0] & 4) << 1);
 }
 
 /* mov reg, r64 */
@@ -49,7 +61,8 @@ static bool
 takes_five_x86(const struct locate_work *work, uint64_t address,
                const uint8_t *code, size_t size)
 {
-    bool fifth = false, moved = false; /* the sixth's register is another's */
+    bool moved = false; /* the sixth's register is another's */
+    unsigned read = 0;
 
     for (size_t i = 0; i + 5 <= size; i++) {
         const uint8_t *at = code + i;
@@ -61,14 +74,14 @@ takes_five_x86(const struct locate_work *work, uint64_t address,
                                        (uint64_t)(int64_t)(int32_t)le32toh(
                                            (uint32_t)distance)))
             break;
-        if (!fifth && sets_r8(at))
+        if (!(read & FIFTH_X86) && sets_r8(at))
             return false;
-        fifth = fifth || reads_x86(at, R8);
+        read |= reads_x86(at);
         moved = moved || writes_x86(at, R9);
-        if (!moved && reads_x86(at, R9))
+        if (!moved && (read & SIXTH_X86))
             return false;
     }
-    return fifth;
+    return (read & FIVE_X86) == FIVE_X86;
 }
 
 /* orr reg, xzr, x<which>; str x<which>; stp x<which>, or with it */
@@ -92,7 +105,8 @@ sets_x4(uint32_t w)
 static bool
 takes_five_arm(const uint8_t *code, size_t size)
 {
-    bool fifth = false, moved = false;
+    unsigned read = 0;
+    bool moved = false;
 
     for (size_t i = 0; i + 4 <= size; i += 4) {
         uint32_t w;
@@ -101,14 +115,15 @@ takes_five_arm(const uint8_t *code, size_t size)
         w = le32toh(w);
         if ((w & 0xfc000000) == 0x94000000) /* bl */
             break;
-        if (!fifth && !reads_arm(w, 4) && sets_x4(w))
+        for (unsigned which = 0; which < 5; which++)
+            read |= (unsigned)reads_arm(w, which) << which;
+        if (!(read & FIFTH_ARM) && sets_x4(w))
             return false;
-        fifth = fifth || reads_arm(w, 4);
         moved = moved || (w & 0xffe0ffff) == 0xaa0003e5; /* mov x5, reg */
         if (!moved && reads_arm(w, 5))
             return false;
     }
-    return fifth;
+    return (read & FIVE_ARM) == FIVE_ARM;
 }
 
 bool

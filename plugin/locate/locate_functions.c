@@ -132,6 +132,19 @@ locate_functions_start(const struct locate_functions *functions,
     return before > 0 && read_row(functions, before - 1, &fde) == address;
 }
 
+bool
+locate_functions_next(const struct locate_functions *functions,
+                      uint64_t address, uint64_t *start)
+{
+    uint64_t before = address > 0 ? count_before(functions, address - 1) : 0;
+    uint64_t fde;
+
+    if (before == functions->count)
+        return false;
+    *start = read_row(functions, before, &fde);
+    return *start >= address;
+}
+
 /* Of an FDE with addresses as all compilers write them: relative, of four
  * bytes.  0: it has others. */
 static uint64_t

@@ -30,6 +30,9 @@ void locate_functions_fini(struct locate_functions *functions);
 /* Whether a function starts there. */
 bool locate_functions_start(const struct locate_functions *functions,
                             uint64_t address);
+/* The first function that starts at or behind an address. */
+bool locate_functions_next(const struct locate_functions *functions,
+                           uint64_t address, uint64_t *start);
 /* The function around address: [*start, *end). */
 bool locate_functions_around(const struct locate_functions *functions,
                              uint64_t address, uint64_t *start, uint64_t *end);

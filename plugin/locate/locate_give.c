@@ -2,9 +2,9 @@
  * locate_give.c - the user's word on where mallctl lies.
  *
  * Called as mallctl, anything else ends the database: so the word must agree
- * with the file.  A function starts there, and its own code looks like that of
- * five arguments, or the calls that the scan takes for mallctl's do: some other
- * functions pass, too.
+ * with the file.  It has a jemalloc, a function starts there, and its own code
+ * looks like that of five arguments, or the calls that the scan takes for
+ * mallctl's do: some other functions pass, too.
  */
 #include <elf.h>
 #include <string.h>
@@ -73,9 +73,11 @@ judge(struct locate_work *work, uint64_t address, bool symbol)
     if (start == LOCATE_START_UNKNOWN && !symbol)
         return "the file has no .eh_frame_hdr, which would say that a function "
                "starts there";
+    locate_texts(work);
+    if (!(work->marks & LOCATE_JEMALLOC))
+        return "the file has no jemalloc";
     if (locate_takes_five(work, address))
         return NULL;
-    locate_texts(work);
     locate_code(work);
     return locate_votes(work, address) > 0
                ? NULL

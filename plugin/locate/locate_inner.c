@@ -7,6 +7,11 @@
  * nothing of jemalloc but what is not reached from mallctl.  This holds in
  * whatever order a linker has put the code.
  *
+ * malloc and operator new take a block from what their thread keeps, without a
+ * call, and jump to another function where there is none.  It is jemalloc's
+ * own, too, and so are its callers: operator new jumps to one of those.  Such a
+ * fast path uses variables of jemalloc (x86-64 alone).
+ *
  * No disassembler: each byte that looks like a call of a function's start, at
  * most NEAR bytes away, is taken for one.
  */
@@ -18,6 +23,7 @@
 #include <string.h>
 
 #include "elf_file.h"
+#include "errors.h"
 #include "locate_functions.h"
 #include "memory.h"
 
@@ -25,6 +31,10 @@ enum {
     REACHED_MAX = 2048,
     BODY_MAX = 1 << 16,
     NEAR = 1 << 20, /* jemalloc's code is smaller */
+    FAST_MAX = 512, /* bytes of a fast path */
+    FAST_MIN = 64,  /* that one counts for */
+    FAST_STEPS = 2, /* malloc's, and operator new's */
+    VARIABLES_MAX = 4096
 };
 
 /* A function that mallctl reaches. */
@@ -37,7 +47,10 @@ struct locate_inner {
     const struct elf_file *elf;
     struct locate_functions functions;
     struct reached list[REACHED_MAX]; /* sorted, once all are known */
-    size_t count, seen;
+    size_t count, seen, calls;
+    uint64_t bytes_left;
+    uint64_t variables[VARIABLES_MAX]; /* sorted, as list */
+    size_t variable_count;
     uint64_t mallctl;
     uint64_t start, end; /* of the function that was asked for last */
     bool is_inner;       /* and the answer */
@@ -56,20 +69,41 @@ load32(const uint8_t *p)
     return le32toh(v);
 }
 
+/* Reads code of [start, end), at most max bytes, as long as that is allowed;
+ * how many. */
+static size_t
+read_code(struct locate_inner *inner, uint64_t start, uint64_t end,
+          uint8_t *code, size_t max)
+{
+    uint64_t offset, left, size = end - start < max ? end - start : max;
+
+    if (size > inner->bytes_left) {
+        inner->bytes_left = 0;
+        return 0;
+    }
+    inner->bytes_left -= size;
+    if (!elf_offset_of(inner->elf, start, &offset, &left) || left < size ||
+        elf_read_at(inner->elf, offset, size, code) != 0)
+        return 0;
+    return size;
+}
+
+static uint64_t
+relative(const uint8_t *at, uint64_t next)
+{
+    return next + (uint64_t)(int64_t)(int32_t)load32(at);
+}
+
 /* Calls see for the targets of what may be a call in [start, end), until it
  * answers false. */
 static void
 see_calls(struct locate_inner *inner, uint64_t start, uint64_t end, on_call see)
 {
     const uint8_t *body = inner->body;
-    uint64_t offset, left, size = end - start, target;
+    size_t size = read_code(inner, start, end, inner->body, BODY_MAX);
     bool arm = inner->elf->machine == EM_AARCH64;
+    uint64_t target;
 
-    if (size > BODY_MAX)
-        size = BODY_MAX;
-    if (!elf_offset_of(inner->elf, start, &offset, &left) || left < size ||
-        elf_read_at(inner->elf, offset, size, inner->body) != 0)
-        return;
     for (size_t i = 0; i + 5 <= size + (arm ? 1 : 0); i += arm ? 4 : 1) {
         if (arm) { /* bl, b */
             uint32_t w = load32(body + i);
@@ -78,8 +112,7 @@ see_calls(struct locate_inner *inner, uint64_t start, uint64_t end, on_call see)
                 continue;
             target = start + i + (uint64_t)((int64_t)((uint64_t)w << 38) >> 36);
         } else if (body[i] == 0xe8 || body[i] == 0xe9) {
-            target = start + i + 5 +
-                     (uint64_t)(int64_t)(int32_t)load32(body + i + 1);
+            target = relative(body + i + 1, start + i + 5);
         } else {
             continue;
         }
@@ -116,8 +149,11 @@ is_stub(const struct locate_inner *inner, uint64_t address)
 static bool
 add_reached(struct locate_inner *inner, uint64_t target)
 {
-    if (target - inner->mallctl + NEAR > 2 * (uint64_t)NEAR ||
-        !locate_functions_start(&inner->functions, target) ||
+    if (target - inner->mallctl + NEAR > 2 * (uint64_t)NEAR)
+        return true;
+    if (++inner->calls > LOCATE_INNER_CALLS)
+        return false;
+    if (!locate_functions_start(&inner->functions, target) ||
         is_stub(inner, target))
         return true;
     inner->list[inner->seen].calls = true;
@@ -139,49 +175,6 @@ compare_reached(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static bool
-reach(struct locate_inner *inner)
-{
-    uint64_t start, end;
-
-    inner->list[inner->count++].start = inner->mallctl;
-    for (; inner->seen < inner->count; inner->seen++) {
-        if (inner->count > REACHED_MAX)
-            return false;
-        if (locate_functions_around(&inner->functions,
-                                    inner->list[inner->seen].start, &start,
-                                    &end))
-            see_calls(inner, start, end, add_reached);
-    }
-    qsort(inner->list, inner->count, sizeof(inner->list[0]), compare_reached);
-    return true;
-}
-
-struct locate_inner *
-locate_inner_new(const struct elf_file *elf, uint64_t mallctl)
-{
-    struct locate_inner *inner = mem_alloc(sizeof(*inner));
-
-    if (!inner)
-        return NULL;
-    inner->elf = elf;
-    inner->mallctl = mallctl;
-    if (locate_functions_init(&inner->functions, elf) &&
-        locate_functions_load(&inner->functions) &&
-        locate_functions_start(&inner->functions, mallctl) && reach(inner))
-        return inner;
-    locate_inner_free(inner);
-    return NULL;
-}
-
-void
-locate_inner_free(struct locate_inner *inner)
-{
-    if (inner)
-        locate_functions_fini(&inner->functions);
-    mem_free(inner);
-}
-
 static const struct reached *
 find_reached(const struct locate_inner *inner, uint64_t start)
 {
@@ -198,6 +191,179 @@ see_inner(struct locate_inner *inner, uint64_t target)
 
     inner->is_inner = found && found->calls && target != inner->mallctl;
     return !inner->is_inner;
+}
+
+/* ---- fast paths: x86-64 ---- */
+
+static int
+compare_addresses(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Text is shared with the program, so read-only data says nothing. */
+static bool
+is_variable(const struct elf_file *elf, uint64_t address)
+{
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *s = &elf->segments[i];
+
+        if (s->type == PT_LOAD && (s->flags & PF_W) &&
+            address - s->address < s->memory_size)
+            return true;
+    }
+    return false;
+}
+
+/* lea reg, [rip + disp32] */
+static bool
+is_lea(const uint8_t *at)
+{
+    return (at[0] & 0xfb) == 0x48 && at[1] == 0x8d && (at[2] & 0xc7) == 0x05;
+}
+
+/* Of the function whose body was read last. */
+static void
+note_variables(struct locate_inner *inner, uint64_t start, uint64_t end)
+{
+    uint64_t size = end - start < BODY_MAX ? end - start : BODY_MAX, address;
+
+    for (size_t i = 0; i + 7 <= size; i++) {
+        if (!is_lea(inner->body + i))
+            continue;
+        address = relative(inner->body + i + 3, start + i + 7);
+        if (inner->variable_count < VARIABLES_MAX &&
+            is_variable(inner->elf, address))
+            inner->variables[inner->variable_count++] = address;
+    }
+}
+
+/* Where a fast path leads to; 0: it is none. */
+static uint64_t
+end_of_fast(struct locate_inner *inner, uint64_t start, uint64_t end)
+{
+    uint8_t code[FAST_MAX];
+    size_t size = read_code(inner, start, end, code, sizeof(code));
+    bool own = false, shared = false; /* a variable of the thread's; of all */
+    uint64_t address, leads = 0;
+
+    for (size_t i = 0; i + 7 <= size; i++) {
+        own = own || (code[i] == 0x64 && (code[i + 1] & 0xf0) == 0x40); /* fs */
+        address = relative(code + i + 3, start + i + 7);
+        shared = shared ||
+                 (is_lea(code + i) &&
+                  bsearch(&address, inner->variables, inner->variable_count,
+                          sizeof(address), compare_addresses));
+    }
+    for (size_t i = 0; i + 5 <= size; i++) {
+        address = relative(code + i + 1, start + i + 5);
+        if ((code[i] != 0xe8 && code[i] != 0xe9) ||
+            address - start < end - start ||
+            !locate_functions_start(&inner->functions, address))
+            continue;
+        if (code[i] == 0xe8 || (leads != 0 && leads != address))
+            return 0;
+        leads = address;
+    }
+    return own && shared ? leads : 0;
+}
+
+/* Adds what fast paths lead to, if that calls jemalloc's. */
+static void
+follow_fast(struct locate_inner *inner)
+{
+    uint64_t start = inner->mallctl < NEAR ? 0 : inner->mallctl - NEAR;
+    uint64_t stop = inner->mallctl + NEAR, end, leads, from, to;
+    size_t known = inner->count;
+
+    inner->bytes_left = LOCATE_INNER_BYTES;
+    for (; inner->bytes_left > FAST_MAX &&
+           locate_functions_next(&inner->functions, start, &start) &&
+           start < stop;
+         start++) {
+        inner->bytes_left -= FAST_MIN;
+        if (!locate_functions_around(&inner->functions, start, &from, &end) ||
+            end - start > FAST_MAX)
+            continue;
+        leads = end_of_fast(inner, start, end);
+        if (leads == 0 || find_reached(inner, leads) ||
+            !locate_functions_around(&inner->functions, leads, &from, &to))
+            continue;
+        inner->is_inner = false;
+        see_calls(inner, from, to, see_inner);
+        if (inner->is_inner && known < REACHED_MAX)
+            inner->list[known++] = (struct reached){leads, true};
+    }
+    inner->count = known;
+    qsort(inner->list, inner->count, sizeof(inner->list[0]), compare_reached);
+}
+
+static bool
+reach(struct locate_inner *inner)
+{
+    uint64_t start, end;
+
+    inner->bytes_left = LOCATE_INNER_BYTES;
+    inner->list[inner->count++].start = inner->mallctl;
+    for (; inner->seen < inner->count; inner->seen++) {
+        if (locate_functions_around(&inner->functions,
+                                    inner->list[inner->seen].start, &start,
+                                    &end)) {
+            see_calls(inner, start, end, add_reached);
+            note_variables(inner, start, end);
+        }
+        if (inner->count > REACHED_MAX || inner->bytes_left == 0 ||
+            inner->calls > LOCATE_INNER_CALLS)
+            return false;
+    }
+    qsort(inner->list, inner->count, sizeof(inner->list[0]), compare_reached);
+    qsort(inner->variables, inner->variable_count, sizeof(inner->variables[0]),
+          compare_addresses);
+    for (int i = 0; i < FAST_STEPS; i++)
+        follow_fast(inner);
+    inner->bytes_left = LOCATE_INNER_ASKED_BYTES;
+    return true;
+}
+
+struct locate_inner *
+locate_inner_new(const struct elf_file *elf, uint64_t mallctl,
+                 struct error *err)
+{
+    struct locate_inner *inner = mem_alloc(sizeof(*inner));
+
+    if (!inner) {
+        error_memory(err, "looking for jemalloc's functions");
+        return NULL;
+    }
+    inner->elf = elf;
+    inner->mallctl = mallctl;
+    if (!locate_functions_init(&inner->functions, elf) ||
+        !locate_functions_load(&inner->functions))
+        error_set(err, ER_UNKNOWN,
+                  "jemalloc's functions are not known: there is no table of "
+                  "functions (.eh_frame_hdr), or it is too long");
+    else if (!locate_functions_start(&inner->functions, mallctl))
+        error_set(err, ER_UNKNOWN,
+                  "jemalloc's functions are not known: by .eh_frame none "
+                  "starts where mallctl is");
+    else if (!reach(inner))
+        error_set(err, ER_UNKNOWN,
+                  "jemalloc's functions are not known: mallctl reaches more "
+                  "than any jemalloc has");
+    else
+        return inner;
+    locate_inner_free(inner);
+    return NULL;
+}
+
+void
+locate_inner_free(struct locate_inner *inner)
+{
+    if (inner)
+        locate_functions_fini(&inner->functions);
+    mem_free(inner);
 }
 
 bool

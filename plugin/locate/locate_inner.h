@@ -12,14 +12,25 @@
 #include <stdint.h>
 
 struct elf_file;
+struct error;
 struct locate_inner;
 
-/* mallctl: its virtual address.  NULL: it cannot be said, or no memory. */
+/* Whatever the file says, so much is looked at: bytes of code and calls in it,
+ * to find jemalloc's functions, and bytes of those that are asked for.  A
+ * jemalloc has 400 KB, and 10,000 calls. */
+enum {
+    LOCATE_INNER_BYTES = 4 << 20,
+    LOCATE_INNER_CALLS = 1 << 16,
+    LOCATE_INNER_ASKED_BYTES = 64 << 20
+};
+
+/* mallctl: its virtual address.  NULL with *err: it cannot be said. */
 struct locate_inner *locate_inner_new(const struct elf_file *elf,
-                                      uint64_t mallctl);
+                                      uint64_t mallctl, struct error *err);
 void locate_inner_free(struct locate_inner *inner); /* NULL is fine */
 
-/* Whether the function around a virtual address is jemalloc's. */
+/* Whether the function around a virtual address is jemalloc's; false, too, once
+ * too much was asked. */
 bool locate_inner_has(struct locate_inner *inner, uint64_t address);
 
 #endif

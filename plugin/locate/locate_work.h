@@ -89,7 +89,7 @@ void locate_code(struct locate_work *work);
 /* How many calls of this function voted. */
 uint32_t locate_votes(const struct locate_work *work, uint64_t target);
 
-/* Whether the code of the function uses a fifth argument, and no sixth. */
+/* Whether the code of the function uses all of five arguments, and no sixth. */
 bool locate_takes_five(const struct locate_work *work, uint64_t address);
 
 /* Looks for functions whose names end with ending: found gets the part before

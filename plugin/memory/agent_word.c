@@ -14,11 +14,14 @@
 #include "reader.h"
 
 static bool
-is_held(int fd)
+is_held(int fd, pid_t *holder)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool held = fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
 
-    return fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    if (holder)
+        *holder = held && whole.l_pid > 0 ? whole.l_pid : 0;
+    return held;
 }
 
 /* The lock, unless an agent holds it; -1. */
@@ -27,40 +30,40 @@ open_free_lock(const char *state_dir, int flags)
 {
     int fd = own_file_open(state_dir, AGENT_LOCK, flags);
 
-    if (fd < 0 || !is_held(fd))
+    if (fd < 0 || !is_held(fd, NULL))
         return fd;
     fd_close(fd);
     return -1;
 }
 
 bool
-agent_word_is_held(const char *state_dir)
+agent_word_is_held(const char *state_dir, pid_t *holder)
 {
     int fd = own_file_open(state_dir, AGENT_LOCK, O_RDWR);
-    bool held = fd >= 0 && is_held(fd);
+    bool held = fd >= 0 && is_held(fd, holder);
 
     fd_close(fd);
     return held;
 }
 
 static struct reader
-read_lock(const char *state_dir, char *bytes, size_t size)
+read_lock(const char *state_dir, off_t at, char *bytes, size_t size)
 {
     int fd = open_free_lock(state_dir, O_RDONLY);
     ssize_t got = 0;
 
     if (fd >= 0)
-        got = read(fd, bytes, size);
+        got = pread(fd, bytes, size, at);
     fd_close(fd);
     return reader_of(bytes, got > 0 ? (size_t)got : 0);
 }
 
-bool
-agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
-                size_t size)
+static bool
+read_word(const char *state_dir, off_t at, pid_t greeted, pid_t peer, char *out,
+          size_t size)
 {
     char bytes[AGENT_TEXT_MAX - 1], text[AGENT_TEXT_MAX];
-    struct reader lock = read_lock(state_dir, bytes, sizeof(bytes));
+    struct reader lock = read_lock(state_dir, at, bytes, sizeof(bytes));
     unsigned long long start_ticks;
     struct span line;
     int pid, why = 0;
@@ -82,6 +85,14 @@ agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
     return true;
 }
 
+bool
+agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
+                size_t size)
+{
+    return read_word(state_dir, 0, greeted, peer, out, size) ||
+           read_word(state_dir, AGENT_EARLY_AT, greeted, peer, out, size);
+}
+
 void
 agent_word_leave(const char *state_dir, pid_t pid, const char *why)
 {
@@ -91,7 +102,7 @@ agent_word_leave(const char *state_dir, pid_t pid, const char *why)
 
     if (!process_stat_read(pid, &stat))
         return;
-    size = snprintf(word, sizeof(word), AGENT_WORD "%d %llu %s\n", (int)pid,
+    size = snprintf(word, sizeof(word), AGENT_WORD_LINE, (int)pid,
                     (unsigned long long)stat.start_ticks, why);
     fd = open_free_lock(state_dir, O_RDWR);
     if (fd >= 0 && size > 0 && (size_t)size < sizeof(word) &&

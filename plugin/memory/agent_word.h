@@ -17,8 +17,9 @@ bool agent_word_read(const char *state_dir, pid_t greeted, pid_t peer,
                      char *out, size_t size);
 
 /* Whether an agent serves in the directory: it holds the lock as long as its
- * process lives, in whatever pid namespace. */
-bool agent_word_is_held(const char *state_dir);
+ * process lives.  *holder, if not NULL and there is one: that process; 0: of
+ * another pid namespace. */
+bool agent_word_is_held(const char *state_dir, pid_t *holder);
 
 /* Leaves that word for this process, unless an agent serves in the directory.
  */

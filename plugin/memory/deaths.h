@@ -76,6 +76,9 @@ void death_format(const struct death *death, struct buffer *out);
 /* Reserves disk space for a line, if possible, so that an end can be written on
  * a full disk. */
 void deaths_reserve(const char *dir);
+/* Keeps the file open: where somebody deleted it, its lines are written again.
+ * fd: of the last call; -1.  That of the next; close it. */
+int deaths_watch(const char *dir, int fd);
 /* Appends a line and syncs it.  -1 with *err; the file is then unchanged. */
 int deaths_append(const char *dir, const struct death *death,
                   struct error *err);

@@ -20,6 +20,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "buffer.h"
@@ -49,6 +50,7 @@ struct history {
     uint64_t numbers[HISTORY_SAMPLES]; /* 0: no sample there */
     uint64_t next;                     /* the number of the next */
     int fd;                            /* the adding thread's; -1: no file */
+    char *dir;                         /* where it lies */
     bool faulty;                       /* the last write failed */
     void (*log)(const char *line);
 };
@@ -204,7 +206,7 @@ take_samples(struct history *history, const uint8_t *bytes, size_t size)
 enum found { FOUND_HISTORY, FOUND_NOTHING, FOUND_OTHER };
 
 static enum found
-load(struct history *history, const char *dir)
+load(struct history *history)
 {
     enum found found = FOUND_OTHER;
     uint8_t head[HISTORY_RECORD];
@@ -224,8 +226,8 @@ load(struct history *history, const char *dir)
     wrong = take_samples(history, (const uint8_t *)bytes.data, bytes.size);
     if (wrong > 0)
         log_to(history->log,
-               "%s/" HISTORY_FILE ": passed over %zu damaged samples", dir,
-               wrong);
+               "%s/" HISTORY_FILE ": passed over %zu damaged samples",
+               history->dir, wrong);
     found = FOUND_HISTORY;
 out:
     buffer_fini(&bytes);
@@ -239,25 +241,25 @@ open_file(const char *dir)
 }
 
 static void
-without_file(struct history *history, const char *dir)
+without_file(struct history *history)
 {
     log_to(history->log,
            "the history of memory is in memory alone: cannot write "
            "%s/" HISTORY_FILE ": %m",
-           dir);
+           history->dir);
     fd_close(history->fd);
     history->fd = -1;
 }
 
 static bool
-set_aside(struct history *history, const char *dir)
+set_aside(struct history *history)
 {
-    if (own_file_set_aside(dir, HISTORY_FILE) != 0)
+    if (own_file_set_aside(history->dir, HISTORY_FILE) != 0)
         return false;
     log_to(history->log,
            "%s/" HISTORY_FILE " is damaged or no history of this heapwire: "
            "renamed to " HISTORY_FILE ".damaged",
-           dir);
+           history->dir);
     return true;
 }
 
@@ -273,24 +275,51 @@ write_record(int fd, uint64_t place, const uint8_t record[HISTORY_RECORD])
 }
 
 static void
-use_file(struct history *history, const char *dir)
+use_file(struct history *history)
 {
     uint8_t head[HISTORY_RECORD];
     enum found found = FOUND_OTHER;
 
-    history->fd = open_file(dir);
+    history->fd = open_file(history->dir);
     if (history->fd >= 0)
-        found = load(history, dir);
+        found = load(history);
     if (found == FOUND_OTHER) {
         bool foreign = history->fd >= 0 || own_file_is_foreign(errno);
 
         fd_close(history->fd);
-        history->fd = foreign && set_aside(history, dir) ? open_file(dir) : -1;
+        history->fd =
+            foreign && set_aside(history) ? open_file(history->dir) : -1;
     }
     if (history->fd < 0 ||
         (found != FOUND_HISTORY &&
          (!make_head(head) || !write_record(history->fd, 0, head))))
-        without_file(history, dir);
+        without_file(history);
+}
+
+/* Writes all that is known into a new file where somebody deleted it. */
+static void
+renew_file(struct history *history)
+{
+    uint8_t record[HISTORY_RECORD];
+    struct stat st;
+    int fd;
+
+    if (fstat(history->fd, &st) != 0 || st.st_nlink > 0)
+        return;
+    fd = open_file(history->dir); /* the directory may not be there again */
+    if (fd < 0 || !make_head(record) || !write_record(fd, 0, record)) {
+        fd_close(fd);
+        return;
+    }
+    for (size_t place = 0; place < HISTORY_SAMPLES; place++)
+        if (history->numbers[place] > 0 &&
+            encode(&history->samples[place], history->numbers[place], record) &&
+            !write_record(fd, place + 1, record))
+            break; /* a full disk: the next sample says so */
+    log_to(history->log, "%s/" HISTORY_FILE " was deleted: this one is new",
+           history->dir);
+    fd_close(history->fd);
+    history->fd = fd;
 }
 
 /* ---- public ---- */
@@ -306,8 +335,9 @@ history_open(const char *dir, void (*log)(const char *line))
     history->next = 1;
     history->fd = -1;
     history->log = log;
-    if (dir)
-        use_file(history, dir);
+    history->dir = dir ? mem_strdup(dir) : NULL;
+    if (history->dir)
+        use_file(history);
     return history;
 }
 
@@ -317,6 +347,7 @@ history_close(struct history *history)
     if (!history)
         return;
     fd_close(history->fd);
+    mem_free(history->dir);
     pthread_mutex_destroy(&history->lock);
     mem_free(history);
 }
@@ -352,8 +383,10 @@ put(struct history *history, const struct history_sample *sample, bool again)
     history->samples[place] = *sample;
     history->numbers[place] = number;
     pthread_mutex_unlock(&history->lock);
-    if (history->fd >= 0)
-        keep(history, sample, number);
+    if (history->fd < 0)
+        return;
+    renew_file(history);
+    keep(history, sample, number);
 }
 
 void

@@ -135,31 +135,33 @@ write_allocator(const struct snapshot_memory *m, struct buffer *out)
 }
 
 /* What lies outside the profiled jemalloc.  Others' free pages are besides, and
- * all of those that were built without statistics. */
+ * all of those that were built without statistics; not all that is in use in
+ * them need be in memory. */
 static void
 write_outside(const struct snapshot_memory *m, double outside,
               struct buffer *out)
 {
     double files = megabytes((double)m->rss_file.value);
     double others = megabytes((double)m->elsewhere.value);
-    bool in_others = m->elsewhere.known && outside > others;
+    bool in_others = m->elsewhere.known && outside > others, too_many_files;
 
     if (in_others) {
         buffer_format(out, "%.1f in use in other jemallocs, ", others);
         outside -= others;
     }
-    if (m->rss_file.known && files > outside) {
-        buffer_format(out,
-                      "%.1f of files, and jemalloc's figure has pages that "
-                      "were never touched",
-                      files);
-        return;
-    }
-    buffer_format(out, "%.1f %s (", outside,
-                  in_others ? "besides" : "outside this jemalloc");
-    if (m->rss_file.known)
+    too_many_files = m->rss_file.known && files > outside;
+    if (too_many_files)
+        buffer_format(out, "%.1f of files, ", files);
+    else
+        buffer_format(out, "%.1f %s (", outside,
+                      in_others ? "besides" : "outside this jemalloc");
+    if (m->rss_file.known && !too_many_files)
         buffer_format(out, "files %.1f, ", files);
-    buffer_text(out, "thread stacks, other mappings)");
+    if (m->elsewhere.known && !in_others)
+        buffer_format(out, "other jemallocs, which have %.1f in use, ", others);
+    buffer_text(out, too_many_files ? "and jemalloc's figure has pages that "
+                                      "were never touched"
+                                    : "thread stacks, other mappings)");
 }
 
 static void

@@ -86,8 +86,9 @@ int store_find(struct store *store, const char *name, struct store_entry *out,
 /* Oldest first, at most max; how many. */
 size_t store_list(struct store *store, struct store_entry *out, size_t max);
 /* Removes those that are older than the options allow.  Those whose files
- * somebody deleted are written again from memory, or listed no longer.  Call
- * now and then. */
+ * somebody deleted are written again from memory, where they stay, not on disk,
+ * as long as that fails; what is not in memory is listed no longer.  Call now
+ * and then. */
 void store_expire(struct store *store);
 
 /* Gives the files to another user; the store works on as that user. */

@@ -141,7 +141,7 @@ write_once(struct store *store, struct held *held, const struct buffer *bytes,
     struct file_writer writer;
     int rc = -1;
 
-    store_file(held->entry.name, false, file);
+    store_file(held->entry.name, held->entry.pinned, file);
     if (file_writer_open(&writer, &store->dir, file, err) == 0 &&
         file_writer_write(&writer, bytes->data, bytes->size, err) == 0)
         rc = file_writer_commit(&writer, false, &held->entry.kept_ms, err);
@@ -167,69 +167,68 @@ write_file(struct store *store, struct held *held, const struct buffer *bytes,
 static void
 renew_directory(struct store *store)
 {
-    struct file_store again;
     struct error err;
-    struct stat st;
+    int rc = file_store_renew(&store->dir, &err);
 
-    if (fstat(store->dir.fd, &st) != 0 || st.st_nlink > 0)
-        return;
-    if (file_store_open(&again, store->dir.path, store->dir.kind, &err) != 0) {
-        log_to(store->log, "%s", err.text);
-        return;
-    }
-    log_to(store->log, "%s was deleted: makes it again", store->dir.path);
-    file_store_close(&store->dir);
-    store->dir = again;
+    if (rc != 0)
+        log_to(store->log, "%s was deleted: %s", store->dir.path,
+               rc > 0 ? "makes it again" : err.text);
 }
 
-/* Writes again what is in memory. */
-static bool
-save_again(struct store *store, struct held *held)
+/* Writes again what is in memory; its age stays. */
+static int
+save_again(struct store *store, const struct held *held, struct error *err)
 {
-    const struct store_entry *entry = &held->entry;
-    char from[FILE_STORE_NAME], to[FILE_STORE_NAME];
-    struct held copy = *held; /* it stays as old as it is */
+    struct held copy = *held;
     struct buffer bytes;
-    struct error err;
-    bool saved;
+    int rc = -1;
 
-    if (!held->snapshot)
-        return false;
     buffer_init(&bytes, SNAPSHOT_FILE_MAX);
-    saved = snapshot_encode(held->snapshot, &bytes, &err) == 0 &&
-            write_once(store, &copy, &bytes, &err) == 0;
-    store_file(entry->name, false, from);
-    store_file(entry->name, true, to);
-    if (saved && entry->pinned)
-        saved = file_store_rename(&store->dir, from, to, &err) == 0;
+    if (!held->snapshot)
+        error_set(err, ER_UNKNOWN, "it was in its file alone");
+    else if (snapshot_encode(held->snapshot, &bytes, err) == 0)
+        rc = write_once(store, &copy, &bytes, err);
     buffer_fini(&bytes);
-    return saved;
+    return rc;
+}
+
+/* False: it went out of the list, being in no memory either. */
+static bool
+look_for_file(struct store *store, struct held *held)
+{
+    bool known = !held->entry.on_disk, stays = held->snapshot != NULL, saved;
+    char file[FILE_STORE_NAME];
+    struct error err;
+
+    store_file(held->entry.name, held->entry.pinned, file);
+    if (!known && file_store_has(&store->dir, file))
+        return true;
+    saved = save_again(store, held, &err) == 0;
+    if (saved)
+        log_to(store->log, "%s/%s was deleted: the snapshot is written again",
+               store->dir.path, file);
+    else if (!known)
+        log_to(store->log, "%s/%s was deleted: the snapshot %s: %s",
+               store->dir.path, file,
+               stays ? "stays in memory alone until it can be written"
+                     : "is gone",
+               err.text);
+    pthread_mutex_lock(&store->lock);
+    held->entry.on_disk = saved;
+    if (!stays)
+        store_forget(store, held);
+    pthread_mutex_unlock(&store->lock);
+    return stays;
 }
 
 /* Some other program deletes files: those that it deleted are not listed as if
- * they were there. */
+ * they were there.  The oldest is written first, and so is the oldest later. */
 static void
 look_for_files(struct store *store)
 {
-    char file[FILE_STORE_NAME];
-
     renew_directory(store);
-    for (size_t i = store->count; i-- > 0;) {
-        struct held *held = store->list[i];
-        bool saved;
-
-        store_file(held->entry.name, held->entry.pinned, file);
-        if (!held->entry.on_disk || file_store_has(&store->dir, file))
-            continue;
-        saved = save_again(store, held);
-        log_to(store->log, "%s/%s was deleted: the snapshot %s",
-               store->dir.path, file, saved ? "is written again" : "is gone");
-        if (saved)
-            continue;
-        pthread_mutex_lock(&store->lock);
-        store_forget(store, held);
-        pthread_mutex_unlock(&store->lock);
-    }
+    for (size_t i = 0; i < store->count;)
+        i += look_for_file(store, store->list[i]);
 }
 
 void
@@ -309,6 +308,8 @@ keep(struct store *store, struct held *held, const struct buffer *bytes,
 {
     struct plan plan;
 
+    if (store->dir.fd >= 0)
+        renew_directory(store);
     if (store_check_name(store, held->entry.name, err) != 0 ||
         make_plan(store, held->entry.size, &plan, err) != 0 ||
         (store->dir.fd >= 0 &&

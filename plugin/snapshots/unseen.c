@@ -8,8 +8,10 @@
 #include "snapshot.h"
 #include "stats.h"
 
-/* The agent knows of profiling since it started: where it found it on, only a
- * reset forgets what was allocated before. */
+/* The agent knows of profiling since it started: where it found it on, as it
+ * was from the first instruction, only a reset forgets what was allocated
+ * before.
+ */
 static const char *
 reason_of(const struct profile *profile, const struct agent_hello *hello)
 {

@@ -17,7 +17,9 @@ enum confined_call {
     CONFINED_UNSHARE = 2,     /* CLONE_FILES */
     CONFINED_MEMFD = 4,
     CONFINED_SIGNALFD = 8,
-    CONFINED_ALL = 15
+    CONFINED_IDS = 16,          /* setgroups, setresgid, setresuid */
+    CONFINED_CAPABILITIES = 32, /* capset, prctl */
+    CONFINED_ALL = 63
 };
 
 enum { CONFINED_TEXT = 32 };
@@ -35,7 +37,8 @@ unsigned confined_read(int filters, const char *text);
  * filters.  Then close-on-exec has to do. */
 int confined_add_closefrom(posix_spawn_file_actions_t *actions, int from);
 
-/* Makes one of the calls, which may end this process. */
+/* Makes one of the calls, which may end this process.  True if it does what it
+ * is for; ids and capabilities: if the process lives. */
 bool confined_try(enum confined_call call);
 
 #endif

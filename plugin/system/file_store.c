@@ -75,6 +75,28 @@ file_store_close(struct file_store *store)
     store->path = NULL;
 }
 
+/* Others may be using the descriptor: its number stays. */
+int
+file_store_renew(struct file_store *store, struct error *err)
+{
+    struct file_store again;
+    struct stat st;
+    int rc = -1;
+
+    if (fstat(store->fd, &st) != 0 || st.st_nlink > 0)
+        return 0;
+    if (file_store_open(&again, store->path, store->kind, err) != 0)
+        return -1;
+    if (dup3(again.fd, store->fd, O_CLOEXEC) >= 0) {
+        store->owner = again.owner;
+        rc = 1;
+    } else {
+        error_sys(err, ER_UNKNOWN, "cannot use the directory %s", store->path);
+    }
+    file_store_close(&again);
+    return rc;
+}
+
 bool
 file_store_room(const struct file_store *store, uint64_t *left, uint64_t *all)
 {

@@ -5,7 +5,7 @@
  * followed out of the directory; only regular files whose names are of the
  * store's kind are read, replaced, removed or given away.  Other processes may
  * use the directory, too.  Not thread-safe, but for file_store_read() and
- * file_store_has().
+ * file_store_has(), beside any other but open and close.
  */
 #ifndef HW_FILE_STORE_H
 #define HW_FILE_STORE_H
@@ -38,6 +38,8 @@ struct file_store {
 int file_store_open(struct file_store *store, const char *path,
                     const struct file_kind *kind, struct error *err);
 void file_store_close(struct file_store *store);
+/* Makes the directory again where it was deleted: 1; 0: it is there. */
+int file_store_renew(struct file_store *store, struct error *err);
 
 struct file_found {
     const char *name;

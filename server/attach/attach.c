@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
+#include "agent_word.h"
 #include "clock.h"
 #include "companion.h"
 #include "deaths.h"
@@ -26,7 +27,6 @@
 #include "files.h"
 #include "inject.h"
 #include "linger.h"
-#include "process_look.h"
 #include "process_memory.h"
 #include "state_dir.h"
 #include "supervise.h"
@@ -95,10 +95,10 @@ is_settled(const char *dir, pid_t pid)
 {
     const struct timespec step = {.tv_nsec = SETTLES_STEP_MS * 1000000L};
     uint64_t until = clock_ms() + SETTLES_MS;
-    pid_t served;
+    pid_t served = 0;
 
     while (target_has_agent(pid) &&
-           !(process_serves(dir, &served) && served == pid)) {
+           !(agent_word_is_held(dir, &served) && served == pid)) {
         if (clock_ms() >= until)
             return false;
         nanosleep(&step, NULL);

@@ -492,14 +492,19 @@ take_expectation(struct session *s, struct span head)
         buffer_text(&s->reply.out, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
-/* For size bytes and for one read, because growing leaves copies behind. */
+/* For size bytes and for one read, because growing leaves copies behind.  What
+ * is larger than one read must find room beside what all clients hold. */
 static void
 make_room(struct session *s, size_t size)
 {
     if (size < SERVER_INPUT)
         size = SERVER_INPUT;
-    if (s->in.bytes.capacity <= size)
+    if (s->in.bytes.capacity > size || s->state == SESSION_CLOSING)
+        return;
+    if (size == SERVER_INPUT || memory_hold(&s->held, s->who.user, size + 1))
         packet_move(&s->in, size + 1);
+    else
+        session_refuse_more(s);
 }
 
 /* A packet is a whole request, or whatever came instead of one, or nothing:

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "controller.h"
 #include "descriptors.h"
+#include "files.h"
 #include "linger.h"
 #include "log.h"
 
@@ -43,6 +44,10 @@ on_look(uv_timer_t *timer)
     struct supervised *s = timer->data;
     struct node_status status;
 
+    if (linger_is_lost(s->lock)) {
+        fd_close(s->lock);
+        s->lock = -1;
+    }
     if (s->lock < 0)
         s->lock = linger_begin(s->config->state_dir);
     if (linger_is_over(s->lock)) {

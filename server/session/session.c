@@ -280,8 +280,8 @@ is_too_much(struct session *s, size_t more)
     return !memory_hold(&s->held, s->who.user, needed);
 }
 
-static void
-refuse_more(struct session *s)
+void
+session_refuse_more(struct session *s)
 {
     struct error err;
 
@@ -465,7 +465,7 @@ take_input(struct session *s, char *bytes, size_t size)
     if (s->state == SESSION_CLOSING)
         return;
     if (is_too_much(s, size)) {
-        refuse_more(s);
+        session_refuse_more(s);
         session_turn(s);
         return;
     }

@@ -145,6 +145,8 @@ void session_start_tls(struct session *session);
 void session_delay(struct session *session, uint64_t ms);
 /* One error, then the end. */
 void session_fail(struct session *session, const struct error *err);
+/* The same, where what it sends finds no room. */
+void session_refuse_more(struct session *session);
 /* At once, with nothing said. */
 void session_close(struct session *session);
 /* What every event ends with: takes packets, writes, reads on. */

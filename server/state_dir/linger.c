@@ -32,6 +32,14 @@ linger_is_over(int lock)
     return lock >= 0 && fstat(lock, &st) == 0 && st.st_size > 0;
 }
 
+bool
+linger_is_lost(int lock)
+{
+    struct stat st;
+
+    return lock >= 0 && fstat(lock, &st) == 0 && st.st_nlink == 0;
+}
+
 static bool
 is_held(int fd)
 {

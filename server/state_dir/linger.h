@@ -16,6 +16,8 @@
 int linger_begin(const char *state_dir);
 /* Whether a successor has come. */
 bool linger_is_over(int lock);
+/* Whether none finds it: somebody deleted the file. */
+bool linger_is_lost(int lock);
 
 /* Whether one lingers there. */
 bool linger_is_held(const char *state_dir);

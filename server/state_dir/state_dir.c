@@ -155,6 +155,23 @@ state_dir_make(const char *path, struct error *err)
 }
 
 int
+state_dir_make_for(const char *path, uid_t uid, struct error *err)
+{
+    struct stat st;
+    int fd = make_directory(path, &st, err), rc = -1;
+
+    if (fd >= 0) {
+        rc = fchown(fd, uid, (gid_t)-1);
+        if (rc != 0)
+            error_sys(err, ER_UNKNOWN,
+                      "cannot give the state directory %s to uid %u", path,
+                      (unsigned)uid);
+    }
+    fd_close(fd);
+    return rc;
+}
+
+int
 state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                struct error *err)
 {
@@ -178,28 +195,28 @@ out:
 }
 
 int
-state_dir_look(struct state_dir *dir, const char *path, struct error *err)
+state_dir_look(struct state_dir *dir, const char *path, bool *again,
+               struct error *err)
 {
-    struct state_dir again = {dir->fd, -1, dir->owner};
-    struct stat own, named;
+    struct state_dir now = {-1, -1, 0};
+    struct stat own, named, lock;
     bool busy;
 
-    if (fstat(dir->fd, &own) != 0)
+    *again = false;
+    if (fstat(dir->fd, &own) != 0 || fstat(dir->lock, &lock) != 0)
         return 0;
-    if (lstat(path, &named) == 0
-            ? named.st_ino != own.st_ino || named.st_dev != own.st_dev
-            : errno == ENOENT) {
-        error_set(err, ER_UNKNOWN, "the state directory %s was deleted", path);
-        return -1;
-    }
-    if (fstat(dir->lock, &own) != 0 || own.st_nlink > 0)
+    if (lstat(path, &named) != 0)
+        *again = errno == ENOENT;
+    else
+        *again = named.st_ino != own.st_ino || named.st_dev != own.st_dev;
+    if (!*again && lock.st_nlink > 0)
         return 0;
-    if (take_lock(&again, path, &busy, err) != 0) {
-        fd_close(again.lock);
+    if (state_dir_open(&now, path, &busy, err) != 0)
         return -1;
-    }
-    fd_close(dir->lock);
-    dir->lock = again.lock;
+    if (!*again)
+        now.owner = dir->owner;
+    state_dir_close(dir);
+    *dir = now;
     return 0;
 }
 

@@ -29,15 +29,20 @@ bool state_dir_can_be_given(const char *path);
  * directory before heapwired has made it. */
 int state_dir_make(const char *path, struct error *err);
 
+/* The same, by root for a heapwired that has left root. */
+int state_dir_make_for(const char *path, uid_t uid, struct error *err);
+
 /* Creates what is missing.  *busy when another heapwired has the lock. */
 int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                    struct error *err);
 /* Whether a heapwired has the lock now. */
 bool state_dir_is_served(const char *path);
 
-/* Whether all is as it was opened; a lock whose file was deleted is taken
- * again. -1 with *err: the directory is gone, or another has the lock. */
-int state_dir_look(struct state_dir *dir, const char *path, struct error *err);
+/* Opens it anew where its name leads nowhere, or to another directory, or where
+ * the lock's file was deleted.  *again: the directory is another one now. -1
+ * with *err: as of state_dir_open, and all stays as it was. */
+int state_dir_look(struct state_dir *dir, const char *path, bool *again,
+                   struct error *err);
 
 void state_dir_close(struct state_dir *dir);
 

@@ -7,16 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agent_word.h"
 #include "clock.h"
+#include "errors.h"
 #include "files.h"
 #include "linger.h"
 #include "process_look.h"
 #include "spawn_apart.h"
+#include "state_dir.h"
 #include "supervise.h"
 #include "supervised_env.h"
 
@@ -137,12 +141,12 @@ has_elder(struct companion *companion)
 {
     const char *dir = companion->plan->state_dir;
     bool first = !companion->begun;
-    pid_t pid;
+    pid_t pid = 0;
 
     companion->begun = true;
     if (!first && !companion->elder)
         return false;
-    companion->elder = process_serves(dir, &pid) && linger_is_held(dir) &&
+    companion->elder = agent_word_is_held(dir, &pid) && linger_is_held(dir) &&
                        (first || pid == companion->elder_pid);
     companion->elder_pid = pid;
     if (first && companion->elder)
@@ -185,6 +189,23 @@ has_beaten(const struct companion *companion)
     return any;
 }
 
+/* A heapwired that has left root may be unable to make its directory again
+ * where somebody deleted it: it waits for us. */
+static void
+keep_place(const struct companion *companion)
+{
+    const char *dir = companion->plan->state_dir;
+    uid_t uid = process_user(companion->pid);
+    struct error err;
+    struct stat st;
+
+    if (geteuid() != 0 || uid == 0 || uid == (uid_t)-1 ||
+        lstat(dir, &st) == 0 || errno != ENOENT)
+        return;
+    if (state_dir_make_for(dir, uid, &err) != 0)
+        fprintf(stderr, "heapwire-run: %s\n", err.text);
+}
+
 static void
 look(struct companion *companion, uint64_t now)
 {
@@ -193,6 +214,7 @@ look(struct companion *companion, uint64_t now)
     if (now < companion->look_ms)
         return;
     companion->look_ms = now + companion->plan->beat_ms;
+    keep_place(companion);
     if (has_beaten(companion)) {
         companion->beaten = companion->served = true;
         companion->missed = 0;

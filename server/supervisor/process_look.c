@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent_protocol.h"
 #include "files.h"
 #include "process_stat.h"
 
@@ -202,21 +201,4 @@ process_may_serve(pid_t pid)
            has_listener(pid, &sockets, "tcp") ||
            has_listener(pid, &sockets, "tcp6") ||
            has_listener(pid, &sockets, "unix");
-}
-
-bool
-process_serves(const char *state_dir, pid_t *pid)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[PATH_MAX];
-    bool serves = false;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/" AGENT_LOCK, state_dir);
-    fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0)
-        serves = fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
-    fd_close(fd);
-    *pid = serves && whole.l_pid > 0 ? whole.l_pid : 0;
-    return serves;
 }

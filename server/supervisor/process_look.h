@@ -19,8 +19,5 @@ bool process_is_traced(pid_t pid);
 bool process_is_stopped(pid_t pid);
 /* Whether it listens on a socket, or cannot be looked into. */
 bool process_may_serve(pid_t pid);
-/* Whether an agent serves in that state directory, and of which process; 0: of
- * one in another pid namespace. */
-bool process_serves(const char *state_dir, pid_t *pid);
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
+#include "agent_word.h"
 #include "clock.h"
 #include "files.h"
 #include "process_look.h"
@@ -134,25 +135,28 @@ take_words(struct start_watch *w)
 
 /* "prof:true set and /usr/lib/libjemalloc.so.2 preloaded" */
 static void
-name_suspects(const struct plan *plan, bool agent, char *out, size_t size)
+name_suspects(const struct start_watch *w, bool agent, char *out, size_t size)
 {
-    const char *and = agent && plan->prof && plan->jemalloc ? ", " : " and ";
+    bool prof = w->plan->prof && !w->again;
+    const char *jemalloc = w->again ? NULL : w->plan->jemalloc;
+    const char *and = agent && prof && jemalloc ? ", " : " and ";
 
     snprintf(out, size, "%s%s%s%s%s%s", agent ? "heapwire's agent in it" : "",
-             agent && (plan->prof || plan->jemalloc) ? and : "",
-             plan->prof ? "prof:true set" : "",
-             plan->prof && plan->jemalloc ? " and " : "",
-             plan->jemalloc ? plan->jemalloc : "",
-             plan->jemalloc ? " preloaded" : "");
+             agent && (prof || jemalloc) ? and : "",
+             prof ? "prof:true set" : "", prof && jemalloc ? " and " : "",
+             jemalloc ? jemalloc : "", jemalloc ? " preloaded" : "");
 }
 
 static void
-name_switches(const struct plan *plan, char *out, size_t size)
+name_switches(const struct start_watch *w, char *out, size_t size)
 {
+    bool prof = w->plan->prof && !w->again;
+    bool jemalloc = w->plan->jemalloc && !w->again;
+
     snprintf(out, size, "%s%s%s",
-             plan->prof ? "--profiling off: never prof:true" : "",
-             plan->prof && plan->jemalloc ? "; " : "",
-             plan->jemalloc ? "--jemalloc no: never that preload" : "");
+             prof ? "--profiling off: never prof:true" : "",
+             prof && jemalloc ? "; " : "",
+             jemalloc ? "--jemalloc no: never that preload" : "");
 }
 
 static const char *
@@ -173,9 +177,9 @@ say(const struct start_watch *w, const char *what, enum death_restart again)
     };
     char suspects[1200], switches[128];
 
-    name_suspects(w->plan, again == DEATH_WITHOUT_HEAPWIRE, suspects,
+    name_suspects(w, again == DEATH_WITHOUT_HEAPWIRE, suspects,
                   sizeof(suspects));
-    name_switches(w->plan, switches, sizeof(switches));
+    name_switches(w, switches, sizeof(switches));
     fprintf(stderr, "heapwire-run: %s (pid %d) %s, with %s%s%s%s%s\n",
             name_program(w), w->child, what, suspects, ends[again],
             *switches ? " (" : "", switches, *switches ? ")" : "");
@@ -262,7 +266,6 @@ static void
 look(struct start_watch *w, uint64_t now)
 {
     char what[96];
-    pid_t served;
 
     if (process_is_traced(w->child) || process_is_stopped(w->child)) {
         w->due_ms = now + START_HELD_MS;
@@ -270,7 +273,7 @@ look(struct start_watch *w, uint64_t now)
     }
     w->due_ms = 0;
     /* If words do not come through, its agent serves nevertheless. */
-    if (process_serves(w->plan->state_dir, &served))
+    if (agent_word_is_held(w->plan->state_dir, NULL))
         return;
     snprintf(what, sizeof(what), "did not reach its main in %llu s",
              (unsigned long long)w->plan->start_ms / 1000);
@@ -334,14 +337,16 @@ start_watch_ended(struct start_watch *w, int status)
         w->again = DEATH_WITHOUT_OPTIONS;
         return true;
     }
-    if (w->again == DEATH_WITHOUT_HEAPWIRE)
+    if (w->again == DEATH_WITHOUT_HEAPWIRE) {
         say_cause(w, status);
-    if (w->again || !WIFSIGNALED(status) || !is_its_own(WTERMSIG(status)))
+        return false;
+    }
+    if (!WIFSIGNALED(status) || !is_its_own(WTERMSIG(status)))
         return false;
     w->signal = WTERMSIG(status);
     again = start_again_how(w);
-    if (again == DEATH_FINAL &&
-        (!has_suspects(w->plan) || (!is_early(w) && w->reached_any)))
+    if (again == DEATH_FINAL && (w->again || !has_suspects(w->plan) ||
+                                 (!is_early(w) && w->reached_any)))
         return false;
     snprintf(what, sizeof(what), "was killed by signal %d (SIG%s)%s", w->signal,
              sigabbrev_np(w->signal) ? sigabbrev_np(w->signal) : "?",

@@ -7,7 +7,8 @@
  * hangs there, has run nothing of its own: it is started again without them.
  * One that a signal of its own ends later, in its first seconds, and that has
  * not listened on a socket, has served nobody: it is started again with nothing
- * of ours.  Either happens once at most.  In doubt nothing is changed.
+ * of ours.  Either happens once at most, the second after the first where that
+ * was not enough.  In doubt nothing is changed.
  */
 #ifndef HW_START_WATCH_H
 #define HW_START_WATCH_H

@@ -250,6 +250,7 @@ note_death(struct supervisor *s, int status)
     death->oom_after = count_kills(s);
     s->ended = was_run(s);
     s->unsaved = s->ended && s->plan->heapwired;
+    s->save_ms = 0; /* whatever came of the one before */
     save_death(s);
 }
 
@@ -502,10 +503,9 @@ static void
 note_other_root(struct supervisor *s)
 {
     char root[ROOT_SHOWN], why[WHY_MAX];
-    pid_t served;
 
     if (s->below || !process_has_other_root(s->database, root, sizeof(root)) ||
-        process_serves(s->plan->state_dir, &served))
+        agent_word_is_held(s->plan->state_dir, NULL))
         return;
     s->below = true;
     snprintf(why, sizeof(why),

@@ -43,6 +43,14 @@ session_fail(struct session *s, const struct error *err)
     session_enter(s, SESSION_CLOSING);
 }
 
+/* Its one body finds room. */
+void
+session_refuse_more(struct session *s)
+{
+    (void)s;
+    abort();
+}
+
 void
 session_start_tls(struct session *s)
 {
@@ -185,6 +193,7 @@ converse(uint8_t form, struct span bytes, size_t piece, struct buffer *said)
     clean((struct span){s.reply.out.data, s.reply.out.size}, said);
     state = s.state;
     s.conversation->free(&s);
+    memory_hold(&s.held, s.who.user, 0);
     packet_reader_fini(&s.in);
     reply_fini(&s.reply);
     return state;

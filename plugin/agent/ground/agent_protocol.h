@@ -17,9 +17,11 @@
 #define AGENT_ANSWER                                                           \
     "agent.answer"              /* a moment, where memfd_create is forbidden */
 #define AGENT_LOCK "agent.lock" /* fcntl-locked by the serving process */
-/* Why an agent has left a process that lives on, as the lock's only line: this,
- * "PID START_TICKS REASON". */
-#define AGENT_WORD "heapwire-agent "
+/* Why an agent has left a process that lives on, as a line of the lock: this,
+ * "PID START_TICKS REASON".  The first is of what served; at AGENT_EARLY_AT is
+ * that of a process whose agent ended before. */
+#define AGENT_WORD      "heapwire-agent "
+#define AGENT_WORD_LINE AGENT_WORD "%d %llu %s\n"
 
 /* Settings of the agent, as variables of the environment or lines of
  * heapwire_start(). */
@@ -69,6 +71,7 @@ enum {
     AGENT_PATH_MAX = 1024,
     AGENT_SETTINGS_MAX = 16384,
     AGENT_TEXT_MAX = 256,
+    AGENT_EARLY_AT = AGENT_TEXT_MAX,
     AGENT_FDS_MAX = 2,
     AGENT_SECONDS_MAX = 366 * 86400,
     /* Limits of AGENT_RESET. Below the minimum nearly every allocation is
@@ -138,7 +141,8 @@ struct agent_hello {
     uint32_t changes;        /* times we switched profiling */
     uint32_t resets;         /* times we reset the profile */
     int64_t active_since_ms; /* wall clock; 0 while inactive.  The first time
-                                since the last reset: samples survive pauses */
+                                since the last reset: samples survive pauses.
+                                Later than started_ms: it was off before */
     int64_t active_until_ms; /* switches itself off then; 0: does not */
     int64_t started_ms;      /* when the agent began to serve */
 };

@@ -147,9 +147,12 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
 void
 jemalloc_found_active(struct jemalloc *jemalloc, int64_t started_ms)
 {
-    if (jemalloc->mallctl && jemalloc->opt_prof &&
-        mallctl_read_bool(jemalloc->mallctl, "prof.active"))
-        jemalloc->active_since_ms = started_ms;
+    if (!jemalloc->mallctl || !jemalloc->opt_prof ||
+        !mallctl_read_bool(jemalloc->mallctl, "prof.active"))
+        return;
+    jemalloc->active_since_ms = started_ms;
+    if (!mallctl_read_bool(jemalloc->mallctl, "opt.prof_active"))
+        jemalloc->active_since_ms++; /* the program, some time before us */
 }
 
 /* When profiling ends; 0: never.  A request never shortens an earlier one: the

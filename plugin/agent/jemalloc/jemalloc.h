@@ -64,7 +64,8 @@ enum agent_status jemalloc_status(const struct jemalloc *jemalloc);
 const char *jemalloc_note(struct jemalloc *jemalloc);
 
 void jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello);
-/* The agent starts: profiling that is on already counts as on since then. */
+/* The agent starts: profiling that is on already counts as on since then; if it
+ * was not from the program's start on, as on since a moment later. */
 void jemalloc_found_active(struct jemalloc *jemalloc, int64_t started_ms);
 int jemalloc_get_active(struct jemalloc *jemalloc, bool *active);
 /* Switches profiling.  After seconds jemalloc_expire ends it, unless an earlier

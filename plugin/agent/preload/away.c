@@ -17,6 +17,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -65,8 +66,8 @@ static struct {
 
 static struct {
     pthread_mutex_t lock;
-    unsigned inside;  /* the host's threads in one of these calls */
-    int64_t since_ms; /* monotonic: changes are counted from here */
+    _Atomic unsigned inside; /* the host's threads in one of these calls */
+    int64_t since_ms;        /* monotonic: changes are counted from here */
     unsigned changes;
     _Atomic bool filtering;  /* a filter comes */
     bool due;                /* our thread is to come back */
@@ -114,32 +115,18 @@ concerns_us(bool alone)
            (in_main_thread() || (!alone && !away.main_alone));
 }
 
-struct caller {
-    sigset_t mask;
-    int cancel;
-};
-
-/* A signal's handler must not call one of these functions in between, and
- * libc's own are no points where a thread is cancelled. */
 static void
-lock(struct caller *old)
+lock(struct start_held *held)
 {
-    sigset_t all;
-
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old->cancel);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old->mask);
+    start_hold(held);
     pthread_mutex_lock(&away.lock);
 }
 
 static void
-unlock(const struct caller *old)
+unlock(const struct start_held *held)
 {
-    int disabled;
-
     pthread_mutex_unlock(&away.lock);
-    pthread_sigmask(SIG_SETMASK, &old->mask, NULL);
-    pthread_setcancelstate(old->cancel, &disabled);
+    start_release(held);
 }
 
 /* A program that changes its ids with every request must not wait for a thread
@@ -178,37 +165,36 @@ static bool
 begin(bool alone)
 {
     int saved = errno;
-    struct caller old;
+    struct start_held held;
     bool begun;
 
     away_find_next(); /* in a constructor of the host */
     begun = concerns_us(alone);
     if (begun) {
-        lock(&old);
+        lock(&held);
         if (away.inside == 0 && !away.filtering && may_stay(alone))
             begun = false;
         else if (away.inside++ == 0 && start_step_aside(alone))
             away.due = true;
-        unlock(&old);
+        unlock(&held);
     }
     errno = saved;
     return begun;
 }
 
+/* Under a filter that is not for us this calls nothing. */
 static void
 end(bool begun)
 {
     int saved = errno;
-    struct caller old;
+    struct start_held held;
 
-    if (!begun || away.shut)
+    if (!begun || --away.inside != 0 || away.shut)
         return;
-    lock(&old);
-    if (--away.inside == 0 && away.due) {
-        away.due = false;
-        start_come_back();
-    }
-    unlock(&old);
+    lock(&held);
+    if (away.inside == 0 && away.due)
+        away.due = !start_come_back();
+    unlock(&held);
     errno = saved;
 }
 
@@ -247,6 +233,37 @@ WRAP(chroot, ALL_THREADS, (const char *path), (path))
 
 /* ---- filters ---- */
 
+/* By a call that reads there, and then refuses for its first argument. */
+static bool
+is_readable(const void *at, size_t size)
+{
+    enum { WORD = 8, PAGE = 4096 };
+    const char *byte = at;
+
+    for (size_t i = 0; i + WORD < size; i += PAGE)
+        if (syscall(SYS_rt_sigprocmask, -1, byte + i, NULL, WORD) == 0 ||
+            errno == EFAULT)
+            return false;
+    return syscall(SYS_rt_sigprocmask, -1, byte + size - WORD, NULL, WORD) !=
+               0 &&
+           errno != EFAULT;
+}
+
+/* NULL where the kernel will find none: some ask so whether there could be
+ * one. */
+static const struct sock_fprog *
+filter_at(unsigned long address)
+{
+    const struct sock_fprog *filter = (const void *)address;
+    int saved = errno;
+    bool found =
+        is_readable(filter, sizeof(*filter)) && filter->len > 0 &&
+        is_readable(filter->filter, filter->len * sizeof(*filter->filter));
+
+    errno = saved;
+    return found ? filter : NULL;
+}
+
 struct filtering {
     bool begun, for_good;
     unsigned refused; /* enum confined_call */
@@ -258,7 +275,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
 {
     struct filtering f = {false, false, 0};
     unsigned calls = CONFINED_ALL;
-    struct caller old;
+    struct start_held held;
 
     away_find_next();
     if (!start_may_step_aside())
@@ -267,41 +284,29 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         away.main_alone = true;
     if (!concerns_us(!all_threads))
         return f;
-    f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
-    f.refused = CONFINED_ALL & ~calls;
     away.filtering = true;
+    lock(&held);
+    f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
     if (f.for_good) {
-        lock(&old);
-        f.begun = start_leave(all_threads);
-        unlock(&old);
-    } else {
-        f.begun = begin(!all_threads);
+        away.inside++;
+        away.due = start_leave(all_threads) || away.due;
     }
-    away.filtering = false;
+    unlock(&held);
+    f.refused = CONFINED_ALL & ~calls;
+    f.begun = f.for_good || begin(!all_threads);
     away.shut = f.for_good;
+    away.filtering = false;
     return f;
 }
 
-/* Under a filter that is not for us this calls nothing. */
 static void
 end_filter(struct filtering f, bool done)
 {
-    int saved = errno;
-    struct caller old;
-
-    if (f.for_good && !done) {
+    if (f.begun && done && !f.for_good)
+        start_refuse(f.refused);
+    if (f.for_good && !done)
         away.shut = false;
-        if (f.begun) {
-            lock(&old);
-            start_come_back();
-            unlock(&old);
-        }
-        errno = saved;
-    } else if (f.begun && !f.for_good) {
-        if (done)
-            start_refuse(f.refused);
-        end(true);
-    }
+    end(f.begun);
 }
 
 static bool
@@ -328,13 +333,12 @@ prctl_away(int option, unsigned long second, unsigned long third,
     int rc;
 
     if (option == PR_SET_SECCOMP) {
-        /* Without a filter it is a question whether there could be one. */
-        if (second == SECCOMP_MODE_FILTER && third == 0)
+        const struct sock_fprog *filter =
+            second == SECCOMP_MODE_FILTER ? filter_at(third) : NULL;
+
+        if (second == SECCOMP_MODE_FILTER && !filter)
             return next.prctl(option, second, third, fourth, fifth);
-        f = begin_filter(second == SECCOMP_MODE_FILTER
-                             ? (const struct sock_fprog *)third
-                             : NULL,
-                         false);
+        f = begin_filter(filter, false);
         rc = next.prctl(option, second, third, fourth, fifth);
         end_filter(f, rc == 0);
         return rc;
@@ -379,19 +383,22 @@ fail_as_libc(long error)
     return -1;
 }
 
-/* The two that libseccomp, libcap and others make without libc's functions. */
+/* Those that libseccomp, libcap and others make without libc's functions; of
+ * Landlock libc has none. */
 __attribute__((used)) static long
 change_by_number(long number, long first, long second, long third)
 {
     const struct sock_fprog *filter =
-        first == SECCOMP_SET_MODE_FILTER ? (const void *)third : NULL;
+        number == SYS_seccomp && first == SECCOMP_SET_MODE_FILTER
+            ? filter_at((unsigned long)third)
+            : NULL;
     struct filtering f = {false, false, 0};
     bool begun;
     long rc;
 
-    if (number == SYS_capset) {
+    if (number != SYS_seccomp) {
         begun = begin(ONE_THREAD);
-        rc = kernel_call(number, first, second);
+        rc = kernel_call(number, first, second, third);
         end(begun);
         return rc;
     }
@@ -414,6 +421,12 @@ __asm__(".pushsection .text\n"
         "cmp $317, %rdi\n" /* SYS_seccomp */
         "je change_by_number\n"
         "cmp $126, %rdi\n" /* SYS_capset */
+        "je change_by_number\n"
+        "cmp $272, %rdi\n" /* SYS_unshare */
+        "je change_by_number\n"
+        "cmp $308, %rdi\n" /* SYS_setns */
+        "je change_by_number\n"
+        "cmp $446, %rdi\n" /* SYS_landlock_restrict_self */
         "je change_by_number\n"
         "kernel_call:\n"
         "mov %rdi, %rax\n"

@@ -19,7 +19,7 @@
 #define OWN_ARCH 0 /* no filter allows anything */
 #endif
 
-enum { STEPS_MAX = 20000, DEPTH_MAX = 64 };
+enum { STEPS_MAX = 20000, WAYS_MAX = 64 };
 
 enum verdict { ALLOWED, REFUSED, FATAL }; /* of several, the worst */
 
@@ -39,6 +39,7 @@ static const struct call {
     {SYS_accept4, NEEDED, 0},
     {SYS_bind, NEEDED, 0},
     {SYS_brk, NEEDED, 0},
+    {SYS_capset, CONFINED_CAPABILITIES, 0},
     {SYS_clock_gettime, NEEDED, 0},
     {SYS_clock_nanosleep, NEEDED, 0},
     {SYS_clone, NEEDED, THREAD_FLAGS},
@@ -98,6 +99,9 @@ static const struct call {
     {SYS_sched_yield, NEEDED, 0},
     {SYS_sendmsg, NEEDED, 0},
     {SYS_set_robust_list, REFUSABLE, 0},
+    {SYS_setgroups, CONFINED_IDS, 0},
+    {SYS_setresgid, CONFINED_IDS, 0},
+    {SYS_setresuid, CONFINED_IDS, 0},
     {SYS_setsockopt, NEEDED, 0},
     {SYS_signalfd4, CONFINED_SIGNALFD, 0},
     {SYS_socket, NEEDED, 0},
@@ -105,12 +109,6 @@ static const struct call {
     {SYS_unlinkat, NEEDED, 0},
     {SYS_unshare, CONFINED_UNSHARE, CLONE_FILES},
     {SYS_write, NEEDED, 0},
-};
-
-struct machine {
-    const struct sock_fprog *filter;
-    const struct call *call;
-    int steps, depth;
 };
 
 /* A register; what is not known may be anything. */
@@ -122,6 +120,12 @@ struct word {
 struct registers {
     struct word a, x, memory[BPF_MEMWORDS];
 };
+
+/* Where the program may go on.  Not on the stack: the host's may be small. */
+static struct way {
+    uint32_t at;
+    struct registers r;
+} ways[WAYS_MAX];
 
 static struct word
 load(const struct call *call, uint32_t offset)
@@ -203,16 +207,18 @@ returned(struct word value)
     }
 }
 
-/* What the instructions from at on make of the call. */
+/* Follows one way to its end.  Where a jump depends on what is not known, it
+ * goes on in *way, and the other way is added behind it. */
 static enum verdict
-judge(struct machine *m, uint32_t at, struct registers r)
+follow(const struct sock_fprog *filter, const struct call *call, int *steps,
+       struct way *way, size_t *count)
 {
-    enum verdict yes, no;
+    struct registers *r = &way->r;
 
-    for (; at < m->filter->len && m->steps-- > 0; at++) {
-        const struct sock_filter *i = &m->filter->filter[at];
+    for (; way->at < filter->len && (*steps)-- > 0; way->at++) {
+        const struct sock_filter *i = &filter->filter[way->at];
         struct word k = {i->k, true};
-        struct word by = BPF_SRC(i->code) == BPF_X ? r.x : k;
+        struct word by = BPF_SRC(i->code) == BPF_X ? r->x : k;
 
         switch (BPF_CLASS(i->code)) {
         case BPF_LD:
@@ -220,42 +226,41 @@ judge(struct machine *m, uint32_t at, struct registers r)
             struct word value = {0, false};
 
             if (BPF_MODE(i->code) == BPF_ABS)
-                value = load(m->call, i->k);
+                value = load(call, i->k);
             else if (BPF_MODE(i->code) == BPF_IMM)
                 value = k;
             else if (BPF_MODE(i->code) == BPF_MEM && i->k < BPF_MEMWORDS)
-                value = r.memory[i->k];
-            *(BPF_CLASS(i->code) == BPF_LD ? &r.a : &r.x) = value;
+                value = r->memory[i->k];
+            *(BPF_CLASS(i->code) == BPF_LD ? &r->a : &r->x) = value;
             break;
         }
         case BPF_ST:
         case BPF_STX:
             if (i->k < BPF_MEMWORDS)
-                r.memory[i->k] = BPF_CLASS(i->code) == BPF_ST ? r.a : r.x;
+                r->memory[i->k] = BPF_CLASS(i->code) == BPF_ST ? r->a : r->x;
             break;
         case BPF_ALU:
-            r.a = compute(i->code, r.a, by);
+            r->a = compute(i->code, r->a, by);
             break;
         case BPF_MISC:
             if (BPF_MISCOP(i->code) == BPF_TAX)
-                r.x = r.a;
+                r->x = r->a;
             else
-                r.a = r.x;
+                r->a = r->x;
             break;
         case BPF_RET:
-            return returned(BPF_RVAL(i->code) == BPF_A ? r.a : k);
+            return returned(BPF_RVAL(i->code) == BPF_A ? r->a : k);
         case BPF_JMP:
             if (BPF_OP(i->code) == BPF_JA) {
-                at += i->k;
-            } else if (r.a.known && by.known) {
-                at += holds(i->code, r.a.is, by.is) ? i->jt : i->jf;
+                way->at += i->k;
+            } else if (r->a.known && by.known) {
+                way->at += holds(i->code, r->a.is, by.is) ? i->jt : i->jf;
             } else {
-                if (m->depth++ >= DEPTH_MAX)
+                if (*count == WAYS_MAX)
                     return FATAL;
-                yes = judge(m, at + 1 + i->jt, r);
-                no = judge(m, at + 1 + i->jf, r);
-                m->depth--;
-                return yes > no ? yes : no;
+                ways[*count] = *way;
+                ways[(*count)++].at += 1 + i->jf;
+                way->at += i->jt;
             }
             break;
         default:
@@ -265,14 +270,30 @@ judge(struct machine *m, uint32_t at, struct registers r)
     return FATAL;
 }
 
+/* The worst that the filter may make of the call. */
+static enum verdict
+judge(const struct sock_fprog *filter, const struct call *call)
+{
+    enum verdict worst = ALLOWED, verdict;
+    int steps = STEPS_MAX;
+    size_t count = 1;
+
+    ways[0] = (struct way){.at = 0};
+    while (count > 0 && worst != FATAL) {
+        static struct way way;
+
+        way = ways[--count];
+        verdict = follow(filter, call, &steps, &way, &count);
+        worst = verdict > worst ? verdict : worst;
+    }
+    return worst;
+}
+
 bool
 seccomp_filter_allows(const struct sock_fprog *filter, unsigned *confined)
 {
-    static const struct registers none;
-
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        struct machine m = {filter, &calls[i], STEPS_MAX, 0};
-        enum verdict verdict = judge(&m, 0, none);
+        enum verdict verdict = judge(filter, &calls[i]);
 
         if (verdict == ALLOWED)
             continue;

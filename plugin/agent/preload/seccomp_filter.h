@@ -1,9 +1,9 @@
 /*
  * seccomp_filter.h - whether our thread can live under a seccomp filter.
  *
- * Pure: the filter is a program, which is read for each call that the thread,
+ * The filter is a program, which is read for each call that the thread,
  * libc and jemalloc on it, make.  What depends on arguments counts as its
- * worst.
+ * worst.  One thread at a time, with little stack.
  */
 #ifndef HW_SECCOMP_FILTER_H
 #define HW_SECCOMP_FILTER_H

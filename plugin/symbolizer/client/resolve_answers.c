@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clean_text.h"
+#include "errors.h"
 #include "locate_inner.h"
 #include "mappings.h"
 #include "memory.h"
@@ -48,13 +49,16 @@ static bool
 is_inner(struct resolve_object *object, uint64_t offset)
 {
     uint64_t address;
+    struct error why;
 
     if (object->in_allocator || object->mallctl == 0)
         return object->in_allocator;
     if (!object->inner)
-        object->inner = locate_inner_new(&object->elf, object->mallctl);
-    if (!object->inner)
+        object->inner = locate_inner_new(&object->elf, object->mallctl, &why);
+    if (!object->inner) {
+        resolve_complain(object->job, object->module, why.text);
         object->mallctl = 0; /* do not ask again */
+    }
     return object->inner && elf_address_of(&object->elf, offset, &address) &&
            locate_inner_has(object->inner, address);
 }

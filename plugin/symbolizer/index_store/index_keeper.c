@@ -234,7 +234,8 @@ make(struct index_keeper *keeper, const struct index_wish *wish,
     int64_t made_ms;
     int rc = -1;
 
-    if (index_writer_open(&writer, &keeper->dir, &wish->id, keeper->bytes_max,
+    if (file_store_renew(&keeper->dir, err) < 0 ||
+        index_writer_open(&writer, &keeper->dir, &wish->id, keeper->bytes_max,
                           err) != 0)
         return -1;
     if (fill(keeper, wish, &writer, err) == 0) {

@@ -6,8 +6,10 @@ import contextlib
 import os
 import re
 import resource
+import select
 import socket
 import statistics
+import struct
 import sys
 import threading
 import time
@@ -370,6 +372,52 @@ def test_one_account_leaves_the_door_open(_):
             same("boss", 200, tcp(node, "/metrics?node=10001").status)
             same("root", 200, local(node, "/sql", "-H", "X-Heapwire: 1", "-d",
                                     "SELECT 1").status)
+
+
+LARGE = struct.pack("<I", 15 << 20)[:3] + b"\0\x03" + b"x" * ((15 << 20) - 1000)
+
+
+def status_said(s):
+    """What it has answered until now; None: nothing."""
+    if not select.select([s], [], [], 0)[0]:
+        return None
+    with contextlib.suppress(ConnectionError):
+        return s.recv(65536)[9:12]
+    return b""
+
+
+@beside
+def test_bodies_share_the_memory_of_all_clients(_):
+    """Packets that never end hold most of it: of bodies that never end some
+    find room, and the others are refused before they have come."""
+    users = USERS + tuple((f"u{i}", b"pw", "status") for i in range(3))
+    body = (b"POST /sql HTTP/1.1\r\nX-Heapwire: 1\r\n" + HOST + LOGIN +
+            b"Content-Length: 1000000\r\n\r\n" + b"x" * 999000)
+    with node_with(users=users) as node, contextlib.ExitStack() as held:
+        before = status_kb(node.process.pid, "VmRSS")
+        for i in range(24):
+            w = held.enter_context(Wire(node.tcp).login(b"u%d" % (i % 3), b"pw"))
+            with contextlib.suppress(OSError):
+                w.sock.sendall(LARGE)
+        asked = [held.enter_context(socket.create_connection(
+            ("127.0.0.1", node.http_port), 20)) for _ in range(60)]
+        for s in asked:
+            with contextlib.suppress(OSError):
+                s.sendall(body)
+        said = {}
+
+        def is_said():
+            for s in asked:
+                said[s] = said.get(s) or status_said(s)
+            return sum(v is not None for v in said.values()) >= 20
+        wait_for(is_said)
+        assert {v for v in said.values() if v} == {b"503"}, said.values()
+        same("alive", 200, tcp(node, "/healthz", user=None).status)
+        same("a small one", 200, tcp(node, "/sql", "-H", "X-Heapwire: 1", "-d",
+                                     "SELECT 1").status)
+        peak = status_kb(node.process.pid, "VmHWM") - before
+        print(f"    at most {peak >> 10} MB more")
+        assert SANITIZED or peak < 330 << 10, peak
 
 
 def loop_wakes(node):

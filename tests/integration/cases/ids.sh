@@ -18,7 +18,7 @@ threads() {
     for task in "/proc/$of/task"/*; do
         grep -E "^(Name|$fields):" "$task/status" | cut -f 2- | tr '\t\n' '  '
         echo
-    done
+    done 2>/dev/null | grep . # one that was joined is listed for a moment yet
 }
 # same_threads WHAT PID: all that a thread is allowed, in all threads
 same_threads() {
@@ -70,7 +70,7 @@ change() {
     mkfifo "$work/stdin"
     HEAPWIRE_EXE=$bin/changer HEAPWIRE_STATE_DIR=$work/state \
         LD_PRELOAD="$bin/../lib/libheapwire.so:$jemalloc" \
-        MALLOC_CONF=prof:true,prof_active:false \
+        MALLOC_CONF=prof:true,prof_active:false${conf-} \
         "$bin/changer" "$@" <"$work/stdin" >"$work/out" 2>&1 &
     host=$!
     pids="$host $pids"
@@ -94,7 +94,9 @@ jemalloc=$(ls /usr/lib/*/libjemalloc.so.2 | head -n 1)
 for what in ids keepcaps "drop nnp filter" "drop nnp filter-by-number" \
     "nnp filter-tsync" \
     "nnp without=439" "nnp filter-memfd" "fork vfork mounts filter-null" "names=10" \
-    "served nnp confine-thread" "storm=200" "storms=50" "cancelled" "small=40"; do
+    "served nnp confine-thread" "storm=200" "storms=50" "cancelled" "small=40" \
+    "served filter-in-between ids" "served nnp filter-small" \
+    "served no-stdio"; do
     # shellcheck disable=SC2086
     change $what
     check
@@ -111,11 +113,31 @@ for what in ids keepcaps "drop nnp filter" "drop nnp filter-by-number" \
     changed 0
 done
 
+# So it is with other namespaces, and with what only the kernel knows.
+spaces() { readlink "/proc/$host/task"/*/ns/mnt | sort -u | wc -l; }
+agent_tid() {
+    grep -lx heapwire "/proc/$host/task"/*/comm | sed 's:/comm$::; s:.*/::'
+}
+for what in "served mounts" "served mounts-by-number" "served nnp landlock"; do
+    # shellcheck disable=SC2086
+    change $what
+    check
+    wait_for 10 has_agent || fault "$what: no agent"
+    same "$what: namespaces" 1 "$(spaces)"
+    later=$(sed -n 's/^later than //p' "$work/out")
+    [ "$(agent_tid)" -gt "${later:-0}" ] || fault "$what: it is the old thread"
+    wait_for 10 answers hello || fault "$what: does not answer"
+    answers enable >/dev/null || fault "$what: cannot be enabled"
+    answers dump "$work/profile" "$work/maps" >"$work/answer" ||
+        fault "$what: $(cat "$work/answer")"
+    changed 0
+done
+
 # A filter that did not come leaves all as it was.
 what="drop filter-in-vain"
 change drop filter-in-vain
-same "$what: has an agent" heapwire \
-    "$(cat "/proc/$host"/task/*/comm | grep heapwire)"
+check
+wait_for 10 has_agent || fault "$what: no agent"
 changed 0
 
 # With nothing of profiling in it, too.
@@ -124,13 +146,18 @@ changed 0
     fault "without profiling: $(cat "$work/out")"
 contains "without profiling" done "$(cat "$work/out")"
 
-# Past libc: a little later.
-for what in raw-ids "raw-drop raw-nnp" "nnp filter-capset raw-ids"; do
+# Past libc: a little later, and without harm to its dumpable flag.
+owner() { stat -c %u "/proc/$host/environ"; }
+for what in raw-ids "raw-drop raw-nnp" "nnp filter-capset raw-ids" \
+    "served raw-ids dumpable"; do
     # shellcheck disable=SC2086
     change $what
     check
     wait_for 20 as_the_host || fault "$what: $(threads "$host" Uid CapEff)"
     answers hello >/dev/null || fault "$what: does not answer"
+    case $what in
+    *dumpable) same "$what: owner in /proc" 65534 "$(owner)" ;;
+    esac
     changed 0
 done
 
@@ -196,6 +223,49 @@ kill -0 "$host" || fault "haproxy -D: the daemon is gone"
 kill "$host"
 stop_node
 
+# Workers of a master: theirs is the other root directory.
+rm -rf "$work/node"
+web_port=$(free_port)
+sed "s/127.0.0.1:.*/127.0.0.1:$web_port/" "$work/haproxy.cfg" \
+    >"$work/master.cfg"
+node_options="--listen none --process child"
+start_node haproxy -W -f "$work/master.cfg"
+wait_for 60 prof 'has_enable()'
+master=$(pgrep -P "$run" -x haproxy)
+first=$(pgrep -P "$master")
+says_chroot() { prof "$1" | grep -q "changed its root directory (chroot)"; }
+check
+for call in 'enable_prof()' 'dump_dot_snapshot()'; do
+    wait_for 20 says_chroot "$call" || fault "haproxy -W: $call: $(prof "$call")"
+done
+# Reloaded, while the first one still has a client.
+mkfifo "$work/client"
+python3 -c 'import socket, sys
+client = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+client.send(b"GET / HTTP/1.1\r\n")
+sys.stdin.read()' "$web_port" <"$work/client" &
+client=$!
+pids="$client $pids"
+exec 8>"$work/client"
+has_client() {
+    [ "$(ss -Htn state established "sport = :$web_port" | wc -l)" = 1 ]
+}
+check
+wait_for 20 has_client || fault "haproxy -W: no client"
+kill -USR2 "$master"
+second_confined() {
+    second=$(pgrep -P "$master" | grep -vx "$first") &&
+        [ "$(readlink "/proc/$second/root")" = "$work/root" ]
+}
+wait_for 20 second_confined || fault "haproxy -W: no second worker"
+exec 8>&-
+says_reload() { prof "$1" | grep -q "pid $second).*restart instead of reload"; }
+for call in 'state()' 'enable_prof()'; do
+    wait_for 20 says_reload "$call" || fault "haproxy -W: $call: $(prof "$call")"
+done
+stop_node
+node_options="--listen none"
+
 # Where our thread cannot live, it is not, and a heapwired that comes later says
 # why.
 without_agent() { [ "$(cat "/proc/$host"/task/*/comm)" = changer ]; }
@@ -218,16 +288,43 @@ says_why() { # says_why TEXT: what heapwired says
     kill "$heapwired"
     wait "$heapwired" || true
 }
-for what in "nnp filter-openat" "nnp filter-prlimit ids" "raw-nnp raw-filter" "crowd=12 ids"; do
+for what in "nnp filter-openat" "nnp filter-prlimit ids" "raw-nnp raw-filter" \
+    "served nnp filter-setresuid raw-uid" "served raw-mounts" "crowd=12 ids"; do
     # shellcheck disable=SC2086
     change $what
     check
     wait_for 20 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
     case $what in
     *openat | *prlimit*) says_why "seccomp filter under which the agent's thread" ;;
-    raw*) says_why "what the agent's thread could not give up" ;;
+    *raw*) says_why "what the agent's thread could not give up" ;;
     *) says_why "no thread could be started" ;;
     esac
+    changed 0
+done
+
+# Children below a parent's filter: they are served, or live on without.
+export HEAPWIRE_PROCESS=child
+what="nnp filter worker"
+# shellcheck disable=SC2086
+change $what
+check
+wait_for 10 answers hello || fault "$what: does not answer"
+changed 0
+what="nnp filter-openat short-worker"
+# shellcheck disable=SC2086
+change $what
+says_why "seccomp filter under which the agent's thread"
+changed 0
+unset HEAPWIRE_PROCESS
+
+# In the midst of heapwire_stop() a handler changes ids, or the thread ends; all
+# descriptors are closed in the midst of a change: none of it hangs or is harmed.
+for what in "served stop-interrupted" "served stop-cancelled" \
+    "served files-in-between"; do
+    # shellcheck disable=SC2086
+    change $what
+    check
+    wait_for 10 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
     changed 0
 done
 
@@ -243,6 +340,22 @@ for what in "crowd=12 enabled ids off" "nnp enabled filter-unshare off"; do
     says_why "no thread could be started"
     changed 0
 done
+
+# A change waits a moment for one that is held and alike, the next not at all;
+# and no longer for one that cannot end, which is followed by the next.
+what="served hold=8 within=5000"
+# shellcheck disable=SC2086
+change $what
+changed 0
+conf=,narenas:1,tcache:false # malloc has one lock
+for what in "served no-end" "served malloc-interrupted"; do
+    # shellcheck disable=SC2086
+    change $what
+    check
+    wait_for 10 answers hello || fault "$what: does not answer"
+    changed 0
+done
+conf=
 
 # One that is held for longer than ten seconds, and has what the host has not:
 # libc would abort the host.

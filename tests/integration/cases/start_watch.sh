@@ -53,8 +53,17 @@ expect "preload alone" "5 heapwire-run: $fault was killed by signal 6 \
 (SIGABRT) before its main was reached, with $JEMALLOC preloaded: it is started \
 again without (--jemalloc no: never that preload)" "$status $said"
 MALLOC_CONF=prof:true run -- "$fault" prof 11 5
-expect "the user's own prof:true" "139  1" "$status $(cat "$WORK/out") \
+expect "the user's own prof:true" "139  3" "$status $(cat "$WORK/out") \
 $(echo "$said" | grep -c .)"
+run -- "$fault" library 11 5
+expect "the agent, before main" "5 main prof=0 jemalloc=0 heapwire-run: $fault \
+$killed, with prof:true set and $JEMALLOC preloaded: it is started again without \
+(--profiling off: never prof:true; --jemalloc no: never that preload)
+heapwire-run: $fault was killed by signal 11 (SIGSEGV) before it served, with \
+heapwire's agent in it, which may be why it did: it is started again, once, \
+without any of that; heapwire knows nothing of it then
+heapwire-run: $fault has not ended likewise without heapwire in it: that may \
+have been the cause" "$status $(cat "$WORK/out") $said"
 run --profiling off --jemalloc no -- "$fault" never 11 5
 expect "nothing of ours" "5 main prof=0 jemalloc=0 " \
     "$status $(cat "$WORK/out") $said"
@@ -76,7 +85,7 @@ main prof=0 jemalloc=0 heapwire-run: $fault was killed by signal $signal \
 before it served, with $ours
 heapwire-run: $fault $without" "$status $(cat "$WORK/out") $said"
 done
-expect "kept" 4 "$(grep -c ' restarted=2 ' "$STATE/deaths")"
+expect "kept" 6 "$(grep -c ' restarted=2 ' "$STATE/deaths")"
 run --profiling off --jemalloc no -- "$fault" agent 6 5
 expect "the agent alone" "5 main prof=0 jemalloc=0
 main prof=0 jemalloc=0 heapwire-run: $fault was killed by signal 6 (SIGABRT) \

@@ -38,6 +38,11 @@ files() {
 truthful() { # WHAT: what is listed as on disk is there, and nothing else
     same "$1: on disk" "$(files)" "$(on_disk)"
 }
+remove() { # all at once, whatever is made there meanwhile
+    until rm -rf "$state" 2>/dev/null; do
+        :
+    done
+}
 begin() { # USER OPTION...: redis as that user
     as=$1
     shift
@@ -67,15 +72,57 @@ lives() { # WHAT: the same database, seen by a heapwired; a snapshot is kept
 new_one() { # than PID
     now=$(heapwired) && [ -n "$now" ] && [ "$now" != "$1" ]
 }
-directory() { # WHAT
+deaths() {
+    sql 'SELECT count(*) FROM heapwire.deaths'
+}
+history() {
+    sql 'SELECT min(at) FROM heapwire.memory_history'
+}
+has_history() {
+    [ "$(history)" != NULL ]
+}
+session() { # WORDS: of the session that goes on
+    echo "SELECT concat('$1 ', connection_id());" >&9
+    wait_for 30 grep -q "^$1 " "$work/session" || return 1
+    sed -n "s/^$1 //p" "$work/session"
+}
+all_there() {
+    for file in $there; do
+        [ -e "$state/$file" ] || return 1
+    done
+    agree
+}
+# By the same heapwired, whose sessions, history and deaths go on.
+kept() { # WHAT
     first=$(heapwired)
-    rm -rf "$state"
+    mkfifo "$work/statements"
+    mariadb --no-defaults --skip-ssl -S "$state/mysql.sock" -u root -N -B -n \
+        <"$work/statements" >"$work/session" 2>&1 &
+    client=$!
+    pids="$client $pids"
+    exec 9>"$work/statements"
+    id=$(session before) || fault "$1: no session: $(cat "$work/session")"
+    wait_for 30 has_history
+    there=$(ls "$state" | grep -vx symbols) # made with the next index
+    contains "$1: before" "mysql.sock" "$there"
+    began=$(history)
+    died=$(deaths)
+    remove
     check
-    wait_for 30 new_one "$first" ||
-        fault "$1: no new heapwired: $(tail -3 "$work/node.log")"
-    check
-    wait_for 30 sql_answers || fault "$1: no answer"
+    wait_for 60 all_there ||
+        fault "$1: $(ls -la "$state"); $(tail -3 "$work/node.log")"
+    same "$1: the session" "$id" "$(session after)"
+    exec 9>&-
+    wait "$client" || fault "$1: the session ended: $(cat "$work/session")"
+    rm "$work/statements" "$work/session"
+    same "$1: the same heapwired" "$first" "$(heapwired)"
     lives "$1"
+    same "$1: history" "$began" "$(history)"
+    same "$1: deaths" "$died" "$(deaths)"
+    same "$1: said once" 1 "$(grep -c "state directory $state was deleted" \
+        "$state/heapwired.log")"
+}
+killed() {
     first=$(heapwired)
     kill -KILL "$first"
     check
@@ -120,19 +167,59 @@ rm -rf "$state/snapshots"
 check
 wait_for 30 test -d "$state/snapshots" || fault "the snapshots' directory"
 lives "snapshots"
-directory "the directory"
-said=$(grep -c "was deleted, and heapwired makes it again" "$work/node.log")
-same "said once" 1 "$said"
-stop_node
+kept "the directory"
+killed "the directory"
+remove
+ln -s "$work/free" "$state"
+check
+wait_for 30 grep -q "cannot open the state directory" "$work/node.log" ||
+    fault "a link in its place: $(tail -3 "$work/node.log")"
+[ ! -e "$work/free/heapwired.lock" ] || fault "followed a link"
+rm "$state"
+check
+wait_for 60 sql_answers || fault "after a link: $(tail -3 "$work/node.log")"
+lives "after a link"
+# An orphan's, whose database another heapwire-run takes over.
+if [ -x "$bin/sleepers" ]; then # where --attach is
+    kill -KILL "$run"
+    wait "$run" 2>/dev/null || true
+    wait_for 30 grep -q "heapwire-run was killed" "$state/heapwired.log"
+    kept "an orphan's"
+    first=$(heapwired)
+    "$bin/heapwire-run" --state-dir "$state" --listen none \
+        --attach "$redis" >"$work/attach.log" 2>&1 &
+    run=$!
+    pids="$run $redis $pids"
+    check
+    wait_for 30 new_one "$first" ||
+        fault "attaching to an orphan's: $(cat "$work/attach.log")"
+    lives "attached"
+    kill "$run"
+    wait "$run" || fault "detaching: $(cat "$work/attach.log")"
+    redis-cli -s "$work/free/redis" shutdown nosave >/dev/null 2>&1 || true
+else
+    stop_node
+fi
 
 if [ "$(id -u)" = 0 ]; then
-    rm -rf "$state"
+    remove
     begin nobody
-    directory "a user's"
+    kept "a user's" # which only root can make
+    killed "a user's"
     stop_node
-    rm -rf "$state"
+    remove
     begin nobody --user nobody
-    directory "--user"
+    kept "--user"
+    killed "--user"
+    stop_node
+    # Where everybody can make one, as in /tmp.
+    remove
+    mkdir -m 1777 "$work/sticky"
+    chmod 1777 "$work/sticky"
+    ln -s sticky/node "$work/node" # where sql looks
+    state=$work/sticky/node
+    begin nobody --state-dir "$state"
+    kept "a user's, as in /tmp"
     stop_node
 fi
 finish_test

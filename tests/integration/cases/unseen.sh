@@ -88,4 +88,40 @@ wait_for 60 told "^off: .*, because the process in which it was on has ended" ||
     fault "a replaced child: $(state)"
 kill "$run"
 wait "$run" 2>/dev/null || true
+
+# A program that switches profiling on by itself, before we come: what it had
+# until then is in no sample.
+if [ -x "$bin/sleepers" ]; then # where --attach is
+    rm -rf "$node"
+    jemalloc=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2.* => //p')
+    LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,prof_active:false \
+        /usr/bin/python3 -c '
+import ctypes, time
+c = ctypes.CDLL(None)
+c.malloc.restype = ctypes.c_void_p
+def hold(mb):
+    for _ in range(mb):
+        ctypes.memset(c.malloc(ctypes.c_size_t(1 << 20)), 1, 1 << 20)
+hold(64)
+on = ctypes.c_bool(True)
+assert c.mallctl(b"prof.active", None, None, ctypes.byref(on),
+                 ctypes.c_size_t(1)) == 0
+hold(32)
+print("ready", flush=True)
+while True:
+    time.sleep(1)' >"$work/switches" &
+    switches=$!
+    pids="$switches $pids"
+    wait_for 60 grep -q ready "$work/switches"
+    "$bin/heapwire-run" --listen none --state-dir "$node" \
+        --attach "$switches" >"$work/out" 2>"$work/log" &
+    run=$!
+    pids="$run $pids"
+    wait_for 60 told "state: active"
+    prof 'snapshot("b")' >/dev/null
+    matches "it was off once" "allocated while profiling was off" \
+        "$(sql "SELECT text('b')" | tr -d '\n')"
+    kill "$run"
+    wait "$run" || fault "detaching: $?"
+fi
 finish_test

@@ -2,14 +2,15 @@
  * changer.c - a host that changes what it may do, in the steps of its command
  * line; then it prints "done" and waits for the end of its input.
  */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,14 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534, THREADS = 4 };
+#include "changer_held.h"
+
+enum { NOBODY = 65534, THREADS = 4, WAYS = 60, FIRST_FILE = 3 };
 
 int capset(void *header, const void *data);
 
@@ -137,14 +140,14 @@ change_cancelled(void *result)
 
 /* On a stack as small as there is. */
 static int
-change_on_small_stack(int count)
+on_small_stack(void *(*run)(void *), int *arg)
 {
     pthread_attr_t attr;
     pthread_t thread;
 
     return pthread_attr_init(&attr) != 0 ||
            pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN) != 0 ||
-           pthread_create(&thread, &attr, change_often, &count) != 0 ||
+           pthread_create(&thread, &attr, run, arg) != 0 ||
            pthread_join(thread, NULL) != 0;
 }
 
@@ -197,6 +200,42 @@ in_child(int shared)
     return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
 }
 
+/* An agent that inherits this was started later than that process. */
+static int
+confine_files(void)
+{
+    struct landlock_ruleset_attr files = {LANDLOCK_ACCESS_FS_MAKE_REG};
+    int rules = (int)syscall(SYS_landlock_create_ruleset, &files, 8, 0);
+    pid_t before;
+
+    if (rules < 0 && (errno == ENOSYS || errno == EOPNOTSUPP)) {
+        puts("no Landlock");
+        return 0;
+    }
+    before = fork();
+    if (before == 0)
+        _exit(0);
+    printf("later than %d\n", before);
+    return before < 0 || waitpid(before, NULL, 0) != before ||
+           syscall(SYS_landlock_restrict_self, rules, 0) != 0;
+}
+
+/* The kernel finds no filter there; a host may ask so. */
+static int
+put_on_nothing(void)
+{
+    static struct sock_fprog nowhere = {4, (void *)8};
+    const unsigned long at[] = {0, 8, ULONG_MAX, (unsigned long)&nowhere};
+
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, at[i], 0, 0) == 0 ||
+            errno != EFAULT ||
+            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, at[i]) == 0 ||
+            errno != EFAULT)
+            return -1;
+    return 0;
+}
+
 /* A user who has so many processes that there may be no thread more. */
 static int
 crowd(int count)
@@ -242,41 +281,117 @@ await_profiling(void)
     return !is_profiled();
 }
 
-/* Holds the agent's thread for so many seconds, as a dump does. */
-static int
-hold_agent(int seconds)
+/* A handler that changes ids while its thread is in heapwire_stop(). */
+static volatile sig_atomic_t alarms;
+
+static void
+on_alarm(int number)
 {
-    int ends[2], tid = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    struct dirent *task;
-    char path[300], name[32], held = 0;
+    (void)number;
+    alarms += seteuid(0) == 0;
+}
 
-    while (tasks && (task = readdir(tasks)) != NULL) {
-        FILE *file;
+static int (*stop_agent)(void);
 
-        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
-        file = fopen(path, "r");
-        if (!file)
-            continue;
-        if (fgets(name, sizeof(name), file) && strcmp(name, "heapwire\n") == 0)
-            tid = atoi(task->d_name);
-        fclose(file);
-    }
-    if (tasks)
-        closedir(tasks);
-    if (tid == 0 || pipe(ends) != 0)
+static int
+stop_interrupted(void)
+{
+    struct sigaction action = {.sa_handler = on_alarm};
+    struct itimerval soon = {.it_value = {0, 200000}};
+
+    if (sigaction(SIGALRM, &action, NULL) != 0 || hold_agent(4) != 0 ||
+        setitimer(ITIMER_REAL, &soon, NULL) != 0)
         return -1;
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    if (fork() == 0) {
-        if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0 ||
-            ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0 ||
-            waitpid(tid, NULL, __WALL) != tid || write(ends[1], "x", 1) != 1)
-            _exit(1);
-        sleep((unsigned)seconds);
+    return stop_agent() != ETIMEDOUT || alarms != 1;
+}
+
+/* Handlers that change ids while their thread may have malloc's lock. */
+static int
+malloc_interrupted(void)
+{
+    static void *blocks[1024];
+    struct sigaction action = {.sa_handler = on_alarm};
+    struct itimerval often = {{0, 90000}, {0, 90000}}, never = {0};
+    unsigned random = 1;
+
+    if (sigaction(SIGALRM, &action, NULL) != 0 ||
+        setitimer(ITIMER_REAL, &often, NULL) != 0)
+        return -1;
+    while (alarms < 20) {
+        random = random * 1103515245 + 12345;
+        free(blocks[random >> 22]);
+        blocks[random >> 22] = malloc(20000 + (random >> 12) % 32768);
+    }
+    return setitimer(ITIMER_REAL, &never, NULL) != 0 || seteuid(0) != 0;
+}
+
+static void *
+stop_cancelled(void *result)
+{
+    int old;
+
+    *(int *)result = 0;
+    pthread_cancel(pthread_self());
+    stop_agent();
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    return NULL;
+}
+
+/* Of all threads, from one with the smallest stack: a filter with many ways. */
+static void *
+confine_all(void *result)
+{
+    struct sock_filter code[2 * WAYS + 1];
+    struct sock_fprog filter = {2 * WAYS + 1, code};
+
+    for (unsigned i = 0; i < WAYS; i++) {
+        code[2 * i] = (struct sock_filter)BPF_STMT(
+            BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[5]));
+        code[2 * i + 1] = (struct sock_filter)BPF_JUMP(
+            BPF_JMP | BPF_JEQ | BPF_K, i, (unsigned char)(2 * (WAYS - 1 - i)),
+            0);
+    }
+    code[2 * WAYS] =
+        (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    *(int *)result = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                                  SECCOMP_FILTER_FLAG_TSYNC, &filter);
+    return NULL;
+}
+
+static int
+without_stdio(void)
+{
+    int kept[FIRST_FILE], open_now = 0;
+
+    for (int i = 0; i < FIRST_FILE; i++) {
+        kept[i] = fcntl(i, F_DUPFD_CLOEXEC, FIRST_FILE);
+        close(i);
+    }
+    if (setresuid(NOBODY, NOBODY, NOBODY) != 0)
+        return -1;
+    for (int i = 0; i < FIRST_FILE; i++) {
+        open_now += fcntl(i, F_GETFD) >= 0;
+        dup2(kept[i], i);
+        close(kept[i]);
+    }
+    return open_now;
+}
+
+/* A child that the settings name: to the end of this process, or of it. */
+static int
+worker(int stays)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (stays)
+            pause();
         _exit(0);
     }
-    close(ends[1]);
-    return read(ends[0], &held, 1) != 1;
+    return pid < 0 ||
+           (!stays && (waitpid(pid, &status, 0) != pid || status != 0));
 }
 
 static int
@@ -309,8 +424,8 @@ step(const char *name)
         return put_on_filter(SYS_openat, BY_NUMBER);
     if (strcmp(name, "filter-unshare") == 0)
         return put_on_filter(SYS_unshare, BY_PRCTL);
-    if (strcmp(name, "filter-null") == 0) /* a question */
-        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0;
+    if (strcmp(name, "filter-null") == 0)
+        return put_on_nothing();
     if (strcmp(name, "ids") == 0)
         return setgroups(0, NULL) != 0 ||
                setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
@@ -333,6 +448,12 @@ step(const char *name)
         return (int)raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0);
     if (strcmp(name, "mounts") == 0)
         return unshare(CLONE_NEWNS);
+    if (strcmp(name, "mounts-by-number") == 0)
+        return (int)syscall(SYS_unshare, CLONE_NEWNS);
+    if (strcmp(name, "raw-mounts") == 0)
+        return (int)raw(SYS_unshare, CLONE_NEWNS, 0, 0);
+    if (strcmp(name, "landlock") == 0)
+        return confine_files();
     if (strcmp(name, "fork") == 0)
         return in_child(0);
     if (strcmp(name, "vfork") == 0)
@@ -340,7 +461,35 @@ step(const char *name)
     if (strcmp(name, "cancelled") == 0)
         return in_thread(change_cancelled);
     if (strncmp(name, "small=", 6) == 0)
-        return change_on_small_stack(count);
+        return on_small_stack(change_often, &count);
+    if (strcmp(name, "filter-small") == 0)
+        return on_small_stack(confine_all, &count) != 0 || count != 0;
+    if (strcmp(name, "filter-in-between") == 0)
+        return filter_in_between();
+    if (strcmp(name, "files-in-between") == 0)
+        return files_in_between();
+    if (strcmp(name, "no-stdio") == 0)
+        return without_stdio();
+    if (strncmp(name, "within=", 7) == 0)
+        return change_within(count);
+    if (strcmp(name, "no-end") == 0)
+        return change_where_it_cannot_end();
+    if (strcmp(name, "malloc-interrupted") == 0)
+        return malloc_interrupted();
+    if (strcmp(name, "stop-interrupted") == 0)
+        return stop_interrupted();
+    if (strcmp(name, "stop-cancelled") == 0)
+        return in_thread(stop_cancelled) || seteuid(0) != 0;
+    if (strcmp(name, "worker") == 0)
+        return worker(1);
+    if (strcmp(name, "short-worker") == 0)
+        return worker(0);
+    if (strcmp(name, "raw-uid") == 0)
+        return (int)raw(SYS_setuid, NOBODY, 0, 0);
+    if (strcmp(name, "dumpable") == 0)
+        return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    if (strcmp(name, "filter-setresuid") == 0)
+        return put_on_filter(SYS_setresuid, BY_PRCTL);
     if (strcmp(name, "filter-prlimit") == 0)
         return put_on_filter(SYS_prlimit64, 0);
     if (strcmp(name, "filter-capset") == 0)
@@ -369,6 +518,7 @@ step(const char *name)
 int
 main(int argc, char **argv)
 {
+    *(void **)&stop_agent = dlsym(RTLD_DEFAULT, "heapwire_stop");
     for (int i = 1; i < argc; i++) {
         if (step(argv[i]) != 0) {
             fprintf(stderr, "changer: %s: %m\n", argv[i]);

@@ -3,10 +3,10 @@
  *
  * start_fault WHEN WHAT STATUS: WHEN, in a constructor, it does WHAT: "prof":
  * where prof:true is in its environment; "preload": where jemalloc is loaded;
- * "never"; "main": there, not before; "agent": there, where heapwire's agent is
- * loaded; "served": likewise, once it has listened for two seconds.  WHAT: a
- * signal's number, or "hang".
- * Otherwise main says so, and exits with STATUS; "stay": once a signal ends it.
+ * "library": where heapwire's agent is; "never"; "main": there, not before;
+ * "agent": there, where heapwire's agent is loaded; "served": likewise, once it
+ * has listened for two seconds.  WHAT: a signal's number, or "hang". Otherwise
+ * main says so, and exits with STATUS; "stay": once a signal ends it.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -43,7 +43,8 @@ before_main(int argc, char **argv)
     const char *when = argc > 2 ? argv[1] : "";
 
     if ((strcmp(when, "prof") == 0 && has_prof()) ||
-        (strcmp(when, "preload") == 0 && dlsym(RTLD_DEFAULT, "mallctl")))
+        (strcmp(when, "preload") == 0 && dlsym(RTLD_DEFAULT, "mallctl")) ||
+        (strcmp(when, "library") == 0 && dlsym(RTLD_DEFAULT, "heapwire_start")))
         do_it(argv[2]);
 }
 

@@ -8,6 +8,8 @@
 typedef int take_six(const char *, void *, size_t *, void *, size_t, size_t);
 
 take_six *volatile taker;
+const char *volatile mark = "<jemalloc>: as in one";
+int two_and_fifth(const char *a, void *b, size_t *c, void *d, size_t e);
 volatile int ready;
 
 int four(const char *a, void *b, size_t *c, void *d);
@@ -29,6 +31,18 @@ five(const char *a, void *b, size_t *c, void *d, size_t e)
     if (!ready)
         puts("not ready");
     return taker(a, b, c, d, 1, e) + 1;
+}
+
+/* The second and the fifth of five. */
+int
+two_and_fifth(const char *a, void *b, size_t *c, void *d, size_t e)
+{
+    (void)a;
+    (void)c;
+    (void)d;
+    if (!ready)
+        puts("not ready");
+    return taker(NULL, b, NULL, NULL, 1, e) + 1;
 }
 
 int

@@ -96,6 +96,12 @@ target_link_options(host_real PRIVATE -Wl,--build-id)
 target_link_libraries(host_real PRIVATE ${LOCATE_JEMALLOC} m)
 locate_strip(host_real)
 
+add_executable(host_real_cxx locate/locate_real_cxx.c)
+target_compile_options(host_real_cxx PRIVATE -O2)
+target_link_options(host_real_cxx PRIVATE -Wl,--build-id)
+target_link_libraries(host_real_cxx PRIVATE ${LOCATE_JEMALLOC} stdc++ m)
+locate_strip(host_real_cxx)
+
 add_executable(host_real_static locate/locate_real.c)
 target_compile_definitions(host_real_static PRIVATE _GNU_SOURCE)
 target_link_options(host_real_static PRIVATE -static)

@@ -2,10 +2,12 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "errors.h"
 #include "locate.h"
+#include "locate_inner.h"
 #include "located_image.h"
 #include "suite.h"
 
@@ -205,6 +207,87 @@ START_TEST(millions_of_symbols_take_no_second)
 }
 END_TEST
 
+/* ---- functions that call one another without end ---- */
+
+enum {
+    MAZE_FUNCTIONS = 2000,
+    MAZE_CODE = 0x1000,
+    MAZE_STEP = 512, /* they overlap: each is 64 KB long */
+    MAZE_BODY = 1 << 16,
+    MAZE_FRAMES = MAZE_CODE + MAZE_FUNCTIONS * MAZE_STEP + MAZE_BODY,
+    MAZE_TABLE = MAZE_FRAMES + 16 * MAZE_FUNCTIONS,
+    MAZE_SIZE = MAZE_TABLE + 12 + 8 * MAZE_FUNCTIONS
+};
+
+static uint8_t maze[MAZE_SIZE];
+
+/* Each call leads from its place to another function. */
+static void
+make_maze(void)
+{
+    const Elf64_Phdr segments[2] = {{.p_type = PT_LOAD,
+                                     .p_flags = PF_R | PF_X,
+                                     .p_filesz = MAZE_SIZE,
+                                     .p_memsz = MAZE_SIZE},
+                                    {.p_type = PT_GNU_EH_FRAME,
+                                     .p_flags = PF_R,
+                                     .p_offset = MAZE_TABLE,
+                                     .p_vaddr = MAZE_TABLE,
+                                     .p_filesz = MAZE_SIZE - MAZE_TABLE}};
+    Elf64_Ehdr header = {.e_ident = ELFMAG,
+                         .e_type = ET_DYN,
+                         .e_machine = EM_X86_64,
+                         .e_phoff = sizeof(Elf64_Ehdr),
+                         .e_phentsize = sizeof(Elf64_Phdr),
+                         .e_phnum = 2};
+    const uint8_t head[] = {1, 0x1b, 0x03, 0x3b};
+
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    memcpy(maze, &header, sizeof(header));
+    memcpy(maze + sizeof(header), segments, sizeof(segments));
+    for (uint64_t at = MAZE_CODE, i = 0; at + 5 <= MAZE_FRAMES; at += 5, i++) {
+        maze[at] = 0xe8;
+        image_put(maze + at + 1,
+                  MAZE_CODE + i * 7 % MAZE_FUNCTIONS * MAZE_STEP - (at + 5), 4);
+    }
+    memcpy(maze + MAZE_TABLE, head, sizeof(head));
+    image_put(maze + MAZE_TABLE + 8, MAZE_FUNCTIONS, 4);
+    for (uint64_t i = 0; i < MAZE_FUNCTIONS; i++) {
+        uint64_t start = MAZE_CODE + i * MAZE_STEP;
+        uint64_t fde = MAZE_FRAMES + 16 * i;
+
+        image_put(maze + fde + 8, start - (fde + 8), 4);
+        image_put(maze + fde + 12, MAZE_BODY, 4);
+        image_put(maze + MAZE_TABLE + 12 + 8 * i, start - MAZE_TABLE, 4);
+        image_put(maze + MAZE_TABLE + 16 + 8 * i, fde - MAZE_TABLE, 4);
+    }
+}
+
+/* No jemalloc is so large: it is given up in time, with a reason. */
+START_TEST(a_maze_of_calls_has_an_end)
+{
+    int fd = memfd_create("maze", MFD_CLOEXEC);
+    struct timespec before, after;
+    struct elf_file elf;
+    struct error err;
+
+    make_maze();
+    ck_assert_int_eq((int)write(fd, maze, MAZE_SIZE), MAZE_SIZE);
+    ck_assert_int_eq(elf_init(&elf, fd, "", &err), 0);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    ck_assert_ptr_null(locate_inner_new(&elf, MAZE_CODE, &err));
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "mallctl reaches more than any jemalloc has"));
+    ck_assert_int_lt((after.tv_sec - before.tv_sec) * 1000 +
+                         (after.tv_nsec - before.tv_nsec) / 1000000,
+                     1000);
+    elf_fini(&elf);
+    close(fd);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -223,6 +306,7 @@ main(void)
     tcase_add_test(tcase, a_symbol_must_be_a_function_in_the_code);
     tcase_add_test(tcase, without_the_mark_a_symbol_says_nothing);
     tcase_add_test(tcase, millions_of_symbols_take_no_second);
+    tcase_add_test(tcase, a_maze_of_calls_has_an_end);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

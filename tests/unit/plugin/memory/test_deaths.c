@@ -112,6 +112,36 @@ START_TEST(what_is_appended_is_read)
 }
 END_TEST
 
+START_TEST(what_is_deleted_is_written_again)
+{
+    struct death deaths[8];
+    int fd = deaths_watch(dir, -1);
+
+    ck_assert_int_eq(fd, -1); /* a look makes nothing */
+    append(0, 1);
+    fd = deaths_watch(dir, fd);
+    append(2, 2);
+    ck_assert_int_eq(deaths_watch(dir, fd), fd);
+    unlink(file);
+    fd = deaths_watch(dir, fd);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 8), 3);
+    unlink(file);
+    rmdir(dir);
+    ck_assert_int_eq(deaths_watch(dir, fd), fd); /* there is no place for it */
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    fd = deaths_watch(dir, fd);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 8), 3);
+    for (int n = 0; n < 3; n++)
+        check_death(&deaths[n], n);
+    /* Not over what is newer. */
+    unlink(file);
+    append(3, 3);
+    fd = deaths_watch(dir, fd);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 8), 1);
+    close(fd);
+}
+END_TEST
+
 START_TEST(a_line_that_does_not_fit_leaves_the_file_as_it_was)
 {
     struct death deaths[4], death = death_of(2);
@@ -420,6 +450,7 @@ main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, what_is_appended_is_read);
+    tcase_add_test(tc, what_is_deleted_is_written_again);
     tcase_add_test(tc, a_line_that_does_not_fit_leaves_the_file_as_it_was);
     tcase_add_test(tc, reserved_room_is_not_read);
     tcase_add_test(tc, the_oldest_go);

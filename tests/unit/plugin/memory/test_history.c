@@ -135,6 +135,31 @@ START_TEST(samples_outlive_their_taker)
 }
 END_TEST
 
+/* All at once, or the file alone: what is known is in the next one. */
+START_TEST(what_is_deleted_is_written_again)
+{
+    struct history *history = history_open(dir, hear);
+
+    add(history, 1, 200);
+    unlink(file);
+    add(history, 201, 202);
+    ck_assert_ptr_nonnull(strstr(said, "/history was deleted"));
+    unlink(file);
+    rmdir(dir);
+    add(history, 203, 204); /* and there is no place for it */
+    check_samples(history, 1, 204, 0, 0);
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    said[0] = '\0';
+    add(history, 205, 206);
+    ck_assert_ptr_eq(strstr(said, "/history was deleted"),
+                     strrchr(said, '/')); /* once */
+    history_close(history);
+    history = history_open(dir, hear);
+    check_samples(history, 1, 206, 0, 0);
+    history_close(history);
+}
+END_TEST
+
 START_TEST(the_newest_stay)
 {
     struct history *history = history_open(dir, hear);
@@ -347,6 +372,7 @@ main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, samples_outlive_their_taker);
+    tcase_add_test(tc, what_is_deleted_is_written_again);
     tcase_add_test(tc, the_newest_stay);
     tcase_add_test(tc, without_a_directory_it_is_in_memory);
     tcase_add_test(tc, there_is_none_without_a_history);

@@ -203,7 +203,7 @@ static const struct {
      "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
      "110.0; RSS 350.0: 212.0 in use in other jemallocs, 30.0 of files, and "
      "jemalloc's figure has pages that were never touched"},
-    /* not in memory: not of RSS */
+    /* not all in memory: some of it, or all, is what RSS has besides */
     {100,
      400,
      10,
@@ -214,8 +214,34 @@ static const struct {
       .elsewhere = MB(212)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
      "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
-     "110.0; RSS 150.0: 40.0 outside this jemalloc (thread stacks, other "
-     "mappings)"},
+     "110.0; RSS 150.0: 40.0 outside this jemalloc (other jemallocs, which "
+     "have 212.0 in use, thread stacks, other mappings)"},
+    {100,
+     400,
+     10,
+     SINCE_MS,
+     {.allocated = MB(101),
+      .resident = MB(110),
+      .rss = MB(322),
+      .rss_file = MB(30),
+      .elsewhere = MB(212)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
+     "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
+     "110.0; RSS 322.0: 212.0 outside this jemalloc (files 30.0, other "
+     "jemallocs, which have 212.0 in use, thread stacks, other mappings)"},
+    {100,
+     400,
+     10,
+     SINCE_MS,
+     {.allocated = MB(101),
+      .resident = MB(110),
+      .rss = MB(150),
+      .rss_file = MB(60),
+      .elsewhere = MB(212)},
+     "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
+     "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
+     "110.0; RSS 150.0: 60.0 of files, other jemallocs, which have 212.0 in "
+     "use, and jemalloc's figure has pages that were never touched"},
     /* only the kernel's, or nothing at all */
     {0,
      0,

@@ -97,6 +97,16 @@ tear_down(void)
     ck_assert_int_eq(system(command), 0); /* NOLINT: a name of our own */
 }
 
+static int
+count_told(const char *words)
+{
+    int count = 0;
+
+    for (const char *at = told; (at = strstr(at, words)) != NULL; at++)
+        count++;
+    return count;
+}
+
 /* As another heapwired would. */
 static void
 reopen(void)
@@ -842,6 +852,47 @@ START_TEST(a_full_disk_loses_nothing)
 }
 END_TEST
 
+/* Others delete the files, and then there is no room to write them again. */
+START_TEST(a_full_disk_leaves_a_deleted_one_in_memory)
+{
+    char taken[256];
+
+    if (!mount_disk(1 << 20))
+        return; /* needs root */
+    reopen();
+    ck_assert_int_eq(add_noise("a", 300000), 0);
+    ck_assert_int_eq(add_noise("b", 300000), 0);
+    ck_assert_int_eq(store_pin(store, "a", true, &err), 0);
+    ck_assert_int_eq(remove(in_dir("a.pinned")), 0);
+    ck_assert_int_eq(remove(in_dir("b.snapshot")), 0);
+    snprintf(taken, sizeof(taken), "head -c 2000000 /dev/zero >%s/full 2>&-",
+             dir);
+    ck_assert_int_ne(system(taken), 0); /* NOLINT: a name of our own */
+    store_expire(store);
+    store_expire(store);
+    ck_assert_str_eq(names(), "a* b");
+    ck_assert(!entry("a").on_disk && !entry("b").on_disk);
+    ck_assert_msg(count_told("stays in memory alone until it can be written: "
+                             "cannot write ") == 2 &&
+                      count_told("No space left on device") == 2 &&
+                      count_told("\n") == 2,
+                  "%s", told);
+    ck_assert_int_eq(remove(in_dir("full")), 0);
+    store_expire(store);
+    ck_assert(exists("a.pinned") && exists("b.snapshot"));
+    ck_assert(entry("a").on_disk && entry("b").on_disk);
+    ck_assert_msg(count_told("is written again") == 2, "%s", told);
+    reopen();
+    ck_assert_str_eq(names(), "a* b");
+    /* What is in its file alone goes with it. */
+    ck_assert_int_eq(remove(in_dir("b.snapshot")), 0);
+    store_expire(store);
+    ck_assert_str_eq(names(), "a*");
+    ck_assert_msg(count_told("is gone: it was in its file alone") == 1, "%s",
+                  told);
+}
+END_TEST
+
 /* Not one allocation may fail and lose a snapshot, or keep half of one. */
 START_TEST(want_of_memory_changes_nothing)
 {
@@ -1086,6 +1137,7 @@ main(void)
     tcase_add_test(tc, a_file_that_vanished_is_an_error);
     tcase_add_test(tc, a_write_that_fails_loses_nothing);
     tcase_add_test(tc, a_full_disk_loses_nothing);
+    tcase_add_test(tc, a_full_disk_leaves_a_deleted_one_in_memory);
     tcase_add_test(tc, want_of_memory_changes_nothing);
     tcase_add_test(tc, a_start_without_memory_removes_nothing);
     tcase_add_test(tc, a_file_is_synced_before_it_has_its_name);

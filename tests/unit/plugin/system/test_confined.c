@@ -17,15 +17,15 @@ static const struct {
     {0, NULL, CONFINED_ALL},
     {0, "1,0", CONFINED_ALL},
     {1, NULL, 0},
-    {1, "1,15", CONFINED_ALL},
+    {1, "1,63", CONFINED_ALL},
     {1, "1,5", CONFINED_CLOSE_RANGE | CONFINED_MEMFD},
-    {2, "1,15", 0}, /* another filter was made since */
-    {1, "2,15", 0},
-    {-1, "-1,15", 0},
+    {2, "1,63", 0}, /* another filter was made since */
+    {1, "2,63", 0},
+    {-1, "-1,63", 0},
     {-1, NULL, 0},
     {1, "", 0},
     {1, "1", 0},
-    {1, "x,15", 0},
+    {1, "x,63", 0},
     {1, "1,4294967295", CONFINED_ALL},
 };
 

@@ -194,6 +194,130 @@ START_TEST(a_file_is_no_way)
 }
 END_TEST
 
+/* ---- a directory that is deleted while it is served ---- */
+
+static void
+deleted(const char *name)
+{
+    char command[PATH_MAX];
+
+    snprintf(command, sizeof(command), "rm -rf '%s'", below(name));
+    ck_assert_int_eq(system(command), 0); /* NOLINT: one thread */
+}
+
+static void
+opened(struct state_dir *dir, const char *name)
+{
+    bool busy;
+
+    ck_assert_msg(state_dir_open(dir, below(name), &busy, &err) == 0, "%s",
+                  err.text);
+}
+
+static void
+ck_looks(struct state_dir *dir, const char *name, bool anew)
+{
+    bool again;
+
+    ck_assert_msg(state_dir_look(dir, below(name), &again, &err) == 0, "%s",
+                  err.text);
+    ck_assert_int_eq(again, anew);
+    ck_assert(state_dir_is_served(below(name)));
+}
+
+START_TEST(what_is_deleted_is_made_and_locked_again)
+{
+    struct state_dir dir;
+    struct stat st;
+
+    opened(&dir, "a/b");
+    ck_looks(&dir, "a/b", false);
+    ck_assert_int_eq(unlink(below("a/b/heapwired.lock")), 0);
+    ck_looks(&dir, "a/b", false);
+    deleted("a/b");
+    ck_looks(&dir, "a/b", true);
+    ck_looks(&dir, "a/b", false);
+    deleted("a");
+    ck_looks(&dir, "a/b", true);
+    ck_assert_int_eq(stat(below("a/b"), &st), 0);
+    ck_assert_uint_eq(st.st_mode & 07777, 0700);
+    state_dir_close(&dir);
+}
+END_TEST
+
+/* Whose lock is the first: the other one may not serve there. */
+START_TEST(of_two_that_make_it_one_has_it)
+{
+    struct state_dir dir, other;
+    bool again;
+
+    opened(&dir, "a");
+    deleted("a");
+    opened(&other, "a");
+    ck_assert_int_eq(state_dir_look(&dir, below("a"), &again, &err), -1);
+    ck_assert_msg(strstr(err.text, "another heapwired serves") != NULL, "%s",
+                  err.text);
+    ck_looks(&other, "a", false);
+    state_dir_close(&other);
+    ck_looks(&dir, "a", true); /* it is free */
+    state_dir_close(&dir);
+}
+END_TEST
+
+/* What came in its place is refused as at the start. */
+static void
+not_taken(const char *name, const char *why)
+{
+    struct state_dir dir;
+    struct stat before, after;
+    bool again;
+
+    opened(&dir, "mine");
+    ck_assert_int_eq(fstat(dir.fd, &before), 0);
+    deleted("mine");
+    ck_assert_int_eq(rename(below(name), below("mine")), 0);
+    ck_assert_int_eq(state_dir_look(&dir, below("mine"), &again, &err), -1);
+    ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+    ck_assert_int_eq(fstat(dir.fd, &after), 0);
+    ck_assert_uint_eq(before.st_ino, after.st_ino);
+    ck_assert(!is_there("mine/heapwired.lock"));
+    state_dir_close(&dir);
+    deleted("mine");
+}
+
+START_TEST(what_comes_in_its_place_is_checked)
+{
+    directory("open", 0755, geteuid());
+    not_taken("open", "is open to others");
+    directory("target", 0700, geteuid());
+    link_to("link", "target", geteuid());
+    not_taken("link", "cannot open the state directory");
+    ck_assert(!is_there("target/heapwired.lock"));
+}
+END_TEST
+
+START_TEST(a_strangers_directory_is_not_taken)
+{
+    directory("his", 0700, STRANGER);
+    not_taken("his", "belongs to uid 65534");
+}
+END_TEST
+
+START_TEST(root_makes_it_for_another)
+{
+    struct stat st;
+
+    directory("roots", 0755, 0);
+    ck_assert_int_eq(state_dir_make_for(below("roots/a"), STRANGER, &err), 0);
+    ck_assert_int_eq(stat(below("roots/a"), &st), 0);
+    ck_assert_uint_eq(st.st_uid, STRANGER);
+    ck_assert_uint_eq(st.st_mode & 07777, 0700);
+    link_to("roots/link", "a", 0);
+    ck_assert_int_eq(state_dir_make_for(below("roots/link"), STRANGER, &err),
+                     -1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -206,9 +330,14 @@ main(void)
     tcase_add_test(any, our_own_link_is_followed);
     tcase_add_test(any, links_have_an_end);
     tcase_add_test(any, a_file_is_no_way);
+    tcase_add_test(any, what_is_deleted_is_made_and_locked_again);
+    tcase_add_test(any, of_two_that_make_it_one_has_it);
+    tcase_add_test(any, what_comes_in_its_place_is_checked);
     tcase_add_checked_fixture(root, set_up, tear_down);
     tcase_add_test(root, a_strangers_link_is_not_followed);
     tcase_add_test(root, every_directory_on_the_way_counts);
+    tcase_add_test(root, a_strangers_directory_is_not_taken);
+    tcase_add_test(root, root_makes_it_for_another);
     suite_add_tcase(suite, any);
     if (geteuid() == 0)
         suite_add_tcase(suite, root);
