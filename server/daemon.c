@@ -223,8 +223,8 @@ leave_http(struct daemon *d, const struct config_address *wanted)
     server_end_web(&d->server);
 }
 
-/* A faulty file changes nothing.  With the loop's lock: nobody proves a password
- * between the former users and the new ones. */
+/* A faulty file changes nothing.  With the loop's lock: nobody proves a
+ * password between the former users and the new ones. */
 static void
 reload_locked(struct daemon *d)
 {

@@ -115,8 +115,7 @@ handle_event(struct loop *loop)
 static void
 on_woken(struct loop_source *source, uint32_t events)
 {
-    struct loop *loop =
-        (void *)((char *)source - offsetof(struct loop, wake));
+    struct loop *loop = (void *)((char *)source - offsetof(struct loop, wake));
     eventfd_t count;
 
     (void)events;

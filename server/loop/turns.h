@@ -18,15 +18,15 @@
 #include "waker.h"
 
 enum {
-    TURNS = 8,     /* statements that compute, */
-    PLACES = 192,  /* and with those that wait: so many of this node's and so
-                      many of others' */
+    TURNS = 8,    /* statements that compute, */
+    PLACES = 192, /* and with those that wait: so many of this node's and so
+                     many of others' */
 };
 
 /* One statement's; zeroed, with the first three set. */
 struct turn {
-    const char *owner; /* lasts as long */
-    bool forwarded;    /* of another node, which waits for it */
+    const char *owner;    /* lasts as long */
+    bool forwarded;       /* of another node, which waits for it */
     struct waker granted; /* a turn that was waited for is there */
     /* turns.lock guards the rest. */
     bool placed, queued, computes;

@@ -60,8 +60,8 @@ on_tick(void *arg)
             session_tick(s, now_ms);
     }
     trim_memory(server, now_ms);
-    server_set_pace(server, is_resting(server) ? SERVER_RESTING_MS
-                                               : SERVER_TICK_MS);
+    server_set_pace(server,
+                    is_resting(server) ? SERVER_RESTING_MS : SERVER_TICK_MS);
 }
 
 /* Of any thread. */

@@ -62,9 +62,9 @@ struct server_answer {
 
 struct server {
     uv_loop_t *main; /* of links to nodes, signals, listeners; main's alone */
-    struct wakes wakes;   /* of main */
-    uv_async_t ended;     /* all sessions are gone, and main ends */
-    struct loop loop;     /* of the sessions */
+    struct wakes wakes; /* of main */
+    uv_async_t ended;   /* all sessions are gone, and main ends */
+    struct loop loop;   /* of the sessions */
     struct turns turns;
     atomic_bool killed; /* a session was killed: look for it */
     struct registry registry;

@@ -2,7 +2,8 @@
  * server_room.h - counts a server's sessions by kind, and sets the pace of its
  * tick.
  *
- * With the loop's lock.  The session calls these; server.h's functions call the session.
+ * With the loop's lock.  The session calls these; server.h's functions call the
+ * session.
  */
 #ifndef HW_SERVER_ROOM_H
 #define HW_SERVER_ROOM_H

@@ -316,8 +316,7 @@ feed(void *arg, const void *data, size_t size)
 static void
 say_alert(struct session *s)
 {
-    if (s->sealed.size == 0 &&
-        tls_stream_seal(s->tls, false, &s->sealed) == 0)
+    if (s->sealed.size == 0 && tls_stream_seal(s->tls, false, &s->sealed) == 0)
         (void)send_output(s, &s->sealed);
 }
 
@@ -503,7 +502,8 @@ on_writable(struct session *s)
 
 static bool reads(const struct session *s);
 
-/* While its thread is aside, or its statement waits for room, the client has gone. */
+/* While its thread is aside, or its statement waits for room, the client has
+ * gone. */
 void
 session_on_event(struct loop_source *source, uint32_t events)
 {

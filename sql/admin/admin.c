@@ -122,8 +122,8 @@ static struct cursor *
 open_task(const struct admin_task *task, const struct opening *o,
           struct error *err)
 {
-    bool waits = task->script && (!is_self_alone(task) ||
-                                  !script_is_instant(task->script));
+    bool waits = task->script &&
+                 (!is_self_alone(task) || !script_is_instant(task->script));
 
     if (waits && !o->describing && opening_compute(o, err) != 0)
         return NULL;

@@ -48,9 +48,9 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
                                   function_argument(argv[0]), *escape.data));
 }
 
-/* ---- REGEXP runs beside the loop: one step of PCRE2 may read a whole text, and a
- * match may take 100,000 steps from each position.  It checks at each item of
- * the pattern whether the statement was cancelled. ---- */
+/* ---- REGEXP runs beside the loop: one step of PCRE2 may read a whole text,
+ * and a match may take 100,000 steps from each position.  It checks at each
+ * item of the pattern whether the statement was cancelled. ---- */
 
 static int
 look(pcre2_callout_block *at, void *handle)

@@ -139,8 +139,8 @@ query_runs_once(const struct tree *tree)
 static bool
 is_heavy(const struct tree *tree)
 {
-    return tree->selects > 1 || tree->table_count > TABLES_FEW || tree->has_with ||
-           tree->has_over || tree->has_rows;
+    return tree->selects > 1 || tree->table_count > TABLES_FEW ||
+           tree->has_with || tree->has_over || tree->has_rows;
 }
 
 int

@@ -36,8 +36,8 @@ enum {
         32 * 1024, /* bytes of SQLite's memory of a kept one */
     SELECT_HEAP_MAX = 256 * 1024 * 1024, /* bytes of SQLite's memory in all */
     SELECT_VALUE_MAX =
-        256 * 1024,          /* bytes of a value, which bounds a call's time */
-    SELECT_DEPTH_MAX = 500,  /* levels of an expression */
+        256 * 1024,         /* bytes of a value, which bounds a call's time */
+    SELECT_DEPTH_MAX = 500, /* levels of an expression */
     SELECT_COMPOUNDS_MAX = 128, /* SELECTs of a UNION */
     SELECT_ARGUMENTS_MAX = 127, /* of a function */
     SELECT_TABLES_MAX = 64      /* of a join; SQLite's own limit */

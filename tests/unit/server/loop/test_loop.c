@@ -112,8 +112,8 @@ setup(void)
     loop.on_wake = on_wake;
     loop_lock(&loop);
     for (int i = 0; i < SOURCES; i++) {
-        events[i].source = (struct loop_source){
-            .fd = eventfd(0, EFD_NONBLOCK), .on_event = on_event};
+        events[i].source = (struct loop_source){.fd = eventfd(0, EFD_NONBLOCK),
+                                                .on_event = on_event};
         ck_assert_int_eq(loop_watch(&loop, &events[i].source, EPOLLIN), 0);
     }
     loop_unlock(&loop);
@@ -261,8 +261,7 @@ main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, events_are_handled_and_at_rest_there_are_two_threads);
     tcase_add_test(tc, others_are_served_while_all_but_one_are_aside);
-    tcase_add_test(tc,
-                   without_threads_nobody_steps_aside_and_the_loop_goes_on);
+    tcase_add_test(tc, without_threads_nobody_steps_aside_and_the_loop_goes_on);
     tcase_add_test(tc, a_task_that_comes_again_lets_events_through);
     tcase_add_test(tc, ticks_and_wakes_come_from_other_threads);
     tcase_add_test(tc, a_closed_source_has_no_events);
