@@ -126,7 +126,7 @@ death_describe(const struct death *death, char *out, size_t size)
     if (own > 0)
         snprintf(out + used, size - used, "%s heapwired%s",
                  kills > 0 ? ", and" : "; the kernel killed",
-                 own == 1 ? "" : " several times");
+                 own == 1 ? "" : " and its helpers, or several times");
 }
 
 /* ---- lines ---- */
