@@ -439,8 +439,8 @@ else
 fi
 
 # As PID 1: orphans are reaped, signals arrive, the status comes out.
-if ! unshare --pid --fork --mount-proc true 2>/dev/null; then
-    echo "skipped: as PID 1 (no pid namespace can be made here)"
+if ! why=$(unshare --pid --fork --mount-proc true 2>&1); then
+    echo "skipped: as PID 1 (no pid namespace can be made here: $why)"
 else
     mkdir -m 700 "$WORK/one"
     unshare --pid --fork --mount-proc --kill-child "$run" \
