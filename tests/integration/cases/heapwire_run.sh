@@ -256,11 +256,12 @@ as_other() { # as_other ENVIRONMENT OPTION...: its state directory; $WORK/err
     runtime=$1
     shift
     env $runtime setpriv --reuid=$other --regid=$other --clear-groups \
-        "$run" --listen none "$@" -- env 2>"$WORK/err" |
+        "$theirs" --listen none "$@" -- env 2>"$WORK/err" |
         field HEAPWIRE_STATE_DIR
 }
-if [ "$(id -u)" -eq 0 ] && setpriv --reuid=$other --regid=$other \
-    --clear-groups test -x "$run"; then
+if [ "$(id -u)" -eq 0 ]; then
+    chmod 711 "$WORK"
+    theirs=$(readable "$BUILD" "$WORK/build")/bin/heapwire-run
     expect "free" "$usual/10001" "$(as_other "")"
     expect "said: $(cat "$WORK/err")" 0 "$(lines "$WORK/err")"
     expect "its own" "$usual/10001" "$(as_other "")"

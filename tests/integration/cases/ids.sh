@@ -8,6 +8,7 @@
     exit 0
 }
 chmod 755 "$work"
+bin=$(readable "${bin%/bin}" "$work/build")/bin
 node_options="--listen none"
 
 # threads PID FIELD...: of each thread its name, and these fields of its status

@@ -64,12 +64,17 @@ lives() { # WHAT: the same database, seen by a heapwired; a snapshot is kept
     same "$1: one more" $((count + 1)) "$(snapshots)"
     truthful "$1"
 }
+delete() { # DIRECTORY: whole, while names in it are made again
+    until rm -rf "$1" 2>/dev/null; do
+        :
+    done
+}
 new_one() { # than PID
     now=$(heapwired) && [ -n "$now" ] && [ "$now" != "$1" ]
 }
 directory() { # WHAT
     first=$(heapwired)
-    rm -rf "$state"
+    delete "$state"
     check
     wait_for 30 new_one "$first" ||
         fault "$1: no new heapwired: $(tail -3 "$work/node.log")"
@@ -116,7 +121,7 @@ count=$(snapshots)
 rm "$state/snapshots/$(files | head -1).snapshot"
 check
 wait_for 30 agree || fault "a snapshot's file: $(on_disk), and $(files)"
-rm -rf "$state/snapshots"
+delete "$state/snapshots"
 check
 wait_for 30 test -d "$state/snapshots" || fault "the snapshots' directory"
 lives "snapshots"
