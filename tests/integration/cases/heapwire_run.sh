@@ -431,6 +431,23 @@ expect "the agent that serves" "$first" "$(agent_field pid)"
 kill $runner
 wait $runner
 
+# A build that others cannot read, as below /root: a wrapper may leave root.
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir -m 711 "$WORK/closed"
+    mkdir "$WORK/closed/bin" "$WORK/closed/lib"
+    mkdir -m 700 "$WORK/closed/state"
+    cp "$BUILD/bin/heapwire-run" "$BUILD/bin/heapwired" "$WORK/closed/bin"
+    cp "$BUILD/lib/libheapwire.so" "$WORK/closed/lib"
+    for mode in 711 700; do
+        chmod $mode "$WORK/closed"
+        "$WORK/closed/bin/heapwire-run" --listen none \
+            --state-dir "$WORK/closed/state" -- env true 2>"$WORK/err"
+        expect "closed, $mode" $((mode == 700)) "$(grep -c "^heapwire-run: \
+$WORK/closed/lib/libheapwire.so cannot be read by other users: if COMMAND " \
+            "$WORK/err")"
+    done
+fi
+
 # With a terminal: Ctrl-C and Ctrl-Z reach the database, our shell goes on.
 if python3 -c 'import os; os.openpty()' 2>/dev/null; then
     python3 tests/integration/programs/terminal.py "$run" --listen none \
