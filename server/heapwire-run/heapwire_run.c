@@ -59,11 +59,11 @@ find_wrapped(const struct run *run)
         run_say(wrapped.root,
                 " becomes the root directory, below which the agent cannot be "
                 "loaded: start heapwire-run inside it");
-    if (*wrapped.name && *run->library && geteuid() == 0 &&
+    if (wrapped.other_user && geteuid() == 0 && *run->library &&
         !others_can_read(run->library))
         run_say(run->library,
-                " cannot be read by other users: if COMMAND leaves root for "
-                "one, its database has no agent");
+                " cannot be read by other users: a database of one has no "
+                "agent");
     if (*wrapped.name)
         found = program_find(wrapped.name, &status, &ignored);
     if (found && program_is_script(found)) {

@@ -431,7 +431,7 @@ expect "the agent that serves" "$first" "$(agent_field pid)"
 kill $runner
 wait $runner
 
-# A build that others cannot read, as below /root: a wrapper may leave root.
+# A build that others cannot read, as below /root.
 if [ "$(id -u)" -eq 0 ]; then
     mkdir -m 711 "$WORK/closed"
     mkdir "$WORK/closed/bin" "$WORK/closed/lib"
@@ -441,9 +441,10 @@ if [ "$(id -u)" -eq 0 ]; then
     for mode in 711 700; do
         chmod $mode "$WORK/closed"
         "$WORK/closed/bin/heapwire-run" --listen none \
-            --state-dir "$WORK/closed/state" -- env true 2>"$WORK/err"
+            --state-dir "$WORK/closed/state" -- setpriv --no-new-privs true \
+            2>"$WORK/err"
         expect "closed, $mode" $((mode == 700)) "$(grep -c "^heapwire-run: \
-$WORK/closed/lib/libheapwire.so cannot be read by other users: if COMMAND " \
+$WORK/closed/lib/libheapwire.so cannot be read by other users: a database of one " \
             "$WORK/err")"
     done
 fi

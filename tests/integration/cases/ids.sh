@@ -17,7 +17,9 @@ threads() {
     shift
     fields=$(echo "$*" | tr ' ' '|')
     for task in "/proc/$of/task"/*; do
-        grep -E "^(Name|$fields):" "$task/status" | cut -f 2- | tr '\t\n' '  '
+        facts=$(grep -E "^(Name|$fields):" "$task/status" 2>/dev/null) ||
+            continue # it has ended
+        echo "$facts" | cut -f 2- | tr '\t\n' '  '
         echo
     done
 }
