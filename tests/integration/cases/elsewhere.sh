@@ -79,9 +79,18 @@ has_own() { # which is at most a second old
     [ "$(figure allocated libjemalloc.so.2)" -ge $((20 * mb)) ]
 }
 is_listed() { figure object "$1" | grep -q "$1"; }
-load() { # NAME MB
+holds() { [ "$(figure allocated "$1")" -ge $(($2 * mb)) ]; }
+is_unexplained() {
+    [ "$(sql 'SELECT unexplained FROM heapwire.memory')" -ge $(($1 * mb)) ]
+}
+load() { # NAME MB: until the figures, which are at most a second old, have it
     order load "$work/$1" "$2"
     wait_for 20 is_listed "$1" || fault "$1 is not listed"
+    if [ "$1" = libsilent.so ]; then
+        wait_for 20 is_unexplained $(($2 - 2))
+    else
+        wait_for 20 holds "$1" "$2"
+    fi || fault "$1 has less than $2 MB"
 }
 host_ends() {
     exec 9>&-
