@@ -30,8 +30,8 @@ same_threads() {
         cut -d ' ' -f 2- | sort -u | wc -l)"
 }
 profiles() {
-    prof 'enable_prof()' >/dev/null
-    load_redis 20000
+    prof 'enable_prof()'
+    load_redis 20000 2>&1
     sql "ADMIN EXECUTE ON 10001 'System.print(HeapProf.getInstance().dump_dot_snapshot())'"
 }
 
@@ -242,7 +242,7 @@ for what in "crowd=12 enabled ids off" "nnp enabled filter-unshare off"; do
     # shellcheck disable=SC2086
     change $what
     check
-    without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
+    wait_for 20 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
     says_why "no thread could be started"
     changed 0
 done
