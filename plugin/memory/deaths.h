@@ -53,6 +53,8 @@ struct death {
     /* Processes of its cgroup that the kernel killed for want of memory, until
      * it was started and until it ended. */
     struct stats_figure oom_before, oom_after;
+    bool
+        oom_machine; /* of all of the machine: its cgroup does not count them */
     /* Of one that ended unseen, when it was looked at last, at at_ms: bytes,
      * and bytes a second. */
     struct stats_figure rss, limit, growth;

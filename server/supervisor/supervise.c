@@ -180,7 +180,9 @@ note_database(struct supervisor *s, pid_t pid)
         return;
     s->death.started_ms = clock_wall_ms();
     s->started_ms = clock_ms();
-    s->placed = process_memory_place(getpid(), &s->place);
+    s->placed = process_memory_place(getpid(), &s->place) &&
+                process_memory_oom_kills(&s->place).known;
+    s->death.oom_machine = !s->placed;
     s->death.oom_before = s->kills = count_kills(s);
     snprintf(s->death.program, sizeof(s->death.program), "%s", name_of(plan));
 }
