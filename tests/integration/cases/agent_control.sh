@@ -90,14 +90,17 @@ done
 sleep 1.5
 expect "unguarded" "0 0" "$(agent_field active) $(agent_field active_since)"
 within "since" $((began + 1000)) "$(now_ms)" "$(agent_field unguarded)"
+agent guard 60 >/dev/null
 agent enable >/dev/null
 expect "forgotten once it is on" "1 0" \
     "$(agent_field active) $(agent_field unguarded)"
+agent guard 1 >/dev/null
 agent watch 2 >/dev/null # connected, and says nothing
 off || fail "a silent connection guards it"
 agent enable >/dev/null
+agent guard 3 >/dev/null
 kill -STOP $redis # stopped itself, it has missed nothing
-sleep 2
+sleep 4
 kill -CONT $redis
 expect "after a stop" "1 0" "$(agent_field active) $(agent_field unguarded)"
 agent guard 0 >/dev/null
