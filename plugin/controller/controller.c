@@ -189,6 +189,18 @@ run_dump(struct controller *c, struct job *job, struct error *err)
     return 0;
 }
 
+/* A library that was loaded since the last greeting may bring a jemalloc: the
+ * agent looks for such behind its answer. */
+static int
+look_again(struct controller *c, struct error *err)
+{
+    if (c->client.status.state != NODE_CONNECTED)
+        return 0;
+    greet(c);
+    greet(c);
+    return node_status_check_job(&c->client.status, JOB_ENABLE, err);
+}
+
 static void
 run_job(struct controller *c, struct job *job)
 {
@@ -212,9 +224,11 @@ run_job(struct controller *c, struct job *job)
         rc = profiler_control_reset(&c->client, c->store, &job->request, &err);
         greet(c); /* the rate, number of resets */
     } else {
-        rc =
-            profiler_control_switch(&c->client, job->request.kind == JOB_ENABLE,
-                                    job->request.seconds, &err);
+        rc = job->request.kind == JOB_ENABLE ? look_again(c, &err) : 0;
+        if (rc == 0)
+            rc = profiler_control_switch(&c->client,
+                                         job->request.kind == JOB_ENABLE,
+                                         job->request.seconds, &err);
         if (rc == 0 && job->request.kind == JOB_ENABLE)
             stats_take_elsewhere(&c->client);
         greet(c); /* active since, number of changes */
@@ -472,6 +486,9 @@ can_serve(const struct node_status *status, enum job_kind kind,
 {
     if (kind == JOB_STATS && status->state == NODE_UNRESPONSIVE)
         return true;
+    if (kind == JOB_ENABLE && status->state == NODE_CONNECTED &&
+        status->hello.allocator == AGENT_NO_JEMALLOC)
+        return true; /* or no more: look_again() sees */
     return node_status_check(status, err) == 0 &&
            node_status_check_job(status, kind, err) == 0;
 }

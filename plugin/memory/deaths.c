@@ -119,14 +119,15 @@ death_describe(const struct death *death, char *out, size_t size)
     used = strlen(out);
     if (kills > 0)
         snprintf(out + used, size - used,
-                 "; the kernel killed %" PRIu64 " process%s of its cgroup for "
-                 "want of memory while it ran",
-                 kills, kills == 1 ? "" : "es");
+                 "; the kernel killed %" PRIu64 " process%s of %s for want of "
+                 "memory while it ran",
+                 kills, kills == 1 ? "" : "es",
+                 death->oom_machine ? "the machine" : "its cgroup");
     used = strlen(out);
     if (own > 0)
         snprintf(out + used, size - used, "%s heapwired%s",
                  kills > 0 ? ", and" : "; the kernel killed",
-                 own == 1 ? "" : " several times");
+                 own == 1 ? "" : " and its helpers, or several times");
 }
 
 /* ---- lines ---- */
@@ -159,6 +160,8 @@ death_format(const struct death *death, struct buffer *out)
     add_figure(out, "oom_before", death->oom_before);
     add_figure(out, "oom_after", death->oom_after);
     add_figure(out, "oom_own", death->oom_own);
+    if (death->oom_machine)
+        buffer_text(out, "oom_machine=1 ");
     if (death->unseen)
         buffer_text(out, "unseen=1 ");
     add_figure(out, "rss", death->rss);
@@ -198,7 +201,7 @@ take_number(struct span word, const char *key, int64_t *out)
 
 struct numbers {
     int64_t at, started, pid, status, signal, asked, before, after, unknown,
-        restarted, attached, own, unseen, rss, limit, growth;
+        restarted, attached, own, machine, unseen, rss, limit, growth;
 };
 
 static void
@@ -219,6 +222,7 @@ take_word(struct span word, struct numbers *n)
                 {"restarted", &n->restarted},
                 {"attached", &n->attached},
                 {"oom_own", &n->own},
+                {"oom_machine", &n->machine},
                 {"unseen", &n->unseen},
                 {"rss", &n->rss},
                 {"limit", &n->limit},
@@ -264,6 +268,7 @@ make_death(const struct numbers *n, struct death *out)
     out->oom_before = figure_of(n->before);
     out->oom_after = figure_of(n->after);
     out->oom_own = figure_of(n->own);
+    out->oom_machine = n->machine == 1;
     out->unseen = out->unknown && n->unseen == 1;
     out->rss = figure_of(n->rss);
     out->limit = figure_of(n->limit);
@@ -277,7 +282,7 @@ death_parse(struct span line, struct death *out)
     static const char program[] = "program=";
     const char *end = line.data + line.size;
     const char *at = memmem(line.data, line.size, program, strlen(program));
-    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1,
+    struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1, -1,
                         -1, -1, -1, -1, -1, -1, -1, -1};
     const char *name;
 

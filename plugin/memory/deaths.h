@@ -53,17 +53,19 @@ struct death {
     /* Processes of its cgroup that the kernel killed for want of memory, until
      * it was started and until it ended. */
     struct stats_figure oom_before, oom_after;
+    bool
+        oom_machine; /* of all of the machine: its cgroup does not count them */
     /* Of one that ended unseen, when it was looked at last, at at_ms: bytes,
      * and bytes a second. */
     struct stats_figure rss, limit, growth;
-    /* Of oom_after those that were heapwireds. */
+    /* Of oom_after those that were heapwireds, and their helpers. */
     struct stats_figure oom_own;
     char program[DEATH_PROGRAM_MAX];
 };
 
 /* True if it ended on request, or without a fault. */
 bool death_was_clean(const struct death *death);
-/* Processes but heapwired that the kernel killed for want of memory; also 0
+/* Processes but heapwired's that the kernel killed for want of memory; also 0
  * where that is not known. */
 uint64_t death_oom_kills(const struct death *death);
 /* "was killed by signal 9 (Killed) ...": what follows the program's name. */

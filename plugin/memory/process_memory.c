@@ -278,15 +278,12 @@ read_cache(const char *directory, size_t size, bool v2)
 struct stats_figure
 process_memory_oom_kills(const struct cgroup_place *place)
 {
-    struct stats_figure count = {false, 0};
-    char path[4200];
+    char path[4200] = "/proc/vmstat";
 
-    if (place) {
+    if (place)
         snprintf(path, sizeof(path), "%s/%s", place->path,
                  place->v2 ? "memory.events" : "memory.oom_control");
-        count = read_line_of(path, "oom_kill");
-    }
-    return count.known ? count : read_line_of("/proc/vmstat", "oom_kill");
+    return read_line_of(path, "oom_kill");
 }
 
 /* A parent's limit binds its children. */

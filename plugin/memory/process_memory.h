@@ -43,8 +43,8 @@ bool process_memory_place(pid_t pid, struct cgroup_place *out);
 void process_memory_read_at(pid_t pid, const struct cgroup_place *place,
                             struct stats *stats);
 
-/* How many processes of that cgroup the kernel has killed for want of memory;
- * place NULL, or a cgroup without that count: on the whole machine. */
+/* How many processes of that cgroup the kernel has killed for want of memory,
+ * if it counts them; place NULL: on the whole machine. */
 struct stats_figure process_memory_oom_kills(const struct cgroup_place *place);
 
 #endif

@@ -262,7 +262,9 @@ note_start(struct stay *s)
     s->death.started_ms = clock_wall_ms() -
                           ((int64_t)up.tv_sec * 1000 + up.tv_nsec / 1000000) +
                           (int64_t)(t->started_ticks * 1000 / hertz);
-    s->placed = process_memory_place(t->pid, &s->place);
+    s->placed = process_memory_place(t->pid, &s->place) &&
+                process_memory_oom_kills(&s->place).known;
+    s->death.oom_machine = !s->placed;
     s->death.oom_before =
         process_memory_oom_kills(s->placed ? &s->place : NULL);
     snprintf(s->death.program, sizeof(s->death.program), "%s", t->exe);

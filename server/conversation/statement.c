@@ -143,7 +143,7 @@ succeed(struct statement *st)
     session_refresh(s);
     s->reply.warnings = sql_session_warnings(s->sql);
     if (st->form)
-        st->form->end(st->form_arg, &s->reply, cursor);
+        st->form->end(st->form_arg, &s->reply, cursor, s->sql);
     else if (st->request == REQUEST_ROWS)
         reply_end_with(&s->reply, STATUS_LAST_ROW_SENT);
     else if (cursor->column_count > 0)

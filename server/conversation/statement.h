@@ -19,6 +19,7 @@ struct error;
 struct prepared;
 struct value;
 struct sql_description;
+struct sql_session;
 struct statement;
 
 /* An answer that is no MySQL packets.  Each appends to the reply; row may be
@@ -27,8 +28,10 @@ struct statement_form {
     /* -1 with *err, and nothing was appended. */
     int (*row)(void *arg, struct reply *reply, const struct cursor *cursor,
                const struct value *row, struct error *err);
-    /* After the last row, or instead of one; cursor NULL: it only opened. */
-    void (*end)(void *arg, struct reply *reply, const struct cursor *cursor);
+    /* After the last row, or instead of one; cursor NULL: it only opened.
+     * sql has its warnings. */
+    void (*end)(void *arg, struct reply *reply, const struct cursor *cursor,
+                const struct sql_session *sql);
     void (*fail)(void *arg, struct reply *reply, const struct error *err);
     /* Must the session close then? */
     bool (*is_last)(const void *arg);

@@ -253,7 +253,7 @@ say_end(struct session *s, struct span text,
 
     (void)text;
     (void)description;
-    st->form->end(st->form_arg, &s->reply, NULL);
+    st->form->end(st->form_arg, &s->reply, NULL, s->sql);
 }
 
 void

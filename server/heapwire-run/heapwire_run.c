@@ -4,9 +4,14 @@
  * A wrong command line or configuration is refused before anything starts.
  * Whatever else fails costs one line, and the database runs without us.
  */
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "allocators.h"
 #include "environment.h"
@@ -20,6 +25,25 @@
 #include "state_dir.h"
 #include "supervise.h"
 #include "wrapper.h"
+
+/* Of an absolute path; as another user's database has to. */
+static bool
+others_can_read(const char *path)
+{
+    char part[PATH_MAX], *end;
+    mode_t need = S_IROTH;
+    struct stat st;
+
+    snprintf(part, sizeof(part), "%s", path);
+    do {
+        if (stat(part, &st) != 0 || !(st.st_mode & need))
+            return false;
+        need = S_IXOTH; /* of the directories */
+        end = strrchr(part, '/');
+        *end = '\0';
+    } while (end > part);
+    return true;
+}
 
 /* What a wrapper (setpriv, gosu, env, ...) executes, or NULL; owned. */
 static char *
@@ -35,6 +59,11 @@ find_wrapped(const struct run *run)
         run_say(wrapped.root,
                 " becomes the root directory, below which the agent cannot be "
                 "loaded: start heapwire-run inside it");
+    if (wrapped.other_user && geteuid() == 0 && *run->library &&
+        !others_can_read(run->library))
+        run_say(run->library,
+                " cannot be read by other users: a database of one has no "
+                "agent");
     if (*wrapped.name)
         found = program_find(wrapped.name, &status, &ignored);
     if (found && program_is_script(found)) {

@@ -17,6 +17,7 @@
 #include "page_files.h"
 #include "reply.h"
 #include "server.h"
+#include "sql.h"
 #include "statement.h"
 
 enum {
@@ -276,14 +277,45 @@ show_json(struct http_show_state *show, struct buffer *out,
 
 static void
 end_json(struct http_show_state *show, struct buffer *out,
-         const struct cursor *cursor)
+         const struct cursor *cursor, const struct sql_session *sql)
 {
-    static const char tail[] = "]}\n";
+    static const char plain[] = "]}\n";
+    const char *warning;
+    struct buffer tail;
 
     if (!show->answer.begun)
         begin_json(show, out, cursor);
-    http_answer_part(&show->answer, out, tail, sizeof(tail) - 1);
+    if (!sql_session_warning(sql, 0)) {
+        http_answer_part(&show->answer, out, plain, sizeof(plain) - 1);
+        http_answer_end(&show->answer, out);
+        return;
+    }
+    buffer_init(&tail, REPLY_ROW_MAX);
+    buffer_char(&tail, ']');
+    for (size_t i = 0; (warning = sql_session_warning(sql, i)); i++) {
+        buffer_text(&tail, i > 0 ? "," : ",\n\"warnings\":[");
+        json_text(warning, strlen(warning), &tail);
+    }
+    buffer_text(&tail, "]}\n");
+    http_answer_part(&show->answer, out, tail.data, tail.size);
     http_answer_end(&show->answer, out);
+    out->failed = out->failed || tail.failed;
+    buffer_fini(&tail);
+}
+
+static void
+end_lines(struct http_show_state *show, struct buffer *out,
+          const struct sql_session *sql)
+{
+    const char *warning;
+    struct buffer tail;
+
+    buffer_init(&tail, REPLY_ROW_MAX);
+    for (size_t i = 0; (warning = sql_session_warning(sql, i)); i++)
+        buffer_format(&tail, "warning: %s\n", warning);
+    http_answer_part(&show->answer, out, tail.data, tail.size);
+    out->failed = out->failed || tail.failed;
+    buffer_fini(&tail);
 }
 
 static int
@@ -482,7 +514,8 @@ row(void *arg, struct reply *reply, const struct cursor *cursor,
 }
 
 static void
-end(void *arg, struct reply *reply, const struct cursor *cursor)
+end(void *arg, struct reply *reply, const struct cursor *cursor,
+    const struct sql_session *sql)
 {
     struct http_show_state *show = arg;
     struct http_answer *a = &show->answer;
@@ -494,7 +527,7 @@ end(void *arg, struct reply *reply, const struct cursor *cursor)
         return;
     }
     if (show->route->show == HTTP_SHOW_JSON) {
-        end_json(show, &reply->out, cursor);
+        end_json(show, &reply->out, cursor, sql);
         return;
     }
     if (show->has_value) {
@@ -518,6 +551,9 @@ end(void *arg, struct reply *reply, const struct cursor *cursor)
     if (!a->begun)
         http_answer_begin(a, &reply->out, 200, show->route->type,
                           show->route->packed);
+    if (show->route->show == HTTP_SHOW_LINES && !show->all_nodes &&
+        sql_session_warning(sql, 0))
+        end_lines(show, &reply->out, sql);
     http_answer_end(a, &reply->out);
 }
 

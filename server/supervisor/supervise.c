@@ -42,6 +42,7 @@ enum {
     DAEMON_MS = 10000,
     DAEMON_STEP_MS = 200,
     SAVE_STEP_MS = 5000, /* between two attempts to write its end */
+    OWN_MAX = 3,         /* heapwired, its keeper and its symboliser */
     SIGNALLED = 128,     /* the shell's: 128 + n */
     ROOT_SHOWN = 64,     /* bytes of a path in a sentence of WHY_MAX */
     WHY_MAX = 256,
@@ -63,15 +64,16 @@ struct supervisor {
     struct death death; /* as far as known */
     struct cgroup_place place;
     bool placed;
-    uint64_t started_ms; /* monotonic: the database */
-    uint64_t daemon_ms;  /* likewise: its first process left another; or 0 */
-    bool below;          /* another root directory, which was said */
-    bool ended;          /* death is complete ... */
-    bool unsaved;        /* ... and not yet in the file */
-    bool logged;         /* the failure to write it was logged */
-    uint64_t save_ms;    /* monotonic: the next attempt */
-    bool over;           /* a signal ended the linger */
-    int not_run;         /* a pipe: the child's errno, if it could not run */
+    struct stats_figure kills; /* in it, when heapwired was started last */
+    uint64_t started_ms;       /* monotonic: the database */
+    uint64_t daemon_ms; /* likewise: its first process left another; or 0 */
+    bool below;         /* another root directory, which was said */
+    bool ended;         /* death is complete ... */
+    bool unsaved;       /* ... and not yet in the file */
+    bool logged;        /* the failure to write it was logged */
+    uint64_t save_ms;   /* monotonic: the next attempt */
+    bool over;          /* a signal ended the linger */
+    int not_run;        /* a pipe: the child's errno, if it could not run */
     sigset_t waited, original;
     struct sigaction original_xfsz;
 };
@@ -178,36 +180,39 @@ note_database(struct supervisor *s, pid_t pid)
         return;
     s->death.started_ms = clock_wall_ms();
     s->started_ms = clock_ms();
-    s->placed = process_memory_place(getpid(), &s->place);
-    s->death.oom_before = count_kills(s);
+    s->placed = process_memory_place(getpid(), &s->place) &&
+                process_memory_oom_kills(&s->place).known;
+    s->death.oom_machine = !s->placed;
+    s->death.oom_before = s->kills = count_kills(s);
     snprintf(s->death.program, sizeof(s->death.program), "%s", name_of(plan));
 }
 
-/* The kernel's out-of-memory killer takes heapwired first: that one is not of
- * the database.  Call it when heapwired was killed, and not by us. */
+/* The kernel's out-of-memory killer takes heapwired and its helpers first: what
+ * it killed while heapwired ran is not of the database, unless that itself was
+ * killed.  Call it when heapwired has failed, and not by us. */
 static void
-note_own_kill(struct supervisor *s)
+note_own_kills(struct supervisor *s, bool database_killed)
 {
     struct stats_figure kills = count_kills(s);
+    uint64_t others = s->kills.value + (database_killed ? 1 : 0);
 
-    if (kills.known && s->death.oom_before.known &&
-        kills.value > s->death.oom_before.value + s->death.oom_own.value) {
-        s->death.oom_own.known = true;
-        s->death.oom_own.value++;
-    }
+    if (!kills.known || !s->kills.known || kills.value <= others)
+        return;
+    others = kills.value - others;
+    s->death.oom_own.known = true;
+    s->death.oom_own.value += others < OWN_MAX ? others : OWN_MAX;
 }
 
-/* Whether heapwired was killed, and that is not noted yet. */
+/* And is not reaped yet. */
 static bool
-has_own_kill(const struct supervisor *s)
+was_killed(pid_t pid)
 {
     siginfo_t info = {.si_pid = 0};
 
-    return s->companion.pid != 0 &&
-           waitid(P_PID, (id_t)s->companion.pid, &info,
-                  WEXITED | WNOHANG | WNOWAIT) == 0 &&
+    return pid != 0 &&
+           waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid != 0 && info.si_code == CLD_KILLED &&
-           info.si_status == SIGKILL && !s->companion.hung;
+           info.si_status == SIGKILL;
 }
 
 static bool
@@ -245,8 +250,8 @@ note_death(struct supervisor *s, int status)
     death->signalled = WIFSIGNALED(status);
     death->code = death->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
     death->asked = s->asked;
-    if (has_own_kill(s))
-        note_own_kill(s);
+    if (was_killed(s->companion.pid) && !s->companion.hung)
+        note_own_kills(s, death->signalled && death->code == SIGKILL);
     death->oom_after = count_kills(s);
     s->ended = was_run(s);
     s->unsaved = s->ended && s->plan->heapwired;
@@ -396,9 +401,8 @@ reap(struct supervisor *s)
             if (pid == s->database)
                 database_stopped(s);
         } else if (pid == s->companion.pid) {
-            if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
-                !s->companion.hung && s->database != 0)
-                note_own_kill(s);
+            if (status != 0 && !s->companion.hung && s->database != 0)
+                note_own_kills(s, was_killed(s->database));
             companion_ended(&s->companion, status);
         } else if (pid == s->database) {
             database_ended(s, status);
@@ -547,9 +551,12 @@ static int
 tick(struct supervisor *s)
 {
     struct start_watch *start = s->plan->start;
+    pid_t heapwired = s->companion.pid;
     int companion = companion_tick(&s->companion);
     int due = start ? start_watch_tick(start) : -1;
 
+    if (s->companion.pid != heapwired)
+        s->kills = count_kills(s);
     notify_relay_pass(s->plan->notify);
     if (start && start_watch_arrived(start))
         database_arrived(s, start->uid, start->database);

@@ -59,6 +59,10 @@ static const struct wrapper {
     {"unshare", "wRSGl", "propagation setgroups root wd setuid setgid", 0},
 };
 
+static const char change_user[] =
+    "chroot docker-entrypoint.sh gosu runuser s6-setuidgid setpriv setuidgid "
+    "su su-exec";
+
 static const struct wrapper *
 find_wrapper(const char *command)
 {
@@ -180,6 +184,8 @@ unwrap(struct wrapped *wrapped, char *const *command)
     struct reading r = {find_wrapper(*command), command + 1, NULL, false};
     int words = r.wrapper->words;
 
+    if (among(change_user, r.wrapper->name, strlen(r.wrapper->name)))
+        wrapped->other_user = true;
     read_options(&r);
     if (words == SHELL) {
         if (r.text && *r.next)

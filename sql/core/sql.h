@@ -181,6 +181,8 @@ uint32_t sql_session_statement_s(const struct sql_session *session);
 uint32_t sql_session_timeout_ms(const struct sql_session *session);
 /* The number of warnings of the last statement, for its OK or EOF. */
 uint16_t sql_session_warnings(const struct sql_session *session);
+/* Their texts, in order; NULL behind the last that is kept. */
+const char *sql_session_warning(const struct sql_session *session, size_t i);
 /* Checks a row before it is sent, on the statement's thread: in a column
  * that is not BLOB, bytes that are not UTF-8 become NULL, with a warning.
  * Clients decode every text, and some lose their place in the stream where

@@ -144,6 +144,17 @@ sql_session_warnings(const struct sql_session *session)
     return (uint16_t)(all->total < UINT16_MAX ? all->total : UINT16_MAX);
 }
 
+const char *
+sql_session_warning(const struct sql_session *session, size_t i)
+{
+    const struct warning *warning =
+        session->warnings.old ? NULL : session->warnings.first;
+
+    while (warning && i-- > 0)
+        warning = warning->next;
+    return warning ? warning->text : NULL;
+}
+
 void
 sql_session_check_row(struct sql_session *session, const struct column *columns,
                       struct value *values, size_t count)

@@ -153,9 +153,9 @@ static const struct catalog_column deaths[] = {
     {"told_by", &type_int,
      "The signal that heapwire-run had sent to end it; NULL: none"},
     {"oom_kills", &type_bigint,
-     "Processes, but heapwired, of its cgroup that the kernel killed for want "
-     "of memory while "
-     "it ran; NULL: not known"},
+     "Processes, but heapwired, of its cgroup, or of the machine where that "
+     "does not count them, that the kernel killed for want of memory while it "
+     "ran; NULL: not known"},
     {"sampled", &type_time,
      "When its memory was looked at last, UTC: by memory_history, or with "
      "last_snapshot; NULL: never"},

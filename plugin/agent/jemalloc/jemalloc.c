@@ -105,8 +105,9 @@ count_unsampled(struct jemalloc *jemalloc)
         snprintf(jemalloc->note, sizeof(jemalloc->note),
                  "%u of %u threads are not sampled: they were born while "
                  "prof.thread_active_init was false; start the database with "
-                 "prof_thread_active_init:true%s%s",
-                 count, all, *why ? "; " : "", why);
+                 "%s=prof_thread_active_init:true%s%s",
+                 count, all, jemalloc->all.list[jemalloc->all.chosen].variable,
+                 *why ? "; " : "", why);
     else
         jemalloc->note[0] = '\0';
 }

@@ -3,8 +3,9 @@
  *
  * /, /page.css and /page.js.  It asks by POST to /sql, with the header
  * X-Heapwire: 1 and the statement as its body, and takes JSON:
- * {"columns": ["name", …], "rows": [[value, …], …]}, or, for /value, the
- * only value of the only row as it is.  An error is a status and a text.
+ * {"columns": ["name", …], "rows": [[value, …], …]}, with "warnings": [text,
+ * …] if there are any, or, for /value, the only value of the only row as it is.
+ * An error is a status and a text.
  */
 #ifndef HW_PAGE_FILES_H
 #define HW_PAGE_FILES_H

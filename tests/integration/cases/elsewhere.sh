@@ -79,9 +79,18 @@ has_own() { # which is at most a second old
     [ "$(figure allocated libjemalloc.so.2)" -ge $((20 * mb)) ]
 }
 is_listed() { figure object "$1" | grep -q "$1"; }
-load() { # NAME MB
+holds() { [ "$(figure allocated "$1")" -ge $(($2 * mb)) ]; }
+is_unexplained() {
+    [ "$(sql 'SELECT unexplained FROM heapwire.memory')" -ge $(($1 * mb)) ]
+}
+load() { # NAME MB: until the figures, which are at most a second old, have it
     order load "$work/$1" "$2"
     wait_for 20 is_listed "$1" || fault "$1 is not listed"
+    if [ "$1" = libsilent.so ]; then
+        wait_for 20 is_unexplained $(($2 - 2))
+    else
+        wait_for 20 holds "$1" "$2"
+    fi || fault "$1 has less than $2 MB"
 }
 host_ends() {
     exec 9>&-
@@ -194,6 +203,15 @@ for query in "" "?snapshot=engine"; do
     matches "pprof$query, comments" "; $both; " \
         "$(go tool pprof -comments "$work/heap.pb.gz" 2>&1)"
 done
+post() { # PATH BODY
+    curl -sS --fail --unix-socket "$work/node/http.sock" -H 'X-Heapwire: 1' \
+        --data "$2" "http://localhost$1"
+}
+matches "POST /sql" "^\[\[\"\"\]\],.\"warnings\":\[\"$both\"\]}\$" "$(
+    post /sql "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof()'" |
+        sed 1d | tr '\n' ' ' | sed 's/^"rows"://; s/ $//')"
+matches "POST /profiling/enable" "^warning: $both\$" \
+    "$(post /profiling/enable '')"
 get /metrics "$work/metrics"
 metric() { sed -n "s/^heapwire_$1 \([0-9]*\)\$/\1/p" "$work/metrics"; }
 between "/metrics: allocated" $((20 * mb)) $((22 * mb)) \
@@ -229,5 +247,12 @@ prof 'snapshot("chosen")' >/dev/null
 same "what is sampled" "library_hold	40" "$(sql "SELECT function,
     round(flat_bytes / $mb) FROM heapwire.heap_functions
     WHERE snapshot = 'chosen' ORDER BY flat_bytes DESC LIMIT 1")"
+host_ends
+
+# The first jemalloc of the process, right behind its arrival.
+host --jemalloc no
+wait_for 20 told "state: no jemalloc" || fault "$(state)"
+order load "$work/libchoosable.so" 10
+lacks "enable_prof() at once" "does not allocate through jemalloc" "$(enabled)"
 host_ends
 finish_test

@@ -1,5 +1,5 @@
 #!/bin/sh
-# evidence_cgroup.sh - a database that outgrows its cgroup's limit: snapshots at
+# evidence_cgroup.sh - databases that outgrow their cgroup's limit: snapshots at
 # the marks on the way, then the kernel's out-of-memory killer.
 . tests/integration/lib/lib.inc
 
@@ -9,8 +9,10 @@ v2=/sys/fs/cgroup/heapwire-test-$$
 group=
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
     mkdir "$v2" 2>/dev/null && group=$v2 && limit_file=memory.max
+    used_file=memory.current
 else
     mkdir "$v1" 2>/dev/null && group=$v1 && limit_file=memory.limit_in_bytes
+    used_file=memory.usage_in_bytes
 fi
 if [ -z "$group" ] || ! echo "$limit" 2>/dev/null >"$group/$limit_file"; then
     [ -z "$group" ] || rmdir "$group"
@@ -91,5 +93,47 @@ same "the status" 137 "$status"
 start_redis
 same "the next incarnation" "9	1	$(taken | tail -n 1 | cut -d' ' -f1)" \
     "$(sql 'select killed_by, oom_kills, last_snapshot from heapwire.deaths')"
+stop_node
+
+# The kernel takes heapwired and its helpers before a database like any other:
+# those are not counted as the database's, and no mark waits for the interval
+# since the last snapshot.
+redis_port=$(free_port)
+sh -c 'echo $$ >"$0"; exec "$@"' "$group/cgroup.procs" "$bin/heapwire-run" \
+    --listen none --profiling on --linger 0 --state-dir "$work/node" -- \
+    redis-server --port "$redis_port" --bind 127.0.0.1 --save '' \
+    --dir "$work" --enable-debug-command yes >"$work/node.log" 2>&1 &
+run=$!
+pids="$run $pids"
+wait_for 60 sql 'SELECT 1'
+wait_for 60 prof 'has_enable()'
+dead=$(redis_pid)
+n=0
+fill_to() { # PERCENT
+    while [ "$(cat "$group/$used_file")" -lt $((limit / 100 * $1)) ]; do
+        n=$((n + 1))
+        redis-cli -p "$redis_port" debug populate 1000 "m$n" 1200 >/dev/null
+    done
+}
+passed() { grep -q "memory passed $1% of the cgroup's limit" "$work/node/heapwired.log"; }
+for mark in 80 90; do
+    fill_to $((mark + 3))
+    check
+    wait_for 20 passed $mark || fault "no snapshot at $mark%: $(taken)"
+done
+while redis-cli -p "$redis_port" debug populate 1000 "m$n" 1200 >/dev/null 2>&1
+do
+    n=$((n + 1))
+done
+status=0
+wait "$run" || status=$?
+same "the status" 137 "$status"
+start_redis
+same "one process" "$dead	9	1	1" "$(sql "select pid, killed_by, oom_kills,
+    allocated > 0.8 * $limit from heapwire.deaths order by at desc limit 1")"
+how=$(sql 'select how from heapwire.deaths order by at desc limit 1')
+contains "in words" "; the kernel killed 1 process of its cgroup for want of" \
+    "$how"
+contains "and heapwired" ", and heapwired" "$how"
 stop_node
 finish_test

@@ -4,11 +4,11 @@
 # see the first one's processes.
 . tests/integration/lib/lib.inc
 
-if ! unshare --pid --fork --mount-proc true 2>/dev/null; then
-    echo "skipped: no pid namespace can be made here"
+why=$(unshare --pid --fork --mount-proc true 2>&1) || {
+    echo "skipped: no pid namespace can be made here: $why"
     finish_test
     exit
-fi
+}
 
 # on_small NAME: a redis whose state directory is on a tmpfs of its own.
 on_small() {

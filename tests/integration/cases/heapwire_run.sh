@@ -256,11 +256,12 @@ as_other() { # as_other ENVIRONMENT OPTION...: its state directory; $WORK/err
     runtime=$1
     shift
     env $runtime setpriv --reuid=$other --regid=$other --clear-groups \
-        "$run" --listen none "$@" -- env 2>"$WORK/err" |
+        "$theirs" --listen none "$@" -- env 2>"$WORK/err" |
         field HEAPWIRE_STATE_DIR
 }
-if [ "$(id -u)" -eq 0 ] && setpriv --reuid=$other --regid=$other \
-    --clear-groups test -x "$run"; then
+if [ "$(id -u)" -eq 0 ]; then
+    chmod 711 "$WORK"
+    theirs=$(readable "$BUILD" "$WORK/build")/bin/heapwire-run
     expect "free" "$usual/10001" "$(as_other "")"
     expect "said: $(cat "$WORK/err")" 0 "$(lines "$WORK/err")"
     expect "its own" "$usual/10001" "$(as_other "")"
@@ -430,6 +431,24 @@ expect "the agent that serves" "$first" "$(agent_field pid)"
 kill $runner
 wait $runner
 
+# A build that others cannot read, as below /root.
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir -m 711 "$WORK/closed"
+    mkdir "$WORK/closed/bin" "$WORK/closed/lib"
+    mkdir -m 700 "$WORK/closed/state"
+    cp "$BUILD/bin/heapwire-run" "$BUILD/bin/heapwired" "$WORK/closed/bin"
+    cp "$BUILD/lib/libheapwire.so" "$WORK/closed/lib"
+    for mode in 711 700; do
+        chmod $mode "$WORK/closed"
+        "$WORK/closed/bin/heapwire-run" --listen none \
+            --state-dir "$WORK/closed/state" -- setpriv --no-new-privs true \
+            2>"$WORK/err"
+        expect "closed, $mode" $((mode == 700)) "$(grep -c "^heapwire-run: \
+$WORK/closed/lib/libheapwire.so cannot be read by other users: a database of one " \
+            "$WORK/err")"
+    done
+fi
+
 # With a terminal: Ctrl-C and Ctrl-Z reach the database, our shell goes on.
 if python3 -c 'import os; os.openpty()' 2>/dev/null; then
     python3 tests/integration/programs/terminal.py "$run" --listen none \
@@ -439,8 +458,8 @@ else
 fi
 
 # As PID 1: orphans are reaped, signals arrive, the status comes out.
-if ! unshare --pid --fork --mount-proc true 2>/dev/null; then
-    echo "skipped: as PID 1 (no pid namespace can be made here)"
+if ! why=$(unshare --pid --fork --mount-proc true 2>&1); then
+    echo "skipped: as PID 1 (no pid namespace can be made here: $why)"
 else
     mkdir -m 700 "$WORK/one"
     unshare --pid --fork --mount-proc --kill-child "$run" \

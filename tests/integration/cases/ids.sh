@@ -8,6 +8,7 @@
     exit 0
 }
 chmod 755 "$work"
+bin=$(readable "${bin%/bin}" "$work/build")/bin
 node_options="--listen none"
 
 # threads PID FIELD...: of each thread its name, and these fields of its status
@@ -16,7 +17,9 @@ threads() {
     shift
     fields=$(echo "$*" | tr ' ' '|')
     for task in "/proc/$of/task"/*; do
-        grep -E "^(Name|$fields):" "$task/status" | cut -f 2- | tr '\t\n' '  '
+        facts=$(grep -E "^(Name|$fields):" "$task/status" 2>/dev/null) ||
+            continue # it has ended
+        echo "$facts" | cut -f 2- | tr '\t\n' '  '
         echo
     done 2>/dev/null | grep . # one that was joined is listed for a moment yet
 }
@@ -27,8 +30,8 @@ same_threads() {
         cut -d ' ' -f 2- | sort -u | wc -l)"
 }
 profiles() {
-    prof 'enable_prof()' >/dev/null
-    load_redis 20000
+    prof 'enable_prof()'
+    load_redis 20000 2>&1
     sql "ADMIN EXECUTE ON 10001 'System.print(HeapProf.getInstance().dump_dot_snapshot())'"
 }
 
@@ -336,7 +339,7 @@ for what in "crowd=12 enabled ids off" "nnp enabled filter-unshare off"; do
     # shellcheck disable=SC2086
     change $what
     check
-    without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
+    wait_for 20 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
     says_why "no thread could be started"
     changed 0
 done

@@ -337,10 +337,11 @@ printf '%s\n' '#!/bin/sh' 'set -e' 'mount -t tmpfs none /usr/lib/debug' \
     "exec $whole \"\$@\"" >"$work/mount"
 printf '#!/bin/sh\nexec unshare -m sh "%s" "$@"\n' "$work/mount" >"$prof"
 chmod +x "$prof"
-if [ -d /usr/lib/debug ] && "$prof" --version >/dev/null 2>&1; then
+why="no /usr/lib/debug"
+if [ -d /usr/lib/debug ] && why=$("$prof" --version 2>&1); then
     spoiled "a debug file by build-id" "its symbol index is unusable: it has \
 symbols only, and there is debug information"
 else
-    echo "skipped: a debug file by build-id (no mounts of our own)"
+    echo "skipped: a debug file by build-id (no mounts of our own: $why)"
 fi
 finish_test

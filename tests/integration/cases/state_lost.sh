@@ -38,11 +38,6 @@ files() {
 truthful() { # WHAT: what is listed as on disk is there, and nothing else
     same "$1: on disk" "$(files)" "$(on_disk)"
 }
-remove() { # all at once, whatever is made there meanwhile
-    until rm -rf "$state" 2>/dev/null; do
-        :
-    done
-}
 begin() { # USER OPTION...: redis as that user
     as=$1
     shift
@@ -68,6 +63,11 @@ lives() { # WHAT: the same database, seen by a heapwired; a snapshot is kept
     prof 'snapshot()' >/dev/null
     same "$1: one more" $((count + 1)) "$(snapshots)"
     truthful "$1"
+}
+delete() { # DIRECTORY: whole, while names in it are made again
+    until rm -rf "$1" 2>/dev/null; do
+        :
+    done
 }
 new_one() { # than PID
     now=$(heapwired) && [ -n "$now" ] && [ "$now" != "$1" ]
@@ -107,7 +107,7 @@ kept() { # WHAT
     contains "$1: before" "mysql.sock" "$there"
     began=$(history)
     died=$(deaths)
-    remove
+    delete "$state"
     check
     wait_for 60 all_there ||
         fault "$1: $(ls -la "$state"); $(tail -3 "$work/node.log")"
@@ -163,13 +163,13 @@ count=$(snapshots)
 rm "$state/snapshots/$(files | head -1).snapshot"
 check
 wait_for 30 agree || fault "a snapshot's file: $(on_disk), and $(files)"
-rm -rf "$state/snapshots"
+delete "$state/snapshots"
 check
 wait_for 30 test -d "$state/snapshots" || fault "the snapshots' directory"
 lives "snapshots"
 kept "the directory"
 killed "the directory"
-remove
+delete "$state"
 ln -s "$work/free" "$state"
 check
 wait_for 30 grep -q "cannot open the state directory" "$work/node.log" ||
@@ -202,18 +202,18 @@ else
 fi
 
 if [ "$(id -u)" = 0 ]; then
-    remove
+    delete "$state"
     begin nobody
     kept "a user's" # which only root can make
     killed "a user's"
     stop_node
-    remove
+    delete "$state"
     begin nobody --user nobody
     kept "--user"
     killed "--user"
     stop_node
     # Where everybody can make one, as in /tmp.
-    remove
+    delete "$state"
     mkdir -m 1777 "$work/sticky"
     chmod 1777 "$work/sticky"
     ln -s sticky/node "$work/node" # where sql looks

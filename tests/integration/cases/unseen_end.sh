@@ -3,11 +3,11 @@
 # heapwired at once: the next one records that its database ended unseen.
 . tests/integration/lib/lib.inc
 
-if ! unshare --pid --fork --mount-proc true 2>/dev/null; then
-    echo "skipped: no pid namespace can be made here"
+why=$(unshare --pid --fork --mount-proc true 2>&1) || {
+    echo "skipped: no pid namespace can be made here: $why"
     finish_test
     exit
-fi
+}
 # container: a redis in a pid namespace of its own, which ends with $run.
 container() {
     redis_port=$(free_port)

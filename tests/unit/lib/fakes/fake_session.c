@@ -104,6 +104,12 @@ sql_session_warnings(const struct sql_session *s)
     return s->warnings;
 }
 
+const char *
+sql_session_warning(const struct sql_session *s, size_t i)
+{
+    return i < s->warnings ? "a warning" : NULL;
+}
+
 void
 sql_session_check_row(struct sql_session *session, const struct column *columns,
                       struct value *values, size_t count)

@@ -46,7 +46,8 @@ death_of(int n)
                           .unknown = n % 8 == 6,
                           .attached = n % 8 == 6,
                           .oom_before = {n % 3 == 0, n % 3 ? 0 : 5},
-                          .oom_after = {true, 7}};
+                          .oom_after = {true, 7},
+                          .oom_machine = n % 4 == 1};
 
     snprintf(death.program, sizeof(death.program), "/usr/bin/a program=%d", n);
     return death;
@@ -68,6 +69,7 @@ check_death(const struct death *got, int n)
     ck_assert_int_eq(got->oom_before.known, expected.oom_before.known);
     ck_assert_uint_eq(got->oom_before.value, expected.oom_before.value);
     ck_assert_uint_eq(got->oom_after.value, 7);
+    ck_assert_int_eq(got->oom_machine, expected.oom_machine);
     ck_assert_int_eq(got->restarted, expected.restarted);
     ck_assert_str_eq(got->program, expected.program);
 }
@@ -407,6 +409,14 @@ static const struct {
       .oom_after = {true, 3}},
      "was killed by signal 9 (SIGKILL); the kernel killed 1 process of its "
      "cgroup for want of memory while it ran",
+     false},
+    {{.signalled = true,
+      .code = 9,
+      .oom_before = {true, 2},
+      .oom_after = {true, 4},
+      .oom_machine = true},
+     "was killed by signal 9 (SIGKILL); the kernel killed 2 processes of the "
+     "machine for want of memory while it ran",
      false},
     {{.signalled = true, .code = 9, .oom_after = {true, 3}},
      "was killed by signal 9 (SIGKILL)",

@@ -52,13 +52,14 @@ static const struct {
     {"env env env env env env env env env env redis-server", "", ""},
 };
 
-START_TEST(what_a_command_executes_is_told)
+static struct wrapped
+read_words(const char *command)
 {
     char text[256], *words[32];
     struct wrapped wrapped;
     size_t count = 0;
 
-    snprintf(text, sizeof(text), "%s", cases[_i].command);
+    snprintf(text, sizeof(text), "%s", command);
     for (char *at = text; *at;) {
         char end = *at == '|' ? '|' : ' ';
 
@@ -71,9 +72,25 @@ START_TEST(what_a_command_executes_is_told)
     }
     words[count] = NULL;
     wrapper_read(&wrapped, words);
+    return wrapped;
+}
+
+START_TEST(what_a_command_executes_is_told)
+{
+    struct wrapped wrapped = read_words(cases[_i].command);
+
     ck_assert_msg(strcmp(wrapped.name, cases[_i].name) == 0, "%s: '%s'",
                   cases[_i].command, wrapped.name);
     ck_assert_str_eq(wrapped.root, cases[_i].root);
+}
+END_TEST
+
+START_TEST(whether_the_user_may_change_is_told)
+{
+    ck_assert(!read_words("redis-server gosu redis").other_user);
+    ck_assert(!read_words("env nice redis-server").other_user);
+    ck_assert(read_words("nice /usr/bin/setpriv --reuid 7 sh x").other_user);
+    ck_assert(read_words("docker-entrypoint.sh redis-server").other_user);
 }
 END_TEST
 
@@ -85,6 +102,7 @@ main(void)
 
     tcase_add_loop_test(tcase, what_a_command_executes_is_told, 0,
                         sizeof(cases) / sizeof(cases[0]));
+    tcase_add_test(tcase, whether_the_user_may_change_is_told);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
