@@ -87,7 +87,7 @@ int store_find(struct store *store, const char *name, struct store_entry *out,
 size_t store_list(struct store *store, struct store_entry *out, size_t max);
 /* Removes those that are older than the options allow.  Those whose files
  * somebody deleted are written again from memory, or listed no longer.  Call
- * now and then. */
+ * now and then: it does nothing while another writes. */
 void store_expire(struct store *store);
 
 /* Gives the files to another user; the store works on as that user. */
