@@ -27,6 +27,7 @@
 #include "files.h"
 #include "index_keeper.h"
 #include "jobs.h"
+#include "log.h"
 #include "memory.h"
 #include "agent_client.h"
 #include "process_children.h"
@@ -107,15 +108,13 @@ publish_status(struct controller *c)
 static void
 say_unguarded(const struct controller *c)
 {
-    char line[256], at[CLOCK_TEXT];
+    char at[CLOCK_TEXT];
 
     clock_text(c->client.status.unguarded_ms, at, sizeof(at));
-    snprintf(line, sizeof(line),
-             "profiling was switched off in the database (pid %d) at %s UTC: "
-             "heapwired was away for longer than guard_timeout",
-             c->client.status.hello.pid, at);
-    if (c->overhead_limit.log)
-        c->overhead_limit.log(line);
+    log_to(c->overhead_limit.log,
+           "profiling was switched off in the database (pid %d) at %s UTC: "
+           "heapwired was away for longer than guard_timeout",
+           c->client.status.hello.pid, at);
 }
 
 /* An agent that was loaded before an upgrade. */
@@ -123,12 +122,9 @@ static void
 say_older(const struct controller *c)
 {
     const struct agent_hello *hello = &c->client.status.hello;
-    char line[AGENT_PATH_MAX + 256];
 
-    snprintf(line, sizeof(line), "the agent in %s (pid %d) %s", hello->exe,
-             hello->pid, NODE_OLDER);
-    if (c->overhead_limit.log)
-        c->overhead_limit.log(line);
+    log_to(c->overhead_limit.log, "the agent in %s (pid %d) %s", hello->exe,
+           hello->pid, NODE_OLDER);
 }
 
 static void
@@ -142,8 +138,8 @@ greet(struct controller *c)
     changed = agent_client_refresh(&c->client);
     process_children_look(&c->client);
     if (c->client.status.state == NODE_ABSENT && *c->client.status.note &&
-        strcmp(note, c->client.status.note) != 0 && c->overhead_limit.log)
-        c->overhead_limit.log(c->client.status.note);
+        strcmp(note, c->client.status.note) != 0)
+        log_to(c->overhead_limit.log, "%s", c->client.status.note);
     if (changed && !(c->client.status.knows & AGENT_KNOWS_ALLOCATORS))
         say_older(c);
 
@@ -358,15 +354,12 @@ open_store(const struct controller_options *options, struct error *err)
 {
     struct store_options in_memory = options->store;
     struct store *store = store_open(&options->store, options->log, err);
-    char line[ERROR_TEXT_MAX + 128];
 
     if (store || !options->store.dir)
         return store;
-    snprintf(line, sizeof(line),
-             "snapshots are kept in memory alone, until heapwired ends: %s",
-             err->text);
-    if (options->log)
-        options->log(line);
+    log_to(options->log,
+           "snapshots are kept in memory alone, until heapwired ends: %s",
+           err->text);
     in_memory.dir = NULL;
     return store_open(&in_memory, options->log, err);
 }
@@ -376,7 +369,6 @@ static struct index_keeper *
 start_indexes(const struct controller_options *options)
 {
     struct index_keeper_options indexes = index_keeper_defaults;
-    char line[ERROR_TEXT_MAX + 128];
     struct index_keeper *keeper;
     struct error err;
 
@@ -388,11 +380,8 @@ start_indexes(const struct controller_options *options)
     indexes.reader_mb = options->reader_mb;
     indexes.log = options->log;
     keeper = index_keeper_start(&indexes, &err);
-    if (!keeper && options->log) {
-        snprintf(line, sizeof(line), "no symbol indexes are made: %s",
-                 err.text);
-        options->log(line);
-    }
+    if (!keeper)
+        log_to(options->log, "no symbol indexes are made: %s", err.text);
     return keeper;
 }
 

@@ -328,7 +328,8 @@ jobs_finish(struct job *job, const struct error *failure)
     struct jobs *jobs = (struct jobs *)job->flight.flights;
 
     job->at_ms = clock_ms();
-    jobs_give_agent(job);
+    job->asks = false; /* this thread goes on with what waits */
+    pthread_cond_signal(&jobs->agent_free);
     jobs->generation += kinds[job->request.kind].changes;
     jobs->failed_snapshots += job->keep && (failure || job->not_kept);
     if (!failure && job_is_dump(job))
