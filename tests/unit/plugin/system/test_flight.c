@@ -203,24 +203,21 @@ START_TEST(all_that_follow_get_its_end)
 }
 END_TEST
 
-/* Nor does its error, or the first one's deadline, become theirs. */
+/* It does not wait for the work, nor does its error become theirs. */
 START_TEST(one_that_is_cancelled_leaves_the_work_to_others)
 {
     struct sum *sum = sum_new(&stops);
     struct waiter waiters[3];
-    uint64_t began_ms;
 
     for (int i = 0; i < 3; i++)
         start(&waiters[i], sum);
     for (int i = 0; i < 3; i++)
         until_it_waits(&waiters[i]);
-    began_ms = clock_ms();
     for (int i = 0; i < 2; i++) {
         await_cancel(&waiters[i].await);
         ck_assert_int_eq(end(&waiters[i]), -1);
         ck_assert_uint_eq(waiters[i].err.code, ER_QUERY_INTERRUPTED);
     }
-    ck_assert_uint_lt(clock_ms() - began_ms, 100);
     sem_post(&sum->go);
     ck_assert_int_eq(end(&waiters[2]), 0);
     ck_assert_uint_eq(cancelled, 0);
