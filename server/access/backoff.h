@@ -22,7 +22,7 @@
  * IPv6 counts by /64, and all of loopback is one address.  The table has a
  * fixed size: the entry of the fewest failures makes room, and a secret decides
  * which entries meet, so that many names do not push out the one that is
- * guessed at.  No clock in here; on the loop.
+ * guessed at.  No clock in here; with the loop's lock.
  */
 #ifndef HW_BACKOFF_H
 #define HW_BACKOFF_H

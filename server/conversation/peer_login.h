@@ -3,8 +3,8 @@
  * envelopes.
  *
  * A handshake response that names the plugin heapwire_peer comes here: no user,
- * no password.  All on the loop, but a worker may use the channel while it
- * opens a long statement.
+ * no password.  With the loop's lock, but for the channel, which a statement
+ * that is aside uses.
  */
 #ifndef HW_PEER_LOGIN_H
 #define HW_PEER_LOGIN_H
@@ -38,7 +38,7 @@ void peer_session_audit(struct peer_session *peer, struct audit *audit);
  * returns its connection there. */
 uint32_t peer_session_caller(const struct peer_session *peer,
                              struct sql_identity *who);
-/* Whom its worker is charged to: the caller, apart from a user of this node.
+/* Whom its place is charged to: the caller, apart from a user of this node.
  * Lasts until the next statement. */
 const char *peer_session_owner(struct peer_session *peer);
 

@@ -1,9 +1,9 @@
 /*
  * prepared.h - the prepared statements of one session.
  *
- * Made with the first of them.  On the loop.  A statement's memory is counted
- * where it is taken.  COM_STMT_SEND_LONG_DATA has no reply, so the next
- * COM_STMT_EXECUTE reports its faults.
+ * Made with the first of them.  Of the thread that has the session.  A
+ * statement's memory is counted where it is taken.  COM_STMT_SEND_LONG_DATA has
+ * no reply, so the next COM_STMT_EXECUTE reports its faults.
  */
 #ifndef HW_PREPARED_H
 #define HW_PREPARED_H

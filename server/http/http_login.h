@@ -2,7 +2,7 @@
  * http_login.h - proves a request's identity: each request, for a connection
  * may carry those of several users.
  *
- * On the loop.
+ * With the loop's lock.
  */
 #ifndef HW_HTTP_LOGIN_H
 #define HW_HTTP_LOGIN_H

@@ -2,7 +2,7 @@
  * http_show.h - the answer to one request: the rows of its statement as a body,
  * or an error.
  *
- * Belongs to the statement while that runs, which a worker may step.
+ * Belongs to the statement while that runs, maybe aside.
  */
 #ifndef HW_HTTP_SHOW_H
 #define HW_HTTP_SHOW_H

@@ -3,7 +3,7 @@
  * runs.
  *
  * A table or a function whose data are missing fetches them, and the statement
- * waits there, on its worker.  The data stay until the statement ends: all its
+ * waits there.  The data stay until the statement ends: all its
  * tables show one moment.
  */
 #ifndef HW_FETCH_H
