@@ -291,7 +291,7 @@ export BUILD=build/release
 [ "$all" = yes ] && export FORKS=20000 ROUNDS=1000 HEAPWIRE_TEST_ALL=1
 # They fail where an answer takes a second, and need the processors for that:
 # readme.py builds and installs.
-alone="readme hold_up accounts heap_tables"
+alone="readme hold_up accounts heap_tables shared_work"
 # The longest ones first, so that none of them is left over for the end.
 long="linkages prof_indexed addresses sqlviews evidence tls evidence_container
     etcd protocol links agent_api prepared jeprof drills_etcd drills_partition

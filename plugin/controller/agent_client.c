@@ -286,7 +286,7 @@ await(struct agent_client *client, uint64_t id, uint64_t deadline,
             return 0;
         wait = (int)(deadline - now < SLICE_MS ? deadline - now : SLICE_MS);
         poll(polls, 2, wait);
-        if (polls[1].revents) /* a new job: the controller will see it */
+        if (polls[1].revents) /* the greeter is woken */
             polls[1].fd = -1;
     }
 }
@@ -490,8 +490,8 @@ agent_client_call(struct agent_client *client,
     return -1;
 }
 
-/* A pipe in place of a memfd would hold up the channel thread for ever: only
- * files in memory have seals. */
+/* A pipe in place of a memfd would hold us up for ever: only files in
+ * memory have seals. */
 /* True for a regular file on the state directory's file system. */
 static bool
 is_beside(const char *directory, int fd)

@@ -2,7 +2,7 @@
  * agent_client.h - the connection to one node's agent, and the status that it
  * gives.
  *
- * Used by the controller's channel thread alone.  Calls wait for the answer
+ * Used by whoever has the agent (jobs.h).  Calls wait for the answer
  * until a deadline, no longer; an agent that missed it is UNRESPONSIVE and is
  * sent nothing more until the late answer arrives, so a stopped database meets
  * no storm when it goes on.

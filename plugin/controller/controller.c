@@ -1,13 +1,16 @@
 /*
  * controller.c - see controller.h.
  *
- * Two threads.  The channel thread, here, talks to the agent (agent_client.c)
- * and runs the jobs (jobs.c); resolver.c turns a taken dump into a snapshot.
+ * Jobs run on threads of their own (jobs.c says when), and talk to the agent
+ * through agent_client.c while they have it.  So does the greeter, a thread
+ * that stays: it connects, greets, and ends profiling that costs too much.  A
+ * helper that names a dump's addresses lives within the job, on whose thread
+ * its life depends (helper.h).
  *
- * Locks: jobs.lock guards the jobs and tickets, status and the resolver's dump.
- * It is held while wakers run (they only post), never across I/O.
- * Order: an await's look, jobs.lock, then whatever a waker takes;
- * objects.lock, the store's and the indexes' last.
+ * Locks: that of jobs.flights guards the jobs and their followers, status and
+ * last.  It is held while wakers run (they only post), never across I/O.
+ * Order: an await's look, that one, then whatever a waker takes; objects.lock,
+ * the store's and the indexes' last.
  */
 #include "controller.h"
 
@@ -24,11 +27,11 @@
 #include "files.h"
 #include "index_keeper.h"
 #include "jobs.h"
+#include "log.h"
 #include "memory.h"
 #include "agent_client.h"
 #include "process_children.h"
 #include "profiler_control.h"
-#include "resolver.h"
 #include "node_status.h"
 #include "objects.h"
 #include "overhead_limit.h"
@@ -50,27 +53,36 @@ enum {
     STACK_BYTES = 1 << 20
 };
 
+/* Of the last profile; while profiled. */
+struct last {
+    bool profiled;
+    uint64_t samples;
+    int64_t profiled_ms;
+    double frames; /* of the mean stack */
+};
+
 struct controller {
-    struct jobs jobs;
-    struct node_status status;      /* a copy of client.status */
+    struct jobs jobs;               /* first */
+    struct node_status status;      /* a copy of client.status, with: */
     char absence[NODE_ABSENCE_MAX]; /* copied into status */
     int32_t absent;                 /* likewise */
-    bool stop;                      /* atomic: read without the lock too */
+    struct last last;
+    bool stop; /* atomic: read without the lock too */
 
-    struct agent_client client; /* the channel thread's, and: */
+    struct agent_client client; /* of who has the agent, and: */
     struct overhead_limit overhead_limit;
-    struct resolver resolver;
     struct objects objects;
-    struct symbolizer *symbolizer; /* the resolver's, but for cancel */
+    struct symbolizer *symbolizer; /* of who has the names, but for cancel */
     struct store *store;
     struct index_keeper *indexes; /* or NULL */
     char *state_dir, *symbolizer_path;
-    int wake_fd; /* eventfd: the channel thread has work */
-    pthread_t channel;
-    bool channel_runs;
+    uint32_t node_id;
+    int wake_fd; /* eventfd: the greeter has to look */
+    pthread_t greeter;
+    bool greeter_runs;
 };
 
-/* ---- the channel thread ---- */
+/* ---- of who has the agent ---- */
 
 /* With the lock. */
 static void
@@ -83,27 +95,26 @@ copy_status(struct controller *c)
     c->status.absent = c->absent;
 }
 
+/* Likewise, at the end of a job: the greeter looks after what was lost. */
 static void
 publish_status(struct controller *c)
 {
-    pthread_mutex_lock(&c->jobs.lock);
     copy_status(c);
-    pthread_mutex_unlock(&c->jobs.lock);
+    if (c->status.state != NODE_CONNECTED)
+        (void)eventfd_write(c->wake_fd, 1);
 }
 
 /* Logs what the agent did while heapwired was away. */
 static void
 say_unguarded(const struct controller *c)
 {
-    char line[256], at[CLOCK_TEXT];
+    char at[CLOCK_TEXT];
 
     clock_text(c->client.status.unguarded_ms, at, sizeof(at));
-    snprintf(line, sizeof(line),
-             "profiling was switched off in the database (pid %d) at %s UTC: "
-             "heapwired was away for longer than guard_timeout",
-             c->client.status.hello.pid, at);
-    if (c->overhead_limit.log)
-        c->overhead_limit.log(line);
+    log_to(c->overhead_limit.log,
+           "profiling was switched off in the database (pid %d) at %s UTC: "
+           "heapwired was away for longer than guard_timeout",
+           c->client.status.hello.pid, at);
 }
 
 /* An agent that was loaded before an upgrade. */
@@ -111,12 +122,9 @@ static void
 say_older(const struct controller *c)
 {
     const struct agent_hello *hello = &c->client.status.hello;
-    char line[AGENT_PATH_MAX + 256];
 
-    snprintf(line, sizeof(line), "the agent in %s (pid %d) %s", hello->exe,
-             hello->pid, NODE_OLDER);
-    if (c->overhead_limit.log)
-        c->overhead_limit.log(line);
+    log_to(c->overhead_limit.log, "the agent in %s (pid %d) %s", hello->exe,
+           hello->pid, NODE_OLDER);
 }
 
 static void
@@ -130,8 +138,8 @@ greet(struct controller *c)
     changed = agent_client_refresh(&c->client);
     process_children_look(&c->client);
     if (c->client.status.state == NODE_ABSENT && *c->client.status.note &&
-        strcmp(note, c->client.status.note) != 0 && c->overhead_limit.log)
-        c->overhead_limit.log(c->client.status.note);
+        strcmp(note, c->client.status.note) != 0)
+        log_to(c->overhead_limit.log, "%s", c->client.status.note);
     if (changed && !(c->client.status.knows & AGENT_KNOWS_ALLOCATORS))
         say_older(c);
 
@@ -142,14 +150,14 @@ greet(struct controller *c)
         objects_clear(&c->objects);
         overhead_limit_forget(&c->overhead_limit, &c->client);
     }
-    pthread_mutex_lock(&c->jobs.lock);
+    pthread_mutex_lock(&c->jobs.flights.lock);
     if (changed)
         jobs_forget(&c->jobs);
     if (changed || c->status.hello.resets != c->client.status.hello.resets)
-        c->resolver.profiled = false;
+        c->last.profiled = false;
     copy_status(c);
     jobs_expire(&c->jobs);
-    pthread_mutex_unlock(&c->jobs.lock);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
 /* What profiling costs; and its end, when that is too much. */
@@ -159,34 +167,59 @@ oversee(struct controller *c)
     double frames;
     bool ended;
 
-    pthread_mutex_lock(&c->jobs.lock);
-    frames = c->resolver.profiled ? c->resolver.frames : 0;
-    pthread_mutex_unlock(&c->jobs.lock);
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    frames = c->last.profiled ? c->last.frames : 0;
+    pthread_mutex_unlock(&c->jobs.flights.lock);
     ended = overhead_limit_look(&c->overhead_limit, &c->client, frames);
-    pthread_mutex_lock(&c->jobs.lock);
+    pthread_mutex_lock(&c->jobs.flights.lock);
     copy_status(c);
     if (ended)
         jobs_forget(&c->jobs);
-    pthread_mutex_unlock(&c->jobs.lock);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
-/* Hands the dump to the resolver, which finishes the job; meanwhile reads what
- * belongs to it. */
-static int
-run_dump(struct controller *c, struct job *job, struct error *err)
-{
-    struct snapshot_memory memory;
-    struct dump dump;
+/* ---- jobs ---- */
 
-    memset(&dump, 0, sizeof(dump));
-    if (dump_take(&dump, &c->client, &c->objects, err) != 0) {
-        dump_fini(&dump);
-        return -1;
-    }
-    resolver_give_dump(&c->resolver, job, &dump);
-    dump_take_memory(&c->client, &memory);
-    resolver_give_memory(&c->resolver, &memory, c->client.status.elsewhere);
-    return 0;
+/* Gives the agent to others before it looks for names. */
+static struct snapshot *
+take_snapshot(struct controller *c, struct job *job, struct error *err)
+{
+    struct snapshot *snapshot = NULL;
+    struct dump dump = {.mapped = NULL};
+    bool taken = dump_take(&dump, &c->client, &c->objects, err) == 0;
+
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    publish_status(c);
+    jobs_give_agent(job);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
+    if (taken)
+        snapshot = dump_make_snapshot(&dump, &c->objects, c->symbolizer,
+                                      &job->progress, err);
+    dump_fini(&dump);
+    return snapshot;
+}
+
+/* Under the name that was asked for.  None joins any more: keep and name stay.
+ */
+static int
+keep_snapshot(struct controller *c, const struct job *job,
+              struct snapshot *snapshot, struct error *err)
+{
+    snapshot->cause = job->request.cause;
+    memcpy(snapshot->reason, job->reason, sizeof(snapshot->reason));
+    if (*job->name)
+        memcpy(snapshot->name, job->name, sizeof(snapshot->name));
+    return store_add(c->store, snapshot, err);
+}
+
+static double
+mean_depth(const struct profile *profile)
+{
+    double frames = 0;
+
+    for (size_t i = 0; i < profile->stack_count; i++)
+        frames += profile->stacks[i].depth;
+    return profile->stack_count ? frames / (double)profile->stack_count : 0;
 }
 
 /* A library that was loaded since the last greeting may bring a jemalloc: the
@@ -202,55 +235,82 @@ look_again(struct controller *c, struct error *err)
 }
 
 static void
-run_job(struct controller *c, struct job *job)
+run_dump(struct controller *c, struct job *job)
 {
-    struct job_result result = {0};
-    struct error err;
+    struct error err = {0};
+    struct snapshot *snapshot = take_snapshot(c, job, &err);
+    double frames = 0;
+
+    if (snapshot) {
+        snapshot->node_id = c->node_id;
+        store_make_name(c->store, snapshot);
+        job->not_kept = job->keep && keep_snapshot(c, job, snapshot, &err) != 0;
+        frames = mean_depth(snapshot->profile);
+    }
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    if (snapshot) {
+        if (job->not_kept)
+            job->flight.error = err;
+        job->result.snapshot = snapshot;
+        /* One of before a reset counts samples that are forgotten now. */
+        c->last = (struct last){
+            snapshot->hello.resets == c->status.hello.resets,
+            snapshot->profile->samples, snapshot->taken_ms, frames};
+    }
+    jobs_finish(job, snapshot ? NULL : &err);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
+}
+
+/* The greeting that may follow tells what else it changed. */
+static int
+ask_agent(struct controller *c, struct job *job, struct job_result *result,
+          struct error *err)
+{
+    enum job_kind kind = job->request.kind;
     int rc;
 
-    memset(&err, 0, sizeof(err));
-    if (job_is_dump(job->request.kind)) {
-        rc = run_dump(c, job, &err);
-        if (rc == 0)
-            return;
-    } else if (job->request.kind == JOB_GET_ACTIVE) {
-        rc = profiler_control_get_active(&c->client, &result.active, &err);
-        if (rc == 0 && result.active != (c->client.status.hello.active != 0))
-            greet(c); /* the program itself switched it, or its time was over */
-    } else if (job->request.kind == JOB_STATS) {
-        result.stats = stats_take(&c->client, &err);
-        rc = result.stats ? 0 : -1;
-    } else if (job->request.kind == JOB_RESET) {
-        rc = profiler_control_reset(&c->client, c->store, &job->request, &err);
-        greet(c); /* the rate, number of resets */
-    } else {
-        rc = job->request.kind == JOB_ENABLE ? look_again(c, &err) : 0;
-        if (rc == 0)
-            rc = profiler_control_switch(&c->client,
-                                         job->request.kind == JOB_ENABLE,
-                                         job->request.seconds, &err);
-        if (rc == 0 && job->request.kind == JOB_ENABLE)
-            stats_take_elsewhere(&c->client);
-        greet(c); /* active since, number of changes */
-        oversee(c);
+    if (kind == JOB_STATS) {
+        result->stats = stats_take(&c->client, err);
+        return result->stats ? 0 : -1;
     }
-    publish_status(c);
-    pthread_mutex_lock(&c->jobs.lock);
-    job->result = result;
-    jobs_finish(&c->jobs, job, rc == 0 ? NULL : &err);
-    pthread_mutex_unlock(&c->jobs.lock);
+    rc = kind == JOB_ENABLE ? look_again(c, err) : 0;
+    if (rc == 0)
+        rc = profiler_control_run(&c->client, c->store, &job->request, result,
+                                  err);
+    if (rc == 0 && kind == JOB_ENABLE)
+        stats_take_elsewhere(&c->client);
+    /* The program itself switched it, or its time was over. */
+    if (kind != JOB_GET_ACTIVE ||
+        (rc == 0 && result->active != (c->client.status.hello.active != 0))) {
+        greet(c);
+        (void)eventfd_write(c->wake_fd, 1); /* the next may be due sooner */
+    }
+    if (kind == JOB_ENABLE || kind == JOB_DISABLE)
+        oversee(c);
+    return rc;
 }
 
-static struct job *
-next_job(struct controller *c)
+static void
+run_job(struct job *job)
 {
-    struct job *job;
+    struct controller *c = (struct controller *)job->flight.flights;
+    struct job_result result = {0};
+    struct error err = {0};
+    int rc;
 
-    pthread_mutex_lock(&c->jobs.lock);
-    job = jobs_take(&c->jobs);
-    pthread_mutex_unlock(&c->jobs.lock);
-    return job;
+    if (job_is_dump(job)) {
+        run_dump(c, job);
+        return;
+    }
+    rc = ask_agent(c, job, &result, &err);
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    publish_status(c);
+    job->result = result;
+    jobs_finish(job, rc == 0 ? NULL : &err);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
 }
+
+/* ---- the greeter ---- */
 
 /* Milliseconds until the node is to be greeted again; at most 0: now.  When
  * profiling ends by itself, right after that. */
@@ -260,6 +320,8 @@ next_greeting(const struct controller *c, uint64_t greeted)
     const struct agent_hello *hello = &c->client.status.hello;
     int64_t left = (int64_t)(greeted + GREET_MS - clock_ms()), ends;
 
+    if (c->client.status.state != NODE_CONNECTED)
+        return CONNECT_MS;
     if (hello->active && hello->active_until_ms > 0) {
         ends = hello->active_until_ms + ENDED_MS - clock_wall_ms();
         left = ends < left ? ends : left;
@@ -267,42 +329,33 @@ next_greeting(const struct controller *c, uint64_t greeted)
     return left;
 }
 
-/* Sleeps until there is a job, an answer or end of the agent, or time is up. */
-static void
-channel_sleep(struct controller *c, uint64_t greeted)
-{
-    bool connected =
-        c->client.fd >= 0 && c->client.status.state == NODE_CONNECTED;
-    int64_t left = connected ? next_greeting(c, greeted) : CONNECT_MS;
-    struct pollfd polls[2] = {{c->wake_fd, POLLIN, 0},
-                              {c->client.fd, POLLIN, 0}};
-    uint64_t drained;
-
-    poll(polls, 2, left > ENDED_MS ? (int)left : ENDED_MS);
-    if (polls[0].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
-        drained = 0; /* another wake-up took it: fine */
-}
-
+/* While connected it hears of the agent's end alone: an answer is of whoever
+ * has the agent then. */
 static void *
-channel_main(void *arg)
+greeter_main(void *arg)
 {
     struct controller *c = arg;
-    uint64_t greeted = 0;
-    struct job *job;
+    struct pollfd polls[2] = {{c->wake_fd, POLLIN, 0}, {-1, 0, 0}};
+    uint64_t greeted = 0, drained;
+    int64_t left;
 
     while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
+        jobs_greeter_take(&c->jobs);
         if (c->client.status.state != NODE_CONNECTED ||
+            agent_client_input_pending(&c->client) ||
             next_greeting(c, greeted) <= 0) {
             greet(c);
             oversee(c);
             greeted = clock_ms();
         }
-        while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE) &&
-               (job = next_job(c)) != NULL)
-            run_job(c, job);
-        channel_sleep(c, greeted);
-        if (agent_client_input_pending(&c->client))
-            greeted = 0; /* the end of the connection, or a late one */
+        left = next_greeting(c, greeted);
+        polls[1].fd = c->client.fd;
+        polls[1].events =
+            c->client.status.state == NODE_CONNECTED ? POLLRDHUP : POLLIN;
+        jobs_greeter_give(&c->jobs);
+        poll(polls, 2, left > ENDED_MS ? (int)left : ENDED_MS);
+        if (polls[0].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
+            drained = 0; /* another wake-up took it: fine */
     }
     return NULL;
 }
@@ -316,15 +369,12 @@ open_store(const struct controller_options *options, struct error *err)
 {
     struct store_options in_memory = options->store;
     struct store *store = store_open(&options->store, options->log, err);
-    char line[ERROR_TEXT_MAX + 128];
 
     if (store || !options->store.dir)
         return store;
-    snprintf(line, sizeof(line),
-             "snapshots are kept in memory alone, until heapwired ends: %s",
-             err->text);
-    if (options->log)
-        options->log(line);
+    log_to(options->log,
+           "snapshots are kept in memory alone, until heapwired ends: %s",
+           err->text);
     in_memory.dir = NULL;
     return store_open(&in_memory, options->log, err);
 }
@@ -334,7 +384,6 @@ static struct index_keeper *
 start_indexes(const struct controller_options *options)
 {
     struct index_keeper_options indexes = index_keeper_defaults;
-    char line[ERROR_TEXT_MAX + 128];
     struct index_keeper *keeper;
     struct error err;
 
@@ -346,11 +395,8 @@ start_indexes(const struct controller_options *options)
     indexes.reader_mb = options->reader_mb;
     indexes.log = options->log;
     keeper = index_keeper_start(&indexes, &err);
-    if (!keeper && options->log) {
-        snprintf(line, sizeof(line), "no symbol indexes are made: %s",
-                 err.text);
-        options->log(line);
-    }
+    if (!keeper)
+        log_to(options->log, "no symbol indexes are made: %s", err.text);
     return keeper;
 }
 
@@ -373,14 +419,13 @@ struct controller *
 controller_start(const struct controller_options *options, struct error *err)
 {
     struct controller *c = mem_zalloc(1, sizeof(*c));
-    struct thread_start channel = {"hw-channel", STACK_BYTES, channel_main, c};
+    struct thread_start greeter = {"hw-greeter", STACK_BYTES, greeter_main, c};
 
     if (!c) {
         error_memory(err, "the controller");
         return NULL;
     }
-    jobs_init(&c->jobs);
-    resolver_init(&c->resolver, &c->jobs, &c->status);
+    jobs_init(&c->jobs, run_job);
     objects_init(&c->objects);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->state_dir = mem_strdup(options->state_dir);
@@ -401,21 +446,15 @@ controller_start(const struct controller_options *options, struct error *err)
         error_memory(err, "the controller");
         goto fail;
     }
-    c->resolver.node_id = options->node_id;
+    c->node_id = options->node_id;
     c->store = open_store(options, err);
     if (!c->store)
         goto fail;
     c->indexes = start_indexes(options);
     if (start_symbolizer(c, options->reader_mb, err) != 0)
         goto fail;
-    c->channel_runs = thread_start(&c->channel, &channel, err) == 0;
-    if (!c->channel_runs)
-        goto fail;
-    c->resolver.objects = &c->objects;
-    c->resolver.symbolizer = c->symbolizer;
-    c->resolver.store = c->store;
-    c->resolver.wake_fd = c->wake_fd;
-    if (resolver_start(&c->resolver, err) != 0)
+    c->greeter_runs = thread_start(&c->greeter, &greeter, err) == 0;
+    if (!c->greeter_runs)
         goto fail;
     return c;
 fail:
@@ -423,17 +462,18 @@ fail:
     return NULL;
 }
 
+/* The greeter may take the wake-up of a job that waits for the agent. */
 static void
 join_threads(struct controller *c)
 {
     __atomic_store_n(&c->stop, true, __ATOMIC_RELEASE);
-    resolver_stop(&c->resolver);
     (void)eventfd_write(c->wake_fd, 1);
     if (c->symbolizer)
         symbolizer_cancel(c->symbolizer);
-    if (c->channel_runs)
-        pthread_join(c->channel, NULL);
-    resolver_join(&c->resolver);
+    if (c->greeter_runs)
+        pthread_join(c->greeter, NULL);
+    (void)eventfd_write(c->wake_fd, 1);
+    jobs_stop(&c->jobs);
 }
 
 void
@@ -448,8 +488,6 @@ controller_stop(struct controller *c)
     objects_fini(&c->objects);
     agent_client_fini(&c->client);
     fd_close(c->wake_fd);
-    resolver_fini(&c->resolver);
-    jobs_fini(&c->jobs);
     mem_free(c->state_dir);
     mem_free(c->symbolizer_path);
     mem_free(c);
@@ -460,23 +498,23 @@ controller_stop(struct controller *c)
 void
 controller_status(struct controller *c, struct node_status *out)
 {
-    pthread_mutex_lock(&c->jobs.lock);
+    pthread_mutex_lock(&c->jobs.flights.lock);
     *out = c->status;
-    out->profiled = c->resolver.profiled;
-    out->samples = c->resolver.samples;
-    out->profiled_ms = c->resolver.profiled_ms;
+    out->profiled = c->last.profiled;
+    out->samples = c->last.samples;
+    out->profiled_ms = c->last.profiled_ms;
     out->failed_snapshots = c->jobs.failed_snapshots;
-    pthread_mutex_unlock(&c->jobs.lock);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
 void
 controller_set_absence(struct controller *c, int32_t pid, const char *why)
 {
-    pthread_mutex_lock(&c->jobs.lock);
+    pthread_mutex_lock(&c->jobs.flights.lock);
     c->absent = c->status.absent = pid;
     snprintf(c->absence, sizeof(c->absence), "%s", why);
     memcpy(c->status.absence, c->absence, sizeof(c->absence));
-    pthread_mutex_unlock(&c->jobs.lock);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
 /* The kernel still has figures for an unresponsive process. */
@@ -493,22 +531,32 @@ can_serve(const struct node_status *status, enum job_kind kind,
            node_status_check_job(status, kind, err) == 0;
 }
 
-struct ticket *
+struct seat *
 controller_submit(struct controller *c, const struct job_request *request,
                   struct waker waker, struct error *err)
 {
-    struct ticket *ticket = NULL;
+    struct seat *seat = NULL;
 
     if (request->name && store_check_name(c->store, request->name, err) != 0)
         return NULL; /* reported before the work, not after it */
-    pthread_mutex_lock(&c->jobs.lock);
+    pthread_mutex_lock(&c->jobs.flights.lock);
     if (node_status_check_request(request, err) == 0 &&
         can_serve(&c->status, request->kind, err))
-        ticket = jobs_attach(&c->jobs, request, waker, err);
-    pthread_mutex_unlock(&c->jobs.lock);
-    if (ticket)
-        (void)eventfd_write(c->wake_fd, 1);
-    return ticket;
+        seat = jobs_join(&c->jobs, request, waker, err);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
+    return seat;
+}
+
+int
+controller_wait(struct seat *seat, struct await *await,
+                struct job_result *result, struct error *err)
+{
+    int rc = seat ? flight_wait(seat, await, err) : -1;
+
+    if (rc == 0 && controller_look(seat, result, err) != FLIGHT_DONE)
+        rc = -1;
+    flight_leave(seat);
+    return rc;
 }
 
 struct store *

@@ -1,11 +1,11 @@
 /*
  * controller.h - the node's profiler as heapwired sees it.
  *
- * Owns the agent's channel (one thread, one request outstanding) and the
- * thread that turns dumps into snapshots.  All functions are callable from any
- * thread and only controller_wait waits for the node: a request gives a ticket
- * (ticket.h), whose waker is called when it has an answer.  One dump runs at a
- * time; requests that arrive while one runs join the next.
+ * Owns the agent's connection (one request outstanding) and the symboliser.  A
+ * request is a flight (flight.h), which others may join, and gives a seat in
+ * it, whose waker is called when it has an answer.  One dump runs at a time;
+ * requests that arrive while one runs join the next.  All functions are
+ * callable from any thread, and only controller_wait waits for the node.
  */
 #ifndef HW_CONTROLLER_H
 #define HW_CONTROLLER_H
@@ -16,11 +16,11 @@
 
 #include "agent_protocol.h"
 #include "elsewhere.h"
+#include "flight.h"
 #include "overhead_estimate.h"
 #include "risks.h"
 #include "snapshot.h"
 #include "store.h"
-#include "ticket.h"
 #include "waker.h"
 
 struct controller;
@@ -93,7 +93,7 @@ struct node_status {
 /* Starts the threads.  NULL with *err. */
 struct controller *controller_start(const struct controller_options *options,
                                     struct error *err);
-/* Wakes and joins; every ticket must have been freed.  NULL is fine. */
+/* Wakes and joins; every seat must have been left.  NULL is fine. */
 void controller_stop(struct controller *controller);
 
 void controller_status(struct controller *controller, struct node_status *out);
@@ -139,19 +139,19 @@ struct job_result {
 };
 
 /* NULL with *err when the node cannot serve the request at all (gone,
- * unresponsive, no jemalloc, ...). A ticket that shares a recent answer has it
- * already, and its waker is not called: poll before waiting. */
-struct ticket *controller_submit(struct controller *controller,
-                                 const struct job_request *request,
-                                 struct waker waker, struct error *err);
+ * unresponsive, no jemalloc, ...).  Who shares a recent answer has it already,
+ * and its waker is not called: look before waiting. */
+struct seat *controller_submit(struct controller *controller,
+                               const struct job_request *request,
+                               struct waker waker, struct error *err);
 
 /* DONE fills *result (taking the snapshot), FAILED *err; each once. */
-enum ticket_state ticket_poll(struct ticket *ticket, struct job_result *result,
-                              struct error *err);
+enum flight_state controller_look(struct seat *seat, struct job_result *result,
+                                  struct error *err);
 /* Blocks until there is an answer, the await's deadline has come, or it is
- * cancelled; its waker is the ticket's, which is freed.  0 with *result, or -1
- * with *err. */
-int controller_wait(struct ticket *ticket, struct await *await,
+ * cancelled; its waker is the seat's, which is left.  0 with *result, or -1
+ * with *err.  seat NULL: -1; controller_submit has said why. */
+int controller_wait(struct seat *seat, struct await *await,
                     struct job_result *result, struct error *err);
 
 /* The snapshots that are kept; as long as the controller is. */

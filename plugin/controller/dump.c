@@ -1,6 +1,7 @@
 /* dump.c - see dump.h. */
 #include "dump.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -34,7 +35,7 @@ dump_fini(struct dump *dump)
     buffer_fini(&dump->maps);
 }
 
-/* ---- taking: the channel thread ---- */
+/* ---- taking ---- */
 
 static int
 fetch_object(struct agent_client *client, struct objects *objects,
@@ -84,6 +85,22 @@ out:
     return rc;
 }
 
+static void
+take_memory(struct dump *dump, struct agent_client *client)
+{
+    const char *elsewhere = client->status.elsewhere;
+    size_t noted = strlen(dump->note);
+    struct error unsaid;
+    struct stats *stats = stats_take(client, &unsaid);
+
+    if (stats)
+        reconciliation_take(stats, &dump->memory);
+    stats_unref(stats);
+    if (*elsewhere)
+        snprintf(dump->note + noted, sizeof(dump->note) - noted, "%s%s",
+                 noted ? "; " : "", elsewhere);
+}
+
 int
 dump_take(struct dump *dump, struct agent_client *client,
           struct objects *objects, struct error *err)
@@ -98,7 +115,7 @@ dump_take(struct dump *dump, struct agent_client *client,
     if (agent_client_call(client, &request, &answer, err) != 0)
         return -1;
     dump->hello = client->status.hello;
-    memcpy(dump->note, client->status.note, sizeof(dump->note));
+    snprintf(dump->note, sizeof(dump->note), "%s", client->status.note);
     /* jemalloc adds up its samples first, and then writes. */
     dump->taken_ms = clock_wall_ms() - (int64_t)(answer.reply.value / 1000);
     if (dump->taken_ms < asked_ms)
@@ -111,22 +128,12 @@ dump_take(struct dump *dump, struct agent_client *client,
                                  "the node's mappings", err) == 0)
         rc = fetch_objects(dump, client, objects, err);
     agent_client_answer_close(&answer);
+    if (rc == 0)
+        take_memory(dump, client);
     return rc;
 }
 
-void
-dump_take_memory(struct agent_client *client, struct snapshot_memory *out)
-{
-    struct error unsaid;
-    struct stats *stats = stats_take(client, &unsaid);
-
-    memset(out, 0, sizeof(*out));
-    if (stats)
-        reconciliation_take(stats, out);
-    stats_unref(stats);
-}
-
-/* ---- making: the resolver thread ---- */
+/* ---- making ---- */
 
 static void
 enter(struct dump_progress *progress, enum dump_stage stage)
@@ -166,6 +173,63 @@ name_addresses(const struct dump *dump, const struct heap_dump *heap,
     return names;
 }
 
+/* What a stack's root is, if it is called so. */
+static bool
+ends_at(const struct profile *profile, const struct profile_stack *stack,
+        const char *function)
+{
+    const struct location *root;
+
+    if (stack->depth == 0)
+        return false;
+    root = &profile->locations[stack->locations[stack->depth - 1]];
+    return strncmp(root->frames[root->frame_count - 1].function, function,
+                   strlen(function)) == 0;
+}
+
+/* Go calls C on another stack, behind which jemalloc sees none of its
+ * functions. */
+static void
+write_cut_stacks(const struct profile *profile, struct buffer *out)
+{
+    static const char border[] = "runtime.asmcgocall";
+    double bytes = 0;
+
+    for (size_t i = 0; i < profile->stack_count; i++)
+        if (ends_at(profile, &profile->stacks[i], border))
+            bytes += profile->stacks[i].bytes;
+    if (bytes > 0)
+        buffer_format(out,
+                      "; %.1f MB of it in stacks that end at %s: which Go "
+                      "function called C is not seen",
+                      bytes / 1048576, border);
+}
+
+/* Goes into the profile itself, so that each form can show the line. */
+static int
+add_memory(struct snapshot *snapshot, const struct dump *dump,
+           struct error *err)
+{
+    struct profile *profile = snapshot->profile;
+    struct buffer line;
+    int rc = 0;
+
+    snapshot->memory = dump->memory;
+    buffer_init(&line, MEMORY_TEXT_MAX);
+    unseen_fill(snapshot);
+    reconciliation_write(profile, &snapshot->memory, &snapshot->hello,
+                         dump->note, &line);
+    write_cut_stacks(profile, &line);
+    if (line.data && !line.failed)
+        profile->memory = arena_strndup(profile->arena, line.data, line.size);
+    if (line.failed || !profile->memory) {
+        error_memory(err, "a snapshot");
+        rc = -1;
+    }
+    buffer_fini(&line);
+    return rc;
+}
+
 struct snapshot *
 dump_make_snapshot(const struct dump *dump, struct objects *objects,
                    struct symbolizer *symbolizer,
@@ -202,6 +266,8 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
         goto out;
     snapshot->taken_ms = dump->taken_ms;
     snapshot->hello = dump->hello;
+    if (add_memory(snapshot, dump, err) != 0)
+        goto out;
     made = snapshot;
     snapshot = NULL;
 out:
@@ -210,61 +276,4 @@ out:
     snapshot_unref(snapshot);
     arena_free(arena);
     return made;
-}
-
-/* What a stack's root is, if it is called so. */
-static bool
-ends_at(const struct profile *profile, const struct profile_stack *stack,
-        const char *function)
-{
-    const struct location *root;
-
-    if (stack->depth == 0)
-        return false;
-    root = &profile->locations[stack->locations[stack->depth - 1]];
-    return strncmp(root->frames[root->frame_count - 1].function, function,
-                   strlen(function)) == 0;
-}
-
-/* Go calls C on another stack, behind which jemalloc sees none of its
- * functions. */
-static void
-write_cut_stacks(const struct profile *profile, struct buffer *out)
-{
-    static const char border[] = "runtime.asmcgocall";
-    double bytes = 0;
-
-    for (size_t i = 0; i < profile->stack_count; i++)
-        if (ends_at(profile, &profile->stacks[i], border))
-            bytes += profile->stacks[i].bytes;
-    if (bytes > 0)
-        buffer_format(out,
-                      "; %.1f MB of it in stacks that end at %s: which Go "
-                      "function called C is not seen",
-                      bytes / 1048576, border);
-}
-
-/* Goes into the profile itself, so that each form can show the line. */
-int
-dump_add_memory(struct snapshot *snapshot, const char *note,
-                const struct snapshot_memory *memory, struct error *err)
-{
-    struct profile *profile = snapshot->profile;
-    struct buffer line;
-    int rc = 0;
-
-    snapshot->memory = *memory;
-    buffer_init(&line, MEMORY_TEXT_MAX);
-    unseen_fill(snapshot);
-    reconciliation_write(profile, &snapshot->memory, &snapshot->hello, note,
-                         &line);
-    write_cut_stacks(profile, &line);
-    if (line.data && !line.failed)
-        profile->memory = arena_strndup(profile->arena, line.data, line.size);
-    if (line.failed || !profile->memory) {
-        error_memory(err, "a snapshot");
-        rc = -1;
-    }
-    buffer_fini(&line);
-    return rc;
 }

@@ -1,8 +1,8 @@
 /*
  * dump.h - one heap dump: taken from the agent, then made into a snapshot.
  *
- * Taking belongs to the channel thread and disturbs the database for the dump
- * alone; making belongs to the resolver thread and does not touch it.
+ * Taking needs the agent (jobs.h), and disturbs the database for the dump
+ * alone; making needs the names, and does not touch it.
  */
 #ifndef HW_DUMP_H
 #define HW_DUMP_H
@@ -11,6 +11,7 @@
 
 #include "agent_protocol.h"
 #include "buffer.h"
+#include "elsewhere.h"
 #include "snapshot.h"
 
 struct error;
@@ -20,25 +21,26 @@ struct snapshot;
 struct symbolizer;
 
 enum {
-    DUMP_MAX_BYTES = 64 << 20,     /* jemalloc's text */
-    DUMP_MAPS_MAX_BYTES = 16 << 20 /* /proc/self/maps */
+    DUMP_MAX_BYTES = 64 << 20,      /* jemalloc's text */
+    DUMP_MAPS_MAX_BYTES = 16 << 20, /* /proc/self/maps */
+    DUMP_NOTE_MAX = AGENT_TEXT_MAX + ELSEWHERE_TEXT_MAX + 8
 };
 
 struct dump {
     struct buffer text, maps;
     void *mapped; /* the text in the agent's memory, or NULL: it is in text */
     size_t mapped_size;
-    struct agent_hello hello;  /* the latest greeting before the dump */
-    char note[AGENT_TEXT_MAX]; /* likewise: a remark about profiles */
-    int64_t taken_ms;          /* wall clock */
+    struct agent_hello hello;      /* the latest greeting before the dump */
+    char note[DUMP_NOTE_MAX];      /* remarks about the profile */
+    int64_t taken_ms;              /* wall clock */
+    struct snapshot_memory memory; /* right after it, as far as it is known */
 };
 
-/* Dumps, copies, and makes sure that objects has every mapped file. */
+/* Into a zeroed struct.  Dumps, copies, makes sure that objects has every
+ * mapped file, and reads the statistics: not beside the dump, for both take the
+ * same locks of the allocator. */
 int dump_take(struct dump *dump, struct agent_client *client,
               struct objects *objects, struct error *err);
-/* Reads the statistics; missing ones stay unknown.  Call it right after the
- * dump, not beside it: both take the same locks of the allocator. */
-void dump_take_memory(struct agent_client *client, struct snapshot_memory *out);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 
 enum dump_stage { DUMP_TAKING = 1, DUMP_NAMING, DUMP_MAKING };
@@ -50,14 +52,11 @@ struct dump_progress {
     unsigned named, addresses; /* while DUMP_NAMING */
 };
 
-/* NULL with *err.  The snapshot has no name yet, and no memory. */
+/* NULL with *err.  The snapshot has no name yet. */
 struct snapshot *dump_make_snapshot(const struct dump *dump,
                                     struct objects *objects,
                                     struct symbolizer *symbolizer,
                                     struct dump_progress *progress,
                                     struct error *err);
-/* note: of the dump. */
-int dump_add_memory(struct snapshot *snapshot, const char *note,
-                    const struct snapshot_memory *memory, struct error *err);
 
 #endif

@@ -1,7 +1,6 @@
 /* jobs.c - see jobs.h. */
 #include "jobs.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,120 +10,162 @@
 #include "snapshot.h"
 #include "stats.h"
 
-enum { JOBS_MAX = 64 /* waiting in the queue */ };
+enum {
+    JOBS_MAX = 64,   /* that wait for their turn */
+    JOBS_THREADS = 2 /* one asks the agent, one has the names */
+};
 
 static void
 job_unref(struct job *job)
 {
-    work_unref(job ? &job->work : NULL);
+    flight_unref(job ? &job->flight : NULL);
 }
 
-void
-jobs_init(struct jobs *jobs)
-{
-    pthread_mutex_init(&jobs->lock, NULL);
-}
+static const struct {
+    bool dumps, changes; /* neither: it reads */
+    const char *text;    /* of its progress; of a dump: stages */
+} kinds[] = {
+    [JOB_GET_ACTIVE] = {.text = "Asking the database"},
+    [JOB_ENABLE] = {.changes = true, .text = "Switching profiling on"},
+    [JOB_DISABLE] = {.changes = true, .text = "Switching profiling off"},
+    [JOB_RESET] = {.changes = true, .text = "Forgetting all samples"},
+    [JOB_PROFILE] = {.dumps = true},
+    [JOB_SNAPSHOT] = {.dumps = true},
+    [JOB_RECENT] = {.dumps = true},
+    [JOB_STATS] = {.text = "Reading statistics"},
+};
 
-void
-jobs_fini(struct jobs *jobs)
-{
-    struct job *next;
-
-    for (struct job *job = jobs->queue; job; job = next) {
-        next = job->next;
-        job_unref(job);
-    }
-    job_unref(jobs->recent_dump);
-    job_unref(jobs->recent_stats);
-    pthread_mutex_destroy(&jobs->lock);
-}
+static const char *const stages[] = {[DUMP_TAKING] = "Dumping the heap",
+                                     [DUMP_NAMING] = "Resolving names",
+                                     [DUMP_MAKING] = "Making the snapshot"};
 
 bool
-job_is_dump(enum job_kind kind)
+job_is_dump(const struct job *job)
 {
-    return kind == JOB_PROFILE || kind == JOB_SNAPSHOT || kind == JOB_RECENT;
-}
-
-static bool
-is_change(enum job_kind kind)
-{
-    return kind == JOB_ENABLE || kind == JOB_DISABLE || kind == JOB_RESET;
+    return kinds[job->request.kind].dumps;
 }
 
 static bool
 is_read(enum job_kind kind)
 {
-    return kind == JOB_GET_ACTIVE || kind == JOB_STATS;
+    return !kinds[kind].dumps && !kinds[kind].changes;
 }
 
-/* ---- a job as work that is awaited ---- */
+/* The one that has the agent, or the dump that is under way; or NULL. */
+static struct job *
+find_job(const struct jobs *jobs, bool asks)
+{
+    for (struct flight *f = jobs->flights.first; f; f = f->next) {
+        struct job *job = (struct job *)f;
+
+        if (f->started && (asks ? job->asks : job_is_dump(job)))
+            return job;
+    }
+    return NULL;
+}
+
+/* ---- a job as a flight ---- */
 
 static void
-job_free(struct work *work)
+on_run(struct flight *flight)
 {
-    struct job *job = (struct job *)work;
+    struct job *job = (struct job *)flight;
+    struct jobs *jobs = (struct jobs *)flight->flights;
+
+    pthread_mutex_lock(&jobs->flights.lock);
+    job->at_ms = clock_ms();
+    job->generation = jobs->generation;
+    pthread_mutex_unlock(&jobs->flights.lock);
+    __atomic_store_n(&job->progress.stage, 1, __ATOMIC_RELAXED);
+    jobs->run(job);
+}
+
+static void
+on_free(struct flight *flight)
+{
+    struct job *job = (struct job *)flight;
 
     snapshot_unref(job->result.snapshot);
     stats_unref(job->result.stats);
     mem_free(job);
 }
 
-/* A job in the queue that no ticket waits for any more makes room. */
-static void
-job_left(struct work *work)
-{
-    struct job *job = (struct job *)work, **at = &job->jobs->queue;
-
-    while (*at && *at != job)
-        at = &(*at)->next;
-    if (!*at)
-        return; /* it runs, for later requests */
-    *at = job->next;
-    job_unref(job);
-}
-
 /* Only naming has a known share; a dump reports no progress. */
-static void
-dump_stage(struct job *job, struct progress *out)
+static bool
+on_progress(struct flight *flight, struct progress *out)
 {
-    static const char *const texts[DUMP_STAGES] = {
-        "Dumping the heap", "Resolving names", "Making the snapshot"};
+    struct job *job = (struct job *)flight;
     struct dump_progress *p = &job->progress;
+    unsigned stage = __atomic_load_n(&p->stage, __ATOMIC_RELAXED);
     unsigned named = __atomic_load_n(&p->named, __ATOMIC_RELAXED);
     unsigned addresses = __atomic_load_n(&p->addresses, __ATOMIC_RELAXED);
 
-    out->stages = DUMP_STAGES;
-    out->stage = __atomic_load_n(&p->stage, __ATOMIC_RELAXED);
-    out->text = texts[out->stage - 1];
-    if (out->stage == DUMP_NAMING && addresses > 0)
+    if (stage == 0)
+        return false; /* it has not begun */
+    if (job_is_dump(job))
+        *out = (struct progress){stage, DUMP_STAGES, 0, stages[stage]};
+    else
+        *out = (struct progress){1, 1, 0, kinds[job->request.kind].text};
+    if (stage == DUMP_NAMING && addresses > 0)
         out->percent =
             named < addresses ? (unsigned)(100ull * named / addresses) : 100;
-}
-
-static bool
-job_progress(struct work *work, struct progress *out)
-{
-    static const char *const texts[] = {
-        [JOB_GET_ACTIVE] = "Asking the database",
-        [JOB_ENABLE] = "Switching profiling on",
-        [JOB_DISABLE] = "Switching profiling off",
-        [JOB_RESET] = "Forgetting all samples",
-        [JOB_STATS] = "Reading statistics"};
-    struct job *job = (struct job *)work;
-
-    if (__atomic_load_n(&job->progress.stage, __ATOMIC_RELAXED) == 0)
-        return false; /* it waits for its turn */
-    *out = (struct progress){1, 1, 0, ""};
-    if (job_is_dump(job->request.kind))
-        dump_stage(job, out);
-    else
-        out->text = texts[job->request.kind];
-    if (work->finished)
+    if (flight->finished)
         out->percent = 100;
     return true;
 }
 
-static const struct work_kind job_kind = {job_free, job_left, job_progress};
+static const struct flight_kind job_kind = {on_run, on_free, on_progress,
+                                            .cancels = false};
+
+/* A reset checks the kept snapshots, so it waits for the one being made. */
+static bool
+is_reset_too_soon(const struct job *dump, const struct job *job)
+{
+    return job->request.kind == JOB_RESET && dump && dump->keep;
+}
+
+/*
+ * One at a time has the agent, and one the names, so a dump waits for both, and
+ * every change waits behind it; a read may overtake both.
+ */
+static struct flight *
+next_job(struct flights *flights)
+{
+    struct jobs *jobs = (struct jobs *)flights;
+    struct job *dump = find_job(jobs, false);
+    bool change_waits = false;
+
+    if (jobs->greets || find_job(jobs, true))
+        return NULL;
+    for (struct flight *f = flights->first; f; f = f->next) {
+        struct job *job = (struct job *)f;
+        bool dump_waits = job_is_dump(job) && dump;
+
+        if (f->started)
+            continue;
+        change_waits |= dump_waits || is_reset_too_soon(dump, job);
+        if (!dump_waits && (!change_waits || is_read(job->request.kind)))
+            return f;
+    }
+    return NULL;
+}
+
+void
+jobs_init(struct jobs *jobs, void (*run)(struct job *job))
+{
+    flights_init(&jobs->flights, "hw-node", JOBS_THREADS, next_job);
+    pthread_cond_init(&jobs->agent_free, NULL);
+    jobs->run = run;
+}
+
+void
+jobs_stop(struct jobs *jobs)
+{
+    flights_stop(&jobs->flights);
+    job_unref(jobs->recent_dump);
+    job_unref(jobs->recent_stats);
+    pthread_cond_destroy(&jobs->agent_free);
+}
 
 /* ---- joining ---- */
 
@@ -132,7 +173,7 @@ static const struct work_kind job_kind = {job_free, job_left, job_progress};
 static bool
 is_recent(const struct jobs *jobs, const struct job *job)
 {
-    return job && !job->work.failed && job->generation == jobs->generation &&
+    return job && !job->flight.failed && job->generation == jobs->generation &&
            clock_ms() - job->at_ms <= CONTROLLER_RECENT_MS;
 }
 
@@ -140,22 +181,18 @@ is_recent(const struct jobs *jobs, const struct job *job)
 static struct job *
 shareable(struct jobs *jobs, enum job_kind kind)
 {
-    if (kind == JOB_STATS) {
-        if (is_recent(jobs, jobs->recent_stats))
-            return jobs->recent_stats;
-        if (is_recent(jobs, jobs->running) &&
-            jobs->running->request.kind == kind)
-            return jobs->running;
-    }
-    if (kind == JOB_RECENT) {
-        if (is_recent(jobs, jobs->recent_dump))
-            return jobs->recent_dump;
-        if (is_recent(jobs, jobs->resolving))
-            return jobs->resolving;
-        if (is_recent(jobs, jobs->running) &&
-            job_is_dump(jobs->running->request.kind))
-            return jobs->running;
-    }
+    struct job *recent = kind == JOB_STATS    ? jobs->recent_stats
+                         : kind == JOB_RECENT ? jobs->recent_dump
+                                              : NULL;
+    struct job *under_way = kind == JOB_STATS    ? find_job(jobs, true)
+                            : kind == JOB_RECENT ? find_job(jobs, false)
+                                                 : NULL;
+
+    if (is_recent(jobs, recent))
+        return recent;
+    if (is_recent(jobs, under_way) &&
+        (kind == JOB_RECENT || under_way->request.kind == kind))
+        return under_way;
     return NULL;
 }
 
@@ -173,34 +210,30 @@ can_share(const struct job *job, const struct job_request *request)
 static struct job *
 joinable(struct jobs *jobs, const struct job_request *request)
 {
-    struct job *last = jobs->queue;
+    struct job *last = NULL;
     enum job_kind kind = request->kind;
 
-    while (last && last->next)
-        last = last->next;
-    if (!last || (request->kind == JOB_SNAPSHOT && last->keep &&
-                  !can_share(last, request)))
+    for (struct flight *f = jobs->flights.first; f; f = f->next)
+        if (!f->started)
+            last = (struct job *)f;
+    if (!last ||
+        (kind == JOB_SNAPSHOT && last->keep && !can_share(last, request)))
         return NULL;
-    if (job_is_dump(kind) ? job_is_dump(last->request.kind)
+    if (kinds[kind].dumps ? job_is_dump(last)
                           : is_read(kind) && last->request.kind == kind)
         return last;
     return NULL;
 }
 
-static void
-copy_text(char *to, size_t size, const char *from)
-{
-    snprintf(to, size, "%s", from ? from : "");
-}
-
 static struct job *
-enqueue(struct jobs *jobs, const struct job_request *request, struct error *err)
+job_new(struct jobs *jobs, const struct job_request *request, struct error *err)
 {
     struct share places = {.user = request->owner ? request->owner : ""};
-    struct job **end = &jobs->queue, *job;
+    struct job *job;
 
-    for (; *end; end = &(*end)->next)
-        share_count(&places, (*end)->owner);
+    for (struct flight *f = jobs->flights.first; f; f = f->next)
+        if (!f->started)
+            share_count(&places, f->owner);
     if (share_check(&places, JOBS_MAX, "requests that wait for the node",
                     "cancel some", err) != 0)
         return NULL;
@@ -209,11 +242,9 @@ enqueue(struct jobs *jobs, const struct job_request *request, struct error *err)
         error_memory(err, "a request to the node");
         return NULL;
     }
-    work_init(&job->work, &job_kind, &jobs->lock);
-    job->jobs = jobs;
+    flight_init(&job->flight, &job_kind, &jobs->flights, request->owner);
     job->request = *request;
-    copy_text(job->owner, sizeof(job->owner), places.user);
-    *end = job;
+    job->asks = true;
     return job;
 }
 
@@ -222,93 +253,65 @@ keep_as(struct job *job, const struct job_request *request)
 {
     job->keep = true;
     job->request.cause = request->cause;
-    copy_text(job->name, sizeof(job->name), request->name);
-    copy_text(job->reason, sizeof(job->reason), request->reason);
+    snprintf(job->name, sizeof(job->name), "%s",
+             request->name ? request->name : "");
+    snprintf(job->reason, sizeof(job->reason), "%s",
+             request->reason ? request->reason : "");
 }
 
-struct ticket *
-jobs_attach(struct jobs *jobs, const struct job_request *request,
-            struct waker waker, struct error *err)
+struct seat *
+jobs_join(struct jobs *jobs, const struct job_request *request,
+          struct waker waker, struct error *err)
 {
-    struct ticket *ticket = mem_zalloc(1, sizeof(*ticket));
-    struct job *job = shareable(jobs, request->kind);
+    struct job *job = shareable(jobs, request->kind), *new = NULL;
+    struct seat *seat = NULL;
 
-    if (!ticket) {
-        error_memory(err, "a request to the node");
-        return NULL;
-    }
     if (!job)
         job = joinable(jobs, request);
     if (!job)
-        job = enqueue(jobs, request, err);
-    if (!job) {
-        mem_free(ticket);
-        return NULL;
+        job = new = job_new(jobs, request, err);
+    if (job)
+        seat = flight_join(&job->flight, waker, err);
+    if (seat) {
+        seat->keep = request->kind == JOB_SNAPSHOT;
+        if (seat->keep && !job->keep)
+            keep_as(job, request);
+        /* After a change, its requester never gets an older answer. */
+        jobs->generation += kinds[request->kind].changes;
     }
-    /* After a change, its requester never gets an older answer. */
-    jobs->generation += is_change(request->kind);
-    if (request->kind == JOB_SNAPSHOT && !job->keep)
-        keep_as(job, request);
-    work_attach(&job->work, ticket, waker);
-    ticket->keep = request->kind == JOB_SNAPSHOT;
-    return ticket;
+    job_unref(new);
+    return seat;
 }
 
 /* ---- running ---- */
 
-/* A reset checks the kept snapshots, so it waits for the one being made. */
-static bool
-is_reset_too_soon(const struct jobs *jobs, const struct job *job)
+void
+jobs_give_agent(struct job *job)
 {
-    return job->request.kind == JOB_RESET && jobs->resolving &&
-           jobs->resolving->keep;
-}
+    struct jobs *jobs = (struct jobs *)job->flight.flights;
 
-/*
- * While the resolver is busy a dump waits, and so does every change behind it;
- * a read may overtake both.
- */
-static struct job *
-take_any(struct jobs *jobs)
-{
-    bool change_waits = false;
-
-    for (struct job **at = &jobs->queue; *at; at = &(*at)->next) {
-        struct job *job = *at;
-
-        if (job_is_dump(job->request.kind) && jobs->resolving) {
-            change_waits = true;
-            continue;
-        }
-        change_waits |= is_reset_too_soon(jobs, job);
-        if (change_waits && !is_read(job->request.kind))
-            continue;
-        *at = job->next;
-        job->next = NULL;
-        return job;
-    }
-    return NULL;
-}
-
-struct job *
-jobs_take(struct jobs *jobs)
-{
-    struct job *job = take_any(jobs);
-
-    if (job) {
-        job->at_ms = clock_ms();
-        job->generation = jobs->generation;
-        __atomic_store_n(&job->progress.stage, 1, __ATOMIC_RELAXED);
-    }
-    jobs->running = job;
-    return job;
+    job->asks = false;
+    pthread_cond_signal(&jobs->agent_free);
+    flights_roll(&jobs->flights);
 }
 
 void
-jobs_resolve(struct jobs *jobs, struct job *job)
+jobs_greeter_take(struct jobs *jobs)
 {
-    jobs->running = NULL;
-    jobs->resolving = job;
+    pthread_mutex_lock(&jobs->flights.lock);
+    jobs->greets = true;
+    while (find_job(jobs, true))
+        pthread_cond_wait(&jobs->agent_free, &jobs->flights.lock);
+    pthread_mutex_unlock(&jobs->flights.lock);
+}
+
+void
+jobs_greeter_give(struct jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->flights.lock);
+    jobs->greets = false;
+    flights_roll(&jobs->flights);
+    pthread_mutex_unlock(&jobs->flights.lock);
 }
 
 static void
@@ -316,26 +319,25 @@ keep_recent(struct job **recent, struct job *job)
 {
     job_unref(*recent);
     *recent = job;
-    job->work.references++;
+    job->flight.references++;
 }
 
 void
-jobs_finish(struct jobs *jobs, struct job *job, const struct error *failure)
+jobs_finish(struct job *job, const struct error *failure)
 {
+    struct jobs *jobs = (struct jobs *)job->flight.flights;
+
     job->at_ms = clock_ms();
-    if (jobs->running == job)
-        jobs->running = NULL;
-    if (jobs->resolving == job)
-        jobs->resolving = NULL;
-    jobs->generation += is_change(job->request.kind);
+    job->asks = false; /* this thread goes on with what waits */
+    pthread_cond_signal(&jobs->agent_free);
+    jobs->generation += kinds[job->request.kind].changes;
     jobs->failed_snapshots += job->keep && (failure || job->not_kept);
-    if (!failure && job_is_dump(job->request.kind))
+    if (!failure && job_is_dump(job))
         keep_recent(&jobs->recent_dump, job);
     if (!failure && job->request.kind == JOB_STATS &&
         !job->result.stats->failure)
         keep_recent(&jobs->recent_stats, job);
-    work_finish(&job->work, failure);
-    job_unref(job); /* the queue's */
+    flight_finish(&job->flight, failure);
 }
 
 void
@@ -361,36 +363,24 @@ jobs_expire(struct jobs *jobs)
     expire(jobs, &jobs->recent_stats);
 }
 
-/* ---- what waits: without the lock ---- */
+/* ---- those that follow: without the lock ---- */
 
-enum ticket_state
-ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
+enum flight_state
+controller_look(struct seat *seat, struct job_result *result, struct error *err)
 {
-    struct job *job = (struct job *)ticket->work;
-    enum ticket_state state = ticket_look(ticket, err);
+    struct job *job = (struct job *)seat->flight;
+    enum flight_state state = flight_look(seat, err);
 
-    if (state != TICKET_DONE)
+    if (state != FLIGHT_DONE)
         return state;
-    if (ticket->keep && job->not_kept) {
-        *err = job->work.error;
-        return TICKET_FAILED;
+    if (seat->keep && job->not_kept) {
+        *err = job->flight.error;
+        return FLIGHT_FAILED;
     }
     *result = job->result; /* which changes no more */
     if (result->snapshot)
         snapshot_ref(result->snapshot);
     if (result->stats)
         stats_ref(result->stats);
-    return TICKET_DONE;
-}
-
-int
-controller_wait(struct ticket *ticket, struct await *await,
-                struct job_result *result, struct error *err)
-{
-    int rc = ticket_wait(ticket, await, err);
-
-    if (rc == 0 && ticket_poll(ticket, result, err) != TICKET_DONE)
-        rc = -1;
-    ticket_free(ticket);
-    return rc;
+    return FLIGHT_DONE;
 }

@@ -2,7 +2,7 @@
  * overhead_limit.h - ends profiling when its overhead is above the budget.
  *
  * Takes the readings for overhead_estimate.h and puts its report into the
- * node's status.  Belongs to the channel thread.
+ * node's status.  Call it with the agent: jobs.h.
  */
 #ifndef HW_OVERHEAD_LIMIT_H
 #define HW_OVERHEAD_LIMIT_H

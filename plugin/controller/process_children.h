@@ -29,7 +29,7 @@ void process_children_read(pid_t parent, struct process_children *out);
 
 /* Describes the children of the served process in client->status.children, at
  * most every few seconds, and rarer where /proc is long: a hundredth of the
- * time.  The channel thread's. */
+ * time.  Call it with the agent: jobs.h. */
 void process_children_look(struct agent_client *client);
 
 #endif

@@ -8,17 +8,6 @@
 #include "node_status.h"
 #include "store.h"
 
-int
-profiler_control_switch(struct agent_client *client, bool on, uint32_t seconds,
-                        struct error *err)
-{
-    struct agent_request request = {
-        .op = AGENT_SET_ACTIVE, .number = on, .seconds = seconds};
-    struct agent_client_answer answer;
-
-    return agent_client_call(client, &request, &answer, err);
-}
-
 /* Whether no kept snapshot would become one that nothing can be compared
  * with. */
 static int
@@ -50,32 +39,30 @@ check_baselines(const struct agent_client *client, struct store *store,
 }
 
 int
-profiler_control_reset(struct agent_client *client, struct store *store,
-                       const struct job_request *wanted, struct error *err)
+profiler_control_run(struct agent_client *client, struct store *store,
+                     const struct job_request *wanted,
+                     struct job_result *result, struct error *err)
 {
-    struct agent_request request = {
-        .op = AGENT_RESET,
-        .number = wanted->lg_sample ? wanted->lg_sample : AGENT_LG_SAMPLE_SAME,
-        .force = wanted->force};
+    struct agent_request request = {.op = AGENT_SET_ACTIVE,
+                                    .number = wanted->kind == JOB_ENABLE,
+                                    .seconds = wanted->seconds};
     struct agent_client_answer answer;
 
-    if (!wanted->force && check_baselines(client, store, err) != 0)
-        return -1;
-    return agent_client_call(client, &request, &answer, err);
-}
-
-int
-profiler_control_get_active(struct agent_client *client, bool *active,
-                            struct error *err)
-{
-    struct agent_request request = {.op = AGENT_GET_ACTIVE};
-    struct agent_client_answer answer;
-
-    *active = false;
-    if (client->status.hello.allocator == AGENT_PROF_OFF)
-        return node_status_check(&client->status, err);
+    if (wanted->kind == JOB_RESET) {
+        request = (struct agent_request){.op = AGENT_RESET,
+                                         .number = wanted->lg_sample
+                                                       ? wanted->lg_sample
+                                                       : AGENT_LG_SAMPLE_SAME,
+                                         .force = wanted->force};
+        if (!wanted->force && check_baselines(client, store, err) != 0)
+            return -1;
+    } else if (wanted->kind == JOB_GET_ACTIVE) {
+        request = (struct agent_request){.op = AGENT_GET_ACTIVE};
+        if (client->status.hello.allocator == AGENT_PROF_OFF)
+            return node_status_check(&client->status, err);
+    }
     if (agent_client_call(client, &request, &answer, err) != 0)
         return -1;
-    *active = answer.reply.value != 0;
+    result->active = wanted->kind == JOB_GET_ACTIVE && answer.reply.value != 0;
     return 0;
 }

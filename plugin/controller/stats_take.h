@@ -1,7 +1,7 @@
 /*
  * stats_take.h - statistics of the node, taken now.
  *
- * Belongs to the channel thread.
+ * Call it with the agent: jobs.h.
  */
 #ifndef HW_STATS_TAKE_H
 #define HW_STATS_TAKE_H

@@ -32,7 +32,8 @@ enum {
     STATS_URGENT_MS = SECOND_MS + 30, /* the agent has new ones each second */
     /* Figures of a second ago, which were asked for a second ago. */
     STATS_AGE_MS = 2500,
-    PLACE_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
+    EXPIRE_EVERY_MS = 10 * SECOND_MS, /* snapshots too old, or deleted */
+    PLACE_EVERY_MS = 60 * SECOND_MS,  /* a process seldom changes its cgroup */
     REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is logged again */
     STACK_BYTES = 256 * 1024
 };
@@ -55,8 +56,8 @@ struct memory_sampler {
     struct cgroup_place place;
     bool placed;
     int32_t placed_pid;
-    uint64_t placed_ms, stats_ms;      /* monotonic: when it was done last */
-    struct ticket *stats, *snapshot;   /* asked for */
+    uint64_t placed_ms, stats_ms, expired_ms; /* monotonic: done last */
+    struct seat *stats, *snapshot;            /* asked for */
     struct marks_rules snapshot_rules; /* by which the snapshot is taken */
     struct marks_now snapshot_now;
     char snapshot_reason[SNAPSHOT_REASON_MAX + 1];
@@ -90,24 +91,23 @@ take_stats(struct memory_sampler *sampler)
 {
     struct job_result result = {0};
     struct error err;
-    enum ticket_state state;
+    enum flight_state state;
 
     if (!sampler->stats)
         return false;
-    state = ticket_poll(sampler->stats, &result, &err);
-    if (state == TICKET_WAITING)
+    state = controller_look(sampler->stats, &result, &err);
+    if (state == FLIGHT_RUNS)
         return false;
-    ticket_free(sampler->stats);
+    flight_leave(sampler->stats);
     sampler->stats = NULL;
-    if (state != TICKET_DONE)
+    if (state != FLIGHT_DONE)
         return false;
     stats_unref(sampler->latest);
     sampler->latest = result.stats;
     return true;
 }
 
-/* Behind a dump the request waits its turn: the channel does one thing at a
- * time. */
+/* Behind a dump the request waits its turn: one at a time has the agent. */
 static void
 ask_stats(struct memory_sampler *sampler, const struct node_status *status,
           uint64_t now_ms)
@@ -267,16 +267,16 @@ take_snapshot(struct memory_sampler *sampler)
 {
     struct job_result result = {0};
     struct error err;
-    enum ticket_state state;
+    enum flight_state state;
 
     if (!sampler->snapshot)
         return;
-    state = ticket_poll(sampler->snapshot, &result, &err);
-    if (state == TICKET_WAITING)
+    state = controller_look(sampler->snapshot, &result, &err);
+    if (state == FLIGHT_RUNS)
         return;
-    ticket_free(sampler->snapshot);
+    flight_leave(sampler->snapshot);
     sampler->snapshot = NULL;
-    if (state == TICKET_FAILED) {
+    if (state == FLIGHT_FAILED) {
         say_refused(sampler, sampler->snapshot_reason, err.text);
         return;
     }
@@ -364,6 +364,16 @@ is_again(const struct memory_sampler *sampler, const struct history_sample *now)
            (now->allocated.known || !seen->allocated.known);
 }
 
+/* It writes to this disk itself, so that one that hangs stops nothing more. */
+static void
+expire_snapshots(struct memory_sampler *sampler, uint64_t now_ms)
+{
+    if (now_ms - sampler->expired_ms < EXPIRE_EVERY_MS)
+        return;
+    sampler->expired_ms = now_ms;
+    store_expire(controller_store(sampler->controller));
+}
+
 static void
 look(struct memory_sampler *sampler)
 {
@@ -384,6 +394,7 @@ look(struct memory_sampler *sampler)
     }
     ends_look(&sampler->ends, &status);
     look_at_marks(sampler, &now, there);
+    expire_snapshots(sampler, clock_ms());
 }
 
 /* Until the next second of the wall clock begins, so that each has its sample,
@@ -481,8 +492,8 @@ memory_sampler_stop(struct memory_sampler *sampler)
     pthread_mutex_unlock(&sampler->lock);
     if (sampler->runs)
         pthread_join(sampler->thread, NULL);
-    ticket_free(sampler->stats);
-    ticket_free(sampler->snapshot);
+    flight_leave(sampler->stats);
+    flight_leave(sampler->snapshot);
     stats_unref(sampler->latest);
     history_close(sampler->history);
     pthread_cond_destroy(&sampler->wakes);

@@ -1,8 +1,8 @@
 /*
  * objects.h - descriptors of the files mapped by one incarnation of the node.
  *
- * The channel thread fills it from the agent, because only the agent can open
- * them; the resolver reads it.  Its own lock is the last in the order.
+ * Who has the agent fills it, because only the agent can open them; who has the
+ * names reads it.  Its own lock is the last in the order.
  */
 #ifndef HW_OBJECTS_H
 #define HW_OBJECTS_H

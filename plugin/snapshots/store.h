@@ -88,7 +88,7 @@ size_t store_list(struct store *store, struct store_entry *out, size_t max);
 /* Removes those that are older than the options allow.  Those whose files
  * somebody deleted are written again from memory, where they stay, not on disk,
  * as long as that fails; what is not in memory is listed no longer.  Call now
- * and then. */
+ * and then: it does nothing while another writes. */
 void store_expire(struct store *store);
 
 /* Gives the files to another user; the store works on as that user. */

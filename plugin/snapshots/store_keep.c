@@ -236,7 +236,8 @@ store_expire(struct store *store)
 {
     struct plan plan;
 
-    pthread_mutex_lock(&store->disk);
+    if (pthread_mutex_trylock(&store->disk) != 0)
+        return;
     if (store->dir.fd >= 0)
         look_for_files(store);
     if (store->options.age_ms > 0) {

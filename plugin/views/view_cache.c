@@ -1,252 +1,305 @@
-/*
- * view_cache.c - see view_cache.h.
- *
- * A job is in the cache's list while it waits or runs and can be joined.  Its
- * tickets and that list, or the thread that runs it, hold references.
- */
+/* view_cache.c - see view_cache.h. */
 #include "view_cache.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "buffer.h"
+#include "diff.h"
 #include "errors.h"
 #include "memory.h"
+#include "profile.h"
 #include "share.h"
-#include "thread.h"
-#include "view_work.h"
+#include "snapshot.h"
+#include "snapshot_file.h"
+#include "store.h"
+#include "view.h"
+#include "view_options.h"
 #include "wrappers.h"
 
-enum { STACK_BYTES = 1 << 20 /* of a thread */ };
-
-struct view_job {
-    struct work work; /* first */
-    struct view_cache *cache;
-    struct view_work task;
-    struct view_job *next;           /* in the list */
-    char owner[SHARE_OWNER_MAX + 1]; /* of the first ticket */
-    bool running;
-    struct view *view;
-};
+enum { KEY_MAX = 64 * 1024 };
 
 struct view_cache {
-    struct store *store;
-    pthread_mutex_t lock; /* of all that follows */
-    pthread_cond_t work;
-    struct view_job *jobs; /* oldest first */
+    struct flights flights; /* first; its lock guards what follows */
     struct view_kept kept;
     struct view_counts counts;
     char wrappers[WRAPPERS_TEXT_BYTES];
-    bool stop;
-    pthread_t threads[VIEW_THREADS];
-    unsigned thread_count; /* known once they have been started */
-    struct view_job *running[VIEW_THREADS]; /* even those given up */
+    struct store *store;
 };
 
-/* ---- jobs: with the lock ---- */
+enum view_stage { VIEW_LOADING, VIEW_COMPARING, VIEW_RENDERING };
+
+struct view_flight {
+    struct flight flight;        /* first */
+    struct view_request request; /* points to what follows */
+    struct view_options options;
+    char *name, *base, *focus, *ignore;
+    char wrappers[WRAPPERS_TEXT_BYTES];
+    uint64_t serial, base_serial; /* of the snapshots, when it was asked for */
+    struct buffer key;            /* equal: an equal view */
+    bool lasting;                 /* of kept snapshots alone */
+    atomic_uint stage;            /* enum view_stage; relaxed */
+    struct view *view;            /* once it is made */
+};
+
+/* ---- what it depends on ---- */
 
 static void
-job_unref(struct view_job *job)
+add_text(struct buffer *key, const char *text)
 {
-    work_unref(&job->work);
-}
-
-static void
-job_free(struct work *work)
-{
-    struct view_job *job = (struct view_job *)work;
-
-    view_unref(job->view);
-    view_work_fini(&job->task);
-    mem_free(job);
-}
-
-static void
-remove_job(struct view_cache *cache, struct view_job *job)
-{
-    struct view_job **at = &cache->jobs;
-
-    while (*at && *at != job)
-        at = &(*at)->next;
-    if (!*at)
-        return; /* given up before */
-    *at = job->next;
-    job_unref(job);
-}
-
-/* No ticket joins it then. */
-static void
-job_left(struct work *work)
-{
-    struct view_job *job = (struct view_job *)work;
-
-    atomic_store(&job->task.cancelled, true);
-    remove_job(job->cache, job);
-}
-
-static bool
-job_progress(struct work *work, struct progress *out)
-{
-    struct view_job *job = (struct view_job *)work;
-
-    view_work_progress(&job->task, out);
-    if (!job->running)
-        out->text = "Waiting to be rendered";
-    return true;
-}
-
-static const struct work_kind job_kind = {job_free, job_left, job_progress};
-
-static struct view_job *
-find_job(struct view_cache *cache, const struct buffer *key)
-{
-    for (struct view_job *job = cache->jobs; job; job = job->next)
-        if (job->task.key.size == key->size &&
-            memcmp(job->task.key.data, key->data, key->size) == 0)
-            return job;
-    return NULL;
-}
-
-static bool
-may_run(const struct view_cache *cache, const struct view_job *job)
-{
-    struct share threads = {.user = job->owner};
-
-    for (unsigned i = 0; i < cache->thread_count; i++)
-        if (cache->running[i])
-            share_count(&threads, cache->running[i]->owner);
-    return share_has_room(&threads, cache->thread_count);
-}
-
-static struct view_job *
-next_job(struct view_cache *cache)
-{
-    for (struct view_job *job = cache->jobs; job; job = job->next)
-        if (!job->running && may_run(cache, job))
-            return job;
-    return NULL;
+    buffer_u8(key, text != NULL);
+    buffer_lenenc_bytes(key, text ? text : "", text ? strlen(text) : 0);
 }
 
 static void
-finish(struct view_cache *cache, struct view_job *job,
-       const struct error *failure)
+add_double(struct buffer *key, double number)
 {
-    remove_job(cache, job);
-    cache->counts.rendered += !failure;
-    if (!failure && job->task.lasting &&
-        !view_kept_find(&cache->kept, &job->task.key)) /* as one given up */
-        view_kept_add(&cache->kept, &job->task.key, job->view);
-    work_finish(&job->work, failure);
+    uint64_t bits;
+
+    memcpy(&bits, &number, sizeof(bits));
+    buffer_u64(key, bits);
 }
 
-/* Without the lock. */
+static void
+add_options(struct buffer *key, const struct view_options *options)
+{
+    buffer_u8(key, (uint8_t)options->measure);
+    buffer_u8(key, (uint8_t)options->granularity);
+    buffer_u32(key, options->nodecount);
+    add_double(key, options->nodefraction);
+    add_double(key, options->edgefraction);
+    buffer_u32(key, options->maxdegree);
+    buffer_u8(key, options->allocator_frames);
+    buffer_u8(key, options->show_bytes);
+    buffer_u8(key, options->by_growth);
+    add_text(key, options->focus);
+    add_text(key, options->ignore);
+}
+
+static void
+make_key(struct view_flight *work)
+{
+    const struct view_form *form = work->request.form;
+    struct buffer *key = &work->key;
+
+    buffer_init(key, KEY_MAX);
+    buffer_u64(key, work->serial);
+    buffer_u64(key, work->base_serial);
+    buffer_u8(key, work->request.force);
+    add_text(key, work->options.wrappers);
+    add_text(key, form ? form->name : NULL);
+    if (form && form->takes_options)
+        add_options(key, &work->options);
+}
+
+/* Which snapshot has this name now. */
 static int
-compute(struct view_cache *cache, struct view_job *job, struct error *err)
+identify(struct store *store, const char *name, uint64_t *serial,
+         struct error *err)
 {
-    struct view *view = view_new(VIEW_BYTES_MAX);
+    struct store_entry entry;
 
-    if (!view) {
-        error_memory(err, "a view");
+    if (store_find(store, name, &entry, err) != 0)
         return -1;
-    }
-    if (view_work_run(&job->task, cache->store, &view->bytes, err) != 0) {
-        view_unref(view);
-        return -1;
-    }
-    view_finish(view);
-    job->view = view;
+    *serial = entry.serial;
     return 0;
 }
 
-/* Gives up the lock meanwhile. */
-static void
-work(struct view_cache *cache, struct view_job *job)
+/* false: no memory. */
+static bool
+copy_text(char **copy, const char **text)
 {
-    struct error err;
-    int rc;
-
-    job->running = true;
-    job->work.references++;
-    pthread_mutex_unlock(&cache->lock);
-    rc = compute(cache, job, &err);
-    pthread_mutex_lock(&cache->lock);
-    finish(cache, job, rc == 0 ? NULL : &err);
-    job_unref(job);
+    if (!*text)
+        return true;
+    *copy = mem_strdup(*text);
+    *text = *copy;
+    return *copy != NULL;
 }
 
-/* Where the thread notes its job. */
-static struct view_job **
-free_place(struct view_cache *cache)
+static enum view_stage
+first_stage(const struct view_request *request)
 {
-    struct view_job **place = cache->running;
-
-    while (*place)
-        place++;
-    return place;
+    return request->name                      ? VIEW_LOADING
+           : request->base || request->before ? VIEW_COMPARING
+                                              : VIEW_RENDERING;
 }
 
-static void *
-thread_main(void *arg)
-{
-    struct view_cache *cache = arg;
-    struct view_job **place, *job;
+/* ---- as a flight ---- */
 
-    pthread_mutex_lock(&cache->lock);
-    while (!cache->stop) {
-        job = next_job(cache);
-        if (!job) {
-            pthread_cond_wait(&cache->work, &cache->lock);
-            continue;
-        }
-        place = free_place(cache);
-        *place = job;
-        work(cache, job);
-        *place = NULL;
-        pthread_cond_broadcast(&cache->work); /* owners have other shares */
-    }
-    pthread_mutex_unlock(&cache->lock);
-    return NULL;
+/* -1 with *err once it is cancelled. */
+static int
+enter(struct view_flight *work, enum view_stage stage, struct error *err)
+{
+    atomic_store_explicit(&work->stage, stage, memory_order_relaxed);
+    if (!atomic_load(&work->flight.cancelled))
+        return 0;
+    error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    return -1;
 }
 
-/* ---- the node's wrappers ---- */
-
-void
-view_cache_set_wrappers(struct view_cache *cache, const char *list)
+/* Another one may have the name by now: then it is that one's view, and no
+ * longer what the key says. */
+static struct snapshot *
+load(struct view_flight *work, struct store *store, const char *name,
+     uint64_t serial, struct error *err)
 {
-    pthread_mutex_lock(&cache->lock);
-    snprintf(cache->wrappers, sizeof(cache->wrappers), "%s", list);
-    pthread_mutex_unlock(&cache->lock);
+    struct snapshot *snapshot = NULL;
+
+    if (enter(work, VIEW_LOADING, err) == 0)
+        snapshot = store_get(store, name, err);
+    if (snapshot && snapshot->serial != serial)
+        work->lasting = false;
+    return snapshot;
 }
 
-void
-view_cache_get_wrappers(struct view_cache *cache, char *out)
+/* now less base, as one profile. */
+static struct profile *
+compare(struct view_flight *work, const struct snapshot *now,
+        const struct snapshot *base, struct error *err)
 {
-    pthread_mutex_lock(&cache->lock);
-    memcpy(out, cache->wrappers, sizeof(cache->wrappers));
-    pthread_mutex_unlock(&cache->lock);
-}
-
-/* ---- tickets ---- */
-
-static struct view_job *
-job_new(struct view_cache *cache, const struct view_request *request,
-        struct error *err)
-{
-    struct view_job *job = mem_zalloc(1, sizeof(*job));
-    char wrappers[WRAPPERS_TEXT_BYTES];
-
-    if (!job) {
-        error_memory(err, "a view");
+    if (enter(work, VIEW_COMPARING, err) != 0 ||
+        (!work->request.force && snapshot_comparable(now, base, err) != 0))
         return NULL;
+    return diff_make_until(now->profile, base->profile, &work->flight.cancelled,
+                           err);
+}
+
+static int
+render(struct view_flight *work, const struct snapshot *snapshot,
+       const struct profile *profile, struct buffer *out, struct error *err)
+{
+    const struct view_form *form = work->request.form;
+
+    if (enter(work, VIEW_RENDERING, err) != 0)
+        return -1;
+    return form ? form->render(profile, &work->options, out, err)
+                : snapshot_export(snapshot, work->options.wrappers, out, err);
+}
+
+static int
+make(struct view_flight *work, struct store *store, struct buffer *out,
+     struct error *err)
+{
+    const struct view_request *request = &work->request;
+    struct snapshot *now = NULL, *base = NULL;
+    struct profile *difference = NULL;
+    int rc = -1;
+
+    now = request->name ? load(work, store, request->name, work->serial, err)
+                        : snapshot_ref(request->snapshot);
+    if (!now)
+        goto out;
+    if (request->base || request->before) {
+        base = request->base
+                   ? load(work, store, request->base, work->base_serial, err)
+                   : snapshot_ref(request->before);
+        difference = base ? compare(work, now, base, err) : NULL;
+        if (!difference)
+            goto out;
     }
-    work_init(&job->work, &job_kind, &cache->lock);
-    job->cache = cache;
-    snprintf(job->owner, sizeof(job->owner), "%s",
-             request->owner ? request->owner : "");
-    view_cache_get_wrappers(cache, wrappers);
-    if (view_work_init(&job->task, cache->store, request, wrappers, err) == 0)
-        return job;
-    mem_free(job);
+    rc = render(work, now, difference ? difference : now->profile, out, err);
+    if (rc == 0 && out->failed) {
+        error_set(err, ER_OUT_OF_MEMORY,
+                  "the view is larger than %zu bytes, or memory ran out",
+                  out->max);
+        rc = -1;
+    }
+out:
+    profile_free(difference);
+    snapshot_unref(base);
+    snapshot_unref(now);
+    return rc;
+}
+
+static bool
+on_progress(struct flight *flight, struct progress *out)
+{
+    struct view_flight *work = (struct view_flight *)flight;
+    static const char *const texts[] = {[VIEW_LOADING] = "Reading the snapshot",
+                                        [VIEW_COMPARING] =
+                                            "Comparing the snapshots",
+                                        [VIEW_RENDERING] = "Rendering"};
+    enum view_stage stage =
+        atomic_load_explicit(&work->stage, memory_order_relaxed);
+    const struct view_form *form = work->request.form;
+    bool loads = work->request.name != NULL;
+
+    out->stages = 1u + loads + (work->request.base || work->request.before);
+    out->stage = stage == VIEW_RENDERING   ? out->stages
+                 : stage == VIEW_COMPARING ? 1u + loads
+                                           : 1;
+    out->percent = 0;
+    out->text = texts[stage];
+    if (!flight->started)
+        out->text = "Waiting to be rendered";
+    else if (stage == VIEW_RENDERING && form && form->by_graphviz)
+        out->text = "Drawing with graphviz";
+    return true;
+}
+
+static void
+on_run(struct flight *flight)
+{
+    struct view_cache *cache = (struct view_cache *)flight->flights;
+    struct view_flight *work = (struct view_flight *)flight;
+    struct view *view = view_new(VIEW_BYTES_MAX);
+    struct error err;
+    int rc = -1;
+
+    if (view)
+        rc = make(work, cache->store, &view->bytes, &err);
+    else
+        error_memory(&err, "a view");
+    if (rc == 0)
+        view_finish(view);
+    pthread_mutex_lock(&cache->flights.lock);
+    if (rc == 0) {
+        work->view = view_ref(view);
+        cache->counts.rendered++;
+        if (work->lasting && !view_kept_find(&cache->kept, &work->key))
+            view_kept_add(&cache->kept, &work->key, view);
+    }
+    flight_finish(flight, rc == 0 ? NULL : &err);
+    pthread_mutex_unlock(&cache->flights.lock);
+    view_unref(view);
+}
+
+static void
+on_free(struct flight *flight)
+{
+    struct view_flight *work = (struct view_flight *)flight;
+
+    view_unref(work->view);
+    snapshot_unref(work->request.snapshot);
+    snapshot_unref(work->request.before);
+    buffer_fini(&work->key);
+    mem_free(work->name);
+    mem_free(work->base);
+    mem_free(work->focus);
+    mem_free(work->ignore);
+    mem_free(work);
+}
+
+static const struct flight_kind view_kind = {on_run, on_free, on_progress,
+                                             .cancels = true};
+
+/* Owners share the threads, with those of what was given up. */
+static struct flight *
+next_view(struct flights *flights)
+{
+    for (struct flight *view = flights->first; view; view = view->next) {
+        struct share threads = {.user = view->owner};
+
+        if (view->started)
+            continue;
+        for (struct flight *f = flights->first; f; f = f->next)
+            if (f->started)
+                share_count(&threads, f->owner);
+        if (share_has_room(&threads, flights->max))
+            return view;
+    }
     return NULL;
 }
 
@@ -256,8 +309,9 @@ check_room(const struct view_cache *cache, const char *owner, struct error *err)
 {
     struct share places = {.user = owner};
 
-    for (const struct view_job *job = cache->jobs; job; job = job->next)
-        share_count(&places, job->owner);
+    for (struct flight *f = cache->flights.first; f; f = f->next)
+        if (!f->cancelled)
+            share_count(&places, f->owner);
     if (share_check(&places, VIEW_JOBS_MAX, "views to be rendered",
                     "cancel some", err) != 0)
         return -1;
@@ -270,105 +324,162 @@ check_room(const struct view_cache *cache, const char *owner, struct error *err)
     return -1;
 }
 
-/* With the lock. */
-static int
-enqueue(struct view_cache *cache, struct view_job *job, struct error *err)
-{
-    struct view_job **end = &cache->jobs;
+/* ---- the node's wrappers ---- */
 
-    if (check_room(cache, job->owner, err) != 0)
+void
+view_cache_set_wrappers(struct view_cache *cache, const char *list)
+{
+    pthread_mutex_lock(&cache->flights.lock);
+    snprintf(cache->wrappers, sizeof(cache->wrappers), "%s", list);
+    pthread_mutex_unlock(&cache->flights.lock);
+}
+
+void
+view_cache_get_wrappers(struct view_cache *cache, char *out)
+{
+    pthread_mutex_lock(&cache->flights.lock);
+    memcpy(out, cache->wrappers, sizeof(cache->wrappers));
+    pthread_mutex_unlock(&cache->flights.lock);
+}
+
+/* ---- requests ---- */
+
+static int
+fill(struct view_flight *work, struct view_cache *cache, struct error *err)
+{
+    struct view_request *request = &work->request;
+    struct view_options *options = &work->options;
+
+    if (request->snapshot)
+        work->serial = snapshot_ref(request->snapshot)->serial;
+    if (request->before)
+        work->base_serial = snapshot_ref(request->before)->serial;
+    if ((request->name &&
+         identify(cache->store, request->name, &work->serial, err) != 0) ||
+        (request->base &&
+         identify(cache->store, request->base, &work->base_serial, err) != 0))
         return -1;
-    while (*end)
-        end = &(*end)->next;
-    *end = job;
-    job->work.references++;
-    pthread_cond_signal(&cache->work);
-    return 0;
-}
-
-/* With the lock: from memory, by a job that is there, or by this new one. */
-static int
-answer(struct view_cache *cache, struct ticket *ticket, struct waker waker,
-       struct view_job *new, struct error *err)
-{
-    const struct buffer *key = &new->task.key;
-    struct view *kept =
-        new->task.lasting ? view_kept_find(&cache->kept, key) : NULL;
-    struct view_job *same = find_job(cache, key);
-
-    if (kept) {
-        new->view = view_ref(kept);
-        work_finish(&new->work, NULL);
-        work_attach(&new->work, ticket, waker);
-        cache->counts.cached++;
-    } else if (same) {
-        work_attach(&same->work, ticket, waker);
-        cache->counts.shared++;
-    } else {
-        if (enqueue(cache, new, err) != 0)
-            return -1;
-        work_attach(&new->work, ticket, waker);
-        if (cache->thread_count == 0)
-            work(cache, new);
+    *options = request->options ? *request->options : view_defaults;
+    options->cancelled = &work->flight.cancelled;
+    options->wrappers = work->wrappers;
+    request->options = options;
+    view_cache_get_wrappers(cache, work->wrappers);
+    work->lasting = request->name != NULL;
+    atomic_init(&work->stage, first_stage(request));
+    if (copy_text(&work->name, &request->name) &&
+        copy_text(&work->base, &request->base) &&
+        copy_text(&work->focus, &options->focus) &&
+        copy_text(&work->ignore, &options->ignore)) {
+        make_key(work);
+        if (!work->key.failed)
+            return 0;
     }
-    return 0;
+    error_memory(err, "what a view is asked to show");
+    return -1;
 }
 
-struct ticket *
-view_cache_submit(struct view_cache *cache, const struct view_request *request,
-                  struct waker waker, struct error *err)
+/* Copies all. */
+static struct view_flight *
+new_flight(struct view_cache *cache, const struct view_request *request,
+           struct error *err)
 {
-    struct ticket *ticket = mem_zalloc(1, sizeof(*ticket));
-    struct view_job *job = NULL;
-    int rc = -1;
+    struct view_flight *work = mem_zalloc(1, sizeof(*work));
 
-    if (!ticket) {
+    if (!work) {
         error_memory(err, "a view");
         return NULL;
     }
-    job = job_new(cache, request, err);
-    if (job) {
-        pthread_mutex_lock(&cache->lock);
-        rc = answer(cache, ticket, waker, job, err);
-        job_unref(job);
-        pthread_mutex_unlock(&cache->lock);
-    }
-    if (rc == 0)
-        return ticket;
-    mem_free(ticket);
+    flight_init(&work->flight, &view_kind, &cache->flights, request->owner);
+    work->request = *request;
+    if (fill(work, cache, err) == 0)
+        return work;
+    on_free(&work->flight);
     return NULL;
 }
 
-enum ticket_state
-view_ticket_poll(struct ticket *ticket, struct view **out, struct error *err)
+static struct flight *
+find_flight(struct view_cache *cache, const struct buffer *key)
 {
-    struct view_job *job = (struct view_job *)ticket->work;
-    enum ticket_state state = ticket_look(ticket, err);
+    for (struct flight *f = cache->flights.first; f; f = f->next) {
+        const struct buffer *own = &((struct view_flight *)f)->key;
 
-    if (state == TICKET_DONE)
-        *out = view_ref(job->view); /* which changes no more */
+        if (!f->cancelled && own->size == key->size &&
+            memcmp(own->data, key->data, key->size) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+/* With the lock: from memory, with one that is under way, or new. */
+static struct seat *
+join(struct view_cache *cache, struct view_flight *new, struct waker waker,
+     struct error *err)
+{
+    struct view *kept =
+        new->lasting ? view_kept_find(&cache->kept, &new->key) : NULL;
+    struct flight *same = find_flight(cache, &new->key);
+
+    if (kept) {
+        new->view = view_ref(kept);
+        flight_finish(&new->flight, NULL);
+        cache->counts.cached++;
+    } else if (same) {
+        cache->counts.shared++;
+        return flight_join(same, waker, err);
+    } else if (check_room(cache, new->flight.owner, err) != 0) {
+        return NULL;
+    }
+    return flight_join(&new->flight, waker, err);
+}
+
+struct seat *
+view_cache_submit(struct view_cache *cache, const struct view_request *request,
+                  struct waker waker, struct error *err)
+{
+    struct view_flight *work = new_flight(cache, request, err);
+    struct seat *seat;
+
+    if (!work)
+        return NULL;
+    pthread_mutex_lock(&cache->flights.lock);
+    seat = join(cache, work, waker, err);
+    flight_unref(&work->flight);
+    pthread_mutex_unlock(&cache->flights.lock);
+    return seat;
+}
+
+enum flight_state
+view_cache_look(struct seat *seat, struct view **out, struct error *err)
+{
+    enum flight_state state = flight_look(seat, err);
+
+    if (state == FLIGHT_DONE) /* it changes no more */
+        *out = view_ref(((struct view_flight *)seat->flight)->view);
     return state;
 }
 
 struct view *
-view_cache_wait(struct ticket *ticket, struct await *await, struct error *err)
+view_cache_get(struct view_cache *cache, const struct view_request *request,
+               struct await *await, struct error *err)
 {
+    struct seat *seat =
+        view_cache_submit(cache, request, await_waker(await), err);
     struct view *view = NULL;
 
-    if (ticket_wait(ticket, await, err) == 0)
-        (void)view_ticket_poll(ticket, &view, err);
-    ticket_free(ticket);
+    if (seat && flight_wait(seat, await, err) == 0)
+        (void)view_cache_look(seat, &view, err);
+    flight_leave(seat);
     return view;
 }
 
 void
 view_cache_count(struct view_cache *cache, struct view_counts *out)
 {
-    pthread_mutex_lock(&cache->lock);
+    pthread_mutex_lock(&cache->flights.lock);
     *out = cache->counts;
     out->views = cache->kept.count;
     out->bytes = cache->kept.bytes;
-    pthread_mutex_unlock(&cache->lock);
+    pthread_mutex_unlock(&cache->flights.lock);
 }
 
 /* ---- start and stop ---- */
@@ -377,27 +488,15 @@ struct view_cache *
 view_cache_start(struct store *store, unsigned threads, struct error *err)
 {
     struct view_cache *cache = mem_zalloc(1, sizeof(*cache));
-    struct thread_start thread = {"hw-views", STACK_BYTES, thread_main, cache};
-    int rc = 0;
 
     if (!cache) {
         error_memory(err, "the cache of views");
         return NULL;
     }
     cache->store = store;
-    pthread_mutex_init(&cache->lock, NULL);
-    pthread_cond_init(&cache->work, NULL);
-    pthread_mutex_lock(&cache->lock);
-    while (rc == 0 && cache->thread_count < threads &&
-           cache->thread_count < VIEW_THREADS) {
-        rc = thread_start(&cache->threads[cache->thread_count], &thread, err);
-        cache->thread_count += rc == 0;
-    }
-    pthread_mutex_unlock(&cache->lock);
-    if (rc == 0)
-        return cache;
-    view_cache_stop(cache);
-    return NULL;
+    flights_init(&cache->flights, "hw-views",
+                 threads < VIEW_THREADS ? threads : VIEW_THREADS, next_view);
+    return cache;
 }
 
 void
@@ -405,14 +504,7 @@ view_cache_stop(struct view_cache *cache)
 {
     if (!cache)
         return;
-    pthread_mutex_lock(&cache->lock);
-    cache->stop = true;
-    pthread_cond_broadcast(&cache->work);
-    pthread_mutex_unlock(&cache->lock);
-    for (unsigned i = 0; i < cache->thread_count; i++)
-        pthread_join(cache->threads[i], NULL);
+    flights_stop(&cache->flights);
     view_kept_fini(&cache->kept);
-    pthread_cond_destroy(&cache->work);
-    pthread_mutex_destroy(&cache->lock);
     mem_free(cache);
 }

@@ -1,14 +1,14 @@
 /*
  * view_cache.h - views of snapshots, each computed once and shared.
  *
- * Equal requests share one computation, on threads of the cache's own; those of
- * kept snapshots, which never change, are then answered from memory until newer
- * ones push them out (view_kept.h). A request gives a ticket (ticket.h);
- * freeing it ends the wait, and a computation without tickets is cancelled.
+ * Equal requests share one computation (flight.h), on threads of the cache's
+ * own; those of kept snapshots, which never change, are then answered from
+ * memory until newer ones push them out (view_kept.h).  A computation that
+ * nobody waits for any more is cancelled.
  *
- * All functions are callable from any thread, and only view_cache_wait blocks.
- * Has a lock of its own, under which wakers are called; no other is taken under
- * it but theirs.
+ * All functions are callable from any thread, and only view_cache_get blocks.
+ * No lock but the wakers' is taken under the cache's own, and none is held
+ * while a view is rendered.
  */
 #ifndef HW_VIEW_CACHE_H
 #define HW_VIEW_CACHE_H
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ticket.h"
+#include "flight.h"
 #include "view_kept.h"
 #include "waker.h"
 
@@ -50,7 +50,7 @@ struct view_request {
 /* threads 0: submit computes.  NULL with *err. */
 struct view_cache *view_cache_start(struct store *store, unsigned threads,
                                     struct error *err);
-/* Every ticket must have been freed.  NULL is fine. */
+/* Every seat must have been left.  NULL is fine. */
 void view_cache_stop(struct view_cache *cache);
 
 /* Sets which functions the node counts among the allocator's (wrappers.h; "":
@@ -58,17 +58,18 @@ void view_cache_stop(struct view_cache *cache);
 void view_cache_set_wrappers(struct view_cache *cache, const char *list);
 void view_cache_get_wrappers(struct view_cache *cache, char *out);
 
-/* NULL with *err.  The answer may be there already, and then the waker is not
- * called: poll before waiting. */
-struct ticket *view_cache_submit(struct view_cache *cache,
-                                 const struct view_request *request,
-                                 struct waker waker, struct error *err);
+/* A reference, or NULL with *err: it failed, or the await is over. */
+struct view *view_cache_get(struct view_cache *cache,
+                            const struct view_request *request,
+                            struct await *await, struct error *err);
+/* Its two parts.  NULL with *err.  The answer may be there already, and then
+ * the waker is not called: look before waiting. */
+struct seat *view_cache_submit(struct view_cache *cache,
+                               const struct view_request *request,
+                               struct waker waker, struct error *err);
 /* DONE gives *out, a reference, FAILED *err. */
-enum ticket_state view_ticket_poll(struct ticket *ticket, struct view **out,
-                                   struct error *err);
-/* As controller_wait: the view, a reference, or NULL with *err. */
-struct view *view_cache_wait(struct ticket *ticket, struct await *await,
-                             struct error *err);
+enum flight_state view_cache_look(struct seat *seat, struct view **out,
+                                  struct error *err);
 
 struct view_counts {
     uint64_t rendered;     /* computations that succeeded */

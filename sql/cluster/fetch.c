@@ -91,10 +91,10 @@ has_total(struct handle *handle)
 
 /* What is under way; each NULL: nothing. */
 struct asked {
-    struct ticket *stats, *snapshot;
+    struct seat *stats, *snapshot;
 };
 
-static struct ticket *
+static struct seat *
 submit(const struct handle *handle, enum job_kind kind, struct error *err)
 {
     const struct job_request request = {
@@ -145,11 +145,11 @@ static int
 wait_for_snapshot(struct handle *handle, unsigned needs, struct asked *asked)
 {
     struct job_result result = {0};
-    struct ticket *ticket = asked->snapshot;
+    struct seat *seat = asked->snapshot;
     struct error failure;
 
     asked->snapshot = NULL; /* the wait takes it */
-    if (controller_wait(ticket, handle->fetch->await, &result, &failure) != 0)
+    if (controller_wait(seat, handle->fetch->await, &result, &failure) != 0)
         return do_without(handle, needs, &failure);
     handle->scope.snapshot = handle->fetch->snapshot = result.snapshot;
     handle->fetch->fetched |= NEED_FRESH;
@@ -160,10 +160,10 @@ static int
 wait_for_stats(struct handle *handle, struct asked *asked)
 {
     struct job_result result = {0};
-    struct ticket *ticket = asked->stats;
+    struct seat *seat = asked->stats;
 
     asked->stats = NULL; /* the wait takes it */
-    if (controller_wait(ticket, handle->fetch->await, &result,
+    if (controller_wait(seat, handle->fetch->await, &result,
                         &handle->failure) != 0)
         return -1;
     handle->scope.stats = handle->fetch->stats = result.stats;
@@ -197,8 +197,8 @@ fetch_all(struct handle *handle, unsigned needs)
     if (rc == 0)
         rc = wait_for(handle, needs, &asked);
     fetch_end_waiting(handle->fetch);
-    ticket_free(asked.stats);
-    ticket_free(asked.snapshot);
+    flight_leave(asked.stats);
+    flight_leave(asked.snapshot);
     if (rc == 0)
         handle->fetch->fetched |= needs;
     return rc;
@@ -241,14 +241,11 @@ int
 fetch_another(struct handle *handle, struct snapshot **out)
 {
     struct job_result result = {0};
-    struct ticket *ticket;
     int rc = -1;
 
     if (fetch_begin_waiting(handle) == 0) {
-        ticket = submit(handle, JOB_PROFILE, &handle->failure);
-        rc = ticket ? controller_wait(ticket, handle->fetch->await, &result,
-                                      &handle->failure)
-                    : -1;
+        rc = controller_wait(submit(handle, JOB_PROFILE, &handle->failure),
+                             handle->fetch->await, &result, &handle->failure);
         fetch_end_waiting(handle->fetch);
     }
     *out = result.snapshot;

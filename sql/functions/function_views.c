@@ -136,18 +136,14 @@ is_sum(const struct wish *wish)
 static struct view *
 await_view(struct handle *handle, const struct view_request *request)
 {
-    struct await *await = handle->fetch->await;
-    struct ticket *ticket =
-        view_cache_submit(handle->fetch->views->cache, request,
-                          await_waker(await), &handle->failure);
-    struct view *view = NULL;
+    struct fetch *fetch = handle->fetch;
+    struct view *view;
 
-    if (ticket && fetch_begin_waiting(handle) != 0) {
-        ticket_free(ticket);
-    } else if (ticket) {
-        view = view_cache_wait(ticket, await, &handle->failure);
-        fetch_end_waiting(handle->fetch);
-    }
+    if (fetch_begin_waiting(handle) != 0)
+        return NULL;
+    view = view_cache_get(fetch->views->cache, request, fetch->await,
+                          &handle->failure);
+    fetch_end_waiting(fetch);
     return view;
 }
 

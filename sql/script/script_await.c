@@ -11,17 +11,14 @@ script_await(struct script_call *call, const struct job_request *request,
 {
     struct await *await = call->host->await;
     struct job_request owned = *request;
-    struct ticket *ticket;
-    int rc = -1;
+    int rc;
 
     owned.owner = call->host->user;
-    ticket = controller_submit(call->host->controller, &owned,
-                               await_waker(await), err);
-    if (ticket) {
-        await_stages(await, 0, renders);
-        rc = controller_wait(ticket, await, result, err);
-        await_stages(await, renders ? DUMP_STAGES : 0, 0);
-    }
+    await_stages(await, 0, renders);
+    rc = controller_wait(controller_submit(call->host->controller, &owned,
+                                           await_waker(await), err),
+                         await, result, err);
+    await_stages(await, renders ? DUMP_STAGES : 0, 0);
     return rc == 0 ? STEP_DONE : STEP_FAIL;
 }
 
@@ -43,11 +40,7 @@ enum step
 script_await_view(struct script_call *call, const struct view_request *request,
                   struct error *err)
 {
-    struct await *await = call->host->await;
-    struct ticket *ticket =
-        view_cache_submit(call->host->views, request, await_waker(await), err);
-
-    if (ticket)
-        call->work->view = view_cache_wait(ticket, await, err);
+    call->work->view =
+        view_cache_get(call->host->views, request, call->host->await, err);
     return call->work->view ? count_view(call, err) : STEP_FAIL;
 }

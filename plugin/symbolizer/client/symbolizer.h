@@ -81,7 +81,8 @@ struct resolve_request {
 /*
  * Names every address: by module+0x<offset> or 0x<address> if it cannot be
  * symbolised; names_note says why.  May return the same names again for the
- * same addresses, so they must not be added to.  -1 only without memory.
+ * same addresses, so they must not be added to.  The helper ends with it, so
+ * its parent, this thread, may end after that.  -1 only without memory.
  */
 int symbolizer_resolve(struct symbolizer *s,
                        const struct resolve_request *request,

@@ -314,7 +314,7 @@ strike(const char *statement)
         ck_assert_uint_lt(n, 100000);
         forget();
         run_failing(statement, n);
-        ck_assert_int_eq(scripted.tickets, 0);
+        ck_assert_int_eq(scripted.seats, 0);
         if (h.error.code)
             ck_assert_uint_ge(h.error.code, 1000);
         else if (!tells(warned))

@@ -225,16 +225,16 @@ post(void *arg)
     sem_post(arg);
 }
 
-enum ticket_state
-wait_for(struct ticket *ticket, sem_t *woken, struct job_result *result,
+enum flight_state
+wait_for(struct seat *seat, sem_t *woken, struct job_result *result,
          struct error *err)
 {
-    enum ticket_state state;
+    enum flight_state state;
     struct timespec until;
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 10;
-    while ((state = ticket_poll(ticket, result, err)) == TICKET_WAITING)
+    while ((state = controller_look(seat, result, err)) == FLIGHT_RUNS)
         if (sem_timedwait(woken, &until) != 0)
             ck_abort_msg("never woken");
     return state;

@@ -41,7 +41,7 @@ void wait_for_state(struct controller *controller, enum node_state state);
 
 /* A waker that posts a semaphore, and the wait for it. */
 void post(void *arg);
-enum ticket_state wait_for(struct ticket *ticket, sem_t *woken,
+enum flight_state wait_for(struct seat *seat, sem_t *woken,
                            struct job_result *result, struct error *err);
 
 #endif

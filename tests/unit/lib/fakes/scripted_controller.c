@@ -19,12 +19,20 @@ struct scripted scripted;
 static char fake;
 
 struct job {
-    struct work work; /* first */
+    struct flight flight; /* first */
     enum job_kind kind;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct flights flights;
 static struct job *waiting; /* the latest, or NULL */
+
+/* They wait for scripted_finish. */
+static struct flight *
+next_job(struct flights *all)
+{
+    (void)all;
+    return NULL;
+}
 
 struct controller *
 scripted_reset(void)
@@ -38,6 +46,7 @@ scripted_reset(void)
     if (!scripted.store)
         abort();
     waiting = NULL;
+    flights_init(&flights, "scripted", 1, next_job);
     scripted.status.state = NODE_CONNECTED;
     scripted.status.since_ms = 1795228267000;
     hello->pid = 4711;
@@ -52,23 +61,23 @@ scripted_reset(void)
 }
 
 static void
-job_free(struct work *work)
+on_free(struct flight *flight)
 {
-    scripted.tickets--;
-    if ((struct work *)waiting == work)
+    scripted.seats--;
+    if ((struct flight *)waiting == flight)
         waiting = NULL;
-    mem_free(work);
+    mem_free(flight);
 }
 
 static bool
-job_progress(struct work *work, struct progress *out)
+on_progress(struct flight *flight, struct progress *out)
 {
-    *out = work->finished ? (struct progress){3, 3, 100, "made"}
-                          : (struct progress){2, 3, 50, "naming"};
+    *out = flight->finished ? (struct progress){3, 3, 100, "made"}
+                            : (struct progress){2, 3, 50, "naming"};
     return true;
 }
 
-static const struct work_kind job_kind = {job_free, NULL, job_progress};
+static const struct flight_kind job_kind = {NULL, on_free, on_progress, false};
 
 static void
 finish(struct job *job, bool ok)
@@ -76,16 +85,16 @@ finish(struct job *job, bool ok)
     struct error err;
 
     error_set(&err, ER_UNKNOWN, "opt.prof is false");
-    work_finish(&job->work, ok ? NULL : &err);
+    flight_finish(&job->flight, ok ? NULL : &err);
 }
 
 void
 scripted_finish(bool ok)
 {
-    pthread_mutex_lock(&lock);
-    if (waiting && !waiting->work.finished)
+    pthread_mutex_lock(&flights.lock);
+    if (waiting && !waiting->flight.finished)
         finish(waiting, ok);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&flights.lock);
 }
 
 void
@@ -95,12 +104,12 @@ controller_status(struct controller *controller, struct node_status *out)
     *out = scripted.status;
 }
 
-struct ticket *
+struct seat *
 controller_submit(struct controller *controller,
                   const struct job_request *request, struct waker waker,
                   struct error *err)
 {
-    struct ticket *ticket;
+    struct seat *seat;
     struct job *job;
 
     (void)controller;
@@ -112,25 +121,22 @@ controller_submit(struct controller *controller,
         error_set(err, ER_UNKNOWN, "the database ended");
         return NULL;
     }
-    ticket = mem_zalloc(1, sizeof(*ticket));
     job = mem_zalloc(1, sizeof(*job));
-    if (!ticket || !job) {
-        mem_free(ticket);
-        mem_free(job);
-        error_memory(err, "a ticket");
+    if (!job) {
+        error_memory(err, "a job");
         return NULL;
     }
-    pthread_mutex_lock(&lock);
-    scripted.tickets++;
-    work_init(&job->work, &job_kind, &lock);
+    pthread_mutex_lock(&flights.lock);
+    scripted.seats++;
+    flight_init(&job->flight, &job_kind, &flights, request->owner);
     job->kind = request->kind;
     if (scripted.answer == ANSWER_DONE || scripted.answer == ANSWER_FAIL)
         finish(job, scripted.answer == ANSWER_DONE);
-    work_attach(&job->work, ticket, waker);
-    job->work.references--; /* the ticket has the only one */
     waiting = job;
-    pthread_mutex_unlock(&lock);
-    return ticket;
+    seat = flight_join(&job->flight, waker, err);
+    flight_unref(&job->flight);
+    pthread_mutex_unlock(&flights.lock);
+    return seat;
 }
 
 static struct profile *
@@ -176,18 +182,18 @@ make_snapshot(void)
     return scripted_snapshot("heap_1");
 }
 
-enum ticket_state
-ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
+enum flight_state
+controller_look(struct seat *seat, struct job_result *result, struct error *err)
 {
-    struct job *job = (struct job *)ticket->work;
-    enum ticket_state state = ticket_look(ticket, err);
+    struct job *job = (struct job *)seat->flight;
+    enum flight_state state = flight_look(seat, err);
 
-    if (state == TICKET_DONE && job->kind == JOB_RECENT &&
+    if (state == FLIGHT_DONE && job->kind == JOB_RECENT &&
         scripted.fail_snapshots) {
         error_set(err, ER_UNKNOWN, "opt.prof is false");
-        return TICKET_FAILED;
+        return FLIGHT_FAILED;
     }
-    if (state != TICKET_DONE)
+    if (state != FLIGHT_DONE)
         return state;
     switch (job->kind) {
     case JOB_GET_ACTIVE:
@@ -206,7 +212,7 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
         result->snapshot = make_snapshot();
         if (!result->snapshot) {
             error_memory(err, "a snapshot");
-            return TICKET_FAILED;
+            return FLIGHT_FAILED;
         }
         break;
     case JOB_STATS:
@@ -217,19 +223,7 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
         result->snapshot = make_snapshot();
         break;
     }
-    return TICKET_DONE;
-}
-
-int
-controller_wait(struct ticket *ticket, struct await *await,
-                struct job_result *result, struct error *err)
-{
-    int rc = ticket_wait(ticket, await, err);
-
-    if (rc == 0 && ticket_poll(ticket, result, err) != TICKET_DONE)
-        rc = -1;
-    ticket_free(ticket);
-    return rc;
+    return FLIGHT_DONE;
 }
 
 struct store *

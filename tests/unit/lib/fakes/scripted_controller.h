@@ -36,7 +36,7 @@ struct scripted {
     char name[SNAPSHOT_NAME_MAX + 1]; /* but this one */
     struct view_options options;      /* of the latest graph, likewise */
     char focus[64], ignore[64];       /* "": none */
-    int tickets;                      /* not freed yet */
+    int seats;                        /* not left yet */
 };
 
 extern struct scripted scripted;

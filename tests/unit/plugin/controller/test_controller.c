@@ -38,7 +38,7 @@ START_TEST(profiling_is_switched_and_read)
     struct agent agent;
     struct controller *c;
     struct job_result result = {0};
-    struct ticket *ticket;
+    struct seat *seat;
     struct error err;
     sem_t woken;
     struct waker waker = {post, &woken};
@@ -48,16 +48,16 @@ START_TEST(profiling_is_switched_and_read)
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
     for (int on = 1; on >= 0; on--) {
-        ticket = controller_submit(
+        seat = controller_submit(
             c, &(struct job_request){.kind = on ? JOB_ENABLE : JOB_DISABLE},
             waker, &err);
-        ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
-        ticket_free(ticket);
-        ticket = controller_submit(
+        ck_assert_int_eq(wait_for(seat, &woken, &result, &err), FLIGHT_DONE);
+        flight_leave(seat);
+        seat = controller_submit(
             c, &(struct job_request){.kind = JOB_GET_ACTIVE}, waker, &err);
-        ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
+        ck_assert_int_eq(wait_for(seat, &woken, &result, &err), FLIGHT_DONE);
         ck_assert_int_eq(result.active, on);
-        ticket_free(ticket);
+        flight_leave(seat);
     }
     controller_stop(c);
     agent_stop(&agent);
@@ -70,16 +70,16 @@ outcome(struct controller *c, const struct job_request *request)
 {
     static struct error err;
     struct job_result result = {0};
-    struct ticket *ticket;
+    struct seat *seat;
     sem_t woken;
     struct waker waker = {post, &woken};
 
     memset(&err, 0, sizeof(err));
     sem_init(&woken, 0, 0);
-    ticket = controller_submit(c, request, waker, &err);
-    if (ticket && wait_for(ticket, &woken, &result, &err) == TICKET_DONE)
+    seat = controller_submit(c, request, waker, &err);
+    if (seat && wait_for(seat, &woken, &result, &err) == FLIGHT_DONE)
         snapshot_unref(result.snapshot);
-    ticket_free(ticket);
+    flight_leave(seat);
     return err.text;
 }
 
@@ -151,7 +151,7 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     static const enum job_kind kinds[] = {
         JOB_PROFILE, JOB_PROFILE, JOB_SNAPSHOT, JOB_PROFILE,
         JOB_ENABLE,  JOB_PROFILE, JOB_PROFILE};
-    struct ticket *tickets[7];
+    struct seat *seats[7];
     struct snapshot *first = NULL;
     struct node_status status;
     struct agent agent;
@@ -168,19 +168,19 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     controller_status(c, &status);
     ck_assert(!status.profiled);
     agent_set(&agent, &agent.mute, true);
-    tickets[0] = controller_submit(c, &(struct job_request){.kind = kinds[0]},
-                                   waker, &err);
+    seats[0] = controller_submit(c, &(struct job_request){.kind = kinds[0]},
+                                 waker, &err);
     while (agent_count(&agent, AGENT_DUMP) == 0) /* it runs, and is held */
         usleep(10000);
     for (int i = 1; i < 7; i++)
-        tickets[i] = controller_submit(
-            c, &(struct job_request){.kind = kinds[i]}, waker, &err);
+        seats[i] = controller_submit(c, &(struct job_request){.kind = kinds[i]},
+                                     waker, &err);
     agent_set(&agent, &agent.mute, false);
     for (int i = 0; i < 7; i++) {
         struct job_result result = {0};
 
-        ck_assert_int_eq(wait_for(tickets[i], &woken, &result, &err),
-                         TICKET_DONE);
+        ck_assert_int_eq(wait_for(seats[i], &woken, &result, &err),
+                         FLIGHT_DONE);
         if (i == 1)
             first = snapshot_ref(result.snapshot);
         if (i == 2) {
@@ -188,7 +188,7 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
             strcpy(name, result.snapshot->name);
         }
         snapshot_unref(result.snapshot);
-        ticket_free(tickets[i]);
+        flight_leave(seats[i]);
     }
     snapshot_unref(first);
     ck_assert_str_eq(agent.order, "dtdtsdt");
@@ -208,7 +208,7 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
     struct agent agent;
     struct controller *c;
     struct job_result result = {0};
-    struct ticket *ticket;
+    struct seat *seat;
     struct error err;
     uint64_t start;
     int before, after;
@@ -221,25 +221,25 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
     wait_for_state(c, NODE_CONNECTED);
     agent_set(&agent, &agent.mute, true);
     start = clock_ms();
-    ticket = controller_submit(c, &(struct job_request){.kind = JOB_GET_ACTIVE},
-                               waker, &err);
-    ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_FAILED);
+    seat = controller_submit(c, &(struct job_request){.kind = JOB_GET_ACTIVE},
+                             waker, &err);
+    ck_assert_int_eq(wait_for(seat, &woken, &result, &err), FLIGHT_FAILED);
     ck_assert_uint_lt(clock_ms() - start, 5000);
     ck_assert_ptr_nonnull(strstr(err.text, "not responding since"));
-    ticket_free(ticket);
+    flight_leave(seat);
 
     /* What the kernel knows, and why there is no more. */
     start = clock_ms();
-    ticket = controller_submit(c, &(struct job_request){.kind = JOB_STATS},
-                               waker, &err);
-    ck_assert_ptr_nonnull(ticket);
-    ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
+    seat = controller_submit(c, &(struct job_request){.kind = JOB_STATS}, waker,
+                             &err);
+    ck_assert_ptr_nonnull(seat);
+    ck_assert_int_eq(wait_for(seat, &woken, &result, &err), FLIGHT_DONE);
     ck_assert_uint_lt(clock_ms() - start, 1000);
     ck_assert_ptr_nonnull(
         strstr(result.stats->failure, "not responding since"));
     ck_assert(result.stats->rss.known && !result.stats->allocated.known);
     stats_unref(result.stats);
-    ticket_free(ticket);
+    flight_leave(seat);
 
     start = clock_ms();
     before = agent_count(&agent, AGENT_GET_ACTIVE) +
@@ -256,10 +256,10 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
 
     agent_set(&agent, &agent.mute, false);
     wait_for_state(c, NODE_CONNECTED);
-    ticket = controller_submit(c, &(struct job_request){.kind = JOB_GET_ACTIVE},
-                               waker, &err);
-    ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_DONE);
-    ticket_free(ticket);
+    seat = controller_submit(c, &(struct job_request){.kind = JOB_GET_ACTIVE},
+                             waker, &err);
+    ck_assert_int_eq(wait_for(seat, &woken, &result, &err), FLIGHT_DONE);
+    flight_leave(seat);
     controller_stop(c);
     agent_stop(&agent);
 }
@@ -270,7 +270,7 @@ START_TEST(a_cancelled_wait_leaves_the_job_to_others)
     struct agent agent;
     struct controller *c;
     struct job_result result = {0};
-    struct ticket *one, *two;
+    struct seat *one, *two;
     struct error err;
     sem_t woken;
     struct waker waker = {post, &woken};
@@ -280,17 +280,17 @@ START_TEST(a_cancelled_wait_leaves_the_job_to_others)
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
     agent_set(&agent, &agent.mute, true);
-    ticket_free(controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
-                                  waker, &err));
+    flight_leave(controller_submit(
+        c, &(struct job_request){.kind = JOB_PROFILE}, waker, &err));
     one = controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
                             waker, &err);
     two = controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
                             waker, &err);
-    ticket_free(one);
+    flight_leave(one);
     agent_set(&agent, &agent.mute, false);
-    ck_assert_int_eq(wait_for(two, &woken, &result, &err), TICKET_DONE);
+    ck_assert_int_eq(wait_for(two, &woken, &result, &err), FLIGHT_DONE);
     snapshot_unref(result.snapshot);
-    ticket_free(two);
+    flight_leave(two);
     controller_stop(c);
     agent_stop(&agent);
 }
@@ -301,7 +301,7 @@ START_TEST(given_up_requests_do_not_fill_the_queue)
     struct agent agent;
     struct controller *c;
     static const char *const users[] = {NULL, "ann", "bob"};
-    struct ticket *first, *ticket, *waiting[64];
+    struct seat *first, *seat, *waiting[64];
     struct job_result result = {0};
     struct error err;
     int count = 0, before;
@@ -318,10 +318,10 @@ START_TEST(given_up_requests_do_not_fill_the_queue)
     while (agent_count(&agent, AGENT_DUMP) == 0)
         usleep(10000);
     for (int i = 0; i < 200; i++) {
-        ticket = controller_submit(
-            c, &(struct job_request){.kind = JOB_PROFILE}, waker, &err);
-        ck_assert_msg(ticket != NULL, "%d: %s", i, err.text);
-        ticket_free(ticket);
+        seat = controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
+                                 waker, &err);
+        ck_assert_msg(seat != NULL, "%d: %s", i, err.text);
+        flight_leave(seat);
     }
     /* what changes things is not joined: each has half of what is free */
     for (int user = 0; user < 3; user++) {
@@ -335,15 +335,15 @@ START_TEST(given_up_requests_do_not_fill_the_queue)
         ck_assert_uint_eq(err.code, ER_USER_LIMIT_REACHED);
     }
     while (count-- > 0) /* and they make room again, as they go */
-        ticket_free(waiting[count]);
-    ticket = controller_submit(c, &(struct job_request){.kind = JOB_GET_ACTIVE},
-                               waker, &err);
-    ck_assert_ptr_nonnull(ticket);
-    ticket_free(ticket);
+        flight_leave(waiting[count]);
+    seat = controller_submit(c, &(struct job_request){.kind = JOB_GET_ACTIVE},
+                             waker, &err);
+    ck_assert_ptr_nonnull(seat);
+    flight_leave(seat);
     agent_set(&agent, &agent.mute, false);
-    ck_assert_int_eq(wait_for(first, &woken, &result, &err), TICKET_DONE);
+    ck_assert_int_eq(wait_for(first, &woken, &result, &err), FLIGHT_DONE);
     snapshot_unref(result.snapshot);
-    ticket_free(first);
+    flight_leave(first);
     controller_stop(c);
     agent_stop(&agent);
 }
@@ -400,7 +400,7 @@ START_TEST(what_jemalloc_cannot_do_is_said)
 {
     struct agent agent;
     struct controller *c;
-    struct ticket *ticket;
+    struct seat *seat;
     struct error err = {0};
     sem_t woken;
     struct waker waker = {post, &woken};
@@ -415,16 +415,16 @@ START_TEST(what_jemalloc_cannot_do_is_said)
     pthread_mutex_unlock(&agent.lock);
     c = start_controller(agent.dir);
     wait_for_state(c, NODE_CONNECTED);
-    ticket = controller_submit(
+    seat = controller_submit(
         c, &(struct job_request){.kind = allocators[_i].kind}, waker, &err);
     if (allocators[_i].says) {
-        ck_assert_ptr_null(ticket);
+        ck_assert_ptr_null(seat);
         ck_assert_msg(strstr(err.text, allocators[_i].says) != NULL, "%s",
                       err.text);
     } else {
-        ck_assert_ptr_nonnull(ticket);
+        ck_assert_ptr_nonnull(seat);
     }
-    ticket_free(ticket);
+    flight_leave(seat);
     controller_stop(c);
     agent_stop(&agent);
 }

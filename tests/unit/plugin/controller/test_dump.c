@@ -72,17 +72,12 @@ make(const struct dump *dump, struct objects *objects, struct error *err)
         .program = HW_TEST_BIN "/heapwire-symbolizer", .deadline_ms = 20000};
     struct symbolizer *symbolizer = symbolizer_new(&options, err);
     struct dump_progress progress = {0};
-    struct snapshot_memory memory = {0};
     struct snapshot *snapshot = NULL;
 
     if (symbolizer)
         snapshot =
             dump_make_snapshot(dump, objects, symbolizer, &progress, err);
     symbolizer_free(symbolizer);
-    if (snapshot && dump_add_memory(snapshot, "", &memory, err) != 0) {
-        snapshot_unref(snapshot);
-        return NULL;
-    }
     if (snapshot) {
         ck_assert_uint_eq(progress.stage, DUMP_MAKING);
         ck_assert_uint_gt(progress.addresses, 0);

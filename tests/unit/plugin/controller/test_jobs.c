@@ -40,27 +40,27 @@ tear_down(void)
     agent_stop(&agent);
 }
 
-static struct ticket *
+static struct seat *
 submit(enum job_kind kind)
 {
     struct waker waker = {post, &woken};
     struct error err = {0};
-    struct ticket *ticket =
+    struct seat *seat =
         controller_submit(c, &(struct job_request){.kind = kind}, waker, &err);
 
-    ck_assert_msg(ticket != NULL, "%s", err.text);
-    return ticket;
+    ck_assert_msg(seat != NULL, "%s", err.text);
+    return seat;
 }
 
 static struct job_result
-finish(struct ticket *ticket)
+finish(struct seat *seat)
 {
     struct job_result result = {0};
     struct error err = {0};
 
-    ck_assert_msg(wait_for(ticket, &woken, &result, &err) == TICKET_DONE, "%s",
+    ck_assert_msg(wait_for(seat, &woken, &result, &err) == FLIGHT_DONE, "%s",
                   err.text);
-    ticket_free(ticket);
+    flight_leave(seat);
     return result;
 }
 
@@ -114,16 +114,16 @@ START_TEST(statistics_that_make_no_sense_are_an_error)
 {
     struct job_result result = {0};
     struct error err = {0};
-    struct ticket *ticket;
+    struct seat *seat;
 
     pthread_mutex_lock(&agent.lock);
     agent.statistics = "stats.allocated lots\n";
     pthread_mutex_unlock(&agent.lock);
-    ticket = submit(JOB_STATS);
-    ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_FAILED);
+    seat = submit(JOB_STATS);
+    ck_assert_int_eq(wait_for(seat, &woken, &result, &err), FLIGHT_FAILED);
     ck_assert_str_eq(err.text, "the agent's statistics have no number in "
                                "'stats.allocated lots'");
-    ticket_free(ticket);
+    flight_leave(seat);
     pthread_mutex_lock(&agent.lock);
     agent.statistics = "";
     pthread_mutex_unlock(&agent.lock);
@@ -158,16 +158,16 @@ START_TEST(an_agent_without_statistics_is_reported)
 {
     struct job_result result = {0};
     struct error err = {0};
-    struct ticket *ticket;
+    struct seat *seat;
 
     pthread_mutex_lock(&agent.lock);
     agent.statistics = NULL;
     pthread_mutex_unlock(&agent.lock);
-    ticket = submit(JOB_STATS);
-    ck_assert_int_eq(wait_for(ticket, &woken, &result, &err), TICKET_FAILED);
+    seat = submit(JOB_STATS);
+    ck_assert_int_eq(wait_for(seat, &woken, &result, &err), FLIGHT_FAILED);
     ck_assert_ptr_nonnull(strstr(err.text, "is older than heapwired"));
     ck_assert_ptr_nonnull(strstr(err.text, "restart the database"));
-    ticket_free(ticket);
+    flight_leave(seat);
     drop(run(JOB_GET_ACTIVE)); /* and it is asked other things as before */
 }
 END_TEST
@@ -232,27 +232,27 @@ START_TEST(a_shared_answer_is_there_at_once)
 {
     struct job_result result = {0};
     struct error err;
-    struct ticket *ticket;
+    struct seat *seat;
     uint64_t began_ms;
 
     do { /* until the machine is quick enough for it to be shared */
         began_ms = clock_ms();
         drop(run(JOB_STATS));
-        ticket = submit(JOB_STATS);
+        seat = submit(JOB_STATS);
         if (clock_ms() - began_ms < CONTROLLER_RECENT_MS)
             break;
-        drop(finish(ticket));
+        drop(finish(seat));
     } while (true);
-    ck_assert_int_eq(ticket_poll(ticket, &result, &err), TICKET_DONE);
+    ck_assert_int_eq(controller_look(seat, &result, &err), FLIGHT_DONE);
     ck_assert_uint_eq(result.stats->allocated.value, 77);
     drop(result);
-    ticket_free(ticket);
+    flight_leave(seat);
 }
 END_TEST
 
 START_TEST(a_recent_request_joins_the_dump_that_runs)
 {
-    struct ticket *one, *two, *three;
+    struct seat *one, *two, *three;
     struct job_result first, second;
 
     agent_set(&agent, &agent.mute, true);
@@ -276,7 +276,7 @@ END_TEST
 
 START_TEST(a_change_that_waits_already_ends_sharing)
 {
-    struct ticket *one, *change, *two;
+    struct seat *one, *change, *two;
     struct job_result first, second;
 
     agent_set(&agent, &agent.mute, true);
@@ -298,7 +298,7 @@ END_TEST
 
 START_TEST(a_reset_sees_the_snapshot_that_is_being_made)
 {
-    struct ticket *snapshot, *reset, *read;
+    struct seat *snapshot, *reset, *read;
     struct job_result result = {0};
     struct error err = {0};
 
@@ -310,10 +310,10 @@ START_TEST(a_reset_sees_the_snapshot_that_is_being_made)
     read = submit(JOB_GET_ACTIVE);
     agent_set(&agent, &agent.mute, false);
     drop(finish(read));
-    ck_assert_int_eq(wait_for(reset, &woken, &result, &err), TICKET_FAILED);
+    ck_assert_int_eq(wait_for(reset, &woken, &result, &err), FLIGHT_FAILED);
     ck_assert_ptr_nonnull(strstr(err.text, "a reset forgets all samples"));
     ck_assert_int_eq(agent_count(&agent, AGENT_RESET), 0);
-    ticket_free(reset);
+    flight_leave(reset);
     drop(finish(snapshot));
 }
 END_TEST
@@ -333,21 +333,21 @@ END_TEST
 START_TEST(a_job_reports_its_stage)
 {
     struct progress progress;
-    struct ticket *one, *two;
+    struct seat *one, *two;
 
     agent_set(&agent, &agent.mute, true);
     one = submit(JOB_PROFILE);
     while (agent_count(&agent, AGENT_DUMP) == 0)
         usleep(1000);
     two = submit(JOB_ENABLE);
-    ck_assert(ticket_progress(one, &progress));
+    ck_assert(flight_progress(one, &progress));
     ck_assert_uint_eq(progress.stage, 1);
     ck_assert_uint_eq(progress.stages, 3);
     ck_assert_str_eq(progress.text, "Dumping the heap");
-    ck_assert(!ticket_progress(two, &progress)); /* not its turn */
+    ck_assert(!flight_progress(two, &progress)); /* not its turn */
     agent_set(&agent, &agent.mute, false);
     drop(finish(two));
-    while (!ticket_progress(one, &progress) || progress.stage < 3)
+    while (!flight_progress(one, &progress) || progress.stage < 3)
         usleep(1000);
     ck_assert_str_eq(progress.text, "Making the snapshot");
     drop(finish(one));
@@ -369,7 +369,7 @@ START_TEST(kept_snapshots_are_listed_oldest_first)
 }
 END_TEST
 
-static struct ticket *
+static struct seat *
 submit_named(const char *name, struct error *err)
 {
     struct waker waker = {post, &woken};
@@ -406,7 +406,7 @@ END_TEST
  * see the profile that was to have it does not. */
 START_TEST(a_failed_keep_fails_only_requests_to_keep)
 {
-    struct ticket *first, *named, *again, *profile;
+    struct seat *first, *named, *again, *profile;
     struct job_result result = {0};
     struct node_status status;
     struct error err = {0};
@@ -421,9 +421,9 @@ START_TEST(a_failed_keep_fails_only_requests_to_keep)
     agent_set(&agent, &agent.mute, false);
     drop(finish(first));
     drop(finish(named));
-    ck_assert_int_eq(wait_for(again, &woken, &result, &err), TICKET_FAILED);
+    ck_assert_int_eq(wait_for(again, &woken, &result, &err), FLIGHT_FAILED);
     ck_assert_ptr_nonnull(strstr(err.text, "named 'x' is kept already"));
-    ticket_free(again);
+    flight_leave(again);
     drop(finish(profile));
     ck_assert_int_eq(agent_count(&agent, AGENT_DUMP), 3);
     controller_status(c, &status);
@@ -431,28 +431,31 @@ START_TEST(a_failed_keep_fails_only_requests_to_keep)
 }
 END_TEST
 
-/* _i: the allocation that fails, of a ticket, and of a job */
+/* _i: the allocation that fails, of a job, and of a seat */
 START_TEST(a_request_without_memory_leaves_nothing)
 {
     const struct job_request request = {.kind = JOB_STATS};
     struct waker waker = {post, &woken};
     struct error err = {0};
-    struct ticket *ticket;
+    struct seat *seat;
     struct jobs jobs;
 
     memset(&jobs, 0, sizeof(jobs));
-    jobs_init(&jobs);
+    jobs_init(&jobs, NULL);
+    jobs_greeter_take(&jobs); /* nothing begins */
+    pthread_mutex_lock(&jobs.flights.lock);
     allocations = 0;
     failing = (unsigned)_i;
-    ck_assert_ptr_null(jobs_attach(&jobs, &request, waker, &err));
+    ck_assert_ptr_null(jobs_join(&jobs, &request, waker, &err));
     failing = 0;
     ck_assert_uint_eq(allocations, _i);
     ck_assert_int_eq(err.code, ER_OUT_OF_MEMORY);
-    ck_assert_ptr_null(jobs.queue);
-    ticket = jobs_attach(&jobs, &request, waker, &err);
-    ck_assert_ptr_nonnull(ticket);
-    ticket_free(ticket);
-    jobs_fini(&jobs);
+    ck_assert_ptr_null(jobs.flights.first);
+    seat = jobs_join(&jobs, &request, waker, &err);
+    ck_assert_ptr_nonnull(seat);
+    pthread_mutex_unlock(&jobs.flights.lock);
+    flight_leave(seat);
+    jobs_stop(&jobs);
 }
 END_TEST
 

@@ -112,7 +112,7 @@ pass_second(void)
 /* ---- the controller ---- */
 
 struct asked {
-    struct ticket ticket; /* first */
+    struct seat seat; /* first */
     enum job_kind kind;
     pthread_t answerer;
 };
@@ -136,13 +136,13 @@ controller_store(struct controller *controller)
 static void *
 answer(void *arg)
 {
-    struct ticket *ticket = arg;
+    struct seat *seat = arg;
 
-    ticket->waker.wake(ticket->waker.arg);
+    seat->waker.wake(seat->waker.arg);
     return NULL;
 }
 
-struct ticket *
+struct seat *
 controller_submit(struct controller *controller,
                   const struct job_request *request, struct waker waker,
                   struct error *err)
@@ -166,9 +166,9 @@ controller_submit(struct controller *controller,
     }
     asked = mem_zalloc(1, sizeof(*asked));
     asked->kind = request->kind;
-    asked->ticket.waker = waker;
+    asked->seat.waker = waker;
     pthread_create(&asked->answerer, NULL, answer, asked);
-    return &asked->ticket;
+    return &asked->seat;
 }
 
 static struct snapshot *
@@ -187,23 +187,23 @@ make_snapshot(void)
     return snapshot;
 }
 
-enum ticket_state
-ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
+enum flight_state
+controller_look(struct seat *seat, struct job_result *result, struct error *err)
 {
-    enum ticket_state state = TICKET_DONE;
+    enum flight_state state = FLIGHT_DONE;
 
-    if (((struct asked *)ticket)->kind == JOB_STATS) {
+    if (((struct asked *)seat)->kind == JOB_STATS) {
         result->stats = stats_parse("stats.allocated 77\n", 19, err);
         ck_assert_ptr_nonnull(result->stats);
         result->stats->allocator_ms = clock_wall_ms();
         result->stats->rss = (struct stats_figure){true, 5}; /* of then */
-        return TICKET_DONE;
+        return FLIGHT_DONE;
     }
     pthread_mutex_lock(&lock);
     if (snapshots_to_fail > 0) {
         snapshots_to_fail--;
         error_set(err, ER_UNKNOWN, "the dump failed");
-        state = TICKET_FAILED;
+        state = FLIGHT_FAILED;
     } else {
         result->snapshot = make_snapshot();
     }
@@ -212,12 +212,12 @@ ticket_poll(struct ticket *ticket, struct job_result *result, struct error *err)
 }
 
 void
-ticket_free(struct ticket *ticket)
+flight_leave(struct seat *seat)
 {
-    if (!ticket)
+    if (!seat)
         return;
-    pthread_join(((struct asked *)ticket)->answerer, NULL);
-    mem_free(ticket);
+    pthread_join(((struct asked *)seat)->answerer, NULL);
+    mem_free(seat);
 }
 
 static void

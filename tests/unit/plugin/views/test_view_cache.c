@@ -157,7 +157,7 @@ tear_down(void)
     sem_destroy(&woken);
 }
 
-static struct ticket *
+static struct seat *
 ask(const struct view_form *form, const char *name)
 {
     struct view_request request = {.name = name, .form = form};
@@ -167,14 +167,14 @@ ask(const struct view_form *form, const char *name)
 
 /* Waits; NULL with err. */
 static struct view *
-await(struct ticket *ticket)
+await(struct seat *seat)
 {
     struct view *view = NULL;
 
-    ck_assert_msg(ticket != NULL, "%s", err.text);
-    while (view_ticket_poll(ticket, &view, &err) == TICKET_WAITING)
+    ck_assert_msg(seat != NULL, "%s", err.text);
+    while (view_cache_look(seat, &view, &err) == FLIGHT_RUNS)
         sem_wait(&woken);
-    ticket_free(ticket);
+    flight_leave(seat);
     return view;
 }
 
@@ -396,16 +396,16 @@ END_TEST
 
 START_TEST(equal_requests_share_one_computation)
 {
-    struct ticket *tickets[5];
+    struct seat *seats[5];
 
     start(VIEW_THREADS);
     hold = true;
     for (int i = 0; i < 5; i++)
-        tickets[i] = ask(&slow, "a");
+        seats[i] = ask(&slow, "a");
     wait_until(&renders, 1);
     hold = false;
     for (int i = 0; i < 5; i++)
-        expect(await(tickets[i]), "all 1000 80 -");
+        expect(await(seats[i]), "all 1000 80 -");
     ck_assert_uint_eq(count().rendered, 1);
     ck_assert_uint_eq(count().shared, 4);
 }
@@ -413,14 +413,14 @@ END_TEST
 
 START_TEST(one_that_goes_leaves_the_work_to_the_others)
 {
-    struct ticket *first, *second;
+    struct seat *first, *second;
 
     start(1);
     hold = true;
     first = ask(&slow, "a");
     second = ask(&slow, "a");
     wait_until(&renders, 1);
-    ticket_free(first);
+    flight_leave(first);
     usleep(10000);
     ck_assert_uint_eq(cancels, 0);
     hold = false;
@@ -431,15 +431,15 @@ END_TEST
 
 START_TEST(the_last_one_that_goes_cancels_it)
 {
-    struct ticket *tickets[3];
+    struct seat *seats[3];
 
     start(1);
     hold = true;
     for (int i = 0; i < 3; i++)
-        tickets[i] = ask(&slow, "a");
+        seats[i] = ask(&slow, "a");
     wait_until(&renders, 1);
     for (int i = 0; i < 3; i++)
-        ticket_free(tickets[i]);
+        flight_leave(seats[i]);
     wait_until(&cancels, 1);
     ck_assert_uint_eq(count().rendered, 0);
 }
@@ -448,13 +448,13 @@ END_TEST
 /* A later request does not see an earlier cancellation. */
 START_TEST(no_request_joins_a_cancelled_job)
 {
-    struct ticket *first, *second;
+    struct seat *first, *second;
 
     start(1);
     hold = true;
     first = ask(&slow, "a");
     wait_until(&renders, 1);
-    ticket_free(first);
+    flight_leave(first);
     second = ask(&slow, "a");
     wait_until(&renders, 2);
     hold = false;
@@ -465,7 +465,7 @@ END_TEST
 
 START_TEST(what_waits_for_its_turn_can_be_given_up)
 {
-    struct ticket *first, *second, *third;
+    struct seat *first, *second, *third;
     struct progress progress;
 
     start(1);
@@ -474,13 +474,13 @@ START_TEST(what_waits_for_its_turn_can_be_given_up)
     wait_until(&renders, 1);
     second = ask(&echo, "b");
     third = ask(&echo, "a");
-    ck_assert(ticket_progress(first, &progress));
+    ck_assert(flight_progress(first, &progress));
     ck_assert_str_eq(progress.text, "Rendering");
     ck_assert_uint_eq(progress.stage, 2);
     ck_assert_uint_eq(progress.stages, 2);
-    ck_assert(ticket_progress(second, &progress));
+    ck_assert(flight_progress(second, &progress));
     ck_assert_str_eq(progress.text, "Waiting to be rendered");
-    ticket_free(second);
+    flight_leave(second);
     hold = false;
     expect(await(third), "all 1000 80 -");
     expect(await(first), "all 1000 80 -");
@@ -493,7 +493,7 @@ START_TEST(no_more_than_so_many_wait)
     struct view_options options = view_defaults;
     struct view_request request = {
         .name = "a", .form = &slow, .options = &options};
-    struct ticket *tickets[VIEW_JOBS_MAX];
+    struct seat *seats[VIEW_JOBS_MAX];
     char owner[8];
 
     start(1);
@@ -502,15 +502,15 @@ START_TEST(no_more_than_so_many_wait)
         snprintf(owner, sizeof(owner), "u%u", i);
         request.owner = owner;
         options.nodecount = i + 1;
-        tickets[i] = view_cache_submit(cache, &request, waker, &err);
-        ck_assert_ptr_nonnull(tickets[i]);
+        seats[i] = view_cache_submit(cache, &request, waker, &err);
+        ck_assert_ptr_nonnull(seats[i]);
     }
     request.owner = "late";
     options.nodecount = VIEW_JOBS_MAX + 1;
     ck_assert_ptr_null(view_cache_submit(cache, &request, waker, &err));
     ck_assert_uint_eq(err.code, ER_OUT_OF_RESOURCES);
     for (uint32_t i = 0; i < VIEW_JOBS_MAX; i++)
-        ticket_free(tickets[i]);
+        flight_leave(seats[i]);
 }
 END_TEST
 
@@ -542,7 +542,7 @@ END_TEST
 
 /* ---- owners ---- */
 
-static struct ticket *
+static struct seat *
 ask_as(const char *owner, const struct view_form *form, uint32_t nodecount)
 {
     struct view_options options = view_defaults;
@@ -555,7 +555,7 @@ ask_as(const char *owner, const struct view_form *form, uint32_t nodecount)
 
 START_TEST(one_owner_leaves_threads_to_others)
 {
-    struct ticket *ann[VIEW_THREADS];
+    struct seat *ann[VIEW_THREADS];
 
     start(VIEW_THREADS);
     hold = true;
@@ -574,7 +574,7 @@ END_TEST
 
 START_TEST(one_owner_leaves_places_to_others)
 {
-    struct ticket *ann[VIEW_JOBS_MAX / 2], *bob;
+    struct seat *ann[VIEW_JOBS_MAX / 2], *bob;
 
     start(1);
     hold = true;
@@ -590,7 +590,7 @@ START_TEST(one_owner_leaves_places_to_others)
     hold = false;
     expect(await(bob), "all 1000 5 -");
     for (uint32_t i = 0; i < VIEW_JOBS_MAX / 2; i++)
-        ticket_free(ann[i]);
+        flight_leave(ann[i]);
 }
 END_TEST
 
@@ -605,23 +605,23 @@ storm(void *arg)
     struct error why;
 
     for (unsigned i = 0; i < 500; i++) {
-        struct ticket *ticket;
+        struct seat *seat;
         struct view *view = NULL;
 
         request.name = i % 3 ? "a" : "b";
         request.base = i % 5 ? NULL : "a";
         options.nodecount = i % 7 + 1;
-        ticket = view_cache_submit(cache, &request, own, &why);
-        ck_assert_msg(ticket != NULL, "%s", why.text);
+        seat = view_cache_submit(cache, &request, own, &why);
+        ck_assert_msg(seat != NULL, "%s", why.text);
         if (i % 4 == 0) {
-            ticket_free(ticket);
+            flight_leave(seat);
             continue;
         }
-        while (view_ticket_poll(ticket, &view, &why) == TICKET_WAITING)
+        while (view_cache_look(seat, &view, &why) == FLIGHT_RUNS)
             sem_wait(arg);
         ck_assert_ptr_nonnull(view);
         view_unref(view);
-        ticket_free(ticket);
+        flight_leave(seat);
     }
     return NULL;
 }

@@ -24,7 +24,7 @@ static void
 tear_down(void)
 {
     harness_fini(&h);
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
 }
 
 static const struct {
@@ -187,7 +187,7 @@ START_TEST(cancelling_wakes_and_interrupts)
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     ck_assert_str_eq(h.error.sqlstate, "70100");
     ck_assert_str_eq(h.error.text, "Query execution was interrupted");
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
 }
 END_TEST
 

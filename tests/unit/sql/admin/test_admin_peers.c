@@ -46,7 +46,7 @@ tear_down(void)
     harness_fini(&h);
     ck_assert_uint_eq(fake_peers.asked, fake_peers.released);
     fake_peers_fini();
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
 }
 
 static struct fake_node *

@@ -52,7 +52,7 @@ static void
 tear_down(void)
 {
     harness_fini(&h);
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
 }
 
 #define TOP_A                                                                  \

@@ -296,11 +296,11 @@ START_TEST(a_waiting_script_may_be_interrupted)
 
     scripted.answer = ANSWER_HANG;
     ck_assert_int_eq(run(script), ASIDE_WAITS);
-    ck_assert_int_eq(scripted.tickets, 1);
+    ck_assert_int_eq(scripted.seats, 1);
     await_cancel(&aside.await);
     ck_assert_int_eq(run(script), STEP_FAIL);
     ck_assert_uint_eq(err.code, ER_QUERY_INTERRUPTED);
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
     script_free(script);
 }
 END_TEST

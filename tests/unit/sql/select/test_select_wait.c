@@ -49,7 +49,7 @@ static void
 tear_down(void)
 {
     harness_fini(&h);
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
 }
 
 static const char total[] = "select sum(bytes) b from heapwire.heap_stacks";
@@ -80,7 +80,7 @@ START_TEST(a_select_waits_and_goes_on)
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\n#10000");
     ck_assert(!harness_progress(&h, &progress));
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
 }
 END_TEST
 
@@ -120,7 +120,7 @@ START_TEST(a_failure_of_the_node_is_the_statements)
     for (size_t i = 0; i < COUNT(cases); i++) {
         scripted.answer = cases[i].answer;
         ck_assert_str_eq(harness_run(&h, total), cases[i].error);
-        ck_assert_int_eq(scripted.tickets, 0);
+        ck_assert_int_eq(scripted.seats, 0);
     }
     scripted.answer = ANSWER_WAIT;
     harness_open(&h, total);
@@ -142,11 +142,11 @@ START_TEST(waiting_can_be_cancelled_and_given_up)
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     harness_close(&h);
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
     harness_open(&h, total);
     ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     harness_close(&h); /* the client is gone */
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
     harness_open(&h, total);
     harness_cancel(&h); /* before it ever ran */
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
@@ -234,11 +234,11 @@ START_TEST(statistics_and_a_snapshot_are_awaited_together)
     harness_open(&h, memory);
     ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
     ck_assert_uint_eq(scripted.submitted, 2);
-    ck_assert_int_eq(scripted.tickets, 2);
+    ck_assert_int_eq(scripted.seats, 2);
     harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     harness_close(&h);
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
     scripted.answer = ANSWER_DONE;
     ck_assert_str_eq(harness_run(&h, memory), "rss|p\n#12345|#10000");
     ck_assert_uint_eq(scripted.profiles, 1);

@@ -82,7 +82,7 @@ static void
 tear_down(void)
 {
     harness_fini(&h);
-    ck_assert_int_eq(scripted.tickets, 0);
+    ck_assert_int_eq(scripted.seats, 0);
 }
 
 static const struct {

@@ -1,0 +1,288 @@
+/*
+ * flight.c - see flight.h.
+ *
+ * Whoever makes something fit to run sees to a thread for it (flights_roll);
+ * one that takes work does so for what is left.
+ */
+#include "flight.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "thread.h"
+
+enum { STACK_BYTES = 1 << 20 /* of a thread */ };
+
+/* ---- threads: with the lock ---- */
+
+static struct flight *
+await_work(struct flights *f)
+{
+    uint64_t until_ms = clock_ms() + FLIGHT_IDLE_MS;
+    struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
+                             .tv_nsec = (long)(until_ms % 1000) * 1000000};
+    struct flight *flight = NULL;
+
+    f->idle++;
+    while (!f->stop && !(flight = f->next(f)) && clock_ms() < until_ms)
+        pthread_cond_timedwait(&f->changed, &f->lock, &until);
+    f->idle--;
+    return flight;
+}
+
+/* Gives up the lock meanwhile. */
+static void
+run(struct flights *f, struct flight *flight)
+{
+    flight->started = true;
+    flights_roll(f);
+    pthread_mutex_unlock(&f->lock);
+    flight->kind->run(flight);
+    pthread_mutex_lock(&f->lock);
+}
+
+static void *
+flights_main(void *arg)
+{
+    struct flights *f = arg;
+    struct flight *flight;
+    pthread_t before;
+    bool is_first;
+
+    pthread_mutex_lock(&f->lock);
+    while ((flight = await_work(f)) != NULL)
+        run(f, flight);
+    is_first = !f->has_ended;
+    before = f->ended;
+    f->has_ended = true;
+    f->ended = pthread_self();
+    f->threads--;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+    if (!is_first)
+        pthread_join(before, NULL);
+    return NULL;
+}
+
+void
+flights_roll(struct flights *f)
+{
+    struct thread_start start = {f->name, STACK_BYTES, flights_main, f};
+    struct error unsaid;
+    pthread_t thread;
+
+    if (f->stop || !f->next(f))
+        return;
+    if (f->idle > 0)
+        pthread_cond_signal(&f->changed);
+    else if (f->threads < f->max && thread_start(&thread, &start, &unsaid) == 0)
+        f->threads++;
+}
+
+void
+flights_init(struct flights *f, const char *name, unsigned max,
+             struct flight *(*next)(struct flights *flights))
+{
+    pthread_condattr_t monotonic;
+
+    *f = (struct flights){.name = name, .max = max, .next = next};
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&f->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* ---- flights: with the lock ---- */
+
+void
+flight_init(struct flight *flight, const struct flight_kind *kind,
+            struct flights *flights, const char *owner)
+{
+    flight->kind = kind;
+    flight->flights = flights;
+    flight->references = 1;
+    snprintf(flight->owner, sizeof(flight->owner), "%s", owner ? owner : "");
+}
+
+void
+flight_unref(struct flight *flight)
+{
+    if (flight && --flight->references == 0)
+        flight->kind->free(flight);
+}
+
+static void
+unlist(struct flight *flight)
+{
+    struct flight **at = &flight->flights->first;
+
+    if (!flight->listed)
+        return;
+    while (*at != flight)
+        at = &(*at)->next;
+    *at = flight->next;
+    flight->listed = false;
+    flight_unref(flight);
+}
+
+void
+flights_stop(struct flights *f)
+{
+    pthread_mutex_lock(&f->lock);
+    f->stop = true;
+    pthread_cond_broadcast(&f->changed);
+    while (f->threads > 0)
+        pthread_cond_wait(&f->changed, &f->lock);
+    while (f->first)
+        unlist(f->first);
+    pthread_mutex_unlock(&f->lock);
+    if (f->has_ended)
+        pthread_join(f->ended, NULL);
+    pthread_cond_destroy(&f->changed);
+    pthread_mutex_destroy(&f->lock);
+}
+
+int
+flight_begin(struct flight *flight, struct error *err)
+{
+    struct flights *f = flight->flights;
+    struct flight **end = &f->first;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = flight;
+    flight->listed = true;
+    flight->references++;
+    if (f->max == 0)
+        run(f, flight);
+    else
+        flights_roll(f);
+    if (f->threads > 0 || f->max == 0 || !f->next(f))
+        return 0;
+    error_set(err, ER_CANT_CREATE_THREAD,
+              "Can't create a new thread (errno %d); raise heapwired's limit "
+              "of threads (ulimit -u, TasksMax), or try again later",
+              errno);
+    return -1;
+}
+
+void
+flight_finish(struct flight *flight, const struct error *failure)
+{
+    flight->finished = true;
+    flight->failed = failure != NULL;
+    if (failure)
+        flight->error = *failure;
+    for (struct seat *seat = flight->seats; seat; seat = seat->next)
+        seat->waker.wake(seat->waker.arg);
+    unlist(flight);
+}
+
+static void
+give_up(struct flight *flight)
+{
+    if (flight->started) {
+        atomic_store(&flight->cancelled, flight->kind->cancels);
+        return;
+    }
+    unlist(flight);
+    flights_roll(flight->flights);
+}
+
+static void
+drop_seat(struct seat *seat)
+{
+    struct flight *flight = seat->flight;
+    struct seat **at = &flight->seats;
+
+    while (*at != seat)
+        at = &(*at)->next;
+    *at = seat->next;
+    if (!flight->seats && !flight->finished)
+        give_up(flight);
+    flight_unref(flight);
+    mem_free(seat);
+}
+
+struct seat *
+flight_join(struct flight *flight, struct waker waker, struct error *err)
+{
+    struct seat *seat = mem_zalloc(1, sizeof(*seat));
+
+    if (!seat) {
+        error_memory(err, "a place among those that wait");
+        return NULL;
+    }
+    *seat = (struct seat){flight, waker, .next = flight->seats};
+    flight->seats = seat;
+    flight->references++;
+    if (flight->listed || flight->finished || flight_begin(flight, err) == 0)
+        return seat;
+    drop_seat(seat);
+    return NULL;
+}
+
+/* ---- those that follow ---- */
+
+enum flight_state
+flight_look(struct seat *seat, struct error *err)
+{
+    struct flight *flight = seat->flight;
+    enum flight_state state = FLIGHT_RUNS;
+
+    pthread_mutex_lock(&flight->flights->lock);
+    if (flight->finished)
+        state = flight->failed ? FLIGHT_FAILED : FLIGHT_DONE;
+    if (state == FLIGHT_FAILED)
+        *err = flight->error;
+    pthread_mutex_unlock(&flight->flights->lock);
+    return state;
+}
+
+static bool
+progress_of(void *seat, struct progress *out)
+{
+    return flight_progress(seat, out);
+}
+
+int
+flight_wait(struct seat *seat, struct await *await, struct error *err)
+{
+    enum flight_state state;
+
+    await_watch(await, progress_of, seat);
+    while ((state = flight_look(seat, err)) == FLIGHT_RUNS)
+        if (await_news(await, err) != 0)
+            break;
+    await_watch(await, NULL, NULL);
+    return state == FLIGHT_DONE ? 0 : -1;
+}
+
+void
+flight_leave(struct seat *seat)
+{
+    struct flights *f = seat ? seat->flight->flights : NULL;
+
+    if (!f)
+        return;
+    pthread_mutex_lock(&f->lock);
+    drop_seat(seat);
+    pthread_mutex_unlock(&f->lock);
+}
+
+bool
+flight_progress(struct seat *seat, struct progress *out)
+{
+    struct flight *flight = seat->flight;
+    bool known;
+
+    pthread_mutex_lock(&flight->flights->lock);
+    known = flight->kind->progress(flight, out);
+    pthread_mutex_unlock(&flight->flights->lock);
+    return known;
+}
