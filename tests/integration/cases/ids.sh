@@ -164,6 +164,16 @@ for what in raw-ids "raw-drop raw-nnp" "nnp filter-capset raw-ids" \
     changed 0
 done
 
+# Where the main thread has ended its namespaces cannot be seen: that is at the
+# second look, at which ours takes no_new_privs.
+what="served raw-nnp no-main"
+# shellcheck disable=SC2086
+change $what
+check
+wait_for 20 as_the_host || fault "$what: $(threads "$host" NoNewPrivs)"
+contains "$what: hello" "pid=$host" "$(answers hello)"
+changed 0
+
 # Below another root directory there is no /proc: that is said at once, and no
 # descriptor leads out.
 mkdir "$work/root"

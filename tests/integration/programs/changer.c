@@ -515,19 +515,33 @@ step(const char *name)
     return -1;
 }
 
-int
-main(int argc, char **argv)
+/* The steps that are left, and the end. */
+static void *
+go_on(void *steps)
 {
-    *(void **)&stop_agent = dlsym(RTLD_DEFAULT, "heapwire_stop");
-    for (int i = 1; i < argc; i++) {
-        if (step(argv[i]) != 0) {
-            fprintf(stderr, "changer: %s: %m\n", argv[i]);
-            return 70;
+    for (char **next = steps; *next; next++) {
+        if (strcmp(*next, "no-main") == 0) { /* the main thread ends here */
+            pthread_t other;
+
+            if (pthread_create(&other, NULL, go_on, next + 1) == 0)
+                pthread_exit(NULL);
+        }
+        if (step(*next) != 0) {
+            fprintf(stderr, "changer: %s: %m\n", *next);
+            exit(70);
         }
     }
     puts("done");
     fflush(stdout);
     while (getchar() != EOF)
         ;
-    return 0;
+    exit(0);
+}
+
+int
+main(int argc, char **argv)
+{
+    (void)argc;
+    *(void **)&stop_agent = dlsym(RTLD_DEFAULT, "heapwire_stop");
+    go_on(argv + 1);
 }
