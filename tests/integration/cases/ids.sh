@@ -328,12 +328,25 @@ what="nnp filter-openat short-worker"
 change $what
 says_why "seccomp filter under which the agent's thread"
 changed 0
+# One that is served: while its agent is aside, for another thread's change.
+enabled() { answers enable >"$work/enabled"; }
+what="nnp worker-confined"
+rm -rf "$work/state"
+enabled &
+# shellcheck disable=SC2086
+change $what
+changed 0
 unset HEAPWIRE_PROCESS
 
 # In the midst of heapwire_stop() a handler changes ids, or the thread ends; all
 # descriptors are closed in the midst of a change: none of it hangs or is harmed.
 for what in "served stop-interrupted" "served stop-cancelled" \
-    "served files-in-between"; do
+    "served files-in-between" "enabled stop-in-between=0 off" \
+    "served hold=4 stop-in-between=110"; do
+    rm -rf "$work/state"
+    case $what in
+    enabled*) enabled & ;;
+    esac
     # shellcheck disable=SC2086
     change $what
     check
@@ -342,7 +355,6 @@ for what in "served stop-interrupted" "served stop-cancelled" \
 done
 
 # Where none can follow, profiling that the agent has switched on ends with it.
-enabled() { answers enable >"$work/enabled"; }
 for what in "crowd=12 enabled ids off" "nnp enabled filter-unshare off"; do
     rm -rf "$work/state"
     enabled &
@@ -377,6 +389,15 @@ what="hold=12 raw-drop ids-in-vain"
 change $what
 check
 wait_for 10 answers hello || fault "$what: does not answer"
+changed 0
+
+# Likewise where a filter comes that is not for it: it says why when it ends.
+what="nnp served hold=12 filter-openat"
+# shellcheck disable=SC2086
+change $what
+check
+wait_for 20 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
+says_why "seccomp filter under which the agent's thread"
 changed 0
 
 finish_test
