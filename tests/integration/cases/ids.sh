@@ -336,6 +336,22 @@ enabled &
 # shellcheck disable=SC2086
 change $what
 changed 0
+# One that has waited, and then served, does not say that it waited in vain.
+what="worker served worker-stopped"
+# shellcheck disable=SC2086
+change $what
+second=$(pgrep -n -P "$host")
+in_vain() { grep -aq "it waited for an earlier" "$work/state/agent.lock"; }
+serves_second() { answers hello | grep -q "pid=$second"; }
+second_without() { [ "$(cat "/proc/$second/task"/*/comm)" = changer ]; }
+check
+wait_for 10 in_vain || fault "$what: no word"
+kill "$(pgrep -o -P "$host")"
+wait_for 20 serves_second || fault "$what: $(answers hello)"
+enabled
+wait_for 20 second_without || fault "$what: it has an agent"
+says_why "no database with the heapwire agent"
+changed 0
 unset HEAPWIRE_PROCESS
 
 # In the midst of heapwire_stop() a handler changes ids, or the thread ends; all
