@@ -56,7 +56,7 @@ lose(struct place_watch *watch, const char *why)
     }
     watch->lost = true;
     if (!stays && !(waits && clock_ms() - watch->lost_ms <
-                                 2 * (by->beat_ms + PLACE_LOOK_MS)))
+                                 2ull * (by->beat_ms + PLACE_LOOK_MS)))
         watch->end(watch->arg);
 }
 
