@@ -166,6 +166,8 @@ wait_for 30 agree || fault "a snapshot's file: $(on_disk), and $(files)"
 delete "$state/snapshots"
 check
 wait_for 30 test -d "$state/snapshots" || fault "the snapshots' directory"
+check # what was in a file alone is listed no longer
+wait_for 30 agree || fault "its files: $(on_disk), and $(files)"
 lives "snapshots"
 kept "the directory"
 killed "the directory"
