@@ -25,7 +25,7 @@ given_files_note(struct given_files *files, const struct state_dir *dir)
 {
     struct stat st;
 
-    *files = (struct given_files){.dir = dir->fd};
+    *files = (struct given_files){.dir = dir};
     for (size_t i = 0; i < GIVEN_FILES && dir->owner != geteuid(); i++)
         if (fstatat(dir->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             st.st_uid != dir->owner)
@@ -62,7 +62,7 @@ static int
 give_named(const struct given_files *files, const char *name,
            const struct account *account)
 {
-    int fd = openat(files->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(files->dir->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     int rc;
 
     if (fd < 0)

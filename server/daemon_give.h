@@ -15,8 +15,8 @@ struct state_dir;
 enum { GIVEN_FILES = 7 };
 
 struct given_files {
-    int dir;
-    ino_t strange[GIVEN_FILES]; /* another user's; 0: none */
+    const struct state_dir *dir; /* opened anew now and then */
+    ino_t strange[GIVEN_FILES];  /* another user's; 0: none */
 };
 
 /* Once root has the directory, before any file in it is made or opened. */

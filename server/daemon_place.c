@@ -1,7 +1,9 @@
 /* daemon_place.c - see daemon_place.h. */
 #include "daemon_place.h"
 
+#include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "deaths.h"
@@ -23,14 +25,25 @@ renew_log(void)
         log_line("the log was deleted: this one is new");
 }
 
-/* Nobody would start an orphan again: it stays, and tries again.  heapwire-run
- * looks, too, as often as it expects a sign of life. */
+/* heapwire-run makes it, if it is root and we are not, where nothing lies in
+ * its place: it looks as often as it expects a sign of life. */
+static bool
+is_made_for_us(const struct place_watch *watch)
+{
+    const struct supervised *by = watch->supervised;
+    struct stat st;
+
+    return by->line >= 0 && by->beat_ms > 0 && geteuid() != 0 &&
+           lstat(watch->path, &st) != 0 && errno == ENOENT;
+}
+
+/* Nobody would start an orphan again: it stays, and tries again. */
 static void
 lose(struct place_watch *watch, const char *why)
 {
     const struct supervised *by = watch->supervised;
     bool stays = by->orphan && !by->alone;
-    bool waits = !stays && by->line >= 0 && by->beat_ms > 0;
+    bool waits = !stays && is_made_for_us(watch);
 
     if (!watch->lost) {
         watch->lost_ms = clock_ms();
@@ -43,7 +56,7 @@ lose(struct place_watch *watch, const char *why)
     }
     watch->lost = true;
     if (!stays && !(waits && clock_ms() - watch->lost_ms <
-                                 2 * (by->beat_ms + PLACE_LOOK_MS)))
+                                 2ull * (by->beat_ms + PLACE_LOOK_MS)))
         watch->end(watch->arg);
 }
 

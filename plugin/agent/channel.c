@@ -203,6 +203,29 @@ start_listening(struct channel *channel)
     return listen(channel->listener, BACKLOG);
 }
 
+static void
+write_word(int lock, off_t at, pid_t pid, uint64_t start_ticks, const char *why)
+{
+    char word[AGENT_TEXT_MAX];
+    int size = snprintf(word, sizeof(word), AGENT_WORD_LINE, (int)pid,
+                        (unsigned long long)start_ticks, why);
+
+    if (size > 0 && (size_t)size < sizeof(word) &&
+        lseek(lock, at, SEEK_SET) == at)
+        (void)!write(lock, word, (size_t)size);
+}
+
+/* Of earlier agents: by calls that no filter forbids under which we serve.
+ * What is not a word may be a file that the owner has moved here. */
+static void
+erase_words(int lock)
+{
+    if (!is_word(lock))
+        return;
+    write_word(lock, 0, 0, 0, "");
+    write_word(lock, AGENT_EARLY_AT, 0, 0, "");
+}
+
 enum channel_result
 channel_open(struct channel *channel, const char *state_dir)
 {
@@ -217,6 +240,8 @@ channel_open(struct channel *channel, const char *state_dir)
     if (result == CHANNEL_OPEN && start_listening(channel) != 0)
         result = CHANNEL_FAILED;
     error = errno;
+    if (result == CHANNEL_OPEN)
+        erase_words(channel->lock);
     if (result == CHANNEL_FAILED)
         agent_say("cannot serve in %s: %m; the database runs unprofiled",
                   state_dir);
@@ -294,17 +319,6 @@ channel_leave_directory(struct channel *channel)
     if (fstat(channel->directory, &st) == 0)
         channel->owner = st.st_uid;
     forget(&channel->directory);
-}
-
-static void
-write_word(int lock, off_t at, pid_t pid, uint64_t start_ticks, const char *why)
-{
-    char word[AGENT_TEXT_MAX];
-    int size = snprintf(word, sizeof(word), AGENT_WORD_LINE, (int)pid,
-                        (unsigned long long)start_ticks, why);
-
-    if (lseek(lock, at, SEEK_SET) == at)
-        (void)!write(lock, word, (size_t)size);
 }
 
 void

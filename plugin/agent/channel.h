@@ -26,7 +26,7 @@ enum channel_result {
     CHANNEL_FAILED /* reported on stderr; errno has the reason */
 };
 
-/* Opens a channel whose descriptors are all -1. */
+/* Opens a channel whose descriptors are all -1, and erases the words. */
 enum channel_result channel_open(struct channel *channel,
                                  const char *state_dir);
 /* True if the directory belongs to another user, which may still give it to us.

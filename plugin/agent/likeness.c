@@ -54,7 +54,7 @@ read_ids(const char *text, unsigned ids[IDS])
                   &ids[FILE_SYSTEM]) == IDS;
 }
 
-/* 0 where it cannot be seen. */
+/* 0 where it cannot be seen: that of a main thread which has ended, too. */
 static ino_t
 namespace_of(pid_t tid, const char *kind)
 {
@@ -99,16 +99,23 @@ read_worn(struct worn *worn, pid_t tid, char *status)
 }
 
 static bool
+is_other_namespace(ino_t a, ino_t b)
+{
+    return a != 0 && b != 0 && a != b;
+}
+
+static bool
 may_more(const struct worn *own, const struct worn *host)
 {
+    for (int i = 0; i < NAMESPACES; i++)
+        if (is_other_namespace(own->namespaces[i], host->namespaces[i]))
+            return true;
     for (int i = 0; i < SETS; i++)
         if (own->sets[i] & ~host->sets[i])
             return true;
     return memcmp(own->uids, host->uids, sizeof(own->uids)) != 0 ||
            memcmp(own->gids, host->gids, sizeof(own->gids)) != 0 ||
            strcmp(own->groups, host->groups) != 0 ||
-           memcmp(own->namespaces, host->namespaces, sizeof(own->namespaces)) !=
-               0 ||
            own->no_new_privs < host->no_new_privs ||
            own->seccomp < host->seccomp || own->filters < host->filters;
 }
@@ -206,7 +213,7 @@ look(struct likeness *likeness, int filters, unsigned calls)
     bool more;
 
     if (!read_worn(&own, self, status) || !read_worn(&host, getpid(), status))
-        return; /* no /proc, or the main thread has ended */
+        return; /* no /proc */
     more = may_more(&own, &host);
     if (more && likeness->more) {
         if (own.seccomp == 0 || own.filters == filters)

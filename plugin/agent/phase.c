@@ -55,7 +55,12 @@ phase_await(enum phase phase, uint32_t timeout_ms)
 void
 phase_stop(bool aside)
 {
-    stop = aside ? STOP_ASIDE : STOP_END;
+    const uint32_t wanted = aside ? STOP_ASIDE : STOP_END;
+    uint32_t last = stop;
+
+    while (!atomic_compare_exchange_weak(&stop, &last,
+                                         wanted | (last & STOP_SEEN)))
+        ;
     syscall(SYS_futex, &stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 

@@ -538,7 +538,8 @@ serve_run(const struct agent_start *start)
     error = kept ? go_on(&agent) : begin(&agent, start);
     if (kept && error != 0)
         give_up(&agent);
-    if (error == EBUSY && phase_stopping())
+    /* The next thread erases that, if it does reach the directory. */
+    if (error == EBUSY && phase_stopping() && (phase_aside() || start->unfit))
         channel_leave_early_word(
             agent_settings_get(start->settings, AGENT_ENV_STATE),
             start->unfit

@@ -95,7 +95,7 @@ start_thread(void)
 
     phase_reset();
     own.error = 0;
-    own.slow = own.late = own.stopped = false;
+    own.slow = own.late = own.stopped = own.start.unfit = false;
     error = pthread_attr_init(&attr);
     if (error != 0)
         return error;
@@ -283,6 +283,14 @@ stop(bool aside, uint32_t wait_ms)
     return join(wait_ms);
 }
 
+/* Where no thread is there, nor comes: one that was aside may have left it. */
+static void
+drop_left(void)
+{
+    serve_nobody();
+    handover_close();
+}
+
 /* In a forked child the parent's thread does not exist. */
 static bool
 enter_function(struct start_held *held)
@@ -409,15 +417,12 @@ start_leave(bool all_threads)
         return false;
     here = running();
     own.start.unfit = true;
-    if (!here && start_wants_child()) {
+    if (!here && start_wants_child() && !own.start.child)
         serve_unfit(&own.start);
-    } else if (!here) { /* it may be aside, for another thread's change */
-        serve_nobody();
-        handover_close();
-    } else if (stop(false, ASIDE_MS) != 0 && all_threads) {
-        join(UNLIKE_MS);
-    }
-    own.start.unfit = false;
+    /* It may be aside, for another thread's change. */
+    if (!here || stop(false, ASIDE_MS) == 0 ||
+        (all_threads && join(UNLIKE_MS) == 0))
+        drop_left();
     leave_function(&held, 0);
     return here && !own.stopped;
 }
@@ -437,12 +442,14 @@ start_come_back(void)
     if (!enter_patiently(&held))
         return false;
     /* One that still dumps stays, unless it has seen by now that it must go. */
-    if (own.pid == getpid() && phase_now() != PHASE_ENDED && phase_stay()) {
+    if (!own.stopped && own.pid == getpid() && phase_now() != PHASE_ENDED &&
+        phase_stay()) {
         back = true;
+        own.start.unfit = false;
         handover_close();
     } else if (own.pid != getpid() || join(own.late ? BUSY_MS : BACK_MS) == 0) {
         back = true;
-        if (start_apart() != 0)
+        if (own.stopped || start_apart() != 0)
             serve_nobody();
         handover_close();
     }
@@ -473,9 +480,13 @@ int
 heapwire_stop(void)
 {
     struct start_held held;
+    int error;
 
     if (!enter_function(&held))
         return EAGAIN;
     own.stopped = true;
-    return leave_function(&held, stop(false, WAIT_MS));
+    error = stop(false, WAIT_MS);
+    if (error == 0)
+        drop_left();
+    return leave_function(&held, error);
 }

@@ -57,8 +57,9 @@ void start_no_new_privs(void);
  * one changes alone. */
 bool start_step_aside(bool alone);
 /* The next thread wears what the calling one does.  Where none can be started,
- * profiling that the agent has switched on ends.  False: the last one is still
- * on its way out, call again. */
+ * or heapwire_stop() was called meanwhile, profiling that the agent has
+ * switched on ends.  False: the last one is still on its way out, and until
+ * this is called again nobody answers and profiling stays as it was. */
 bool start_come_back(void);
 /* Under a filter that comes the thread cannot live: it ends, for good if the
  * filter does come.  False: there was none. */

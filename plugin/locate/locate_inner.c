@@ -95,8 +95,8 @@ relative(const uint8_t *at, uint64_t next)
 }
 
 /* Calls see for the targets of what may be a call in [start, end), until it
- * answers false. */
-static void
+ * answers false.  Returns how much of that is in body now. */
+static size_t
 see_calls(struct locate_inner *inner, uint64_t start, uint64_t end, on_call see)
 {
     const uint8_t *body = inner->body;
@@ -119,8 +119,9 @@ see_calls(struct locate_inner *inner, uint64_t start, uint64_t end, on_call see)
         if (target - start < end - start || !elf_is_code(inner->elf, target))
             continue;
         if (!see(inner, target))
-            return;
+            break;
     }
+    return size;
 }
 
 /* A stub that leads to another library. */
@@ -224,11 +225,11 @@ is_lea(const uint8_t *at)
     return (at[0] & 0xfb) == 0x48 && at[1] == 0x8d && (at[2] & 0xc7) == 0x05;
 }
 
-/* Of the function whose body was read last. */
+/* Of the function at start, whose body was read last. */
 static void
-note_variables(struct locate_inner *inner, uint64_t start, uint64_t end)
+note_variables(struct locate_inner *inner, uint64_t start, size_t size)
 {
-    uint64_t size = end - start < BODY_MAX ? end - start : BODY_MAX, address;
+    uint64_t address;
 
     for (size_t i = 0; i + 7 <= size; i++) {
         if (!is_lea(inner->body + i))
@@ -310,10 +311,9 @@ reach(struct locate_inner *inner)
     for (; inner->seen < inner->count; inner->seen++) {
         if (locate_functions_around(&inner->functions,
                                     inner->list[inner->seen].start, &start,
-                                    &end)) {
-            see_calls(inner, start, end, add_reached);
-            note_variables(inner, start, end);
-        }
+                                    &end))
+            note_variables(inner, start,
+                           see_calls(inner, start, end, add_reached));
         if (inner->count > REACHED_MAX || inner->bytes_left == 0 ||
             inner->calls > LOCATE_INNER_CALLS)
             return false;

@@ -420,27 +420,47 @@ deaths_reserve(const char *dir)
     fd_close(locked);
 }
 
-/* If there is one with lines already, rewrite() has made it, or a new end. */
+/* The lines of old, if now has none: else rewrite() has made it, or a new end.
+ */
+static int
+write_again(int now, int old)
+{
+    static const struct buffer none;
+    struct buffer lines;
+    struct stat st;
+    int rc = -1;
+
+    buffer_init(&lines, 2 * (size_t)DEATHS_FILE_MAX);
+    if (fstat(now, &st) == 0 &&
+        (st.st_size > 0 ||
+         (lseek(old, 0, SEEK_SET) == 0 &&
+          fd_read_all(old, &lines, DEATHS_FILE, NULL) == 0 &&
+          (lines.size == 0 || append_line(now, &none, &lines) == 0))))
+        rc = 0;
+    buffer_fini(&lines);
+    return rc;
+}
+
 int
 deaths_watch(const char *dir, int fd)
 {
     struct stat st = {.st_nlink = 0};
-    struct buffer lines;
-    int now;
+    int locked, now;
 
     if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_nlink > 0))
         return fd;
-    now = fd < 0 ? own_file_open(dir, DEATHS_FILE, O_RDONLY) : open_deaths(dir);
-    if (fd < 0 || now < 0)
-        return now >= 0 ? now : fd;
-    buffer_init(&lines, 2 * (size_t)DEATHS_FILE_MAX);
-    if (fstat(now, &st) == 0 && st.st_size == 0 &&
-        lseek(fd, 0, SEEK_SET) == 0 &&
-        fd_read_all(fd, &lines, DEATHS_FILE, NULL) == 0 && lines.size > 0)
-        (void)write_at_once(now, lines.data, lines.size);
-    buffer_fini(&lines);
-    fd_close(fd);
-    return now;
+    if (fd < 0)
+        return own_file_open(dir, DEATHS_FILE, O_RDONLY);
+    locked = lock(dir);
+    now = open_deaths(dir);
+    if (now >= 0 && write_again(now, fd) == 0) {
+        fd_close(fd);
+        fd = now;
+    } else { /* the only copy */
+        fd_close(now);
+    }
+    fd_close(locked);
+    return fd;
 }
 
 int

@@ -47,14 +47,14 @@ struct death {
     bool attached; /* unknown because heapwire-run was attached to it */
     bool unseen;   /* unknown because whatever looked at it ended, too */
     bool signalled;
+    bool oom_machine; /* oom_... are of all of the machine: its cgroup does not
+                         count them */
     enum death_restart restarted;
     int32_t code;  /* of exit, or the signal */
     int32_t asked; /* the signal that asked it to end; 0: none */
     /* Processes of its cgroup that the kernel killed for want of memory, until
      * it was started and until it ended. */
     struct stats_figure oom_before, oom_after;
-    bool
-        oom_machine; /* of all of the machine: its cgroup does not count them */
     /* Of one that ended unseen, when it was looked at last, at at_ms: bytes,
      * and bytes a second. */
     struct stats_figure rss, limit, growth;

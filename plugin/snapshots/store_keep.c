@@ -196,18 +196,18 @@ save_again(struct store *store, const struct held *held, struct error *err)
 static bool
 look_for_file(struct store *store, struct held *held)
 {
-    bool known = !held->entry.on_disk, stays = held->snapshot != NULL, saved;
+    bool said = !held->entry.on_disk, stays = held->snapshot != NULL, saved;
     char file[FILE_STORE_NAME];
     struct error err;
 
     store_file(held->entry.name, held->entry.pinned, file);
-    if (!known && file_store_has(&store->dir, file))
+    if (!said && file_store_has(&store->dir, file))
         return true;
     saved = save_again(store, held, &err) == 0;
     if (saved)
         log_to(store->log, "%s/%s was deleted: the snapshot is written again",
                store->dir.path, file);
-    else if (!known)
+    else if (!said)
         log_to(store->log, "%s/%s was deleted: the snapshot %s: %s",
                store->dir.path, file,
                stays ? "stays in memory alone until it can be written"

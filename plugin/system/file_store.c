@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,30 +39,38 @@ check(const char *path, const struct stat *st, struct error *err)
     return 0;
 }
 
+/* name: below the descriptor at.  path: what it is called. */
+static int
+open_below(struct file_store *store, int at, const char *name, const char *path,
+           struct error *err)
+{
+    struct stat st;
+
+    if (mkdirat(at, name, 0700) != 0 && errno != EEXIST) {
+        error_sys(err, ER_UNKNOWN, "cannot make the directory %s", path);
+        return -1;
+    }
+    store->fd =
+        openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (store->fd < 0 || fstat(store->fd, &st) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot open the directory %s", path);
+        return -1;
+    }
+    store->owner = st.st_uid;
+    return check(path, &st, err);
+}
+
 int
 file_store_open(struct file_store *store, const char *path,
                 const struct file_kind *kind, struct error *err)
 {
-    struct stat st;
-
     *store = (struct file_store){-1, mem_strdup(path), kind, 0};
     if (!store->path) {
         error_memory(err, "the path of a directory");
         return -1;
     }
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        error_sys(err, ER_UNKNOWN, "cannot make the directory %s", path);
-        goto out;
-    }
-    store->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (store->fd < 0 || fstat(store->fd, &st) != 0) {
-        error_sys(err, ER_UNKNOWN, "cannot open the directory %s", path);
-        goto out;
-    }
-    store->owner = st.st_uid;
-    if (check(path, &st, err) == 0)
+    if (open_below(store, AT_FDCWD, path, path, err) == 0)
         return 0;
-out:
     file_store_close(store);
     return -1;
 }
@@ -75,24 +84,53 @@ file_store_close(struct file_store *store)
     store->path = NULL;
 }
 
+/* The directory that it is in, on its way back: what somebody else has put in
+ * its place is not entered.  -1 with *err. */
+static int
+open_parent(const struct file_store *store, size_t size, struct error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int fd;
+
+    snprintf(path, sizeof(path), "%.*s", (int)size, store->path);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        error_sys(err, ER_UNKNOWN, "cannot open the directory %s", path);
+    } else if (st.st_uid != geteuid() && st.st_uid != store->owner) {
+        error_set(err, ER_UNKNOWN, "%s belongs to uid %u", path,
+                  (unsigned)st.st_uid);
+    } else {
+        return fd;
+    }
+    fd_close(fd);
+    return -1;
+}
+
 /* Others may be using the descriptor: its number stays. */
 int
 file_store_renew(struct file_store *store, struct error *err)
 {
-    struct file_store again;
+    const char *name = strrchr(store->path, '/');
+    struct file_store again = {-1, NULL, store->kind, 0};
     struct stat st;
-    int rc = -1;
+    int parent, rc = -1;
 
-    if (fstat(store->fd, &st) != 0 || st.st_nlink > 0)
+    if (!name || fstat(store->fd, &st) != 0 || st.st_nlink > 0)
         return 0;
-    if (file_store_open(&again, store->path, store->kind, err) != 0)
+    parent = open_parent(store, (size_t)(name - store->path), err);
+    if (parent < 0)
         return -1;
+    if (open_below(&again, parent, name + 1, store->path, err) != 0)
+        goto out;
     if (dup3(again.fd, store->fd, O_CLOEXEC) >= 0) {
         store->owner = again.owner;
         rc = 1;
     } else {
         error_sys(err, ER_UNKNOWN, "cannot use the directory %s", store->path);
     }
+out:
+    fd_close(parent);
     file_store_close(&again);
     return rc;
 }

@@ -25,6 +25,7 @@
 #include "files.h"
 #include "linger.h"
 #include "notify_relay.h"
+#include "own_kills.h"
 #include "process_look.h"
 #include "process_memory.h"
 #include "start_watch.h"
@@ -42,7 +43,6 @@ enum {
     DAEMON_MS = 10000,
     DAEMON_STEP_MS = 200,
     SAVE_STEP_MS = 5000, /* between two attempts to write its end */
-    OWN_MAX = 3,         /* heapwired, its keeper and its symboliser */
     SIGNALLED = 128,     /* the shell's: 128 + n */
     ROOT_SHOWN = 64,     /* bytes of a path in a sentence of WHY_MAX */
     WHY_MAX = 256,
@@ -64,16 +64,16 @@ struct supervisor {
     struct death death; /* as far as known */
     struct cgroup_place place;
     bool placed;
-    struct stats_figure kills; /* in it, when heapwired was started last */
-    uint64_t started_ms;       /* monotonic: the database */
-    uint64_t daemon_ms; /* likewise: its first process left another; or 0 */
-    bool below;         /* another root directory, which was said */
-    bool ended;         /* death is complete ... */
-    bool unsaved;       /* ... and not yet in the file */
-    bool logged;        /* the failure to write it was logged */
-    uint64_t save_ms;   /* monotonic: the next attempt */
-    bool over;          /* a signal ended the linger */
-    int not_run;        /* a pipe: the child's errno, if it could not run */
+    struct own_kills kills; /* in it */
+    uint64_t started_ms;    /* monotonic: the database */
+    uint64_t daemon_ms;     /* likewise: its first process left another; or 0 */
+    bool below;             /* another root directory, which was said */
+    bool ended;             /* death is complete ... */
+    bool unsaved;           /* ... and not yet in the file */
+    bool logged;            /* the failure to write it was logged */
+    uint64_t save_ms;       /* monotonic: the next attempt */
+    bool over;              /* a signal ended the linger */
+    int not_run;            /* a pipe: the child's errno, if it could not run */
     sigset_t waited, original;
     struct sigaction original_xfsz;
 };
@@ -183,24 +183,22 @@ note_database(struct supervisor *s, pid_t pid)
     s->placed = process_memory_place(getpid(), &s->place) &&
                 process_memory_oom_kills(&s->place).known;
     s->death.oom_machine = !s->placed;
-    s->death.oom_before = s->kills = count_kills(s);
+    s->death.oom_before = count_kills(s);
+    own_kills_start(&s->kills, s->started_ms, s->death.oom_before);
     snprintf(s->death.program, sizeof(s->death.program), "%s", name_of(plan));
 }
 
-/* The kernel's out-of-memory killer takes heapwired and its helpers first: what
- * it killed while heapwired ran is not of the database, unless that itself was
- * killed.  Call it when heapwired has failed, and not by us. */
+/* Of those of the whole machine none is known to be ours.  Call it when
+ * heapwired has failed, and not by us. */
 static void
 note_own_kills(struct supervisor *s, bool database_killed)
 {
-    struct stats_figure kills = count_kills(s);
-    uint64_t others = s->kills.value + (database_killed ? 1 : 0);
+    uint64_t own = own_kills_of(&s->kills, count_kills(s), database_killed);
 
-    if (!kills.known || !s->kills.known || kills.value <= others)
+    if (own == 0 || s->death.oom_machine)
         return;
-    others = kills.value - others;
     s->death.oom_own.known = true;
-    s->death.oom_own.value += others < OWN_MAX ? others : OWN_MAX;
+    s->death.oom_own.value += own;
 }
 
 /* And is not reaped yet. */
@@ -556,7 +554,9 @@ tick(struct supervisor *s)
     int due = start ? start_watch_tick(start) : -1;
 
     if (s->companion.pid != heapwired)
-        s->kills = count_kills(s);
+        own_kills_start(&s->kills, clock_ms(), count_kills(s));
+    else
+        own_kills_follow(&s->kills, clock_ms(), count_kills(s));
     notify_relay_pass(s->plan->notify);
     if (start && start_watch_arrived(start))
         database_arrived(s, start->uid, start->database);

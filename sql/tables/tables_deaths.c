@@ -51,15 +51,19 @@ is_of_its_life(const struct store_entry *kept, const struct death *death)
             kept->hello.started_ms == death->started_ms);
 }
 
-/* kept is sorted, oldest first.  NULL: none. */
+/* By the time of its samples: kept is in the order of files, of which one may
+ * have been written again.  NULL: none. */
 static const struct store_entry *
 newest_snapshot(const struct store_entry *kept, size_t count,
                 const struct death *death)
 {
-    while (count-- > 0)
-        if (is_of_its_life(&kept[count], death))
-            return &kept[count];
-    return NULL;
+    const struct store_entry *newest = NULL;
+
+    for (const struct store_entry *one = kept; one < kept + count; one++)
+        if (is_of_its_life(one, death) &&
+            (!newest || one->taken_ms >= newest->taken_ms))
+            newest = one;
+    return newest;
 }
 
 /* Figures that were taken with the snapshot may be newer than the samples. */

@@ -123,7 +123,11 @@ if [ "$small" = yes ]; then
     check
     [ $(($(milliseconds) - said)) -gt 5500 ] || fault "it was not tried again"
     same "said once" 1 "$(grep -c 'is not kept' "$work/lost.log")"
-    same "nothing is torn" 0 "$(wc -c <"$work/lost/node/deaths")"
+    # Room for it alone may have come: heapwired let go of the deleted file.
+    size=$(wc -c <"$work/lost/node/deaths")
+    check
+    [ "$size" = 0 ] || is_kept lost ||
+        fault "it is torn: $(cat "$work/lost/node/deaths")"
     rm "$work/lost/fill"
     wait_for 60 is_kept lost
     run=$(cat "$work/lost.run")

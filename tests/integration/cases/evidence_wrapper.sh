@@ -24,6 +24,7 @@ old_enough() {
         from heapwire.memory_history')" = 1 ]
 }
 wait_for 60 old_enough
+[ "$(prof 'snapshot("early")')" = early ] || fault "no snapshot"
 # Later than the last look at it, mostly.
 [ "$(prof 'snapshot("final")')" = final ] || fault "no snapshot"
 kill -9 "$redis"
@@ -37,4 +38,15 @@ same "its death" "$redis	NULL	NULL	1	1" "$(sql "select pid, exit_status,
 same "its last snapshot" final "$(sql 'select last_snapshot from heapwire.deaths')"
 sleep 1.5
 same "recorded once" 1 "$(wc -l <"$work/node/deaths")"
+# However its file was written again since, as after a deletion.
+touch -d '1 hour' "$work/node/snapshots/early.snapshot"
+before=$(pgrep -P "$run" heapwired)
+kill -9 "$before"
+another() {
+    now=$(pgrep -P "$run" heapwired) && [ "$now" != "$before" ] && known
+}
+check
+wait_for 60 another || fault "no other heapwired: $(tail -3 "$work/node.log")"
+same "whatever its file's time" final \
+    "$(sql 'select last_snapshot from heapwire.deaths')"
 finish_test

@@ -164,6 +164,16 @@ for what in raw-ids "raw-drop raw-nnp" "nnp filter-capset raw-ids" \
     changed 0
 done
 
+# Where the main thread has ended its namespaces cannot be seen: that is at the
+# second look, at which ours takes no_new_privs.
+what="served raw-nnp no-main"
+# shellcheck disable=SC2086
+change $what
+check
+wait_for 20 as_the_host || fault "$what: $(threads "$host" NoNewPrivs)"
+contains "$what: hello" "pid=$host" "$(answers hello)"
+changed 0
+
 # Below another root directory there is no /proc: that is said at once, and no
 # descriptor leads out.
 mkdir "$work/root"
@@ -318,12 +328,41 @@ what="nnp filter-openat short-worker"
 change $what
 says_why "seccomp filter under which the agent's thread"
 changed 0
+# One that is served: while its agent is aside, for another thread's change.
+enabled() { answers enable >"$work/enabled"; }
+what="nnp worker-confined"
+rm -rf "$work/state"
+enabled &
+# shellcheck disable=SC2086
+change $what
+changed 0
+# One that has waited, and then served, does not say that it waited in vain.
+what="worker served worker-stopped"
+# shellcheck disable=SC2086
+change $what
+second=$(pgrep -n -P "$host")
+in_vain() { grep -aq "it waited for an earlier" "$work/state/agent.lock"; }
+serves_second() { answers hello | grep -q "pid=$second"; }
+second_without() { [ "$(cat "/proc/$second/task"/*/comm)" = changer ]; }
+check
+wait_for 10 in_vain || fault "$what: no word"
+kill "$(pgrep -o -P "$host")"
+wait_for 20 serves_second || fault "$what: $(answers hello)"
+enabled
+wait_for 20 second_without || fault "$what: it has an agent"
+says_why "no database with the heapwire agent"
+changed 0
 unset HEAPWIRE_PROCESS
 
 # In the midst of heapwire_stop() a handler changes ids, or the thread ends; all
 # descriptors are closed in the midst of a change: none of it hangs or is harmed.
 for what in "served stop-interrupted" "served stop-cancelled" \
-    "served files-in-between"; do
+    "served files-in-between" "enabled stop-in-between=0 off" \
+    "served hold=4 stop-in-between=110"; do
+    rm -rf "$work/state"
+    case $what in
+    enabled*) enabled & ;;
+    esac
     # shellcheck disable=SC2086
     change $what
     check
@@ -332,7 +371,6 @@ for what in "served stop-interrupted" "served stop-cancelled" \
 done
 
 # Where none can follow, profiling that the agent has switched on ends with it.
-enabled() { answers enable >"$work/enabled"; }
 for what in "crowd=12 enabled ids off" "nnp enabled filter-unshare off"; do
     rm -rf "$work/state"
     enabled &
@@ -367,6 +405,15 @@ what="hold=12 raw-drop ids-in-vain"
 change $what
 check
 wait_for 10 answers hello || fault "$what: does not answer"
+changed 0
+
+# Likewise where a filter comes that is not for it: it says why when it ends.
+what="nnp served hold=12 filter-openat"
+# shellcheck disable=SC2086
+change $what
+check
+wait_for 20 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
+says_why "seccomp filter under which the agent's thread"
 changed 0
 
 finish_test

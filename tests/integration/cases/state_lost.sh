@@ -166,15 +166,21 @@ wait_for 30 agree || fault "a snapshot's file: $(on_disk), and $(files)"
 delete "$state/snapshots"
 check
 wait_for 30 test -d "$state/snapshots" || fault "the snapshots' directory"
+check # what was in a file alone is listed no longer
+wait_for 30 agree || fault "its files: $(on_disk), and $(files)"
 lives "snapshots"
 kept "the directory"
 killed "the directory"
+exec 8<"$state/heapwired.log"
 delete "$state"
 ln -s "$work/free" "$state"
 check
 wait_for 30 grep -q "cannot open the state directory" "$work/node.log" ||
     fault "a link in its place: $(tail -3 "$work/node.log")"
 [ ! -e "$work/free/heapwired.lock" ] || fault "followed a link"
+contains "a link in its place: nobody else makes it" \
+    "ends, to be started again" "$(cat <&8)"
+exec 8<&-
 rm "$state"
 check
 wait_for 60 sql_answers || fault "after a link: $(tail -3 "$work/node.log")"

@@ -377,21 +377,46 @@ without_stdio(void)
     return open_now;
 }
 
-/* A child that the settings name: to the end of this process, or of it. */
+enum worker { SHORT, STAYS, STOPS };
+
+/* A child that the settings name: to the end of this process, or of it.  STOPS:
+ * it changes its ids while it waits, and ends its agent once it is profiled. */
 static int
-worker(int stays)
+worker(enum worker kind)
 {
     int status = 0;
     pid_t pid = fork();
 
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        if (stays)
+        if (kind == STOPS &&
+            (seteuid(0) != 0 || await_profiling() != 0 || stop_agent() != 0))
+            _exit(1);
+        if (kind != SHORT)
             pause();
         _exit(0);
     }
     return pid < 0 ||
-           (!stays && (waitpid(pid, &status, 0) != pid || status != 0));
+           (kind == SHORT && (waitpid(pid, &status, 0) != pid || status != 0));
+}
+
+static int
+put_on_unfit(void)
+{
+    return put_on_filter(SYS_openat, BY_PRCTL);
+}
+
+/* In a child that the settings name, and which is served. */
+static int
+worker_confined(void)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(await_profiling() != 0 || confine_in_between(put_on_unfit) != 0 ||
+              is_profiled());
+    return pid < 0 || waitpid(pid, &status, 0) != pid || status != 0;
 }
 
 static int
@@ -481,9 +506,15 @@ step(const char *name)
     if (strcmp(name, "stop-cancelled") == 0)
         return in_thread(stop_cancelled) || seteuid(0) != 0;
     if (strcmp(name, "worker") == 0)
-        return worker(1);
+        return worker(STAYS);
     if (strcmp(name, "short-worker") == 0)
-        return worker(0);
+        return worker(SHORT);
+    if (strcmp(name, "worker-stopped") == 0)
+        return worker(STOPS);
+    if (strcmp(name, "worker-confined") == 0)
+        return worker_confined();
+    if (strncmp(name, "stop-in-between=", 16) == 0)
+        return stop_in_between(stop_agent, count);
     if (strcmp(name, "raw-uid") == 0)
         return (int)raw(SYS_setuid, NOBODY, 0, 0);
     if (strcmp(name, "dumpable") == 0)
@@ -515,19 +546,33 @@ step(const char *name)
     return -1;
 }
 
-int
-main(int argc, char **argv)
+/* The steps that are left, and the end. */
+static void *
+go_on(void *steps)
 {
-    *(void **)&stop_agent = dlsym(RTLD_DEFAULT, "heapwire_stop");
-    for (int i = 1; i < argc; i++) {
-        if (step(argv[i]) != 0) {
-            fprintf(stderr, "changer: %s: %m\n", argv[i]);
-            return 70;
+    for (char **next = steps; *next; next++) {
+        if (strcmp(*next, "no-main") == 0) { /* the main thread ends here */
+            pthread_t other;
+
+            if (pthread_create(&other, NULL, go_on, next + 1) == 0)
+                pthread_exit(NULL);
+        }
+        if (step(*next) != 0) {
+            fprintf(stderr, "changer: %s: %m\n", *next);
+            exit(70);
         }
     }
     puts("done");
     fflush(stdout);
     while (getchar() != EOF)
         ;
-    return 0;
+    exit(0);
+}
+
+int
+main(int argc, char **argv)
+{
+    (void)argc;
+    *(void **)&stop_agent = dlsym(RTLD_DEFAULT, "heapwire_stop");
+    go_on(argv + 1);
 }

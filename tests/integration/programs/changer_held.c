@@ -207,6 +207,32 @@ files_in_between(void)
     return missing;
 }
 
+int
+stop_in_between(int (*stop)(void), int result)
+{
+    pthread_t thread;
+    int rc;
+
+    if (begin_changing(&thread) != 0)
+        return -1;
+    rc = stop();
+    tell(changing.go.write);
+    return pthread_join(thread, NULL) != 0 || rc != result;
+}
+
+int
+confine_in_between(int (*filter)(void))
+{
+    pthread_t thread;
+    int rc;
+
+    if (begin_changing(&thread) != 0)
+        return -1;
+    rc = filter();
+    tell(changing.go.write);
+    return pthread_join(thread, NULL) != 0 || rc != 0;
+}
+
 static long
 milliseconds(void)
 {

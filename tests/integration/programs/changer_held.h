@@ -16,6 +16,13 @@ int filter_in_between(void);
  * opens others, which must stay. */
 int files_in_between(void);
 
+/* Calls stop(), which is to return result, while another thread changes its
+ * root directory. */
+int stop_in_between(int (*stop)(void), int result);
+
+/* Puts on a filter meanwhile: by filter(), which returns 0. */
+int confine_in_between(int (*filter)(void));
+
 /* Changes what concerns all threads, twice, in at most ms. */
 int change_within(long ms);
 

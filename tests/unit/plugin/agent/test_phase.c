@@ -24,6 +24,9 @@ START_TEST(a_thread_that_has_seen_the_request_goes)
     ck_assert(!phase_stay());
     ck_assert(phase_stopping());
     ck_assert_int_eq(phase_aside(), _i);
+    phase_stop(!_i); /* asked again, for something else */
+    ck_assert(!phase_stay());
+    ck_assert_int_eq(phase_aside(), !_i);
     phase_reset();
     ck_assert(!phase_stopping());
 }

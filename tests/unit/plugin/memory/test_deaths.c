@@ -3,8 +3,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +142,76 @@ START_TEST(what_is_deleted_is_written_again)
     append(3, 3);
     fd = deaths_watch(dir, fd);
     ck_assert_uint_eq(deaths_read(dir, deaths, 8), 1);
+    close(fd);
+}
+END_TEST
+
+START_TEST(what_is_deleted_waits_for_room)
+{
+    struct death deaths[4];
+    struct rlimit limit, whole;
+    int fd, limited, full;
+
+    append(0, 1);
+    fd = deaths_watch(dir, -1);
+    unlink(file);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &whole), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    limit = whole;
+    limit.rlim_cur = 20;
+    /* Check has a file to write, too. */
+    limited = setrlimit(RLIMIT_FSIZE, &limit);
+    full = deaths_watch(dir, fd);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    ck_assert_int_eq(limited, 0);
+    ck_assert_int_eq(full, fd);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), 0);
+    fd = deaths_watch(dir, fd);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), 2);
+    check_death(&deaths[0], 0);
+    check_death(&deaths[1], 1);
+    close(fd);
+}
+END_TEST
+
+static struct buffer newer_line;
+static volatile sig_atomic_t lock; /* -1: released */
+
+static void
+append_and_release(int number)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    (void)number;
+    (void)!write(fd, newer_line.data, newer_line.size);
+    close(fd);
+    close(lock);
+    lock = -1;
+}
+
+/* Older lines do not come behind it. */
+START_TEST(what_is_deleted_waits_for_one_that_appends)
+{
+    static const struct itimerval soon = {.it_value.tv_usec = 50000};
+    struct death deaths[4], newer = death_of(2);
+    int fd;
+
+    append(0, 1);
+    fd = deaths_watch(dir, -1);
+    unlink(file);
+    buffer_init(&newer_line, DEATHS_FILE_MAX);
+    death_format(&newer, &newer_line);
+    buffer_char(&newer_line, '\n');
+    lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_eq(flock(lock, LOCK_EX), 0);
+    signal(SIGALRM, append_and_release);
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    fd = deaths_watch(dir, fd);
+    while (lock >= 0)
+        ;
+    ck_assert_uint_eq(deaths_read(dir, deaths, 4), 1);
+    check_death(&deaths[0], 2);
+    buffer_fini(&newer_line);
     close(fd);
 }
 END_TEST
@@ -461,6 +533,8 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, what_is_appended_is_read);
     tcase_add_test(tc, what_is_deleted_is_written_again);
+    tcase_add_test(tc, what_is_deleted_waits_for_room);
+    tcase_add_test(tc, what_is_deleted_waits_for_one_that_appends);
     tcase_add_test(tc, a_line_that_does_not_fit_leaves_the_file_as_it_was);
     tcase_add_test(tc, reserved_room_is_not_read);
     tcase_add_test(tc, the_oldest_go);

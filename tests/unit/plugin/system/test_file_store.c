@@ -229,6 +229,33 @@ START_TEST(those_of_a_lower_turn_go_first_then_the_oldest)
 }
 END_TEST
 
+/* Deleted with the directory that it is in, it is made again there alone. */
+START_TEST(what_lies_in_the_place_of_its_directory_is_not_entered)
+{
+    char in[64], path[80], elsewhere[80], strange[96];
+    struct file_store inner;
+
+    snprintf(in, sizeof(in), "%s/in", dir);
+    snprintf(path, sizeof(path), "%s/files", in);
+    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", dir);
+    snprintf(strange, sizeof(strange), "%s/files", elsewhere);
+    ck_assert_int_eq(mkdir(in, 0700), 0);
+    ck_assert_int_eq(mkdir(elsewhere, 0700), 0);
+    ck_assert_int_eq(file_store_open(&inner, path, &kind, &err), 0);
+    ck_assert_int_eq(file_store_renew(&inner, &err), 0); /* it is there */
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(rmdir(in), 0);
+    ck_assert_int_eq(symlink(elsewhere, in), 0);
+    ck_assert_int_eq(file_store_renew(&inner, &err), -1);
+    ck_assert_int_ne(access(strange, F_OK), 0);
+    ck_assert_int_eq(unlink(in), 0);
+    ck_assert_int_eq(mkdir(in, 0700), 0);
+    ck_assert_int_eq(file_store_renew(&inner, &err), 1);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    file_store_close(&inner);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -241,6 +268,7 @@ main(void)
     tcase_add_test(tc, what_nobody_writes_any_more_goes_and_the_rest_stays);
     tcase_add_test(tc, a_file_with_two_names_is_not_given_away);
     tcase_add_test(tc, another_users_file_is_not_given_away);
+    tcase_add_test(tc, what_lies_in_the_place_of_its_directory_is_not_entered);
     tcase_add_loop_test(tc, those_of_a_lower_turn_go_first_then_the_oldest, 0,
                         sizeof(ceilings) / sizeof(ceilings[0]));
     suite_add_tcase(suite, tc);
