@@ -2,7 +2,6 @@
 #include "await.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "clock.h"
 #include "errors.h"
@@ -11,13 +10,8 @@ void
 await_init(struct await *await, void (*parks)(void *arg, bool begins),
            void *arg)
 {
-    pthread_condattr_t monotonic;
-
     *await = (struct await){.parks = parks, .arg = arg};
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&await->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&await->changed);
     pthread_mutex_init(&await->lock, NULL);
     pthread_mutex_init(&await->look, NULL);
 }
@@ -39,12 +33,6 @@ await_cancel(struct await *await)
     atomic_store(&await->cancelled, true);
     pthread_cond_signal(&await->changed);
     pthread_mutex_unlock(&await->lock);
-}
-
-void
-await_revive(struct await *await)
-{
-    atomic_store(&await->cancelled, false);
 }
 
 bool
@@ -96,13 +84,10 @@ await_waker(struct await *await)
 static void
 sleep_until(struct await *await, uint64_t until_ms)
 {
-    struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
-                             .tv_nsec = (long)(until_ms % 1000) * 1000000};
-
     while (!await->news && !await_cancelled(await) &&
            (until_ms == 0 || clock_ms() < until_ms))
         if (until_ms > 0)
-            pthread_cond_timedwait(&await->changed, &await->lock, &until);
+            (void)clock_cond_wait(&await->changed, &await->lock, until_ms);
         else
             pthread_cond_wait(&await->changed, &await->lock);
 }

@@ -65,8 +65,6 @@ int await_check(const struct await *await, struct error *err);
 
 /* The thread computes for long, from now on or still; NULL is fine. */
 void await_compute(struct await *await);
-/* Ends a cancellation that had no effect. */
-void await_revive(struct await *await);
 
 /* Its wake is news, which ends the wait, or the next one. */
 struct waker await_waker(struct await *await);

@@ -25,6 +25,27 @@ clock_wall_ms(void)
 }
 
 void
+clock_cond_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+int
+clock_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
+                uint64_t until_ms)
+{
+    struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
+                             .tv_nsec = (long)(until_ms % 1000) * 1000000};
+
+    return pthread_cond_timedwait(condition, lock, &until);
+}
+
+void
 clock_text(int64_t wall_ms, char *out, size_t size)
 {
     time_t seconds = (time_t)(wall_ms / 1000);

@@ -2,11 +2,18 @@
 #ifndef HW_CLOCK_H
 #define HW_CLOCK_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
 uint64_t clock_ms(void);     /* monotonic milliseconds */
 int64_t clock_wall_ms(void); /* milliseconds since 1970, UTC */
+
+/* A condition that is waited for by clock_ms. */
+void clock_cond_init(pthread_cond_t *condition);
+/* As pthread_cond_timedwait: 0 or ETIMEDOUT. */
+int clock_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
+                    uint64_t until_ms);
 
 /* "2026-11-21 02:31:07" in UTC; size at least CLOCK_TEXT. */
 enum { CLOCK_TEXT = 24 };

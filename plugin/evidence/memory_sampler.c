@@ -405,14 +405,11 @@ rest(struct memory_sampler *sampler)
 {
     uint64_t until = clock_ms() + SECOND_MS + INTO_SECOND_MS -
                      (uint64_t)clock_wall_ms() % SECOND_MS;
-    struct timespec at;
     int rc = 0;
     bool stop;
 
     if (sampler->look_ms < until)
         until = sampler->look_ms;
-    at = (struct timespec){.tv_sec = (time_t)(until / SECOND_MS),
-                           .tv_nsec = (long)(until % SECOND_MS) * 1000000};
 
     pthread_mutex_lock(&sampler->lock);
     while (!sampler->stop && rc != ETIMEDOUT) {
@@ -423,7 +420,7 @@ rest(struct memory_sampler *sampler)
         take_snapshot(sampler);
         pthread_mutex_lock(&sampler->lock);
         if (!sampler->woken && !sampler->stop && rc == 0)
-            rc = pthread_cond_timedwait(&sampler->wakes, &sampler->lock, &at);
+            rc = clock_cond_wait(&sampler->wakes, &sampler->lock, until);
     }
     stop = sampler->stop;
     pthread_mutex_unlock(&sampler->lock);
@@ -451,17 +448,13 @@ memory_sampler_start(struct controller *controller,
     struct memory_sampler *sampler = mem_zalloc(1, sizeof(*sampler));
     struct thread_start thread = {"hw-sampler", STACK_BYTES, sampler_main,
                                   sampler};
-    pthread_condattr_t monotonic;
 
     if (!sampler) {
         error_memory(err, "the memory sampler");
         return NULL;
     }
     pthread_mutex_init(&sampler->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&sampler->wakes, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&sampler->wakes);
     sampler->controller = controller;
     sampler->look_ms = UINT64_MAX;
     sampler->rules = options->rules;

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "memory.h"
@@ -23,13 +22,11 @@ static struct flight *
 await_work(struct flights *f)
 {
     uint64_t until_ms = clock_ms() + FLIGHT_IDLE_MS;
-    struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
-                             .tv_nsec = (long)(until_ms % 1000) * 1000000};
     struct flight *flight = NULL;
 
     f->idle++;
     while (!f->stop && !(flight = f->next(f)) && clock_ms() < until_ms)
-        pthread_cond_timedwait(&f->changed, &f->lock, &until);
+        (void)clock_cond_wait(&f->changed, &f->lock, until_ms);
     f->idle--;
     return flight;
 }
@@ -87,14 +84,9 @@ void
 flights_init(struct flights *f, const char *name, unsigned max,
              struct flight *(*next)(struct flights *flights))
 {
-    pthread_condattr_t monotonic;
-
     *f = (struct flights){.name = name, .max = max, .next = next};
     pthread_mutex_init(&f->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&f->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&f->changed);
 }
 
 /* ---- flights: with the lock ---- */

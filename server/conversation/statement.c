@@ -1,10 +1,10 @@
 /*
  * statement.c - see statement.h.
  *
- * A statement runs from top to bottom on the thread that read it: open, rows,
- * end.  It returns to the loop earlier where the client does not read (the
- * cursor stays in the session until there is room), and where it waits for a
- * place (statement_aside.c).
+ * A statement runs from top to bottom on the thread that read it: a place,
+ * open, rows, end.  It returns to the loop earlier where it waits for a place
+ * (statement_aside.c), and where the client does not read: the cursor stays in
+ * the session until there is room.
  */
 #include "statement.h"
 
@@ -31,14 +31,10 @@ drop_packet(struct statement *st)
 }
 
 void
-statement_close_opening(struct statement *st, bool drop)
+statement_close_opening(struct statement *st)
 {
     sql_description_fini(&st->description);
     execute_values_fini(&st->values);
-    if (!drop) {
-        audit_fini(&st->audit);
-        return;
-    }
     if (!st->prepared)
         return;
     prepared_drop_long(st->prepared);
@@ -54,10 +50,9 @@ statement_free(struct statement *st)
         st->prepared->cursor = NULL;
         st->prepared->list->cursors--;
     }
-    loop_forget(&server->loop, &st->go_on);
-    statement_leave_place(st);
+    turns_leave(&server->turns, &st->turn);
     if (!st->cursor)
-        statement_close_opening(st, true);
+        statement_close_opening(st);
     cursor_free(st->cursor);
     mem_free(st->row);
     drop_packet(st);               /* the cursor was the last to read it, */
@@ -119,7 +114,7 @@ say(struct statement *st, const struct error *err)
 void
 statement_fail(struct statement *st)
 {
-    struct error err = st->error;
+    struct error err = st->refusal.code ? st->refusal : st->error;
 
     if (err.code == ER_QUERY_INTERRUPTED &&
         (st->end == END_TIMEOUT ||
@@ -263,16 +258,14 @@ refuse_rows(struct statement *st)
     statement_fail(st);
 }
 
-/* False: it goes on later, or has ended. */
+/* Before work on a long result, which what is instant does where it is.  False:
+ * the statement has ended. */
 static bool
 leave_loop(struct statement *st)
 {
-    if (statement_step_aside(st))
+    if (st->instant || statement_step_aside(st))
         return true;
-    if (st->refused)
-        statement_fail(st);
-    else
-        statement_wait_for_place(st);
+    statement_fail(st);
     return false;
 }
 
@@ -298,11 +291,12 @@ stall(struct statement *st)
 {
     if (!statement_come_back(st))
         return;
-    statement_leave_place(st);
+    turns_leave(&st->session->server->turns, &st->turn);
     note_full(st, true);
 }
 
-/* Of a long result.  False: it goes on later, or has ended. */
+/* Of a long result, after which others may compute.  False: it goes on later,
+ * or has ended. */
 static bool
 send_rows(struct statement *st)
 {
@@ -310,12 +304,12 @@ send_rows(struct statement *st)
 
     if (!leave_loop(st))
         return false;
-    st->sent = true;
     if (session_send(s) != 0) {
         if (statement_come_back(st))
             session_close(s);
         return false;
     }
+    turns_rest(&s->server->turns, &st->turn);
     if (session_unsent(s) < SEND_BYTES)
         return true;
     stall(st);
@@ -351,7 +345,7 @@ suspend(struct statement *st)
     st->bytes += s->reply.out.size - before;
     st->columns_made = true;
     note_full(st, true);
-    statement_leave_place(st);
+    turns_leave(&s->server->turns, &st->turn);
     s->statement = NULL;
     session_enter(s, st->end == END_SHUTDOWN ? SESSION_CLOSING : SESSION_READY);
 }
@@ -391,8 +385,6 @@ statement_pull(struct statement *st)
         } else if (st->outcome == STEP_MORE) {
             step(st);
         }
-        if (statement_is_refused(st))
-            return;
         if (session_unsent(st->session) >= SEND_BYTES && !send_rows(st))
             return;
     }
@@ -422,13 +414,11 @@ statement_enter(struct statement *st, const char *command, struct span text)
     session_enter(s, SESSION_RUNNING);
 }
 
-/* It cannot begin anew: so it has a place, in case that a step needs one. */
 static void
-pull_on(struct statement *st)
+run_on(struct statement *st)
 {
     note_full(st, false);
-    if (statement_take_place(st))
-        statement_pull(st);
+    statement_run(st);
 }
 
 void
@@ -440,7 +430,7 @@ statement_fetch(struct prepared *prepared, uint32_t count)
     st->request = REQUEST_ROWS;
     st->wanted = count;
     statement_enter(st, "Fetch", text);
-    pull_on(st);
+    run_on(st);
 }
 
 void
@@ -454,13 +444,14 @@ statement_drop(struct prepared *prepared)
     statement_free(st);
 }
 
+/* There is room, or a place, or it is over. */
 void
 statement_resume(struct session *s)
 {
     struct statement *st = s->statement;
 
-    if (st && st->full_since_ms)
-        pull_on(st);
+    if (st && (st->waits || st->full_since_ms))
+        run_on(st);
 }
 
 void
@@ -473,16 +464,20 @@ statement_cancel(struct session *s, enum statement_end why)
     st->end = why;
     await_cancel(&st->await);
     if (st->waits)
-        loop_later(&s->server->loop, &st->go_on);
+        loop_later(&s->server->loop, &s->more);
 }
 
 void
 statement_tick(struct session *s, uint64_t now_ms)
 {
-    const struct statement *st = s->statement;
+    struct statement *st = s->statement;
 
-    if (st && !st->full_since_ms && now_ms >= st->deadline_ms)
+    if (!st)
+        return;
+    if (!st->full_since_ms && now_ms >= st->deadline_ms)
         statement_cancel(s, END_TIMEOUT);
+    else if (st->waits)
+        statement_tell_waiting(st, now_ms);
 }
 
 void

@@ -2,11 +2,10 @@
  * statement_aside.c - how a statement leaves the loop to another thread while
  * it waits or computes for long, and what it tells meanwhile.
  *
- * It needs a place for that (turns.h).  Where its user has as many as may be,
- * the statement is taken back, as it has sent nothing and changed nothing yet,
- * and begins anew once there is one: so no thread waits for a place, and what
- * is instant, as SELECT 1 and KILL, needs none.  What must not run twice takes
- * its place before it begins (await_compute in sql/).
+ * It needs a place for that (turns.h), which it takes before it is opened, so
+ * that nothing runs twice.  Where its user has as many as may be it waits for
+ * one in its session, without a thread.  What ends at once, as SELECT 1 and
+ * KILL, needs none.
  */
 #include <stdio.h>
 
@@ -19,88 +18,39 @@ enum { PROGRESS_MS = 500 /* between two reports, and before the first */ };
 
 /* ---- its place ---- */
 
+/* The turns' lock is held, and the loop's. */
+void
+statement_on_place(void *arg)
+{
+    struct session *s = ((struct statement *)arg)->session;
+
+    loop_later(&s->server->loop, &s->more);
+}
+
+/* It says so only where there is no place: its text is parsed for that. */
+static bool
+is_instant(struct statement *st)
+{
+    return !st->waits && !st->cursor && !st->session->peer &&
+           sql_is_instant(st->session->sql, st->text);
+}
+
 bool
 statement_take_place(struct statement *st)
 {
-    if (turns_take_place(&st->session->server->turns, &st->turn))
-        return true;
-    statement_wait_for_place(st);
-    return false;
-}
-
-/* The turns' lock is held, and the loop's. */
-static void
-on_place(void *arg)
-{
-    struct statement *st = arg;
-
-    loop_later(&st->session->server->loop, &st->go_on);
-}
-
-void
-statement_wait_for_place(struct statement *st)
-{
     struct session *s = st->session;
-    struct waker waker = {on_place, st};
+    struct turns *turns = &s->server->turns;
+    bool placed = st->instant || turns_take_place(turns, &st->turn);
 
-    st->unplaced = false;
-    st->waits = true;
-    if (st->end == END_NONE)
-        await_revive(&st->await);
-    registry_set_state(&s->server->registry, &s->entry, "waiting for a worker");
-    turns_await_place(&s->server->turns, &st->turn, waker);
-}
-
-void
-statement_leave_place(struct statement *st)
-{
-    turns_leave(&st->session->server->turns, &st->turn);
-}
-
-/* Takes back what it has made so far. */
-static void
-take_back(struct statement *st)
-{
-    struct reply *reply = &st->session->reply;
-
-    statement_close_opening(st, false);
-    cursor_free(st->cursor);
-    st->cursor = NULL;
-    reply->out.size = st->mark;
-    reply->sequence = st->mark_sequence;
-    st->columns_made = st->has_row = false;
-    st->rows = st->bytes = 0;
-    st->outcome = STEP_MORE;
-}
-
-bool
-statement_is_refused(struct statement *st)
-{
-    if (st->unplaced && !st->sent && st->request != REQUEST_ROWS) {
-        take_back(st);
-        statement_wait_for_place(st);
-        return true;
+    if (!placed && is_instant(st)) {
+        turns_leave(turns, &st->turn);
+        st->instant = placed = true;
     }
-    if (!st->refused && !st->unplaced)
-        return false;
-    if (st->unplaced)
-        error_set(&st->error, ER_QUERY_INTERRUPTED,
-                  "Query execution was interrupted");
-    statement_fail(st);
-    return true;
-}
-
-void
-statement_go_on(struct loop_task *task)
-{
-    struct statement *st =
-        (void *)((char *)task - offsetof(struct statement, go_on));
-    struct session *s = st->session;
-
-    st->waits = false;
-    registry_set_state(&s->server->registry, &s->entry, "executing");
-    statement_run(st);
-    session_turn(s);
+    if (placed == st->waits)
+        registry_set_state(&s->server->registry, &s->entry,
+                           placed ? "executing" : "waiting for a worker");
+    st->waits = !placed;
+    return placed;
 }
 
 /* ---- aside and back ---- */
@@ -109,30 +59,33 @@ bool
 statement_step_aside(struct statement *st)
 {
     struct session *s = st->session;
-    struct server *server = s->server;
+    struct loop *loop = &s->server->loop;
 
     if (st->aside)
         return true;
-    st->unplaced = !turns_take_place(&server->turns, &st->turn);
-    st->refused =
-        !st->unplaced && loop_make_ready(&server->loop, &st->error) != 0;
-    if (st->unplaced || st->refused)
-        return false;
-    session_hold(s);
-    st->aside = true;
-    loop_step_aside(&server->loop);
-    return true;
+    if (st->instant)
+        error_set(&st->refusal, ER_USER_LIMIT_REACHED,
+                  "'%s' runs as many statements as one user may at one time, "
+                  "and this one has to wait; try again when one has ended",
+                  s->who.user);
+    else if (loop_make_ready(loop, &st->refusal) == 0) {
+        session_hold(s);
+        st->aside = true;
+        loop_step_aside(loop);
+    }
+    return st->aside;
 }
 
 bool
 statement_come_back(struct statement *st)
 {
     struct session *s = st->session;
+    struct server *server = s->server;
 
     if (!st->aside)
         return true;
-    loop_step_back(&s->server->loop);
-    statement_leave_place(st);
+    loop_lock(&server->loop);
+    turns_leave(&server->turns, &st->turn);
     st->aside = false;
     session_unhold(s);
     return s->state != SESSION_CLOSED;
@@ -146,17 +99,20 @@ compute(struct statement *st)
 
     if (turns_compute(turns, &st->turn, await_is_over(&st->await)))
         return;
-    while (!turns_computes(turns, &st->turn) && !await_is_over(&st->await))
+    while (turns_waits(turns, &st->turn) && !await_is_over(&st->await))
         await_pause(&st->await);
     (void)turns_compute(turns, &st->turn, true);
 }
 
+/* What is instant computes where it is. */
 void
 statement_on_park(void *arg, bool waits)
 {
     struct statement *st = arg;
     struct session *s = st->session;
 
+    if (st->instant && !waits)
+        return;
     if (!st->aside &&
         (await_is_over(&st->await) || !statement_step_aside(st))) {
         await_cancel(&st->await);
@@ -167,10 +123,7 @@ statement_on_park(void *arg, bool waits)
         return;
     }
     turns_rest(&s->server->turns, &st->turn);
-    if (session_unsent(s) == 0)
-        return;
-    st->sent = true;
-    if (session_send(s) != 0)
+    if (session_unsent(s) > 0 && session_send(s) != 0)
         await_cancel(&st->await);
 }
 
@@ -220,26 +173,49 @@ may_tell(const struct statement *st, bool known)
            st->request != REQUEST_ROWS && session_unsent(s) == 0;
 }
 
+/* What it has made so far, and a report.  -1: the connection is broken. */
+static int
+tell(struct statement *st, bool known, const struct progress *progress)
+{
+    struct session *s = st->session;
+
+    if (session_unsent(s) > 0 && session_send(s) != 0)
+        return -1;
+    if (clock_ms() - st->started_ms < PROGRESS_MS || !may_tell(st, known))
+        return 0;
+    reply_progress(&s->reply, progress);
+    return session_send(s);
+}
+
+static bool
+is_to_tell(struct statement *st, uint64_t now_ms)
+{
+    if (now_ms - st->told_ms < PROGRESS_MS / 2)
+        return false;
+    st->told_ms = now_ms;
+    return true;
+}
+
 void
 statement_on_tick(void *arg)
 {
     struct statement *st = arg;
-    struct session *s = st->session;
     struct progress progress = {1, 1, 0, "executing"};
-    uint64_t now_ms = clock_ms();
     bool known;
 
-    if (!st->aside || now_ms - st->told_ms < PROGRESS_MS / 2)
+    if (!st->aside || !is_to_tell(st, clock_ms()))
         return;
     known = await_progress(&st->await, &progress);
     tell_state(st, known ? &progress : NULL);
-    st->told_ms = now_ms;
-    if (session_has_left(s))
+    if (session_has_left(st->session) || tell(st, known, &progress) != 0)
         await_cancel(&st->await);
-    if (now_ms - st->started_ms < PROGRESS_MS || !may_tell(st, known))
-        return;
-    st->sent = true;
-    reply_progress(&s->reply, &progress);
-    if (session_send(s) != 0)
-        await_cancel(&st->await);
+}
+
+void
+statement_tell_waiting(struct statement *st, uint64_t now_ms)
+{
+    static const struct progress waits = {1, 1, 0, "waiting for a worker"};
+
+    if (is_to_tell(st, now_ms) && tell(st, false, &waits) != 0)
+        session_close(st->session);
 }

@@ -35,7 +35,7 @@ take_time(struct statement *st)
 {
     if (st->text.size + st->packet_size > LONG_BYTES)
         await_compute(&st->await);
-    return st->refused ? -1 : await_check(&st->await, &st->error);
+    return await_check(&st->await, &st->error);
 }
 
 /* NULL with st->error. */
@@ -91,7 +91,7 @@ make(struct session *s, struct span packet, struct error *err)
     st->deadline_ms = st->started_ms + st->timeout_ms;
     st->turn.owner = s->who.user;
     st->turn.forwarded = s->peer != NULL;
-    st->go_on.run = statement_go_on;
+    st->turn.place = (struct waker){statement_on_place, st};
     await_init(&st->await, statement_on_park, st);
     st->await.tick = statement_on_tick;
     st->turn.granted = await_waker(&st->await);
@@ -147,24 +147,20 @@ take_cursor(struct statement *st, struct cursor *cursor)
     return 0;
 }
 
-/* False: it is over, or waits for a place. */
+/* False: it is over. */
 static bool
 open_statement(struct statement *st)
 {
     struct peer_session *peer = st->session->peer;
     struct cursor *cursor = open_cursor(st);
 
-    if (st->unplaced || st->refused) {
-        cursor_free(cursor);
-        return !statement_is_refused(st);
-    }
     if (peer) {
         peer_session_audit(peer, &st->audit);
         turns_set_owner(&st->session->server->turns, &st->turn,
                         peer_session_owner(peer));
     }
     if (cursor && take_cursor(st, cursor) == 0) {
-        statement_close_opening(st, true);
+        statement_close_opening(st);
         return true;
     }
     if (statement_come_back(st))
@@ -182,7 +178,7 @@ describe(struct statement *st)
                           &st->description, &st->error);
     if (rc != 0)
         memset(&st->description, 0, sizeof(st->description));
-    if (statement_is_refused(st) || !statement_come_back(st))
+    if (!statement_come_back(st))
         return;
     if (rc != 0) {
         statement_fail(st);
@@ -192,27 +188,16 @@ describe(struct statement *st)
     statement_finish(st, NULL);
 }
 
-/* What another node forwards is opened once only: so it has a place first. */
-static bool
-may_open(struct statement *st)
-{
-    struct error *err = &st->error;
-
-    if (await_check(&st->await, err) != 0) {
-        statement_fail(st);
-        return false;
-    }
-    st->mark = st->session->reply.out.size;
-    st->mark_sequence = st->session->reply.sequence;
-    st->await.deadline_ms = st->deadline_ms;
-    return !st->session->peer || statement_take_place(st);
-}
-
 void
 statement_run(struct statement *st)
 {
-    if (!st->cursor && !may_open(st))
+    if (await_check(&st->await, &st->error) != 0) {
+        statement_fail(st);
         return;
+    }
+    if (!statement_take_place(st))
+        return;
+    st->await.deadline_ms = st->deadline_ms;
     if (st->on_described)
         describe(st);
     else if (st->cursor || open_statement(st))

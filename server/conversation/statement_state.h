@@ -46,16 +46,10 @@ struct statement {
     enum statement_end end; /* with the lock */
     struct audit audit;
 
-    bool aside;   /* its thread has stepped aside */
-    bool refused; /* it could not: error says why */
-    /* Nor was there a place.  It begins anew once there is one, as long as
-     * nothing of its reply is sent. */
-    bool unplaced;
-    bool waits; /* for that place */
-    bool sent;
-    size_t mark; /* where its reply begins in the session's */
-    uint8_t mark_sequence;
-    struct loop_task go_on; /* there is a place, or it is over */
+    bool aside;           /* its thread has stepped aside */
+    bool waits;           /* for a place, and no thread has it */
+    bool instant;         /* needs none */
+    struct error refusal; /* why it could not step aside; code 0: it could */
 
     struct cursor *cursor; /* NULL: it is not open */
     struct value *row;     /* lent by the cursor until its next step */
@@ -79,8 +73,9 @@ struct statement {
 /* Makes it the session's running statement. */
 void statement_enter(struct statement *st, const char *command,
                      struct span text);
-/* Opens it, if it is not open, and sends its rows until the client is full or
- * the end, which frees it.  With the lock, before and afterwards. */
+/* Once it has a place: opens it, if it is not open, and sends its rows until
+ * the client is full or the end, which frees it.  With the lock, before and
+ * afterwards. */
 void statement_run(struct statement *st);
 void statement_pull(struct statement *st);
 /* Sends st->error.  Frees it. */
@@ -89,28 +84,25 @@ void statement_fail(struct statement *st);
 void statement_finish(struct statement *st, const struct error *error);
 
 void statement_free(struct statement *st);
-/* Closes what the opening has left; it may be opened again, or with drop not
- * any more. */
-void statement_close_opening(struct statement *st, bool drop);
+/* Closes what the opening has left. */
+void statement_close_opening(struct statement *st);
 
 /* ---- statement_aside.c ---- */
 
 /* Of st->await. */
 void statement_on_park(void *arg, bool waits);
 void statement_on_tick(void *arg);
-/* Of st->go_on. */
-void statement_go_on(struct loop_task *task);
+/* Of st->turn. */
+void statement_on_place(void *arg);
 
-/* It is about to compute, or to send, for long.  False: it cannot: see refused
- * and unplaced. */
+/* It is about to compute, or to send, for long.  False: it cannot: see refusal.
+ */
 bool statement_step_aside(struct statement *st);
 /* With the lock again.  False: the session is closed, and st freed. */
 bool statement_come_back(struct statement *st);
-/* False: it waits for a place, and runs on or begins anew once it has one. */
+/* False: it waits for a place, and goes on once it has one. */
 bool statement_take_place(struct statement *st);
-void statement_wait_for_place(struct statement *st);
-void statement_leave_place(struct statement *st);
-/* It has to wait, or cannot run on: true, and all is done for that. */
-bool statement_is_refused(struct statement *st);
+/* To another node that waits for it: it is alive. */
+void statement_tell_waiting(struct statement *st, uint64_t now_ms);
 
 #endif

@@ -474,7 +474,6 @@ on_packet(struct session *s, struct span packet)
     take(s);
     if (s->delayed_ms)
         return; /* it comes again */
-    forget(packet);
     if (s->state != SESSION_RUNNING && s->state != SESSION_CLOSED &&
         h->show.answer.closes)
         session_enter(s, SESSION_CLOSING);

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -204,29 +203,19 @@ lead(struct loop *loop)
 
 /* ---- the threads ---- */
 
-static struct timespec
-idle_until(void)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LOOP_IDLE_MS / 1000;
-    return until;
-}
-
 /* False: the thread may end; one of those that rest stays. */
 static bool
 rest(struct loop *loop)
 {
-    struct timespec until = idle_until();
+    uint64_t until_ms = clock_ms() + LOOP_IDLE_MS;
     int rc = 0;
 
     while (loop->led && !loop->stop) {
-        rc = pthread_cond_timedwait(&loop->rest, &loop->lock, &until);
+        rc = clock_cond_wait(&loop->rest, &loop->lock, until_ms);
         if (rc == ETIMEDOUT && loop->led && loop->resting > 1)
             return false;
         if (rc == ETIMEDOUT)
-            until = idle_until();
+            until_ms = clock_ms() + LOOP_IDLE_MS;
     }
     return !loop->stop;
 }
@@ -303,12 +292,6 @@ loop_step_aside(struct loop *loop)
     pthread_mutex_unlock(&loop->lock);
 }
 
-void
-loop_step_back(struct loop *loop)
-{
-    pthread_mutex_lock(&loop->lock);
-}
-
 bool
 loop_leads(void)
 {
@@ -332,8 +315,6 @@ loop_unlock(struct loop *loop)
 int
 loop_init(struct loop *loop, struct error *err)
 {
-    pthread_condattr_t monotonic;
-
     memset(loop, 0, sizeof(*loop));
     tasks_init(&loop->later);
     tasks_init(&loop->now);
@@ -341,10 +322,7 @@ loop_init(struct loop *loop, struct error *err)
     loop->wake = (struct loop_source){
         .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .on_event = on_woken};
     pthread_mutex_init(&loop->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&loop->rest, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&loop->rest);
     if (loop->epoll >= 0 && loop->wake.fd >= 0 &&
         loop_watch(loop, &loop->wake, EPOLLIN) == 0)
         return 0;

@@ -102,9 +102,8 @@ void loop_set_tick(struct loop *loop, uint64_t ms);
 
 /* Makes sure that another thread can lead; -1 with *err (1135). */
 int loop_make_ready(struct loop *loop, struct error *err);
-/* After that: another thread leads, and the lock is given up. */
+/* After that: another thread leads, and the lock is given up.  loop_lock steps
+ * back. */
 void loop_step_aside(struct loop *loop);
-/* Takes the lock again. */
-void loop_step_back(struct loop *loop);
 
 #endif

@@ -75,33 +75,34 @@ unlink_turn(struct turn **at, struct turn *turn)
 
 /* ---- places ---- */
 
+/* Behind those that came before it. */
+static void
+await_place(struct turns *turns, struct turn *turn)
+{
+    struct turn **end = &turns->awaiting;
+
+    while (*end)
+        end = &(*end)->next;
+    turn->next = NULL;
+    turn->awaits_place = true;
+    *end = turn;
+}
+
 bool
 turns_take_place(struct turns *turns, struct turn *turn)
 {
     bool placed;
 
     pthread_mutex_lock(&turns->lock);
-    if (!turn->placed && has_place(turns, turn))
-        place(turns, turn);
+    if (!turn->placed && !turn->awaits_place) {
+        if (has_place(turns, turn))
+            place(turns, turn);
+        else
+            await_place(turns, turn);
+    }
     placed = turn->placed;
     pthread_mutex_unlock(&turns->lock);
     return placed;
-}
-
-void
-turns_await_place(struct turns *turns, struct turn *turn, struct waker place)
-{
-    struct turn **end = &turns->awaiting;
-
-    pthread_mutex_lock(&turns->lock);
-    while (*end)
-        end = &(*end)->next;
-    turn->next = NULL;
-    turn->awaits_place = true;
-    turn->place = place;
-    *end = turn;
-    grant_places(turns); /* one may be there by now */
-    pthread_mutex_unlock(&turns->lock);
 }
 
 void
@@ -192,6 +193,7 @@ bool
 turns_compute(struct turns *turns, struct turn *turn, bool at_once)
 {
     struct turn **end = &turns->queue;
+    bool computes;
 
     pthread_mutex_lock(&turns->lock);
     if (!turn->computes && (at_once || may_compute(turns, turn))) {
@@ -204,8 +206,9 @@ turns_compute(struct turns *turns, struct turn *turn, bool at_once)
         turn->queued = true;
         *end = turn;
     }
+    computes = turn->computes;
     pthread_mutex_unlock(&turns->lock);
-    return turns_computes(turns, turn);
+    return computes;
 }
 
 void
@@ -214,17 +217,6 @@ turns_rest(struct turns *turns, struct turn *turn)
     pthread_mutex_lock(&turns->lock);
     end_computing(turns, turn);
     pthread_mutex_unlock(&turns->lock);
-}
-
-bool
-turns_computes(struct turns *turns, struct turn *turn)
-{
-    bool computes;
-
-    pthread_mutex_lock(&turns->lock);
-    computes = turn->computes;
-    pthread_mutex_unlock(&turns->lock);
-    return computes;
 }
 
 bool

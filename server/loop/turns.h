@@ -7,7 +7,7 @@
  * places of their own, or nodes full of statements that wait for nodes would
  * wait in a circle.
  *
- * Has a lock of its own, under which `granted` is called; any thread.
+ * Has a lock of its own, under which both wakers are called; any thread.
  */
 #ifndef HW_TURNS_H
 #define HW_TURNS_H
@@ -23,16 +23,15 @@ enum {
                      many of others' */
 };
 
-/* One statement's; zeroed, with the first three set. */
+/* One statement's; zeroed, with the first four set. */
 struct turn {
-    const char *owner;    /* lasts as long */
-    bool forwarded;       /* of another node, which waits for it */
-    struct waker granted; /* a turn that was waited for is there */
+    const char *owner;           /* lasts as long */
+    bool forwarded;              /* of another node, which waits for it */
+    struct waker place, granted; /* what was waited for is there: a place, and
+                                    a turn */
     /* turns.lock guards the rest. */
-    bool placed, queued, computes;
-    bool awaits_place;
-    struct waker place; /* the place that was waited for is there */
-    struct turn *next;  /* of those with a place, or that await one */
+    bool placed, awaits_place, queued, computes;
+    struct turn *next; /* of those with a place, or that await one */
     struct turn *next_queued;
 };
 
@@ -47,11 +46,9 @@ struct turns {
 void turns_init(struct turns *turns);
 void turns_fini(struct turns *turns);
 
-/* False: there is no place for its owner. */
+/* True: it has a place.  False: there is none for its owner, and `place` will
+ * be called; fine while it waits already. */
 bool turns_take_place(struct turns *turns, struct turn *turn);
-/* After that: wakes once it has one. */
-void turns_await_place(struct turns *turns, struct turn *turn,
-                       struct waker place);
 /* Whom it is charged to from now on. */
 void turns_set_owner(struct turns *turns, struct turn *turn, const char *owner);
 /* Gives up place and turn, or the wait; fine without. */
@@ -62,8 +59,7 @@ void turns_leave(struct turns *turns, struct turn *turn);
 bool turns_compute(struct turns *turns, struct turn *turn, bool at_once);
 /* It waits from now on, and others compute instead. */
 void turns_rest(struct turns *turns, struct turn *turn);
-bool turns_computes(struct turns *turns, struct turn *turn);
-/* Whether it waits for its turn. */
+/* Whether it waits for its turn still. */
 bool turns_waits(struct turns *turns, struct turn *turn);
 
 #endif

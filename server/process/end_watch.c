@@ -2,7 +2,6 @@
 #include "end_watch.h"
 
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -17,13 +16,11 @@ watch_main(void *arg)
 {
     struct end_watch *watch = arg;
     uint64_t until = clock_ms() + watch->within_ms;
-    struct timespec at = {.tv_sec = (time_t)(until / 1000),
-                          .tv_nsec = (long)(until % 1000) * 1000000};
     int rc = 0;
 
     pthread_mutex_lock(&watch->lock);
     while (!watch->done && rc != ETIMEDOUT)
-        rc = pthread_cond_timedwait(&watch->ended, &watch->lock, &at);
+        rc = clock_cond_wait(&watch->ended, &watch->lock, until);
     if (!watch->done) {
         log_fault("ends although one thread has not: perhaps it waits for a "
                   "disk that hangs");
@@ -37,17 +34,13 @@ void
 end_watch_start(struct end_watch *watch, uint32_t within_ms, int status)
 {
     struct thread_start thread = {"hw-end", STACK_BYTES, watch_main, watch};
-    pthread_condattr_t monotonic;
     struct error unsaid;
 
     watch->within_ms = within_ms;
     watch->status = status;
     watch->done = false;
     pthread_mutex_init(&watch->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&watch->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&watch->ended);
     /* Without the thread, the stop takes as long as it takes. */
     watch->runs = thread_start(&watch->thread, &thread, &unsaid) == 0;
 }

@@ -43,7 +43,7 @@ trim_memory(struct server *server, uint64_t now_ms)
         return;
     loop_step_aside(&server->loop);
     trim_run();
-    loop_step_back(&server->loop);
+    loop_lock(&server->loop);
 }
 
 /* Sessions that are closed meanwhile stay in the list. */

@@ -99,6 +99,7 @@ void
 session_hold(struct session *s)
 {
     s->aside = true;
+    loop_forget(&s->server->loop, &s->more);
     (void)loop_watch(&s->server->loop, &s->source, EPOLLRDHUP);
 }
 
@@ -133,95 +134,6 @@ session_refresh(struct session *s)
 }
 
 /* Output */
-
-static struct buffer *
-output(struct session *s)
-{
-    return s->tls ? &s->sealed : &s->reply.out;
-}
-
-size_t
-session_unsent(const struct session *s)
-{
-    size_t unsealed = s->tls ? tls_stream_unsent(s->tls) : 0;
-
-    return s->reply.out.size + unsealed + s->sealed.size - s->sent;
-}
-
-bool
-session_output_full(const struct session *s)
-{
-    return session_unsent(s) >= REPLY_FULL;
-}
-
-/* A long result's next bytes get the same block, but for TLS, which makes its
- * own; an idle session has none. */
-static void
-empty(struct session *s, struct buffer *out)
-{
-    size_t max = out->max;
-
-    s->sent = 0;
-    if (s->state == SESSION_RUNNING && !s->tls &&
-        out->capacity <= (size_t)2 * REPLY_FULL) {
-        buffer_clear(out);
-        return;
-    }
-    buffer_fini(out);
-    buffer_init(out, max);
-}
-
-/* -1: the connection is broken. */
-static int
-send_output(struct session *s, struct buffer *out)
-{
-    size_t before = s->sent;
-    ssize_t n = 0;
-
-    while (s->sent < out->size) {
-        n = send(s->source.fd, out->data + s->sent, out->size - s->sent,
-                 MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            break;
-        s->sent += (size_t)n;
-    }
-    s->noted += s->sent - before;
-    if (s->sent == out->size)
-        empty(s, out);
-    else if (errno != EAGAIN)
-        return -1;
-    else if (s->sent > before || s->progress_ms == 0)
-        s->progress_ms = clock_ms();
-    if (out->size == 0)
-        s->progress_ms = 0;
-    return 0;
-}
-
-/* The next ciphertext, if none is under way. */
-static int
-seal(struct session *s)
-{
-    bool last = s->state == SESSION_CLOSING && s->reply.out.size == 0;
-
-    if (s->sealed.size > 0)
-        return 0;
-    tls_stream_give(s->tls, &s->reply.out);
-    return tls_stream_seal(s->tls, last, &s->sealed);
-}
-
-int
-session_send(struct session *s)
-{
-    do {
-        if (s->reply.out.failed) /* there was no room even for an error */
-            return -1;
-        if ((s->tls && seal(s) != 0) || send_output(s, output(s)) != 0)
-            return -1;
-    } while (s->tls && s->sealed.size == 0 && tls_stream_unsent(s->tls) > 0);
-    return 0;
-}
 
 static void
 flush_output(struct session *s)
@@ -312,21 +224,13 @@ feed(void *arg, const void *data, size_t size)
     return packet_feed(&s->in, data, size);
 }
 
-/* Sends TLS's own alert, if nothing else is on its way. */
-static void
-say_alert(struct session *s)
-{
-    if (s->sealed.size == 0 && tls_stream_seal(s->tls, false, &s->sealed) == 0)
-        (void)send_output(s, &s->sealed);
-}
-
 /* Closes at once: an error cannot be sent, and a statement may be running. */
 static void
 tls_fault(struct session *s, const struct error *err)
 {
     log_stranger("connection %u: TLS with %s failed: %s", s->entry.id,
                  s->who.host, err->text);
-    say_alert(s);
+    session_send_alert(s);
     session_close(s);
 }
 
@@ -361,6 +265,8 @@ session_has_left(struct session *s)
     while (s->tls && n > 0 && state == TLS_OPEN &&
            packet_waiting(&s->in) < FULL_BACKLOG) {
         n = recv(s->source.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        if (n > 0)
+            registry_note(&s->server->registry.received, (uint64_t)n);
         if (n > 0)
             state = tls_stream_receive(s->tls, (struct span){bytes, (size_t)n},
                                        feed, s, &unsaid);

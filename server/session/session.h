@@ -168,6 +168,8 @@ bool session_has_left(struct session *session);
 /* Sends what the client takes without waiting; also for who holds it.  -1: the
  * connection is broken. */
 int session_send(struct session *session);
+/* TLS's own alert, if nothing else is on its way. */
+void session_send_alert(struct session *session);
 
 /* Bytes that the client has not taken yet, as far as known. */
 size_t session_unsent(const struct session *session);

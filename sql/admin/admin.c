@@ -117,15 +117,12 @@ prepare(struct admin_task *task, const struct opening *o, struct error *err)
     return script_check(task->script, task->session->who.privileges, err);
 }
 
-/* What waits for a node must not begin anew. */
 static struct cursor *
 open_task(const struct admin_task *task, const struct opening *o,
           struct error *err)
 {
-    bool waits = task->script &&
-                 (!is_self_alone(task) || !script_is_instant(task->script));
-
-    if (waits && !o->describing && opening_compute(o, err) != 0)
+    if (task->script && !script_is_instant(task->script) && !o->describing &&
+        opening_compute(o, err) != 0)
         return NULL;
     if (task->list)
         return admin_open_fanout(task, err);

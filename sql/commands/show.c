@@ -215,6 +215,15 @@ open_waiting(struct opening *o, const struct catalog_table *table,
     return cursor;
 }
 
+bool
+show_is_instant(const struct show *show)
+{
+    struct error unsaid;
+    const struct catalog_table *table = table_of(show, &unsaid);
+
+    return !show->where && (!table || !(table->needs & NEED_PEERS));
+}
+
 struct cursor *
 show_open(struct opening *o, struct error *err)
 {
@@ -236,7 +245,7 @@ show_open(struct opening *o, struct error *err)
         return select_open_where(o, table, &scope, err);
     if (table->needs == NEED_PEERS && peers_can_ask(o->session))
         return open_waiting(o, table, &scope, err);
-    if ((table->needs & ~(unsigned)NEED_PEERS) || table->walk) {
+    if ((table->needs & ~(unsigned)(NEED_PEERS | NEED_TIME)) || table->walk) {
         error_set(err, ER_NOT_SUPPORTED,
                   "a table that waits for the node can be read by SELECT "
                   "alone");
@@ -244,6 +253,8 @@ show_open(struct opening *o, struct error *err)
     }
     if (o->describing)
         return sql_cursor_rows(table, NULL, label_of(show, &scope, label), err);
+    if (table->needs & NEED_TIME && opening_compute(o, err) != 0)
+        return NULL;
     rowset_init(&rows, table->column_count);
     table->produce(&scope, &rows);
     if (rowset_done(&rows, err) != 0) {

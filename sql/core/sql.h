@@ -209,6 +209,10 @@ struct cursor *sql_open(struct sql_session *session, struct span text,
                         const struct sql_parameters *parameters,
                         struct await *await, struct error *err);
 
+/* Whether opening and reading it takes no time to speak of, and never waits:
+ * the words alone say so.  A text that is refused is answered as fast. */
+bool sql_is_instant(struct sql_session *session, struct span text);
+
 /* The text that a statement stands for, and the values of its ?. */
 struct sql_indirect {
     struct arena

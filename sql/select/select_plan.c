@@ -121,7 +121,6 @@ plan_new(const struct query *query, const struct cursor *cursor,
         plan->columns = sql_cursor_copy_columns(cursor, arena);
         plan->column_count = cursor->column_count;
         plan->has_limit = query->has_limit;
-        plan->runs_once = query_runs_once(query->deparse.tree);
     }
     if (!plan || !plan->text.data || !plan->types || !plan->sql.data ||
         !plan->columns) {

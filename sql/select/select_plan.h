@@ -36,7 +36,6 @@ struct select_plan {
     const struct column *columns;
     size_t column_count;
     bool has_limit; /* as in struct query */
-    bool runs_once; /* see query_runs_once */
 };
 
 /* A reference to the plan of the text, or NULL. */

@@ -14,7 +14,6 @@
 #include "select_plan.h"
 #include "select_vtab.h"
 #include "sql_session.h"
-#include "tree_words.h"
 
 enum { TABLES_FEW = 2 /* SQLite plans such a join at once */ };
 
@@ -103,38 +102,6 @@ prepare(struct query *query, const char *sql, size_t size, struct error *err)
     return query_fail(query, rc, err);
 }
 
-static const struct tree_item *
-last_of(const struct tree_item *item)
-{
-    while (item && item->next)
-        item = item->next;
-    return item;
-}
-
-/* Whether all that is locked or released is what the statement does last, and
- * known at once.  What follows could make it begin anew; but it should need no
- * place, for all may be those of statements that wait for the lock. */
-static bool
-locks_last(const struct tree *tree)
-{
-    const struct tree_select *select =
-        tree->query ? tree->query->arms->select : NULL;
-    const struct tree_item *last =
-        last_of(tree->query && select ? select->items : tree->items);
-
-    if (tree->locks > 1 || !last || last->value->kind != NODE_CALL ||
-        !tree_word_locks(last->value->name) || last->value->depth > 2)
-        return false;
-    return !select || (!select->where && !select->group && !select->having &&
-                       !tree->query->order && !tree->query->limit);
-}
-
-bool
-query_runs_once(const struct tree *tree)
-{
-    return tree->assigns || (tree->locks > 0 && !locks_last(tree));
-}
-
 /* SQLite compiles these to much more than their size. */
 static bool
 is_heavy(const struct tree *tree)
@@ -155,8 +122,7 @@ query_open(struct query *query, const struct opening *o,
         o->session, o->statement->source, tree, o->arena, values, table};
     query->has_limit = tree->query && tree->query->limit;
     buffer_init(&query->sql, DEPARSE_OUTPUT_MAX);
-    if ((is_heavy(tree) || query_runs_once(tree)) &&
-        opening_compute(o, err) != 0)
+    if (is_heavy(tree) && opening_compute(o, err) != 0)
         goto fail;
     if (table)
         select_from(&query->sql, table, scope->label);
@@ -194,8 +160,6 @@ query_open_plan(struct query *query, const struct select_plan *plan,
     memset(query, 0, sizeof(*query));
     query->deparse.session = o->session;
     query->has_limit = plan->has_limit;
-    if (plan->runs_once && opening_compute(o, err) != 0)
-        return -1;
     query->handle = handle_acquire(&scope, o->await, err);
     if (query->handle)
         query->handle->session = o->session;

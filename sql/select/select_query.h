@@ -31,9 +31,6 @@ int query_open(struct query *query, const struct opening *opening,
 /* Prepares the SELECT of a plan; its errors name no place in the text. */
 int query_open_plan(struct query *query, const struct select_plan *plan,
                     const struct opening *opening, struct error *err);
-/* Whether it may not begin anew once it has begun (opening.h): it assigns a
- * variable, or does more than to take or release a lock. */
-bool query_runs_once(const struct tree *tree);
 void query_close(struct query *query); /* a zeroed or closed one is fine */
 
 /* Sets *err for an answer of sqlite3_step that is neither a row nor the end.

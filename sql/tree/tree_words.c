@@ -54,9 +54,12 @@ tree_may_name(const struct token *token)
 }
 
 bool
-tree_word_locks(struct span word)
+tree_word_instant(struct span word)
 {
-    return span_is_any(word, "GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS");
+    return span_is_any(word, "CONNECTION_ID CURRENT_USER DATABASE FOUND_ROWS "
+                             "IS_FREE_LOCK IS_USED_LOCK LAST_INSERT_ID NOW "
+                             "RELEASE_ALL_LOCKS RELEASE_LOCK ROW_COUNT SCHEMA "
+                             "SESSION_USER SYSTEM_USER USER VERSION");
 }
 
 bool

@@ -317,11 +317,8 @@ grant(struct index_keeper *keeper, struct index_wish *wish)
 static void
 wait_for_quiet(struct index_keeper *keeper)
 {
-    uint64_t at = keeper->asked_ms + keeper->quiet_ms;
-    struct timespec until = {.tv_sec = (time_t)(at / 1000),
-                             .tv_nsec = (long)(at % 1000) * 1000000};
-
-    pthread_cond_timedwait(&keeper->work, &keeper->lock, &until);
+    (void)clock_cond_wait(&keeper->work, &keeper->lock,
+                          keeper->asked_ms + keeper->quiet_ms);
 }
 
 static void *
@@ -410,17 +407,13 @@ index_keeper_start(const struct index_keeper_options *options,
     struct index_keeper *keeper = mem_zalloc(1, sizeof(*keeper));
     struct thread_start start = {"hw-indexes", STACK_BYTES, keeper_main,
                                  keeper};
-    pthread_condattr_t monotonic;
 
     if (!keeper) {
         error_memory(err, "the symbol indexes");
         return NULL;
     }
     pthread_mutex_init(&keeper->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&keeper->work, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&keeper->work);
     pthread_cond_init(&keeper->rests, NULL);
     keeper->dir.fd = keeper->cancel_fd = -1;
     if (init(keeper, options, err) == 0)

@@ -67,7 +67,7 @@ go_aside(struct event *e)
     atomic_store(&e->aside, true);
     while (!atomic_load(&e->may_go_on))
         nap();
-    loop_step_back(&loop);
+    loop_lock(&loop);
 }
 
 static void
