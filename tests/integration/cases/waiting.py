@@ -259,19 +259,26 @@ def queued(asker):
 
 @contextmanager
 def without_places(node):
-    """All that ann may have are taken; a session of cy's, and one of ann's."""
+    """All that ann may have are taken, as long as the database is stopped and
+    not known to hang: a session of cy's, and one of ann's."""
     with ExitStack() as stack:
-        asker, w = stack.enter_context(node.user("cy")), node.user("ann")
-        sleepers = [stack.enter_context(node.user("ann"))
-                    for _ in range(THREADS // 2)]
-        for sleeper in sleepers:
-            sleeper.command(3, b"SELECT SLEEP(60)")
-        wait_for(lambda: len(node.waiting(asker)) == THREADS // 2)
-        yield asker, stack.enter_context(w), sleepers
+        waiters = [stack.enter_context(node.user("ann"))
+                   for _ in range(THREADS // 2)]
+        w = stack.enter_context(node.user("ann"))
+        w.query("SET @n = 1")
+        w.kept = w.prepare("SELECT LENGTH(?), @n := @n + 1, LENGTH(@n := 5)")
+        with hung(node) as asker:
+            for waiter in waiters:
+                waiter.command(3, SCRIPT.encode())
+            wait_for(lambda: len(node.waiting(asker)) == THREADS // 2,
+                     HANGS_S - 1)
+            yield asker, w
+            for waiter in waiters:
+                assert ended(waiter) == 1105
 
 
 def test_what_ends_at_once_needs_no_place(node):
-    with without_places(node) as (asker, w, _), node.user("ann") as other:
+    with without_places(node) as (asker, w), node.user("ann") as other:
         number = int(w.query("SELECT CONNECTION_ID()")[0][0])
         other.command(3, SLOW.encode())
         wait_for(lambda: queued(asker) == 1)
@@ -279,7 +286,7 @@ def test_what_ends_at_once_needs_no_place(node):
                      "SET autocommit = 1", "USE heapwire", "BEGIN", "COMMIT",
                      "SHOW WARNINGS", "DO RELEASE_LOCK('none')"):
             w.query(text)
-        assert len(w.query("SHOW PROCESSLIST")) == THREADS // 2 + 2
+        assert len(w.query("SHOW PROCESSLIST")) == THREADS // 2 + 3
         assert w.execute(w.prepare("SELECT ?"), [(3, b"\7\0\0\0")]) == [[7]]
         waiting = next(row[0] for row in w.query("SHOW PROCESSLIST")
                        if row[6] == b"waiting for a worker")
@@ -290,30 +297,24 @@ def test_what_ends_at_once_needs_no_place(node):
 
 def test_what_waits_for_a_place_runs_once(node):
     """And keeps its values; a kill ends it, a large row or not."""
-    with without_places(node) as (asker, w, sleepers):
-        st = w.prepare("SELECT LENGTH(?), @n := @n + 1, LENGTH(@n := 5)")
-        w.query("SET @n = 1")
-        w.send_long(st, 0, b"x" * 100000)
-        w.send_long(st, 0, b"y" * 11)
-        w.send_execute(st, [(0xFC, b"")])
+    with without_places(node) as (asker, w):
+        w.send_long(w.kept, 0, b"x" * 100000)
+        w.send_long(w.kept, 0, b"y" * 11)
+        w.send_execute(w.kept, [(0xFC, b"")])
         wait_for(lambda: queued(asker) == 1)
-        for text in (SLOW, "SELECT REPEAT('x', 200000)", SCRIPT):
-            with node.user("ann") as other:
-                number = int(other.query("SELECT CONNECTION_ID()")[0][0])
+        with node.user("ann") as other:
+            number = int(other.query("SELECT CONNECTION_ID()")[0][0])
+            for text in (SLOW, "SELECT REPEAT('x', 200000)", SCRIPT):
                 other.command(3, text.encode())
                 wait_for(lambda: queued(asker) == 2)
                 kill_query(asker, other, number)
                 assert other.query("SELECT 2") == [[b"2"]]
-                other.query("SET max_execution_time = 200")
-                other.command(3, text.encode())
-                wait_for(lambda: queued(asker) == 2)
-                if text != SCRIPT:
-                    assert ended(other) == 3024
-        for sleeper in sleepers:
-            sleeper.close()
+            other.query("SET heapwire_timeout = 1")
+            other.command(3, SLOW.encode())
+            assert ended(other) == 3024
         rows = w.binary_result()
         assert rows == [[100011, 2, 1]], rows
-        assert w.query("SELECT 1") == [[b"1"]]
+        assert w.query("SELECT @n") == [[b"5"]]
 
 
 def send_all(node, asker, waiters, text):
