@@ -295,11 +295,8 @@ note_port(struct listener *l)
         l->address.port = ntohs(((struct sockaddr_in *)&address)->sin_port);
     else
         l->address.port = ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
-    if (l->conversation->web)
-        return;
-    loop_lock(&l->server->loop);
-    l->server->node.port = l->address.port;
-    loop_unlock(&l->server->loop);
+    if (!l->conversation->web)
+        l->server->node.port = l->address.port;
 }
 
 /* Once: every connection inherits them. */

@@ -15,22 +15,74 @@
 
 enum { INSTANT_BYTES = 4096 };
 
-/* One row of a few expressions, with that many SELECTs. */
+/* Values that are short, and what computes with them in no time.  A pattern, a
+ * text that grows and a user's variable, which may be long, could take long. */
 static bool
-is_one_row(const struct tree *tree, size_t selects)
+is_quick(const struct node *node)
 {
-    return tree->selects <= selects && tree->table_count == 0 &&
-           !tree->calls_others && !tree->has_with && !tree->has_over &&
-           !tree->has_rows && tree->into_count == 0;
+    static const char calls[] =
+        "CONNECTION_ID CURRENT_USER DATABASE FOUND_ROWS IS_FREE_LOCK "
+        "IS_USED_LOCK LAST_INSERT_ID NOW RELEASE_ALL_LOCKS RELEASE_LOCK "
+        "ROW_COUNT SCHEMA SESSION_USER SYSTEM_USER USER VERSION";
+
+    switch (node->kind) {
+    case NODE_NULL:
+    case NODE_TRUE:
+    case NODE_FALSE:
+    case NODE_INTEGER:
+    case NODE_DECIMAL:
+    case NODE_STRING:
+    case NODE_PARAMETER:
+    case NODE_SYSTEM:
+    case NODE_PREFIX:
+        break;
+    case NODE_BINARY:
+        if (node->op == OP_CONCAT || node->op == OP_ARROW ||
+            node->op == OP_ARROW_TEXT)
+            return false;
+        break;
+    case NODE_CALL:
+        if (!span_is_any(node->name, calls))
+            return false;
+        break;
+    default:
+        return false;
+    }
+    for (node = node->first; node; node = node->next)
+        if (!is_quick(node))
+            return false;
+    return true;
+}
+
+static bool
+are_quick(const struct tree_item *item)
+{
+    while (item && is_quick(item->value))
+        item = item->next;
+    return !item;
+}
+
+/* One row of such values. */
+static bool
+is_one_row(const struct tree *tree)
+{
+    const struct tree_query *query = tree->query;
+    const struct tree_select *select = query ? query->arms->select : NULL;
+
+    if (!query)
+        return are_quick(tree->items);
+    return select && !query->arms->next && !query->ctes && !query->order &&
+           tree->into_count == 0 && !select->rows && !select->from &&
+           !select->where && !select->group && !select->having &&
+           are_quick(select->items);
 }
 
 static bool
 sets_values(const struct assignment *a)
 {
-    while (a &&
-           (a->kind != VALUE_IS_EXPRESSION || is_one_row(a->expression, 0)))
+    while (a && (a->kind != VALUE_IS_EXPRESSION || is_one_row(a->expression)))
         a = a->next;
-    return a == NULL;
+    return !a;
 }
 
 static bool
@@ -38,9 +90,8 @@ is_instant(const struct sql_statement *statement)
 {
     switch (statement->kind) {
     case STATEMENT_SELECT:
-        return is_one_row(statement->select, 1);
     case STATEMENT_DO:
-        return is_one_row(statement->select, 0);
+        return is_one_row(statement->select);
     case STATEMENT_SET:
         return sets_values(statement->set);
     case STATEMENT_KILL:

@@ -47,7 +47,7 @@ struct registry {
     struct waker killed; /* a session was killed: see registry_take_kill */
     size_t most;         /* the highest count so far */
     uint64_t added;
-    /* counters: relaxed, and written with the loop's lock */
+    /* counters: relaxed */
     atomic_uint_fast64_t questions, failed_statements;
     atomic_uint_fast64_t failed_logins, lost_clients;
     atomic_uint_fast64_t received, sent;
@@ -89,13 +89,11 @@ int registry_kill(void *arg, uint32_t id, bool query_only,
                   const struct sql_identity *by, struct error *err);
 void registry_count(void *arg, struct sql_counts *out);
 
-/* One of the counters; with the loop's lock. */
+/* One of the counters; any thread. */
 static inline void
 registry_note(atomic_uint_fast64_t *counter, uint64_t more)
 {
-    atomic_store_explicit(
-        counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
-        memory_order_relaxed);
+    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
 #endif

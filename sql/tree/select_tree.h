@@ -281,7 +281,6 @@ struct tree {
     struct tree_table *tables; /* those to look up, by their member named */
     size_t first, parameters;  /* index of its first ?, and their number */
     size_t selects;            /* number of them */
-    bool calls_others;         /* functions but those of tree_word_instant */
     size_t table_count;        /* that it reads, beside constants */
     bool assigns;              /* @x := y */
     bool counts;               /* SQL_CALC_FOUND_ROWS anywhere */

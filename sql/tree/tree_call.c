@@ -372,7 +372,6 @@ tree_call_read(struct parser *p)
     if (!node || !call || parser_decode(p, &node->name) != 0)
         return NULL;
     node->call = call;
-    p->tree->calls_others |= !tree_word_instant(node->name);
     call->lengths[0] = call->lengths[1] = -1;
     if (!token_is_operator(&p->token, "(")) {
         call->form = CALL_NILADIC;

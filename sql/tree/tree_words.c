@@ -54,15 +54,6 @@ tree_may_name(const struct token *token)
 }
 
 bool
-tree_word_instant(struct span word)
-{
-    return span_is_any(word, "CONNECTION_ID CURRENT_USER DATABASE FOUND_ROWS "
-                             "IS_FREE_LOCK IS_USED_LOCK LAST_INSERT_ID NOW "
-                             "RELEASE_ALL_LOCKS RELEASE_LOCK ROW_COUNT SCHEMA "
-                             "SESSION_USER SYSTEM_USER USER VERSION");
-}
-
-bool
 tree_word_unit(const struct token *token)
 {
     return token_is_any(

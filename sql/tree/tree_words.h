@@ -14,9 +14,6 @@ bool tree_is_name(const struct token *token);
 /* Likewise, or any word: for what follows a dot. */
 bool tree_may_name(const struct token *token);
 
-/* Functions that never wait and take no time, in statements that are instant.
- */
-bool tree_word_instant(struct span word);
 bool tree_word_unit(const struct token *token); /* of an INTERVAL */
 /* The type of a CAST as hw_cast names it; NULL: unknown. */
 const char *tree_word_type(struct span word);
