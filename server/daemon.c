@@ -189,8 +189,10 @@ leave_root(void *arg, const struct account *account)
 /* Signals */
 
 static void
-stop(struct daemon *d)
+stop(void *arg)
 {
+    struct daemon *d = arg;
+
     listener_close(&d->local);
     listener_close(&d->tcp);
     listener_close(&d->http_local);
@@ -226,14 +228,16 @@ leave_http(struct daemon *d, const struct config_address *wanted)
 /* A faulty file changes nothing.  With the loop's lock: nobody proves a
  * password between the former users and the new ones. */
 static void
-reload_locked(struct daemon *d)
+reload(void *arg)
 {
+    struct daemon *d = arg;
     struct config config;
     struct config_faults faults;
     struct error err;
     char left[SETTING_KEYS_MAX];
     size_t ended;
 
+    loop_lock(&d->server.loop);
     d->server.loads++;
     config_faults_init(&faults);
     if (log_reopen(&err) != 0)
@@ -278,20 +282,7 @@ reload_locked(struct daemon *d)
     }
     config_fini(&config);
     config_faults_fini(&faults);
-}
-
-static void
-reload(struct daemon *d)
-{
-    loop_lock(&d->server.loop);
-    reload_locked(d);
     loop_unlock(&d->server.loop);
-}
-
-static void
-on_new_keeper(void *arg)
-{
-    reload(arg);
 }
 
 static void
@@ -305,12 +296,6 @@ on_signal(uv_signal_t *handle, int number)
     }
     log_line("ends, by signal %d", number);
     stop(d);
-}
-
-static void
-orphan_ends(void *arg)
-{
-    stop(arg);
 }
 
 static void
@@ -471,9 +456,9 @@ start_server(struct daemon *d, struct error *err)
     if (loop_start(&d->server.loop, err) != 0)
         return -1;
     start_signals(d);
-    supervised_start(&d->supervised, &d->loop, d->controller, &d->config,
-                     orphan_ends, database_comes, d);
-    keeper_watch_start(&d->keeper_watch, &d->loop, d->keeper, on_new_keeper, d);
+    supervised_start(&d->supervised, &d->loop, d->controller, &d->config, stop,
+                     database_comes, d);
+    keeper_watch_start(&d->keeper_watch, &d->loop, d->keeper, reload, d);
     return 0;
 }
 
@@ -491,7 +476,7 @@ start_listeners(struct daemon *d, struct error *err)
         return -1;
     place_watch_start(&d->place, &d->loop, &d->state, d->config.state_dir,
                       &d->supervised, &d->local, &d->http_local, place_renewed,
-                      orphan_ends, d);
+                      stop, d);
     steer_tcp(d);
     if (geteuid() != 0)
         return 0;

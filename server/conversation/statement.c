@@ -225,8 +225,8 @@ step(struct statement *st)
     st->has_row = rows.count > 0;
 }
 
-static void
-note_full(struct statement *st, bool full)
+void
+statement_note_full(struct statement *st, bool full)
 {
     uint64_t now_ms = clock_ms();
 
@@ -292,7 +292,7 @@ stall(struct statement *st)
     if (!statement_come_back(st))
         return;
     turns_leave(&st->session->server->turns, &st->turn);
-    note_full(st, true);
+    statement_note_full(st, true);
 }
 
 /* Of a long result, after which others may compute.  False: it goes on later,
@@ -344,7 +344,7 @@ suspend(struct statement *st)
         reply_end_with(&s->reply, STATUS_CURSOR_EXISTS);
     st->bytes += s->reply.out.size - before;
     st->columns_made = true;
-    note_full(st, true);
+    statement_note_full(st, true);
     turns_leave(&s->server->turns, &st->turn);
     s->statement = NULL;
     session_enter(s, st->end == END_SHUTDOWN ? SESSION_CLOSING : SESSION_READY);
@@ -414,25 +414,6 @@ statement_enter(struct statement *st, const char *command, struct span text)
     session_enter(s, SESSION_RUNNING);
 }
 
-static void
-run_on(struct statement *st)
-{
-    note_full(st, false);
-    statement_run(st);
-}
-
-void
-statement_fetch(struct prepared *prepared, uint32_t count)
-{
-    struct statement *st = prepared->cursor;
-    struct span text = {prepared->text, prepared->text_size};
-
-    st->request = REQUEST_ROWS;
-    st->wanted = count;
-    statement_enter(st, "Fetch", text);
-    run_on(st);
-}
-
 void
 statement_drop(struct prepared *prepared)
 {
@@ -442,16 +423,6 @@ statement_drop(struct prepared *prepared)
         return;
     write_audit(st, NULL);
     statement_free(st);
-}
-
-/* There is room, or a place, or it is over. */
-void
-statement_resume(struct session *s)
-{
-    struct statement *st = s->statement;
-
-    if (st && (st->waits || st->full_since_ms))
-        run_on(st);
 }
 
 void

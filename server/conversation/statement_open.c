@@ -1,5 +1,6 @@
 /*
- * statement_open.c - how a statement begins: see statement.h.
+ * statement_open.c - how a statement begins, and goes on after it waited for
+ * its client or a place: see statement.h.
  */
 #include <string.h>
 
@@ -287,4 +288,35 @@ statement_execute(struct session *s, struct prepared *prepared,
     st->text = (struct span){prepared->text, prepared->text_size};
     st->request = cursor ? REQUEST_CURSOR : REQUEST_RESULT;
     begin(st, "Execute");
+}
+
+/* ---- going on ---- */
+
+static void
+run_on(struct statement *st)
+{
+    statement_note_full(st, false);
+    statement_run(st);
+}
+
+void
+statement_fetch(struct prepared *prepared, uint32_t count)
+{
+    struct statement *st = prepared->cursor;
+    struct span text = {prepared->text, prepared->text_size};
+
+    st->request = REQUEST_ROWS;
+    st->wanted = count;
+    statement_enter(st, "Fetch", text);
+    run_on(st);
+}
+
+/* There is room, or a place, or it is over. */
+void
+statement_resume(struct session *s)
+{
+    struct statement *st = s->statement;
+
+    if (st && (st->waits || st->full_since_ms))
+        run_on(st);
 }

@@ -1,7 +1,7 @@
 /*
  * statement_state.h - shared by the parts of statement.h: how a statement
- * begins (statement_open.c), its rows and end (statement.c), and how it leaves
- * the loop to another thread and comes back (statement_aside.c).
+ * begins and goes on (statement_open.c), its rows and end (statement.c), and
+ * how it leaves the loop to another thread and comes back (statement_aside.c).
  */
 #ifndef HW_STATEMENT_STATE_H
 #define HW_STATEMENT_STATE_H
@@ -78,6 +78,8 @@ void statement_enter(struct statement *st, const char *command,
  * afterwards. */
 void statement_run(struct statement *st);
 void statement_pull(struct statement *st);
+/* Time that the client does not read is not the statement's. */
+void statement_note_full(struct statement *st, bool full);
 /* Sends st->error.  Frees it. */
 void statement_fail(struct statement *st);
 /* The reply is complete: error NULL for success.  Frees it. */

@@ -103,14 +103,14 @@ session_hold(struct session *s)
     (void)loop_watch(&s->server->loop, &s->source, EPOLLRDHUP);
 }
 
-/* Whoever has it closes a doomed one. */
+/* Whoever has it closes a doomed one, or one whose client has said goodbye. */
 void
 session_unhold(struct session *s)
 {
-    bool doomed = s->doomed;
+    bool over = s->doomed || s->ended;
 
     s->aside = s->doomed = false;
-    if (doomed)
+    if (over)
         session_close(s);
 }
 
@@ -259,20 +259,18 @@ session_has_left(struct session *s)
 {
     char bytes[1024];
     struct error unsaid;
-    enum tls_state state = TLS_OPEN;
-    ssize_t n = 1;
+    ssize_t n;
 
-    while (s->tls && n > 0 && state == TLS_OPEN &&
-           packet_waiting(&s->in) < FULL_BACKLOG) {
+    while (s->tls && !s->ended && packet_waiting(&s->in) < FULL_BACKLOG) {
         n = recv(s->source.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-        if (n > 0)
-            registry_note(&s->server->registry.received, (uint64_t)n);
-        if (n > 0)
-            state = tls_stream_receive(s->tls, (struct span){bytes, (size_t)n},
-                                       feed, s, &unsaid);
+        if (n <= 0)
+            break;
+        registry_note(&s->server->registry.received, (uint64_t)n);
+        s->ended = tls_stream_receive(s->tls, (struct span){bytes, (size_t)n},
+                                      feed, s, &unsaid) != TLS_OPEN;
     }
     explicit_bzero(bytes, sizeof(bytes));
-    return state != TLS_OPEN;
+    return s->ended;
 }
 
 void

@@ -17,7 +17,7 @@
 #include "sql_session.h"
 #include "sql_statement.h"
 
-enum { LABEL_MAX = 256 };
+enum { LABEL_MAX = 256, SESSIONS_FEW = 256 };
 
 /* Finds the hidden table that answers: "full_..." if FULL has its own
  * columns. */
@@ -224,6 +224,18 @@ show_is_instant(const struct show *show)
     return !show->where && (!table || !(table->needs & NEED_PEERS));
 }
 
+/* Whether there are many sessions.  A few are listed at once, and take no turn
+ * to compute: so one sees whom to kill where all turns are taken. */
+static bool
+is_long(const struct sql_session *session)
+{
+    const struct sql_host *host = &session->node->host;
+    struct sql_counts counts;
+
+    host->count(host->arg, &counts);
+    return counts.mysql_open + counts.http_open > SESSIONS_FEW;
+}
+
 struct cursor *
 show_open(struct opening *o, struct error *err)
 {
@@ -253,7 +265,8 @@ show_open(struct opening *o, struct error *err)
     }
     if (o->describing)
         return sql_cursor_rows(table, NULL, label_of(show, &scope, label), err);
-    if (table->needs & NEED_TIME && opening_compute(o, err) != 0)
+    if (table->needs & NEED_TIME && is_long(o->session) &&
+        opening_compute(o, err) != 0)
         return NULL;
     rowset_init(&rows, table->column_count);
     table->produce(&scope, &rows);

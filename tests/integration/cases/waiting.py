@@ -259,62 +259,78 @@ def queued(asker):
 
 @contextmanager
 def without_places(node):
-    """All that ann may have are taken, as long as the database is stopped and
-    not known to hang: a session of cy's, and one of ann's."""
+    """For a short time all that ann may have are taken: a session of cy's, and
+    those that have them."""
     with ExitStack() as stack:
-        waiters = [stack.enter_context(node.user("ann"))
-                   for _ in range(THREADS // 2)]
-        w = stack.enter_context(node.user("ann"))
-        w.query("SET @n = 1")
-        w.kept = w.prepare("SELECT LENGTH(?), @n := @n + 1, LENGTH(@n := 5)")
+        greedy = [stack.enter_context(node.user("ann"))
+                  for _ in range(THREADS // 2)]
         with hung(node) as asker:
-            for waiter in waiters:
-                waiter.command(3, SCRIPT.encode())
-            wait_for(lambda: len(node.waiting(asker)) == THREADS // 2,
+            for other in greedy:
+                other.command(3, SCRIPT.encode())
+            wait_for(lambda: len(node.waiting(asker)) == len(greedy),
                      HANGS_S - 1)
-            yield asker, w
-            for waiter in waiters:
-                assert ended(waiter) == 1105
+            yield asker, greedy
 
 
 def test_what_ends_at_once_needs_no_place(node):
-    with without_places(node) as (asker, w), node.user("ann") as other:
-        number = int(w.query("SELECT CONNECTION_ID()")[0][0])
-        other.command(3, SLOW.encode())
-        wait_for(lambda: queued(asker) == 1)
-        for text in ("SELECT 1", "SELECT @@version, USER()", "SET @a = 1",
-                     "SET autocommit = 1", "USE heapwire", "BEGIN", "COMMIT",
-                     "SHOW WARNINGS", "DO RELEASE_LOCK('none')"):
-            w.query(text)
-        assert len(w.query("SHOW PROCESSLIST")) == THREADS // 2 + 3
-        assert w.execute(w.prepare("SELECT ?"), [(3, b"\7\0\0\0")]) == [[7]]
-        waiting = next(row[0] for row in w.query("SHOW PROCESSLIST")
-                       if row[6] == b"waiting for a worker")
-        assert int(waiting) != number
-        w.query(f"KILL QUERY {waiting.decode()}")
-        assert ended(other) == 1317
+    with ExitStack() as stack:
+        w, *others = [stack.enter_context(node.user("ann")) for _ in range(4)]
+        with without_places(node) as (asker, greedy):
+            number = int(w.query("SELECT CONNECTION_ID()")[0][0])
+            for other, text in zip(others, (SLOW, "SELECT 'a' REGEXP 'b'",
+                                            "SELECT SLEEP(0)")):
+                other.command(3, text.encode())
+            wait_for(lambda: queued(asker) == len(others))
+            for text in ("SELECT 1", "SELECT @@version, USER()", "SET @a = 1",
+                         "SET autocommit = 1", "USE heapwire", "BEGIN",
+                         "COMMIT", "SHOW WARNINGS", "DO RELEASE_LOCK('none')"):
+                w.query(text)
+            assert w.execute(w.prepare("SELECT ?"),
+                             [(3, b"\7\0\0\0")]) == [[7]]
+            waiting = [row[0].decode() for row in w.query("SHOW PROCESSLIST")
+                       if row[6] == b"waiting for a worker"]
+            assert len(waiting) == len(others) and str(number) not in waiting
+            for one in waiting:
+                w.query(f"KILL QUERY {one}")
+            for other in others:
+                assert ended(other) == 1317
+            assert len(node.waiting(asker)) == len(greedy)
 
 
 def test_what_waits_for_a_place_runs_once(node):
-    """And keeps its values; a kill ends it, a large row or not."""
-    with without_places(node) as (asker, w):
-        w.send_long(w.kept, 0, b"x" * 100000)
-        w.send_long(w.kept, 0, b"y" * 11)
-        w.send_execute(w.kept, [(0xFC, b"")])
-        wait_for(lambda: queued(asker) == 1)
-        with node.user("ann") as other:
-            number = int(other.query("SELECT CONNECTION_ID()")[0][0])
-            for text in (SLOW, "SELECT REPEAT('x', 200000)", SCRIPT):
+    """And keeps its values; a kill and its deadline end it."""
+    texts = SLOW, "SELECT REPEAT('x', 200000)", SCRIPT
+    with ExitStack() as stack:
+        w = stack.enter_context(node.user("ann"))
+        others = [stack.enter_context(node.user("ann")) for _ in texts]
+        ids = [int(other.query("SELECT CONNECTION_ID()")[0][0])
+               for other in others]
+        for other in others:
+            other.query("SET heapwire_timeout = 1")
+        st = w.prepare("SELECT LENGTH(?), @n := @n + 1, LENGTH(@n := 5)")
+        w.query("SET @n = 1")
+        with without_places(node) as (asker, greedy):
+            w.send_long(st, 0, b"x" * 100000)
+            w.send_long(st, 0, b"y" * 11)
+            w.send_execute(st, [(0xFC, b"")])
+            for other, text in zip(others, texts):
                 other.command(3, text.encode())
-                wait_for(lambda: queued(asker) == 2)
+            wait_for(lambda: queued(asker) == 1 + len(others))
+            for other, number in zip(others, ids):
                 kill_query(asker, other, number)
                 assert other.query("SELECT 2") == [[b"2"]]
-            other.query("SET heapwire_timeout = 1")
-            other.command(3, SLOW.encode())
-            assert ended(other) == 3024
-        rows = w.binary_result()
-        assert rows == [[100011, 2, 1]], rows
-        assert w.query("SELECT @n") == [[b"5"]]
+            began = time.monotonic()
+            for other, text in zip(others, texts):
+                other.command(3, text.encode())
+            for other in others:
+                assert ended(other) == 3024
+            assert time.monotonic() - began > 0.9
+            assert queued(asker) == 1
+            for other in greedy:
+                other.close()
+            rows = w.binary_result()
+            assert rows == [[100011, 2, 1]], rows
+            assert w.query("SELECT 1") == [[b"1"]]
 
 
 def send_all(node, asker, waiters, text):
