@@ -1,6 +1,7 @@
 /* tls_stream.c - see tls_stream.h. */
 #include "tls_stream.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include <openssl/bio.h>
@@ -63,32 +64,31 @@ bio_control(BIO *bio, int command, long number, void *pointer)
     return command == BIO_CTRL_FLUSH; /* written is flushed */
 }
 
-static BIO_METHOD *bio_method;
+static BIO_METHOD *bio_method; /* one for all; NULL: out of memory */
 
-/* One for all, made by the loop's thread. */
-static const BIO_METHOD *
-method(void)
+static void
+make_method(void)
 {
-    BIO_METHOD *made;
+    BIO_METHOD *made =
+        BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "heapwire");
 
-    if (bio_method)
-        return bio_method;
-    made = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "heapwire");
     if (made && BIO_meth_set_read_ex(made, bio_read) == 1 &&
         BIO_meth_set_write_ex(made, bio_write) == 1 &&
         BIO_meth_set_ctrl(made, bio_control) == 1)
         bio_method = made;
     else
         BIO_meth_free(made);
-    return bio_method;
 }
 
+/* Sessions are made under the loop's lock, links to nodes without it. */
 static BIO *
 new_bio(struct tls_stream *tls)
 {
-    const BIO_METHOD *kind = method();
-    BIO *bio = kind ? BIO_new(kind) : NULL;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    BIO *bio;
 
+    pthread_once(&once, make_method);
+    bio = bio_method ? BIO_new(bio_method) : NULL;
     if (!bio)
         return NULL;
     BIO_set_data(bio, tls);
