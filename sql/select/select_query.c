@@ -111,9 +111,10 @@ last_of(const struct tree_item *item)
     return item;
 }
 
-/* Whether all that is locked or released is what the statement does last, and
- * known at once.  What follows could make it begin anew; but it should need no
- * place, for all may be those of statements that wait for the lock. */
+/* Whether all that is locked or released is what the statement does last and
+ * once, and known at once.  What follows could make it begin anew; but it
+ * should need no place, for all may be those of statements that wait for the
+ * lock. */
 static bool
 locks_last(const struct tree *tree)
 {
@@ -122,8 +123,9 @@ locks_last(const struct tree *tree)
     const struct tree_item *last =
         last_of(tree->query && select ? select->items : tree->items);
 
-    if (tree->locks > 1 || !last || last->value->kind != NODE_CALL ||
-        !tree_word_locks(last->value->name) || last->value->depth > 2)
+    if (tree->locks > 1 || tree->table_count > 0 || !last ||
+        last->value->kind != NODE_CALL || !tree_word_locks(last->value->name) ||
+        last->value->depth > 2)
         return false;
     return !select || (!select->where && !select->group && !select->having &&
                        !tree->query->order && !tree->query->limit);
