@@ -209,7 +209,7 @@ fetch_needs(struct handle *handle, unsigned needs)
 {
     struct fetch *fetch = handle->fetch;
 
-    needs &= ~(unsigned)NEED_FILES;
+    needs &= ~(unsigned)NEED_TIME;
     if ((needs & NEED_PEERS) &&
         (!fetch || !peers_can_ask(handle->scope.session)))
         needs &= ~(unsigned)NEED_PEERS; /* use the last known state instead */

@@ -17,7 +17,7 @@
 #include "sql_session.h"
 #include "sql_statement.h"
 
-enum { LABEL_MAX = 256 };
+enum { LABEL_MAX = 256, SESSIONS_FEW = 256 };
 
 /* Finds the hidden table that answers: "full_..." if FULL has its own
  * columns. */
@@ -215,6 +215,18 @@ open_waiting(struct opening *o, const struct catalog_table *table,
     return cursor;
 }
 
+/* Whether there are many sessions.  A few are listed at once, and take no place
+ * to compute: so one sees whom to kill where all places are taken. */
+static bool
+is_long(const struct sql_session *session)
+{
+    const struct sql_host *host = &session->node->host;
+    struct sql_counts counts;
+
+    host->count(host->arg, &counts);
+    return counts.mysql_open + counts.http_open > SESSIONS_FEW;
+}
+
 struct cursor *
 show_open(struct opening *o, struct error *err)
 {
@@ -236,7 +248,7 @@ show_open(struct opening *o, struct error *err)
         return select_open_where(o, table, &scope, err);
     if (table->needs == NEED_PEERS && peers_can_ask(o->session))
         return open_waiting(o, table, &scope, err);
-    if ((table->needs & ~(unsigned)NEED_PEERS) || table->walk) {
+    if ((table->needs & ~(unsigned)(NEED_PEERS | NEED_TIME)) || table->walk) {
         error_set(err, ER_NOT_SUPPORTED,
                   "a table that waits for the node can be read by SELECT "
                   "alone");
@@ -244,6 +256,9 @@ show_open(struct opening *o, struct error *err)
     }
     if (o->describing)
         return sql_cursor_rows(table, NULL, label_of(show, &scope, label), err);
+    if (table->needs & NEED_TIME && is_long(o->session) &&
+        opening_compute(o, err) != 0)
+        return NULL;
     rowset_init(&rows, table->column_count);
     table->produce(&scope, &rows);
     if (rowset_done(&rows, err) != 0) {

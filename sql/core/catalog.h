@@ -56,8 +56,8 @@ enum catalog_need {
     /* scope.survey; NULL where the session may not ask other nodes or the
      * reader cannot wait */
     NEED_PEERS = 8,
-    /* Nothing: the table reads files, beside the loop */
-    NEED_FILES = 16
+    /* Nothing: it reads files or makes long lists, beside the loop */
+    NEED_TIME = 16
 };
 
 struct catalog_type {

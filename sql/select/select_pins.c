@@ -272,6 +272,8 @@ compare(struct handle *handle, struct select_pin *pin)
     if (make_room(handle) != SQLITE_OK ||
         snapshot_comparable(now, base, &handle->failure) != 0)
         return SQLITE_ERROR;
+    if (handle_compute(handle))
+        return SQLITE_INTERRUPT;
     pin->difference = diff_make_until(now->profile, base->profile,
                                       handle->cancelled, &handle->failure);
     if (!pin->difference)
@@ -391,6 +393,8 @@ select_pin(struct handle *handle, const char *name, const char *base,
         rc = base ? pin_difference(handle, name, base, &pin)
                   : pin_one(handle, name, &pin);
     if (rc == SQLITE_OK && !pin->functions) {
+        if (handle_compute(handle)) /* a recent snapshot was not waited for */
+            return SQLITE_INTERRUPT;
         pin->functions = make_functions(handle, pin);
         rc = pin->functions ? SQLITE_OK : SQLITE_ERROR;
     }

@@ -183,7 +183,7 @@ make_rows(struct handle *handle, size_t index)
 
     if (rc != SQLITE_OK)
         return rc;
-    if (table->needs & NEED_FILES && handle_compute(handle))
+    if (table->needs & NEED_TIME && handle_compute(handle))
         return SQLITE_INTERRUPT;
     if (!table_set_has(&handle->produced, index)) {
         rowset_init(rows, table->column_count);

@@ -148,7 +148,7 @@ static const struct catalog_column daemon_columns[] = {
 const struct catalog_table tables_daemon[] = {
     {"heapwire", "daemon", CATALOG_OWN_COLUMNS(daemon_columns), produce,
      "heapwired itself: what it uses, and what it served", PRIVILEGE_STATUS,
-     NEED_FILES},
+     NEED_TIME},
     CATALOG_OF_ALL("daemon", daemon_columns, PRIVILEGE_STATUS,
                    &tables_daemon[0]),
     {NULL},

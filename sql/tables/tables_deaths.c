@@ -180,7 +180,7 @@ static const struct catalog_column deaths[] = {
 const struct catalog_table tables_deaths[] = {
     {"heapwire", "deaths", CATALOG_OWN_COLUMNS(deaths), produce,
      "How databases of this node ended, oldest first", PRIVILEGE_STATUS,
-     NEED_FILES},
+     NEED_TIME},
     CATALOG_OF_ALL("deaths", deaths, PRIVILEGE_STATUS, &tables_deaths[0]),
     {NULL},
 };

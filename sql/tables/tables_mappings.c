@@ -83,6 +83,6 @@ const struct catalog_table tables_mappings[] = {
     {"heapwire", "mappings", CATALOG_COLUMNS(mappings), produce,
      "What the database has mapped, the largest first; the kernel looks at all "
      "of its pages for it",
-     PRIVILEGE_PROFILE, NEED_FILES},
+     PRIVILEGE_PROFILE, NEED_TIME},
     {NULL},
 };

@@ -107,10 +107,10 @@ static const struct catalog_column show_processlist[] = {
 
 const struct catalog_table tables_sessions[] = {
     {"heapwire", "sessions", CATALOG_COLUMNS(sessions), produce_whole,
-     "Connected clients"},
+     "Connected clients", 0, NEED_TIME},
     {"information_schema", "PROCESSLIST", CATALOG_COLUMNS(processlist),
-     produce_whole},
+     produce_whole, NULL, 0, NEED_TIME},
     {CATALOG_HIDDEN, "processlist", CATALOG_COLUMNS(show_processlist),
-     produce_show},
+     produce_show, NULL, 0, NEED_TIME},
     {NULL},
 };
