@@ -3,8 +3,6 @@
  *
  * PREPARE and DEALLOCATE PREPARE are in execute.c.
  */
-#include "sql_prepared.h"
-
 #include <string.h>
 
 #include "arena.h"
@@ -17,18 +15,8 @@ enum {
     EXECUTE_BYTES_MAX = 64 * 1024, /* of EXECUTE itself, which the loop reads */
     INDIRECT_BYTES_MAX =
         2 * 1024 *
-        1024,  /* SESSION_VALUES_MAX values of the largest size, and the text */
-    SHOWN = 64 /* bytes of a name in an error */
+        1024 /* SESSION_VALUES_MAX values of the largest size, and the text */
 };
-
-int
-sql_unknown_prepared(struct span name, const char *given_to, struct error *err)
-{
-    error_set(err, ER_UNKNOWN_STATEMENT,
-              "Unknown prepared statement handler (%.*s) given to %s",
-              name.size < SHOWN ? (int)name.size : SHOWN, name.data, given_to);
-    return -1;
-}
 
 /* A copy of the variable's value; NULL where it was never set. */
 static int
@@ -96,7 +84,7 @@ resolve(struct sql_session *session, struct span text, struct lexer lexer,
         return parser_fail(&p);
     found = prepared_text_find(session, name);
     if (!found)
-        return sql_unknown_prepared(name, "EXECUTE", err);
+        return prepared_text_unknown(name, "EXECUTE", err);
     copy = arena_strndup(out->arena, found->text, found->size);
     if (!copy) {
         error_memory(err, "a prepared statement");
