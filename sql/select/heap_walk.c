@@ -111,13 +111,20 @@ heap_done(const struct heap_cursor *cursor)
 }
 
 static void
+unpin(struct heap_cursor *cursor)
+{
+    if (cursor->pin)
+        cursor->pin->readers--;
+    cursor->pin = NULL;
+}
+
+static void
 leave(struct heap_cursor *cursor)
 {
-    select_unpin(cursor->pin);
+    unpin(cursor);
     sqlite3_value_free(cursor->base_name);
     sqlite3_value_free(cursor->key);
     cursor->base_name = cursor->key = NULL;
-    cursor->pin = NULL;
     cursor->walks = false;
     cursor->place.at = cursor->place.end = 0;
 }
@@ -181,8 +188,7 @@ walk_on(struct heap_cursor *cursor, struct handle *handle,
     int rc = SQLITE_OK;
 
     while (rc == SQLITE_OK && heap_done(cursor)) {
-        select_unpin(cursor->pin);
-        cursor->pin = NULL;
+        unpin(cursor);
         rc = select_pin_next(handle, &cursor->next, text_of(cursor->base_name),
                              &cursor->pin);
         if (!cursor->pin)
@@ -190,6 +196,13 @@ walk_on(struct heap_cursor *cursor, struct handle *handle,
         rc = enter(cursor, handle, walk, cursor->key);
     }
     return rc;
+}
+
+bool
+heap_names_kept(const struct handle *handle, int number)
+{
+    return number & NAMES_SNAPSHOT ||
+           (number & READS_SNAPSHOT && handle->names_snapshot);
 }
 
 /* No rows for = NULL. */
@@ -212,7 +225,7 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
     if ((name && !text_of(name)) || (base && !text_of(base)) ||
         (key && !text_of(key)))
         return SQLITE_OK;
-    if (name || !select_vtab_names(handle, number)) {
+    if (name || !heap_names_kept(handle, number)) {
         rc = select_pin(handle, text_of(name), text_of(base), &cursor->pin);
         return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;
     }

@@ -60,6 +60,9 @@ struct heap_cursor {
     sqlite3_value *base_name, *key; /* owned; NULL: none */
 };
 
+/* Whether, by xFilter's number, no name but some condition says which kept
+ * snapshots are read. */
+bool heap_names_kept(const struct handle *handle, int number);
 /* Moves before the first row, as select_vtab_plan chose.  These return SQLite's
  * codes. */
 int heap_filter(struct heap_cursor *cursor, struct handle *handle,

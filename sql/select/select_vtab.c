@@ -244,10 +244,9 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
         count = 0; /* then ask all of them */
     else if ((number & BY_NODE) && count == 0)
         return SQLITE_OK;
-    rc = cluster_rows_need(handle, table, ids, count, snapshot,
-                           table->of->walk && !snapshot &&
-                               select_vtab_names(handle, number),
-                           &rows);
+    rc = cluster_rows_need(
+        handle, table, ids, count, snapshot,
+        table->of->walk && !snapshot && heap_names_kept(handle, number), &rows);
     if (rc == SQLITE_OK)
         cluster_place_first(&cursor->of_nodes, rows);
     return rc;

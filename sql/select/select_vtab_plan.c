@@ -1,8 +1,9 @@
 /* select_vtab_plan.c - see select_vtab_plan.h. */
 #include "select_vtab_plan.h"
 
+#include <stdbool.h>
+
 #include "catalog.h"
-#include "handle.h"
 #include "heap_walk.h"
 
 enum {
@@ -129,11 +130,4 @@ select_vtab_plan(const struct catalog_table *table, sqlite3_index_info *info)
         info->estimatedCost = ROWS_GUESS;
         info->estimatedRows = ROWS_GUESS;
     }
-}
-
-bool
-select_vtab_names(const struct handle *handle, int number)
-{
-    return number & NAMES_SNAPSHOT ||
-           (number & READS_SNAPSHOT && handle->names_snapshot);
 }

@@ -7,12 +7,9 @@
 #ifndef HW_SELECT_VTAB_PLAN_H
 #define HW_SELECT_VTAB_PLAN_H
 
-#include <stdbool.h>
-
 #include <sqlite3.h>
 
 struct catalog_table;
-struct handle;
 
 /* How xFilter finds its rows; the values arrive in this order. */
 enum {
@@ -28,8 +25,5 @@ enum {
 /* Fills info for xBestIndex. */
 void select_vtab_plan(const struct catalog_table *table,
                       sqlite3_index_info *info);
-/* Whether, by what xFilter gets, no name but some condition says which kept
- * snapshots are read. */
-bool select_vtab_names(const struct handle *handle, int number);
 
 #endif
