@@ -17,7 +17,6 @@
 #include "select_plan.h"
 #include "select_query.h"
 #include "sql_cursor.h"
-#include "sql_prepared.h"
 #include "sql_session.h"
 #include "sql_statement.h"
 
@@ -159,7 +158,7 @@ deallocate_open(struct opening *o, struct error *err)
     if (!ok || prepared_text_drop(o->session, name))
         return ok;
     cursor_free(ok);
-    sql_unknown_prepared(name, "DEALLOCATE PREPARE", err);
+    prepared_text_unknown(name, "DEALLOCATE PREPARE", err);
     return NULL;
 }
 

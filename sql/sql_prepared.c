@@ -3,13 +3,11 @@
  *
  * PREPARE and DEALLOCATE PREPARE are in execute.c.
  */
-#include "sql_prepared.h"
-
 #include <string.h>
 
 #include "arena.h"
 #include "errors.h"
-#include "lexer.h"
+#include "parser.h"
 #include "prepared_text.h"
 #include "sql_session.h"
 
@@ -17,33 +15,17 @@ enum {
     EXECUTE_BYTES_MAX = 64 * 1024, /* of EXECUTE itself, which the loop reads */
     INDIRECT_BYTES_MAX =
         2 * 1024 *
-        1024,  /* SESSION_VALUES_MAX values of the largest size, and the text */
-    SHOWN = 64 /* bytes of a name in an error */
+        1024 /* SESSION_VALUES_MAX values of the largest size, and the text */
 };
-
-int
-sql_unknown_prepared(struct span name, const char *given_to, struct error *err)
-{
-    error_set(err, ER_UNKNOWN_STATEMENT,
-              "Unknown prepared statement handler (%.*s) given to %s",
-              name.size < SHOWN ? (int)name.size : SHOWN, name.data, given_to);
-    return -1;
-}
 
 /* A copy of the variable's value; NULL where it was never set. */
 static int
-copy_value(const struct sql_session *session, const struct token *token,
+copy_value(const struct sql_session *session, struct span name,
            struct arena *arena, struct value *out, struct error *err)
 {
-    const struct session_value *found;
-    struct span name;
+    const struct session_value *found = session_value_find(session, NULL, name);
 
     memset(out, 0, sizeof(*out));
-    if (token_decode(token, arena, &name) != 0) {
-        error_memory(err, "the values of EXECUTE");
-        return -1;
-    }
-    found = session_value_find(session, NULL, name);
     if (!found)
         return 0;
     *out = found->value;
@@ -58,28 +40,24 @@ copy_value(const struct sql_session *session, const struct token *token,
 
 /* USING @a, @b, ... */
 static int
-read_values(const struct sql_session *session, struct span text,
-            struct lexer *lexer, struct token *token, struct sql_indirect *out,
-            struct error *err)
+read_values(const struct sql_session *session, struct parser *p,
+            struct sql_indirect *out)
 {
     struct value *values =
-        arena_alloc(out->arena, SESSION_VALUES_MAX * sizeof(*values));
+        parser_alloc(p, SESSION_VALUES_MAX * sizeof(*values));
     size_t count = 0;
+    struct span name;
 
-    if (!values) {
-        error_memory(err, "the values of EXECUTE");
+    if (!values)
         return -1;
-    }
-    out->parameters.values = values;
     do {
-        *token = lexer_next(lexer);
-        if (token->kind != TOKEN_USER || count == SESSION_VALUES_MAX)
-            return syntax_error(text, token->text.data, err);
-        if (copy_value(session, token, out->arena, &values[count++], err) != 0)
+        if (p->token.kind != TOKEN_USER || count == SESSION_VALUES_MAX)
+            return parser_fail(p);
+        if (parser_decode(p, &name) != 0 ||
+            copy_value(session, name, p->arena, &values[count++], p->err) != 0)
             return -1;
-        *token = lexer_next(lexer);
-    } while (token_is_operator(token, ","));
-    out->parameters.count = count;
+    } while (parser_accept_operator(p, ","));
+    out->parameters = (struct sql_parameters){values, count};
     return 0;
 }
 
@@ -87,28 +65,26 @@ static int
 resolve(struct sql_session *session, struct span text, struct lexer lexer,
         struct sql_indirect *out, struct error *err)
 {
-    struct token token = lexer_next(&lexer);
+    const struct parsing how = {.arena = out->arena};
+    struct parser p = {.lexer = lexer,
+                       .source = text,
+                       .how = &how,
+                       .arena = out->arena,
+                       .err = err};
     const struct prepared_text *found;
     struct span name;
     char *copy;
 
-    if (token.kind != TOKEN_WORD && token.kind != TOKEN_QUOTED)
-        return syntax_error(text, token.text.data, err);
-    if (token_decode(&token, out->arena, &name) != 0) {
-        error_memory(err, "a prepared statement");
+    parser_advance(&p);
+    if (parser_name(&p, &name) != 0 ||
+        (parser_accept(&p, "USING") && read_values(session, &p, out) != 0))
         return -1;
-    }
-    token = lexer_next(&lexer);
-    if (token_is(&token, "USING") &&
-        read_values(session, text, &lexer, &token, out, err) != 0)
-        return -1;
-    if (token_is_operator(&token, ";"))
-        token = lexer_next(&lexer);
-    if (token.kind != TOKEN_END)
-        return syntax_error(text, token.text.data, err);
+    parser_accept_operator(&p, ";");
+    if (p.token.kind != TOKEN_END)
+        return parser_fail(&p);
     found = prepared_text_find(session, name);
     if (!found)
-        return sql_unknown_prepared(name, "EXECUTE", err);
+        return prepared_text_unknown(name, "EXECUTE", err);
     copy = arena_strndup(out->arena, found->text, found->size);
     if (!copy) {
         error_memory(err, "a prepared statement");

@@ -81,6 +81,7 @@ make_method(void)
         BIO_meth_free(made);
 }
 
+/* Sessions are made under the loop's lock, links to nodes without it. */
 static BIO *
 new_bio(struct tls_stream *tls)
 {

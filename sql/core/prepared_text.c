@@ -8,6 +8,8 @@
 #include "memory.h"
 #include "sql_session.h"
 
+enum { SHOWN = 64 }; /* bytes of a name in an error */
+
 static atomic_size_t kept; /* bytes of all sessions' texts */
 
 static size_t
@@ -121,4 +123,13 @@ prepared_text_drop(struct sql_session *session, struct span name)
 
     drop(at);
     return found;
+}
+
+int
+prepared_text_unknown(struct span name, const char *given_to, struct error *err)
+{
+    error_set(err, ER_UNKNOWN_STATEMENT,
+              "Unknown prepared statement handler (%.*s) given to %s",
+              name.size < SHOWN ? (int)name.size : SHOWN, name.data, given_to);
+    return -1;
 }

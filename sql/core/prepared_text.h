@@ -31,6 +31,9 @@ const struct prepared_text *prepared_text_find(struct sql_session *session,
                                                struct span name);
 /* False: the name is unknown. */
 bool prepared_text_drop(struct sql_session *session, struct span name);
+/* -1 with 1243. */
+int prepared_text_unknown(struct span name, const char *given_to,
+                          struct error *err);
 void prepared_texts_free(struct prepared_text *list);
 
 #endif

@@ -40,19 +40,6 @@ unit(struct writer *w, const struct tree_call *call)
 
 /* ---- windows ---- */
 
-void
-write_order(struct writer *w, const struct tree_order *order)
-{
-    const char *before = " ORDER BY";
-
-    for (; order; order = order->next) {
-        write_text(w, before);
-        write_sorted(w, order->value);
-        write_text(w, order->descending ? " DESC" : "");
-        before = ",";
-    }
-}
-
 static void
 bound(struct writer *w, const struct tree_window *window, size_t i)
 {

@@ -1,11 +1,15 @@
-/* writer.c - what all writers use: names, lists, places. */
+/* writer.c - what all writers use: names, lists, places, and whether the
+ * statement asks for kept snapshots. */
 #include "writer.h"
+
+#include <string.h>
 
 #include "collation.h"
 #include "cursor.h"
 #include "errors.h"
 #include "memory.h"
 #include "slots.h"
+#include "snapshot.h"
 #include "sql_statement.h"
 
 /* Notes a place for deparse_locate, which is less exact without memory. */
@@ -202,8 +206,8 @@ is_collated(const struct writer *w, const struct node *node)
     return !s;
 }
 
-void
-write_sorted(struct writer *w, const struct node *node)
+static void
+sorted(struct writer *w, const struct node *node)
 {
     bool collated = is_collated(w, node);
 
@@ -216,6 +220,66 @@ write_sorted_list(struct writer *w, const struct node *first)
 {
     for (const struct node *node = first; node; node = node->next) {
         write_text(w, node == first ? "" : ",");
-        write_sorted(w, node);
+        sorted(w, node);
     }
+}
+
+void
+write_order(struct writer *w, const struct tree_order *order)
+{
+    const char *before = " ORDER BY";
+
+    for (; order; order = order->next) {
+        write_text(w, before);
+        sorted(w, order->value);
+        write_text(w, order->descending ? " DESC" : "");
+        before = ",";
+    }
+}
+
+/*
+ * ---- snapshots ----
+ *
+ * A heap_* table is the present heap, unless a condition mentions its snapshot.
+ * SQLite shows a table few conditions: no OR, no function of a column.  So the
+ * writer looks for them here, by the column's name.
+ */
+
+/* Also its label in the latest SELECT. */
+bool
+write_is_snapshot(const struct writer *w, const struct node *node)
+{
+    struct span alias = w->snapshot_alias;
+
+    return node->kind == NODE_COLUMN &&
+           (span_is_nocase(node->name, "snapshot") ||
+            (alias.size > 0 && span_same_nocase(node->name, alias)));
+}
+
+void
+write_snapshot_item(struct writer *w, const struct tree_item *item)
+{
+    if (item->has_alias && write_is_snapshot(w, item->value))
+        w->snapshot_alias = item->label;
+}
+
+void
+write_snapshot_column(struct writer *w, const struct node *column)
+{
+    const char *where = write_where(w);
+
+    if (!w->joined && write_is_snapshot(w, column))
+        w->result->names_snapshot |= w->compared ||
+                                     strcmp(where, "where clause") == 0 ||
+                                     strcmp(where, "on clause") == 0 ||
+                                     strcmp(where, "having clause") == 0;
+}
+
+void
+write_snapshot_value(struct writer *w, const struct value *value)
+{
+    struct span text = {value->data, value->size};
+
+    if (value->type == VALUE_TEXT && span_is_nocase(text, SNAPSHOT_NOW))
+        w->result->names_now = true;
 }

@@ -132,9 +132,16 @@ void write_compared(struct writer *w, const struct node *node,
 /* An operand of a comparison that stays SQLite's: texts compare as a column's
  * do. */
 void write_collated(struct writer *w, const struct node *node);
-/* What ORDER BY, GROUP BY and PARTITION BY compare. */
-void write_sorted(struct writer *w, const struct node *node);
+/* What GROUP BY and PARTITION BY compare. */
 void write_sorted_list(struct writer *w, const struct node *first);
+void write_order(struct writer *w, const struct tree_order *order);
+
+/* Notes what names a snapshot. */
+void write_snapshot_column(struct writer *w, const struct node *column);
+void write_snapshot_item(struct writer *w, const struct tree_item *item);
+void write_snapshot_value(struct writer *w, const struct value *value);
+/* Whether it is a column of that name. */
+bool write_is_snapshot(const struct writer *w, const struct node *node);
 
 /* ---- write_moment.c ---- */
 
@@ -165,14 +172,6 @@ void write_value(struct writer *w, const char *name, const struct node *query,
 void write_rows(struct writer *w, const struct node *node,
                 const struct sides *sides);
 
-/* ---- write_snapshot.c: whether the statement asks for kept snapshots ---- */
-
-void write_snapshot_column(struct writer *w, const struct node *column);
-void write_snapshot_item(struct writer *w, const struct tree_item *item);
-void write_snapshot_value(struct writer *w, const struct value *value);
-/* Whether it is a column of that name. */
-bool write_is_snapshot(const struct writer *w, const struct node *node);
-
 /* ---- write_literal.c ---- */
 
 void write_literal(struct writer *w, const struct node *node);
@@ -180,7 +179,6 @@ void write_literal(struct writer *w, const struct node *node);
 /* ---- write_call.c ---- */
 
 void write_call(struct writer *w, const struct node *node);
-void write_order(struct writer *w, const struct tree_order *order);
 void write_window(struct writer *w, const struct tree_window *window);
 
 /* ---- write_operator.c ---- */
@@ -190,10 +188,6 @@ void write_operator(struct writer *w, const struct node *node);
 /* ---- write_expression.c ---- */
 
 void write_node(struct writer *w, const struct node *node);
-
-/* ---- write_from.c ---- */
-
-void write_from(struct writer *w, const struct tree_table *first);
 
 /* ---- write_select.c ---- */
 

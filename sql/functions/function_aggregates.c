@@ -8,7 +8,6 @@
 #include "collate.h"
 #include "function.h"
 #include "function_lists.h"
-#include "function_value.h"
 #include "handle.h"
 
 enum {

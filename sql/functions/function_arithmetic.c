@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "function_lists.h"
-#include "function_value.h"
+#include "function.h"
 #include "kind.h"
 
 enum { QUOTIENT_DECIMALS = 4, SCALED_MAX = 15 };

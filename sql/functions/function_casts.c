@@ -7,7 +7,6 @@
 #include "function.h"
 #include "function_lists.h"
 #include "function_moment.h"
-#include "function_value.h"
 #include "handle.h"
 #include "kind.h"
 #include "utf8.h"

@@ -10,7 +10,6 @@
 #include "collate.h"
 #include "function.h"
 #include "function_lists.h"
-#include "function_value.h"
 #include "handle.h"
 
 /* ---- comparisons ---- */

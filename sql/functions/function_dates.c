@@ -7,7 +7,6 @@
 #include "function_formats.h"
 #include "function_lists.h"
 #include "function_moment.h"
-#include "function_value.h"
 
 /* ---- parts ---- */
 

@@ -9,7 +9,7 @@
 
 #include "buffer.h"
 #include "function_lists.h"
-#include "function_value.h"
+#include "function.h"
 #include "handle.h"
 #include "kind.h"
 

@@ -6,7 +6,6 @@
 #include "function.h"
 #include "function_lists.h"
 #include "function_moment.h"
-#include "function_value.h"
 #include "kind.h"
 
 enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };

@@ -7,7 +7,6 @@
 #include "errors.h"
 #include "function.h"
 #include "function_lists.h"
-#include "function_value.h"
 #include "handle.h"
 #include "sql_session.h"
 #include "user_locks.h"

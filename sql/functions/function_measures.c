@@ -4,7 +4,6 @@
 #include "buffer.h"
 #include "function.h"
 #include "function_lists.h"
-#include "function_value.h"
 #include "handle.h"
 #include "utf8.h"
 

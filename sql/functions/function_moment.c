@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "function_value.h"
+#include "function.h"
 #include "kind.h"
 
 /* A number without the zeros that a date begins with: 71231 is 071231,

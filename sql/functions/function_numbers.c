@@ -7,7 +7,6 @@
 
 #include "function.h"
 #include "function_lists.h"
-#include "function_value.h"
 #include "kind.h"
 
 enum {

@@ -9,7 +9,6 @@
 #include "collate.h"
 #include "function.h"
 #include "function_lists.h"
-#include "function_value.h"
 #include "handle.h"
 #include "like.h"
 #include "utf8.h"

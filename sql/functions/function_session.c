@@ -7,7 +7,6 @@
 #include "clock.h"
 #include "function.h"
 #include "function_lists.h"
-#include "function_value.h"
 #include "handle.h"
 #include "kind.h"
 #include "sql_session.h"

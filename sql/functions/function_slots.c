@@ -5,7 +5,6 @@
 
 #include "function.h"
 #include "function_lists.h"
-#include "function_value.h"
 #include "handle.h"
 #include "slots.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "function_lists.h"
-#include "function_value.h"
+#include "function.h"
 #include "function_views.h"
 #include "handle.h"
 #include "memory.h"

@@ -8,7 +8,6 @@
 #include "function_formats.h"
 #include "function_lists.h"
 #include "function_moment.h"
-#include "function_value.h"
 #include "handle.h"
 #include "kind.h"
 #include "variables.h"

@@ -9,7 +9,6 @@
 #include "cluster_name.h"
 #include "errors.h"
 #include "function.h"
-#include "function_value.h"
 #include "handle.h"
 #include "memory.h"
 #include "privileges.h"

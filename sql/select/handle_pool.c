@@ -75,8 +75,8 @@ place_for(struct handle *handle, const sqlite3_stmt *statement)
     return oldest;
 }
 
-void
-handle_put(struct handle *handle, sqlite3_stmt *statement)
+static void
+put_statement(struct handle *handle, sqlite3_stmt *statement)
 {
     struct kept_statement *place;
     bool sound = sqlite3_reset(statement) == SQLITE_OK; /* of the last step */
@@ -226,7 +226,7 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
     handle->cancelled = await ? &await->cancelled : NULL;
     handle->found_rows = scope->session->found_rows;
     handle->now_ms = clock_wall_ms();
-    handle_begin(handle);
+    handle->looks = 0;
     return handle;
 }
 
@@ -244,10 +244,11 @@ forget_tables(struct handle *handle)
 }
 
 void
-handle_release(struct handle *handle)
+handle_release(struct handle *handle, sqlite3_stmt *statement)
 {
     if (!handle)
         return;
+    put_statement(handle, statement);
     forget_tables(handle);
     slots_free(&handle->slots);
     memset(&handle->scope, 0, sizeof(handle->scope));

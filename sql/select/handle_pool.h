@@ -20,8 +20,8 @@ struct handle;
  * with *err: all, or the user's share, are taken. */
 struct handle *handle_acquire(const struct catalog_scope *scope,
                               struct await *await, struct error *err);
-/* Takes it back; its statements were returned before.  NULL is fine. */
-void handle_release(struct handle *handle);
+/* Takes it back with the statement that it lent; NULL is fine for each. */
+void handle_release(struct handle *handle, sqlite3_stmt *statement);
 
 /*
  * Lends a statement for sql: prepared now, or kept since an equal text was.  It
@@ -30,8 +30,6 @@ void handle_release(struct handle *handle);
  */
 int handle_prepare(struct handle *handle, const char *sql, size_t size,
                    sqlite3_stmt **out);
-void handle_put(struct handle *handle,
-                sqlite3_stmt *statement); /* NULL: fine */
 
 /* Drops all statements that idle handles keep. */
 void handle_forget(void);

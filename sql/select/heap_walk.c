@@ -5,12 +5,16 @@
 
 #include "collate.h"
 #include "cursor.h"
+#include "errors.h"
+#include "fetch.h"
 #include "functions.h"
 #include "handle.h"
 #include "memory.h"
 #include "profile.h"
 #include "select_pins.h"
+#include "select_vtab_plan.h"
 #include "snapshot.h"
+#include "warnings.h"
 
 /* Moves to a stack and finds its frames; a stack without frames has no rows. */
 static void
@@ -65,9 +69,9 @@ find_numbered(struct heap_place *place, const struct value *key)
     place->at = place->end - 1;
 }
 
-int
-heap_place_open(struct heap_place *place, const struct heap_walk *walk,
-                const struct select_pin *pin, const struct value *key)
+static int
+open_place(struct heap_place *place, const struct heap_walk *walk,
+           const struct select_pin *pin, const struct value *key)
 {
     struct stack_frame *frames = place->frames;
     struct buffer text = place->text;
@@ -92,31 +96,174 @@ heap_place_open(struct heap_place *place, const struct heap_walk *walk,
     return 0;
 }
 
-void
-heap_place_fini(struct heap_place *place)
-{
-    mem_free(place->frames);
-    buffer_fini(&place->text);
-    memset(place, 0, sizeof(*place));
-}
-
-bool
-heap_place_done(const struct heap_place *place)
-{
-    return place->at >= place->end;
-}
-
-void
-heap_place_next(struct heap_place *place)
-{
-    if (place->walk->row == HEAP_FRAMES && ++place->frame < place->frame_count)
-        return;
-    place->at++;
-    arrive(place);
-}
-
 uint32_t
 heap_place_index(const struct heap_place *place)
 {
     return place->order ? place->order[place->at] : place->at;
+}
+
+/* ---- the cursor ---- */
+
+bool
+heap_done(const struct heap_cursor *cursor)
+{
+    return cursor->place.at >= cursor->place.end;
+}
+
+static void
+unpin(struct heap_cursor *cursor)
+{
+    if (cursor->pin)
+        cursor->pin->readers--;
+    cursor->pin = NULL;
+}
+
+static void
+leave(struct heap_cursor *cursor)
+{
+    unpin(cursor);
+    sqlite3_value_free(cursor->base_name);
+    sqlite3_value_free(cursor->key);
+    cursor->base_name = cursor->key = NULL;
+    cursor->walks = false;
+    cursor->place.at = cursor->place.end = 0;
+}
+
+static struct value
+key_of(sqlite3_value *from)
+{
+    struct value key = {.type = VALUE_TEXT};
+
+    key.integer = sqlite3_value_int64(from);
+    key.data = (const char *)sqlite3_value_text(from);
+    key.size = (size_t)sqlite3_value_bytes(from);
+    return key;
+}
+
+/* Warns about a table of differences without a base, which is empty: a base is
+ * never guessed, and reading every table still works. */
+static int
+no_base(struct handle *handle)
+{
+    if (handle->fetch && !handle->fetch->pins->no_base)
+        warnings_add(handle->session, ER_WRONG_ARGUMENTS,
+                     "heap_diff compares with a snapshot that must be named: "
+                     "add WHERE base = '...'");
+    if (handle->fetch)
+        handle->fetch->pins->no_base = true;
+    return SQLITE_OK;
+}
+
+static const char *
+text_of(sqlite3_value *value)
+{
+    return value ? (const char *)sqlite3_value_text(value) : NULL;
+}
+
+/* Moves before the first row of the pin. */
+static int
+enter(struct heap_cursor *cursor, struct handle *handle,
+      const struct heap_walk *walk, sqlite3_value *key)
+{
+    struct value wanted = {0};
+    int rc = SQLITE_OK;
+
+    if (walk->row == HEAP_CALLS)
+        rc = select_pin_calls(handle, cursor->pin);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (key)
+        wanted = key_of(key);
+    return open_place(&cursor->place, walk, cursor->pin,
+                      key ? &wanted : NULL) == 0
+               ? SQLITE_OK
+               : SQLITE_NOMEM;
+}
+
+/* Moves to the next snapshot that has rows. */
+static int
+walk_on(struct heap_cursor *cursor, struct handle *handle,
+        const struct heap_walk *walk)
+{
+    int rc = SQLITE_OK;
+
+    while (rc == SQLITE_OK && heap_done(cursor)) {
+        unpin(cursor);
+        rc = select_pin_next(handle, &cursor->next, text_of(cursor->base_name),
+                             &cursor->pin);
+        if (!cursor->pin)
+            break;
+        rc = enter(cursor, handle, walk, cursor->key);
+    }
+    return rc;
+}
+
+bool
+heap_names_kept(const struct handle *handle, int number)
+{
+    return number & NAMES_SNAPSHOT ||
+           (number & READS_SNAPSHOT && handle->names_snapshot);
+}
+
+/* No rows for = NULL. */
+int
+heap_filter(struct heap_cursor *cursor, struct handle *handle,
+            const struct heap_walk *walk, int number, sqlite3_value **argv)
+{
+    sqlite3_value *name = NULL, *base = NULL, *key = NULL;
+    int rc;
+
+    leave(cursor);
+    if (walk->compares && !(number & BY_BASE))
+        return no_base(handle);
+    if (number & BY_SNAPSHOT)
+        name = *argv++;
+    if (number & BY_BASE)
+        base = *argv++;
+    if (number & BY_KEY)
+        key = *argv;
+    if ((name && !text_of(name)) || (base && !text_of(base)) ||
+        (key && !text_of(key)))
+        return SQLITE_OK;
+    if (name || !heap_names_kept(handle, number)) {
+        rc = select_pin(handle, text_of(name), text_of(base), &cursor->pin);
+        return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;
+    }
+    cursor->walks = true;
+    cursor->next = 0;
+    cursor->base_name = base ? sqlite3_value_dup(base) : NULL;
+    cursor->key = key ? sqlite3_value_dup(key) : NULL;
+    if ((base && !cursor->base_name) || (key && !cursor->key))
+        return SQLITE_NOMEM;
+    return walk_on(cursor, handle, walk);
+}
+
+int
+heap_next(struct heap_cursor *cursor, struct handle *handle)
+{
+    struct heap_place *place = &cursor->place;
+
+    if (place->walk->row == HEAP_FRAMES && ++place->frame < place->frame_count)
+        return SQLITE_OK;
+    place->at++;
+    arrive(place);
+    return cursor->walks ? walk_on(cursor, handle, place->walk) : SQLITE_OK;
+}
+
+/* Rows of several snapshots need different numbers: SQLite unites the halves of
+ * an OR by them. */
+int64_t
+heap_row_number(const struct heap_cursor *cursor)
+{
+    return (int64_t)cursor->pin->number << 53 |
+           (int64_t)heap_place_index(&cursor->place) << 20 |
+           (int64_t)cursor->place.frame;
+}
+
+void
+heap_cursor_fini(struct heap_cursor *cursor)
+{
+    leave(cursor);
+    mem_free(cursor->place.frames);
+    buffer_fini(&cursor->place.text);
 }

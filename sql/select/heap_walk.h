@@ -11,8 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sqlite3.h>
+
 #include "buffer.h"
 
+struct handle;
 struct select_pin;
 struct stack_frame;
 struct value;
@@ -45,15 +48,28 @@ struct heap_walk {
     bool compares; /* the table has a base */
 };
 
-/* Moves before the first row with key (NULL: of all). place is zeroed or was
- * opened before.  -1: out of memory. */
-int heap_place_open(struct heap_place *place, const struct heap_walk *walk,
-                    const struct select_pin *pin, const struct value *key);
-void heap_place_fini(struct heap_place *place); /* zeroed is fine */
-
-bool heap_place_done(const struct heap_place *place);
-void heap_place_next(struct heap_place *place);
 /* The function's or the stack's index. */
 uint32_t heap_place_index(const struct heap_place *place);
+
+/* SQLite's cursor in such a table; zeroed at first. */
+struct heap_cursor {
+    struct heap_place place;
+    struct select_pin *pin; /* the pin that place is in, or NULL */
+    bool walks; /* one snapshot after the other, with the members below */
+    size_t next;
+    sqlite3_value *base_name, *key; /* owned; NULL: none */
+};
+
+/* Whether, by xFilter's number, no name but some condition says which kept
+ * snapshots are read. */
+bool heap_names_kept(const struct handle *handle, int number);
+/* Moves before the first row, as select_vtab_plan chose.  These return SQLite's
+ * codes. */
+int heap_filter(struct heap_cursor *cursor, struct handle *handle,
+                const struct heap_walk *walk, int number, sqlite3_value **argv);
+int heap_next(struct heap_cursor *cursor, struct handle *handle);
+bool heap_done(const struct heap_cursor *cursor);
+int64_t heap_row_number(const struct heap_cursor *cursor);
+void heap_cursor_fini(struct heap_cursor *cursor);
 
 #endif

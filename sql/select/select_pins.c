@@ -410,13 +410,6 @@ select_pin(struct handle *handle, const char *name, const char *base,
     return SQLITE_OK;
 }
 
-void
-select_unpin(struct select_pin *pin)
-{
-    if (pin)
-        pin->readers--;
-}
-
 /* Lists all snapshots that are kept now. */
 static int
 list(struct handle *handle)

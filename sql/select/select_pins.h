@@ -60,11 +60,10 @@ void select_pins_end(struct select_pins *pins);
 /*
  * Pins, for a table, the kept snapshot called name, or the fresh one (NULL or
  * SNAPSHOT_NOW); with base, the difference of the two.  Returns SQLite's codes,
- * as fetch_needs does.  The caller reads it until select_unpin.
+ * as fetch_needs does.  The caller is one of its readers from then on.
  */
 int select_pin(struct handle *handle, const char *name, const char *base,
                struct select_pin **out);
-void select_unpin(struct select_pin *pin); /* NULL is fine */
 
 /* Makes the tree and the calls of a pin that is read.  Returns as select_pin.
  */

@@ -175,9 +175,7 @@ query_open_plan(struct query *query, const struct select_plan *plan,
 void
 query_close(struct query *query)
 {
-    if (query->handle)
-        handle_put(query->handle, query->statement);
-    handle_release(query->handle);
+    handle_release(query->handle, query->statement);
     buffer_fini(&query->sql);
     query->statement = NULL;
     query->handle = NULL;

@@ -19,9 +19,7 @@
 #include "heap_walk.h"
 #include "memory.h"
 #include "fetch.h"
-#include "select_pins.h"
 #include "select_vtab_plan.h"
-#include "warnings.h"
 
 enum {
     DECLARATION_MAX = 8192,
@@ -37,14 +35,10 @@ struct vtab {
 
 struct vtab_cursor {
     sqlite3_vtab_cursor base;  /* first */
-    const struct rowset *rows; /* NULL: a place has them */
+    const struct rowset *rows; /* NULL: one of the others has them */
     size_t row;
-    struct heap_place place;
-    struct select_pin *pin; /* the pin that place is in, or NULL */
-    bool walks; /* one snapshot after the other, with the members below */
-    size_t next;
-    sqlite3_value *base_name, *key; /* owned; NULL: none */
-    struct cluster_place of_nodes;  /* for a table of all nodes */
+    struct heap_cursor heap;
+    struct cluster_place of_nodes; /* for a table of all nodes */
 };
 
 static const char *
@@ -148,25 +142,12 @@ vtab_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
-static void
-leave(struct vtab_cursor *cursor)
-{
-    select_unpin(cursor->pin);
-    sqlite3_value_free(cursor->base_name);
-    sqlite3_value_free(cursor->key);
-    cursor->base_name = cursor->key = NULL;
-    cursor->pin = NULL;
-    cursor->walks = false;
-    cursor->place.at = cursor->place.end = 0;
-}
-
 static int
 vtab_close(sqlite3_vtab_cursor *base)
 {
     struct vtab_cursor *cursor = (struct vtab_cursor *)base;
 
-    leave(cursor);
-    heap_place_fini(&cursor->place);
+    heap_cursor_fini(&cursor->heap);
     mem_free(base);
     return SQLITE_OK;
 }
@@ -195,116 +176,6 @@ make_rows(struct handle *handle, size_t index)
         return SQLITE_OK;
     handle->failed = true;
     return SQLITE_ERROR;
-}
-
-static struct value
-key_of(sqlite3_value *from)
-{
-    struct value key = {.type = VALUE_TEXT};
-
-    key.integer = sqlite3_value_int64(from);
-    key.data = (const char *)sqlite3_value_text(from);
-    key.size = (size_t)sqlite3_value_bytes(from);
-    return key;
-}
-
-/* Warns about a table of differences without a base, which is empty: a base is
- * never guessed, and reading every table still works. */
-static int
-no_base(struct handle *handle)
-{
-    if (handle->fetch && !handle->fetch->pins->no_base)
-        warnings_add(handle->session, ER_WRONG_ARGUMENTS,
-                     "heap_diff compares with a snapshot that must be named: "
-                     "add WHERE base = '...'");
-    if (handle->fetch)
-        handle->fetch->pins->no_base = true;
-    return SQLITE_OK;
-}
-
-static const char *
-text_of(sqlite3_value *value)
-{
-    return value ? (const char *)sqlite3_value_text(value) : NULL;
-}
-
-/* Moves before the first row of the pin. */
-static int
-enter(struct vtab_cursor *cursor, struct handle *handle,
-      const struct heap_walk *walk, sqlite3_value *key)
-{
-    struct value wanted = {0};
-    int rc = SQLITE_OK;
-
-    if (walk->row == HEAP_CALLS)
-        rc = select_pin_calls(handle, cursor->pin);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (key)
-        wanted = key_of(key);
-    return heap_place_open(&cursor->place, walk, cursor->pin,
-                           key ? &wanted : NULL) == 0
-               ? SQLITE_OK
-               : SQLITE_NOMEM;
-}
-
-/* Moves to the next snapshot that has rows. */
-static int
-walk_on(struct vtab_cursor *cursor, struct handle *handle,
-        const struct heap_walk *walk)
-{
-    int rc = SQLITE_OK;
-
-    while (rc == SQLITE_OK && heap_place_done(&cursor->place)) {
-        select_unpin(cursor->pin);
-        cursor->pin = NULL;
-        rc = select_pin_next(handle, &cursor->next, text_of(cursor->base_name),
-                             &cursor->pin);
-        if (!cursor->pin)
-            break;
-        rc = enter(cursor, handle, walk, cursor->key);
-    }
-    return rc;
-}
-
-static bool
-names_kept(const struct handle *handle, int number)
-{
-    return number & NAMES_SNAPSHOT ||
-           (number & READS_SNAPSHOT && handle->names_snapshot);
-}
-
-/* No rows for = NULL. */
-static int
-find_place(struct vtab_cursor *cursor, struct handle *handle,
-           const struct heap_walk *walk, int number, sqlite3_value **argv)
-{
-    sqlite3_value *name = NULL, *base = NULL, *key = NULL;
-    int rc;
-
-    leave(cursor);
-    if (walk->compares && !(number & BY_BASE))
-        return no_base(handle);
-    if (number & BY_SNAPSHOT)
-        name = *argv++;
-    if (number & BY_BASE)
-        base = *argv++;
-    if (number & BY_KEY)
-        key = *argv;
-    if ((name && !text_of(name)) || (base && !text_of(base)) ||
-        (key && !text_of(key)))
-        return SQLITE_OK;
-    if (name || !names_kept(handle, number)) {
-        rc = select_pin(handle, text_of(name), text_of(base), &cursor->pin);
-        return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;
-    }
-    cursor->walks = true;
-    cursor->next = 0;
-    cursor->base_name = base ? sqlite3_value_dup(base) : NULL;
-    cursor->key = key ? sqlite3_value_dup(key) : NULL;
-    if ((base && !cursor->base_name) || (key && !cursor->key))
-        return SQLITE_NOMEM;
-    return walk_on(cursor, handle, walk);
 }
 
 static int
@@ -375,7 +246,7 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
         return SQLITE_OK;
     rc = cluster_rows_need(
         handle, table, ids, count, snapshot,
-        table->of->walk && !snapshot && names_kept(handle, number), &rows);
+        table->of->walk && !snapshot && heap_names_kept(handle, number), &rows);
     if (rc == SQLITE_OK)
         cluster_place_first(&cursor->of_nodes, rows);
     return rc;
@@ -398,7 +269,7 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
     if (!table_set_has(&handle->readable, vtab->index))
         return SQLITE_AUTH;
     if (table->walk)
-        return find_place(cursor, handle, table->walk, number, argv);
+        return heap_filter(&cursor->heap, handle, table->walk, number, argv);
     if (table->of)
         return find_nodes(cursor, handle, table, number, argv);
     rc = make_rows(handle, vtab->index);
@@ -428,9 +299,7 @@ vtab_next(sqlite3_vtab_cursor *base)
     } else if (is_of_nodes(base)) {
         cluster_place_next(&cursor->of_nodes);
     } else {
-        heap_place_next(&cursor->place);
-        if (cursor->walks)
-            return walk_on(cursor, vtab->handle, cursor->place.walk);
+        return heap_next(&cursor->heap, vtab->handle);
     }
     return SQLITE_OK;
 }
@@ -443,7 +312,7 @@ vtab_eof(sqlite3_vtab_cursor *base)
     if (is_of_nodes(base))
         return cluster_place_done(&cursor->of_nodes);
     return cursor->rows ? cursor->row >= rowset_rows(cursor->rows)
-                        : heap_place_done(&cursor->place);
+                        : heap_done(&cursor->heap);
 }
 
 static int
@@ -462,7 +331,8 @@ vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
     } else if (is_of_nodes(base)) {
         cluster_place_cell(&cursor->of_nodes, (size_t)column, &value);
     } else {
-        cursor->place.walk->cell(&cursor->place, (size_t)column, &value);
+        cursor->heap.place.walk->cell(&cursor->heap.place, (size_t)column,
+                                      &value);
         borrowed = SQLITE_TRANSIENT;
     }
     if (value.type == VALUE_INT)
@@ -477,8 +347,6 @@ vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
     return SQLITE_OK;
 }
 
-/* Rows of several snapshots need different numbers: SQLite unites the halves of
- * an OR by them. */
 static int
 vtab_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
@@ -490,9 +358,7 @@ vtab_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
         *out = (int64_t)cursor->of_nodes.node << 32 |
                (int64_t)cursor->of_nodes.row;
     else
-        *out = (int64_t)cursor->pin->number << 53 |
-               (int64_t)heap_place_index(&cursor->place) << 20 |
-               (int64_t)cursor->place.frame;
+        *out = heap_row_number(&cursor->heap);
     return SQLITE_OK;
 }
 

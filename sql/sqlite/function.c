@@ -1,9 +1,23 @@
 /* function.c - see function.h. */
 #include "function.h"
 
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "await.h"
+#include "buffer.h"
+#include "clean_text.h"
 #include "clock.h"
+#include "collate.h"
 #include "handle.h"
+#include "kind.h"
+#include "warnings.h"
+
+/* ---- the statement ---- */
 
 struct handle *
 function_handle(sqlite3_context *c)
@@ -55,4 +69,270 @@ function_wait(sqlite3_context *c, const char *what, uint64_t until_ms)
         return true;
     sqlite3_result_error_code(c, SQLITE_INTERRUPT);
     return false;
+}
+
+/* ---- arguments ---- */
+
+enum { SQLITE_ARGUMENTS_MAX = 128 };
+
+/* The arguments of the running call, and their texts: SQLite would write 1.50
+ * as 1.5, and 1e20 as 1.0e+20. */
+static _Thread_local struct {
+    int count;
+    sqlite3_value **values;
+    char texts[SQLITE_ARGUMENTS_MAX][KIND_TEXT];
+} called;
+
+void
+function_value_begin(int argc, sqlite3_value **argv)
+{
+    called.count = argc;
+    called.values = argv;
+}
+
+void
+function_value_end(void)
+{
+    called.count = 0;
+}
+
+struct span
+function_argument(sqlite3_value *value)
+{
+    struct span span;
+
+    for (int i = 0; function_is_number(value) && i < called.count; i++)
+        if (called.values[i] == value) {
+            span.data = called.texts[i];
+            span.size = kind_text(value, called.texts[i]);
+            return span;
+        }
+    return kind_bytes(value);
+}
+
+bool
+function_any_null(int argc, sqlite3_value **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+            return true;
+    return false;
+}
+
+bool
+function_is_number(sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+double
+function_real(sqlite3_value *value)
+{
+    double real;
+
+    if (!kind_real(value, &real))
+        real = sqlite3_value_double(value);
+    if (isinf(real)) /* the text of a number that is too large */
+        return copysign(DBL_MAX, real);
+    return isnan(real) ? 0 : real;
+}
+
+/* Whether it is a text of digits past SQLite's integers. */
+static bool
+is_unsigned(sqlite3_value *value, uint64_t *out)
+{
+    struct span text = function_argument(value);
+
+    if (sqlite3_value_type(value) != SQLITE_TEXT || text.size < 19 ||
+        strspn(text.data, "0123456789") != text.size)
+        return false;
+    *out = strtoull(text.data, NULL, 10);
+    return true;
+}
+
+static bool
+bits_of(sqlite3_value *value, uint64_t *out)
+{
+    struct span bytes;
+
+    if (sqlite3_value_type(value) == SQLITE_INTEGER)
+        *out = (uint64_t)sqlite3_value_int64(value);
+    else if (kind_of(value) == KIND_HEX) {
+        bytes = function_argument(value);
+        *out = 0;
+        for (size_t i = 0; i < bytes.size; i++)
+            *out = *out << 8 | (unsigned char)bytes.data[i];
+    } else
+        return is_unsigned(value, out);
+    return true;
+}
+
+int64_t
+function_integer(sqlite3_value *value)
+{
+    uint64_t bits;
+    int64_t whole;
+    double real;
+
+    if (bits_of(value, &bits))
+        return (int64_t)bits;
+    real = round(function_real(value));
+    if (kind_whole(real, &whole))
+        return whole;
+    return real < 0 ? INT64_MIN : INT64_MAX;
+}
+
+uint64_t
+function_natural(sqlite3_value *value)
+{
+    uint64_t bits;
+    double real;
+
+    if (bits_of(value, &bits))
+        return bits;
+    real = round(function_real(value));
+    if (real < 9223372036854775808.0)
+        return (uint64_t)function_integer(value);
+    return real >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)real;
+}
+
+static int
+compare_bytes(struct span a, struct span b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
+
+    return order ? order : a.size < b.size ? -1 : a.size > b.size;
+}
+
+/* The moment of a value that is compared with one; invalid ones come first. */
+static int64_t
+moment_of(sqlite3_value *value, bool time)
+{
+    struct span text = function_argument(value);
+    struct moment t;
+
+    return (time ? moment_parse_time(text, &t) : moment_parse(text, &t))
+               ? moment_micros(&t)
+               : INT64_MIN;
+}
+
+static bool
+compare_moments(sqlite3_value *a, sqlite3_value *b, int *order)
+{
+    enum kind kind_a = kind_of(a), kind_b = kind_of(b);
+    bool time = kind_a == KIND_TIME || kind_b == KIND_TIME;
+    int64_t x, y;
+
+    if ((!kind_is_moment(kind_a) && !kind_is_moment(kind_b)) ||
+        (time && kind_a != kind_b && kind_is_moment(kind_a) &&
+         kind_is_moment(kind_b)))
+        return false;
+    x = moment_of(a, time);
+    y = moment_of(b, time);
+    *order = x < y ? -1 : x > y;
+    return true;
+}
+
+static bool
+is_past(sqlite3_value *value)
+{
+    return kind_of(value) == KIND_UNSIGNED;
+}
+
+/* Compares digits without leading zeros: the longer number is larger. */
+static int
+compare_digits(struct span a, struct span b)
+{
+    return a.size != b.size ? (a.size < b.size ? -1 : 1) : compare_bytes(a, b);
+}
+
+static int
+compare_integers(sqlite3_value *a, sqlite3_value *b)
+{
+    int64_t i, j;
+
+    if (is_past(a) != is_past(b))
+        return is_past(a) ? 1 : -1;
+    if (is_past(a))
+        return compare_digits(function_argument(a), function_argument(b));
+    i = sqlite3_value_int64(a);
+    j = sqlite3_value_int64(b);
+    return i < j ? -1 : i > j;
+}
+
+int
+function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
+{
+    int kind_a = sqlite3_value_type(a), kind_b = sqlite3_value_type(b), order;
+    double x, y;
+
+    if (kind_is_integer(a) && kind_is_integer(b))
+        return compare_integers(a, b);
+    if (compare_moments(a, b, &order))
+        return order;
+    if (how == COMPARE_NUMBER || function_is_number(a) ||
+        function_is_number(b) || is_past(a) || is_past(b)) {
+        x = function_real(a);
+        y = function_real(b);
+        return x < y ? -1 : x > y;
+    }
+    if (kind_a == SQLITE_BLOB || kind_b == SQLITE_BLOB)
+        return compare_bytes(function_argument(a), function_argument(b));
+    return (how == COMPARE_TEXT ? collate_compare : collate_compare_bin)(
+        function_argument(a), function_argument(b));
+}
+
+/* ---- results ---- */
+
+void
+function_text(sqlite3_context *c, const char *text, size_t size)
+{
+    if (!function_charge(c, size))
+        sqlite3_result_text64(c, text, size, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+void
+function_bytes(sqlite3_context *c, const void *bytes, size_t size)
+{
+    sqlite3_result_blob64(c, bytes, size, SQLITE_TRANSIENT);
+}
+
+void
+function_decoded(sqlite3_context *c, struct span text)
+{
+    struct sql_session *session = function_handle(c)->session;
+
+    if (text_is_utf8(text))
+        function_text(c, text.data, text.size);
+    else if (session)
+        warnings_add(session, ER_INVALID_CHARACTERS,
+                     "Invalid utf8mb4 character string: it is NULL; HEX() "
+                     "shows the bytes");
+}
+
+void
+function_buffer(sqlite3_context *c, struct buffer *text)
+{
+    if (text->failed)
+        sqlite3_result_error_toobig(c);
+    else
+        function_text(c, text->data ? text->data : "", text->size);
+    buffer_fini(text);
+}
+
+void
+function_unsigned(sqlite3_context *c, uint64_t value)
+{
+    char text[24];
+
+    if (value <= INT64_MAX) {
+        sqlite3_result_int64(c, (int64_t)value);
+        return;
+    }
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    function_text(c, text, strlen(text));
+    sqlite3_result_subtype(c, KIND_UNSIGNED);
 }

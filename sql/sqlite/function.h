@@ -1,5 +1,6 @@
 /*
- * function.h - a function of MySQL for SELECT, and the statement that calls it.
+ * function.h - a function of MySQL for SELECT: the statement that calls it, its
+ * arguments and its results, in MySQL's terms.
  *
  * A function that sets no result returns NULL.
  */
@@ -12,6 +13,9 @@
 
 #include <sqlite3.h>
 
+#include "reader.h"
+
+struct buffer;
 struct handle;
 
 /* The declared type of a function's column, known before any row; its values
@@ -75,5 +79,40 @@ bool function_compute(sqlite3_context *c);
  * and the function must return. */
 bool function_wait(sqlite3_context *c, const char *what, uint64_t until_ms);
 bool function_stopped(sqlite3_context *c);
+
+/* Call them around each function, on its thread: they hold the texts of
+ * arguments that are numbers. */
+void function_value_begin(int argc, sqlite3_value **argv);
+void function_value_end(void);
+
+/* ---- arguments ---- */
+
+/* An argument as text, NUL-terminated; empty for NULL. */
+struct span function_argument(sqlite3_value *value);
+bool function_any_null(int argc, sqlite3_value **argv);
+bool function_is_number(sqlite3_value *value);
+double function_real(sqlite3_value *value);
+/* Rounded to an integer in range; past it, with the bits of an unsigned one. */
+int64_t function_integer(sqlite3_value *value);
+/* The same, unsigned: -1 has all 64 bits. */
+uint64_t function_natural(sqlite3_value *value);
+/* How texts compare; if either value is a number, both compare as numbers. */
+enum compare_how {
+    COMPARE_TEXT,  /* collate_compare; bytes as bytes */
+    COMPARE_BIN,   /* collate_compare_bin */
+    COMPARE_NUMBER /* as numbers, also two texts */
+};
+int function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how);
+
+/* ---- results ---- */
+
+void function_text(sqlite3_context *c, const char *text, size_t size);
+void function_bytes(sqlite3_context *c, const void *bytes, size_t size);
+/* Sets a text from bytes; NULL, with a warning, if they are not UTF-8. */
+void function_decoded(sqlite3_context *c, struct span text);
+/* Sets the buffer's text, or "too big" if it failed; frees the buffer. */
+void function_buffer(sqlite3_context *c, struct buffer *text);
+/* Sets 64 bits without a sign; as a text past SQLite's integers. */
+void function_unsigned(sqlite3_context *c, uint64_t value);
 
 #endif

@@ -10,12 +10,6 @@ enum {
                           and looks at the clock as often */
 };
 
-void
-handle_begin(struct handle *handle)
-{
-    handle->looks = LOOKS;
-}
-
 bool
 handle_is_cancelled(const struct handle *handle)
 {
@@ -26,7 +20,7 @@ handle_is_cancelled(const struct handle *handle)
 bool
 handle_compute(struct handle *handle)
 {
-    handle->looks = LOOKS;
+    handle->looks = 0;
     await_compute(handle->await);
     return handle_is_cancelled(handle);
 }
@@ -34,12 +28,9 @@ handle_compute(struct handle *handle)
 bool
 handle_charge(struct handle *handle, size_t bytes)
 {
-    uint64_t looks = bytes / LOOK_BYTES;
-
-    if (looks >= handle->looks)
-        return handle_compute(handle);
-    handle->looks -= looks;
-    return handle_is_cancelled(handle);
+    handle->looks += bytes / LOOK_BYTES;
+    return handle->looks >= LOOKS ? handle_compute(handle)
+                                  : handle_is_cancelled(handle);
 }
 
 /* Non-zero stops this statement. sqlite3_interrupt from the cancelling thread

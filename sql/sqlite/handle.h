@@ -69,8 +69,8 @@ struct handle {
     struct table_set readable;    /* the tables it may read */
     struct table_set needy; /* those of which it reads columns with needs */
     bool names_snapshot, names_now; /* as in struct deparsed */
-    uint64_t looks; /* calls of the progress handler until it computes for long
-                     */
+    uint64_t looks; /* calls of the progress handler since it last said that it
+                       computes for long */
     struct select_memory memory;
     struct slots slots;
     struct fetch *fetch; /* NULL: the statement cannot wait for the node */
@@ -80,8 +80,6 @@ struct handle {
     struct rowset tables[CATALOG_TABLES_MAX]; /* each is produced once */
 };
 
-/* The statement's operations are counted anew. */
-void handle_begin(struct handle *handle);
 /* Call it before a function works on so many bytes, which count as operations.
  * True: the statement has stopped, and the function must return. */
 bool handle_charge(struct handle *handle, size_t bytes);

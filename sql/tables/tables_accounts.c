@@ -150,7 +150,7 @@ const struct catalog_table tables_accounts[] = {
     {"heapwire", "settings", CATALOG_COLUMNS(settings), produce_settings,
      "The node's settings in force", PRIVILEGE_STATUS},
     {"heapwire", "users", CATALOG_COLUMNS(users), produce_users,
-     "The accounts of the configuration file", PRIVILEGE_ADMIN},
+     "The accounts of the configuration file", PRIVILEGE_ADMIN, NEED_TIME},
     {"heapwire", "audit_log", CATALOG_COLUMNS(audit_log), produce_audit,
      "The last 1000 ADMIN EXECUTE, newest first", PRIVILEGE_ADMIN},
     {NULL},

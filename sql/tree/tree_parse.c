@@ -1,16 +1,268 @@
-/* tree_parse.c - see tree_parse.h. */
+/*
+ * tree_parse.c - see tree_parse.h; and what is around SELECTs: WITH, UNION,
+ * ORDER BY, LIMIT, INTO, locks.
+ */
 #include "tree_parse.h"
 
+#include "errors.h"
 #include "tree_parser.h"
 
-static const struct tree_grammar grammar = {tree_operators, tree_query_read};
+/* Behind "(" or at the start of the statement; for first see tree_grammar. */
+static struct tree_query *read_query(struct parser *p,
+                                     struct tree_query *first);
+
+/* ---- WITH ---- */
+
+/* name [(columns)] AS (SELECT ...) */
+static int
+read_cte(struct parser *p, struct tree_cte *cte, bool recursive)
+{
+    if (!tree_is_name(&p->token))
+        return parser_fail(p);
+    if (p->cte_count == TREE_CTES_MAX)
+        return parser_fail_many(p, "queries", TREE_CTES_MAX, "WITH");
+    p->cte_count++;
+    if (parser_decode(p, &cte->name) != 0 ||
+        (token_is_operator(&p->token, "(") &&
+         tree_names(p, &cte->columns) != 0) ||
+        parser_expect(p, "AS") != 0 || tree_open(p) != 0)
+        return -1;
+    cte->outer = p->ctes;
+    if (recursive)
+        p->ctes = cte;
+    cte->query = read_query(p, NULL);
+    if (!cte->query)
+        return -1;
+    p->ctes = cte;
+    return tree_close(p);
+}
 
 static int
-parse_query(struct parser *p, struct tree *tree)
+read_with(struct parser *p, struct tree_query *query)
 {
-    tree->query = tree_query_read(p, NULL);
-    return tree->query ? 0 : -1;
+    struct tree_cte **tail = &query->ctes;
+
+    p->tree->has_with = true;
+    query->recursive = parser_accept(p, "RECURSIVE");
+    do {
+        struct tree_cte *cte = parser_alloc(p, sizeof(*cte));
+
+        if (!cte || read_cte(p, cte, query->recursive) != 0)
+            return -1;
+        *tail = cte;
+        tail = &cte->next;
+    } while (parser_accept_operator(p, ","));
+    return 0;
 }
+
+/* ---- UNION ---- */
+
+/* A SELECT, or a query in parentheses. */
+static struct tree_arm *
+read_primary(struct parser *p)
+{
+    struct tree_arm *arm = parser_alloc(p, sizeof(*arm));
+
+    if (!arm)
+        return NULL;
+    if (!token_is_operator(&p->token, "(")) {
+        arm->select = tree_select_read(p);
+        return arm->select ? arm : NULL;
+    }
+    if (tree_open(p) != 0)
+        return NULL;
+    arm->query = read_query(p, NULL);
+    return arm->query && tree_close(p) == 0 ? arm : NULL;
+}
+
+static enum tree_set
+accept_set(struct parser *p, bool intersect)
+{
+    static const struct {
+        const char *word;
+        enum tree_set set;
+    } sets[] = {{"UNION", SET_UNION},
+                {"EXCEPT", SET_EXCEPT},
+                {"INTERSECT", SET_INTERSECT}};
+
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+        if ((sets[i].set == SET_INTERSECT) == intersect &&
+            parser_accept(p, sets[i].word)) {
+            bool all = parser_accept(p, "ALL");
+
+            if (!all)
+                parser_accept(p, "DISTINCT");
+            p->tree->may_null = true;
+            return sets[i].set + (all ? 1 : 0);
+        }
+    return SET_FIRST;
+}
+
+/* Arms behind the first one, for which INTERSECT or the others stand. */
+static int read_arms(struct parser *p, struct tree_arm *first, bool intersect);
+
+/* INTERSECT binds closer than UNION: it makes one arm. */
+static struct tree_arm *
+read_term(struct parser *p, struct tree_arm *arm)
+{
+    struct tree_arm *outer;
+
+    if (!arm || !token_is(&p->token, "INTERSECT"))
+        return arm;
+    outer = parser_alloc(p, sizeof(*outer));
+    if (!outer || read_arms(p, arm, true) != 0)
+        return NULL;
+    outer->query = parser_alloc(p, sizeof(*outer->query));
+    if (!outer->query)
+        return NULL;
+    outer->query->arms = arm;
+    return outer;
+}
+
+static int
+read_arms(struct parser *p, struct tree_arm *first, bool intersect)
+{
+    struct tree_arm *last = first;
+    enum tree_set set;
+
+    while ((set = accept_set(p, intersect)) != SET_FIRST) {
+        struct tree_arm *arm = read_primary(p);
+
+        if (!intersect)
+            arm = read_term(p, arm);
+        if (!arm)
+            return -1;
+        arm->set = set;
+        last->next = arm;
+        last = arm;
+    }
+    return 0;
+}
+
+/* ---- what follows ---- */
+
+static int
+refuse_counts(struct parser *p)
+{
+    error_set(p->err, ER_NOT_SUPPORTED,
+              "This version of heapwire doesn't yet support "
+              "'SQL_CALC_FOUND_ROWS with LIMIT'; count the rows with "
+              "SELECT COUNT(*)");
+    return -1;
+}
+
+static struct node *
+read_count(struct parser *p)
+{
+    if (p->token.kind != TOKEN_INTEGER && p->token.kind != TOKEN_PARAMETER)
+        return tree_fail(p);
+    return tree_operand(p);
+}
+
+/* LIMIT n, LIMIT m, n, LIMIT n OFFSET m: numbers, no expressions. */
+static int
+read_limit(struct parser *p, struct tree_query *query)
+{
+    for (const struct tree_arm *arm = query->arms; arm; arm = arm->next)
+        if ((arm->select && arm->select->counts) ||
+            (p->tree->counts && p->nesting == 0))
+            return refuse_counts(p);
+    query->limit = read_count(p);
+    if (!query->limit)
+        return -1;
+    if (parser_accept_operator(p, ",")) {
+        query->offset = query->limit;
+        query->limit = read_count(p);
+        return query->limit ? 0 : -1;
+    }
+    if (!parser_accept(p, "OFFSET"))
+        return 0;
+    query->offset = read_count(p);
+    return query->offset ? 0 : -1;
+}
+
+/* OF t, u */
+static int
+skip_tables(struct parser *p)
+{
+    do {
+        if (!tree_is_name(&p->token))
+            return parser_fail(p);
+        parser_advance(p);
+    } while (parser_accept_operator(p, ".") || parser_accept_operator(p, ","));
+    return 0;
+}
+
+/* FOR UPDATE [OF t] [NOWAIT | SKIP LOCKED | WAIT n], FOR SHARE, LOCK IN SHARE
+ * MODE: no statement changes data. */
+static int
+skip_lock(struct parser *p)
+{
+    if (parser_accept(p, "LOCK"))
+        return parser_expect(p, "IN") != 0 || parser_expect(p, "SHARE") != 0
+                   ? -1
+                   : parser_expect(p, "MODE");
+    parser_advance(p);
+    if (!parser_accept(p, "UPDATE") && parser_expect(p, "SHARE") != 0)
+        return -1;
+    if (parser_accept(p, "OF") && skip_tables(p) != 0)
+        return -1;
+    if (parser_accept(p, "SKIP"))
+        return parser_expect(p, "LOCKED");
+    if (parser_accept(p, "WAIT")) {
+        if (p->token.kind != TOKEN_INTEGER)
+            return parser_fail(p);
+        parser_advance(p);
+        return 0;
+    }
+    parser_accept(p, "NOWAIT");
+    return 0;
+}
+
+static int
+read_tail(struct parser *p, struct tree_query *query)
+{
+    if (tree_order_by(p, &query->order) != 0)
+        return -1;
+    if (parser_accept(p, "LIMIT") && read_limit(p, query) != 0)
+        return -1;
+    while (token_is_any(&p->token, "INTO FOR LOCK"))
+        if (parser_accept(p, "INTO") ? tree_into(p) : skip_lock(p))
+            return -1;
+    return 0;
+}
+
+static struct tree_query *
+read_query(struct parser *p, struct tree_query *first)
+{
+    struct tree_query *query = parser_alloc(p, sizeof(*query));
+    struct tree_arm *arm;
+    struct tree_select *select = p->select;
+    struct tree_cte *ctes = p->ctes;
+    size_t count = p->cte_count;
+
+    if (!query)
+        return NULL;
+    query->text.data = first ? first->text.data : p->token.text.data;
+    if (!first && parser_accept(p, "WITH") && read_with(p, query) != 0)
+        return NULL;
+    arm = first ? parser_alloc(p, sizeof(*arm)) : read_primary(p);
+    if (arm && first)
+        arm->query = first;
+    query->arms = read_term(p, arm);
+    if (!query->arms || read_arms(p, query->arms, false) != 0 ||
+        read_tail(p, query) != 0)
+        return NULL;
+    p->select = select;
+    p->ctes = ctes;
+    p->cte_count = count;
+    query->text.size = (size_t)(p->consumed - query->text.data);
+    return query;
+}
+
+/* ---- all ---- */
+
+static const struct tree_grammar grammar = {tree_operators, read_query};
 
 /* Names begin to be read otherwise, or end to be, from the token on. */
 static void
@@ -27,7 +279,7 @@ tree_parse(struct parser *p, enum tree_form form, bool one,
            const struct tree **out)
 {
     struct tree *tree = parser_alloc(p, sizeof(*tree));
-    int rc;
+    bool done;
 
     if (!tree)
         return -1;
@@ -37,10 +289,12 @@ tree_parse(struct parser *p, enum tree_form form, bool one,
     p->tables = &tree->tables;
     p->start = p->token.text.data;
     enter(p, tree);
-    rc = form == TREE_QUERY ? parse_query(p, tree)
-                            : tree_items(p, one, &tree->items);
+    if (form == TREE_QUERY)
+        tree->query = read_query(p, NULL);
+    done = form == TREE_QUERY ? tree->query != NULL
+                              : tree_items(p, one, &tree->items) == 0;
     enter(p, NULL);
-    if (rc != 0 || tree_check_size(p) != 0)
+    if (!done || tree_check_size(p) != 0)
         return -1;
     tree->parameters = p->parameters - tree->first;
     *out = tree;

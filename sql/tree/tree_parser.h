@@ -105,9 +105,4 @@ struct tree_select *tree_select_read(struct parser *p);
 int tree_items(struct parser *p, bool one, struct tree_item **out);
 int tree_into(struct parser *p); /* behind INTO */
 
-/* ---- tree_query.c ---- */
-
-/* Behind "(" or at the start of the statement; for first see tree_grammar. */
-struct tree_query *tree_query_read(struct parser *p, struct tree_query *first);
-
 #endif

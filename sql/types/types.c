@@ -1,13 +1,206 @@
-/* types.c - see types.h: walks a query, FROM and the list before the rest. */
+/*
+ * types.c - see types.h: walks a query, FROM and the list before the rest, and
+ * finds what the names in it mean: columns of its tables, of WITH's queries and
+ * of the queries around it.
+ */
 #include "types.h"
 
+#include <string.h>
+
+#include "catalog.h"
+#include "cursor.h"
 #include "type_rules.h"
-#include "type_scope.h"
+#include "type_values.h"
+
+struct shape_column {
+    struct span name;
+    struct result_type type;
+};
+
+/* The columns of a query. */
+struct shape {
+    struct shape_column *columns;
+    size_t count, capacity;
+};
+
+/* A table in FROM: one of the catalog's, or the rows of a query. */
+struct source {
+    struct source *next;
+    struct span name;
+    const struct catalog_table *table; /* NULL: a query's rows */
+    struct shape shape;
+};
+
+struct sources { /* of one SELECT */
+    struct sources *outer;
+    struct source *first, **last;
+    const struct shape *labels; /* its list, once that is read */
+};
+
+struct known_cte {
+    struct known_cte *next;
+    const struct tree_cte *cte;
+    struct shape shape;
+};
+
+struct type_scope {
+    struct sources *sources; /* the innermost ones */
+    struct known_cte *ctes;
+    struct type_values values;
+};
 
 static struct shape of_query(struct type_scope *s, struct tree_query *query,
                              struct known_cte *cte);
 
 static struct result_type expression(struct type_scope *s, struct node *node);
+
+/* ---- shapes ---- */
+
+/* SQLite refuses what has more columns. */
+static void
+shape_add(struct type_scope *s, struct shape *shape, struct span name,
+          struct result_type type)
+{
+    size_t capacity = shape->capacity ? shape->capacity * 2 : 8;
+    struct shape_column *grown;
+
+    if (shape->count == CURSOR_COLUMNS_MAX)
+        return;
+    if (shape->count == shape->capacity) {
+        grown = type_alloc(&s->values, capacity * sizeof(*grown));
+        if (!grown)
+            return;
+        if (shape->count)
+            memcpy(grown, shape->columns, shape->count * sizeof(*grown));
+        shape->columns = grown;
+        shape->capacity = capacity;
+    }
+    shape->columns[shape->count].name = name;
+    shape->columns[shape->count++].type = type;
+}
+
+static void
+shape_rename(struct shape *shape, const struct tree_name *names)
+{
+    for (size_t i = 0; i < shape->count && names; i++, names = names->next)
+        shape->columns[i].name = names->name;
+}
+
+/* Each column also holds the other's, as in a UNION. */
+static void
+shape_widen(struct shape *shape, const struct shape *other)
+{
+    for (size_t i = 0; i < shape->count && i < other->count; i++)
+        shape->columns[i].type =
+            result_type_widened(shape->columns[i].type, other->columns[i].type);
+}
+
+/* ---- tables ---- */
+
+/* Adds a table to the innermost sources. */
+static void
+add_source(struct type_scope *s, const struct tree_table *table,
+           const struct shape *shape)
+{
+    struct source *source = type_alloc(&s->values, sizeof(*source));
+    const struct known_cte *known = s->ctes;
+
+    if (!source)
+        return;
+    source->name = table->alias.size > 0 ? table->alias : table->name;
+    source->table = table->table;
+    while (known && known->cte != table->cte)
+        known = known->next;
+    if (shape)
+        source->shape = *shape;
+    else if (table->cte && known)
+        source->shape = known->shape;
+    *s->sources->last = source;
+    s->sources->last = &source->next;
+}
+
+static struct known_cte *
+add_cte(struct type_scope *s, const struct tree_cte *cte)
+{
+    struct known_cte *known = type_alloc(&s->values, sizeof(*known));
+
+    if (!known)
+        return NULL;
+    known->cte = cte;
+    known->next = s->ctes;
+    s->ctes = known;
+    return known;
+}
+
+static size_t
+source_columns(const struct source *source)
+{
+    return source->table ? source->table->column_count : source->shape.count;
+}
+
+static struct shape_column
+source_column(const struct source *source, size_t i)
+{
+    const struct catalog_column *column;
+    struct shape_column out;
+
+    if (!source->table)
+        return source->shape.columns[i];
+    column = &source->table->columns[i];
+    out.name = (struct span){column->name, strlen(column->name)};
+    out.type = result_type_of(column->type->type);
+    out.type.width = column->type->width;
+    out.type.flags = catalog_flags(source->table, i);
+    return out;
+}
+
+/* Adds the columns that * or table.* means. */
+static void
+add_star(struct type_scope *s, const struct tree_qualifier *of,
+         struct shape *out)
+{
+    for (const struct source *t = s->sources->first; t; t = t->next)
+        for (size_t i = 0; (!of || span_same_nocase(t->name, of->table)) &&
+                           i < source_columns(t);
+             i++) {
+            struct shape_column column = source_column(t, i);
+
+            shape_add(s, out, column.name, column.type);
+        }
+}
+
+static const struct shape_column *
+find_label(const struct shape *labels, struct span name)
+{
+    for (size_t i = 0; labels && i < labels->count; i++)
+        if (span_same_nocase(labels->columns[i].name, name))
+            return &labels->columns[i];
+    return NULL;
+}
+
+/* As SQLite finds it: a SELECT's tables come before its labels. */
+static struct result_type
+of_column(const struct type_scope *s, const struct node *node)
+{
+    const struct shape_column *label;
+
+    for (const struct sources *in = s->sources; in; in = in->outer) {
+        for (const struct source *t = in->first; t; t = t->next) {
+            if (node->of && !span_same_nocase(t->name, node->of->table))
+                continue;
+            for (size_t i = 0; i < source_columns(t); i++) {
+                struct shape_column column = source_column(t, i);
+
+                if (span_same_nocase(column.name, node->name))
+                    return column.type;
+            }
+        }
+        label = node->of ? NULL : find_label(in->labels, node->name);
+        if (label)
+            return label->type;
+    }
+    return result_type_unknown();
+}
 
 /* ---- expressions ---- */
 
@@ -70,7 +263,7 @@ of_operands(struct type_scope *s, struct node *node)
     }
     if (node->kind != NODE_ASSIGN)
         return type_of_node(node, &given);
-    scope_assign(s, node->name, given.first);
+    type_assign(&s->values, node->name, given.first);
     return given.first;
 }
 
@@ -79,13 +272,13 @@ find_type(struct type_scope *s, struct node *node)
 {
     switch (node->kind) {
     case NODE_COLUMN:
-        return scope_column(s, node);
+        return of_column(s, node);
     case NODE_PARAMETER:
-        return scope_parameter(s, node->parameter);
+        return type_of_parameter(&s->values, node->parameter);
     case NODE_SYSTEM:
-        return scope_system_variable(s, node);
+        return type_of_system_variable(&s->values, node);
     case NODE_USER:
-        return scope_user_variable(s, node->name);
+        return type_of_user_variable(&s->values, node->name);
     case NODE_QUERY:
         return of_value_query(s, node->query);
     case NODE_EXISTS:
@@ -127,7 +320,7 @@ add_tables(struct type_scope *s, struct sources *own, struct tree_table *table)
             shape_rename(&shape, table->columns);
         }
         s->sources = own;
-        scope_add_table(s, table, table->query ? &shape : NULL);
+        add_source(s, table, table->query ? &shape : NULL);
         s->sources = outer;
     }
 }
@@ -195,7 +388,7 @@ of_select(struct type_scope *s, struct tree_select *select,
     conditions(s, select->from);
     for (const struct tree_item *i = select->items; i; i = i->next)
         if (i->value->kind == NODE_STAR)
-            scope_star(s, i->value->of, &shape);
+            add_star(s, i->value->of, &shape);
         else
             shape_add(s, &shape, i->label, expression(s, i->value));
     add_rows(s, &shape, select->rows);
@@ -227,7 +420,7 @@ of_query(struct type_scope *s, struct tree_query *query, struct known_cte *cte)
     struct shape shape = {0}, *kept;
 
     for (const struct tree_cte *c = query->ctes; c; c = c->next) {
-        struct known_cte *known = scope_add_cte(s, c);
+        struct known_cte *known = add_cte(s, c);
 
         if (known)
             known->shape = of_query(s, c->query, known);
@@ -250,7 +443,7 @@ of_query(struct type_scope *s, struct tree_query *query, struct known_cte *cte)
     if (!one)
         order_of_all(s, query, &shape);
     s->ctes = outer;
-    kept = scope_alloc(s, sizeof(*kept));
+    kept = type_alloc(&s->values, sizeof(*kept));
     if (kept)
         *kept = shape;
     query->shape = kept;
@@ -275,15 +468,15 @@ types_read(const struct typing *typing, const struct tree *tree)
 {
     struct tree_table named = {.table = typing->table};
     struct sources sources = {.last = &sources.first};
-    struct type_scope s = {.job = typing, .sources = &sources};
+    struct type_scope s = {.sources = &sources, .values = {.job = typing}};
 
     if (typing->table)
-        scope_add_table(&s, &named, NULL);
+        add_source(&s, &named, NULL);
     if (tree->query)
         of_query(&s, tree->query, NULL);
     for (const struct tree_item *i = tree->items; i; i = i->next)
         expression(&s, i->value);
-    return s.no_memory ? -1 : 0;
+    return s.values.no_memory ? -1 : 0;
 }
 
 void

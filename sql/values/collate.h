@@ -35,7 +35,4 @@ void collate_add_weights(struct buffer *out, struct span text);
 /* The text without the blanks at its end. */
 struct span collate_trimmed(struct span text);
 
-/* Of a character; collate_weights.c. */
-unsigned collate_weight(unsigned c);
-
 #endif

@@ -138,7 +138,7 @@ static void
 tear_down(void)
 {
     free(large_text);
-    handle_release(handle);
+    handle_release(handle, NULL);
     harness_fini(&h);
 }
 

@@ -52,6 +52,7 @@ static const char *const heavy[] = {
     "select length(sleep(0.001)) as n",
     "select count(*) as n from information_schema.columns a, "
     "information_schema.columns b",
+    "select count(*) as n from information_schema.processlist",
 };
 
 /* And then goes on where it is, or ends where it may not. */

@@ -153,8 +153,7 @@ START_TEST(a_kept_statement_reads_what_this_one_may)
             ck_assert_ptr_eq(statement, first);
         ck_assert_int_eq(sqlite3_step(statement) & 0xff,
                          i == 0 ? SQLITE_ROW : SQLITE_AUTH);
-        handle_put(handle, statement);
-        handle_release(handle);
+        handle_release(handle, statement);
     }
 }
 END_TEST

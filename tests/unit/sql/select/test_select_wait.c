@@ -62,6 +62,34 @@ START_TEST(an_answer_that_is_there_is_not_waited_for)
 }
 END_TEST
 
+static void
+on_compute(void *arg, bool begins)
+{
+    *(unsigned *)arg += !begins;
+}
+
+/* So that no recent snapshot, which is there at once, is worked on under the
+ * event loop's lock. */
+START_TEST(what_reads_a_heap_computes)
+{
+    struct span text = {total, sizeof(total) - 1};
+    unsigned times = 0;
+    struct await await;
+    struct value value;
+    struct rows rows = {&value, 0, 1};
+    struct cursor *cursor;
+
+    await_init(&await, on_compute, &times);
+    cursor = sql_open(h.session, text, NULL, &await, &h.error);
+    ck_assert_ptr_nonnull(cursor);
+    ck_assert_uint_eq(times, 0);
+    ck_assert_int_eq(cursor->ops->step(cursor, &rows, &h.error), STEP_MORE);
+    ck_assert_uint_gt(times, 0);
+    cursor_free(cursor);
+    await_fini(&await);
+}
+END_TEST
+
 START_TEST(a_select_waits_and_goes_on)
 {
     struct progress progress;
@@ -574,6 +602,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, an_answer_that_is_there_is_not_waited_for);
+    tcase_add_test(tc, what_reads_a_heap_computes);
     tcase_add_test(tc, a_select_waits_and_goes_on);
     tcase_add_test(tc, rows_are_given_once);
     tcase_add_test(tc, a_failure_of_the_node_is_the_statements);
