@@ -226,19 +226,6 @@ follow_autocommit(struct sql_session *session, const struct session_value *list)
         }
 }
 
-/* Whether it must not begin anew: another assignment follows, or may follow, a
- * lock. */
-static bool
-runs_once(const struct assignment *list)
-{
-    bool locks = false;
-
-    for (const struct assignment *a = list; a; a = a->next)
-        locks = locks ||
-                (a->kind == VALUE_IS_EXPRESSION && a->expression->locks > 0);
-    return locks && list->next;
-}
-
 struct cursor *
 set_open(struct opening *o, struct error *err)
 {
@@ -249,10 +236,6 @@ set_open(struct opening *o, struct error *err)
 
     if (!ok)
         return NULL;
-    if (runs_once(o->statement->set) && opening_compute(o, err) != 0) {
-        cursor_free(ok);
-        return NULL;
-    }
     for (const struct assignment *a = o->statement->set; a; a = a->next)
         if (prepare(&p, a) != 0) {
             session_value_free(p.list);
