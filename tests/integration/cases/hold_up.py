@@ -57,6 +57,8 @@ ENDLESS = [
 ]
 UNREAD = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
           "SELECT n FROM c")
+COUNT = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+         "SELECT COUNT(*) FROM c")
 # What SQLite compiles to far more than it says.
 MONSTERS = [
     "SELECT " + ",".join(f"SUM(1)OVER(ORDER BY {i})" for i in range(165)),
@@ -244,6 +246,16 @@ def test_everyone_gets_an_answer_whatever_others_hold(node):
         for w in held:
             w.close()
     wait_for(lambda: is_free(node))
+
+
+def test_rows_go_out_while_the_next_one_is_made(node):
+    with user(node) as w, local(node) as killer:
+        w.command(3, f"SELECT 1 AS n UNION ALL SELECT * FROM ({COUNT}) a"
+                  .encode())
+        assert w.columns() == ["n"] and w.row(1) == [b"1"]
+        killer.query(f"KILL QUERY {w.id}")
+        assert refused(w) == 1317
+        assert w.query("SELECT 2") == [[b"2"]]
 
 
 def test_workers_are_free_again(node):
