@@ -2,7 +2,8 @@
  * tls_stream.h - the TLS of one connection: bytes in, bytes out, no socket.
  *
  * Decrypts at once whatever comes in; keeps output in clear text until the
- * socket takes more, so that an idle connection holds no buffers.  One thread at a time.
+ * socket takes more, so that an idle connection holds no buffers.  One thread
+ * at a time.
  */
 #ifndef HW_TLS_STREAM_H
 #define HW_TLS_STREAM_H

@@ -2,8 +2,8 @@
  * import.c - CALL import_snapshot('name', bytes): keeps a snapshot made
  * elsewhere.
  *
- * The bytes are an export() or a heap profile that jemalloc wrote.  A worker
- * decodes them and writes the file.
+ * The bytes are an export() or a heap profile that jemalloc wrote.  They are
+ * decoded, and the file is written, beside the event loop.
  */
 #include "commands.h"
 

@@ -15,6 +15,7 @@ from mysql_wire import Refused, Wire
 from node_under_test import FAKE, PASSWD, POOR, REAL, Node, wait_for
 from runner import named, run_tests
 
+OTHER_UID = 64321  # that of no other process
 USERS = (("ann", b"secret", "status"),)
 
 
@@ -415,6 +416,36 @@ def test_passwords(directory):
     os.remove(config)
     os.symlink("/etc/passwd", config)
     assert "symbolic link" in run(config, "eve", program=PASSWD).stderr
+
+
+def test_without_more_threads_the_rest_is_served(directory):
+    """An account of its own may have as few as the limit says."""
+    as_other = []
+    node = Node(REAL, users=USERS, directory=directory, start=False)
+    if os.geteuid() == 0:
+        as_other = ["setpriv", f"--reuid={OTHER_UID}", "--clear-groups"]
+        os.chmod(directory, 0o755)
+        os.chown(directory, OTHER_UID, -1)
+        os.chown(node.config, OTHER_UID, -1)
+    node.wrapper = as_other
+    with node.start(), Wire(node.tcp, 60).login(b"ann", b"secret") as a, \
+            Wire(node.tcp, 60).login(b"ann", b"secret") as b:
+        subprocess.run(as_other + ["prlimit", "--nproc=1", "--pid",
+                                   str(node.process.pid)], check=True)
+        a.command(3, b"SELECT SLEEP(60)")
+        wait_for(lambda: any(row[6] == b"User sleep"
+                             for row in b.query("SHOW PROCESSLIST")))
+        for text in ("SELECT SLEEP(1)", "SELECT 'a' REGEXP 'b'",
+                     "SET @a = SLEEP(1)", "SELECT 1 UNION SELECT 2"):
+            try:
+                b.query(text)
+                assert False, text
+            except Refused as e:
+                assert e.code == 1135 and "ulimit -u" in e.text, (text, e)
+        assert b.query("SELECT 1") == [[b"1"]]
+        b.query(f"KILL {a.id}")
+        wait_for(lambda: len(b.query("SHOW PROCESSLIST")) == 1)
+        assert b.query("SELECT SLEEP(0.01)") == [[b"0"]]
 
 
 def in_a_directory(test):
