@@ -77,6 +77,14 @@ find_places(struct work *w, struct error *err)
     const struct remote *r = &w->remote;
     struct landmarks *p = &w->places;
 
+    if (r->count ==
+        0) { /* which a process has that ends, and is no zombie yet */
+        error_set(err, ER_UNKNOWN,
+                  "process %d has ended, or its main thread has: it has no "
+                  "mappings",
+                  (int)r->pid);
+        return -1;
+    }
     p->libc = remote_object(r, "libc.so.6");
     if (!p->libc)
         p->libc = remote_object(r, "libc-2.");

@@ -121,6 +121,7 @@ spaces() { readlink "/proc/$host/task"/*/ns/mnt | sort -u | wc -l; }
 agent_tid() {
     grep -lx heapwire "/proc/$host/task"/*/comm | sed 's:/comm$::; s:.*/::'
 }
+pid_max=$(cat /proc/sys/kernel/pid_max)
 for what in "served mounts" "served mounts-by-number" "served nnp landlock"; do
     # shellcheck disable=SC2086
     change $what
@@ -128,7 +129,10 @@ for what in "served mounts" "served mounts-by-number" "served nnp landlock"; do
     wait_for 10 has_agent || fault "$what: no agent"
     same "$what: namespaces" 1 "$(spaces)"
     later=$(sed -n 's/^later than //p' "$work/out")
-    [ "$(agent_tid)" -gt "${later:-0}" ] || fault "$what: it is the old thread"
+    # Numbers begin anew at their greatest.
+    [ -z "$later" ] ||
+        [ $((($(agent_tid) - later + pid_max) % pid_max)) -lt $((pid_max / 2)) ] ||
+        fault "$what: it is the old thread"
     wait_for 10 answers hello || fault "$what: does not answer"
     answers enable >/dev/null || fault "$what: cannot be enabled"
     answers dump "$work/profile" "$work/maps" >"$work/answer" ||
@@ -358,7 +362,7 @@ unset HEAPWIRE_PROCESS
 # descriptors are closed in the midst of a change: none of it hangs or is harmed.
 for what in "served stop-interrupted" "served stop-cancelled" \
     "served files-in-between" "enabled stop-in-between=0 off" \
-    "served hold=4 stop-in-between=110"; do
+    "served hold=60 stop-in-between=110 release"; do
     rm -rf "$work/state"
     case $what in
     enabled*) enabled & ;;

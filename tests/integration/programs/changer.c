@@ -463,6 +463,8 @@ step(const char *name)
         return is_profiled();
     if (strncmp(name, "hold=", 5) == 0)
         return hold_agent(count);
+    if (strcmp(name, "release") == 0)
+        return release_agent();
     if (strcmp(name, "raw-ids") == 0)
         return raw(SYS_setgroups, 0, 0, 0) != 0 ||
                raw(SYS_setresgid, NOBODY, NOBODY, NOBODY) != 0 ||

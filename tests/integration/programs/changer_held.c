@@ -44,6 +44,8 @@ find_agent(void)
     return tid;
 }
 
+static pid_t holder;
+
 int
 hold_agent(int seconds)
 {
@@ -53,7 +55,8 @@ hold_agent(int seconds)
     if (tid == 0 || pipe(ends) != 0)
         return -1;
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    if (fork() == 0) {
+    holder = fork();
+    if (holder == 0) {
         if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0 ||
             ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0 ||
             waitpid(tid, NULL, __WALL) != tid || write(ends[1], "x", 1) != 1)
@@ -63,6 +66,12 @@ hold_agent(int seconds)
     }
     close(ends[1]);
     return read(ends[0], &held, 1) != 1;
+}
+
+int
+release_agent(void)
+{
+    return kill(holder, SIGKILL) != 0 || waitpid(holder, NULL, 0) != holder;
 }
 
 struct ends {

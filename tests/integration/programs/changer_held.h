@@ -5,8 +5,10 @@
 #ifndef HW_CHANGER_HELD_H
 #define HW_CHANGER_HELD_H
 
-/* Holds the agent's thread for so many seconds, as a dump does. */
+/* Holds the agent's thread, as a dump does, for so many seconds or until it is
+ * released. */
 int hold_agent(int seconds);
+int release_agent(void);
 
 /* A filter that does not come, while another thread begins to change its root
  * directory before and ends in between. */
