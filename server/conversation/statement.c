@@ -19,7 +19,7 @@
 #include "session.h"
 #include "statement_state.h"
 
-enum { SEND_BYTES = 32 * 1024 /* so much is made before it is sent */ };
+enum { SEND_BYTES = 128 * 1024 /* so much is made before it is sent */ };
 
 static void
 drop_packet(struct statement *st)
