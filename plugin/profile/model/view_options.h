@@ -37,7 +37,7 @@ struct view_options {
     uint32_t maxdegree;    /* at most so many edges into, and out of, a node */
     bool allocator_frames; /* keep the allocator's frames, as jeprof does: see
                               allocator.h */
-    const char *wrappers;  /* frames left out too: wrappers.h; NULL */
+    const char *wrappers;  /* frames left out too: allocator.h; NULL */
     bool jeprof_names;     /* functions without template arguments: dot, text */
     bool show_bytes;       /* whole bytes in place of megabytes */
     bool by_growth;        /* in a difference: the most grown comes first */
