@@ -12,7 +12,6 @@
 #include "arena.h"
 #include "errors.h"
 #include "hash.h"
-#include "heap_lines.h"
 #include "heap_text.h"
 #include "memory.h"
 #include "reader.h"

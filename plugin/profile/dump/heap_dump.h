@@ -27,7 +27,7 @@
 struct arena;
 struct arena_meter;
 struct error;
-struct heap_source; /* heap_lines.h */
+struct heap_source; /* heap_text.h */
 
 enum {
     HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */

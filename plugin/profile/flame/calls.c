@@ -11,7 +11,7 @@
 #include "headline.h"
 #include "errors.h"
 #include "figures.h"
-#include "json_text.h"
+#include "clean_text.h"
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"

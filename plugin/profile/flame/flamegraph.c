@@ -18,7 +18,7 @@
 #include "profile.h"
 #include "shown_name.h"
 #include "view_options.h"
-#include "xml_text.h"
+#include "clean_text.h"
 
 /* In pixels; without its script the file is so wide. */
 enum {

@@ -14,7 +14,7 @@
 #include "profile.h"
 #include "shown_name.h"
 #include "view_options.h"
-#include "xml_text.h"
+#include "clean_text.h"
 
 enum {
     NAME_BYTES = 1024,

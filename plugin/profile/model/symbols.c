@@ -6,12 +6,11 @@
 #include "arena.h"
 #include "buffer.h"
 #include "function_name.h"
-#include "granularity.h"
+#include "view_options.h"
 #include "allocator.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
-#include "view_options.h"
 
 enum { NAME_BYTES_MAX = 16 << 20, SHORTENED_FIRST = 1024 };
 
