@@ -189,6 +189,14 @@ buffer_u64(struct buffer *b, uint64_t v)
 }
 
 void
+buffer_leb(struct buffer *b, uint64_t v)
+{
+    for (; v > 0x7f; v >>= 7)
+        buffer_u8(b, (uint8_t)(v | 0x80));
+    buffer_u8(b, (uint8_t)v);
+}
+
+void
 buffer_lenenc(struct buffer *b, uint64_t v)
 {
     if (v < 0xfb) {

@@ -29,12 +29,14 @@ void buffer_char(struct buffer *b, char c);
 void buffer_format(struct buffer *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Little-endian, and MySQL's length-encoded forms. */
+/* Little-endian, LEB128 (the varint of protocol buffers), and MySQL's
+ * length-encoded forms. */
 void buffer_u8(struct buffer *b, uint8_t v);
 void buffer_u16(struct buffer *b, uint16_t v);
 void buffer_u24(struct buffer *b, uint32_t v);
 void buffer_u32(struct buffer *b, uint32_t v);
 void buffer_u64(struct buffer *b, uint64_t v);
+void buffer_leb(struct buffer *b, uint64_t v);
 void buffer_lenenc(struct buffer *b, uint64_t v);
 void buffer_lenenc_bytes(struct buffer *b, const void *data, size_t size);
 

@@ -1,11 +1,14 @@
 /* clean_text.c - see clean_text.h. */
 #include "clean_text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+
+#include "buffer.h"
 
 /* The bytes of the well-formed character at p (Unicode, table 3-7), or 0. */
 static size_t
@@ -149,4 +152,115 @@ clean_text(struct span text, char *out)
         i += size ? size : 1;
     }
     out[i] = '\0';
+}
+
+/* ---- XML and JSON ---- */
+
+/* U+FFFE and U+FFFF: well-formed UTF-8, but not allowed in XML. */
+static bool
+is_noncharacter(const char *s, size_t left)
+{
+    return left >= 3 && memcmp(s, "\xef\xbf", 2) == 0 &&
+           ((unsigned char)s[2] | 1) == 0xbf;
+}
+
+static const char *
+entity(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+void
+xml_text(const char *text, size_t size, struct buffer *out)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        const char *escaped = entity(text[i]);
+        size_t skip = 1;
+
+        if (!escaped && is_noncharacter(text + i, size - i)) {
+            escaped = "???";
+            skip = 3;
+        }
+        if (!escaped)
+            continue;
+        buffer_add(out, text + from, i - from);
+        buffer_text(out, escaped);
+        from = i + skip;
+        i = from - 1;
+    }
+    buffer_add(out, text + from, size - from);
+}
+
+/* The bytes of the character at s that must be escaped, or 0.  U+FFFE and
+ * U+FFFF may stand in JSON, but not in XML. */
+static size_t
+escaped(const char *s, size_t left)
+{
+    if ((unsigned char)*s < ' ' || strchr("\"\\<>&", *s))
+        return 1;
+    return is_noncharacter(s, left) ? 3 : 0;
+}
+
+static void
+add_escaped(const char *text, size_t size, struct buffer *out)
+{
+    size_t from = 0, i = 0, bytes;
+
+    while (i < size) {
+        bytes = escaped(text + i, size - i);
+        if (bytes) {
+            buffer_add(out, text + from, i - from);
+            if (bytes == 1)
+                buffer_format(out, "\\u%04x", (unsigned)text[i]);
+            else
+                buffer_text(out, "\\ufffd");
+            from = i + bytes;
+        }
+        i += bytes ? bytes : 1;
+    }
+    buffer_add(out, text + from, size - from);
+}
+
+static void
+add_cleaned(struct span text, struct buffer *out)
+{
+    struct buffer clean;
+    char *to;
+
+    buffer_init(&clean, text.size + 1);
+    to = buffer_reserve(&clean, text.size + 1);
+    if (to) {
+        clean_text(text, to);
+        add_escaped(to, text.size, out);
+    }
+    out->failed |= clean.failed;
+    buffer_fini(&clean);
+}
+
+void
+json_text(const char *text, size_t size, struct buffer *out)
+{
+    struct span whole = {text, size};
+
+    buffer_char(out, '"');
+    if (text_is_utf8(whole))
+        add_escaped(text, size, out);
+    else
+        add_cleaned(whole, out);
+    buffer_char(out, '"');
 }

@@ -1,10 +1,13 @@
-/* clean_text.h - makes a text from outside fit for logs, rows and terminals. */
+/* clean_text.h - makes a text from outside fit for logs, rows and terminals;
+ * and for XML and JSON. */
 #ifndef HW_CLEAN_TEXT_H
 #define HW_CLEAN_TEXT_H
 
 #include <stdbool.h>
 
 #include "reader.h"
+
+struct buffer;
 
 /* True if text has only ' ' to '~', which clean_text keeps. */
 bool text_is_plain(struct span text);
@@ -15,5 +18,13 @@ bool text_is_utf8(struct span text);
 /* Copies text to out, which has room for text.size + 1 bytes: every byte of a
  * control character or of broken UTF-8 becomes '?'. */
 void clean_text(struct span text, char *out);
+
+/* Appends clean UTF-8 (shown_name.h), escaped for an element or an attribute.
+ */
+void xml_text(const char *text, size_t size, struct buffer *out);
+
+/* Appends a string, which may stand within XML or HTML.  A text that is no
+ * UTF-8 is cleaned. */
+void json_text(const char *text, size_t size, struct buffer *out);
 
 #endif

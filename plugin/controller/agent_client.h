@@ -29,7 +29,7 @@ struct agent_client {
     uint64_t last_id;
     uint64_t late_id; /* unanswered past its deadline; 0 */
     uint32_t guard_s; /* of AGENT_HELLO */
-    /* process_children.h: the parent last looked at, and when to look again. */
+    /* stats_take.h: the parent last looked at, and when to look again. */
     pid_t children_of;
     uint64_t children_due_ms;
     bool word;     /* status.note is the agent's last word */

@@ -30,7 +30,7 @@
 #include "log.h"
 #include "memory.h"
 #include "agent_client.h"
-#include "process_children.h"
+#include "stats_take.h"
 #include "profiler_control.h"
 #include "node_status.h"
 #include "objects.h"
@@ -38,7 +38,6 @@
 #include "profile.h"
 #include "snapshot.h"
 #include "stats.h"
-#include "stats_take.h"
 #include "store.h"
 #include "symbolizer.h"
 #include "thread.h"
@@ -517,20 +516,6 @@ controller_set_absence(struct controller *c, int32_t pid, const char *why)
     pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
-/* The kernel still has figures for an unresponsive process. */
-static bool
-can_serve(const struct node_status *status, enum job_kind kind,
-          struct error *err)
-{
-    if (kind == JOB_STATS && status->state == NODE_UNRESPONSIVE)
-        return true;
-    if (kind == JOB_ENABLE && status->state == NODE_CONNECTED &&
-        status->hello.allocator == AGENT_NO_JEMALLOC)
-        return true; /* or no more: look_again() sees */
-    return node_status_check(status, err) == 0 &&
-           node_status_check_job(status, kind, err) == 0;
-}
-
 struct seat *
 controller_submit(struct controller *c, const struct job_request *request,
                   struct waker waker, struct error *err)
@@ -540,8 +525,7 @@ controller_submit(struct controller *c, const struct job_request *request,
     if (request->name && store_check_name(c->store, request->name, err) != 0)
         return NULL; /* reported before the work, not after it */
     pthread_mutex_lock(&c->jobs.flights.lock);
-    if (node_status_check_request(request, err) == 0 &&
-        can_serve(&c->status, request->kind, err))
+    if (node_status_check_request(&c->status, request, err) == 0)
         seat = jobs_join(&c->jobs, request, waker, err);
     pthread_mutex_unlock(&c->jobs.flights.lock);
     return seat;

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
-#include "elsewhere.h"
+#include "stats_allocators.h"
 #include "flight.h"
-#include "overhead_estimate.h"
+#include "overhead_limit.h"
 #include "risks.h"
 #include "snapshot.h"
 #include "store.h"

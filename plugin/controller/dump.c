@@ -11,17 +11,15 @@
 #include "files.h"
 #include "heap_dump.h"
 #include "mappings.h"
-#include "modules.h"
+#include "objects.h"
 #include "names.h"
 #include "agent_client.h"
-#include "objects.h"
 #include "profile.h"
 #include "reconciliation.h"
 #include "snapshot.h"
 #include "stats.h"
 #include "stats_take.h"
 #include "symbolizer.h"
-#include "unseen.h"
 
 enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 4096 };
 

@@ -11,7 +11,7 @@
 
 #include "agent_protocol.h"
 #include "buffer.h"
-#include "elsewhere.h"
+#include "stats_allocators.h"
 #include "snapshot.h"
 
 struct error;

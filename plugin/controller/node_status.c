@@ -194,8 +194,9 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
     }
 }
 
-int
-node_status_check_request(const struct job_request *request, struct error *err)
+/* The numbers of a request, before they go to the agent. */
+static int
+check_numbers(const struct job_request *request, struct error *err)
 {
     uint32_t lg = request->lg_sample;
 
@@ -224,6 +225,30 @@ node_status_check_request(const struct job_request *request, struct error *err)
         return -1;
     }
     return 0;
+}
+
+/* The kernel still has figures for an unresponsive process. */
+static bool
+can_serve(const struct node_status *status, enum job_kind kind,
+          struct error *err)
+{
+    if (kind == JOB_STATS && status->state == NODE_UNRESPONSIVE)
+        return true;
+    if (kind == JOB_ENABLE && status->state == NODE_CONNECTED &&
+        status->hello.allocator == AGENT_NO_JEMALLOC)
+        return true; /* or no more: the job looks again */
+    return node_status_check(status, err) == 0 &&
+           node_status_check_job(status, kind, err) == 0;
+}
+
+int
+node_status_check_request(const struct node_status *status,
+                          const struct job_request *request, struct error *err)
+{
+    return check_numbers(request, err) == 0 &&
+                   can_serve(status, request->kind, err)
+               ? 0
+               : -1;
 }
 
 /* ---- what the records of the state directory say ---- */

@@ -22,8 +22,9 @@ int node_status_check(const struct node_status *status, struct error *err);
 int node_status_check_job(const struct node_status *status, enum job_kind kind,
                           struct error *err);
 
-/* Checks the numbers of a request before it goes to the agent. */
-int node_status_check_request(const struct job_request *request,
+/* Whether such a request may go to the agent: 0, or -1 with *err. */
+int node_status_check_request(const struct node_status *status,
+                              const struct job_request *request,
                               struct error *err);
 
 /* From the records in the state directory fills status->ending, of a database

@@ -6,8 +6,12 @@
 #ifndef HW_STATS_TAKE_H
 #define HW_STATS_TAKE_H
 
-struct error;
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 struct agent_client;
+struct error;
 struct stats;
 
 /* Where no jemalloc serves the process, the kernel's figures alone.  NULL with
@@ -17,5 +21,27 @@ struct stats *stats_take(struct agent_client *client, struct error *err);
 /* Only what lies in jemallocs that are not profiled: for the client's status,
  * as stats_take does too. */
 void stats_take_elsewhere(struct agent_client *client);
+
+/* The database's children, which no agent serves: only forked ones that still
+ * run its own executable count. */
+enum {
+    PROCESS_CHILDREN_SEEN = 65536 /* entries of /proc that are looked at */
+};
+
+struct process_children {
+    size_t count;
+    /* Of their memory without a file; pages that a child still shares with its
+     * parent are among them. */
+    uint64_t bytes;
+};
+
+/* Reads all of /proc: too slow for every second.  Zeroed where it cannot be
+ * read. */
+void process_children_read(pid_t parent, struct process_children *out);
+
+/* Describes the children of the served process in client->status.children, at
+ * most every few seconds, and rarer where /proc is long: a hundredth of the
+ * time. */
+void process_children_look(struct agent_client *client);
 
 #endif

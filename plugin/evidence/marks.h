@@ -1,5 +1,6 @@
 /*
- * marks.h - when the node takes a snapshot by itself.
+ * marks.h - when the node takes a snapshot by itself, and how soon it looks at
+ * memory again.
  *
  * Pure: looks at figures and remembers; no clock, no locks.
  */
@@ -66,9 +67,6 @@ struct marks_due {
     char reason[SNAPSHOT_REASON_MAX + 1]; /* also why not, of MARKS_TOO_FULL */
 };
 
-/* Until the limit is reached, as it grows; UINT64_MAX: it does not. */
-uint64_t marks_left_ms(const struct marks_now *now);
-
 /* Call it for every sample.  A mark that memory exceeded when profiling was
  * switched on counts only after a fall below it. */
 enum marks_answer marks_look(struct marks *marks,
@@ -78,5 +76,28 @@ enum marks_answer marks_look(struct marks *marks,
 /* Records that the snapshot was taken; a failed one is tried again later. */
 void marks_taken(struct marks *marks, const struct marks_rules *rules,
                  const struct marks_now *now);
+
+enum {
+    PACE_MIN_MS = 100, /* between two looks */
+    PACE_MAX_MS = 1000,
+    PACE_LOOKS = 16, /* until the limit is reached, at that growth */
+    PACE_URGENT_PERCENT =
+        70 /* the allocator's figures are wanted each second */
+};
+
+/* How fast the memory of one database grows; a zeroed struct has seen nothing.
+ */
+struct pace {
+    uint64_t at_ms, used; /* the last look; 0: none */
+    uint64_t growth;      /* since the one before it, bytes a second */
+};
+
+/* Sets now->growth: the least of the last two steps, for one step may be a
+ * burst that is over. */
+void pace_look(struct pace *pace, struct marks_now *now);
+
+/* Milliseconds until the next look: soon after one fast step already. */
+uint64_t pace_next_ms(const struct pace *pace, const struct marks_now *now);
+bool pace_is_urgent(const struct marks_now *now);
 
 #endif

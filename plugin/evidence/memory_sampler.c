@@ -21,7 +21,7 @@
 #include "history.h"
 #include "log.h"
 #include "memory.h"
-#include "pace.h"
+#include "marks.h"
 #include "process_memory.h"
 #include "thread.h"
 

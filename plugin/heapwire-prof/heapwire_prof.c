@@ -20,7 +20,7 @@
 #include "index_files.h"
 #include "large_heap.h"
 #include "mappings.h"
-#include "modules.h"
+#include "objects.h"
 #include "names.h"
 #include "prof_check.h"
 #include "prof_flags.h"

@@ -13,7 +13,7 @@
 #include "files.h"
 #include "mappings.h"
 #include "profile.h"
-#include "program_mapping.h"
+#include "symbolizer.h"
 #include "snapshot_file.h"
 
 enum {

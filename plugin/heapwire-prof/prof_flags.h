@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "view_options.h"
-#include "wrappers.h"
+#include "allocator.h"
 
 struct view_form;
 

@@ -11,7 +11,7 @@
 #include "errors.h"
 #include "files.h"
 #include "heap_dump.h"
-#include "heap_lines.h"
+#include "heap_text.h"
 
 /* Reads at a place of a file, or the next bytes of a pipe. */
 static ssize_t

@@ -77,10 +77,6 @@ void
 locate_work_pieces(struct locate_work *work, uint32_t flags, uint32_t without,
                    void (*see)(struct locate_work *, const struct piece *));
 
-/* Notes that a text that is loaded at address matters. */
-void locate_work_refer(struct locate_work *work, uint64_t address,
-                       uint32_t what);
-
 /* Fills marks, variables, references; the version where it is a jemalloc. */
 void locate_texts(struct locate_work *work);
 
@@ -88,9 +84,6 @@ void locate_texts(struct locate_work *work);
 void locate_code(struct locate_work *work);
 /* How many calls of this function voted. */
 uint32_t locate_votes(const struct locate_work *work, uint64_t target);
-
-/* Whether the code of the function uses all of five arguments, and no sixth. */
-bool locate_takes_five(const struct locate_work *work, uint64_t address);
 
 /* Looks for functions whose names end with ending: found gets the part before
  * it, and returns false when it has enough. */

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     MEMORY_BUDGET_BYTES = 256 << 20,
@@ -39,5 +40,12 @@ void memory_hold_all(struct memory_hold *hold, const char *owner, size_t bytes);
 size_t memory_budget_used(void);
 /* Sets 1037: why what was refused. */
 void memory_budget_explain(struct error *err, const char *what);
+
+/* How many bytes are free, of the machine's or of our cgroup's; file pages that
+ * the kernel can take back included; UINT64_MAX: unknown. */
+uint64_t memory_left(void);
+
+/* The machine's: MemAvailable of a text as /proc/meminfo has it. */
+uint64_t memory_left_of(const char *meminfo, size_t size);
 
 #endif

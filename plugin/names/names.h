@@ -36,7 +36,7 @@ struct location {
     const char *module;
     uint64_t module_offset;
     /* Of another node's: how many of the frames, innermost first, it counts
-     * among the allocator's (wrappers.h). */
+     * among the allocator's (allocator.h). */
     uint16_t wrapped;
 };
 

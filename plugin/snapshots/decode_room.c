@@ -6,7 +6,7 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "memory_left.h"
+#include "memory_budget.h"
 
 const struct arena_meter decode_room_meter = {decode_room_take,
                                               decode_room_give};

@@ -2,8 +2,15 @@
 #include "objects.h"
 
 #include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
 
+#include "arena.h"
+#include "elf_file.h"
+#include "errors.h"
 #include "files.h"
+#include "mappings.h"
+#include "profile.h"
 
 void
 objects_init(struct objects *objects)
@@ -77,4 +84,86 @@ objects_open(struct objects *objects, uint64_t device, uint64_t inode)
         fd = fcntl(objects->list[at].fd, F_DUPFD_CLOEXEC, 0);
     pthread_mutex_unlock(&objects->lock);
     return fd;
+}
+
+/* "" where there is none, or the file cannot be read. */
+static void
+read_build_id(struct objects *objects, const struct mapping *mapping,
+              char text[ELF_BUILD_ID_TEXT])
+{
+    int fd =
+        objects ? objects_open(objects, mapping->device, mapping->inode) : -1;
+    struct elf_file elf = {0};
+    struct error ignored;
+
+    text[0] = '\0';
+    if (fd < 0)
+        return;
+    if (elf_init(&elf, fd, mapping->path, &ignored) == 0)
+        elf_build_id_text(&elf, text);
+    elf_fini(&elf);
+    fd_close(fd);
+}
+
+static bool
+is_module(const struct mapping *mapping)
+{
+    return mapping->executable && *mapping->path;
+}
+
+static int
+fill(struct profile *profile, const struct mapping *mapping,
+     const struct mapping *last, struct objects *objects,
+     struct profile_module *module)
+{
+    char build_id[ELF_BUILD_ID_TEXT];
+
+    module->start = mapping->start;
+    module->end = mapping->end;
+    module->offset = mapping->offset;
+    /* A file's mappings follow each other. */
+    if (last && mapping->inode && last->device == mapping->device &&
+        last->inode == mapping->inode) {
+        module->path = module[-1].path;
+        module->build_id = module[-1].build_id;
+        return 0;
+    }
+    read_build_id(objects, mapping, build_id);
+    module->path =
+        arena_strndup(profile->arena, mapping->path, strlen(mapping->path));
+    module->build_id =
+        arena_strndup(profile->arena, build_id, strlen(build_id));
+    return module->path && module->build_id ? 0 : -1;
+}
+
+int
+modules_fill(struct profile *profile, const struct mappings *maps,
+             struct objects *objects, struct error *err)
+{
+    const struct mapping *last = NULL;
+    struct profile_module *list;
+    size_t count = 0, filled = 0;
+
+    for (size_t i = 0; i < maps->count; i++)
+        count += is_module(&maps->list[i]);
+    if (count > MODULES_MAX)
+        count = MODULES_MAX;
+    list = arena_alloc(profile->arena, count * sizeof(*list));
+    for (size_t i = 0; list && filled < count; i++) {
+        const struct mapping *mapping = &maps->list[i];
+
+        if (!is_module(mapping))
+            continue;
+        if (fill(profile, mapping, last, objects, &list[filled]) != 0)
+            break;
+        last = mapping;
+        filled++;
+    }
+    if (!list || filled < count) {
+        error_memory(err, "the modules of a profile");
+        return -1;
+    }
+    profile->modules = list;
+    profile->module_count = count;
+    return 0;
 }

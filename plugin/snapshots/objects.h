@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct error;
+struct mappings;
+struct profile;
+
 enum { OBJECTS_MAX = 256 };
 
 struct objects {
@@ -32,5 +36,14 @@ void objects_put(struct objects *objects, uint64_t device, uint64_t inode,
                  int fd);
 /* A fresh descriptor that the caller closes, or -1. */
 int objects_open(struct objects *objects, uint64_t device, uint64_t inode);
+
+enum { MODULES_MAX = 1024 /* executable mappings of files */ };
+
+/* Fills the profile's modules, the files that its addresses lie in, with
+ * build-ids, before others see it.  objects has the mapped
+ * files; NULL: no build-id is known.  Mappings past the ceiling are left out.
+ * -1 with *err without memory. */
+int modules_fill(struct profile *profile, const struct mappings *maps,
+                 struct objects *objects, struct error *err);
 
 #endif

@@ -1,15 +1,18 @@
 /*
- * reconciliation.h - one line that compares a profile's total with the
- * allocator's figures, the kernel's and the limit.
+ * reconciliation.h - compares a profile's total with the allocator's figures,
+ * the kernel's and the limit.
  *
  * Pure.
  */
 #ifndef HW_RECONCILIATION_H
 #define HW_RECONCILIATION_H
 
+#include <stdbool.h>
+
 struct agent_hello;
 struct buffer;
 struct profile;
+struct snapshot;
 struct snapshot_memory;
 struct stats;
 
@@ -18,15 +21,40 @@ void reconciliation_take(const struct stats *stats,
                          struct snapshot_memory *out);
 
 /*
- * Appends "profile 114.7 MB (1204 samples since 2026-11-21 12:01:13 UTC) of
- * 120.3 MB allocated: 5.6 MB older than profiling; active 130.1: ...". Parts
- * between "; "; MB are 1048576 bytes, as in jeprof's reports.  Unknown figures
- * are left out.  hello is of the greeting before the dump; note is a remark
- * about the profile, or "".
+ * Appends a line: "profile 114.7 MB (1204 samples since 2026-11-21 12:01:13
+ * UTC) of 120.3 MB allocated: 5.6 MB older than profiling; active 130.1: ...".
+ * Parts between "; "; MB are 1048576 bytes, as in jeprof's reports.  Unknown
+ * figures are left out.  hello is of the greeting before the dump; note is a
+ * remark about the profile, or "".
  */
 void reconciliation_write(const struct profile *profile,
                           const struct snapshot_memory *memory,
                           const struct agent_hello *hello, const char *note,
                           struct buffer *out);
+
+/*
+ * What of the allocated memory a profile does not see, and why, in bytes.
+ *
+ * The one place that subtracts a profile from the allocators' figures: the head
+ * of each view says it in words, pictures draw it.
+ */
+struct unseen {
+    bool compared;    /* figures and profile are of one moment: all but margin
+                         and elsewhere is 0 otherwise */
+    double missing;   /* allocated by the profiled jemalloc, less the profile;
+                         may be negative */
+    double margin;    /* of missing, by chance: profile_margin() */
+    double pages;     /* of missing, at most: pages of the samples themselves */
+    double elsewhere; /* in jemallocs of the process that are not profiled */
+    const char *why;  /* ... missing is, where it is beyond chance */
+};
+
+/* hello: of the greeting before the dump. */
+void unseen_find(const struct profile *profile,
+                 const struct snapshot_memory *memory,
+                 const struct agent_hello *hello, struct unseen *out);
+
+/* Fills snapshot->profile->unseen. */
+void unseen_fill(struct snapshot *snapshot);
 
 #endif

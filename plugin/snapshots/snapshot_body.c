@@ -9,12 +9,11 @@
 #include "decode_room.h"
 #include "errors.h"
 #include "heap_dump.h"
-#include "known_wrappers.h"
+#include "allocator.h"
 #include "memory.h"
 #include "profile.h"
 #include "reader.h"
 #include "texts.h"
-#include "wrappers.h"
 
 enum {
     PROFILE_BYTES_MAX = 1 << 30, /* decoded; as that of a new profile */

@@ -49,7 +49,7 @@
 #include "snapshot_body.h"
 #include "snapshot_head.h"
 #include "zlib_memory.h"
-#include "unseen.h"
+#include "reconciliation.h"
 
 enum { DEFLATE_RATIO_MAX = 1032 /* what zlib can make of one byte */ };
 

@@ -22,7 +22,7 @@ enum { SNAPSHOT_FILE_MAX = 256 << 20, SNAPSHOT_FILE_HEAD_MAX = 16384 };
 int snapshot_encode(const struct snapshot *snapshot, struct buffer *out,
                     struct error *err);
 /* Likewise for another node, with what this one counts among the allocator's
- * (wrappers.h). */
+ * (allocator.h). */
 int snapshot_export(const struct snapshot *snapshot, const char *wrappers,
                     struct buffer *out, struct error *err);
 /* One reference, or NULL with *err. */

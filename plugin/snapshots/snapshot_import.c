@@ -14,7 +14,7 @@
 #include "errors.h"
 #include "heap_dump.h"
 #include "memory.h"
-#include "modules.h"
+#include "objects.h"
 #include "names.h"
 #include "profile.h"
 #include "reader.h"

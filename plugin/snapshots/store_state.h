@@ -35,8 +35,6 @@ void held_free(struct held *held); /* NULL is fine */
 
 /* Call with a lock; NULL: no such name. */
 struct held *store_held(const struct store *store, const char *name);
-/* Likewise; name may also be what is short for one. */
-struct held *store_meant(const struct store *store, const char *name);
 
 /* Removes it from the list and from memory, not from the directory.  Call with
  * both. */

@@ -17,7 +17,7 @@
 #include "store.h"
 #include "view.h"
 #include "view_options.h"
-#include "wrappers.h"
+#include "allocator.h"
 
 enum { KEY_MAX = 64 * 1024 };
 

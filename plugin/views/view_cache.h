@@ -53,7 +53,7 @@ struct view_cache *view_cache_start(struct store *store, unsigned threads,
 /* Every seat must have been left.  NULL is fine. */
 void view_cache_stop(struct view_cache *cache);
 
-/* Sets which functions the node counts among the allocator's (wrappers.h; "":
+/* Sets which functions the node counts among the allocator's (allocator.h; "":
  * none) in all views requested from now on.  out has WRAPPERS_TEXT_BYTES. */
 void view_cache_set_wrappers(struct view_cache *cache, const char *list);
 void view_cache_get_wrappers(struct view_cache *cache, char *out);

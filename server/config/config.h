@@ -48,7 +48,7 @@ enum {
     CONFIG_HEARTBEAT_MAX_S = 24 * 3600,
     CONFIG_DEFAULT_START_S = 20,
     CONFIG_START_MAX_S = 24 * 3600,
-    CONFIG_FRAMES_BYTES = 1024, /* wrappers.h's */
+    CONFIG_FRAMES_BYTES = 1024, /* allocator.h's */
     CONFIG_NAME_MAX = 255,      /* of an allocator or process that is named */
     CONFIG_DEFAULT_GUARD_S = 60,
     CONFIG_GUARD_MIN_S = 5, /* the agent hears from us every two seconds */
@@ -96,7 +96,7 @@ struct config {
     char process[CONFIG_NAME_MAX + 1]; /* "parent", "child", or its name */
     uint32_t start_timeout_s; /* time for the database to reach its main; 0:
                                  unlimited */
-    char allocator_frames[CONFIG_FRAMES_BYTES]; /* wrappers.h */
+    char allocator_frames[CONFIG_FRAMES_BYTES]; /* allocator.h */
     char log[CONFIG_PATH_MAX];
     char tls_cert[CONFIG_PATH_MAX]; /* both "": the node makes its own
                                        certificate */
@@ -113,7 +113,7 @@ struct config {
     uint32_t linger_s;     /* heapwire-run's */
     uint32_t heartbeat_s;  /* likewise: supervised.h; 0: none */
     uint32_t guard_s;      /* the agent's: agent_protocol.h; 0: never */
-    double budget_percent; /* of profiling: overhead_estimate.h; 0: none */
+    double budget_percent; /* of profiling: overhead_limit.h; 0: none */
     bool symbols_index;    /* are indexes made? */
     uint64_t symbols_bytes, symbols_memory;
     struct config_cluster cluster;

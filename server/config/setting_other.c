@@ -5,7 +5,7 @@
 #include "config.h"
 #include "errors.h"
 #include "setting_value.h"
-#include "wrappers.h"
+#include "allocator.h"
 
 static int
 set_address(struct config_address *out, const char *value, int port,

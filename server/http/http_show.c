@@ -13,7 +13,7 @@
 #include "http_metrics.h"
 #include "http_route.h"
 #include "http_shared.h"
-#include "json_text.h"
+#include "clean_text.h"
 #include "page_files.h"
 #include "reply.h"
 #include "server.h"

@@ -10,7 +10,7 @@
 #include "cluster_name.h"
 #include "controller.h"
 #include "diff.h"
-#include "emptiness.h"
+#include "headline.h"
 #include "errors.h"
 #include "function_views.h"
 #include "functions.h"
@@ -22,7 +22,7 @@
 #include "view_cache.h"
 #include "view_options.h"
 #include "warnings.h"
-#include "wrappers.h"
+#include "allocator.h"
 
 static struct store *
 store_of(const struct handle *handle)

@@ -8,7 +8,7 @@
 #include "buffer.h"
 #include "catalog_tables.h"
 #include "clock.h"
-#include "elsewhere.h"
+#include "stats_allocators.h"
 #include "errors.h"
 #include "profile.h"
 #include "risks.h"
@@ -16,7 +16,7 @@
 #include "snapshot.h"
 #include "sql.h"
 #include "stats.h"
-#include "unseen.h"
+#include "reconciliation.h"
 
 enum {
     NOTE_MAX = 4096, /* bytes; room for every possible sentence */

@@ -24,7 +24,7 @@
 #include "errors.h"
 #include "files.h"
 #include "symbol_index.h"
-#include "symbol_table.h"
+#include "object_symbols.h"
 
 enum { ADDRESSES = 6400, STEP = 16, DIFFERENCES_SHOWN = 5 };
 

@@ -1,6 +1,6 @@
 /*
  * sample_cost.c - what one sample of jemalloc's profiler costs the thread that
- * is sampled: overhead_estimate.c has the figure that this prints.
+ * is sampled: overhead_limit.c has the figure that this prints.
  *
  * LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true,prof_active:false \
  *     build/release/bin/sample_cost

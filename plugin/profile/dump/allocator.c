@@ -1,9 +1,15 @@
 /* allocator.c - see allocator.h. */
 #include "allocator.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "buffer.h"
+#include "errors.h"
+#include "function_name.h"
+#include "mappings.h"
+#include "names.h"
 #include "rust_name.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -220,4 +226,180 @@ allocator_cut(const struct allocator_part *parts, const uint32_t *stack,
         cut.frame = parts[stack[end - 1]].frames;
     }
     return cut;
+}
+
+/* ---- wrappers ---- */
+
+/* Only what returns memory to its caller is here: a function that allocates for
+ * a structure of its own is what a user looks for. */
+static const char of_redis[] =
+    "zmalloc*,zcalloc*,zrealloc*,ztrymalloc*,ztrycalloc*,ztryrealloc*,zstrdup*,"
+    "valkey_malloc*,valkey_calloc*,valkey_realloc*,valkey_strdup*";
+static const char of_mysql[] =
+    "my_malloc,my_raw_malloc,my_multi_malloc*,my_realloc,my_strdup,my_strndup,"
+    "my_memdup,my_once_alloc,my_once_strdup,my_once_memdup,alloc_root,"
+    "multi_alloc_root,strdup_root,safe_strdup_root,strmake_root,memdup_root,"
+    "MEM_ROOT::Alloc*,MEM_ROOT::ForceNewBlock";
+static const char of_postgres[] =
+    "palloc*,repalloc*,MemoryContextAlloc*,MemoryContextStrdup,AllocSetAlloc*,"
+    "AllocSetRealloc,GenerationAlloc*,GenerationRealloc,SlabAlloc*,SlabRealloc,"
+    "BumpAlloc*,pstrdup,pnstrdup";
+
+static const struct {
+    const char *begins; /* how the name of the program's file begins */
+    const char *list;
+} programs[] = {
+    {"redis-", of_redis},   {"valkey-", of_redis}, {"keydb-", of_redis},
+    {"mariadbd", of_mysql}, {"mysqld", of_mysql},  {"postgres", of_postgres},
+};
+
+/* The list's first name. */
+static bool
+says_none(const char *list)
+{
+    return strncmp(list, "none", 4) == 0 && (!list[4] || list[4] == ',');
+}
+
+const char *
+known_wrappers(const char *program, const char *list)
+{
+    const char *name = mapping_basename(program);
+
+    if (list && says_none(list))
+        return "";
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+        if (strncmp(name, programs[i].begins, strlen(programs[i].begins)) == 0)
+            return programs[i].list;
+    return "";
+}
+
+/* Takes the next name off *list, with its comma. */
+static struct span
+next(const char **list)
+{
+    struct span name = {*list, strcspn(*list, ",")};
+
+    *list += name.size;
+    if (**list)
+        ++*list;
+    return name;
+}
+
+static unsigned
+count(const char *list)
+{
+    unsigned n = 0;
+
+    while (*list) {
+        next(&list);
+        n++;
+    }
+    return n;
+}
+
+/* Printable; a '*' only at the end, and not alone. */
+static bool
+is_allowed(struct span name)
+{
+    const char *star = memchr(name.data, '*', name.size);
+
+    for (size_t i = 0; i < name.size; i++)
+        if ((unsigned char)name.data[i] < ' ' || name.data[i] == 0x7f)
+            return false;
+    return name.size > 0 &&
+           (!star || (name.size > 1 && star == name.data + name.size - 1));
+}
+
+int
+wrappers_add(char *list, const char *value, struct error *err)
+{
+    char all[WRAPPERS_TEXT_BYTES];
+    size_t size = strlen(list);
+
+    memcpy(all, list, size);
+    while (*value) {
+        struct span name = span_trim(next(&value));
+
+        if (!is_allowed(name)) {
+            error_set(err, ER_WRONG_VALUE,
+                      "must be names of functions, separated by commas; a "
+                      "name may end in *, but not be * alone");
+            return -1;
+        }
+        if (size + name.size + 2 > sizeof(all)) {
+            error_set(err, ER_WRONG_VALUE, "must be at most %d bytes",
+                      WRAPPERS_TEXT_BYTES - 1);
+            return -1;
+        }
+        if (size > 0)
+            all[size++] = ',';
+        memcpy(all + size, name.data, name.size);
+        size += name.size;
+    }
+    all[size] = '\0';
+    if (count(all) > WRAPPERS_MAX) {
+        error_set(err, ER_WRONG_VALUE, "must be at most %d names",
+                  WRAPPERS_MAX);
+        return -1;
+    }
+    memcpy(list, all, size + 1);
+    return 0;
+}
+
+/* Without compilers' suffixes: "f.part.0", "f [clone .cold]". */
+static struct span
+without_suffix(struct span name)
+{
+    const char *clone = memmem(name.data, name.size, " [clone ", 8);
+    const char *dot = memchr(name.data, '.', name.size);
+
+    if (clone)
+        name.size = (size_t)(clone - name.data);
+    else if (dot && dot > name.data)
+        name.size = (size_t)(dot - name.data);
+    return name;
+}
+
+static bool
+is_in(const char *list, struct span name)
+{
+    while (*list) {
+        struct span one = next(&list);
+        bool begins = one.data[one.size - 1] == '*';
+
+        one.size -= begins;
+        if ((begins ? name.size >= one.size : name.size == one.size) &&
+            memcmp(name.data, one.data, one.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool
+wrappers_have(const char *list, struct span name, struct buffer *scratch)
+{
+    if (!list || !*list)
+        return false;
+    buffer_clear(scratch);
+    function_name_shorten(name, scratch);
+    if (scratch->failed || scratch->size == 0)
+        return false;
+    name = (struct span){scratch->data, scratch->size};
+    return is_in(list, name) || is_in(list, without_suffix(name));
+}
+
+uint16_t
+wrappers_count(const char *list, const struct location *location,
+               struct buffer *scratch)
+{
+    uint32_t count = location->frame_count;
+
+    while (count > location->wrapped) {
+        const char *name = location->frames[count - 1].function;
+
+        if (wrappers_have(list, (struct span){name, strlen(name)}, scratch))
+            break;
+        count--;
+    }
+    return (uint16_t)count;
 }

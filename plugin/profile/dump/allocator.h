@@ -19,7 +19,14 @@
 #define HW_ALLOCATOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "reader.h"
+
+struct buffer;
+struct error;
+struct location;
 
 enum { ALLOCATOR_REACH = 16 };
 
@@ -48,5 +55,36 @@ struct allocator_cut {
 struct allocator_cut allocator_cut(const struct allocator_part *parts,
                                    const uint32_t *stack, uint32_t depth,
                                    uint32_t reach);
+
+/*
+ * Wrappers: a program's own allocation functions (zmalloc_usable, my_malloc),
+ * which the user or known_wrappers() counts as the allocator's.
+ *
+ * A list is one text: "my_malloc,db::Pool::*".  Names are whole, as the form
+ * text shows them (function_name.h); a '*' at the end stands for any ending.
+ */
+enum {
+    WRAPPERS_MAX = 32,         /* names */
+    WRAPPERS_TEXT_BYTES = 1024 /* of a list, with the NUL */
+};
+
+/* Adds the names of value, separated by commas and blanks, to list, which has
+ * WRAPPERS_TEXT_BYTES.  On -1 *err says what is allowed, and list is unchanged.
+ */
+int wrappers_add(char *list, const char *value, struct error *err);
+
+/* Whether list (NULL: empty) has name, a short or plain one.  Writes to
+ * scratch. */
+bool wrappers_have(const char *list, struct span name, struct buffer *scratch);
+
+/* How many frames of location, innermost first, are the allocator's by list, or
+ * by the list of its own node (see names.h). */
+uint16_t wrappers_count(const char *list, const struct location *location,
+                        struct buffer *scratch);
+
+/* The list of those of a well-known database, which count without being named:
+ * of program (a path); "" where it has none, or where list (NULL: empty) is the
+ * user's and begins with "none". */
+const char *known_wrappers(const char *program, const char *list);
 
 #endif

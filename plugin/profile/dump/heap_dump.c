@@ -11,8 +11,7 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "heap_addresses.h"
-#include "heap_lines.h"
+#include "hash.h"
 #include "heap_text.h"
 #include "memory.h"
 #include "reader.h"
@@ -21,90 +20,128 @@ enum {
     DUMP_MEMORY_MAX = 512 << 20 /* of stacks' indices, and of mappings */
 };
 
-/* ---- stacks ---- */
+/* ---- the distinct addresses of the text, found by their spelling ---- */
 
-/* -1: no memory. */
+enum { ROOM_FIRST = 1024 /* a power of two */ };
+
+/* The slot holds the spelling itself, so a look-up reads one place in memory.
+ */
+struct heap_address_slot {
+    struct heap_text_word word;
+    uint32_t number; /* 1 + index; 0: free */
+};
+
+/*
+ * A text repeats thousands of addresses in hundreds of thousands of places;
+ * each spelling is converted to a number only once.  An address with several
+ * spellings has several indices until the list is sorted.
+ */
+struct heap_addresses {
+    uint64_t *list; /* in the order of first use */
+    size_t count, room;
+    struct heap_address_slot *slots; /* by hash; twice the room */
+    uint64_t seed;
+    struct arena *holder;
+};
+
+static inline struct heap_address_slot *
+heap_addresses_place(const struct heap_addresses *addresses,
+                     const struct heap_text_word *word)
+{
+    return &addresses->slots[hash_pair(addresses->seed, word->text[0],
+                                       word->text[1]) &
+                             (addresses->room * 2 - 1)];
+}
+
+static inline void
+heap_addresses_expect(const struct heap_addresses *addresses,
+                      const struct heap_text_word *word)
+{
+    __builtin_prefetch(heap_addresses_place(addresses, word));
+}
+
+/* The spelling's slot, or the free slot where it belongs. */
+static inline struct heap_address_slot *
+heap_addresses_slot(const struct heap_addresses *addresses,
+                    const struct heap_text_word *word)
+{
+    struct heap_address_slot *slot = heap_addresses_place(addresses, word);
+
+    while (slot->number && (slot->word.text[0] != word->text[0] ||
+                            slot->word.text[1] != word->text[1]))
+        if (++slot == addresses->slots + addresses->room * 2)
+            slot = addresses->slots;
+    return slot;
+}
+
+static inline bool
+heap_addresses_find(const struct heap_addresses *addresses,
+                    const struct heap_text_word *word, uint32_t *index)
+{
+    uint32_t number = heap_addresses_slot(addresses, word)->number;
+
+    *index = number - 1;
+    return number > 0;
+}
+
 static int
-stacks_init(struct heap_stacks *stacks, size_t limit_bytes)
+grow(struct heap_addresses *addresses)
 {
-    memset(stacks, 0, sizeof(*stacks));
-    stacks->indices = arena_new(limit_bytes);
-    return stacks->indices ? 0 : -1;
+    size_t room = addresses->room ? addresses->room * 2 : ROOM_FIRST;
+    const struct heap_address_slot *before = addresses->slots;
+    const size_t slots = addresses->room * 2;
+    struct heap_address_slot *grown;
+    uint64_t *list;
+
+    if (room > HEAP_DUMP_ADDRESSES_MAX ||
+        !arena_hold(addresses->holder,
+                    room * (sizeof(*list) + 2 * sizeof(*grown))))
+        return -1;
+    list = mem_realloc(addresses->list, room * sizeof(*list));
+    if (!list)
+        return -1;
+    addresses->list = list;
+    grown = mem_zalloc(room * 2, sizeof(*grown));
+    if (!grown)
+        return -1;
+    addresses->slots = grown;
+    addresses->room = room;
+    for (size_t i = 0; i < slots; i++)
+        if (before[i].number)
+            *heap_addresses_slot(addresses, &before[i].word) = before[i];
+    mem_free((void *)before);
+    return 0;
 }
 
-void
-heap_stacks_fini(struct heap_stacks *stacks)
+/* Counts all memory as holder's.  -1: no memory. */
+static int
+heap_addresses_init(struct heap_addresses *addresses, struct arena *holder)
 {
-    struct heap_piece *next;
-
-    for (struct heap_piece *piece = stacks->first; piece; piece = next) {
-        next = piece->next;
-        mem_free(piece);
-    }
-    arena_free(stacks->indices);
-    memset(stacks, 0, sizeof(*stacks));
+    *addresses =
+        (struct heap_addresses){.seed = hash_seed(addresses), .holder = holder};
+    return grow(addresses);
 }
 
-/* Appends a stack, not initialized.  NULL: no memory. */
-static struct heap_stack *
-stacks_add(struct heap_stacks *stacks)
-{
-    struct heap_piece *piece = stacks->last;
-
-    if (!piece || piece->count == HEAP_STACKS_PIECE) {
-        piece = arena_hold(stacks->indices, sizeof(*piece))
-                    ? mem_alloc(sizeof(*piece))
-                    : NULL;
-        if (!piece)
-            return NULL;
-        piece->next = NULL;
-        piece->count = 0;
-        if (stacks->last)
-            stacks->last->next = piece;
-        else
-            stacks->first = piece;
-        stacks->last = piece;
-    }
-    return &piece->stacks[piece->count++];
-}
-
-/* Replaces the stacks' indices by those that places has for them. */
 static void
-stacks_place(struct heap_stacks *stacks, const uint32_t *places)
+heap_addresses_fini(struct heap_addresses *addresses)
 {
-    const uint32_t *before = NULL;
-
-    for (struct heap_piece *piece = stacks->first; piece; piece = piece->next)
-        for (size_t i = 0; i < piece->count; i++) {
-            const struct heap_stack *stack = &piece->stacks[i];
-            uint32_t *indices = stack->addresses;
-
-            /* Counts repeated under one '@' share the stack's indices. */
-            for (uint32_t k = 0; k < stack->depth && indices != before; k++)
-                indices[k] = places[indices[k]];
-            before = indices;
-        }
+    mem_free(addresses->list);
+    mem_free(addresses->slots);
 }
 
-bool
-heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
-                     const struct heap_stack *last, uint32_t common)
+/* Adds an address that is not there yet.  -1: no memory, or too many. */
+static int
+heap_addresses_add(struct heap_addresses *addresses,
+                   const struct heap_text_word *word, uint64_t address,
+                   uint32_t *index)
 {
-    uint64_t a, b, change;
-
-    /* An address with two spellings has two indices. */
-    while (common < stack->depth && common < last->depth &&
-           (stack->addresses[common] == last->addresses[common] ||
-            list[stack->addresses[common]] == list[last->addresses[common]]))
-        common++;
-    if (common == last->depth)
-        return common < stack->depth;
-    if (common == stack->depth)
-        return false;
-    change = common > 0; /* the text has it again */
-    a = list[stack->addresses[common]] + change;
-    b = list[last->addresses[common]] + change;
-    return __builtin_bswap64(a) > __builtin_bswap64(b);
+    if (addresses->count == addresses->room && grow(addresses) != 0)
+        return -1;
+    *index = (uint32_t)addresses->count;
+    addresses->list[addresses->count++] = address;
+    *heap_addresses_slot(addresses, word) =
+        (struct heap_address_slot){*word, (uint32_t)addresses->count};
+    return 0;
 }
 
 /* ---- parsing ---- */
@@ -361,7 +398,7 @@ add_stack(struct parser *p, const struct heap_stack *counts)
 
     if (dump->stack_count == HEAP_DUMP_STACKS_MAX)
         return fail(p, "too many stacks");
-    stack = stacks_add(&dump->stacks);
+    stack = heap_stacks_add(&dump->stacks);
     if (!stack) {
         error_memory(p->err, "the profile's stacks");
         return -1;
@@ -468,14 +505,14 @@ static int
 sort_addresses(struct parser *p)
 {
     struct heap_dump *dump = p->dump;
-    uint32_t *places = heap_addresses_sort(&p->addresses);
 
-    if (!places) {
+    mem_free(p->addresses.slots); /* makes room for sorting */
+    p->addresses.slots = NULL;
+    if (heap_stacks_sort(&dump->stacks, p->addresses.list, &p->addresses.count,
+                         dump->arena) != 0) {
         error_memory(p->err, "the profile's addresses");
         return -1;
     }
-    stacks_place(&dump->stacks, places);
-    mem_free(places);
     dump->addresses = p->addresses.list;
     dump->address_count = p->addresses.count;
     p->addresses.list = NULL;
@@ -508,14 +545,13 @@ parse(struct span text, const struct heap_source *source,
     if (p.dump)
         p.dump->arena = arena_new(DUMP_MEMORY_MAX);
     if (!p.dump || !p.dump->arena ||
-        stacks_init(&p.dump->stacks, DUMP_MEMORY_MAX) != 0) {
+        heap_stacks_init(&p.dump->stacks, DUMP_MEMORY_MAX) != 0) {
         error_memory(err, "the profile");
         goto out;
     }
     arena_count(p.dump->arena, meter);
     arena_count(p.dump->stacks.indices, meter);
-    if (heap_addresses_init(&p.addresses, HEAP_DUMP_ADDRESSES_MAX,
-                            p.dump->arena) != 0) {
+    if (heap_addresses_init(&p.addresses, p.dump->arena) != 0) {
         error_memory(err, "the profile's addresses");
         goto out;
     }

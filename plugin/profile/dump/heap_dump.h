@@ -21,39 +21,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heap_stacks.h"
 #include "mappings.h"
 
 struct arena;
 struct arena_meter;
 struct error;
-struct heap_source; /* heap_lines.h */
+struct heap_source; /* heap_text.h */
 
 enum {
     HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */
     HEAP_DUMP_STACKS_MAX = 1 << 20,   /* real programs have thousands */
     HEAP_DUMP_ADDRESSES_MAX = 1 << 22 /* distinct ones */
-};
-
-/* Stacks are in pieces, for they never move.  Sized so that a freed piece fits
- * an arena's block of 64 kB. */
-enum { HEAP_STACKS_PIECE = 1400 };
-
-struct heap_stack {
-    uint32_t *addresses;     /* indices; leaf first */
-    uint32_t depth;          /* may be 0: the unwinder found nothing */
-    uint64_t objects, bytes; /* in use */
-    uint64_t objects_ever, bytes_ever;
-};
-
-struct heap_piece {
-    struct heap_piece *next;
-    size_t count;
-    struct heap_stack stacks[HEAP_STACKS_PIECE];
-};
-
-struct heap_stacks {
-    struct heap_piece *first, *last;
-    struct arena *indices; /* the memory of the stacks' addresses */
 };
 
 struct heap_dump {
@@ -85,14 +64,5 @@ struct heap_dump *heap_dump_parse_counted(const char *text, size_t size,
 struct heap_dump *heap_dump_read(const struct heap_source *source,
                                  struct error *err);
 void heap_dump_free(struct heap_dump *dump); /* NULL is fine */
-
-/* For the profile that takes them. */
-void heap_stacks_fini(struct heap_stacks *stacks);
-
-/* Whether stack follows last in jemalloc's order, which compares the bytes in
- * memory.  Both begin with at least common equal addresses, as indices into
- * list.  If all stacks follow the one before, no two are equal. */
-bool heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
-                          const struct heap_stack *last, uint32_t common);
 
 #endif

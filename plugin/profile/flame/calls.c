@@ -8,16 +8,14 @@
 #include "buffer.h"
 #include "call_rows.h"
 #include "call_tree.h"
-#include "emptiness.h"
+#include "headline.h"
 #include "errors.h"
 #include "figures.h"
-#include "headline.h"
-#include "json_text.h"
+#include "clean_text.h"
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
 #include "texts.h"
-#include "unshown.h"
 #include "view_options.h"
 
 enum { TITLE_BYTES = 100, NOTE_BYTES = 8000, SCRATCH_MAX = 1 << 16 };

@@ -9,19 +9,16 @@
 
 #include "buffer.h"
 #include "call_tree.h"
-#include "call_tree_cut.h"
 #include "calls.h"
-#include "emptiness.h"
+#include "headline.h"
 #include "errors.h"
 #include "flame_files.h"
-#include "headline.h"
 #include "figures.h"
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
-#include "unshown.h"
 #include "view_options.h"
-#include "xml_text.h"
+#include "clean_text.h"
 
 /* In pixels; without its script the file is so wide. */
 enum {

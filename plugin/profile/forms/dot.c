@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "emptiness.h"
+#include "headline.h"
 #include "errors.h"
 #include "figures.h"
 #include "graph.h"
 #include "profile.h"
-#include "unshown.h"
 #include "view_options.h"
 
 enum {

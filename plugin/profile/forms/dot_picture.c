@@ -8,15 +8,13 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "emptiness.h"
+#include "headline.h"
 #include "figures.h"
 #include "graph.h"
-#include "headline.h"
 #include "profile.h"
 #include "shown_name.h"
-#include "unshown.h"
 #include "view_options.h"
-#include "xml_text.h"
+#include "clean_text.h"
 
 enum {
     NAME_BYTES = 1024,

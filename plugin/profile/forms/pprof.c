@@ -17,12 +17,42 @@
 #include "hash.h"
 #include "memory.h"
 #include "profile.h"
-#include "protobuf.h"
 #include "shown_name.h"
 #include "stack_names.h"
 #include "texts.h"
 #include "view_options.h"
 #include "zlib_memory.h"
+
+/* ---- protocol buffers, field by field:
+ * https://protobuf.dev/programming-guides/encoding/ ---- */
+
+enum { WIRE_VARINT = 0, WIRE_LENGTH = 2 };
+
+/* Omits a field that is 0: its absence means 0. */
+static void
+protobuf_number(struct buffer *out, uint32_t field, uint64_t v)
+{
+    if (v == 0)
+        return;
+    buffer_leb(out, (uint64_t)field << 3 | WIRE_VARINT);
+    buffer_leb(out, v);
+}
+
+static void
+protobuf_signed(struct buffer *out, uint32_t field, int64_t v)
+{
+    protobuf_number(out, field, (uint64_t)v);
+}
+
+/* Strings, embedded messages, and packed numbers. */
+static void
+protobuf_bytes(struct buffer *out, uint32_t field, const void *data,
+               size_t size)
+{
+    buffer_leb(out, (uint64_t)field << 3 | WIRE_LENGTH);
+    buffer_leb(out, size);
+    buffer_add(out, data, size);
+}
 
 enum {
     PPROF_MEMORY_MAX = 1 << 30,
@@ -214,7 +244,7 @@ add_sample(struct writer *w, const struct profile_stack *stack)
             continue;
         value = rounded(profile_value(stack, sample_types[i].measure));
         any |= value != 0;
-        protobuf_varint(&w->inner, (uint64_t)value);
+        buffer_leb(&w->inner, (uint64_t)value);
     }
     if (!any)
         return 0;
@@ -232,7 +262,7 @@ add_sample(struct writer *w, const struct profile_stack *stack)
             w->locations[w->location_count++] = w->frames[i];
             *id = w->location_count;
         }
-        protobuf_varint(&w->inner, *id);
+        buffer_leb(&w->inner, *id);
     }
     if (w->inner.size)
         protobuf_bytes(&w->message, SAMPLE_LOCATIONS, w->inner.data,

@@ -10,14 +10,12 @@
 
 #include "buffer.h"
 #include "call_tree.h"
-#include "emptiness.h"
-#include "errors.h"
 #include "headline.h"
+#include "errors.h"
 #include "figures.h"
 #include "memory.h"
 #include "profile.h"
 #include "shown_name.h"
-#include "unshown.h"
 #include "view_options.h"
 
 enum {

@@ -5,7 +5,6 @@
 
 #include "buffer.h"
 #include "call_tree.h"
-#include "call_tree_cut.h"
 #include "errors.h"
 #include "memory.h"
 #include "shown_name.h"

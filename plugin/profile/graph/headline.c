@@ -1,12 +1,81 @@
 /* headline.c - see headline.h. */
 #include "headline.h"
 
+#include <stdio.h>
+
 #include "buffer.h"
 #include "clock.h"
-#include "mappings.h"
 #include "figures.h"
+#include "mappings.h"
 #include "profile.h"
 #include "shown_name.h"
+#include "view_options.h"
+
+double
+unshown_bytes(const struct profile *profile, const struct view_options *options)
+{
+    return options->measure == MEASURE_INUSE_SPACE && !profile->difference &&
+                   profile->bytes > 0 && !options->focus && !options->ignore
+               ? profile->unseen.bytes
+               : 0;
+}
+
+void
+unshown_add(struct buffer *out, const struct profile *profile,
+            const struct view_options *options, const char *end)
+{
+    double unseen = unshown_bytes(profile, options);
+    double all = unseen + profile->bytes;
+    char text[FIGURE_TEXT], part[FIGURE_TEXT];
+
+    if (unseen <= 0)
+        return;
+    figure_text(unseen, options, false, text);
+    buffer_format(out, UNSHOWN_NAME ": %s, %s of the ", text,
+                  figure_percent(unseen, all, part));
+    figure_text(all, options, false, text);
+    buffer_format(out, "%s that are in use: %s%s", text, profile->unseen.why,
+                  end);
+}
+
+static bool
+changed(const struct profile *profile, const struct view_options *options)
+{
+    for (size_t i = 0; i < profile->stack_count; i++)
+        if (profile_value(&profile->stacks[i], options->measure) != 0)
+            return true;
+    return false;
+}
+
+const char *
+emptiness_text(const struct profile *profile,
+               const struct view_options *options, bool shown,
+               char out[EMPTINESS_TEXT])
+{
+    bool ever = options->measure == MEASURE_ALLOC_SPACE ||
+                options->measure == MEASURE_ALLOC_OBJECTS;
+    bool sampled = profile->samples > 0 || (ever && profile->accumulated);
+    char since[CLOCK_TEXT];
+
+    if (sampled && shown)
+        snprintf(out, EMPTINESS_TEXT, "%s", "");
+    else if (sampled && (options->focus || options->ignore))
+        snprintf(out, EMPTINESS_TEXT, "no stack matches");
+    else if (sampled && profile->difference && !changed(profile, options))
+        snprintf(out, EMPTINESS_TEXT, "nothing changed");
+    else if (sampled)
+        snprintf(out, EMPTINESS_TEXT, "nothing is large enough to be shown");
+    else if (!profile->origin.live)
+        snprintf(out, EMPTINESS_TEXT, "nothing sampled");
+    else if (profile->origin.active_since_ms == 0)
+        snprintf(out, EMPTINESS_TEXT, "profiling is not active");
+    else {
+        clock_text(profile->origin.active_since_ms, since, sizeof(since));
+        snprintf(out, EMPTINESS_TEXT, "nothing sampled since %s UTC (active)",
+                 since);
+    }
+    return out;
+}
 
 void
 headline_add(struct buffer *out, const struct profile *profile,

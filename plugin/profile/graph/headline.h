@@ -1,7 +1,8 @@
-/* headline.h - describes a profile in a line. */
+/* headline.h - what views say about a profile as a whole. */
 #ifndef HW_HEADLINE_H
 #define HW_HEADLINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buffer;
@@ -14,5 +15,34 @@ enum { HEADLINE_FEW = 10 }; /* samples, of which it says how few they are */
  * (shown_name.h); the program takes at most max bytes. */
 void headline_add(struct buffer *out, const struct profile *profile,
                   const struct view_options *options, size_t max);
+
+/* An empty report is explained; jeprof prints nothing. */
+enum { EMPTINESS_TEXT = 128 };
+
+/* Why profile shows nothing, in a few words: nothing was sampled, or (shown is
+ * false: no function was left) nothing matches.  "": it shows something.
+ * Returns out. */
+const char *emptiness_text(const struct profile *profile,
+                           const struct view_options *options, bool shown,
+                           char out[EMPTINESS_TEXT]);
+
+/*
+ * Unshown: what the allocator has in use and the profile does not show.
+ *
+ * Pictures show it as a grey block beside the profile, texts as a line.  It is
+ * never a frame of the profile, nor part of its percentages.
+ */
+#define UNSHOWN_NAME  "[not in the profile]"
+#define UNSHOWN_COLOR "#d9d9d9"
+
+/* Bytes; 0: none, not known, or the options choose what it cannot be beside:
+ * objects, all that was ever allocated, a part of the profile. */
+double unshown_bytes(const struct profile *profile,
+                     const struct view_options *options);
+
+/* Appends "[not in the profile]: 12.0 MB, 20.0% of the 60.0 MB that are in
+ * use: why" and end, or nothing. */
+void unshown_add(struct buffer *out, const struct profile *profile,
+                 const struct view_options *options, const char *end);
 
 #endif

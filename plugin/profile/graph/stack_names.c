@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "errors.h"
-#include "granularity.h"
+#include "view_options.h"
 #include "memory.h"
 #include "profile.h"
 #include "symbols_kept.h"

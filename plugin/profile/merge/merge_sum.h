@@ -65,14 +65,8 @@ int merge_number(struct merge *merge, struct texts *texts, uint32_t *number);
 int merge_place(struct merge *merge, const struct profile *profile, size_t part,
                 const struct location *location, struct merge_location *out);
 
-/* merge_symbols.c: gives functions of one name in different builds one
+/* Gives functions of one name in different builds one
  * symbol_start.  -1 without memory. */
 int merge_symbols(struct merge *merge);
-
-/* merge_words.c: the texts of the sum. */
-void merge_write_shares(struct merge *merge, struct buffer *out);
-void merge_write_note(const struct merge *merge, const char *missing,
-                      struct buffer *out);
-void merge_write_program(const struct merge *merge, struct buffer *out);
 
 #endif

@@ -5,13 +5,12 @@
 
 #include "buffer.h"
 #include "errors.h"
-#include "granularity.h"
+#include "view_options.h"
 #include "memory.h"
 #include "pattern.h"
 #include "profile.h"
 #include "symbols.h"
 #include "texts.h"
-#include "view_options.h"
 
 enum { PLACE_MAX = 1 << 20 };
 

@@ -50,7 +50,7 @@ struct profile_module {
     const char *build_id; /* hexadecimal; "" unknown */
 };
 
-/* What is allocated and in no sample: snapshots/unseen.h fills it. */
+/* What is allocated and in no sample: snapshots/reconciliation.h fills it. */
 struct profile_unseen {
     double bytes;    /* beyond chance; 0: none, or not known */
     const char *why; /* "allocated while profiling was off", ... */

@@ -6,13 +6,11 @@
 #include "arena.h"
 #include "buffer.h"
 #include "function_name.h"
-#include "granularity.h"
-#include "known_wrappers.h"
+#include "view_options.h"
+#include "allocator.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
-#include "view_options.h"
-#include "wrappers.h"
 
 enum { NAME_BYTES_MAX = 16 << 20, SHORTENED_FIRST = 1024 };
 
@@ -290,7 +288,7 @@ struct partition {
     bool symbol_allocates;
 };
 
-/* The answer of allocator.h and wrappers.h for a short name, asked once. */
+/* The answer of allocator.h for a short name, asked once. */
 static bool
 is_entry(struct partition *p, uint32_t short_name)
 {

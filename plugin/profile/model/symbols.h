@@ -4,7 +4,7 @@
  * As jeprof names them: short function names (or, unless jeprof_names, those
  * with template arguments), "(inline)" after inlined ones, and "name@address"
  * for functions of one short name with different symbols; at the options'
- * granularity (granularity.h).
+ * granularity (view_options.h).
  */
 #ifndef HW_SYMBOLS_H
 #define HW_SYMBOLS_H

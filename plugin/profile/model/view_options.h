@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buffer;
 struct error;
+struct frame;
 
 enum measure {
     MEASURE_INUSE_SPACE, /* bytes */
@@ -37,7 +39,7 @@ struct view_options {
     uint32_t maxdegree;    /* at most so many edges into, and out of, a node */
     bool allocator_frames; /* keep the allocator's frames, as jeprof does: see
                               allocator.h */
-    const char *wrappers;  /* frames left out too: wrappers.h; NULL */
+    const char *wrappers;  /* frames left out too: allocator.h; NULL */
     bool jeprof_names;     /* functions without template arguments: dot, text */
     bool show_bytes;       /* whole bytes in place of megabytes */
     bool by_growth;        /* in a difference: the most grown comes first */
@@ -65,5 +67,22 @@ bool measure_is_space(enum measure measure);
 /* Whether to stop; checks now and then, as i counts up.  Fills *err. */
 bool view_cancelled(const struct view_options *options, size_t i,
                     struct error *err);
+
+/* ---- a frame's name at the options' granularity: jeprof's --functions,
+ * --lines, --files and --addresses ---- */
+
+/* Sixteen hexadecimal digits, as jeprof writes an address. */
+void granularity_address(struct buffer *out, uint64_t address);
+
+/* "file.c:12"; "??:0" if the file is not known. */
+void granularity_place(struct buffer *out, const struct frame *frame);
+
+/* Appends the name of a frame at address; function is its function's name:
+ *     main,  main file.c:12,  file.c,  0000000000401136 main file.c:12
+ * At the granularity of files, a frame without a file is named by its address.
+ */
+void granularity_name(struct buffer *out, enum granularity granularity,
+                      const char *function, const struct frame *frame,
+                      uint64_t address);
 
 #endif

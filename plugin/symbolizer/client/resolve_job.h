@@ -115,51 +115,33 @@ int resolve_open(struct resolve_object *object);
  * anything: its reader compares the build-id. */
 void resolve_open_index(struct resolve_object *object);
 
-/* ---- resolve_items.c: which file each address lies in ---- */
-
-/* Names the addresses outside files.  Answers how many items the others are:
- * file by file, each file's ascending. */
-size_t resolve_items_sort(struct resolve_job *job);
-
-/* ---- resolve_kept.c: the last answer, for a repeated request ---- */
-
-/* A reference, or NULL. */
+/* The last answer, for a repeated request: a reference, or NULL. */
 struct names *resolve_kept_find(struct resolve_job *job);
 /* Adds an object's key to the job's.  To be called for each object before
  * resolve_kept_set. */
 void resolve_kept_note(struct resolve_job *job, const struct cache_key *key);
 void resolve_kept_set(struct resolve_job *job);
 
-/* ---- resolve_answers.c: answers of the cache or the helper become names ----
- */
+/* ---- resolve_items.c: which file each address lies in ---- */
+
+/* Names the addresses outside files.  Answers how many items the others are:
+ * file by file, each file's ascending. */
+size_t resolve_items_sort(struct resolve_job *job);
+
+/* ---- resolve_answers.c: the question to the helper; answers of it or of the
+ * cache become names ---- */
 
 /* Names address by its offset in module; by itself if module is "". */
 void resolve_answers_plain(struct resolve_job *job, uint64_t address,
                            const char *module, uint64_t offset,
                            bool in_allocator);
-/* known belongs to the cache, which must not change meanwhile. */
-void resolve_answers_cached(struct resolve_object *object,
-                            const struct resolve_item *item,
-                            const struct location *known);
 /* The answer for the next asked offset; its texts belong to names.  A lone
  * frame may have the function "": then it starts at symbol_start.  False: no
  * memory. */
 bool resolve_answers_add(struct resolve_object *object,
                          const struct location *answer);
-/* The callbacks text, answer and refused of struct helper_question. */
-bool resolve_answers_take_text(void *arg, struct span text);
-bool resolve_answers_take(void *arg, const struct wire_reply *reply);
-void resolve_answers_take_refusal(void *arg, struct span why);
 /* Sets each item's module, and names those without a name by their offset. */
 void resolve_answers_offsets(struct resolve_object *object);
-
-/* ---- resolve_indexed.c: answers of an index, read by this process ---- */
-
-/* Takes from the asked offsets those that the object's index knows.  Without
- * effect unless symbolizer_options.here is set. */
-void resolve_indexed(struct resolve_object *object);
-
-/* ---- resolve_question.c: the question to the helper ---- */
 
 /* Names what the cache knows, and lists the other offsets as asked. */
 void resolve_question_look_up(struct resolve_object *object);
@@ -167,5 +149,11 @@ void resolve_question_look_up(struct resolve_object *object);
  * cannot be sent ahead, nor can the next object's. */
 bool resolve_question_ask_ahead(struct resolve_object *object);
 void resolve_question_ask(struct resolve_object *object);
+
+/* ---- resolve_indexed.c: answers of an index, read by this process ---- */
+
+/* Takes from the asked offsets those that the object's index knows.  Without
+ * effect unless symbolizer_options.here is set. */
+void resolve_indexed(struct resolve_object *object);
 
 #endif

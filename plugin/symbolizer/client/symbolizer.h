@@ -88,4 +88,13 @@ int symbolizer_resolve(struct symbolizer *s,
                        const struct resolve_request *request,
                        struct names **out, struct error *err);
 
+/*
+ * The code mapping that fits one of elf's segments by place and size, or NULL.
+ * Of several, prefers the one with the path, then the file name, then the
+ * lowest address.
+ */
+const struct mapping *program_mapping(const struct mappings *maps,
+                                      const struct elf_file *elf,
+                                      const char *path);
+
 #endif

@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "names.h"
 #include "thread.h"
-#include "unit_aranges.h"
+#include "dwarf_units.h"
 #include "unit_code.h"
 
 enum {

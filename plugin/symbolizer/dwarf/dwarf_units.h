@@ -79,4 +79,10 @@ size_t dwarf_units_holding(const struct dwarf_units *units, uint64_t offset);
 void dwarf_units_missed(struct dwarf_units *units, uint64_t offset);
 bool dwarf_units_fell_short(const struct dwarf_units *units);
 
+/* For each of these ascending addresses, the first unit that has it; returns
+ * the greatest of their offsets in .debug_info; UINT64_MAX: an address is not
+ * listed, or no memory. */
+uint64_t unit_aranges_reach(struct dwarf_sections *sections,
+                            const uint64_t *addresses, size_t count);
+
 #endif

@@ -7,8 +7,8 @@
 
 /* Makes this process the first to be killed: with low priority, without core
  * dumps or files, with at most memory_bytes of address space, with no system
- * calls but allowed_calls.h's, and ending with parent.  -1 if parent has died
- * already.  Call it before the first thread. */
+ * calls but those of a short list, and ending with parent.  -1 if parent has
+ * died already.  Call it before the first thread. */
 int limits_apply(uint64_t memory_bytes, pid_t parent);
 
 /* From now on, at most so many seconds of processor time for each available

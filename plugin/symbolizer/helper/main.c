@@ -6,6 +6,8 @@
  * distributed under GPL-3.0-or-later.
  */
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,13 +17,106 @@
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
+#include "hash.h"
 #include "large_heap.h"
 #include "limits.h"
 #include "memory.h"
 #include "object_index.h"
 #include "object_names.h"
-#include "sent_texts.h"
 #include "symbolizer_wire.h"
+
+/* ---- the numbers of the texts sent to the client ---- */
+
+/* A text is identified by its address: it must stay there, and equal texts must
+ * be one, until sent_texts_fini.  Initially zeroed. */
+struct sent_texts {
+    struct sent_text *places; /* open addressing, at most half in use */
+    uint32_t room, used;
+    uint32_t count; /* of texts, including those without a place */
+};
+
+enum { ROOM_FIRST = 1024 /* powers of two */ };
+
+struct sent_text {
+    const char *text; /* NULL: free */
+    size_t max;       /* a text may be cut elsewhere if it is a path */
+    uint32_t number;
+};
+
+/* zeroed is fine */
+static void
+sent_texts_fini(struct sent_texts *texts)
+{
+    mem_free(texts->places);
+    *texts = (struct sent_texts){.room = 0};
+}
+
+static struct sent_text *
+place_of(struct sent_text *places, uint32_t room, const char *text, size_t max)
+{
+    uint32_t i = (uint32_t)hash_mix(max, (uintptr_t)text) & (room - 1);
+
+    while (places[i].text && (places[i].text != text || places[i].max != max))
+        i = (i + 1) & (room - 1);
+    return &places[i];
+}
+
+static int
+grow(struct sent_texts *texts)
+{
+    uint32_t room = texts->room ? texts->room * 2 : ROOM_FIRST;
+    struct sent_text *places = mem_zalloc(room, sizeof(*places));
+
+    if (!places)
+        return -1;
+    for (uint32_t i = 0; i < texts->room; i++) {
+        const struct sent_text *old = &texts->places[i];
+
+        if (old->text)
+            *place_of(places, room, old->text, old->max) = *old;
+    }
+    mem_free(texts->places);
+    texts->places = places;
+    texts->room = room;
+    return 0;
+}
+
+/* Likewise for a text, not "", that will not be looked up again: always appends
+ * it. */
+static int
+sent_texts_number(struct sent_texts *texts, struct buffer *out,
+                  const char *text, size_t max, uint32_t *number)
+{
+    if (texts->count == WIRE_TEXTS_MAX)
+        return -1;
+    wire_put_text(out, text, max);
+    *number = ++texts->count;
+    return 0;
+}
+
+/* The number of text, 0 for ""; appends it to out the first time.  -1 without
+ * memory, or with too many texts. */
+static int
+sent_texts_put(struct sent_texts *texts, struct buffer *out, const char *text,
+               size_t max, uint32_t *number)
+{
+    struct sent_text *place;
+
+    *number = 0;
+    if (text[0] == '\0')
+        return 0;
+    if (texts->used * 2 >= texts->room && grow(texts) != 0)
+        return -1;
+    place = place_of(texts->places, texts->room, text, max);
+    if (!place->text) {
+        if (sent_texts_number(texts, out, text, max, number) != 0)
+            return -1;
+        *place = (struct sent_text){text, max, *number};
+        texts->used++;
+    }
+    *number = place->number;
+    return 0;
+}
 
 enum {
     SOCKET = 0,

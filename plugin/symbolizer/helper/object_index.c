@@ -8,7 +8,6 @@
 #include "memory.h"
 #include "object_symbols.h"
 #include "symbol_index.h"
-#include "symbol_table.h"
 
 struct making {
     const struct object_symbols *symbols;

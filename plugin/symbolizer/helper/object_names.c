@@ -14,7 +14,6 @@
 #include "object_symbols.h"
 #include "readable_names.h"
 #include "symbol_index.h"
-#include "symbol_table.h"
 
 static const size_t readable_bytes_max = (size_t)512 << 20;
 

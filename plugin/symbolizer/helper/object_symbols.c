@@ -2,12 +2,333 @@
 #include "object_symbols.h"
 
 #include <elf.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "buffer.h"
 #include "elf_file.h"
 #include "errors.h"
 #include "memory.h"
-#include "symbol_table.h"
+#include "reader.h"
+#include "search.h"
 #include "unwind_table.h"
+
+enum {
+    SYMBOL_SIZE = 24,
+    DIGIT_BITS = 8,
+    DIGITS = 1 << DIGIT_BITS,
+    NESTING_MAX = 64 /* starts looked back for an enclosing symbol */
+};
+
+static const size_t table_bytes_max = (size_t)2 << 30;
+
+struct symbol_table {
+    struct buffer names;
+    struct symbol *list; /* ascending, aliases best first */
+    size_t count;
+};
+
+static struct span
+span_of(const char *text)
+{
+    return (struct span){text, strlen(text)};
+}
+
+static size_t
+size_without_version(struct span name)
+{
+    const char *at = memchr(name.data, '@', name.size);
+
+    return at ? (size_t)(at - name.data) : name.size;
+}
+
+/* Equal except for the version that follows '@'. */
+static bool
+is_same_name(struct span a, struct span b)
+{
+    size_t size = size_without_version(a);
+
+    return size == size_without_version(b) && memcmp(a.data, b.data, size) == 0;
+}
+
+/* The functions by which programs allocate: C's, and C++'s operator new. */
+static bool
+is_allocators(const char *name)
+{
+    static const char *const all[] = {
+        "malloc",       "calloc",         "realloc",
+        "reallocarray", "posix_memalign", "aligned_alloc",
+        "memalign",     "valloc",         "pvalloc"};
+
+    if (name[0] == '_')
+        return name[1] == 'Z' && name[2] == 'n' &&
+               (name[3] == 'w' || name[3] == 'a');
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (name[0] == all[i][0] &&
+            is_same_name(span_of(name), span_of(all[i])))
+            return true;
+    return false;
+}
+
+/* A program's own malloc may have a second name: the allocator's name comes
+ * first. */
+static void
+put_allocators_first(struct symbol *aliases, size_t count)
+{
+    struct symbol found;
+
+    for (size_t i = 0; i < count && aliases[i].size >= aliases[0].size; i++) {
+        if (!aliases[i].allocates)
+            continue;
+        found = aliases[i];
+        memmove(aliases + 1, aliases, i * sizeof(*aliases));
+        aliases[0] = found;
+        return;
+    }
+}
+
+/* Binutils takes the widest while none reaches the address; so of aliases that
+ * do: functions, then typed ones, then the narrowest, then the first. */
+static int
+compare(const void *a, const void *b)
+{
+    const struct symbol *x = a, *y = b;
+
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (!x->size != !y->size)
+        return x->size ? -1 : 1;
+    if (x->function != y->function)
+        return x->function ? -1 : 1;
+    if (x->typed != y->typed)
+        return x->typed ? -1 : 1;
+    if (x->size != y->size)
+        return x->size < y->size ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static struct symbol *
+sort_by_digit(struct symbol *from, struct symbol *to, size_t count,
+              unsigned shift)
+{
+    size_t places[DIGITS] = {0}, sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        places[from[i].start >> shift & (DIGITS - 1)]++;
+    for (size_t i = 0; i < DIGITS; i++) {
+        size_t n = places[i];
+
+        places[i] = sum;
+        sum += n;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[places[from[i].start >> shift & (DIGITS - 1)]++] = from[i];
+    return to;
+}
+
+/* Radix sort by start, then sorts the few with equal starts: a fifth of qsort's
+ * time.  -1 without memory. */
+static int
+sort(struct symbol_table *table)
+{
+    size_t count = table->count;
+    struct symbol *list = table->list, *other;
+    uint64_t bits = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bits |= list[i].start;
+    other = mem_alloc(count * sizeof(*other));
+    if (!other)
+        return -1;
+    for (unsigned shift = 0; shift < 64 && bits >> shift; shift += DIGIT_BITS) {
+        struct symbol *sorted = sort_by_digit(list, other, count, shift);
+
+        other = list;
+        list = sorted;
+    }
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && list[next].start == list[i].start;
+             next++)
+            continue;
+        if (next - i > 1) {
+            qsort(list + i, next - i, sizeof(*list), compare);
+            put_allocators_first(list + i, next - i);
+        }
+    }
+    table->list = list;
+    mem_free(other);
+    return 0;
+}
+
+/* The candidates are those of binutils' elf_find_function. */
+static bool
+take_symbol(struct reader *r, const struct elf_file *elf,
+            struct symbol_table *table, uint32_t order)
+{
+    struct symbol *s = &table->list[table->count];
+    uint32_t name = reader_u32(r);
+    uint8_t info = reader_u8(r), other = reader_u8(r);
+    uint16_t section = reader_u16(r);
+    uint8_t type = ELF64_ST_TYPE(info);
+
+    s->start = reader_u64(r);
+    s->size = reader_u64(r);
+    s->order = order;
+    s->function = type == STT_FUNC || type == STT_GNU_IFUNC;
+    s->typed = type != STT_NOTYPE;
+    if (r->failed || (!s->function && s->typed) || name >= table->names.size ||
+        section == SHN_UNDEF ||
+        (section >= SHN_LORESERVE && section != SHN_XINDEX))
+        return false;
+    s->name = table->names.data + name;
+    /* $x and $d are ARM's marks between code and data */
+    if (!s->name[0] || (!s->typed && s->name[0] == '$') ||
+        s->size > UINT64_MAX - s->start)
+        return false;
+    if (s->size == 0 && !s->typed && ELF64_ST_BIND(info) == STB_LOCAL &&
+        ELF64_ST_VISIBILITY(other) == STV_HIDDEN)
+        return false;
+    s->allocates = s->function && is_allocators(s->name);
+    return section < elf->section_count &&
+           (elf->sections[section].flags & SHF_EXECINSTR);
+}
+
+static int
+load(struct symbol_table *table, const struct elf_file *elf,
+     const struct elf_section *symbols)
+{
+    const struct elf_section *names;
+    struct buffer bytes;
+    struct reader r;
+    size_t count = symbols->size / SYMBOL_SIZE;
+    int rc = -1;
+
+    if (symbols->link >= elf->section_count)
+        return 0;
+    names = &elf->sections[symbols->link];
+    buffer_init(&bytes, table_bytes_max);
+    /* The buffer terminates names that the file does not. */
+    if (elf_read(elf, names->offset, names->size, &table->names) != 0 ||
+        elf_read(elf, symbols->offset, count * SYMBOL_SIZE, &bytes) != 0) {
+        rc = bytes.failed || table->names.failed ? -1 : 0;
+        goto out;
+    }
+    table->list = mem_zalloc(count, sizeof(*table->list));
+    if (!table->list)
+        goto out;
+    r = reader_of(bytes.data, bytes.size);
+    for (size_t i = 0; i < count; i++) {
+        struct reader one = reader_of(r.pos, SYMBOL_SIZE);
+
+        reader_bytes(&r, SYMBOL_SIZE);
+        table->count += take_symbol(&one, elf, table, (uint32_t)i);
+    }
+    rc = sort(table);
+out:
+    buffer_fini(&bytes);
+    return rc;
+}
+
+struct symbol_table *
+symbol_table_new(const struct elf_file *elf, bool dynamic, struct error *err)
+{
+    struct symbol_table *table = mem_zalloc(1, sizeof(*table));
+    uint32_t wanted = dynamic ? SHT_DYNSYM : SHT_SYMTAB;
+
+    if (!table) {
+        error_memory(err, "the symbol table");
+        return NULL;
+    }
+    buffer_init(&table->names, table_bytes_max);
+    for (size_t i = 0; i < elf->section_count; i++) {
+        if (elf->sections[i].type != wanted)
+            continue;
+        if (load(table, elf, &elf->sections[i]) != 0) {
+            error_memory(err, "the symbol table");
+            symbol_table_free(table);
+            return NULL;
+        }
+        break;
+    }
+    return table;
+}
+
+void
+symbol_table_free(struct symbol_table *table)
+{
+    if (!table)
+        return;
+    buffer_fini(&table->names);
+    mem_free(table->list);
+    mem_free(table);
+}
+
+static size_t
+symbol_table_count(const struct symbol_table *table)
+{
+    return table->count;
+}
+
+/* One past the last symbol that starts at or before address. */
+static size_t
+upper(const struct symbol_table *table, uint64_t address)
+{
+    return SEARCH_ABOVE(table->list, table->count, start, address);
+}
+
+static size_t
+first_alias(const struct symbol_table *table, size_t i)
+{
+    while (i > 0 && table->list[i - 1].start == table->list[i].start)
+        i--;
+    return i;
+}
+
+const struct symbol *
+symbol_table_before(const struct symbol_table *table, uint64_t address)
+{
+    size_t i = upper(table, address);
+
+    return i ? &table->list[first_alias(table, i - 1)] : NULL;
+}
+
+const struct symbol *
+symbol_table_holding(const struct symbol_table *table, uint64_t address)
+{
+    size_t i = upper(table, address), first;
+
+    for (int back = 0; back < NESTING_MAX && i > 0; back++, i = first) {
+        first = first_alias(table, i - 1);
+        for (size_t j = first; j < i; j++)
+            if (address - table->list[j].start < table->list[j].size)
+                return &table->list[j];
+    }
+    return NULL;
+}
+
+const struct symbol *
+symbol_table_alias(const struct symbol_table *table,
+                   const struct symbol *symbol, struct span name)
+{
+    const struct symbol *end = table->list + table->count, *widest = NULL;
+
+    for (const struct symbol *s = symbol; s < end && s->start == symbol->start;
+         s++)
+        if (is_same_name(span_of(s->name), name) &&
+            (!widest || s->size > widest->size))
+            widest = s;
+    return widest;
+}
+
+uint64_t
+symbol_table_next(const struct symbol_table *table, uint64_t address)
+{
+    size_t i = upper(table, address);
+
+    return i < table->count ? table->list[i].start : UINT64_MAX;
+}
+
+/* ---- the symbol of an address ---- */
 
 struct object_symbols {
     const struct elf_file *elf;

@@ -21,14 +21,6 @@ index_long_leb(struct reader *r)
     return 0;
 }
 
-void
-index_put_leb(struct buffer *out, uint64_t value)
-{
-    for (; value > 0x7f; value >>= 7)
-        buffer_u8(out, (uint8_t)(value | 0x80));
-    buffer_u8(out, (uint8_t)value);
-}
-
 static uint32_t
 width_of(const uint64_t *values, uint32_t count)
 {
@@ -49,7 +41,7 @@ index_column_put(const uint64_t *values, uint32_t count, uint64_t base,
     if (width > INDEX_WIDTH_MAX)
         return false;
     buffer_u8(head, (uint8_t)width);
-    index_put_leb(head, base);
+    buffer_leb(head, base);
     for (uint32_t i = 0; i < count; i++) {
         word |= values[i] << held;
         for (held += width; held >= 8; held -= 8, word >>= 8)

@@ -45,8 +45,6 @@ index_leb(struct reader *r)
     return index_long_leb(r);
 }
 
-void index_put_leb(struct buffer *out, uint64_t value);
-
 /* Reads the column's head. */
 static inline void
 index_column_head(struct reader *r, struct index_column *column)

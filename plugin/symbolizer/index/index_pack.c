@@ -139,12 +139,12 @@ put(struct buffer *out, const char *literals, size_t count, size_t repeat,
 
     buffer_u8(out, (uint8_t)(low | high << LITERAL_BITS));
     if (low == LITERALS_FULL)
-        index_put_leb(out, count - LITERALS_FULL);
+        buffer_leb(out, count - LITERALS_FULL);
     if (high == REPEAT_FULL)
-        index_put_leb(out, coded - REPEAT_FULL);
+        buffer_leb(out, coded - REPEAT_FULL);
     buffer_add(out, literals, count);
     if (repeat)
-        index_put_leb(out, back);
+        buffer_leb(out, back);
 }
 
 bool

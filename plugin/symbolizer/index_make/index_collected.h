@@ -35,20 +35,6 @@ struct index_collected {
     bool symbols_only; /* then there are no files, not even "" */
 };
 
-/* ---- index_intervals.c ---- */
-
-/* Ignores empty ones.  False: no room. */
-bool index_intervals_add(struct index_intervals *intervals,
-                         struct dwarf_room *room,
-                         const struct index_interval *item);
-void index_intervals_fini(struct index_intervals *intervals,
-                          struct dwarf_room *room);
-
-/* Sorts by start; where they overlap, the first in that order wins, and of
- * equal ones the one added first.  False: no room. */
-bool index_intervals_sort(struct index_intervals *intervals,
-                          struct dwarf_room *room);
-
 /* ---- index_emit.c ---- */
 
 /* Intervals are sorted; false: no room. */

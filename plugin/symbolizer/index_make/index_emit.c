@@ -348,7 +348,7 @@ put_texts(const struct index_dictionary *dictionary, size_t first, size_t end,
     for (size_t i = first; i < end; i++) {
         struct span text = index_dictionary_word(dictionary, i);
 
-        index_put_leb(&group, text.size);
+        buffer_leb(&group, text.size);
         buffer_add(&texts, text.data, text.size);
     }
     if (texts.failed || !index_pack(texts.data, texts.size, &group))

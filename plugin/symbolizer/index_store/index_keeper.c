@@ -22,7 +22,7 @@
 #include "log.h"
 #include "mappings.h"
 #include "memory.h"
-#include "memory_left.h"
+#include "memory_budget.h"
 #include "symbolizer.h"
 #include "thread.h"
 

@@ -1,6 +1,7 @@
 /* test_clean_text.c - texts from outside, made harmless. */
 #include <string.h>
 
+#include "buffer.h"
 #include "clean_text.h"
 #include "suite.h"
 
@@ -163,6 +164,54 @@ START_TEST(nothing_else_is_utf8)
 }
 END_TEST
 
+static const struct {
+    const char *text, *json;
+} jsons[] = {
+    {"", "\"\""},
+    {"a", "\"a\""},
+    {"<script>&", "\"\\u003cscript\\u003e\\u0026\""},
+    {"]]>\"\\", "\"]]\\u003e\\u0022\\u005c\""},
+    {"a\nb\x01", "\"a\\u000ab\\u0001\""},
+    {"caf\xc3\xa9", "\"caf\xc3\xa9\""},
+    {"\xef\xbf\xbe.\xef\xbf\xbf", "\"\\ufffd.\\ufffd\""},
+    {"\xef\xbf", "\"??\""},
+    {"a\xff<caf\xc3\xa9\n", "\"a?\\u003ccaf\xc3\xa9?\""},
+};
+
+START_TEST(json_is_escaped)
+{
+    struct buffer out;
+
+    buffer_init(&out, 1000);
+    json_text(jsons[_i].text, strlen(jsons[_i].text), &out);
+    ck_assert_str_eq(out.data, jsons[_i].json);
+    buffer_fini(&out);
+}
+END_TEST
+
+static const struct {
+    const char *text, *escaped;
+} xmls[] = {
+    {"<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"},
+    {"]]>", "]]&gt;"},
+    {"a&b", "a&amp;b"},
+    {"\"'", "&quot;&#39;"},
+    {"\xef\xbf\xbe!\xef\xbf\xbf", "\?\?\?!\?\?\?"},
+    {"caf\xc3\xa9", "caf\xc3\xa9"},
+    {"", ""},
+};
+
+START_TEST(xml_is_escaped)
+{
+    struct buffer out;
+
+    buffer_init(&out, 1000);
+    xml_text(xmls[_i].text, strlen(xmls[_i].text), &out);
+    ck_assert_str_eq(out.data ? out.data : "", xmls[_i].escaped);
+    buffer_fini(&out);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -176,6 +225,9 @@ main(void)
     tcase_add_test(tc, a_nul_does_not_hide_what_follows);
     tcase_add_test(tc, every_character_is_utf8_and_no_part_of_one);
     tcase_add_test(tc, nothing_else_is_utf8);
+    tcase_add_loop_test(tc, json_is_escaped, 0,
+                        sizeof(jsons) / sizeof(jsons[0]));
+    tcase_add_loop_test(tc, xml_is_escaped, 0, sizeof(xmls) / sizeof(xmls[0]));
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

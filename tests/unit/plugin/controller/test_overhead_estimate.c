@@ -2,7 +2,7 @@
  * ended. */
 #include <string.h>
 
-#include "overhead_estimate.h"
+#include "overhead_limit.h"
 #include "suite.h"
 
 #define KNOWN(n)                                                               \

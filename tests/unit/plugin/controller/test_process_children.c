@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process_children.h"
+#include "stats_take.h"
 #include "suite.h"
 
 enum { HELD = 8 << 20 };

@@ -2,9 +2,8 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "elsewhere.h"
-#include "stats.h"
 #include "stats_allocators.h"
+#include "stats.h"
 #include "suite.h"
 
 #define MB(n) ((uint64_t)(n) << 20)

@@ -1,7 +1,7 @@
 /* test_memory_left.c - what the kernel says is left. */
 #include <string.h>
 
-#include "memory_left.h"
+#include "memory_budget.h"
 #include "suite.h"
 
 static const struct {

@@ -2,7 +2,7 @@
 #include "profile.h"
 #include "snapshot.h"
 #include "suite.h"
-#include "unseen.h"
+#include "reconciliation.h"
 
 #define MB(n) ((uint64_t)(n) << 20)
 

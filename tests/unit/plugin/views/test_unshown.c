@@ -5,7 +5,7 @@
 #include "merge.h"
 #include "profile_fixture.h"
 #include "suite.h"
-#include "unshown.h"
+#include "headline.h"
 #include "view.h"
 #include "view_options.h"
 

@@ -2,9 +2,8 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "known_wrappers.h"
+#include "allocator.h"
 #include "suite.h"
-#include "wrappers.h"
 
 static const struct {
     const char *program, *function;

@@ -5,7 +5,7 @@
 #include "errors.h"
 #include "names.h"
 #include "suite.h"
-#include "wrappers.h"
+#include "allocator.h"
 
 static const char list[] = "zmalloc_usable,db::Pool::*,operator[],A::get";
 

@@ -2,7 +2,6 @@
 #include "buffer.h"
 #include "call_rows.h"
 #include "calls.h"
-#include "json_text.h"
 #include "profile_fixture.h"
 #include "suite.h"
 #include "view_options.h"
@@ -132,31 +131,6 @@ START_TEST(the_smallest_callees_are_one_frame)
 }
 END_TEST
 
-static const struct {
-    const char *text, *json;
-} texts[] = {
-    {"", "\"\""},
-    {"a", "\"a\""},
-    {"<script>&", "\"\\u003cscript\\u003e\\u0026\""},
-    {"]]>\"\\", "\"]]\\u003e\\u0022\\u005c\""},
-    {"a\nb\x01", "\"a\\u000ab\\u0001\""},
-    {"caf\xc3\xa9", "\"caf\xc3\xa9\""},
-    {"\xef\xbf\xbe.\xef\xbf\xbf", "\"\\ufffd.\\ufffd\""},
-    {"\xef\xbf", "\"??\""},
-    {"a\xff<caf\xc3\xa9\n", "\"a?\\u003ccaf\xc3\xa9?\""},
-};
-
-START_TEST(text_is_escaped)
-{
-    struct buffer out;
-
-    buffer_init(&out, 1000);
-    json_text(texts[_i].text, strlen(texts[_i].text), &out);
-    ck_assert_str_eq(out.data, texts[_i].json);
-    buffer_fini(&out);
-}
-END_TEST
-
 START_TEST(hostile_names_are_text)
 {
     static const struct fixture_name hostile[] = {
@@ -185,8 +159,6 @@ main(void)
     tcase_add_test(tc, a_difference_has_what_changed_and_what_may_be_chance);
     tcase_add_test(tc, an_empty_profile_says_why);
     tcase_add_test(tc, the_smallest_callees_are_one_frame);
-    tcase_add_loop_test(tc, text_is_escaped, 0,
-                        sizeof(texts) / sizeof(texts[0]));
     tcase_add_test(tc, hostile_names_are_text);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -6,7 +6,6 @@
 #include "shown_name.h"
 #include "suite.h"
 #include "view_options.h"
-#include "xml_text.h"
 
 static struct buffer
 flamegraph_of(struct profile *profile, const struct view_options *options)
@@ -140,29 +139,6 @@ START_TEST(it_needs_nothing_from_outside)
     ck_assert_uint_eq(count_of(out.data, "]]>"), 1);
     ck_assert_uint_gt(out.size, sizeof(end));
     ck_assert_str_eq(out.data + out.size - (sizeof(end) - 1), end);
-    buffer_fini(&out);
-}
-END_TEST
-
-static const struct {
-    const char *text, *escaped;
-} escapes[] = {
-    {"<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"},
-    {"]]>", "]]&gt;"},
-    {"a&b", "a&amp;b"},
-    {"\"'", "&quot;&#39;"},
-    {"\xef\xbf\xbe!\xef\xbf\xbf", "\?\?\?!\?\?\?"},
-    {"caf\xc3\xa9", "caf\xc3\xa9"},
-    {"", ""},
-};
-
-START_TEST(text_is_escaped)
-{
-    struct buffer out;
-
-    buffer_init(&out, 1000);
-    xml_text(escapes[_i].text, strlen(escapes[_i].text), &out);
-    ck_assert_str_eq(out.data ? out.data : "", escapes[_i].escaped);
     buffer_fini(&out);
 }
 END_TEST
@@ -365,8 +341,6 @@ main(void)
                    frames_are_as_wide_as_what_they_weigh_with_siblings_by_name);
     tcase_add_test(tc, labels_end_within_their_frames);
     tcase_add_test(tc, it_needs_nothing_from_outside);
-    tcase_add_loop_test(tc, text_is_escaped, 0,
-                        sizeof(escapes) / sizeof(escapes[0]));
     tcase_add_test(tc, hostile_names_are_text);
     tcase_add_test(tc, what_is_no_function_is_grey);
     tcase_add_test(tc, long_names_are_cut);

@@ -5,7 +5,6 @@
 #include "buffer.h"
 #include "forms.h"
 #include "profile_fixture.h"
-#include "protobuf.h"
 #include "reader.h"
 #include "suite.h"
 #include "view_options.h"
@@ -350,7 +349,7 @@ START_TEST(numbers_are_written_seven_bits_at_a_time)
     struct buffer out;
 
     buffer_init(&out, 100);
-    protobuf_varint(&out, varints[_i].v);
+    buffer_leb(&out, varints[_i].v);
     ck_assert_uint_eq(out.size, varints[_i].size);
     ck_assert_mem_eq(out.data, varints[_i].bytes, out.size);
     buffer_fini(&out);

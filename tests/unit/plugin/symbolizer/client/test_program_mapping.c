@@ -3,7 +3,7 @@
 
 #include "elf_file.h"
 #include "mappings.h"
-#include "program_mapping.h"
+#include "symbolizer.h"
 #include "suite.h"
 
 static struct elf_segment segments[] = {

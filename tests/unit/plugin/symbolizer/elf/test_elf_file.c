@@ -15,7 +15,6 @@
 #include "files.h"
 #include "object_symbols.h"
 #include "suite.h"
-#include "symbol_table.h"
 #include "unwind_table.h"
 
 static const char self[] = "/proc/self/exe";

@@ -1,5 +1,5 @@
-/* heap_lines.c - see heap_lines.h. */
-#include "heap_lines.h"
+/* heap_text.c - see heap_text.h. */
+#include "heap_text.h"
 
 #include <string.h>
 
