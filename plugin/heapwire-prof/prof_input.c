@@ -11,7 +11,6 @@
 #include "errors.h"
 #include "files.h"
 #include "heap_dump.h"
-#include "heap_text.h"
 
 /* Reads at a place of a file, or the next bytes of a pipe. */
 static ssize_t

@@ -11,7 +11,6 @@
 #include "errors.h"
 #include "fuzz_target.h"
 #include "heap_dump.h"
-#include "heap_text.h"
 #include "names.h"
 #include "profile.h"
 

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "heap_stacks.h"
 #include "mappings.h"
@@ -27,7 +28,13 @@
 struct arena;
 struct arena_meter;
 struct error;
-struct heap_source; /* heap_text.h */
+
+/* The source of pieces: reads up to room bytes to `to`; 0 at the end, -1 with
+ * *err. */
+struct heap_source {
+    ssize_t (*read)(void *arg, char *to, size_t room, struct error *err);
+    void *arg;
+};
 
 enum {
     HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */

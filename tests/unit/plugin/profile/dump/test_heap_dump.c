@@ -8,7 +8,6 @@
 #include "dump_fixture.h"
 #include "errors.h"
 #include "heap_dump.h"
-#include "heap_text.h"
 #include "suite.h"
 
 static const char whole[] =

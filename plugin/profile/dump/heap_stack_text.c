@@ -1,0 +1,496 @@
+/*
+ * heap_stack_text.c - see heap_stack_text.h.
+ *
+ * jemalloc sorts stacks from the leaf on, and all stacks have few roots:
+ * addresses that a line shares with the line before, at either end, are not
+ * parsed again.
+ */
+#include "heap_stack_text.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "hash.h"
+#include "heap_dump.h"
+#include "memory.h"
+
+int
+heap_stack_text_fail(const struct heap_stack_text *t, const char *what)
+{
+    error_set(t->err, ER_UNKNOWN, "line %zu of the heap profile: %s", t->line,
+              what);
+    return -1;
+}
+
+/* ---- an address, as it is spelled ---- */
+
+enum { HEAP_TEXT_EIGHT = sizeof(uint64_t) };
+
+/* 1 + the digit. */
+static const uint8_t heap_text_hex_digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+    ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+    ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+    ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
+static const uint64_t heap_text_ones = 0x0101010101010101ULL;
+
+/* Occurs in no text: the last byte's highest bit. */
+static const uint64_t heap_text_mark = 1ULL << 63;
+
+static inline uint64_t
+heap_text_load_eight(const uint8_t *at)
+{
+    uint64_t text;
+
+    memcpy(&text, at, sizeof(text));
+    return le64toh(text);
+}
+
+/* All bits of the bytes before the first blank or control character. */
+static inline uint64_t
+heap_text_up_to_blank(uint64_t text)
+{
+    /* Exact up to the first blank, the only one to borrow from bytes behind it.
+     */
+    uint64_t blanks =
+        (text - heap_text_ones * '!') & ~text & heap_text_ones << 7;
+
+    return ((blanks & -blanks) >> 7) - 1;
+}
+
+/* How many bytes such a mask covers. */
+static inline unsigned
+heap_text_mask_size(uint64_t mask)
+{
+    return ~mask ? (unsigned)__builtin_ctzll(~mask) / 8 : HEAP_TEXT_EIGHT;
+}
+
+/*
+ * Reads the word between 0x and a blank or the end, which may be an address.
+ * False for another spelling.  May read bytes up to end, which is r's end or
+ * behind it.
+ */
+static inline bool
+heap_text_usual_word(struct reader *r, const uint8_t *end,
+                     struct heap_text_word *word)
+{
+    const uint8_t *at = r->pos + 2;
+    uint64_t mask, text;
+
+    if (end - r->pos < 2 + 2 * HEAP_TEXT_EIGHT || r->pos[0] != '0' ||
+        r->pos[1] != 'x')
+        return false;
+    text = heap_text_load_eight(at);
+    mask = heap_text_up_to_blank(text);
+    word->text[0] = text & mask;
+    word->text[1] = 0;
+    if (!~mask) {
+        at += HEAP_TEXT_EIGHT;
+        text = heap_text_load_eight(at);
+        mask = heap_text_up_to_blank(text);
+        word->text[1] = text & mask;
+    }
+    at += heap_text_mask_size(mask);
+    if ((at != r->end && (at > r->end || *at != ' ')) ||
+        word->text[1] & heap_text_mark)
+        return false;
+    r->pos = at;
+    return true;
+}
+
+/* The usual spelling of an address. */
+static inline struct heap_text_word
+heap_text_word_of(uint64_t address)
+{
+    struct heap_text_word word = {{0, 0}};
+
+    for (unsigned i = 0; i < 2 * HEAP_TEXT_EIGHT; i++, address <<= 4)
+        word.text[i / HEAP_TEXT_EIGHT] |=
+            (uint64_t) "0123456789abcdef"[address >> 60]
+            << 8 * (i % HEAP_TEXT_EIGHT);
+    return word;
+}
+
+/* The number that a word spells; false: it is not one. */
+static inline bool
+heap_text_word_value(const struct heap_text_word *word, uint64_t *value)
+{
+    unsigned i = 0;
+    uint8_t byte, digit;
+
+    *value = 0;
+    for (; i < 2 * HEAP_TEXT_EIGHT; i++) {
+        byte = (uint8_t)(word->text[i / HEAP_TEXT_EIGHT] >>
+                         8 * (i % HEAP_TEXT_EIGHT));
+        digit = heap_text_hex_digits[byte];
+        if (byte == 0 && i > 0)
+            break;
+        if (digit == 0)
+            return false;
+        *value = *value << 4 | (digit - 1U);
+    }
+    return true;
+}
+
+static inline uint64_t
+heap_text_hexadecimal(struct reader *r)
+{
+    const uint8_t *at = r->pos, *first;
+    uint64_t v = 0, lost = 0;
+    uint8_t digit;
+
+    if (r->end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
+        at += 2;
+    first = at;
+    for (; at < r->end && (digit = heap_text_hex_digits[*at]) != 0; at++) {
+        lost |= v >> 60;
+        v = v << 4 | (digit - 1);
+    }
+    if (at == first || lost)
+        r->failed = true;
+    r->pos = at;
+    return v;
+}
+
+/* ---- the distinct addresses of the text, found by their spelling ---- */
+
+enum { ROOM_FIRST = 1024 /* a power of two */ };
+
+/* The slot holds the spelling itself, so a look-up reads one place in memory.
+ */
+struct heap_address_slot {
+    struct heap_text_word word;
+    uint32_t number; /* 1 + index; 0: free */
+};
+
+static inline struct heap_address_slot *
+heap_addresses_place(const struct heap_addresses *addresses,
+                     const struct heap_text_word *word)
+{
+    return &addresses->slots[hash_pair(addresses->seed, word->text[0],
+                                       word->text[1]) &
+                             (addresses->room * 2 - 1)];
+}
+
+static inline void
+heap_addresses_expect(const struct heap_addresses *addresses,
+                      const struct heap_text_word *word)
+{
+    __builtin_prefetch(heap_addresses_place(addresses, word));
+}
+
+/* The spelling's slot, or the free slot where it belongs. */
+static inline struct heap_address_slot *
+heap_addresses_slot(const struct heap_addresses *addresses,
+                    const struct heap_text_word *word)
+{
+    struct heap_address_slot *slot = heap_addresses_place(addresses, word);
+
+    while (slot->number && (slot->word.text[0] != word->text[0] ||
+                            slot->word.text[1] != word->text[1]))
+        if (++slot == addresses->slots + addresses->room * 2)
+            slot = addresses->slots;
+    return slot;
+}
+
+static inline bool
+heap_addresses_find(const struct heap_addresses *addresses,
+                    const struct heap_text_word *word, uint32_t *index)
+{
+    uint32_t number = heap_addresses_slot(addresses, word)->number;
+
+    *index = number - 1;
+    return number > 0;
+}
+
+static int
+grow(struct heap_addresses *addresses)
+{
+    size_t room = addresses->room ? addresses->room * 2 : ROOM_FIRST;
+    const struct heap_address_slot *before = addresses->slots;
+    const size_t slots = addresses->room * 2;
+    struct heap_address_slot *grown;
+    uint64_t *list;
+
+    if (room > HEAP_DUMP_ADDRESSES_MAX ||
+        !arena_hold(addresses->holder,
+                    room * (sizeof(*list) + 2 * sizeof(*grown))))
+        return -1;
+    list = mem_realloc(addresses->list, room * sizeof(*list));
+    if (!list)
+        return -1;
+    addresses->list = list;
+    grown = mem_zalloc(room * 2, sizeof(*grown));
+    if (!grown)
+        return -1;
+    addresses->slots = grown;
+    addresses->room = room;
+    for (size_t i = 0; i < slots; i++)
+        if (before[i].number)
+            *heap_addresses_slot(addresses, &before[i].word) = before[i];
+    mem_free((void *)before);
+    return 0;
+}
+
+/* Counts all memory as holder's.  -1: no memory. */
+static int
+heap_addresses_init(struct heap_addresses *addresses, struct arena *holder)
+{
+    *addresses =
+        (struct heap_addresses){.seed = hash_seed(addresses), .holder = holder};
+    return grow(addresses);
+}
+
+static void
+heap_addresses_fini(struct heap_addresses *addresses)
+{
+    mem_free(addresses->list);
+    mem_free(addresses->slots);
+}
+
+/* Adds an address that is not there yet.  -1: no memory, or too many. */
+static int
+heap_addresses_add(struct heap_addresses *addresses,
+                   const struct heap_text_word *word, uint64_t address,
+                   uint32_t *index)
+{
+    if (addresses->count == addresses->room && grow(addresses) != 0)
+        return -1;
+    *index = (uint32_t)addresses->count;
+    addresses->list[addresses->count++] = address;
+    *heap_addresses_slot(addresses, word) =
+        (struct heap_address_slot){*word, (uint32_t)addresses->count};
+    return 0;
+}
+
+/* ---- a line ---- */
+
+/* A stack's first address is marked: no call returns to it, so it differs from
+ * the same text further on. */
+static int
+add_address(struct heap_stack_text *t, struct heap_text_word word,
+            uint32_t *index)
+{
+    struct heap_text_word digits = word;
+    uint64_t address;
+    bool first = word.text[1] & heap_text_mark;
+
+    digits.text[1] &= ~heap_text_mark;
+    if (!heap_text_word_value(&digits, &address))
+        return heap_stack_text_fail(t, "not an address");
+    if (!first && address > 0)
+        address--;
+    if (heap_addresses_add(&t->addresses, &word, address, index) == 0)
+        return 0;
+    if (t->addresses.count == HEAP_DUMP_ADDRESSES_MAX)
+        return heap_stack_text_fail(t, "too many distinct addresses");
+    error_memory(t->err, "the profile's addresses");
+    return -1;
+}
+
+/* How many bytes two lines have in common at their starts. */
+
+static size_t
+common_size(struct span a, struct span b)
+{
+    size_t size = a.size < b.size ? a.size : b.size, i = 0;
+    uint64_t x, y;
+
+    for (; size - i >= sizeof(x); i += sizeof(x)) {
+        memcpy(&x, a.data + i, sizeof(x));
+        memcpy(&y, b.data + i, sizeof(y));
+        if (x != y)
+            break;
+    }
+    while (i < size && a.data[i] == b.data[i])
+        i++;
+    return i;
+}
+
+/* Likewise at their ends; each has at least size bytes. */
+static size_t
+common_tail(const char *a_end, const char *b_end, size_t size)
+{
+    size_t i = 0;
+    uint64_t x, y;
+
+    for (; size - i >= sizeof(x); i += sizeof(x)) {
+        memcpy(&x, a_end - i - sizeof(x), sizeof(x));
+        memcpy(&y, b_end - i - sizeof(y), sizeof(y));
+        if (x != y)
+            break;
+    }
+    while (i < size && a_end[-1 - (ptrdiff_t)i] == b_end[-1 - (ptrdiff_t)i])
+        i++;
+    return i;
+}
+
+/* Copies the addresses at the start that the last stack has too, and their
+ * ends; returns how many. */
+static uint32_t
+take_common(const struct heap_stack_text *t, struct reader *r, struct span line)
+{
+    const uint32_t *ends = t->ends[t->turn];
+    size_t size = common_size(line, t->last);
+    uint32_t depth = 0;
+
+    while (depth < t->depth && ends[depth] < size)
+        depth++;
+    if (depth > 0)
+        r->pos += ends[depth - 1];
+    return depth;
+}
+
+/* From which address on the last stack ends like the rest of r, each address
+ * with the blank before it; shortens r by that. */
+static uint32_t
+leave_common(const struct heap_stack_text *t, struct reader *r)
+{
+    const uint32_t *ends = t->ends[t->turn];
+    const struct span last = t->last;
+    size_t left = reader_left(r), size;
+    uint32_t from = t->depth;
+
+    size = common_tail((const char *)r->end, last.data + last.size,
+                       left < last.size ? left : last.size);
+    while (from > 1 && last.size - ends[from - 2] <= size)
+        from--;
+    if (from > 0 && from < t->depth)
+        r->end -= last.size - ends[from - 1];
+    return from;
+}
+
+/* Appends the last stack's addresses from there on to the depth addresses of
+ * this one. */
+static uint32_t
+add_common(struct heap_stack_text *t, uint32_t *indices, uint32_t depth,
+           uint32_t from, size_t size)
+{
+    const uint32_t *ends = t->ends[t->turn];
+    uint32_t *to = t->ends[!t->turn];
+    uint32_t moved = (uint32_t)(size - t->last.size); /* modulo 2^32 */
+
+    for (; from < t->depth; from++, depth++) {
+        indices[depth] = t->stack[from];
+        to[depth] = ends[from] + moved;
+    }
+    return depth;
+}
+
+/* Addresses in any other spelling. */
+static int
+parse_unusual(struct heap_stack_text *t, struct reader *r,
+              struct heap_text_word *word)
+{
+    uint64_t address = heap_text_hexadecimal(r);
+
+    if (r->failed || (r->pos < r->end && *r->pos != ' ' && *r->pos != '\t' &&
+                      *r->pos != '\r'))
+        return heap_stack_text_fail(t, "not an address");
+    *word = heap_text_word_of(address);
+    return 0;
+}
+
+/* Splits text, a part of line, into at most room words, and prefetches their
+ * slots meanwhile.  Returns how many, or -1.  Not inlined, so that it has all
+ * registers. */
+static __attribute__((noinline)) int
+split(struct heap_stack_text *t, const struct reader *text, const char *line,
+      struct heap_text_word *words, uint32_t *ends, uint32_t room)
+{
+    const struct heap_addresses addresses = t->addresses;
+    const uint8_t *seen = t->end;
+    struct reader r = *text, rest;
+    uint32_t n = 0;
+
+    for (heap_text_skip_blanks(&r); r.pos < r.end; heap_text_skip_blanks(&r)) {
+        if (n == room)
+            return heap_stack_text_fail(t, "a stack is too deep");
+        if (!heap_text_usual_word(&r, seen, &words[n])) {
+            rest = r; /* lets r stay in registers */
+            if (parse_unusual(t, &rest, &words[n]) != 0)
+                return -1;
+            r.pos = rest.pos;
+        }
+        heap_addresses_expect(&addresses, &words[n]);
+        ends[n++] = (uint32_t)((const char *)r.pos - line);
+    }
+    return (int)n;
+}
+
+static int
+parse_addresses(struct heap_stack_text *t, const struct reader *text,
+                const char *line, uint32_t *indices, uint32_t *depth)
+{
+    struct heap_text_word *words = t->words;
+    int n = split(t, text, line, words, t->ends[!t->turn] + *depth,
+                  HEAP_DUMP_DEPTH_MAX - *depth);
+
+    if (n > 0 && *depth == 0)
+        words[0].text[1] |= heap_text_mark;
+    for (int i = 0; i < n; i++, ++*depth)
+        if (!heap_addresses_find(&t->addresses, &words[i], &indices[*depth]) &&
+            add_address(t, words[i], &indices[*depth]) != 0)
+            return -1;
+    return n < 0 ? -1 : 0;
+}
+
+int
+heap_stack_text_read(struct heap_stack_text *t, struct reader r)
+{
+    struct span line = {(const char *)r.pos, reader_left(&r)};
+    uint32_t *indices = t->indices, depth = take_common(t, &r, line);
+    const uint32_t common = depth;
+    uint32_t from = t->depth, none = 0;
+    uint32_t *copy;
+
+    if (depth > 0) {
+        memcpy(indices, t->stack, depth * sizeof(*indices));
+        memcpy(t->ends[!t->turn], t->ends[t->turn], depth * sizeof(**t->ends));
+        from = leave_common(t, &r); /* not the first: it is marked */
+    }
+    if (parse_addresses(t, &r, line.data, indices, &depth) != 0)
+        return -1;
+    if (t->depth - from > HEAP_DUMP_DEPTH_MAX - depth)
+        return heap_stack_text_fail(t, "a stack is too deep");
+    depth = add_common(t, indices, depth, from, line.size);
+    /* Allocates even for depth 0: stacks are told apart by their pointer. */
+    copy = depth ? arena_copy(t->holder, indices, depth * sizeof(*copy))
+                 : arena_copy(t->holder, &none, sizeof(none));
+    if (!copy) {
+        error_memory(t->err, "the profile's stacks");
+        return -1;
+    }
+    t->sorted &=
+        !t->stack ||
+        heap_stack_is_behind(
+            t->addresses.list,
+            &(struct heap_stack){.addresses = indices, .depth = depth},
+            &(struct heap_stack){.addresses = t->stack, .depth = t->depth},
+            common);
+    t->last = line;
+    t->turn = !t->turn;
+    t->stack = copy;
+    t->depth = depth;
+    return 0;
+}
+
+int
+heap_stack_text_init(struct heap_stack_text *t, struct arena *holder,
+                     struct arena *addresses, struct error *err)
+{
+    t->err = err;
+    t->holder = holder;
+    t->sorted = true;
+    return heap_addresses_init(&t->addresses, addresses);
+}
+
+void
+heap_stack_text_fini(struct heap_stack_text *t)
+{
+    heap_addresses_fini(&t->addresses);
+}

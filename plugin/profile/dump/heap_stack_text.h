@@ -1,0 +1,78 @@
+/*
+ * heap_stack_text.h - the stacks in the text of a heap profile, line by line:
+ * nearly all of the text is their addresses.
+ */
+#ifndef HW_HEAP_STACK_TEXT_H
+#define HW_HEAP_STACK_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap_dump.h"
+#include "reader.h"
+
+struct arena;
+struct error;
+struct heap_address_slot;
+
+/* Up to sixteen bytes of text: the first is the lowest; zeros follow. */
+struct heap_text_word {
+    uint64_t text[2];
+};
+
+/*
+ * A text repeats thousands of addresses in hundreds of thousands of places;
+ * each spelling is converted to a number only once.  An address with several
+ * spellings has several indices until the list is sorted.
+ */
+struct heap_addresses {
+    uint64_t *list; /* in the order of first use */
+    size_t count, room;
+    struct heap_address_slot *slots; /* by hash; twice the room */
+    uint64_t seed;
+    struct arena *holder;
+};
+
+struct heap_stack_text {
+    struct error *err;
+    size_t line;          /* for messages */
+    struct span last;     /* the line of the last stack; kept by the caller */
+    const uint8_t *end;   /* so far the text may be read */
+    struct arena *holder; /* of stacks' indices */
+    struct heap_addresses addresses;
+    bool sorted;     /* each stack is behind the one before */
+    uint32_t *stack; /* the last one's indices; NULL: none was read */
+    uint32_t depth;
+    /* Where each address of the last stack ends in its line; and the same for
+     * the stack being read. */
+    uint32_t ends[2][HEAP_DUMP_DEPTH_MAX];
+    unsigned turn;
+    /* Of the stack being read.  Not a local: it would be zeroed for each line.
+     */
+    struct heap_text_word words[HEAP_DUMP_DEPTH_MAX];
+    uint32_t indices[HEAP_DUMP_DEPTH_MAX];
+};
+
+/* t must be zeroed.  -1: no memory. */
+int heap_stack_text_init(struct heap_stack_text *t, struct arena *holder,
+                         struct arena *addresses, struct error *err);
+void heap_stack_text_fini(struct heap_stack_text *t);
+
+/* "@ 0x7f01 0x7f02 ..." after the '@'.  -1 with *err. */
+int heap_stack_text_read(struct heap_stack_text *t, struct reader line);
+
+/* Fills *err with what is wrong in the line, and returns -1. */
+int heap_stack_text_fail(const struct heap_stack_text *t, const char *what);
+
+static inline void
+heap_text_skip_blanks(struct reader *r)
+{
+    if (r->pos < r->end && *r->pos == ' ')
+        r->pos++;
+    while (r->pos < r->end && *r->pos <= ' ' &&
+           (*r->pos == ' ' || *r->pos == '\t' || *r->pos == '\r'))
+        r->pos++;
+}
+
+#endif
