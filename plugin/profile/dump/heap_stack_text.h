@@ -60,7 +60,7 @@ int heap_stack_text_init(struct heap_stack_text *t, struct arena *holder,
 void heap_stack_text_fini(struct heap_stack_text *t);
 
 /* "@ 0x7f01 0x7f02 ..." after the '@'.  -1 with *err. */
-int heap_stack_text_read(struct heap_stack_text *t, struct reader line);
+int heap_stack_text_read(struct heap_stack_text *t, struct reader r);
 
 /* Fills *err with what is wrong in the line, and returns -1. */
 int heap_stack_text_fail(const struct heap_stack_text *t, const char *what);
