@@ -11,10 +11,14 @@
 
 #include "capability.h"
 #include "clock.h"
+#include "prepared.h"
 #include "session.h"
 #include "statement_state.h"
 
-enum { PROGRESS_MS = 500 /* between two reports, and before the first */ };
+enum {
+    LONG_BYTES = 4096, /* that take long to parse, or to compare */
+    PROGRESS_MS = 500  /* between two reports, and before the first */
+};
 
 /* ---- its place ---- */
 
@@ -27,12 +31,19 @@ statement_on_place(void *arg)
     loop_later(&s->server->loop, &s->more);
 }
 
+bool
+statement_is_long(const struct statement *st)
+{
+    return st->text.size + st->packet_size > LONG_BYTES ||
+           (st->prepared && st->prepared->long_data);
+}
+
 /* It says so only where there is no place: its text is parsed for that. */
 static bool
 is_instant(struct statement *st)
 {
     return !st->waits && !st->cursor && !st->session->peer &&
-           sql_is_instant(st->session->sql, st->text);
+           !statement_is_long(st) && sql_is_instant(st->session->sql, st->text);
 }
 
 bool

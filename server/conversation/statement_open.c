@@ -27,14 +27,12 @@ packet_of(const struct statement *st)
     return (struct span){st->packet, st->packet_size};
 }
 
-enum { LONG_BYTES = 4096 /* that take long to parse */ };
-
 /* Steps aside for a long text, or for many values.  -1 with st->error: it is
  * over, or cannot. */
 static int
 take_time(struct statement *st)
 {
-    if (st->text.size + st->packet_size > LONG_BYTES)
+    if (statement_is_long(st))
         await_compute(&st->await);
     return await_check(&st->await, &st->error);
 }

@@ -102,6 +102,8 @@ void statement_on_place(void *arg);
 bool statement_step_aside(struct statement *st);
 /* With the lock again.  False: the session is closed, and st freed. */
 bool statement_come_back(struct statement *st);
+/* Whether its text or its values are long. */
+bool statement_is_long(const struct statement *st);
 /* False: it waits for a place, and goes on once it has one. */
 bool statement_take_place(struct statement *st);
 /* To another node that waits for it: it is alive. */
