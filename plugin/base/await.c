@@ -1,8 +1,6 @@
 /* await.c - see await.h. */
 #include "await.h"
 
-#include <errno.h>
-
 #include "clock.h"
 #include "errors.h"
 

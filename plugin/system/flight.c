@@ -139,8 +139,9 @@ flights_stop(struct flights *f)
     pthread_mutex_destroy(&f->lock);
 }
 
-int
-flight_begin(struct flight *flight, struct error *err)
+/* Puts it in the list.  -1 with *err: there is no thread at all for it. */
+static int
+begin_flight(struct flight *flight, struct error *err)
 {
     struct flights *f = flight->flights;
     struct flight **end = &f->first;
@@ -213,7 +214,7 @@ flight_join(struct flight *flight, struct waker waker, struct error *err)
     *seat = (struct seat){flight, waker, .next = flight->seats};
     flight->seats = seat;
     flight->references++;
-    if (flight->listed || flight->finished || flight_begin(flight, err) == 0)
+    if (flight->listed || flight->finished || begin_flight(flight, err) == 0)
         return seat;
     drop_seat(seat);
     return NULL;

@@ -72,7 +72,7 @@ struct flights {
 
 /* ---- for the owner ---- */
 
-/* max: the ceiling of threads; 0: flight_begin runs the work. */
+/* max: the ceiling of threads; 0: flight_join runs the work. */
 void flights_init(struct flights *flights, const char *name, unsigned max,
                   struct flight *(*next)(struct flights *flights));
 /* Begins nothing more, waits for what runs, joins the threads, and frees.  All
@@ -89,8 +89,6 @@ void flights_roll(struct flights *flights);
 void flight_init(struct flight *flight, const struct flight_kind *kind,
                  struct flights *flights, const char *owner);
 void flight_unref(struct flight *flight); /* NULL is fine */
-/* Puts it in the list.  -1 with *err: there is no thread at all for it. */
-int flight_begin(struct flight *flight, struct error *err);
 /* A seat; begins what is neither in the list nor finished.  NULL with *err. */
 struct seat *flight_join(struct flight *flight, struct waker waker,
                          struct error *err);

@@ -289,10 +289,8 @@ take_row(struct statement *st)
 static void
 stall(struct statement *st)
 {
-    if (!statement_come_back(st))
-        return;
-    turns_leave(&st->session->server->turns, &st->turn);
-    statement_note_full(st, true);
+    if (statement_come_back(st))
+        statement_note_full(st, true);
 }
 
 /* Of a long result, after which others may compute.  False: it goes on later,

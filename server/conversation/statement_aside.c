@@ -124,12 +124,13 @@ statement_on_park(void *arg, bool waits)
 
     if (st->instant && !waits)
         return;
-    if (!st->aside && !waits) /* with the lock: in the order they came */
-        (void)turns_compute(&s->server->turns, &st->turn, false);
-    if (!st->aside &&
-        (await_is_over(&st->await) || !statement_step_aside(st))) {
-        await_cancel(&st->await);
-        return;
+    if (!st->aside) {
+        if (!waits) /* with the lock: in the order they came */
+            (void)turns_compute(&s->server->turns, &st->turn, false);
+        if (await_is_over(&st->await) || !statement_step_aside(st)) {
+            await_cancel(&st->await);
+            return;
+        }
     }
     if (!waits) {
         compute(st);

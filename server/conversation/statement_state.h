@@ -100,7 +100,8 @@ void statement_on_place(void *arg);
 /* It is about to compute, or to send, for long.  False: it cannot: see refusal.
  */
 bool statement_step_aside(struct statement *st);
-/* With the lock again.  False: the session is closed, and st freed. */
+/* With the lock again, and without the place.  False: the session is closed,
+ * and st freed. */
 bool statement_come_back(struct statement *st);
 /* Whether its text or its values are long. */
 bool statement_is_long(const struct statement *st);

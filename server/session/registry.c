@@ -100,7 +100,7 @@ registry_set_database(struct registry *r, struct registry_entry *e,
                       const char *database)
 {
     if (strcmp(e->database, database) == 0)
-        return; /* only the loop writes it */
+        return; /* who writes it has the loop's lock */
     pthread_mutex_lock(&r->lock);
     snprintf(e->database, sizeof(e->database), "%s", database);
     pthread_mutex_unlock(&r->lock);

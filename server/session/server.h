@@ -69,8 +69,8 @@ struct server {
     atomic_bool killed; /* a session was killed: look for it */
     struct registry registry;
     struct sql_node node;
-    /* Guards users and settings for readers on other threads; only the loop
-     * replaces them, and it reads them without the lock. */
+    /* Guards users and settings for readers without the loop's lock; who
+     * replaces them has both, and who has the loop's needs no other. */
     pthread_mutex_t lock;
     struct users *users; /* owned; replaced by a reload */
     char *settings;      /* likewise: key=value lines, as --check prints */
