@@ -146,21 +146,30 @@ take_cursor(struct statement *st, struct cursor *cursor)
     return 0;
 }
 
-/* False: it is over. */
+/* Until it was open its place was the node's.  False: its caller has as many
+ * as may be, and it goes on once there is another; or it is over. */
+static bool
+charge_caller(struct statement *st)
+{
+    if (!statement_come_back(st))
+        return false;
+    turns_leave(&st->session->server->turns, &st->turn);
+    st->turn.owner = peer_session_owner(st->session->peer);
+    return statement_take_place(st);
+}
+
+/* False: it is over, or waits for a place. */
 static bool
 open_statement(struct statement *st)
 {
     struct peer_session *peer = st->session->peer;
     struct cursor *cursor = open_cursor(st);
 
-    if (peer) {
+    if (peer)
         peer_session_audit(peer, &st->audit);
-        turns_set_owner(&st->session->server->turns, &st->turn,
-                        peer_session_owner(peer));
-    }
     if (cursor && take_cursor(st, cursor) == 0) {
         statement_close_opening(st);
-        return true;
+        return !peer || charge_caller(st);
     }
     if (statement_come_back(st))
         statement_fail(st);

@@ -45,48 +45,82 @@ is_like(const struct turn *a, const struct turn *b)
     return a->forwarded == b->forwarded && strcmp(a->owner, b->owner) == 0;
 }
 
-/* A user's long queue is passed over quickly. */
+/* Where the first of its user stands; NULL there: it would be the first. */
+static struct turn **
+find_line(struct turns *turns, const struct turn *turn)
+{
+    struct turn **at = &turns->awaiting;
+
+    while (*at && !is_like(*at, turn))
+        at = &(*at)->next;
+    return at;
+}
+
+/* Behind those of its user: thousands may wait. */
+static void
+await_place(struct turns *turns, struct turn *turn)
+{
+    struct turn **line = find_line(turns, turn), *first = *line;
+
+    turn->awaits_place = true;
+    turn->next = turn->behind = NULL;
+    turn->ahead = first ? first->last : NULL;
+    if (first)
+        first->last = first->last->behind = turn;
+    else
+        turn->last = *line = turn;
+}
+
+static void
+leave_line(struct turns *turns, struct turn *turn)
+{
+    struct turn **line = find_line(turns, turn);
+
+    turn->awaits_place = false;
+    if (turn->behind)
+        turn->behind->ahead = turn->ahead;
+    else
+        (*line)->last = turn->ahead;
+    if (turn->ahead) {
+        turn->ahead->behind = turn->behind;
+    } else if (turn->behind) {
+        turn->behind->last = turn->last;
+        turn->behind->next = turn->next;
+        *line = turn->behind;
+    } else {
+        *line = turn->next;
+    }
+}
+
 static void
 grant_places(struct turns *turns)
 {
-    const struct turn *refused = NULL;
     struct turn **at = &turns->awaiting, *turn;
 
     while ((turn = *at)) {
-        if ((refused && is_like(refused, turn)) || !has_place(turns, turn)) {
-            refused = turn;
+        if (!has_place(turns, turn)) {
             at = &turn->next;
             continue;
         }
-        *at = turn->next;
-        turn->awaits_place = false;
+        leave_line(turns, turn);
         place(turns, turn);
         turn->place.wake(turn->place.arg);
     }
 }
 
 static void
-unlink_turn(struct turn **at, struct turn *turn)
+leave_place(struct turns *turns, struct turn *turn)
 {
+    struct turn **at = &turns->placed;
+
     while (*at != turn)
         at = &(*at)->next;
     *at = turn->next;
+    turn->placed = false;
+    grant_places(turns);
 }
 
 /* ---- places ---- */
-
-/* Behind those that came before it. */
-static void
-await_place(struct turns *turns, struct turn *turn)
-{
-    struct turn **end = &turns->awaiting;
-
-    while (*end)
-        end = &(*end)->next;
-    turn->next = NULL;
-    turn->awaits_place = true;
-    *end = turn;
-}
 
 bool
 turns_take_place(struct turns *turns, struct turn *turn)
@@ -103,14 +137,6 @@ turns_take_place(struct turns *turns, struct turn *turn)
     placed = turn->placed;
     pthread_mutex_unlock(&turns->lock);
     return placed;
-}
-
-void
-turns_set_owner(struct turns *turns, struct turn *turn, const char *owner)
-{
-    pthread_mutex_lock(&turns->lock);
-    turn->owner = owner;
-    pthread_mutex_unlock(&turns->lock);
 }
 
 /* ---- turns: with the lock ---- */
@@ -237,11 +263,8 @@ turns_leave(struct turns *turns, struct turn *turn)
     dequeue(turns, turn);
     end_computing(turns, turn);
     if (turn->awaits_place)
-        unlink_turn(&turns->awaiting, turn);
+        leave_line(turns, turn);
     if (turn->placed)
-        unlink_turn(&turns->placed, turn);
-    if (turn->placed)
-        grant_places(turns);
-    turn->placed = turn->awaits_place = false;
+        leave_place(turns, turn);
     pthread_mutex_unlock(&turns->lock);
 }

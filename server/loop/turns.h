@@ -31,16 +31,19 @@ struct turn {
                                     a turn */
     /* turns.lock guards the rest. */
     bool placed, awaits_place, queued, computes;
-    struct turn *next; /* of those with a place, or that await one */
+    struct turn *next; /* with a place; or the first of the next user that
+                          awaits one */
+    struct turn *ahead, *behind; /* of its user, that await a place */
+    struct turn *last;           /* of them; the first one's */
     struct turn *next_queued;
 };
 
 struct turns {
     pthread_mutex_t lock;
     struct turn *placed;
-    struct turn *awaiting; /* a place; the one that came first */
+    struct turn *awaiting; /* a place: each user's first */
     struct turn *computing[TURNS];
-    struct turn *queue; /* likewise: a turn */
+    struct turn *queue; /* for a turn: the one that came first */
 };
 
 void turns_init(struct turns *turns);
@@ -49,8 +52,6 @@ void turns_fini(struct turns *turns);
 /* True: it has a place.  False: there is none for its owner, and `place` will
  * be called; fine while it waits already. */
 bool turns_take_place(struct turns *turns, struct turn *turn);
-/* Whom it is charged to from now on. */
-void turns_set_owner(struct turns *turns, struct turn *turn, const char *owner);
 /* Gives up place and turn, or the wait; fine without. */
 void turns_leave(struct turns *turns, struct turn *turn);
 

@@ -1,5 +1,6 @@
 /* test_turns.c - few that compute, many that wait, and more that want to. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
@@ -99,6 +100,59 @@ START_TEST(one_that_waits_may_ask_again_and_waits_once)
 }
 END_TEST
 
+static int came[MANY]; /* 0: it does not wait */
+
+/* That a user's come in their order, whoever of them leaves. */
+static void
+note_given(void *arg)
+{
+    struct turn *turn = arg;
+
+    for (int i = 0; i < MANY; i++)
+        if (came[i] && strcmp(all[i].owner, turn->owner) == 0)
+            ck_assert_int_ge(came[i], came[turn - all]);
+    came[turn - all] = 0;
+}
+
+static bool
+has_waiting(void)
+{
+    for (int i = 0; i < MANY; i++)
+        if (came[i])
+            return true;
+    return false;
+}
+
+START_TEST(a_users_statements_get_their_places_in_order)
+{
+    static const char *const users[] = {"ann", "bob", "cy"};
+    unsigned seed = 1;
+    int i;
+
+    memset(came, 0, sizeof(came));
+    for (int step = 1; step < 20000; step++) {
+        i = rand_r(&seed) % MANY;
+        if (all[i].placed || came[i]) {
+            came[i] = 0;
+            turns_leave(&turns, &all[i]);
+            continue;
+        }
+        all[i].owner = users[i % 3];
+        all[i].place = (struct waker){note_given, &all[i]};
+        if (!turns_take_place(&turns, &all[i]))
+            came[i] = step;
+    }
+    ck_assert(has_waiting());
+    for (i = 0; i < MANY; i++)
+        if (all[i].placed)
+            turns_leave(&turns, &all[i]);
+    for (i = 0; i < MANY && has_waiting(); i++)
+        if (all[i].placed)
+            turns_leave(&turns, &all[i]);
+    ck_assert(!has_waiting());
+}
+END_TEST
+
 START_TEST(few_compute_and_the_next_user_always_may)
 {
     for (int i = 0; i < TURNS; i++) {
@@ -145,6 +199,7 @@ main(void)
     tcase_add_test(tc,
                    a_place_is_given_to_whoever_waits_longest_and_may_have_it);
     tcase_add_test(tc, one_that_waits_may_ask_again_and_waits_once);
+    tcase_add_test(tc, a_users_statements_get_their_places_in_order);
     tcase_add_test(tc, few_compute_and_the_next_user_always_may);
     tcase_add_test(tc, what_is_about_to_end_computes_at_once);
     suite_add_tcase(suite, tc);
