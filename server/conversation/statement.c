@@ -432,7 +432,7 @@ statement_cancel(struct session *s, enum statement_end why)
         return;
     st->end = why;
     await_cancel(&st->await);
-    if (st->waits)
+    if (st->waits || st->full_since_ms)
         loop_later(&s->server->loop, &s->more);
 }
 

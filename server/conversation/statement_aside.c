@@ -34,7 +34,9 @@ statement_on_place(void *arg)
 bool
 statement_is_long(const struct statement *st)
 {
-    return st->text.size + st->packet_size > LONG_BYTES ||
+    bool elsewhere = st->prepared || st->meant.arena; /* the text */
+
+    return st->packet_size + (elsewhere ? st->text.size : 0) > LONG_BYTES ||
            (st->prepared && st->prepared->long_data);
 }
 

@@ -478,6 +478,19 @@ def test_kill_query(node):
 
 
 @both
+def test_kill_query_of_a_client_that_does_not_read(node):
+    with Wire(node.tcp, rcvbuf=65536).login(b"ann", b"secret") as w, \
+            local(node) as killer:
+        w.command(3, node.speech.rows(1000000).encode())
+        node.comes_to_rest()
+        assert len(queries(killer)) == 1
+        killer.query(f"KILL QUERY {w.id}")
+        wait_for(lambda: not queries(killer))  # it is over, unread
+        refused(1317, "70100", w.result)
+        assert w.query("SELECT 1") == [[b"1"]]
+
+
+@both
 def test_kill_connection(node):
     with local(node) as killer:
         for text in (None,) + node.speech.endless:
