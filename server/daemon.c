@@ -381,6 +381,7 @@ start_controller(struct daemon *d, struct error *err)
         .unprepared = d->config.profiling == CONFIG_PROFILING_OFF,
         /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
         .attached = getenv(SUPERVISED_ATTACHED) != NULL,
+        .segment = d->supervised.segment,
         .store = {.dir = snapshots,
                   .count = d->config.keep,
                   .bytes = d->config.keep_bytes,

@@ -13,6 +13,7 @@
 #include "agent_tools.h"
 #include "allocator_list.h"
 #include "confined.h"
+#include "recorder_switch.h"
 #include "shared_fds.h"
 #include "statistics.h"
 
@@ -159,7 +160,8 @@ op_set_active(struct agent *agent, const struct agent_request *request,
         reply->status = AGENT_BAD_REQUEST;
         return;
     }
-    if (request->number == 1 && !may_dump(agent, reply))
+    if (request->number == 1 && !recorder_switch_is_there() &&
+        !may_dump(agent, reply))
         return;
     error = jemalloc_set_active(&agent->jemalloc, request->number == 1,
                                 (uint32_t)request->seconds);
@@ -222,6 +224,10 @@ op_dump(struct agent *agent, const struct agent_request *request,
     int64_t began;
 
     (void)request;
+    if (recorder_switch_is_there()) {
+        fail(reply, EOPNOTSUPP, "the recorder's segment has the profile");
+        return;
+    }
     if (!may_dump(agent, reply))
         return;
     profile = new_file(agent, "heapwire-profile");
@@ -312,6 +318,23 @@ op_allocators(struct agent *agent, const struct agent_request *request,
               "the list of allocators");
 }
 
+static int
+write_maps(struct jemalloc *jemalloc, int fd)
+{
+    (void)jemalloc;
+    return copy_maps(fd) == 0 ? 0 : errno;
+}
+
+static void
+op_maps(struct agent *agent, const struct agent_request *request,
+        struct agent_reply *reply, struct operation_files *passed)
+{
+    (void)request;
+    pass_text(agent, reply, passed, write_maps, "/proc/self/maps");
+    if (agent->own_table)
+        mapped_files_scan(&agent->files);
+}
+
 enum needs { NEEDS_NOTHING, NEEDS_JEMALLOC, NEEDS_PROFILING };
 
 static const struct operation {
@@ -327,6 +350,7 @@ static const struct operation {
     [AGENT_STATS] = {op_stats, NEEDS_JEMALLOC},
     [AGENT_RESET] = {op_reset, NEEDS_PROFILING},
     [AGENT_ALLOCATORS] = {op_allocators, NEEDS_NOTHING},
+    [AGENT_MAPS] = {op_maps, NEEDS_NOTHING},
 };
 
 /* Fills the reply with why this process cannot do an operation. */
@@ -344,6 +368,8 @@ missing(struct agent *agent, enum needs needs, struct agent_reply *reply)
     if (needs == NEEDS_NOTHING ||
         (needs == NEEDS_JEMALLOC && agent->jemalloc.mallctl))
         return AGENT_OK;
+    if (needs == NEEDS_JEMALLOC && status == AGENT_OK)
+        status = AGENT_NO_JEMALLOC; /* the recorder needs none */
     snprintf(reply->text, sizeof(reply->text), "%s",
              status == AGENT_UNUSABLE ? jemalloc_note(&agent->jemalloc)
                                       : texts[status]);

@@ -76,6 +76,7 @@ struct controller {
     struct index_keeper *indexes; /* or NULL */
     char *state_dir, *symbolizer_path;
     uint32_t node_id;
+    int segment; /* borrowed; -1: none */
     int wake_fd; /* eventfd: the greeter has to look */
     pthread_t greeter;
     bool greeter_runs;
@@ -185,7 +186,8 @@ take_snapshot(struct controller *c, struct job *job, struct error *err)
 {
     struct snapshot *snapshot = NULL;
     struct dump dump = {.mapped = NULL};
-    bool taken = dump_take(&dump, &c->client, &c->objects, err) == 0;
+    bool taken =
+        dump_take(&dump, &c->client, c->segment, &c->objects, err) == 0;
 
     pthread_mutex_lock(&c->jobs.flights.lock);
     publish_status(c);
@@ -446,6 +448,7 @@ controller_start(const struct controller_options *options, struct error *err)
         goto fail;
     }
     c->node_id = options->node_id;
+    c->segment = options->segment;
     c->store = open_store(options, err);
     if (!c->store)
         goto fail;

@@ -32,6 +32,7 @@ struct controller_options {
     const char *state_dir;  /* holds agent.sock */
     const char *symbolizer; /* path of heapwire-symbolizer */
     uint32_t node_id;
+    int segment; /* of the database's recorder; borrowed; -1: none */
     struct store_options store;
     const char *index_dir;         /* of symbol indexes; NULL: none are made */
     uint64_t index_bytes;          /* of all of them */

@@ -15,6 +15,8 @@
 #include "names.h"
 #include "agent_client.h"
 #include "profile.h"
+#include "recorded_heap.h"
+#include "segment_read.h"
 #include "reconciliation.h"
 #include "snapshot.h"
 #include "stats.h"
@@ -29,6 +31,8 @@ dump_fini(struct dump *dump)
     if (dump->mapped)
         munmap(dump->mapped, dump->mapped_size);
     dump->mapped = NULL;
+    segment_copy_free(dump->recorded);
+    dump->recorded = NULL;
     buffer_fini(&dump->text);
     buffer_fini(&dump->maps);
 }
@@ -99,21 +103,51 @@ take_memory(struct dump *dump, struct agent_client *client)
                  noted ? "; " : "", elsewhere);
 }
 
-int
-dump_take(struct dump *dump, struct agent_client *client,
-          struct objects *objects, struct error *err)
+static int
+take_maps(struct dump *dump, struct agent_client *client, struct error *err)
+{
+    struct agent_request request = {.op = AGENT_MAPS};
+    struct agent_client_answer answer;
+    int rc;
+
+    if (agent_client_call(client, &request, &answer, err) != 0)
+        return -1;
+    rc = agent_client_read_memory(client, answer.fds[0], &dump->maps,
+                                  "the node's mappings", err);
+    agent_client_answer_close(&answer);
+    return rc;
+}
+
+/* The database does not notice. */
+static int
+take_recorded(struct dump *dump, struct agent_client *client, int segment,
+              struct objects *objects, struct error *err)
+{
+    if (segment < 0) {
+        error_set(err, ER_UNKNOWN,
+                  "the database (pid %d) records its heap for another "
+                  "heapwired: restart it under heapwire-run",
+                  client->status.hello.pid);
+        return -1;
+    }
+    dump->taken_ms = clock_wall_ms();
+    dump->recorded = segment_read(segment, err);
+    if (!dump->recorded || take_maps(dump, client, err) != 0)
+        return -1;
+    return fetch_objects(dump, client, objects, err);
+}
+
+static int
+take_jemallocs(struct dump *dump, struct agent_client *client,
+               struct objects *objects, struct error *err)
 {
     struct agent_request request = {.op = AGENT_DUMP};
     struct agent_client_answer answer;
     int64_t asked_ms = clock_wall_ms();
     int rc = -1;
 
-    buffer_init(&dump->text, DUMP_MAX_BYTES);
-    buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
     if (agent_client_call(client, &request, &answer, err) != 0)
         return -1;
-    dump->hello = client->status.hello;
-    snprintf(dump->note, sizeof(dump->note), "%s", client->status.note);
     /* jemalloc adds up its samples first, and then writes. */
     dump->taken_ms = clock_wall_ms() - (int64_t)(answer.reply.value / 1000);
     if (dump->taken_ms < asked_ms)
@@ -126,6 +160,22 @@ dump_take(struct dump *dump, struct agent_client *client,
                                  "the node's mappings", err) == 0)
         rc = fetch_objects(dump, client, objects, err);
     agent_client_answer_close(&answer);
+    return rc;
+}
+
+int
+dump_take(struct dump *dump, struct agent_client *client, int segment,
+          struct objects *objects, struct error *err)
+{
+    int rc;
+
+    buffer_init(&dump->text, DUMP_MAX_BYTES);
+    buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
+    rc = client->status.hello.opt_prof == AGENT_PROF_RECORDED
+             ? take_recorded(dump, client, segment, objects, err)
+             : take_jemallocs(dump, client, objects, err);
+    dump->hello = client->status.hello;
+    snprintf(dump->note, sizeof(dump->note), "%s", client->status.note);
     if (rc == 0)
         take_memory(dump, client);
     return rc;
@@ -228,6 +278,16 @@ add_memory(struct snapshot *snapshot, const struct dump *dump,
     return rc;
 }
 
+static struct heap_dump *
+parse(const struct dump *dump, struct error *err)
+{
+    if (dump->recorded)
+        return recorded_heap(dump->recorded, err);
+    return dump->mapped
+               ? heap_dump_parse(dump->mapped, dump->mapped_size, err)
+               : heap_dump_parse(dump->text.data, dump->text.size, err);
+}
+
 struct snapshot *
 dump_make_snapshot(const struct dump *dump, struct objects *objects,
                    struct symbolizer *symbolizer,
@@ -248,9 +308,7 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
         goto out;
     }
     enter(progress, DUMP_NAMING);
-    heap = dump->mapped
-               ? heap_dump_parse(dump->mapped, dump->mapped_size, err)
-               : heap_dump_parse(dump->text.data, dump->text.size, err);
+    heap = parse(dump, err);
     if (!heap)
         goto out;
     names = name_addresses(dump, heap, arena, objects, symbolizer, progress,

@@ -19,6 +19,7 @@ struct agent_client;
 struct objects;
 struct snapshot;
 struct symbolizer;
+struct segment_copy;
 
 enum {
     DUMP_MAX_BYTES = 64 << 20,      /* jemalloc's text */
@@ -27,6 +28,8 @@ enum {
 };
 
 struct dump {
+    struct segment_copy *recorded; /* of the recorder, or NULL: it is
+                                      jemalloc's, and in text */
     struct buffer text, maps;
     void *mapped; /* the text in the agent's memory, or NULL: it is in text */
     size_t mapped_size;
@@ -38,8 +41,8 @@ struct dump {
 
 /* Into a zeroed struct.  Dumps, copies, makes sure that objects has every
  * mapped file, and reads the statistics: not beside the dump, for both take the
- * same locks of the allocator. */
-int dump_take(struct dump *dump, struct agent_client *client,
+ * same locks of the allocator.  segment: the recorder's, or -1. */
+int dump_take(struct dump *dump, struct agent_client *client, int segment,
               struct objects *objects, struct error *err);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 

@@ -39,6 +39,15 @@ profiler_state_of(const struct node_status *status)
 }
 
 const char *
+profiler_state_source(const struct node_status *status)
+{
+    if (status->state != NODE_CONNECTED || status->hello.allocator != AGENT_OK)
+        return "";
+    return status->hello.opt_prof == AGENT_PROF_RECORDED ? "interposed"
+                                                         : "jemalloc";
+}
+
+const char *
 profiler_state_word(enum profiler_state state)
 {
     static const char *const words[] = {
@@ -94,9 +103,12 @@ write_samples(const struct node_status *status, struct buffer *out)
     }
     buffer_format(out, "samples: %llu", (unsigned long long)status->samples);
     write_time(out, " in the profile of", status->profiled_ms);
-    buffer_format(out, ", which may hold %.1f MB of pages for themselves\n",
-                  risks_sample_bytes(hello->version, status->samples) /
-                      1048576.0);
+    if (hello->opt_prof == AGENT_PROF_RECORDED)
+        buffer_char(out, '\n');
+    else
+        buffer_format(out, ", which may hold %.1f MB of pages for themselves\n",
+                      risks_sample_bytes(hello->version, status->samples) /
+                          1048576.0);
 }
 
 int64_t
@@ -173,7 +185,8 @@ write_risks(const struct node_status *status, const char *before,
     const char *risks[RISKS_MAX + 1];
     size_t count;
 
-    if (status->hello.allocator != AGENT_OK)
+    if (status->hello.allocator != AGENT_OK ||
+        status->hello.opt_prof == AGENT_PROF_RECORDED)
         return;
     count = risks_list(status->hello.version, &status->risks, risks);
     if (*status->note)
@@ -216,9 +229,15 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
         buffer_text(out, "agent: it " NODE_OLDER "\n");
     if (state == PROFILER_NO_JEMALLOC || state == PROFILER_UNUSABLE)
         return;
-    buffer_format(out, "jemalloc: %s (%s)\n", hello->version, hello->mallctl);
+    if (*hello->mallctl)
+        buffer_format(out, "jemalloc: %s (%s)\n", hello->version,
+                      hello->mallctl);
     if (state == PROFILER_NOT_BUILT || state == PROFILER_OPT_OFF)
         return;
+    buffer_format(out, "source: %s\n",
+                  hello->opt_prof == AGENT_PROF_RECORDED
+                      ? "interposed: what the preloaded recorder samples"
+                      : "jemalloc: its own profiling");
     write_times(hello, out);
     write_samples(status, out);
     write_overhead(&status->overhead, out);

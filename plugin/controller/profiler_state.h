@@ -27,6 +27,8 @@ enum profiler_state {
 enum profiler_state profiler_state_of(const struct node_status *status);
 /* How many bytes are allocated from one sample to the next; 0: not known. */
 uint64_t profiler_state_distance(const struct agent_hello *hello);
+/* Who samples: "interposed", "jemalloc"; "": nobody can. */
+const char *profiler_state_source(const struct node_status *status);
 /* "active", "opt.prof is off", ... */
 const char *profiler_state_word(enum profiler_state state);
 

@@ -258,6 +258,8 @@ keep_elsewhere(const struct stats *stats, struct agent_client *client)
 static bool
 has_allocator(const struct agent_client *client)
 {
+    if (client->status.hello.opt_prof == AGENT_PROF_RECORDED)
+        return *client->status.hello.mallctl != '\0';
     return client->status.hello.allocator != AGENT_NO_JEMALLOC &&
            client->status.hello.allocator != AGENT_UNUSABLE;
 }

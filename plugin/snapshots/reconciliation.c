@@ -30,6 +30,14 @@ reason_of(const struct profile *profile, const struct agent_hello *hello)
     return "free in caches of threads, or grown while the profile was taken";
 }
 
+double
+reconciliation_sample_pages(const struct agent_hello *hello, uint64_t samples)
+{
+    return hello->opt_prof == AGENT_PROF_RECORDED
+               ? 0
+               : risks_sample_bytes(hello->version, samples);
+}
+
 void
 unseen_find(const struct profile *profile, const struct snapshot_memory *memory,
             const struct agent_hello *hello, struct unseen *out)
@@ -44,7 +52,7 @@ unseen_find(const struct profile *profile, const struct snapshot_memory *memory,
         return;
     out->compared = true;
     out->missing = (double)memory->allocated.value - profile->bytes;
-    out->pages = risks_sample_bytes(hello->version, profile->samples);
+    out->pages = reconciliation_sample_pages(hello, profile->samples);
     if (out->pages > out->missing)
         out->pages = out->missing > 0 ? out->missing : 0;
 }

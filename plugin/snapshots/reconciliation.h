@@ -8,6 +8,7 @@
 #define HW_RECONCILIATION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct agent_hello;
 struct buffer;
@@ -48,6 +49,10 @@ struct unseen {
     double elsewhere; /* in jemallocs of the process that are not profiled */
     const char *why;  /* ... missing is, where it is beyond chance */
 };
+
+/* Bytes of pages that so many samples have to themselves, at most. */
+double reconciliation_sample_pages(const struct agent_hello *hello,
+                                   uint64_t samples);
 
 /* hello: of the greeting before the dump. */
 void unseen_find(const struct profile *profile,

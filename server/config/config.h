@@ -70,6 +70,13 @@ struct config_address {
 
 /* Whether the database's jemalloc samples from the start, is prepared to, or is
  * left alone. */
+/* Who samples. */
+enum config_source {
+    CONFIG_SOURCE_AUTO,
+    CONFIG_SOURCE_JEMALLOC,  /* its own profiling */
+    CONFIG_SOURCE_INTERPOSED /* plugin/recorder */
+};
+
 enum config_profiling {
     CONFIG_PROFILING_PREPARED,
     CONFIG_PROFILING_ON,
@@ -91,6 +98,7 @@ struct config {
     char jemalloc[CONFIG_PATH_MAX];
     /* For the database's start, like the two above: heapwire-run uses them. */
     enum config_profiling profiling;
+    enum config_source profiling_source;
     char allocator[CONFIG_PATH_MAX]; /* "auto", or one's name or path */
     char mallctl[CONFIG_PATH_MAX];   /* its place; "": heapwire-run finds it */
     char process[CONFIG_NAME_MAX + 1]; /* "parent", "child", or its name */

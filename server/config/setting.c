@@ -24,6 +24,8 @@ enum { WRITTEN_MAX = 4096 };
 
 /* By enum config_profiling. */
 static const char *const profilings[] = {"prepared", "on", "off", NULL};
+/* By enum config_source. */
+static const char *const sources[] = {"auto", "jemalloc", "interposed", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
 static const char *const off_on[] = {"off", "on", NULL};
 static const char *const auto_no[] = {"auto", "no", NULL};
@@ -56,6 +58,10 @@ static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_PROFILING] = {"profiling", "profiling", SETTING_WORD,
                           FIELD(profiling), .words = profilings,
                           .such_as = "on, prepared or off"},
+    [CONFIG_PROFILING_SOURCE] = {"profiling_source", "profiling-source",
+                                 SETTING_WORD, FIELD(profiling_source),
+                                 .words = sources,
+                                 .such_as = "auto, jemalloc or interposed"},
     [CONFIG_ALLOCATOR] = {"allocator", "allocator", SETTING_TEXT,
                           FIELD(allocator), .most = CONFIG_PATH_MAX - 1},
     [CONFIG_MALLCTL] = {"mallctl", "mallctl", SETTING_TEXT, FIELD(mallctl),

@@ -178,7 +178,7 @@ prepare(struct run *run, char **envp)
 int
 main(int argc, char **argv, char **envp)
 {
-    struct run run = {.start.fd = -1, .notify.fd = -1};
+    struct run run = {.start.fd = -1, .notify.fd = -1, .plan.segment = -1};
     enum options_result parsed = options_parse(&run.options, argc, argv);
     int status;
 

@@ -38,7 +38,10 @@ run_find_parts(struct run *run, struct error *err)
                                           "../lib/heapwire/heapwired", NULL};
     static const char *const libraries[] = {
         "../lib/libheapwire.so", "../lib/heapwire/libheapwire.so", NULL};
-    char self[PATH_MAX], library[PATH_MAX];
+    static const char *const recorders[] = {
+        "../lib/libheapwire-recorder.so",
+        "../lib/heapwire/libheapwire-recorder.so", NULL};
+    char self[PATH_MAX], library[PATH_MAX], recorder[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
     if (n < 0) {
@@ -57,6 +60,9 @@ run_find_parts(struct run *run, struct error *err)
                   self);
         return -1;
     }
+    if (!run_find_beside(self, recorders, R_OK, recorder) ||
+        !realpath(recorder, run->recorder))
+        run->recorder[0] = '\0';
     return 0;
 }
 

@@ -28,6 +28,7 @@ struct run {
     char *program, *exe, *user;
     struct allocators allocators;
     char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
+    char recorder[PATH_MAX]; /* libheapwire-recorder.so; "": there is none */
     const char *heapwired_argv[OPTIONS_ARGV];
     struct plan plan;
     char filters[CONFINED_TEXT]; /* probe.h */

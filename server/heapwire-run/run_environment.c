@@ -14,6 +14,14 @@
 #include "errors.h"
 #include "probe.h"
 #include "program.h"
+#include "segment_layout.h"
+#include "segment_make.h"
+#include "supervised_env.h"
+
+enum {
+    RECORDER_MEAN_BYTES = 512 * 1024,  /* as jemalloc */
+    RECORDER_SAMPLES_PER_SECOND = 2000 /* of a thread */
+};
 
 /* Finds libjemalloc where the loader would, to preload it by its path. */
 static bool
@@ -130,7 +138,7 @@ run_prepare_agent(struct run *run, struct environment *env, struct error *err)
 
     environment_drop_agents(env);
     if ((!allocators_static(&run->allocators) &&
-         environment_preload(env, run->library, err) != 0) ||
+         environment_preload(env, run->library, false, err) != 0) ||
         allocators_tell(&run->allocators, env, err) != 0 ||
         set_unless(env, AGENT_ENV_ALLOCATOR, options, SETTING_ALLOCATOR, "auto",
                    err) != 0 ||
@@ -167,6 +175,59 @@ plan_start(struct run *run)
         plan->start = &run->start;
 }
 
+/* ---- the recorder (plugin/recorder) ---- */
+
+static bool
+wants_recorder(const struct run *run)
+{
+    return strcmp(run->options.value[SETTING_PROFILING_SOURCE], "interposed") ==
+               0 &&
+           !profiling_is(run, "off");
+}
+
+/* -1: there is none, and the database runs with jemalloc's profiling alone. */
+static int
+make_segment(const struct run *run)
+{
+    static const char without[] = "; profiling_source = interposed is ignored";
+    struct segment_room room = segment_room_usual();
+    struct segment_header header;
+    int fd = -1;
+
+    if (!*run->recorder)
+        run_say("there is no libheapwire-recorder.so", without);
+    else if (run->allocators.kind != LOCATE_DYNAMIC || program_secure(run->exe))
+        run_say(run->exe, ": nothing can be preloaded into it; "
+                          "profiling_source = interposed is ignored");
+    else if (!segment_plan(&room, &header))
+        run_say("the recorder's segment cannot be planned", without);
+    else {
+        header.wish.active = profiling_is(run, "on");
+        header.wish.mean_bytes = RECORDER_MEAN_BYTES;
+        header.wish.samples_per_second = RECORDER_SAMPLES_PER_SECOND;
+        fd = segment_make(&header);
+        if (fd < 0)
+            run_say("a memfd cannot be made", without);
+    }
+    return fd;
+}
+
+/* In front of all other preloads. */
+static int
+prepare_recorder(struct run *run, struct error *err)
+{
+    char number[16];
+
+    snprintf(number, sizeof(number), "%d", run->plan.segment);
+    return environment_preload(&run->database, run->recorder, true, err) != 0 ||
+                   environment_set(&run->database, AGENT_ENV_RECORDER, number,
+                                   err) != 0 ||
+                   environment_set(&run->heapwired, SUPERVISED_RECORDER, "1",
+                                   err) != 0
+               ? -1
+               : 0;
+}
+
 int
 run_prepare_environments(struct run *run, struct error *err)
 {
@@ -181,8 +242,10 @@ run_prepare_environments(struct run *run, struct error *err)
         allocators_add(allocators, jemalloc, ALLOCATOR_PRELOADED, err) != 0)
         return -1;
     warn_about(run);
-    run->plan.prof =
-        !profiling_is(run, "off") && allocators_profile(allocators);
+    if (wants_recorder(run))
+        run->plan.segment = make_segment(run);
+    run->plan.prof = run->plan.segment < 0 && !profiling_is(run, "off") &&
+                     allocators_profile(allocators);
     run->plan.jemalloc = jemalloc;
     plan_start(run);
     probe_filters(run->filters);
@@ -191,7 +254,8 @@ run_prepare_environments(struct run *run, struct error *err)
         (run->plan.prof &&
          allocators_prepare(allocators, profiling_is(run, "on"), database,
                             err) != 0) ||
-        (jemalloc && environment_preload(database, jemalloc, err) != 0))
+        (run->plan.segment >= 0 && prepare_recorder(run, err) != 0) ||
+        (jemalloc && environment_preload(database, jemalloc, false, err) != 0))
         return -1;
     environment_drop_agents(&run->bare);
     run->plan.plain_envp = run->plain.list;

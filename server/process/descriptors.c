@@ -44,18 +44,18 @@ to_null(int from, int to)
         close(null);
 }
 
-int
-descriptors_prepare(bool keep_stdin)
+void
+descriptors_prepare(int kept[2])
 {
     struct rlimit limit;
-    int kept;
 
     if (confined_filters() != 0 || close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
         close_listed();
     if (fcntl(STDERR_FILENO, F_GETFD) < 0)
         to_null(STDERR_FILENO, STDERR_FILENO);
-    kept = keep_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-                      : -1;
+    for (size_t i = 0; i < 2; i++)
+        if (kept[i] >= 0)
+            kept[i] = fcntl(kept[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     to_null(STDIN_FILENO, STDOUT_FILENO);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error */
@@ -64,7 +64,6 @@ descriptors_prepare(bool keep_stdin)
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
-    return kept;
 }
 
 void

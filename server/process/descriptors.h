@@ -6,9 +6,9 @@
 
 /* First of all: closes everything but stderr (stdin and stdout become
  * /dev/null), ignores SIGPIPE, makes files private, and raises the limit of
- * descriptors as far as it goes.  Returns a duplicate of the former stdin, the
- * caller's; -1 if keep_stdin is false, or it was closed. */
-int descriptors_prepare(bool keep_stdin);
+ * descriptors as far as it goes.  Each of kept that is not -1 is such a number,
+ * and becomes a duplicate, the caller's; -1 if it was closed. */
+void descriptors_prepare(int kept[2]);
 
 /* After the start: drops the database's descriptors, its stderr included. */
 void descriptors_leave_stdio(bool keep_stderr);

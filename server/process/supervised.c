@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "agent_protocol.h"
 #include "clock.h"
@@ -20,10 +21,18 @@ supervised_init(struct supervised *s)
 {
     const char *beat = getenv(SUPERVISED_ENV); /* NOLINT: one thread so far */
 
+    int kept[2] = {-1, -1};
+
     memset(s, 0, sizeof(*s));
     s->lock = -1;
     s->alone = getenv(AGENT_ENV_STARTED) != NULL; /* NOLINT: the same */
-    s->line = descriptors_prepare(beat != NULL && !s->alone);
+    if (beat && !s->alone)
+        kept[0] = STDIN_FILENO;
+    if (getenv(SUPERVISED_RECORDER)) /* NOLINT: the same */
+        kept[1] = STDOUT_FILENO;
+    descriptors_prepare(kept);
+    s->line = kept[0];
+    s->segment = kept[1];
     if (beat && s->line >= 0)
         s->beat_ms = (uint32_t)strtoul(beat, NULL, 10);
 }

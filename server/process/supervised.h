@@ -36,6 +36,7 @@ struct controller;
 
 struct supervised {
     int line;         /* -1: there is no supervisor */
+    int segment;      /* of the database's recorder; -1: none */
     uint32_t beat_ms; /* 0: send none */
     int lock;         /* of an orphan; -1 */
     int64_t began_ms; /* wall clock */
@@ -50,8 +51,8 @@ struct supervised {
     void *arg;
 };
 
-/* First of all: takes the line from stdin, and closes what else is inherited
- * (descriptors.h). */
+/* First of all: takes the line from stdin, the segment from stdout, and closes
+ * what else is inherited (descriptors.h). */
 void supervised_init(struct supervised *s);
 
 void supervised_start(struct supervised *s, uv_loop_t *loop,

@@ -7,6 +7,9 @@
 /* Set if heapwire-run was attached to a running database. */
 #define SUPERVISED_ATTACHED "HEAPWIRE_ATTACHED"
 
+/* Set if its stdout is the segment of the database's recorder. */
+#define SUPERVISED_RECORDER "HEAPWIRE_SEGMENT"
+
 /* heapwired's exit status where its state directory was deleted. */
 enum { SUPERVISED_PLACE_LOST = 74 };
 

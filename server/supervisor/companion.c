@@ -32,7 +32,8 @@ companion_init(struct companion *companion, const struct plan *plan)
     companion->line = -1;
 }
 
-/* Passes only the line, and a stderr if there is one. */
+/* Passes only the line, the recorder's segment, and a stderr if there is one.
+ */
 static int
 spawn(struct companion *companion, int line)
 {
@@ -42,7 +43,7 @@ spawn(struct companion *companion, int line)
         .program = plan->heapwired,
         .argv = plan->heapwired_argv,
         .environment = plan->heapwired_envp,
-        .fds = {line, -1, says ? STDERR_FILENO : -1},
+        .fds = {line, plan->segment, says ? STDERR_FILENO : -1},
         .session = true};
 
     return spawn_apart(&heapwired, &companion->pid);

@@ -183,17 +183,19 @@ environment_prepend(struct environment *env, const char *name,
 }
 
 int
-environment_preload(struct environment *env, const char *library,
+environment_preload(struct environment *env, const char *library, bool first,
                     struct error *err)
 {
+    const char *others = or_empty(environment_get(env, PRELOAD));
+
     if (strpbrk(library, " :")) {
         error_set(err, ER_WRONG_VALUE,
                   "%s cannot be preloaded: its name has a space or a colon",
                   library);
         return -1;
     }
-    return join(env, PRELOAD, or_empty(environment_get(env, PRELOAD)), ":",
-                library, err);
+    return join(env, PRELOAD, first ? library : others, ":",
+                first ? others : library, err);
 }
 
 void

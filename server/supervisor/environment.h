@@ -33,9 +33,9 @@ void environment_drop_agents(struct environment *env);
 int environment_prepend(struct environment *env, const char *name,
                         const char *first, struct error *err);
 
-/* Appends library to LD_PRELOAD. */
+/* Appends library to LD_PRELOAD; first: puts it in front. */
 int environment_preload(struct environment *env, const char *library,
-                        struct error *err);
+                        bool first, struct error *err);
 
 /* In a child, right before exec: systemd's variables that name the process
  * that they are for name us, and now the child. */

@@ -45,6 +45,11 @@ static const struct {
     [SETTING_PROFILING] = {"profiling", "on|prepared|off", "profiling",
                            "from the start, ready to be switched on "
                            "(prepared), or nothing is set"},
+    [SETTING_PROFILING_SOURCE] = {"profiling-source",
+                                  "auto|jemalloc|interposed",
+                                  "profiling_source",
+                                  "who samples: jemalloc's own profiling "
+                                  "(auto), or a preload of ours"},
     [SETTING_ALLOCATOR] = {"allocator", "auto|NAME", "allocator",
                            "which one, where there are several: its mallctl, "
                            "or its file (auto); of a library that is loaded "

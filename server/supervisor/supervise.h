@@ -32,6 +32,7 @@ struct plan {
     /* heapwired; NULL: none. */
     const char *heapwired;
     char *const *heapwired_argv, *const *heapwired_envp;
+    int segment;           /* the recorder's, for heapwired; -1: none */
     const char *state_dir; /* for the record of its end */
     uid_t user;            /* the user that heapwired becomes; -1: unknown */
     uint64_t linger_ms;    /* 0: heapwired ends with the database */

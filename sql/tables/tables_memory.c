@@ -11,7 +11,6 @@
 #include "stats_allocators.h"
 #include "errors.h"
 #include "profile.h"
-#include "risks.h"
 #include "rowset.h"
 #include "snapshot.h"
 #include "sql.h"
@@ -205,6 +204,7 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
 {
     const struct snapshot *snapshot = scope->snapshot;
     struct unseen unseen;
+    double pages;
     char since[CLOCK_TEXT];
 
     if (!snapshot) {
@@ -226,10 +226,10 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
                   "became active, and is still in use; an estimate "
                   "from samples",
                   since);
-    if (snapshot->profile->samples > 0)
-        say(note, "up to ",
-            risks_sample_bytes(snapshot->hello.version,
-                               snapshot->profile->samples),
+    pages = reconciliation_sample_pages(&snapshot->hello,
+                                        snapshot->profile->samples);
+    if (pages > 0)
+        say(note, "up to ", pages,
             " of allocated are pages of the samples themselves");
 }
 

@@ -105,6 +105,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     rowset_time(out, status.state == NODE_CONNECTED ? hello->started_ms : 0);
     rowset_int(out, sysconf(_SC_NPROCESSORS_ONLN));
     rowset_text(out, hello->exe);
+    rowset_text(out, profiler_state_source(&status));
 }
 
 static const struct catalog_column profiler[] = {
@@ -144,6 +145,8 @@ static const struct catalog_column profiler[] = {
     {"cpus", &type_bigint_nn, "Of the machine"},
     {"program", &type_text_nn,
      "The database's executable; empty: not known yet"},
+    {"source", &type_name_nn,
+     "Who samples: interposed or jemalloc; empty: nobody can"},
 };
 
 const struct catalog_table tables_node[] = {

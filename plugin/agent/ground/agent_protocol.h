@@ -33,6 +33,8 @@
  * one setting per option of it, but for --state-dir. */
 #define AGENT_ENV_HEAPWIRED "HEAPWIRE_HEAPWIRED"
 #define AGENT_ENV_OPTION    "HEAPWIRE_OPTION"
+/* The descriptor of the segment that the recorder in the database writes. */
+#define AGENT_ENV_RECORDER "HEAPWIRE_RECORDER"
 /* Which process to serve, if not the started one: "parent", "child" (the first
  * forked one; once it has ended, the next), or a part of a process's name or
  * title. */
@@ -102,7 +104,8 @@ enum agent_op {
     AGENT_RESET,
     /* memfd: every jemalloc of the process, a line each, see
      * allocator_list.h. */
-    AGENT_ALLOCATORS
+    AGENT_ALLOCATORS,
+    AGENT_MAPS /* memfd: /proc/self/maps */
 };
 
 /* What an agent can do beyond the first of its protocol: bits. */
@@ -124,6 +127,10 @@ enum agent_status {
     AGENT_UNUSABLE     /* there is a jemalloc, but it cannot be called */
 };
 
+/* A process with a recorder (plugin/recorder) does not dump: the profile is in
+ * the recorder's segment.  The agent switches and resets in there. */
+enum { AGENT_PROF_RECORDED = 2 };
+
 struct agent_hello {
     int32_t pid;
     uint32_t uid;         /* effective, now */
@@ -136,7 +143,9 @@ struct agent_hello {
     char version[AGENT_NAME_MAX]; /* jemalloc's */
     char malloc_conf_name[AGENT_NAME_MAX]; /* variable this build reads */
     uint32_t secure; /* AT_SECURE: the variable is ignored */
-    uint32_t config_prof, opt_prof, active;
+    uint32_t config_prof;
+    uint32_t opt_prof; /* or AGENT_PROF_RECORDED */
+    uint32_t active;
     uint32_t lg_sample;
     uint32_t changes;        /* times we switched profiling */
     uint32_t resets;         /* times we reset the profile */

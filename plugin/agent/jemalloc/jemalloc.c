@@ -8,6 +8,7 @@
 
 #include "agent_tools.h"
 #include "fork.h"
+#include "recorder_switch.h"
 #include "statistics.h"
 #include "unsampled.h"
 
@@ -37,7 +38,7 @@ jemalloc_find(struct jemalloc *jemalloc, const struct jemalloc_given *given,
         allocators_find(&jemalloc->all, known, wanted);
     }
     use_chosen(jemalloc);
-    if (jemalloc_status(jemalloc) == AGENT_OK)
+    if (jemalloc->opt_prof)
         fork_watch(jemalloc->mallctl);
 }
 
@@ -59,13 +60,15 @@ jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
 void
 jemalloc_hide_thread(struct jemalloc *jemalloc)
 {
-    if (jemalloc->mallctl && jemalloc->opt_prof)
+    if (jemalloc->mallctl && jemalloc->opt_prof && !recorder_switch_is_there())
         mallctl_write_bool(jemalloc->mallctl, "thread.prof.active", false);
 }
 
 enum agent_status
 jemalloc_status(const struct jemalloc *jemalloc)
 {
+    if (recorder_switch_is_there())
+        return AGENT_OK;
     if (!jemalloc->mallctl)
         return *jemalloc->all.why ? AGENT_UNUSABLE : AGENT_NO_JEMALLOC;
     if (!jemalloc->config_prof)
@@ -115,6 +118,8 @@ count_unsampled(struct jemalloc *jemalloc)
 const char *
 jemalloc_note(struct jemalloc *jemalloc)
 {
+    if (recorder_switch_is_there())
+        return "";
     if (!jemalloc->mallctl)
         return jemalloc->all.why;
     if (!jemalloc->config_prof) {
@@ -127,11 +132,20 @@ jemalloc_note(struct jemalloc *jemalloc)
     return *jemalloc->note ? jemalloc->note : jemalloc->all.why;
 }
 
+static int
+read_active(const struct jemalloc *jemalloc, bool *active)
+{
+    if (!recorder_switch_is_there())
+        return mallctl_read(jemalloc->mallctl, "prof.active", active,
+                            sizeof(*active));
+    *active = recorder_switch_active();
+    return 0;
+}
+
 int
 jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
 {
-    int error =
-        mallctl_read(jemalloc->mallctl, "prof.active", active, sizeof(*active));
+    int error = read_active(jemalloc, active);
 
     if (error != 0)
         return error;
@@ -148,6 +162,11 @@ jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
 void
 jemalloc_found_active(struct jemalloc *jemalloc, int64_t started_ms)
 {
+    if (recorder_switch_is_there()) {
+        if (recorder_switch_active())
+            jemalloc->active_since_ms = started_ms;
+        return;
+    }
     if (!jemalloc->mallctl || !jemalloc->opt_prof ||
         !mallctl_read_bool(jemalloc->mallctl, "prof.active"))
         return;
@@ -170,14 +189,14 @@ end_after(const struct jemalloc *jemalloc, bool was_active, uint32_t seconds)
 
 /* Threads copy thread_active_init when they are born: a thread born while it
  * is false is never sampled again, so switching off leaves it alone. */
-int
-jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
+static int
+write_active(struct jemalloc *jemalloc, bool active)
 {
     mallctl_fn *mallctl = jemalloc->mallctl;
-    bool was, init = mallctl_read_bool(mallctl, "prof.thread_active_init");
-    int error = jemalloc_get_active(jemalloc, &was);
+    bool init = mallctl_read_bool(mallctl, "prof.thread_active_init");
+    int error = 0;
 
-    if (error == 0 && active)
+    if (active)
         error = mallctl_write_bool(mallctl, "prof.thread_active_init", true);
     if (error != 0)
         return error;
@@ -190,6 +209,21 @@ jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
         jemalloc->unsampled_then = unsampled_now();
         jemalloc->note_ms = 0;
     }
+    return 0;
+}
+
+int
+jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
+{
+    bool was;
+    int error = jemalloc_get_active(jemalloc, &was);
+
+    if (error == 0 && recorder_switch_is_there())
+        recorder_switch_set(active);
+    else if (error == 0)
+        error = write_active(jemalloc, active);
+    if (error != 0)
+        return error;
     jemalloc->changes += was != active;
     jemalloc->ours = active && (jemalloc->ours || !was);
     jemalloc->until_ms = active ? end_after(jemalloc, was, seconds) : 0;
@@ -224,7 +258,12 @@ jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample)
 {
     size_t lg = lg_sample;
     bool same = lg_sample == AGENT_LG_SAMPLE_SAME, active;
-    int error = jemalloc->mallctl("prof.reset", NULL, NULL, same ? NULL : &lg,
+    int error = 0;
+
+    if (recorder_switch_is_there())
+        recorder_switch_reset(lg_sample);
+    else
+        error = jemalloc->mallctl("prof.reset", NULL, NULL, same ? NULL : &lg,
                                   same ? 0 : sizeof(lg));
 
     if (error != 0)
@@ -256,17 +295,11 @@ log_sample(mallctl_fn *mallctl)
     return (uint32_t)lg;
 }
 
-void
-jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
+static void
+describe(const struct jemalloc *jemalloc, struct agent_hello *hello)
 {
-    const struct allocator *chosen;
-    bool active = false;
+    const struct allocator *chosen = &jemalloc->all.list[jemalloc->all.chosen];
 
-    hello->allocator = jemalloc_status(jemalloc);
-    hello->secure = getauxval(AT_SECURE) != 0;
-    if (!jemalloc->mallctl)
-        return;
-    chosen = &jemalloc->all.list[jemalloc->all.chosen];
     memcpy(hello->mallctl, chosen->mallctl_name, sizeof(hello->mallctl));
     hello->mallctl_address = (uint64_t)(uintptr_t)jemalloc->mallctl;
     memcpy(hello->malloc_conf_name, chosen->variable,
@@ -275,6 +308,24 @@ jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
     hello->config_prof = jemalloc->config_prof;
     hello->opt_prof = jemalloc->opt_prof;
     hello->lg_sample = log_sample(jemalloc->mallctl);
+}
+
+void
+jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
+{
+    bool active = false;
+
+    hello->allocator = jemalloc_status(jemalloc);
+    hello->secure = getauxval(AT_SECURE) != 0;
+    if (jemalloc->mallctl)
+        describe(jemalloc, hello);
+    if (recorder_switch_is_there()) {
+        hello->config_prof = 1;
+        hello->opt_prof = AGENT_PROF_RECORDED;
+        hello->lg_sample = recorder_switch_lg_sample();
+    } else if (!jemalloc->mallctl) {
+        return;
+    }
     jemalloc_get_active(jemalloc, &active);
     hello->active = active;
     hello->changes = jemalloc->changes;

@@ -17,6 +17,7 @@ struct heap_stack {
     uint32_t depth;          /* may be 0: the unwinder found nothing */
     uint64_t objects, bytes; /* in use */
     uint64_t objects_ever, bytes_ever;
+    double weight; /* what a sampled object stands for; 0: by the rate */
 };
 
 struct heap_piece {

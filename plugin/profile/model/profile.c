@@ -220,8 +220,13 @@ static void
 add_counts(struct profile_stack *to, const struct heap_stack *from,
            uint64_t rate)
 {
-    double scale = profile_scale(from->objects, from->bytes, rate);
-    double ever = profile_scale(from->objects_ever, from->bytes_ever, rate);
+    double scale = from->weight > 0
+                       ? from->weight
+                       : profile_scale(from->objects, from->bytes, rate);
+    double ever =
+        from->weight > 0
+            ? 1
+            : profile_scale(from->objects_ever, from->bytes_ever, rate);
 
     to->objects += estimate(from->objects, scale);
     to->bytes += estimate(from->bytes, scale);

@@ -196,6 +196,7 @@ struct controller *
 start_controller(const char *dir)
 {
     struct controller_options options = {.state_dir = dir,
+                                         .segment = -1,
                                          .symbolizer = "/nonexistent",
                                          .store = store_defaults};
     struct error err;

@@ -79,8 +79,8 @@ END_TEST
 
 START_TEST(preloads_come_after_the_users)
 {
-    ck_assert_int_eq(environment_preload(&env, "/a.so", &err), 0);
-    ck_assert_int_eq(environment_preload(&env, "/b.so", &err), 0);
+    ck_assert_int_eq(environment_preload(&env, "/a.so", false, &err), 0);
+    ck_assert_int_eq(environment_preload(&env, "/b.so", false, &err), 0);
     ck_assert_str_eq(environment_get(&env, "LD_PRELOAD"), "/u.so:/a.so:/b.so");
     ck_assert_str_eq(environment_get(&env, "LD_PRELOADER"), "x");
 }
@@ -88,9 +88,10 @@ END_TEST
 
 START_TEST(a_name_that_the_loader_would_split_is_refused)
 {
-    ck_assert_int_eq(environment_preload(&env, "/with space.so", &err), -1);
+    ck_assert_int_eq(environment_preload(&env, "/with space.so", false, &err),
+                     -1);
     ck_assert_ptr_nonnull(strstr(err.text, "space"));
-    ck_assert_int_eq(environment_preload(&env, "/a:b.so", &err), -1);
+    ck_assert_int_eq(environment_preload(&env, "/a:b.so", false, &err), -1);
     ck_assert_str_eq(environment_get(&env, "LD_PRELOAD"), "/u.so");
 }
 END_TEST

@@ -252,7 +252,7 @@ START_TEST(the_catalog_describes_itself)
                         "table_schema = 'heapwire' and table_name in "
                         "('nodes', 'profiler', 'sessions')");
 
-    ck_assert_str_eq(count, "count(*)\n#45");
+    ck_assert_str_eq(count, "count(*)\n#46");
     ck_assert_str_eq(
         harness_run(&h, "select c.table_name from information_schema.columns "
                         "c left join information_schema.tables t on "

@@ -100,7 +100,8 @@ static const struct {
      "Field|Type|Null|Key|Default|Extra\nstate|varchar(64)|NO||\\N|\n"
      "since|datetime|YES||\\N|\nsample_rate|bigint "
      "unsigned|YES||\\N|\nsamples|bigint unsigned|YES||\\N|\n"
-     "samples_at|datetime|YES||\\N|\nstarted|datetime|YES||\\N|"},
+     "samples_at|datetime|YES||\\N|\nstarted|datetime|YES||\\N|\n"
+     "source|varchar(64)|NO||\\N|"},
     {"SHOW FULL FIELDS IN heapwire.nodes WHERE Field IN ('id', 'role')",
      "Field|Type|Collation|Null|Key|Default|Extra|Privileges|Comment\n"
      "id|bigint|\\N|NO|PRI|\\N||select|\n"

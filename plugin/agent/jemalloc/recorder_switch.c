@@ -1,0 +1,70 @@
+/* recorder_switch.c - see recorder_switch.h. */
+#include "recorder_switch.h"
+
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent_protocol.h"
+#include "segment.h"
+
+/* libheapwire-recorder.so's, where it is loaded; NULL: it has no segment. */
+extern struct segment_header *heapwire_recorder_segment(void)
+    __attribute__((weak));
+
+static struct segment_header *
+find_segment(void)
+{
+    struct segment_header *segment =
+        heapwire_recorder_segment ? heapwire_recorder_segment() : NULL;
+
+    return segment && segment->owner == (uint64_t)getpid() ? segment : NULL;
+}
+
+bool
+recorder_switch_is_there(void)
+{
+    return find_segment() != NULL;
+}
+
+bool
+recorder_switch_active(void)
+{
+    return __atomic_load_n(&find_segment()->wish.active, __ATOMIC_RELAXED) != 0;
+}
+
+void
+recorder_switch_set(bool active)
+{
+    __atomic_store_n(&find_segment()->wish.active, active, __ATOMIC_RELEASE);
+}
+
+uint32_t
+recorder_switch_lg_sample(void)
+{
+    uint64_t mean =
+        __atomic_load_n(&find_segment()->wish.mean_bytes, __ATOMIC_RELAXED);
+
+    return mean > 1 ? 63 - (uint32_t)__builtin_clzll(mean) : 0;
+}
+
+/* The recorder's own clock. */
+static uint64_t
+now_ns(void)
+{
+    struct timespec now = {0, 0};
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void
+recorder_switch_reset(uint32_t lg_sample)
+{
+    struct segment_wish *wish = &find_segment()->wish;
+
+    if (lg_sample != AGENT_LG_SAMPLE_SAME)
+        __atomic_store_n(&wish->mean_bytes, UINT64_C(1) << lg_sample,
+                         __ATOMIC_RELAXED);
+    __atomic_store_n(&wish->since_ns, now_ns() + 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,14 @@
+/* recorded_heap.h - a recorder's segment as a heap dump. */
+#ifndef HW_RECORDED_HEAP_H
+#define HW_RECORDED_HEAP_H
+
+struct error;
+struct heap_dump;
+struct segment_copy;
+
+/* The live samples that were taken since the last reset, each with its own
+ * weight.  NULL with *err. */
+struct heap_dump *recorded_heap(const struct segment_copy *copy,
+                                struct error *err);
+
+#endif
