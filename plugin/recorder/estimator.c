@@ -89,10 +89,13 @@ sampler_hits(struct sampler *s, uint64_t size)
 {
     double beyond = (double)(size - s->left) + 1;
 
-    if (s->mean == 0)
+    if (s->mean == 0 ||
+        (!s->mark &&
+         draw_exponential(sampler_random(s)) * (double)s->mean >= beyond))
         return false;
-    return s->mark ||
-           draw_exponential(sampler_random(s)) * (double)s->mean < beyond;
+    if (s->taken < UINT16_MAX)
+        s->taken++;
+    return true;
 }
 
 void
@@ -123,8 +126,6 @@ sampler_capped(struct sampler *s, uint64_t mean, uint64_t second, uint32_t cap)
         s->shift = 0;
         return mean;
     }
-    if (s->taken < UINT16_MAX)
-        s->taken++;
     if (s->taken >= cap && s->shift < CAPPED_SHIFT_MAX) {
         s->shift++;
         s->taken = 0;

@@ -9,7 +9,6 @@
 
 #include "claim_segment.h"
 #include "interpose.h"
-#include "real.h"
 #include "take_sample.h"
 
 static __attribute__((constructor)) void

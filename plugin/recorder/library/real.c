@@ -37,10 +37,13 @@ static const struct {
 } entries[] = {REAL_FUNCTIONS(NAME)};
 #undef NAME
 
+bool real_new_is_allocators;
+
 void
 real_find(void)
 {
-    const struct link_map *own = elf_own_map(), *where;
+    const struct link_map *own = elf_own_map(), *of_malloc = NULL,
+                          *of_new = NULL, *where;
 
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         char *entry = (char *)&real + entries[i].offset;
@@ -53,4 +56,7 @@ real_find(void)
         if (found)
             memcpy(entry, &found, sizeof(found));
     }
+    if (elf_lookup(own, "malloc", &of_malloc) &&
+        elf_lookup(own, "_Znwm", &of_new))
+        real_new_is_allocators = of_malloc == of_new;
 }

@@ -32,9 +32,10 @@ struct recorder_local {
     uint64_t busy_at; /* the stack's pointer of who takes a sample, or 0 */
     uint32_t thread;  /* place in the list + 1; 0: not looked for */
     uint32_t thread_generation;
-    /* Pages of the stack that are known to be there. */
-    uint32_t stack_low, stack_high;
-    uint32_t unused[2];
+    /* The part of a stack that is known to be there. */
+    uint64_t stack_low;
+    uint32_t stack_bytes;
+    uint32_t unused;
 };
 _Static_assert(sizeof(struct recorder_local) == 64, "TLS of at most 64 bytes");
 

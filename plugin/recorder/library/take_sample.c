@@ -13,6 +13,7 @@
 #include "call_stack.h"
 #include "sample_table.h"
 #include "sample_thin.h"
+#include "stack_room.h"
 #include "stack_table.h"
 #include "thread_list.h"
 
@@ -69,9 +70,11 @@ record(void *block, size_t size, uint64_t mean, uint64_t now)
     uint64_t frames[SEGMENT_DEPTH_MAX];
     struct segment_sample sample = {
         .key = (uint64_t)block, .size = size, .mean = mean, .time_ns = now};
-    uint32_t depth = call_stack_take(frames);
+    uint32_t depth = 0;
     bool fresh;
 
+    if (stack_has_room((uint64_t)__builtin_frame_address(0)))
+        depth = call_stack_take(frames);
     if (recorder_local.thread == 0)
         thread_list_join(now);
     sample.stack = stack_find(frames, depth, &fresh);

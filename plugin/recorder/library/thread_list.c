@@ -77,8 +77,11 @@ thread_list_join(uint64_t now_ns)
     uint32_t tid = (uint32_t)syscall(SYS_gettid), place;
     struct segment_thread *thread;
 
-    if (!find_place(tid, &place))
+    if (!find_place(tid, &place)) {
+        __atomic_fetch_add(&recorder_state.header->missed_threads, 1,
+                           __ATOMIC_RELAXED);
         return;
+    }
     thread = &recorder_state.threads[place];
     recorder_local.thread = place + 1;
     recorder_local.thread_generation = ++thread->generation;
