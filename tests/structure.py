@@ -23,7 +23,7 @@ FILES = 25  # of a folder, the tests' too
 # Their functions of libc's names are for hosts that they are preloaded into:
 # what others of ours call begins otherwise.
 WRAPS_LIBC = {"plugin/agent/preload/away.c": "away_",
-              "plugin/recorder/library/interpose.c": "recorder_"}
+              "plugin/recorder/interpose/interpose.c": "recorder_"}
 
 
 def sources(*folders):

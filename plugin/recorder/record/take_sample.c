@@ -1,9 +1,10 @@
 /*
  * take_sample.c - see take_sample.h.
  *
- * The guard: a signal's handler that allocates, or we ourselves, must not take
- * a sample within a sample.  What a handler's longjmp leaves behind is seen by
- * the stack: its frame cannot be there any more where ours is above it.
+ * The guard: what allocates within a sample, as a signal's handler may, is not
+ * sampled.  A handler's longjmp leaves the guard shut: it is open again once a
+ * call comes from above that frame, or many have come from below.  A sample
+ * within a sample does no harm, as there is no lock.
  */
 #include "take_sample.h"
 
@@ -17,7 +18,7 @@
 #include "stack_table.h"
 #include "thread_list.h"
 
-enum { NS_PER_S = 1000000000 };
+enum { NS_PER_S = 1000000000, BUSY_SKIPS_MAX = 64 };
 
 /* COARSE is read from memory whatever the machine's clock is. */
 static uint64_t
@@ -97,6 +98,20 @@ begin_sampler(struct sampler *s, uint64_t now)
     s->left = 0;
 }
 
+/* Whether a call from here may take a sample. */
+static bool
+open_guard(uint64_t here)
+{
+    struct recorder_local *l = &recorder_local;
+
+    if (l->busy_at != 0 && here < l->busy_at &&
+        l->busy_skips++ < BUSY_SKIPS_MAX)
+        return false;
+    l->busy_at = here;
+    l->busy_skips = 0;
+    return true;
+}
+
 void *
 sample_block(void *block, size_t size)
 {
@@ -110,9 +125,8 @@ sample_block(void *block, size_t size)
         s->left = SAMPLER_LOOK;
         return block;
     }
-    if (recorder_local.busy_at != 0 && here < recorder_local.busy_at)
+    if (!open_guard(here))
         return block;
-    recorder_local.busy_at = here;
     now = now_ns();
     if (s->random == 0)
         begin_sampler(s, now);

@@ -39,6 +39,23 @@ stays(uint64_t size, uint64_t old, uint64_t mean)
                                           estimator_stays(size, old, mean));
 }
 
+/* A longjmp, or a thread's end, has left it behind.  Ours would be, as we are
+ * not inserting now. */
+static bool
+is_abandoned(uint64_t claim)
+{
+    uint32_t thread = (uint32_t)claim;
+    uint32_t generation = (uint32_t)(claim >> 32) & SEGMENT_CLAIM_GENERATION;
+    const struct segment_thread *t;
+
+    if (thread == 0 || thread > recorder_state.thread_room)
+        return false;
+    t = &recorder_state.threads[thread - 1];
+    return (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) &
+            SEGMENT_CLAIM_GENERATION) != generation ||
+           (thread == recorder_local.thread && !(claim & SEGMENT_HELD));
+}
+
 static void
 thin_place(uint32_t i, uint64_t mean)
 {
@@ -47,7 +64,13 @@ thin_place(uint32_t i, uint64_t mean)
     uint64_t block = __atomic_load_n(key, __ATOMIC_ACQUIRE);
     uint64_t old = __atomic_load_n(&sample->mean, __ATOMIC_RELAXED);
 
-    if (block == 0 || block & SEGMENT_CLAIM || old >= mean)
+    if (block & SEGMENT_CLAIM) {
+        if (is_abandoned(block))
+            __atomic_compare_exchange_n(key, &block, 0, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED);
+        return;
+    }
+    if (block == 0 || old >= mean)
         return;
     if (stays(sample->size, old, mean)) {
         __atomic_compare_exchange_n(&sample->mean, &old, mean, false,

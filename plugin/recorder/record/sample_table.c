@@ -55,17 +55,22 @@ replace_key(uint32_t place, uint64_t from, uint64_t to)
                                        __ATOMIC_RELAXED);
 }
 
+static uint64_t
+own_claim(void)
+{
+    uint64_t generation =
+        recorder_local.thread_generation & SEGMENT_CLAIM_GENERATION;
+
+    return SEGMENT_CLAIM | generation << 32 | recorder_local.thread;
+}
+
 static bool
 claim_place(struct buckets buckets, uint32_t *place)
 {
-    const uint64_t claim = SEGMENT_CLAIM |
-                           (uint64_t)recorder_local.thread_generation << 32 |
-                           recorder_local.thread;
-
     if (count_free(buckets.first[1]) > count_free(buckets.first[0]))
         buckets = (struct buckets){{buckets.first[1], buckets.first[0]}};
     while (find_place(&buckets, 0, place)) {
-        if (replace_key(*place, 0, claim))
+        if (replace_key(*place, 0, own_claim()))
             return true;
     }
     return false;
@@ -131,7 +136,7 @@ sample_hold(const void *block, struct segment_sample *sample)
 {
     uint32_t place;
 
-    if (!take_out(block, SEGMENT_CLAIM | recorder_local.thread, &place, sample))
+    if (!take_out(block, own_claim() | SEGMENT_HELD, &place, sample))
         return 0;
     return place + 1;
 }

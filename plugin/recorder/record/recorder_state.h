@@ -35,7 +35,7 @@ struct recorder_local {
     /* The part of a stack that is known to be there. */
     uint64_t stack_low;
     uint32_t stack_bytes;
-    uint32_t unused;
+    uint32_t busy_skips; /* allocations that found the thread busy */
 };
 _Static_assert(sizeof(struct recorder_local) == 64, "TLS of at most 64 bytes");
 
