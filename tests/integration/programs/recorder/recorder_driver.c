@@ -4,7 +4,7 @@
  *
  * recorder_driver LIBRARY MEAN CAP SAMPLES OUT PROGRAM [ARGUMENT...]
  *
- * OUT is the descriptor of the program's standard output.  Commands,
+ * MEAN "off": not yet.  OUT is the program's standard output.  Commands,
  * one a line: "read" prints the segment, "wish ACTIVE MEAN" changes the wish,
  * "kill" kills the program, "wait" waits for its end.  Each answers, and ends
  * with a line ".".
@@ -158,7 +158,8 @@ main(int argc, char **argv)
     room.samples = (uint32_t)strtoul(argv[4], NULL, 10);
     if (!segment_plan(&room, &header) || (segment = segment_make(&header)) < 0)
         return 1;
-    set_wish(1, strtoull(argv[2], NULL, 10), (uint32_t)atoi(argv[3]));
+    set_wish(strcmp(argv[2], "off") != 0, strtoull(argv[2], NULL, 10),
+             (uint32_t)atoi(argv[3]));
     program = fork();
     if (program == 0)
         run_program(argv);
