@@ -20,8 +20,10 @@ LINES = 600  # of a file
 FILES = 25  # of a folder, the tests' too
 
 
-# Its functions of libc's names are for hosts that it is preloaded into.
-WRAPS_LIBC = "plugin/agent/preload/away.c"
+# Their functions of libc's names are for hosts that they are preloaded into:
+# what others of ours call begins otherwise.
+WRAPS_LIBC = {"plugin/agent/preload/away.c": "away_",
+              "plugin/recorder/interpose/interpose.c": "recorder_"}
 
 
 def sources(*folders):
@@ -54,11 +56,17 @@ def symbols(path):
             {line[1] for line in lines if len(line) == 2 and line[0] == "U"})
 
 
+def given(source, path):
+    """What a source defines for others of ours."""
+    return {name for name in symbols(path)[0]
+            if name.startswith(WRAPS_LIBC.get(source, ""))}
+
+
 def check_fakes(product, tests):
     """That no test defines a function of the product: a fake's is wrapped."""
     ours = {}
     for source, path in product.items():
-        ours.update(dict.fromkeys(symbols(path)[0] - {"main"}, source))
+        ours.update(dict.fromkeys(given(source, path) - {"main"}, source))
     for source, path in sorted(tests.items()):
         for name in sorted(symbols(path)[0] & ours.keys()):
             fault(f"{source} defines {name} of {ours[name]}: see hw_wrap()")
@@ -68,10 +76,8 @@ def calls(found):
     """uses[file][other]: the functions and data of other that file uses."""
     defined, wanted = collections.defaultdict(list), {}
     for source, path in found.items():
-        gives, wanted[source] = symbols(path)
-        if source == WRAPS_LIBC:
-            gives = {name for name in gives if name.startswith("away_")}
-        for name in gives:
+        wanted[source] = symbols(path)[1]
+        for name in given(source, path):
             defined[name].append(source)
     uses = collections.defaultdict(lambda: collections.defaultdict(set))
     for source, names in wanted.items():

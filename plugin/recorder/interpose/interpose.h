@@ -1,0 +1,19 @@
+/* interpose.h - what each function that stands before the allocator's is. */
+#ifndef HW_INTERPOSE_H
+#define HW_INTERPOSE_H
+
+#include <stddef.h>
+
+#include "real.h"
+
+#define INTERPOSED __attribute__((visibility("default")))
+#define COLD       __attribute__((noinline, cold))
+
+#define INTERPOSE(result, name, parameters, arguments, missing)                \
+    INTERPOSED result name parameters;
+REAL_FUNCTIONS(INTERPOSE)
+#undef INTERPOSE
+INTERPOSED void *reallocarray(void *block, size_t count, size_t size);
+INTERPOSED void cfree(void *block);
+
+#endif

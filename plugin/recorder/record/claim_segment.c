@@ -1,0 +1,211 @@
+/* claim_segment.c - see claim_segment.h. */
+#include "claim_segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "block_filter.h"
+#include "call_stack.h"
+#include "module_list.h"
+#include "recorder_state.h"
+#include "segment_layout.h"
+
+enum {
+    PAGE = 4096,
+    /* Of a key: 64 of a sample, as the table is thinned at 5 of 8. */
+    FILTER_PLACES = 40,
+    FD_DIGITS_MAX = 7,
+    STAT_MAX = 1024,
+    STAT_STARTED = 20 /* blanks behind the name until the start's field */
+};
+
+/* -1 without one. */
+static int
+find_descriptor(char *const *envp)
+{
+    const size_t name = sizeof(RECORDER_ENV) - 1;
+    int fd = 0, digits = 0;
+
+    for (; envp && *envp; envp++) {
+        if (strncmp(*envp, RECORDER_ENV, name) == 0 && (*envp)[name] == '=')
+            break;
+    }
+    if (!envp || !*envp)
+        return -1;
+    for (const char *c = *envp + name + 1; *c; c++, digits++) {
+        if (*c < '0' || *c > '9' || digits == FD_DIGITS_MAX)
+            return -1;
+        fd = fd * 10 + (*c - '0');
+    }
+    return digits > 0 ? fd : -1;
+}
+
+/* The descriptor may be anything by now. */
+static bool
+verify(int fd, struct segment_header *header)
+{
+    struct stat status;
+    int seals;
+
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_size < SEGMENT_HEADER_BYTES)
+        return false;
+    seals = fcntl(fd, F_GET_SEALS);
+    return seals != -1 && (seals & segment_seals()) == segment_seals() &&
+           pread(fd, header, sizeof(*header), 0) == (ssize_t)sizeof(*header) &&
+           segment_check(header, (uint64_t)status.st_size) == NULL;
+}
+
+/* This process's start, in ticks since boot: 0 without /proc. */
+static uint64_t
+own_start(void)
+{
+    char text[STAT_MAX];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    char *at;
+    uint64_t started = 0;
+
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    at = strrchr(text, ')');
+    for (int i = 0; at && i < STAT_STARTED; i++)
+        at = strchr(at + 1, ' ');
+    for (at = at ? at + 1 : text; *at >= '0' && *at <= '9'; at++)
+        started = started * 10 + (uint64_t)(*at - '0');
+    return started;
+}
+
+/* Whether it is ours; *again: it was, before an exec. */
+static bool
+claim(struct segment_header *header, bool *again)
+{
+    uint64_t nobody = 0, started = own_start();
+
+    *again = false;
+    if (__atomic_compare_exchange_n(&header->owner, &nobody, (uint64_t)getpid(),
+                                    false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED)) {
+        header->owner_started = started;
+        return true;
+    }
+    *again = nobody == (uint64_t)getpid() && header->owner_started == started;
+    return *again;
+}
+
+/* The memory that a forked child finds zeroed; NULL: it cannot be had. */
+static uint8_t *
+map_private(uint64_t places)
+{
+    uint8_t *memory = mmap(NULL, PAGE + places, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (madvise(memory, PAGE + places, MADV_WIPEONFORK) == 0) {
+        madvise(memory, PAGE + places, MADV_DONTDUMP);
+        return memory;
+    }
+    munmap(memory, PAGE + places);
+    return NULL;
+}
+
+static uint64_t
+places_for(uint32_t keys)
+{
+    uint64_t places = PAGE;
+
+    while (places < (uint64_t)keys * FILTER_PLACES)
+        places *= 2;
+    return places;
+}
+
+static void
+set_parts(struct segment_header *header)
+{
+    const struct segment_part *parts = header->parts;
+    char *base = (char *)header;
+
+    recorder_state = (struct recorder_state){
+        .header = header,
+        .modules = (void *)(base + parts[SEGMENT_MODULES].offset),
+        .stacks = (void *)(base + parts[SEGMENT_STACKS].offset),
+        .frames = (void *)(base + parts[SEGMENT_FRAMES].offset),
+        .keys = (void *)(base + parts[SEGMENT_KEYS].offset),
+        .samples = (void *)(base + parts[SEGMENT_SAMPLES].offset),
+        .threads = (void *)(base + parts[SEGMENT_THREADS].offset),
+        .module_room = parts[SEGMENT_MODULES].count,
+        .stack_room = parts[SEGMENT_STACKS].count,
+        .frame_room = parts[SEGMENT_FRAMES].count,
+        .sample_room = parts[SEGMENT_SAMPLES].count,
+        .thread_room = parts[SEGMENT_THREADS].count,
+        .pid = (uint64_t)getpid(),
+    };
+}
+
+/* What the program before the exec has left. */
+static void
+empty(struct segment_header *header)
+{
+    char *base = (char *)header;
+
+    madvise(base + SEGMENT_HEADER_BYTES,
+            header->segment_bytes - SEGMENT_HEADER_BYTES, MADV_REMOVE);
+    header->module_count = header->thread_count = header->thinning = 0;
+    header->frame_count = header->live_samples = 0;
+    header->mean_wished = 0;
+    header->lost_samples = header->lost_stacks = header->doublings = 0;
+    header->missed_threads = 0;
+}
+
+static bool
+begin(int fd, const struct segment_header *found)
+{
+    uint64_t places = places_for(found->parts[SEGMENT_KEYS].count);
+    struct segment_header *header = mmap(
+        NULL, found->segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    uint8_t *memory = NULL;
+    bool again;
+
+    if (header == MAP_FAILED)
+        return false;
+    /* As it was checked: another process may write to it. */
+    memcpy(header->parts, found->parts, sizeof(found->parts));
+    memory = map_private(places);
+    if (!memory || !claim(header, &again)) {
+        munmap(header, found->segment_bytes);
+        if (memory)
+            munmap(memory, PAGE + places);
+        return false;
+    }
+    madvise(header, found->segment_bytes, MADV_DONTDUMP);
+    if (again)
+        empty(header);
+    header->executions++;
+    set_parts(header);
+    module_list_begin();
+    call_stack_warm_up();
+    recorder_local = (struct recorder_local){.sampler.left = 0};
+    block_filter = (struct block_filter){memory + PAGE, places - 1};
+    *(uint32_t *)memory = 1;
+    recorder_alive = (uint32_t *)memory;
+    return true;
+}
+
+void
+claim_segment(char *const *envp)
+{
+    struct segment_header header;
+    int fd = find_descriptor(envp), error = errno;
+
+    if (fd >= 0 && verify(fd, &header) && !begin(fd, &header))
+        close(fd);
+    errno = error;
+}

@@ -1,0 +1,98 @@
+/*
+ * module_list.c - see module_list.h.
+ *
+ * _dl_find_object tells what is loaded now: a library that has come to the
+ * addresses of another one is a module of its own.
+ */
+#include "module_list.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loaded_objects.h"
+#include "recorder_state.h"
+
+enum { PROGRAM_PATH_MAX = 4096 };
+
+static char program_path[PROGRAM_PATH_MAX];
+
+void
+module_list_begin(void)
+{
+    ssize_t n = readlink("/proc/self/exe", program_path, PROGRAM_PATH_MAX - 1);
+
+    program_path[n > 0 ? n : 0] = '\0';
+}
+
+/* Its first page, which the loader has read its program headers from. */
+static uint32_t
+read_build_id(const struct dl_find_object *found,
+              uint8_t id[SEGMENT_BUILD_ID_MAX])
+{
+    const ElfW(Ehdr) *head = found->dlfo_map_start;
+    struct loaded_object object = {.base = found->dlfo_link_map->l_addr};
+
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+        return 0;
+    object.headers = (const ElfW(Phdr) *)((const char *)found->dlfo_map_start +
+                                          head->e_phoff);
+    object.header_count = head->e_phnum;
+    return (uint32_t)object_build_id(&object, id);
+}
+
+static void
+fill_module(struct segment_module *m, const struct dl_find_object *found,
+            const char *path)
+{
+    size_t size = strlen(path);
+
+    m->end = (uint64_t)found->dlfo_map_end;
+    m->base = found->dlfo_link_map->l_addr;
+    m->path_size = (uint32_t)size;
+    memcpy(m->path, path, size < SEGMENT_PATH_MAX ? size : SEGMENT_PATH_MAX);
+    m->build_id_size = read_build_id(found, m->build_id);
+    __atomic_store_n(&m->start, (uint64_t)found->dlfo_map_start,
+                     __ATOMIC_RELEASE);
+}
+
+static bool
+is_module(const struct segment_module *m, const struct dl_find_object *found,
+          const char *path)
+{
+    size_t size = strlen(path);
+
+    return __atomic_load_n(&m->start, __ATOMIC_ACQUIRE) ==
+               (uint64_t)found->dlfo_map_start &&
+           m->end == (uint64_t)found->dlfo_map_end && m->path_size == size &&
+           memcmp(m->path, path,
+                  size < SEGMENT_PATH_MAX ? size : SEGMENT_PATH_MAX) == 0;
+}
+
+uint64_t
+module_frame(uint64_t pc)
+{
+    struct segment_header *header = recorder_state.header;
+    uint32_t count = __atomic_load_n(&header->module_count, __ATOMIC_RELAXED);
+    struct dl_find_object found;
+    const char *path;
+
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (_dl_find_object((void *)pc, &found) != 0 || !found.dlfo_link_map)
+        return pc;
+    path = found.dlfo_link_map->l_name;
+    if (!path || !*path)
+        path = program_path;
+    for (uint32_t i = 0; i < count && i < recorder_state.module_room; i++) {
+        if (is_module(&recorder_state.modules[i], &found, path))
+            return pc | (uint64_t)(i + 1) << SEGMENT_PC_BITS;
+    }
+    if (count >= recorder_state.module_room)
+        return pc;
+    count = __atomic_fetch_add(&header->module_count, 1, __ATOMIC_RELAXED);
+    if (count >= recorder_state.module_room)
+        return pc;
+    fill_module(&recorder_state.modules[count], &found, path);
+    return pc | (uint64_t)(count + 1) << SEGMENT_PC_BITS;
+}

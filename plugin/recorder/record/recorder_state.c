@@ -1,0 +1,12 @@
+/* recorder_state.c - see recorder_state.h: as it is without a segment. */
+#include "recorder_state.h"
+
+#include "block_filter.h"
+
+static const uint32_t dead;
+static uint8_t no_place;
+
+struct recorder_state recorder_state;
+__thread struct recorder_local recorder_local;
+const volatile uint32_t *recorder_alive = &dead;
+struct block_filter block_filter = {&no_place, 0};

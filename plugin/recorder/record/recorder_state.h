@@ -1,0 +1,55 @@
+/*
+ * recorder_state.h - where the recorder's memory lies, and what a thread has.
+ *
+ * Set once, before main; read by all threads without a lock.
+ */
+#ifndef HW_RECORDER_STATE_H
+#define HW_RECORDER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "estimator.h"
+#include "segment.h"
+
+/* The segment, mapped; NULL and 0 without one. */
+struct recorder_state {
+    struct segment_header *header;
+    struct segment_module *modules;
+    struct segment_stack *stacks;
+    uint64_t *frames;
+    uint64_t *keys;
+    struct segment_sample *samples;
+    struct segment_thread *threads;
+    uint32_t module_room, stack_room, frame_room, sample_room, thread_room;
+    uint64_t pid;
+};
+
+/* What each allocation touches comes first.  64 bytes, and initial-exec: the
+ * host's other libraries need that room, too. */
+struct recorder_local {
+    struct sampler sampler;
+    uint64_t busy_at; /* the stack's pointer of who takes a sample, or 0 */
+    uint32_t thread;  /* place in the list + 1; 0: not looked for */
+    uint32_t thread_generation;
+    /* The part of a stack that is known to be there. */
+    uint64_t stack_low;
+    uint32_t stack_bytes;
+    uint32_t busy_skips; /* allocations that found the thread busy */
+};
+_Static_assert(sizeof(struct recorder_local) == 64, "TLS of at most 64 bytes");
+
+extern struct recorder_state recorder_state;
+extern __thread struct recorder_local recorder_local;
+
+/* 1 while this process records.  In private memory that a child of fork, or of
+ * a raw clone, finds zeroed. */
+extern const volatile uint32_t *recorder_alive;
+
+static inline bool
+recorder_is_alive(void)
+{
+    return __atomic_load_n(recorder_alive, __ATOMIC_RELAXED) != 0;
+}
+
+#endif

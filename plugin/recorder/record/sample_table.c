@@ -1,0 +1,157 @@
+/* sample_table.c - see sample_table.h. */
+#include "sample_table.h"
+
+#include "block_filter.h"
+#include "recorder_state.h"
+
+struct buckets {
+    uint32_t first[2]; /* the first place of each */
+};
+
+static struct buckets
+buckets_of(uint64_t key)
+{
+    uint64_t h = (key >> 3) * 0x9e3779b97f4a7c15ULL;
+    uint64_t count = recorder_state.sample_room / SEGMENT_BUCKET;
+
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93ULL;
+    return (struct buckets){
+        {(uint32_t)((h >> 32) * count >> 32) * SEGMENT_BUCKET,
+         (uint32_t)((h & UINT32_MAX) * count >> 32) * SEGMENT_BUCKET}};
+}
+
+/* A place whose key is this: for 0, one that is free, in the emptier bucket. */
+static bool
+find_place(const struct buckets *buckets, uint64_t key, uint32_t *place)
+{
+    for (int b = 0; b < 2; b++) {
+        for (uint32_t i = 0; i < SEGMENT_BUCKET; i++) {
+            *place = buckets->first[b] + i;
+            if (__atomic_load_n(&recorder_state.keys[*place],
+                                __ATOMIC_RELAXED) == key)
+                return true;
+        }
+    }
+    return false;
+}
+
+static unsigned
+count_free(uint32_t first)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < SEGMENT_BUCKET; i++)
+        n += __atomic_load_n(&recorder_state.keys[first + i],
+                             __ATOMIC_RELAXED) == 0;
+    return n;
+}
+
+static bool
+replace_key(uint32_t place, uint64_t from, uint64_t to)
+{
+    return __atomic_compare_exchange_n(&recorder_state.keys[place], &from, to,
+                                       false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED);
+}
+
+static uint64_t
+own_claim(void)
+{
+    uint64_t generation =
+        recorder_local.thread_generation & SEGMENT_CLAIM_GENERATION;
+
+    return SEGMENT_CLAIM | generation << 32 | recorder_local.thread;
+}
+
+static bool
+claim_place(struct buckets buckets, uint32_t *place)
+{
+    if (count_free(buckets.first[1]) > count_free(buckets.first[0]))
+        buckets = (struct buckets){{buckets.first[1], buckets.first[0]}};
+    while (find_place(&buckets, 0, place)) {
+        if (replace_key(*place, 0, own_claim()))
+            return true;
+    }
+    return false;
+}
+
+static void
+count_live(int step)
+{
+    __atomic_fetch_add(&recorder_state.header->live_samples,
+                       (uint64_t)(int64_t)step, __ATOMIC_RELAXED);
+}
+
+bool
+sample_insert(const struct segment_sample *sample)
+{
+    struct buckets buckets = buckets_of(sample->key);
+    uint32_t place;
+
+    /* Freed behind our back: its memory has been given out again. */
+    if (find_place(&buckets, sample->key, &place) &&
+        replace_key(place, sample->key, 0)) {
+        block_filter_add((const void *)sample->key, -1);
+        count_live(-1);
+    }
+    if (!claim_place(buckets, &place))
+        return false;
+    block_filter_add((const void *)sample->key, 1);
+    recorder_state.samples[place] = *sample;
+    __atomic_store_n(&recorder_state.keys[place], sample->key,
+                     __ATOMIC_RELEASE);
+    count_live(1);
+    return true;
+}
+
+/* Its fields are read first: without its key the place is anybody's.  They are
+ * right if the key was still there. */
+static bool
+take_out(const void *block, uint64_t leave, uint32_t *place,
+         struct segment_sample *sample)
+{
+    struct buckets buckets = buckets_of((uint64_t)block);
+
+    if (!block || !find_place(&buckets, (uint64_t)block, place))
+        return false;
+    *sample = recorder_state.samples[*place];
+    return replace_key(*place, (uint64_t)block, leave);
+}
+
+bool
+sample_remove(const void *block, struct segment_sample *sample)
+{
+    uint32_t place;
+
+    if (!take_out(block, 0, &place, sample))
+        return false;
+    block_filter_add(block, -1);
+    count_live(-1);
+    return true;
+}
+
+uint32_t
+sample_hold(const void *block, struct segment_sample *sample)
+{
+    uint32_t place;
+
+    if (!take_out(block, own_claim() | SEGMENT_HELD, &place, sample))
+        return 0;
+    return place + 1;
+}
+
+void
+sample_put_back(const void *block, uint32_t held)
+{
+    __atomic_store_n(&recorder_state.keys[held - 1], (uint64_t)block,
+                     __ATOMIC_RELEASE);
+}
+
+void
+sample_drop(const void *block, uint32_t held)
+{
+    block_filter_add(block, -1);
+    __atomic_store_n(&recorder_state.keys[held - 1], 0, __ATOMIC_RELEASE);
+    count_live(-1);
+}

@@ -1,0 +1,51 @@
+/*
+ * stack_room.c - see stack_room.h.
+ *
+ * Where a stack ends is not known: programs bring their own, and swap them.  A
+ * guard page tells: the kernel is asked whether it could read there, by a call
+ * that reads a set of signals and then refuses what it is to do with it.
+ */
+#include "stack_room.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder_state.h"
+
+enum { PAGE = 4096, ROOM = 2 * PAGE, NO_SUCH_CHANGE = -1, SET_BYTES = 8 };
+
+static bool
+is_readable(uint64_t address)
+{
+    return syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, address, NULL,
+                   SET_BYTES) == 0 ||
+           errno != EFAULT;
+}
+
+bool
+stack_has_room(uint64_t here)
+{
+    struct recorder_local *l = &recorder_local;
+    uint64_t high = here / PAGE * PAGE, low = high - ROOM;
+    uint64_t known_high = l->stack_low + l->stack_bytes;
+
+    if (l->stack_low != 0 && low >= l->stack_low && high <= known_high)
+        return true;
+    for (uint64_t page = high - PAGE; page >= low; page -= PAGE) {
+        if (!is_readable(page))
+            return false;
+    }
+    if (l->stack_low == 0 || low > known_high || high < l->stack_low ||
+        known_high - low > UINT32_MAX || high - l->stack_low > UINT32_MAX) {
+        l->stack_low = low; /* another stack, or this one far from there */
+        l->stack_bytes = ROOM;
+        return true;
+    }
+    if (low < l->stack_low)
+        l->stack_low = low;
+    l->stack_bytes =
+        (uint32_t)((high > known_high ? high : known_high) - l->stack_low);
+    return true;
+}

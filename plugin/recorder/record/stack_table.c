@@ -1,0 +1,107 @@
+/*
+ * stack_table.c - see stack_table.h.
+ *
+ * Open addressing, and nothing is ever removed.  Two threads that bring the
+ * same new stack at once may both keep it: the reader's sums are the same.
+ * A stack is known by 63 bits of hash.
+ */
+#include "stack_table.h"
+
+#include "estimator.h"
+#include "module_list.h"
+#include "recorder_state.h"
+
+enum { STACK_PROBES = 64 };
+
+static uint64_t
+hash_frames(const uint64_t *frames, uint32_t depth)
+{
+    uint64_t h = depth;
+
+    for (uint32_t i = 0; i < depth; i++) {
+        h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL;
+        h ^= h >> 29;
+    }
+    h &= ~SEGMENT_CLAIM;
+    return h ? h : 1;
+}
+
+/* Its frames, at the end of all; false: no room. */
+static bool
+keep_frames(struct segment_stack *stack, const uint64_t *frames, uint32_t depth)
+{
+    uint64_t *used = &recorder_state.header->frame_count;
+    uint64_t at;
+
+    if (__atomic_load_n(used, __ATOMIC_RELAXED) + depth >
+        recorder_state.frame_room)
+        return false;
+    at = __atomic_fetch_add(used, depth, __ATOMIC_RELAXED);
+    if (at + depth > recorder_state.frame_room)
+        return false;
+    for (uint32_t i = 0; i < depth; i++)
+        recorder_state.frames[at + i] = module_frame(frames[i]);
+    stack->first_frame = (uint32_t)at;
+    stack->depth = depth;
+    return true;
+}
+
+uint32_t
+stack_find(const uint64_t *frames, uint32_t depth, bool *fresh)
+{
+    uint64_t hash = hash_frames(frames, depth);
+    uint32_t room = recorder_state.stack_room, i = (uint32_t)(hash % room);
+
+    *fresh = false;
+    for (int n = 0; n < STACK_PROBES && depth > 0; n++, i = (i + 1) % room) {
+        struct segment_stack *stack = &recorder_state.stacks[i];
+        uint64_t there = __atomic_load_n(&stack->hash, __ATOMIC_ACQUIRE);
+
+        if (there == hash && i != SEGMENT_STACK_LOST)
+            return i;
+        if (there != 0 || i == SEGMENT_STACK_LOST ||
+            !__atomic_compare_exchange_n(
+                &stack->hash, &there, SEGMENT_CLAIM | recorder_local.thread,
+                false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        *fresh = true;
+        if (!keep_frames(stack, frames, depth)) {
+            __atomic_store_n(&stack->hash, 0, __ATOMIC_RELEASE);
+            break;
+        }
+        __atomic_store_n(&stack->hash, hash, __ATOMIC_RELEASE);
+        return i;
+    }
+    __atomic_fetch_add(&recorder_state.header->lost_stacks, 1,
+                       __ATOMIC_RELAXED);
+    return SEGMENT_STACK_LOST;
+}
+
+static void
+add_weighted(const struct segment_sample *sample, uint64_t *bytes,
+             uint64_t *objects)
+{
+    double weight = 1 / estimator_chance(sample->size, sample->mean);
+
+    __atomic_fetch_add(bytes, (uint64_t)(weight * (double)sample->size + 0.5),
+                       __ATOMIC_RELAXED);
+    __atomic_fetch_add(objects, (uint64_t)(weight * SEGMENT_OBJECT + 0.5),
+                       __ATOMIC_RELAXED);
+}
+
+void
+stack_add_allocated(const struct segment_sample *sample)
+{
+    struct segment_stack *stack = &recorder_state.stacks[sample->stack];
+
+    add_weighted(sample, &stack->allocated_bytes, &stack->allocated_objects);
+}
+
+void
+stack_add_freed(const struct segment_sample *sample)
+{
+    struct segment_stack *stack = &recorder_state.stacks[sample->stack];
+
+    if (sample->stack < recorder_state.stack_room)
+        add_weighted(sample, &stack->freed_bytes, &stack->freed_objects);
+}

@@ -1,0 +1,172 @@
+/*
+ * take_sample.c - see take_sample.h.
+ *
+ * The guard: what allocates within a sample, as a signal's handler may, is not
+ * sampled.  A handler's longjmp leaves the guard shut: it is open again once a
+ * call comes from above that frame, or many have come from below.  A sample
+ * within a sample does no harm, as there is no lock.
+ */
+#include "take_sample.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "call_stack.h"
+#include "sample_table.h"
+#include "sample_thin.h"
+#include "stack_room.h"
+#include "stack_table.h"
+#include "thread_list.h"
+
+enum { NS_PER_S = 1000000000, BUSY_SKIPS_MAX = 64 };
+
+/* COARSE is read from memory whatever the machine's clock is. */
+static uint64_t
+now_ns(void)
+{
+    struct timespec now = {0, 0};
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* What the next sample is drawn for; 0: off. */
+static uint64_t
+current_mean(uint64_t now)
+{
+    struct segment_header *header = recorder_state.header;
+    uint64_t wish = __atomic_load_n(&header->wish.mean_bytes, __ATOMIC_RELAXED);
+    uint64_t mean;
+
+    if (!__atomic_load_n(&header->wish.active, __ATOMIC_ACQUIRE))
+        return 0;
+    wish = wish == 0 ? 1 : wish < SEGMENT_MEAN_MAX ? wish : SEGMENT_MEAN_MAX;
+    if (__atomic_load_n(&header->mean_wished, __ATOMIC_RELAXED) != wish) {
+        __atomic_store_n(&header->mean_bytes, wish, __ATOMIC_RELAXED);
+        __atomic_store_n(&header->mean_wished, wish, __ATOMIC_RELAXED);
+    }
+    mean = __atomic_load_n(&header->mean_bytes, __ATOMIC_RELAXED);
+    return sampler_capped(&recorder_local.sampler, mean, now / NS_PER_S,
+                          header->wish.samples_per_second);
+}
+
+static void
+insert(struct segment_sample *sample)
+{
+    struct segment_header *header = recorder_state.header;
+
+    if (!sample_insert(sample) &&
+        !(sample_thin() && sample_thin_one(sample) && sample_insert(sample))) {
+        __atomic_fetch_add(&header->lost_samples, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    stack_add_allocated(sample);
+    if (sample_table_is_full())
+        sample_thin();
+}
+
+static __attribute__((noinline)) void
+record(void *block, size_t size, uint64_t mean, uint64_t now)
+{
+    uint64_t frames[SEGMENT_DEPTH_MAX];
+    struct segment_sample sample = {
+        .key = (uint64_t)block, .size = size, .mean = mean, .time_ns = now};
+    uint32_t depth = 0;
+    bool fresh;
+
+    if (stack_has_room((uint64_t)__builtin_frame_address(0)))
+        depth = call_stack_take(frames);
+    if (recorder_local.thread == 0)
+        thread_list_join(now);
+    sample.stack = stack_find(frames, depth, &fresh);
+    if (fresh)
+        thread_list_name();
+    sample.thread = recorder_local.thread - 1; /* UINT32_MAX: none */
+    sample.thread_generation = recorder_local.thread_generation;
+    insert(&sample);
+}
+
+static void
+begin_sampler(struct sampler *s, uint64_t now)
+{
+    s->random = (uint64_t)s ^ now << 20 ^ recorder_state.pid << 40;
+    for (int i = 0; i < 4; i++)
+        s->random = sampler_random(s) | 1;
+    s->shift = 0;
+    s->mean = current_mean(now);
+    s->mark = s->mean == 1;
+    s->left = 0;
+}
+
+/* Whether a call from here may take a sample. */
+static bool
+open_guard(uint64_t here)
+{
+    struct recorder_local *l = &recorder_local;
+
+    if (l->busy_at != 0 && here < l->busy_at &&
+        l->busy_skips++ < BUSY_SKIPS_MAX)
+        return false;
+    l->busy_at = here;
+    l->busy_skips = 0;
+    return true;
+}
+
+void *
+sample_block(void *block, size_t size)
+{
+    struct sampler *s = &recorder_local.sampler;
+    uint64_t here = (uint64_t)__builtin_frame_address(0), now, mean;
+    int error = errno;
+
+    if (!block)
+        return NULL;
+    if (!recorder_is_alive()) {
+        s->left = SAMPLER_LOOK;
+        return block;
+    }
+    if (!open_guard(here))
+        return block;
+    now = now_ns();
+    if (s->random == 0)
+        begin_sampler(s, now);
+    mean = s->mean;
+    if (sampler_hits(s, size) &&
+        __atomic_load_n(&recorder_state.header->wish.active, __ATOMIC_RELAXED))
+        record(block, size, mean, now);
+    sampler_draw(s, current_mean(now), SAMPLER_LOOK);
+    recorder_local.busy_at = 0;
+    errno = error;
+    return block;
+}
+
+void
+sample_forget(void *block)
+{
+    struct segment_sample sample;
+
+    if (sample_remove(block, &sample))
+        stack_add_freed(&sample);
+}
+
+void
+sample_realloc_begin(void *block, struct sample_held *held)
+{
+    held->place = sample_hold(block, &held->sample);
+}
+
+void
+sample_realloc_failed(void *block, const struct sample_held *held)
+{
+    if (held->place != 0)
+        sample_put_back(block, held->place);
+}
+
+void
+sample_realloc_done(void *block, const struct sample_held *held)
+{
+    if (held->place == 0)
+        return;
+    sample_drop(block, held->place);
+    stack_add_freed(&held->sample);
+}

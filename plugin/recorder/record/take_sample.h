@@ -1,0 +1,46 @@
+/*
+ * take_sample.h - what the interposed functions do beside the allocator.
+ *
+ * The inline parts are all that most calls see.
+ */
+#ifndef HW_TAKE_SAMPLE_H
+#define HW_TAKE_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "block_filter.h"
+#include "recorder_state.h"
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Counts a block that is to be allocated.  False: call sample_block() with it,
+ * once it is there. */
+static inline bool
+sample_passes(size_t size)
+{
+    if (unlikely(size >= recorder_local.sampler.left))
+        return false;
+    recorder_local.sampler.left -= size + 1;
+    return true;
+}
+
+/* Samples a block, perhaps, and returns it.  NULL is fine. */
+void *sample_block(void *block, size_t size);
+
+/* Before a block is freed that block_filter_hits(). */
+void sample_forget(void *block);
+
+/* Around a realloc of a block that block_filter_hits(): the first, then one of
+ * the others. */
+struct sample_held {
+    uint32_t place; /* 0: the block has no sample */
+    struct segment_sample sample;
+};
+void sample_realloc_begin(void *block, struct sample_held *held);
+void sample_realloc_failed(void *block, const struct sample_held *held);
+void sample_realloc_done(void *block, const struct sample_held *held);
+
+#endif

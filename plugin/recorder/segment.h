@@ -1,0 +1,144 @@
+/*
+ * segment.h - the memory in which a program's recorder and an observer meet.
+ *
+ * A memfd, sized and filled by its starter (segment_layout.h), sealed against
+ * shrinking and growing.  The recorder maps it; the observer copies it by pread
+ * (segment_read.h) and writes nothing but the wish.  Little-endian, all fields
+ * of fixed width; a part is an array.  What was never written is zero.
+ *
+ * The order of publication, so that SIGKILL at any instruction leaves at most
+ * one wrong sample a thread:
+ *   module  its fields, then its start by release store
+ *   stack   its modules, its frames, its fields, then its hash
+ *   sample  its stack, its thread, its fields, then its key; removal clears the
+ *           key first.  Only then are the stack's sums added to.
+ * A hash or a key with SEGMENT_CLAIM is a writer's, who is at work or has been
+ * interrupted for ever: it says nothing.
+ */
+#ifndef HW_SEGMENT_H
+#define HW_SEGMENT_H
+
+#include <stdint.h>
+
+#define SEGMENT_MAGIC 0x31434552505748ULL /* "HWPREC1" */
+#define SEGMENT_CLAIM (1ULL << 63)
+/* Of a key's claim: a realloc's, which may put the sample back.  The thread's
+ * place + 1 is below, its generation above 32 bits. */
+#define SEGMENT_HELD             (1ULL << 62)
+#define SEGMENT_CLAIM_GENERATION ((1U << 30) - 1)
+
+/* A frame: the return address below, the module's index + 1 above. */
+#define SEGMENT_PC_BITS 48
+#define SEGMENT_PC_MASK ((1ULL << SEGMENT_PC_BITS) - 1)
+
+/* No mean is larger, and no block. */
+#define SEGMENT_MEAN_MAX (1ULL << 48)
+
+enum {
+    SEGMENT_VERSION = 1,
+    SEGMENT_HEADER_BYTES = 4096,
+    SEGMENT_BUCKET = 8,      /* keys: a cache line */
+    SEGMENT_DEPTH_MAX = 128, /* frames of a stack, as jemalloc has them */
+    SEGMENT_BUILD_ID_MAX = 64,
+    SEGMENT_PATH_MAX = 424,
+    SEGMENT_NAME_MAX = 16,
+    SEGMENT_OBJECT = 256, /* sums of objects are in 256ths */
+    /* The stack of samples whose own could not be kept. */
+    SEGMENT_STACK_LOST = 0
+};
+
+enum segment_part_id {
+    SEGMENT_MODULES, /* struct segment_module, in their order of appearance */
+    SEGMENT_STACKS,  /* struct segment_stack, hashed, never removed */
+    SEGMENT_FRAMES,  /* uint64_t: all stacks', innermost frame first */
+    SEGMENT_KEYS,    /* uint64_t: the sampled blocks' addresses, hashed */
+    SEGMENT_SAMPLES, /* struct segment_sample, one for each of the keys */
+    SEGMENT_THREADS, /* struct segment_thread */
+    SEGMENT_PARTS
+};
+
+struct segment_part {
+    uint64_t offset; /* in the segment; a multiple of 64 */
+    uint32_t count;
+    uint32_t entry_bytes;
+};
+
+/* What the observer wishes; the recorder looks when a thread takes a sample,
+ * and after each SAMPLER_LOOK bytes at most. */
+struct segment_wish {
+    uint32_t active;             /* 0: nothing is sampled, frees are followed */
+    uint32_t samples_per_second; /* of a thread; 0: no cap */
+    uint64_t mean_bytes;         /* between samples; 0, 1: every allocation */
+};
+
+struct segment_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t header_bytes;
+    uint64_t segment_bytes;
+    struct segment_part parts[SEGMENT_PARTS];
+    uint64_t unused[1];
+    /* 128: a cache line of the observer's. */
+    struct segment_wish wish;
+    uint64_t wish_unused[6];
+    /* 192: the recorder's. */
+    uint64_t owner;         /* process id: 0 until a program claims it */
+    uint64_t owner_started; /* its start, in ticks since boot */
+    uint32_t executions;    /* of that process, with a table of their own */
+    uint32_t module_count;
+    uint32_t thread_count;
+    uint32_t thinning;       /* thread that thins, or 0 */
+    uint64_t mean_bytes;     /* in use: the wish's, doubled where need was */
+    uint64_t mean_wished;    /* the wish that mean_bytes comes from */
+    uint64_t frame_count;    /* may pass the part's: those are lost */
+    uint64_t live_samples;   /* nearly */
+    uint64_t lost_samples;   /* found no room: too few by so many */
+    uint64_t lost_stacks;    /* samples of SEGMENT_STACK_LOST */
+    uint64_t doublings;      /* of mean_bytes */
+    uint64_t missed_threads; /* samples of threads that found no room */
+};
+
+struct segment_module {
+    uint64_t start, end; /* of its mapping; start last */
+    uint64_t base;       /* add it to an address of the file's */
+    uint32_t build_id_size;
+    uint32_t path_size; /* may pass SEGMENT_PATH_MAX: then it was cut */
+    uint8_t build_id[SEGMENT_BUILD_ID_MAX];
+    char path[SEGMENT_PATH_MAX]; /* not NUL-terminated */
+};
+
+struct segment_stack {
+    uint64_t hash; /* 0: none here */
+    uint32_t first_frame;
+    uint32_t depth;
+    /* Of its samples, by their weights, since the recorder began. */
+    uint64_t allocated_bytes, allocated_objects;
+    uint64_t freed_bytes, freed_objects;
+    uint64_t unused[2];
+};
+
+struct segment_sample {
+    uint64_t key;     /* again: differs from the key where a copy is torn */
+    uint64_t size;    /* bytes, as the program asked for them */
+    uint64_t mean;    /* its weight is 1/estimator_chance(size, mean) */
+    uint64_t time_ns; /* CLOCK_MONOTONIC_COARSE */
+    uint32_t stack;
+    uint32_t thread; /* index; UINT32_MAX: unknown */
+    uint32_t thread_generation;
+    uint32_t unused;
+};
+
+struct segment_thread {
+    uint32_t tid;        /* 0: none here */
+    uint32_t generation; /* one more for each thread that has had the place */
+    uint64_t started_ns; /* of its first sample */
+    char name[SEGMENT_NAME_MAX];
+};
+
+_Static_assert(sizeof(struct segment_header) == 288, "a format of its own");
+_Static_assert(sizeof(struct segment_module) == 520, "a format of its own");
+_Static_assert(sizeof(struct segment_stack) == 64, "a format of its own");
+_Static_assert(sizeof(struct segment_sample) == 48, "a format of its own");
+_Static_assert(sizeof(struct segment_thread) == 32, "a format of its own");
+
+#endif

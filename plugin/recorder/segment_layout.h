@@ -1,0 +1,36 @@
+/*
+ * segment_layout.h - where the parts of a segment lie: planned and checked.
+ *
+ * Pure.  Used by the starter, the recorder inside the
+ * host, and the observer: no dependency but libc.
+ */
+#ifndef HW_SEGMENT_LAYOUT_H
+#define HW_SEGMENT_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "segment.h"
+
+enum { SEGMENT_BYTES_MAX = 1 << 30 };
+
+struct segment_room {
+    uint32_t modules, stacks, frames, samples, threads;
+};
+
+/* What a database needs: 40,000 live samples, 5 MB where they are used. */
+struct segment_room segment_room_usual(void);
+
+/* The header of an empty segment; its wish is off.  False if it is too large.
+ */
+bool segment_plan(const struct segment_room *room,
+                  struct segment_header *header);
+
+/* NULL, or what is wrong with a header that was found in size bytes. */
+const char *segment_check(const struct segment_header *header, uint64_t size);
+
+/* The seals of a segment: the recorder refuses what lacks one. */
+int segment_seals(void);
+
+#endif

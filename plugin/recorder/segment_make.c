@@ -1,0 +1,26 @@
+/* segment_make.c - see segment_make.h. */
+#include "segment_make.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "segment_layout.h"
+
+int
+segment_make(const struct segment_header *header)
+{
+    int fd = memfd_create("heapwire-recorder", MFD_ALLOW_SEALING), error;
+
+    if (fd < 0)
+        return -1;
+    if (ftruncate(fd, (off_t)header->segment_bytes) == 0 &&
+        pwrite(fd, header, sizeof(*header), 0) == (ssize_t)sizeof(*header) &&
+        fcntl(fd, F_ADD_SEALS, segment_seals()) == 0)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}

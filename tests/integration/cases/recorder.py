@@ -1,0 +1,430 @@
+"""The recorder: a program that knows its live bytes, against its segment."""
+import bisect
+import collections
+import contextlib
+import functools
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+from node_under_test import wait_for
+from ports import free_port
+from runner import named, run_tests
+
+BUILD = os.environ.get("BUILD", "build/release")
+LIBRARY = f"{BUILD}/lib/libheapwire-recorder.so"
+HOST = f"{BUILD}/bin/recorded_host"
+ODD = f"{BUILD}/bin/recorded_odd"
+JEMALLOC = "libjemalloc.so.2"
+BUMP = f"{BUILD}/lib/libbump_malloc.so"
+SITES = ["small", "middle", "huge", "zeroed", "chain", "array", "posix",
+         "aligned", "by_align", "by_page"]
+LARGEST = [200, 9000, 3 << 20, 603, 20000, 800, 5000, 900, 3000, 6000]
+EVERY = 1  # the mean at which every allocation is sampled
+STEPS = 20000  # of a thread
+
+Stack = collections.namedtuple(
+    "Stack", "live_bytes live_objects allocated_bytes allocated_objects"
+             " freed_bytes freed_objects frames")
+
+
+class Segment:
+    """What the driver printed of one."""
+
+    def __init__(self, lines):
+        self.stacks, self.modules, self.threads = [], {}, []
+        self.samples, self.errors = [], []
+        for line in lines:
+            word, rest = line.split(" ", 1)
+            getattr(self, "on_" + word)(rest)
+
+    def on_header(self, rest):
+        self.header = {k: int(v) for k, v in
+                       (pair.split("=") for pair in rest.split())}
+
+    def on_module(self, rest):
+        number, start, end, base, build_id, path = rest.split(" ", 5)
+        self.modules[int(number)] = (int(start, 16), int(end, 16),
+                                     int(base, 16), build_id, path)
+
+    def on_stack(self, rest):
+        fields = rest.split()
+        self.stacks.append(Stack(*map(float, fields[:6]), [
+            (int(pc, 16), int(module)) for pc, module in
+            (frame.split(":") for frame in fields[6:])]))
+
+    def on_thread(self, rest):
+        self.threads.append(rest.split(" ", 2))
+
+    def on_sample(self, rest):
+        self.samples.append(rest.split())
+
+    def on_error(self, rest):
+        self.errors.append(rest)
+
+
+class Recorded:
+    """A program that runs with the recorder."""
+
+    def __init__(self, *command, mean=EVERY, cap=0, samples=1 << 16,
+                 behind=None):
+        out, theirs = os.pipe()
+        preload = LIBRARY if behind is None else f"{LIBRARY}:{behind}"
+        # pylint: disable=consider-using-with
+        self.driver = subprocess.Popen(
+            [f"{BUILD}/bin/recorder_driver", preload, str(mean), str(cap),
+             str(samples), str(theirs), *command], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, pass_fds=[theirs])
+        os.close(theirs)
+        self.output = os.fdopen(out)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.driver.communicate(timeout=60)
+        self.output.close()
+
+    def ask(self, command):
+        self.driver.stdin.write(command + "\n")
+        self.driver.stdin.flush()
+        answer = []
+        for line in self.driver.stdout:
+            if line == ".\n":
+                return answer
+            answer.append(line.rstrip("\n"))
+        raise AssertionError(f"the driver ended at {command}")
+
+    def read(self):
+        segment = Segment(self.ask("read"))
+        assert not segment.errors, segment.errors
+        return segment
+
+    def kill(self):
+        self.ask("kill")
+        return self.ask("wait")
+
+    def await_line(self, text):
+        for line in self.output:
+            if line == text + "\n":
+                return
+        raise AssertionError(f"the program did not say {text}")
+
+
+class Sites(Recorded):
+    """A program that says what lives, as recorded_sites.h has it."""
+
+    def await_sites(self):
+        """By site: its code; the objects and bytes that live."""
+        found = {}
+        for line in self.output:
+            if line == "done\n":
+                return found
+            _, name, start, end, objects, size = line.split()
+            found[name] = ((int(start, 16), int(end, 16)),
+                           (int(objects), int(size)))
+        raise AssertionError("the program ended")
+
+    def compare(self, *names):
+        """These sites, or all: the segment says what the program says."""
+        sites = self.await_sites()
+        names = names or list(sites)
+        segment = self.read()
+        assert segment.header["lost_samples"] == 0, segment.header
+        found = dict(zip(names, by_site(segment,
+                                        [sites[name][0] for name in names])))
+        known = {name: sites[name][1] for name in names}
+        assert found == known, (found, known)
+        return segment
+
+
+class Host(Recorded):
+    """recorded_host."""
+
+    def __init__(self, threads, steps, **settings):
+        # pylint: disable=consider-using-with
+        self.truth = tempfile.NamedTemporaryFile()
+        super().__init__(HOST, self.truth.name, str(threads), str(steps),
+                         **settings)
+
+    def known(self):
+        """Its own count: objects and bytes by site, and each site's code."""
+        with open(self.truth.name, "rb") as f:
+            data = f.read()
+        numbers = struct.unpack(f"<{len(data) // 8}q", data)
+        count = len(SITES)
+        code = [numbers[2 * i:2 * i + 2] for i in range(count)]
+        live = numbers[2 * count:]
+        return code, [
+            (sum(live[2 * i::2 * count]), sum(live[2 * i + 1::2 * count]))
+            for i in range(count)]
+
+
+def by_site(segment, code):
+    """The segment's live objects and bytes of the sites; the stack is a site's
+    whose code it is in."""
+    found = [[0, 0] for _ in code]
+    for stack in segment.stacks:
+        sites = {i for i, (start, end) in enumerate(code)
+                 for pc, _ in stack.frames if start < pc <= end}
+        for site in sites:
+            found[site][0] += stack.live_objects
+            found[site][1] += stack.live_bytes
+    return [tuple(sums) for sums in found]
+
+
+def of_each_allocator(test):
+    """glibc's, which is behind us anyway, and jemalloc, preloaded behind us."""
+    for behind in None, JEMALLOC:
+        test(behind)
+
+
+def test_exact():
+    """Every allocation of 16 threads sampled, and blocks that go round."""
+    def run(behind):
+        with Host(16, STEPS, behind=behind) as host:
+            host.await_line("done")
+            code, known = host.known()
+            segment = host.read()
+        assert segment.header["lost_samples"] == 0, segment.header
+        assert segment.header["doublings"] == 0, segment.header
+        found = by_site(segment, code)
+        assert found == known, (found, known)
+        assert all(objects > 0 for objects, _ in known), known
+        for stack in segment.stacks:
+            assert (stack.allocated_bytes - stack.freed_bytes ==
+                    stack.live_bytes), stack
+            assert (stack.allocated_objects - stack.freed_objects ==
+                    stack.live_objects), stack
+
+    of_each_allocator(run)
+
+
+def test_killed():
+    """At any instruction: a sample a thread may be wrong, no more."""
+    rng = random.Random(27)
+    threads = 16
+    worst = 0
+    for _ in range(20):
+        with Host(threads, 0) as host:
+            host.await_line("running")
+            wait = rng.random() * 0.3
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                host.driver.wait(wait)  # it does not end: the time is the test
+            host.kill()
+            code, known = host.known()
+            found = by_site(host.read(), code)
+        wrong = sum(abs(f[0] - k[0]) for f, k in zip(found, known))
+        worst = max(worst, wrong)
+        assert wrong <= threads, (found, known)
+        assert sum(k[0] for k in known) > 0
+        for site, (f, k) in enumerate(zip(found, known)):
+            assert abs(f[1] - k[1]) <= threads * LARGEST[site], (f, k)
+    print(f"at most {worst:.0f} samples wrong, of {threads} threads")
+
+
+def odd(mode, **settings):
+    return Sites(ODD, mode, **settings)
+
+
+def test_operators():
+    """C++'s: they count once, whether they are the allocator's or call it."""
+    with tempfile.TemporaryDirectory() as directory:
+        program = os.path.join(directory, "recorded_new")
+        subprocess.run(["c++", "-std=c++17", "-O2", "-o", program,
+                        "tests/integration/programs/recorder/"
+                        "recorded_new.cc"],
+                       check=True)
+
+        def run(behind):
+            with Sites(program, behind=behind) as host:
+                segment = host.compare()
+            # 120 of each were allocated: none was counted twice.
+            assert sorted(stack.allocated_objects for stack in segment.stacks
+                          if stack.live_objects == 80) == 8 * [120]
+
+        of_each_allocator(run)
+
+
+def test_jemalloc():
+    """Its own functions."""
+    with odd("jemalloc", behind=JEMALLOC) as host:
+        host.compare("extended", "regrown")
+
+
+def test_forks():
+    """Children change nothing: of fork, of a raw clone, and executed."""
+    def run(behind):
+        with odd("forks", behind=behind) as host:
+            segment = host.compare("kept")
+        assert segment.header["executions"] == 1, segment.header
+        assert len(segment.threads) == 1, segment.threads
+
+    of_each_allocator(run)
+
+
+def test_executed():
+    """A shell that executes the program gives it its table, emptied."""
+    with Sites("/bin/sh", "-c", f"x=$(echo); exec {ODD} forks") as host:
+        segment = host.compare("kept")
+    assert segment.header["executions"] == 2, segment.header
+    assert all("/sh" not in module[4] and "dash" not in module[4]
+               for module in segment.modules.values()), segment.modules
+
+
+def test_signals():
+    """Handlers that allocate within a sample, and leave it by longjmp."""
+    with odd("signals", behind=BUMP) as host:
+        host.compare("kept")
+
+
+def test_stacks():
+    """Of 16 KB, deep ones, and swapped ones."""
+    def run(behind):
+        with odd("stacks", behind=behind) as host:
+            host.compare("kept")
+
+    of_each_allocator(run)
+
+
+def test_threads():
+    """More of them, one after the other, than the list has places."""
+    with odd("threads") as host:
+        segment = host.compare("kept")
+    assert len(segment.threads) > 4000, len(segment.threads)
+
+
+def test_full():
+    """A table that is too small: the mean doubles, the estimate stays."""
+    runs, room = 10, 8192
+    sums = collections.Counter()
+    for _ in range(runs):
+        with odd("many", samples=room) as host:
+            sites = host.await_sites()
+            segment = host.read()
+        assert segment.header["doublings"] > 5, segment.header
+        assert segment.header["lost_samples"] == 0, segment.header
+        assert len(segment.samples) <= room * 5 // 8 + 1, segment.header
+        names = "kept", "passing"
+        found = by_site(segment, [sites[name][0] for name in names])
+        for name, (objects, size) in zip(names, found):
+            sums[name, 0] += objects / sites[name][1][0] / runs
+            sums[name, 1] += size / sites[name][1][1] / runs
+    print(dict(sums))
+    # A run has at least 700 samples of each: a standard deviation is 1.3 %.
+    assert all(0.94 < ratio < 1.06 for ratio in sums.values()), sums
+
+
+def test_switch():
+    """Off, on, and off again, while it runs."""
+    def live():
+        return len(host.read().samples)
+
+    def allocated():
+        return sum(stack.allocated_objects for stack in host.read().stacks)
+
+    with Host(4, 0, mean="off") as host:
+        host.await_line("running")
+        assert allocated() == 0
+        host.ask("wish 1 4096")
+        wait_for(lambda: live() > 20)
+        assert host.read().header["mean"] == 4096
+        host.ask("wish 1 65536")
+        wait_for(lambda: host.read().header["mean"] == 65536)
+        host.ask("wish 0 65536")
+        # The threads look at it soon; what was sampled is freed as before.
+        wait_for(lambda: live() == 0)
+        after = allocated()
+        wait_for(lambda: host.read().header["owner"])
+        assert allocated() == after
+
+
+def size_class(size):
+    """jemalloc's: four to each doubling, multiples of 16 at least."""
+    if size <= 8:
+        return 8
+    step = max(16, 1 << max((size - 1).bit_length() - 3, 0))
+    return -(-size // step) * step
+
+
+def ask_redis(port, *words):
+    return subprocess.run(["redis-cli", "-p", str(port), *words], check=False,
+                          text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, timeout=60).stdout
+
+
+def redis_info(port):
+    return dict(line.split(":", 1) for line in ask_redis(port, "info").split()
+                if ":" in line)
+
+
+def functions_of(path):
+    """The file's own, by address."""
+    lines = subprocess.run(["nm", "-D", "--defined-only", path], check=True,
+                           text=True, stdout=subprocess.PIPE).stdout
+    return sorted((int(fields[0], 16), fields[2]) for fields in
+                  map(str.split, lines.splitlines()) if fields[1] in "Tt")
+
+
+def names_of(segment, stack):
+    for pc, number in stack.frames:
+        module = segment.modules.get(number)
+        if module and os.path.basename(module[4]).startswith("redis"):
+            functions = functions_of_redis(module[4])
+            at = bisect.bisect(functions, (pc - 1 - module[2], "~"))
+            yield functions[at - 1][1] if at else "?"
+
+
+functions_of_redis = functools.lru_cache(maxsize=None)(functions_of)
+
+
+def fill_redis(port, requests):
+    subprocess.run(["redis-benchmark", "-p", str(port), "-q", "-n",
+                    str(requests), "-r", "100000", "-P", "16", "-t",
+                    "set,lpush,sadd"],
+                   check=True, stdout=subprocess.DEVNULL, timeout=120)
+
+
+def unknown_to_redis(host, port):
+    """What lives but for what Redis counts: by libc, OpenSSL and others."""
+    segment = host.read()
+    return segment, sum(size_class(int(size)) for _, size, _, _ in
+                        segment.samples) - int(redis_info(port)["used_memory"])
+
+
+def test_redis():
+    """Debian's, which is linked with jemalloc: its own count, and names."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as directory, Recorded(
+            "redis-server", "--port", str(port), "--save", "",
+            "--dir", directory, samples=1 << 20) as host:
+        wait_for(lambda: ask_redis(port, "ping") == "PONG\n")
+        fill_redis(port, 1000)
+        before, unknown = unknown_to_redis(host, port)
+        fill_redis(port, 50000)
+        for _ in range(3):
+            ask_redis(port, "bgsave")
+            wait_for(lambda: redis_info(port)["rdb_bgsave_in_progress"] == "0")
+        info = redis_info(port)
+        assert info["rdb_last_bgsave_status"] == "ok", info
+        assert int(info["rdb_saves"]) >= 3, info
+        # A client's buffer may come or go between the two looks.
+        wait_for(lambda: abs(unknown_to_redis(host, port)[1] - unknown) < 40000,
+                 seconds=20, step=0.2)
+        segment = host.read()
+        assert len(segment.samples) > len(before.samples) + 50000
+        names = collections.Counter()
+        for stack in segment.stacks:
+            for name in set(names_of(segment, stack)):
+                names[name] += stack.live_bytes
+        for name in ("aeMain", "setCommand", "saddCommand",
+                     "pushGenericCommand"):
+            assert names[name] > 100000, (name, names.most_common(40))
+        host.kill()
+
+
+if __name__ == "__main__":
+    run_tests(named(globals(), sys.argv[1:]))

@@ -1,0 +1,172 @@
+/*
+ * recorder_driver.c - starts a program with the recorder, and prints what its
+ * segment says.
+ *
+ * recorder_driver LIBRARY MEAN CAP SAMPLES OUT PROGRAM [ARGUMENT...]
+ *
+ * MEAN "off": not yet.  OUT is the program's standard output.  Commands,
+ * one a line: "read" prints the segment, "wish ACTIVE MEAN" changes the wish,
+ * "kill" kills the program, "wait" waits for its end.  Each answers, and ends
+ * with a line ".".
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "segment_layout.h"
+#include "segment_make.h"
+#include "segment_read.h"
+
+static int segment = -1;
+static pid_t program;
+
+static void
+print_stack(const struct segment_copy *copy, uint32_t i)
+{
+    struct segment_stack_seen s;
+    uint64_t pc;
+    uint32_t module;
+
+    if (!segment_copy_stack(copy, i, &s))
+        return;
+    printf("stack %.17g %.17g %.17g %.17g %.17g %.17g", s.live_bytes,
+           s.live_objects, s.allocated_bytes, s.allocated_objects,
+           s.freed_bytes, s.freed_objects);
+    for (uint32_t n = 0; segment_copy_frame(copy, i, n, &pc, &module); n++)
+        printf(" %" PRIx64 ":%d", pc, (int)module);
+    printf("\n");
+}
+
+static void
+print_module(const struct segment_copy *copy, uint32_t i)
+{
+    struct segment_module m;
+
+    if (!segment_copy_module(copy, i, &m))
+        return;
+    printf("module %u %" PRIx64 " %" PRIx64 " %" PRIx64 " ", i, m.start, m.end,
+           m.base);
+    for (uint32_t n = 0; n < m.build_id_size; n++)
+        printf("%02x", m.build_id[n]);
+    printf(
+        " %.*s\n",
+        (int)(m.path_size < SEGMENT_PATH_MAX ? m.path_size : SEGMENT_PATH_MAX),
+        m.path);
+}
+
+static void
+print_copy(const struct segment_copy *copy)
+{
+    const struct segment_header *h = segment_copy_header(copy);
+    struct segment_thread thread;
+    struct segment_sample sample;
+    double weight;
+
+    printf("header owner=%" PRIu64 " executions=%u mean=%" PRIu64
+           " live=%" PRIu64 " lost_samples=%" PRIu64 " lost_stacks=%" PRIu64
+           " doublings=%" PRIu64 "\n",
+           h->owner, h->executions, h->mean_bytes, h->live_samples,
+           h->lost_samples, h->lost_stacks, h->doublings);
+    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_MODULES); i++)
+        print_module(copy, i);
+    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_STACKS); i++)
+        print_stack(copy, i);
+    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_THREADS); i++) {
+        if (segment_copy_thread(copy, i, &thread))
+            printf("thread %u %u %.16s\n", thread.tid, thread.generation,
+                   thread.name);
+    }
+    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_KEYS); i++) {
+        if (segment_copy_sample(copy, i, &sample, &weight) &&
+            segment_copy_thread(copy, sample.thread, &thread))
+            printf("sample %" PRIx64 " %" PRIu64 " %u %u\n", sample.key,
+                   sample.size, sample.stack, thread.tid);
+    }
+}
+
+static void
+read_segment(void)
+{
+    struct error err;
+    struct segment_copy *copy = segment_read(segment, &err);
+
+    if (!copy || segment_copy_check(copy, &err) != 0)
+        printf("error %s\n", err.text);
+    if (copy)
+        print_copy(copy);
+    segment_copy_free(copy);
+}
+
+static void
+set_wish(uint32_t active, uint64_t mean, uint32_t cap)
+{
+    struct segment_wish wish = {active, cap, mean};
+
+    if (pwrite(segment, &wish, sizeof(wish),
+               (off_t)offsetof(struct segment_header, wish)) !=
+        (ssize_t)sizeof(wish))
+        perror("pwrite");
+}
+
+static void
+obey(const char *line)
+{
+    int status;
+
+    if (strcmp(line, "read\n") == 0)
+        read_segment();
+    else if (strncmp(line, "wish ", 5) == 0)
+        set_wish((uint32_t)atoi(line + 5),
+                 strtoull(strchr(line + 5, ' '), NULL, 10), 0);
+    else if (strcmp(line, "kill\n") == 0)
+        kill(program, SIGKILL);
+    else if (strcmp(line, "wait\n") == 0 && waitpid(program, &status, 0) > 0)
+        printf("status %d\n", status);
+    printf(".\n");
+    fflush(stdout);
+}
+
+static void
+run_program(char **argv)
+{
+    char number[16];
+
+    snprintf(number, sizeof(number), "%d", segment);
+    setenv("HEAPWIRE_RECORDER", number, 1);
+    setenv("LD_PRELOAD", argv[1], 1);
+    if (dup2(atoi(argv[5]), 1) < 0 || !freopen("/dev/null", "r", stdin))
+        _exit(126);
+    execvp(argv[6], argv + 6);
+    perror(argv[6]);
+    _exit(127);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct segment_room room = segment_room_usual();
+    struct segment_header header;
+    char line[256];
+
+    if (argc < 7)
+        return 64;
+    room.samples = (uint32_t)strtoul(argv[4], NULL, 10);
+    if (!segment_plan(&room, &header) || (segment = segment_make(&header)) < 0)
+        return 1;
+    set_wish(strcmp(argv[2], "off") != 0, strtoull(argv[2], NULL, 10),
+             (uint32_t)atoi(argv[3]));
+    program = fork();
+    if (program == 0)
+        run_program(argv);
+    close(atoi(argv[5]));
+    while (fgets(line, sizeof(line), stdin))
+        obey(line);
+    kill(program, SIGKILL);
+    waitpid(program, NULL, 0);
+    return 0;
+}
