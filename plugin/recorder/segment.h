@@ -69,6 +69,7 @@ struct segment_wish {
     uint32_t active;             /* 0: nothing is sampled, frees are followed */
     uint32_t samples_per_second; /* of a thread; 0: no cap */
     uint64_t mean_bytes;         /* between samples; 0, 1: every allocation */
+    uint64_t since_ns;           /* samples taken before are forgotten */
 };
 
 struct segment_header {
@@ -80,7 +81,7 @@ struct segment_header {
     uint64_t unused[1];
     /* 128: a cache line of the observer's. */
     struct segment_wish wish;
-    uint64_t wish_unused[6];
+    uint64_t wish_unused[5];
     /* 192: the recorder's. */
     uint64_t owner;         /* process id: 0 until a program claims it */
     uint64_t owner_started; /* its start, in ticks since boot */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,25 +26,45 @@ enum {
     STAT_STARTED = 20 /* blanks behind the name until the start's field */
 };
 
+/* NULL: it is not set. */
+static const char *
+find_value(char *const *envp, const char *name)
+{
+    const size_t size = strlen(name);
+
+    for (; envp && *envp; envp++)
+        if (strncmp(*envp, name, size) == 0 && (*envp)[size] == '=')
+            return *envp + size + 1;
+    return NULL;
+}
+
 /* -1 without one. */
 static int
 find_descriptor(char *const *envp)
 {
-    const size_t name = sizeof(RECORDER_ENV) - 1;
+    const char *value = find_value(envp, RECORDER_ENV);
     int fd = 0, digits = 0;
 
-    for (; envp && *envp; envp++) {
-        if (strncmp(*envp, RECORDER_ENV, name) == 0 && (*envp)[name] == '=')
-            break;
-    }
-    if (!envp || !*envp)
-        return -1;
-    for (const char *c = *envp + name + 1; *c; c++, digits++) {
+    for (const char *c = value ? value : ""; *c; c++, digits++) {
         if (*c < '0' || *c > '9' || digits == FD_DIGITS_MAX)
             return -1;
         fd = fd * 10 + (*c - '0');
     }
     return digits > 0 ? fd : -1;
+}
+
+/* A script or a wrapper leaves the segment to the database that it starts. */
+static bool
+is_for_us(char *const *envp)
+{
+    const char *wanted = find_value(envp, "HEAPWIRE_EXE");
+    char own[PATH_MAX];
+    ssize_t n = wanted ? readlink("/proc/self/exe", own, sizeof(own) - 1) : -1;
+
+    if (n < 0)
+        return true;
+    own[n] = '\0';
+    return strcmp(own, wanted) == 0;
 }
 
 /* The descriptor may be anything by now. */
@@ -199,13 +220,20 @@ begin(int fd, const struct segment_header *found)
     return true;
 }
 
+struct segment_header *
+heapwire_recorder_segment(void)
+{
+    return recorder_state.header;
+}
+
 void
 claim_segment(char *const *envp)
 {
     struct segment_header header;
     int fd = find_descriptor(envp), error = errno;
 
-    if (fd >= 0 && verify(fd, &header) && !begin(fd, &header))
+    if (fd >= 0 && is_for_us(envp) && verify(fd, &header) &&
+        !begin(fd, &header))
         close(fd);
     errno = error;
 }

@@ -2,7 +2,8 @@
  * claim_segment.h - finds the segment that this process records into.
  *
  * The environment's HEAPWIRE_RECORDER is the number of its descriptor.  The
- * first process that finds the segment unclaimed has it; so has the program
+ * first process that finds the segment unclaimed has it, where HEAPWIRE_EXE is
+ * its executable or unset; so has the program
  * that this process executes after that, with an empty table.  All others are
  * inert: what it forks, and what these execute.
  */
@@ -10,6 +11,12 @@
 #define HW_CLAIM_SEGMENT_H
 
 #define RECORDER_ENV "HEAPWIRE_RECORDER"
+
+struct segment_header;
+
+/* For the agent in the same process: NULL without a segment. */
+__attribute__((visibility("default"))) struct segment_header *
+heapwire_recorder_segment(void);
 
 /* Before main, on the only thread. */
 void claim_segment(char *const *envp);
