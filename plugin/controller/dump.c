@@ -16,6 +16,7 @@
 #include "agent_client.h"
 #include "profile.h"
 #include "recorded_heap.h"
+#include "recorded_maps.h"
 #include "segment_read.h"
 #include "reconciliation.h"
 #include "snapshot.h"
@@ -118,11 +119,44 @@ take_maps(struct dump *dump, struct agent_client *client, struct error *err)
     return rc;
 }
 
+/* Whether the segment is of the process that was greeted last. */
+static int
+check_owner(const struct dump *dump, const struct agent_client *client,
+            struct error *err)
+{
+    const struct agent_hello *hello = &client->status.hello;
+
+    if (segment_copy_header(dump->recorded)->owner == (uint64_t)hello->pid)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "the recorder's segment is not of the database (pid %d)",
+              hello->pid);
+    return -1;
+}
+
+/* From outside, where the process hangs or has ended. */
+static int
+take_modules(struct dump *dump, const struct agent_client *client,
+             struct objects *objects, struct error *err)
+{
+    bool ended = client->status.state == NODE_GONE;
+
+    buffer_clear(&dump->maps);
+    if (ended)
+        dump->taken_ms = client->status.since_ms;
+    snprintf(dump->note, sizeof(dump->note),
+             ended ? "of its last moment: the process has ended"
+                   : "read from outside: the process does not respond");
+    return recorded_maps(dump->recorded, objects, &dump->maps, err);
+}
+
 /* The database does not notice. */
 static int
 take_recorded(struct dump *dump, struct agent_client *client, int segment,
               struct objects *objects, struct error *err)
 {
+    struct error unsaid;
+
     if (segment < 0) {
         error_set(err, ER_UNKNOWN,
                   "the database (pid %d) records its heap for another "
@@ -132,9 +166,15 @@ take_recorded(struct dump *dump, struct agent_client *client, int segment,
     }
     dump->taken_ms = clock_wall_ms();
     dump->recorded = segment_read(segment, err);
-    if (!dump->recorded || take_maps(dump, client, err) != 0)
+    if (!dump->recorded || check_owner(dump, client, err) != 0)
         return -1;
-    return fetch_objects(dump, client, objects, err);
+    if (client->status.state == NODE_CONNECTED &&
+        take_maps(dump, client, &unsaid) == 0 &&
+        fetch_objects(dump, client, objects, &unsaid) == 0) {
+        snprintf(dump->note, sizeof(dump->note), "%s", client->status.note);
+        return 0;
+    }
+    return take_modules(dump, client, objects, err);
 }
 
 static int
@@ -148,6 +188,7 @@ take_jemallocs(struct dump *dump, struct agent_client *client,
 
     if (agent_client_call(client, &request, &answer, err) != 0)
         return -1;
+    snprintf(dump->note, sizeof(dump->note), "%s", client->status.note);
     /* jemalloc adds up its samples first, and then writes. */
     dump->taken_ms = clock_wall_ms() - (int64_t)(answer.reply.value / 1000);
     if (dump->taken_ms < asked_ms)
@@ -175,7 +216,6 @@ dump_take(struct dump *dump, struct agent_client *client, int segment,
              ? take_recorded(dump, client, segment, objects, err)
              : take_jemallocs(dump, client, objects, err);
     dump->hello = client->status.hello;
-    snprintf(dump->note, sizeof(dump->note), "%s", client->status.note);
     if (rc == 0)
         take_memory(dump, client);
     return rc;

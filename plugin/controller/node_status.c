@@ -227,6 +227,19 @@ check_numbers(const struct job_request *request, struct error *err)
     return 0;
 }
 
+bool
+node_status_is_recorded(const struct node_status *status)
+{
+    return status->state != NODE_ABSENT &&
+           status->hello.opt_prof == AGENT_PROF_RECORDED;
+}
+
+static bool
+job_is_profile(enum job_kind kind)
+{
+    return kind == JOB_PROFILE || kind == JOB_SNAPSHOT || kind == JOB_RECENT;
+}
+
 /* The kernel still has figures for an unresponsive process. */
 static bool
 can_serve(const struct node_status *status, enum job_kind kind,
@@ -234,6 +247,8 @@ can_serve(const struct node_status *status, enum job_kind kind,
 {
     if (kind == JOB_STATS && status->state == NODE_UNRESPONSIVE)
         return true;
+    if (job_is_profile(kind) && node_status_is_recorded(status))
+        return true; /* whatever has become of it */
     if (kind == JOB_ENABLE && status->state == NODE_CONNECTED &&
         status->hello.allocator == AGENT_NO_JEMALLOC)
         return true; /* or no more: the job looks again */

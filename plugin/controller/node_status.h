@@ -27,6 +27,10 @@ int node_status_check_request(const struct node_status *status,
                               const struct job_request *request,
                               struct error *err);
 
+/* Whether its profile is in the recorder's segment: also when it hangs, or has
+ * ended. */
+bool node_status_is_recorded(const struct node_status *status);
+
 /* From the records in the state directory fills status->ending, of a database
  * that is gone, and status->note, where there may be none for good; each only
  * in the first seconds, and once. */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +23,7 @@
 #include "log.h"
 #include "memory.h"
 #include "marks.h"
+#include "node_status.h"
 #include "process_memory.h"
 #include "thread.h"
 
@@ -35,6 +37,8 @@ enum {
     EXPIRE_EVERY_MS = 10 * SECOND_MS, /* snapshots too old, or deleted */
     PLACE_EVERY_MS = 60 * SECOND_MS,  /* a process seldom changes its cgroup */
     REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is logged again */
+    LAST_MS = 2000, /* that the last profile of a database may take */
+    LAST_STEP_MS = 20,
     STACK_BYTES = 256 * 1024
 };
 
@@ -70,6 +74,7 @@ struct memory_sampler {
     uint64_t look_ms; /* monotonic: the next look is due */
     bool urgent;      /* pace_is_urgent */
     struct ends ends;
+    int32_t ended_pid; /* whose last profile was asked for */
 };
 
 static void
@@ -350,6 +355,21 @@ look_at_marks(struct memory_sampler *sampler,
     }
 }
 
+/* What the recorder has of it is of its last moment. */
+static void
+look_at_end(struct memory_sampler *sampler, const struct node_status *status)
+{
+    struct marks_due due = {.cause = SNAPSHOT_MARK};
+
+    if (status->state != NODE_GONE || !node_status_is_recorded(status) ||
+        sampler->snapshot || sampler->ended_pid == status->hello.pid)
+        return;
+    sampler->ended_pid = status->hello.pid;
+    snprintf(due.reason, sizeof(due.reason), "the database (pid %d) ended",
+             status->hello.pid);
+    ask_snapshot(sampler, &due);
+}
+
 /* ---- the thread ---- */
 
 /* Of one second history has one sample, the latest; and one more, where that
@@ -394,6 +414,7 @@ look(struct memory_sampler *sampler)
     }
     ends_look(&sampler->ends, &status);
     look_at_marks(sampler, &now, there);
+    look_at_end(sampler, &status);
     expire_snapshots(sampler, clock_ms());
 }
 
@@ -427,6 +448,29 @@ rest(struct memory_sampler *sampler)
     return !stop;
 }
 
+/* heapwire-run ends us where the database has ended soon after its start: what
+ * the recorder has of it is taken first. */
+static void
+take_last(struct memory_sampler *sampler)
+{
+    uint64_t until = clock_ms() + LAST_MS;
+    struct node_status status;
+
+    do {
+        controller_status(sampler->controller, &status);
+        look_at_end(sampler, &status);
+        take_snapshot(sampler);
+        if (!sampler->snapshot &&
+            (!node_status_is_recorded(&status) || status.peer == 0 ||
+             status.state == NODE_GONE || kill(status.peer, 0) == 0))
+            return;
+        pthread_mutex_lock(&sampler->lock);
+        clock_cond_wait(&sampler->wakes, &sampler->lock,
+                        clock_ms() + LAST_STEP_MS);
+        pthread_mutex_unlock(&sampler->lock);
+    } while (clock_ms() < until);
+}
+
 static void *
 sampler_main(void *arg)
 {
@@ -437,6 +481,7 @@ sampler_main(void *arg)
                controller_store(sampler->controller));
     while (rest(sampler))
         look(sampler);
+    take_last(sampler);
     return NULL;
 }
 
