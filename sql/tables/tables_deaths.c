@@ -40,12 +40,17 @@ add_how(struct rowset *out, const struct death *death)
                   (int64_t)death_oom_kills(death));
 }
 
+enum { SEEN_LATE_MS = 5000 };
+
 /* An unseen death has the time of the last look at the process. */
 static bool
 is_of_its_life(const struct store_entry *kept, const struct death *death)
 {
     if (kept->cause == SNAPSHOT_IMPORTED || kept->taken_ms < death->started_ms)
         return false;
+    if (kept->hello.opt_prof == AGENT_PROF_RECORDED &&
+        kept->hello.pid == death->pid) /* it can be taken after the end */
+        return kept->taken_ms <= death->at_ms + SEEN_LATE_MS;
     return kept->taken_ms <= death->at_ms ||
            (death->unknown && kept->hello.pid == death->pid &&
             kept->hello.started_ms == death->started_ms);
