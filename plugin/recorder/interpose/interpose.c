@@ -9,6 +9,7 @@
 
 #include "claim_segment.h"
 #include "interpose.h"
+#include "interpose_new.h"
 #include "take_sample.h"
 
 static __attribute__((constructor)) void
@@ -16,6 +17,7 @@ begin_recorder(int argc, char **argv, char **envp)
 {
     (void)argc, (void)argv;
     real_find();
+    interpose_new_begin();
     claim_segment(envp);
 }
 

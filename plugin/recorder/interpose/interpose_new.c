@@ -1,26 +1,37 @@
 /*
  * interpose_new.c - C++'s operators, where they are the allocator's own.
  *
- * Some allocators' operators call malloc by its name, which is ours and counts:
- * then the thread's count has changed, and it is not done again.  An exception
- * of theirs passes through these frames.
+ * Some allocators' operators call malloc by its name, which is ours and counts.
+ * An exception of theirs passes through these frames.
  */
+#include "interpose_new.h"
+
 #include "interpose.h"
 #include "take_sample.h"
+
+/* Whether operator new is to be counted here. */
+static bool new_counts;
+
+void
+interpose_new_begin(void)
+{
+    uint64_t left = SAMPLER_LOOK;
+    void *block;
+
+    if (!real_new_is_allocators)
+        return;
+    recorder_local.sampler.left = left;
+    block = real._Znwm(1);
+    new_counts = recorder_local.sampler.left == left;
+    real._ZdlPv(block);
+}
 
 #define INTERPOSE_NEW(result, name, parameters, arguments, missing)            \
     INTERPOSED void *name parameters                                           \
     {                                                                          \
-        uint64_t before = recorder_local.sampler.left;                         \
-        void *block;                                                           \
-                                                                               \
-        if (!real_new_is_allocators)                                           \
+        if (!new_counts || likely(sample_passes(size)))                        \
             return real.name arguments;                                        \
-        block = real.name arguments;                                           \
-        if (unlikely(recorder_local.sampler.left != before) ||                 \
-            likely(sample_passes(size)))                                       \
-            return block;                                                      \
-        return sample_block(block, size);                                      \
+        return sample_block(real.name arguments, size);                        \
     }
 REAL_NEW(INTERPOSE_NEW)
 

@@ -46,6 +46,13 @@ keep_frames(struct segment_stack *stack, const uint64_t *frames, uint32_t depth)
     return true;
 }
 
+void
+stack_count_lost(void)
+{
+    __atomic_fetch_add(&recorder_state.header->lost_stacks, 1,
+                       __ATOMIC_RELAXED);
+}
+
 uint32_t
 stack_find(const uint64_t *frames, uint32_t depth, bool *fresh)
 {
@@ -72,8 +79,7 @@ stack_find(const uint64_t *frames, uint32_t depth, bool *fresh)
         __atomic_store_n(&stack->hash, hash, __ATOMIC_RELEASE);
         return i;
     }
-    __atomic_fetch_add(&recorder_state.header->lost_stacks, 1,
-                       __ATOMIC_RELAXED);
+    stack_count_lost();
     return SEGMENT_STACK_LOST;
 }
 

@@ -11,6 +11,9 @@ struct segment_sample;
  * new, and has cost what a new one costs. */
 uint32_t stack_find(const uint64_t *frames, uint32_t depth, bool *fresh);
 
+/* A sample of SEGMENT_STACK_LOST. */
+void stack_count_lost(void);
+
 /* Adds a sample, by its weight, to what its stack allocated, or freed. */
 void stack_add_allocated(const struct segment_sample *sample);
 void stack_add_freed(const struct segment_sample *sample);

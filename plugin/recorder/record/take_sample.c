@@ -65,22 +65,35 @@ insert(struct segment_sample *sample)
         sample_thin();
 }
 
+/* A frame of its own: a kilobyte that is only there where there is room. */
+static __attribute__((noinline)) uint32_t
+take_stack(void)
+{
+    uint64_t frames[SEGMENT_DEPTH_MAX];
+    uint32_t depth = call_stack_take(frames), stack;
+    bool fresh;
+
+    stack = stack_find(frames, depth, &fresh);
+    if (fresh)
+        thread_list_name();
+    return stack;
+}
+
 static __attribute__((noinline)) void
 record(void *block, size_t size, uint64_t mean, uint64_t now)
 {
-    uint64_t frames[SEGMENT_DEPTH_MAX];
-    struct segment_sample sample = {
-        .key = (uint64_t)block, .size = size, .mean = mean, .time_ns = now};
-    uint32_t depth = 0;
-    bool fresh;
+    struct segment_sample sample = {.key = (uint64_t)block,
+                                    .size = size,
+                                    .mean = mean,
+                                    .time_ns = now,
+                                    .stack = SEGMENT_STACK_LOST};
 
-    if (stack_has_room((uint64_t)__builtin_frame_address(0)))
-        depth = call_stack_take(frames);
     if (recorder_local.thread == 0)
         thread_list_join(now);
-    sample.stack = stack_find(frames, depth, &fresh);
-    if (fresh)
-        thread_list_name();
+    if (stack_has_room((uint64_t)__builtin_frame_address(0)))
+        sample.stack = take_stack();
+    else
+        stack_count_lost();
     sample.thread = recorder_local.thread - 1; /* UINT32_MAX: none */
     sample.thread_generation = recorder_local.thread_generation;
     insert(&sample);

@@ -176,9 +176,9 @@ def by_site(segment, code):
     return [tuple(sums) for sums in found]
 
 
-def of_each_allocator(test):
-    """glibc's, which is behind us anyway, and jemalloc, preloaded behind us."""
-    for behind in None, JEMALLOC:
+def of_each_allocator(test, *more):
+    """glibc's, which is behind us anyway, and those preloaded behind us."""
+    for behind in None, JEMALLOC, *more:
         test(behind)
 
 
@@ -246,7 +246,7 @@ def test_operators():
             assert sorted(stack.allocated_objects for stack in segment.stacks
                           if stack.live_objects == 80) == 8 * [120]
 
-        of_each_allocator(run)
+        of_each_allocator(run, BUMP)
 
 
 def test_jemalloc():

@@ -20,6 +20,8 @@ EXPORTED void *malloc(size_t size);
 EXPORTED void *calloc(size_t count, size_t size);
 EXPORTED void *realloc(void *block, size_t size);
 EXPORTED void free(void *block);
+EXPORTED void *_Znwm(size_t size);
+EXPORTED void _ZdlPv(void *block);
 
 EXPORTED void *
 malloc(size_t size)
@@ -58,4 +60,17 @@ EXPORTED void
 free(void *block)
 {
     (void)block;
+}
+
+/* operator new and delete, as some allocators have them: by malloc's name. */
+EXPORTED void *
+_Znwm(size_t size)
+{
+    return malloc(size);
+}
+
+EXPORTED void
+_ZdlPv(void *block)
+{
+    free(block);
 }

@@ -21,7 +21,16 @@
 
 #include "recorded_sites.h"
 
-enum { BLOCKS = 300, CHILDREN = 20, THREADS = 5000, CONTEXTS = 8 };
+enum {
+    BLOCKS = 300,
+    CHILDREN = 20,
+    THREADS = 5000,
+    CONTEXTS = 8,
+    SMALL_STACK = 16384,
+    LEFT = 1600, /* of a small stack: what malloc needs, and 1.6 KB of ours */
+    ROUNDS = 20,
+    ALARMS = 150 /* of a round */
+};
 
 #define JEMALLOC __attribute__((weak))
 JEMALLOC extern void *mallocx(size_t size, int flags);
@@ -125,21 +134,44 @@ on_alarm(int number)
 
 /* With an allocator that bears it: bump_malloc.c. */
 static void
-run_signals(const char *self)
+be_alarmed(void)
 {
     struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
 
-    (void)self;
-    signal(SIGALRM, on_alarm);
+    alarms = 0;
     sigsetjmp(back, 1);
     setitimer(ITIMER_REAL, &often, NULL);
-    while (alarms < 3000)
+    while (alarms < ALARMS)
         free(realloc(site_passing.take(64), 128));
     setitimer(ITIMER_REAL, &never, NULL);
-    for (int i = 0; i < BLOCKS; i++) /* the guard is open again at last */
+}
+
+/* Below whatever frame an alarm has ended: the guard that it left shut is open
+ * again after some blocks. */
+static __attribute__((noinline)) int
+keep_from_below(int depth) /* NOLINT(misc-no-recursion) */
+{
+    char room[64];
+
+    __asm__ volatile("" : : "r"(room) : "memory");
+    if (depth > 0)
+        return keep_from_below(depth - 1) + room[1];
+    for (int i = 0; i < BLOCKS; i++)
         free(site_passing.take(64));
     for (int i = 0; i < BLOCKS; i++)
         held[i] = site_take(&site_kept, 10);
+    return room[0];
+}
+
+static void
+run_signals(const char *self)
+{
+    (void)self;
+    signal(SIGALRM, on_alarm);
+    for (int i = 0; i < ROUNDS; i++) {
+        be_alarmed();
+        keep_from_below(30);
+    }
 }
 
 /* ---- stacks: small ones, deep ones, and those that programs bring ---- */
@@ -158,11 +190,41 @@ descend(int depth) /* NOLINT(misc-no-recursion) */
     return descend(depth - 1) + room[1];
 }
 
+/* Down to where only the allocator itself has room. */
+static __attribute__((noinline)) int
+descend_to(const char *low) /* NOLINT(misc-no-recursion) */
+{
+    char room[16];
+
+    __asm__ volatile("" : : "r"(room) : "memory");
+    if (room - low < LEFT) {
+        free(site_passing.take(10));
+        return 0;
+    }
+    return descend_to(low) + room[1];
+}
+
 static void *
 in_small_stack(void *argument)
 {
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0 ||
+        pthread_attr_getstack(&attributes, &low, &size) != 0)
+        abort();
+    pthread_attr_destroy(&attributes);
     for (int depth = 0; depth < 30; depth++)
         descend(depth);
+    descend_to(low);
+    return argument;
+}
+
+static void *
+in_thread(void *argument)
+{
+    descend(10);
     return argument;
 }
 
@@ -179,7 +241,7 @@ in_context(void)
 }
 
 static void
-start_thread(size_t stack_bytes)
+start_thread(size_t stack_bytes, void *(*run)(void *))
 {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -187,7 +249,7 @@ start_thread(size_t stack_bytes)
     pthread_attr_init(&attributes);
     if (stack_bytes)
         pthread_attr_setstacksize(&attributes, stack_bytes);
-    if (pthread_create(&thread, &attributes, in_small_stack, NULL) != 0)
+    if (pthread_create(&thread, &attributes, run, NULL) != 0)
         abort();
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
@@ -198,7 +260,7 @@ run_stacks(const char *self)
 {
     (void)self;
     for (int i = 0; i < 20; i++)
-        start_thread(16384);
+        start_thread(SMALL_STACK, in_small_stack);
     for (int i = 0; i < CONTEXTS; i++) {
         getcontext(&contexts[i]);
         contexts[i].uc_stack.ss_sp = stacks[i];
@@ -219,7 +281,7 @@ run_threads(const char *self)
 {
     (void)self;
     for (int i = 0; i < THREADS; i++)
-        start_thread(0);
+        start_thread(0, in_thread);
     for (int i = 0; i < BLOCKS; i++)
         held[i] = site_take(&site_kept, 20);
 }
