@@ -159,7 +159,7 @@ empty(struct segment_header *header)
     madvise(base + SEGMENT_HEADER_BYTES,
             header->segment_bytes - SEGMENT_HEADER_BYTES, MADV_REMOVE);
     header->module_count = header->thread_count = header->thinning = 0;
-    header->frame_count = header->live_samples = 0;
+    header->frame_count = header->live_samples = header->live_large = 0;
     header->mean_wished = 0;
     header->lost_samples = header->lost_stacks = header->doublings = 0;
     header->missed_threads = 0;
