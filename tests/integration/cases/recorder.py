@@ -2,6 +2,7 @@
 import bisect
 import collections
 import contextlib
+import fcntl
 import functools
 import os
 import random
@@ -447,6 +448,46 @@ def test_redis():
                      "pushGenericCommand"):
             assert names[name] > 100000, (name, names.most_common(40))
         host.kill()
+
+
+OWNER = 192  # of the header
+SEALS = (fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+
+
+def claims(data, seals=SEALS, variable="HEAPWIRE_RECORDER", text="{}"):
+    """Whether a program, given a descriptor of these bytes, writes to it."""
+    fd = os.memfd_create("segment", os.MFD_ALLOW_SEALING)
+    try:
+        os.write(fd, data)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
+        subprocess.run([ODD, "child"], check=True, pass_fds=[fd],
+                       env={"LD_PRELOAD": LIBRARY, variable: text.format(fd)})
+        return os.pread(fd, len(data), 0) != data
+    finally:
+        os.close(fd)
+
+
+def test_claims():
+    """Only what is a segment, whole, sealed and free."""
+    with Host(1, STEPS) as host:
+        host.await_line("done")
+        directory = f"/proc/{host.driver.pid}/fd"
+        name, = [name for name in os.listdir(directory) if "heapwire-recorder"
+                 in os.readlink(f"{directory}/{name}")]
+        with open(f"{directory}/{name}", "rb") as f:
+            taken = f.read()
+    free = taken[:OWNER] + bytes(8) + taken[OWNER + 8:]
+    assert claims(free)
+    assert not claims(taken)
+    assert not claims(free, variable="HEAPWIRE_OTHER")
+    for text in "", "x", "{}x", "-1", "99999999999", "1048575":
+        assert not claims(free, text=text), text
+    for seal in fcntl.F_SEAL_SHRINK, fcntl.F_SEAL_GROW, fcntl.F_SEAL_SEAL:
+        assert not claims(free, seals=SEALS & ~seal), seal
+    assert not claims(b"X" + free[1:])
+    assert not claims(free[:-4096])
+    assert not claims(bytes(len(free)))
+    assert not claims(b"")
 
 
 def test_file():
