@@ -22,8 +22,8 @@
 
 #define SEGMENT_MAGIC 0x31434552505748ULL /* "HWPREC1" */
 #define SEGMENT_CLAIM (1ULL << 63)
-/* Of a key's claim: a realloc's, which may put the sample back.  The thread's
- * place + 1 is below, its generation above 32 bits. */
+/* Of a key's claim: a realloc's.  The sample still counts, and its fields have
+ * the key.  The thread's place + 1 is below, its generation above 32 bits. */
 #define SEGMENT_HELD             (1ULL << 62)
 #define SEGMENT_CLAIM_GENERATION ((1U << 30) - 1)
 
