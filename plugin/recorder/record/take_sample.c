@@ -80,7 +80,7 @@ take_stack(void)
     return stack;
 }
 
-static __attribute__((noinline)) void
+static void
 record(void *block, size_t size, uint64_t mean, uint64_t now)
 {
     struct segment_sample sample = {.key = (uint64_t)block,
