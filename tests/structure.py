@@ -23,7 +23,9 @@ FILES = 25  # of a folder, the tests' too
 # Their functions of libc's names are for hosts that they are preloaded into:
 # what others of ours call begins otherwise.
 WRAPS_LIBC = {"plugin/agent/preload/away.c": "away_",
-              "plugin/recorder/interpose/interpose.c": "recorder_"}
+              "plugin/recorder/interpose/interpose.c": "interpose_",
+              "plugin/recorder/interpose/interpose_new.c": "interpose_",
+              "plugin/recorder/interpose/interpose_other.c": "interpose_"}
 
 
 def sources(*folders):

@@ -22,8 +22,8 @@
 
 #define SEGMENT_MAGIC 0x31434552505748ULL /* "HWPREC1" */
 #define SEGMENT_CLAIM (1ULL << 63)
-/* Of a key's claim: a realloc's, which may put the sample back.  The thread's
- * place + 1 is below, its generation above 32 bits. */
+/* Of a key's claim: a realloc's.  The sample still counts, and its fields have
+ * the key.  The thread's place + 1 is below, its generation above 32 bits. */
 #define SEGMENT_HELD             (1ULL << 62)
 #define SEGMENT_CLAIM_GENERATION ((1U << 30) - 1)
 
@@ -42,7 +42,8 @@ enum {
     SEGMENT_BUILD_ID_MAX = 64,
     SEGMENT_PATH_MAX = 424,
     SEGMENT_NAME_MAX = 16,
-    SEGMENT_OBJECT = 256, /* sums of objects are in 256ths */
+    SEGMENT_OBJECT = 256,    /* sums of objects are in 256ths */
+    SEGMENT_LARGE = 4 << 20, /* blocks of this size are thinned apart */
     /* The stack of samples whose own could not be kept. */
     SEGMENT_STACK_LOST = 0
 };
@@ -90,12 +91,14 @@ struct segment_header {
     uint32_t thread_count;
     uint32_t thinning;       /* thread that thins, or 0 */
     uint64_t mean_bytes;     /* in use: the wish's, doubled where need was */
-    uint64_t mean_wished;    /* the wish that mean_bytes comes from */
+    uint64_t mean_large;     /* that of large blocks, if it is greater */
+    uint64_t mean_wished;    /* the wish that they come from */
     uint64_t frame_count;    /* may pass the part's: those are lost */
     uint64_t live_samples;   /* nearly */
+    uint64_t live_large;     /* of them, those of large blocks */
     uint64_t lost_samples;   /* found no room: too few by so many */
     uint64_t lost_stacks;    /* samples of SEGMENT_STACK_LOST */
-    uint64_t doublings;      /* of mean_bytes */
+    uint64_t doublings;      /* of either mean */
     uint64_t missed_threads; /* samples of threads that found no room */
 };
 
@@ -136,7 +139,7 @@ struct segment_thread {
     char name[SEGMENT_NAME_MAX];
 };
 
-_Static_assert(sizeof(struct segment_header) == 288, "a format of its own");
+_Static_assert(sizeof(struct segment_header) == 304, "a format of its own");
 _Static_assert(sizeof(struct segment_module) == 520, "a format of its own");
 _Static_assert(sizeof(struct segment_stack) == 64, "a format of its own");
 _Static_assert(sizeof(struct segment_sample) == 48, "a format of its own");

@@ -143,28 +143,39 @@ add_live(struct segment_copy *copy, const struct segment_sample *sample)
            sizeof(stack));
 }
 
+static bool
+can_be(const struct segment_copy *copy, const struct segment_sample *sample)
+{
+    struct segment_stack stack;
+
+    return sample->size <= SEGMENT_MEAN_MAX &&
+           sample->mean <= SEGMENT_MEAN_MAX &&
+           get_stack(copy, sample->stack, &stack);
+}
+
+/* A claim is no damage, nor is a place that has been used again meanwhile. */
 static void
 check_samples(struct segment_copy *copy)
 {
     for (uint32_t i = 0; i < copy->header.parts[SEGMENT_KEYS].count; i++) {
         struct segment_sample sample = {0};
-        struct segment_stack stack;
         uint64_t key = 0;
 
         get_entry(copy, SEGMENT_KEYS, i, &key);
         if (key == 0)
             continue;
         get_entry(copy, SEGMENT_SAMPLES, i, &sample);
-        if (!(key & SEGMENT_CLAIM) && key == sample.key &&
-            sample.size <= SEGMENT_MEAN_MAX &&
-            sample.mean <= SEGMENT_MEAN_MAX &&
-            get_stack(copy, sample.stack, &stack)) {
-            add_live(copy, &sample);
-            continue;
+        if (key & SEGMENT_CLAIM)
+            key = key & SEGMENT_HELD ? sample.key : 0;
+        if (key != sample.key)
+            key = 0;
+        if (key != 0 && !can_be(copy, &sample)) {
+            copy->damaged++;
+            key = 0;
         }
-        /* A claim, and a place used again meanwhile, are no damage. */
-        copy->damaged += !(key & SEGMENT_CLAIM) && key == sample.key;
-        memset(entry_at(copy, SEGMENT_KEYS, i), 0, sizeof(key));
+        if (key != 0)
+            add_live(copy, &sample);
+        memcpy(entry_at(copy, SEGMENT_KEYS, i), &key, sizeof(key));
     }
 }
 

@@ -76,7 +76,7 @@ realloc_sampled(void *block, size_t size)
         sample_realloc_failed(block, &held);
         return NULL;
     }
-    sample_realloc_done(block, &held);
+    sample_realloc_done(&held);
     return sample_passes(size) ? moved : sample_block(moved, size);
 }
 

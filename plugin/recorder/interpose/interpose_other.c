@@ -25,7 +25,7 @@ rallocx(void *block, size_t size, int flags)
         sample_realloc_failed(block, &held);
         return NULL;
     }
-    sample_realloc_done(block, &held);
+    sample_realloc_done(&held);
     return likely(sample_passes(size)) ? moved : sample_block(moved, size);
 }
 
@@ -43,7 +43,7 @@ xallocx(void *block, size_t size, size_t extra, int flags)
         sample_realloc_failed(block, &held);
         return now;
     }
-    sample_realloc_done(block, &held);
+    sample_realloc_done(&held);
     if (unlikely(!sample_passes(size)))
         sample_block(block, size);
     return now;
@@ -98,7 +98,7 @@ __libc_realloc(void *block, size_t size)
         sample_realloc_failed(block, &held);
         return NULL;
     }
-    sample_realloc_done(block, &held);
+    sample_realloc_done(&held);
     return likely(sample_passes(size)) ? moved : sample_block(moved, size);
 }
 

@@ -94,10 +94,12 @@ struct nothrow; /* C++'s std::nothrow_t */
     REAL_MALLOC(X) REAL_OTHER(X) REAL_NEW(X) REAL_DELETE(X)
 
 struct real_functions {
+/* NOLINTBEGIN(bugprone-macro-parentheses): these declare. */
 #define REAL_MEMBER(result, name, parameters, arguments, missing)              \
     result(*name) parameters;
     REAL_FUNCTIONS(REAL_MEMBER)
 #undef REAL_MEMBER
+    /* NOLINTEND(bugprone-macro-parentheses) */
 };
 
 extern struct real_functions real;

@@ -7,6 +7,7 @@
  */
 #include "call_stack.h"
 
+#include <dlfcn.h>
 #include <unwind.h>
 
 struct call_stack {
@@ -14,8 +15,8 @@ struct call_stack {
     uint32_t count;
 };
 
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _etext[] __attribute__((visibility("hidden")));
+/* Of this library. */
+static uint64_t own_start, own_end;
 
 static _Unwind_Reason_Code
 on_frame(struct _Unwind_Context *context, void *data)
@@ -25,7 +26,7 @@ on_frame(struct _Unwind_Context *context, void *data)
 
     if (pc == 0 || pc > SEGMENT_PC_MASK)
         return _URC_END_OF_STACK;
-    if (pc >= (uint64_t)__ehdr_start && pc < (uint64_t)_etext)
+    if (pc >= own_start && pc < own_end)
         return _URC_NO_REASON;
     stack->frames[stack->count++] = pc;
     return stack->count < SEGMENT_DEPTH_MAX ? _URC_NO_REASON
@@ -45,6 +46,11 @@ void
 call_stack_warm_up(void)
 {
     uint64_t frames[SEGMENT_DEPTH_MAX];
+    struct dl_find_object own;
 
+    if (_dl_find_object((void *)call_stack_warm_up, &own) == 0) {
+        own_start = (uint64_t)own.dlfo_map_start;
+        own_end = (uint64_t)own.dlfo_map_end;
+    }
     call_stack_take(frames);
 }

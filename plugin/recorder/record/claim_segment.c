@@ -149,9 +149,8 @@ places_for(uint32_t keys)
 }
 
 static void
-set_parts(struct segment_header *header)
+set_parts(struct segment_header *header, const struct segment_part *parts)
 {
-    const struct segment_part *parts = header->parts;
     char *base = (char *)header;
 
     recorder_state = (struct recorder_state){
@@ -173,14 +172,14 @@ set_parts(struct segment_header *header)
 
 /* What the program before the exec has left. */
 static void
-empty(struct segment_header *header)
+empty(struct segment_header *header, uint64_t segment_bytes)
 {
     char *base = (char *)header;
 
-    madvise(base + SEGMENT_HEADER_BYTES,
-            header->segment_bytes - SEGMENT_HEADER_BYTES, MADV_REMOVE);
+    madvise(base + SEGMENT_HEADER_BYTES, segment_bytes - SEGMENT_HEADER_BYTES,
+            MADV_REMOVE);
     header->module_count = header->thread_count = header->thinning = 0;
-    header->frame_count = header->live_samples = 0;
+    header->frame_count = header->live_samples = header->live_large = 0;
     header->mean_wished = 0;
     header->lost_samples = header->lost_stacks = header->doublings = 0;
     header->missed_threads = 0;
@@ -197,8 +196,6 @@ begin(int fd, const struct segment_header *found)
 
     if (header == MAP_FAILED)
         return false;
-    /* As it was checked: another process may write to it. */
-    memcpy(header->parts, found->parts, sizeof(found->parts));
     memory = map_private(places);
     if (!memory || !claim(header, &again)) {
         munmap(header, found->segment_bytes);
@@ -208,9 +205,9 @@ begin(int fd, const struct segment_header *found)
     }
     madvise(header, found->segment_bytes, MADV_DONTDUMP);
     if (again)
-        empty(header);
+        empty(header, found->segment_bytes);
     header->executions++;
-    set_parts(header);
+    set_parts(header, found->parts); /* as they were checked */
     module_list_begin();
     call_stack_warm_up();
     recorder_local = (struct recorder_local){.sampler.left = 0};

@@ -77,10 +77,25 @@ claim_place(struct buckets buckets, uint32_t *place)
 }
 
 static void
-count_live(int step)
+count_live(uint64_t size, int step)
 {
-    __atomic_fetch_add(&recorder_state.header->live_samples,
-                       (uint64_t)(int64_t)step, __ATOMIC_RELAXED);
+    struct segment_header *header = recorder_state.header;
+    const uint64_t n = (uint64_t)(int64_t)step;
+
+    __atomic_fetch_add(&header->live_samples, n, __ATOMIC_RELAXED);
+    if (size >= SEGMENT_LARGE)
+        __atomic_fetch_add(&header->live_large, n, __ATOMIC_RELAXED);
+}
+
+bool
+sample_clear(uint32_t place, uint64_t key, uint64_t size)
+{
+    if (!replace_key(place, key, 0))
+        return false;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    block_filter_add((const void *)key, -1);
+    count_live(size, -1);
+    return true;
 }
 
 bool
@@ -90,33 +105,29 @@ sample_insert(const struct segment_sample *sample)
     uint32_t place;
 
     /* Freed behind our back: its memory has been given out again. */
-    if (find_place(&buckets, sample->key, &place) &&
-        replace_key(place, sample->key, 0)) {
-        block_filter_add((const void *)sample->key, -1);
-        count_live(-1);
-    }
+    if (find_place(&buckets, sample->key, &place))
+        sample_clear(place, sample->key, recorder_state.samples[place].size);
     if (!claim_place(buckets, &place))
         return false;
     block_filter_add((const void *)sample->key, 1);
     recorder_state.samples[place] = *sample;
     __atomic_store_n(&recorder_state.keys[place], sample->key,
                      __ATOMIC_RELEASE);
-    count_live(1);
+    count_live(sample->size, 1);
     return true;
 }
 
 /* Its fields are read first: without its key the place is anybody's.  They are
- * right if the key was still there. */
+ * right if the key is still there then. */
 static bool
-take_out(const void *block, uint64_t leave, uint32_t *place,
-         struct segment_sample *sample)
+find_sample(const void *block, uint32_t *place, struct segment_sample *sample)
 {
     struct buckets buckets = buckets_of((uint64_t)block);
 
     if (!block || !find_place(&buckets, (uint64_t)block, place))
         return false;
     *sample = recorder_state.samples[*place];
-    return replace_key(*place, (uint64_t)block, leave);
+    return true;
 }
 
 bool
@@ -124,11 +135,8 @@ sample_remove(const void *block, struct segment_sample *sample)
 {
     uint32_t place;
 
-    if (!take_out(block, 0, &place, sample))
-        return false;
-    block_filter_add(block, -1);
-    count_live(-1);
-    return true;
+    return find_sample(block, &place, sample) &&
+           sample_clear(place, (uint64_t)block, sample->size);
 }
 
 uint32_t
@@ -136,7 +144,8 @@ sample_hold(const void *block, struct segment_sample *sample)
 {
     uint32_t place;
 
-    if (!take_out(block, own_claim() | SEGMENT_HELD, &place, sample))
+    if (!find_sample(block, &place, sample) ||
+        !replace_key(place, (uint64_t)block, own_claim() | SEGMENT_HELD))
         return 0;
     return place + 1;
 }
@@ -149,9 +158,10 @@ sample_put_back(const void *block, uint32_t held)
 }
 
 void
-sample_drop(const void *block, uint32_t held)
+sample_drop(const struct segment_sample *sample, uint32_t held)
 {
-    block_filter_add(block, -1);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    block_filter_add((const void *)sample->key, -1);
     __atomic_store_n(&recorder_state.keys[held - 1], 0, __ATOMIC_RELEASE);
-    count_live(-1);
+    count_live(sample->size, -1);
 }

@@ -3,33 +3,39 @@
  *
  * One thread does it, in the course of its allocation; the others go on.  Each
  * sample has its own mean, so that the table tells the truth at any moment.
- * Blocks much greater than the mean hardly thin: it is doubled until there is
- * room, and they give way when it has come to their size.
  */
 #include "sample_thin.h"
 
-#include "block_filter.h"
 #include "recorder_state.h"
+#include "sample_table.h"
 
 enum {
-    FULL_EIGHTHS = 5,    /* of the keys: two buckets of eight seldom overflow */
-    THINNED_EIGHTHS = 4, /* what is thinned to */
-    DOUBLINGS_MAX = 40
+    FULL_EIGHTHS = 5,  /* of the keys: two buckets of eight seldom overflow */
+    LARGE_EIGHTHS = 2, /* of the keys, those of large blocks */
+    THINNED_16TH = 13, /* of either: what is thinned to */
+    DOUBLINGS_MAX = 80
 };
 
-static bool
-is_above(uint64_t eighths)
+static uint64_t
+ceiling(uint64_t eighths)
 {
-    uint64_t live =
-        __atomic_load_n(&recorder_state.header->live_samples, __ATOMIC_RELAXED);
+    return recorder_state.sample_room * eighths / 8;
+}
 
-    return live > recorder_state.sample_room * eighths / 8;
+static uint64_t
+live(bool large)
+{
+    const struct segment_header *header = recorder_state.header;
+
+    return __atomic_load_n(large ? &header->live_large : &header->live_samples,
+                           __ATOMIC_RELAXED);
 }
 
 bool
 sample_table_is_full(void)
 {
-    return is_above(FULL_EIGHTHS);
+    return live(false) > ceiling(FULL_EIGHTHS) ||
+           live(true) > ceiling(LARGE_EIGHTHS);
 }
 
 static bool
@@ -57,12 +63,12 @@ is_abandoned(uint64_t claim)
 }
 
 static void
-thin_place(uint32_t i, uint64_t mean)
+thin_place(uint32_t i, uint64_t mean, bool large)
 {
     struct segment_sample *sample = &recorder_state.samples[i];
     uint64_t *key = &recorder_state.keys[i];
     uint64_t block = __atomic_load_n(key, __ATOMIC_ACQUIRE);
-    uint64_t old = __atomic_load_n(&sample->mean, __ATOMIC_RELAXED);
+    uint64_t old = __atomic_load_n(&sample->mean, __ATOMIC_RELAXED), size;
 
     if (block & SEGMENT_CLAIM) {
         if (is_abandoned(block))
@@ -70,37 +76,45 @@ thin_place(uint32_t i, uint64_t mean)
                                         __ATOMIC_RELAXED);
         return;
     }
-    if (block == 0 || old >= mean)
+    size = __atomic_load_n(&sample->size, __ATOMIC_RELAXED);
+    if (block == 0 || old >= mean || (size >= SEGMENT_LARGE) != large)
         return;
-    if (stays(sample->size, old, mean)) {
+    if (stays(size, old, mean))
         __atomic_compare_exchange_n(&sample->mean, &old, mean, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-        return;
-    }
-    if (__atomic_compare_exchange_n(key, &block, 0, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED)) {
-        // NOLINTNEXTLINE(performance-no-int-to-ptr)
-        block_filter_add((const void *)block, -1);
-        __atomic_fetch_sub(&recorder_state.header->live_samples, 1,
-                           __ATOMIC_RELAXED);
-    }
+    else
+        sample_clear(i, block, size);
 }
 
-static void
-thin_to(uint64_t mean)
+static uint64_t *
+mean_of(bool large)
 {
     struct segment_header *header = recorder_state.header;
 
-    __atomic_store_n(&header->mean_bytes, mean, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->doublings, 1, __ATOMIC_RELAXED);
+    return large ? &header->mean_large : &header->mean_bytes;
+}
+
+/* False: the mean is as large as it may be. */
+static bool
+double_mean(bool large)
+{
+    uint64_t mean = __atomic_load_n(mean_of(large), __ATOMIC_RELAXED) * 2;
+
+    if (mean > SEGMENT_MEAN_MAX)
+        return false;
+    __atomic_store_n(mean_of(large), mean, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&recorder_state.header->doublings, 1, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < recorder_state.sample_room; i++)
-        thin_place(i, mean);
+        thin_place(i, mean, large);
+    return true;
 }
 
 bool
 sample_thin(void)
 {
     struct segment_header *header = recorder_state.header;
+    const uint64_t many_large = ceiling(LARGE_EIGHTHS) * THINNED_16TH / 16;
+    const uint64_t many = ceiling(FULL_EIGHTHS) * THINNED_16TH / 16;
     uint32_t nobody = 0;
 
     /* If it is ours already, a longjmp has left it behind. */
@@ -109,12 +123,11 @@ sample_thin(void)
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) &&
         nobody != recorder_local.thread)
         return false;
-    for (int i = 0; i < DOUBLINGS_MAX; i++) {
-        uint64_t mean = __atomic_load_n(&header->mean_bytes, __ATOMIC_RELAXED);
-
-        if (mean >= SEGMENT_MEAN_MAX || (i > 0 && !is_above(THINNED_EIGHTHS)))
+    for (int i = 0; i < DOUBLINGS_MAX &&
+                    (i == 0 || live(false) > many || live(true) > many_large);
+         i++) {
+        if (!double_mean(live(true) > many_large))
             break;
-        thin_to(mean * 2);
     }
     __atomic_store_n(&header->thinning, 0, __ATOMIC_RELEASE);
     return true;
@@ -123,8 +136,8 @@ sample_thin(void)
 bool
 sample_thin_one(struct segment_sample *sample)
 {
-    uint64_t mean =
-        __atomic_load_n(&recorder_state.header->mean_bytes, __ATOMIC_RELAXED);
+    bool large = sample->size >= SEGMENT_LARGE;
+    uint64_t mean = __atomic_load_n(mean_of(large), __ATOMIC_RELAXED);
 
     if (!stays(sample->size, sample->mean, mean))
         return false;

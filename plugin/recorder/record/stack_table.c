@@ -31,13 +31,16 @@ static bool
 keep_frames(struct segment_stack *stack, const uint64_t *frames, uint32_t depth)
 {
     uint64_t *used = &recorder_state.header->frame_count;
+    const uint32_t room = recorder_state.frame_room;
     uint64_t at;
 
-    if (__atomic_load_n(used, __ATOMIC_RELAXED) + depth >
-        recorder_state.frame_room)
+    if (depth > room)
+        return false;
+    /* Where it is full, the count does not go on. */
+    if (__atomic_load_n(used, __ATOMIC_RELAXED) > room - depth)
         return false;
     at = __atomic_fetch_add(used, depth, __ATOMIC_RELAXED);
-    if (at + depth > recorder_state.frame_room)
+    if (at > room - depth)
         return false;
     for (uint32_t i = 0; i < depth; i++)
         recorder_state.frames[at + i] = module_frame(frames[i]);

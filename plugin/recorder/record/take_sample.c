@@ -43,6 +43,7 @@ current_mean(uint64_t now)
     wish = wish == 0 ? 1 : wish < SEGMENT_MEAN_MAX ? wish : SEGMENT_MEAN_MAX;
     if (__atomic_load_n(&header->mean_wished, __ATOMIC_RELAXED) != wish) {
         __atomic_store_n(&header->mean_bytes, wish, __ATOMIC_RELAXED);
+        __atomic_store_n(&header->mean_large, wish, __ATOMIC_RELAXED);
         __atomic_store_n(&header->mean_wished, wish, __ATOMIC_RELAXED);
     }
     mean = __atomic_load_n(&header->mean_bytes, __ATOMIC_RELAXED);
@@ -79,7 +80,7 @@ take_stack(void)
     return stack;
 }
 
-static __attribute__((noinline)) void
+static void
 record(void *block, size_t size, uint64_t mean, uint64_t now)
 {
     struct segment_sample sample = {.key = (uint64_t)block,
@@ -88,6 +89,8 @@ record(void *block, size_t size, uint64_t mean, uint64_t now)
                                     .time_ns = now,
                                     .stack = SEGMENT_STACK_LOST};
 
+    if (size >= SEGMENT_LARGE && !sample_thin_one(&sample))
+        return;
     if (recorder_local.thread == 0)
         thread_list_join(now);
     if (stack_has_room((uint64_t)__builtin_frame_address(0)))
@@ -176,10 +179,10 @@ sample_realloc_failed(void *block, const struct sample_held *held)
 }
 
 void
-sample_realloc_done(void *block, const struct sample_held *held)
+sample_realloc_done(const struct sample_held *held)
 {
     if (held->place == 0)
         return;
-    sample_drop(block, held->place);
+    sample_drop(&held->sample, held->place);
     stack_add_freed(&held->sample);
 }

@@ -41,6 +41,6 @@ struct sample_held {
 };
 void sample_realloc_begin(void *block, struct sample_held *held);
 void sample_realloc_failed(void *block, const struct sample_held *held);
-void sample_realloc_done(void *block, const struct sample_held *held);
+void sample_realloc_done(const struct sample_held *held);
 
 #endif

@@ -293,9 +293,21 @@ run_many(const char *self)
 {
     (void)self;
     for (int i = 0; i < 200000; i++)
-        site_take(&site_kept, (size_t)(i % 1000));
+        site_take(&site_kept, (size_t)(400 + i % 1000));
     for (int i = 0; i < 2000; i++)
         site_take(&site_passing, 50000);
+}
+
+/* ... and large ones among them. */
+static void
+run_large(const char *self)
+{
+    (void)self;
+    for (int i = 0; i < 3000; i++) {
+        for (int n = 0; n < 40; n++)
+            site_take(&site_kept, (size_t)(400 + n * 25));
+        site_take(&site_passing, (size_t)(4 << 20) + (size_t)i);
+    }
 }
 
 static void
@@ -313,7 +325,7 @@ static const struct {
     {"forks", run_forks},     {"jemalloc", run_jemalloc},
     {"signals", run_signals}, {"stacks", run_stacks},
     {"threads", run_threads}, {"many", run_many},
-    {"child", run_child},
+    {"large", run_large},     {"child", run_child},
 };
 
 int

@@ -172,6 +172,23 @@ START_TEST(the_work_of_a_writer_who_was_killed_is_no_sample)
 }
 END_TEST
 
+START_TEST(a_sample_that_a_realloc_holds_counts)
+{
+    struct error err;
+    struct segment_copy *copy;
+    struct segment_sample sample;
+    double weight;
+
+    f.keys[PLACE] = SEGMENT_CLAIM | SEGMENT_HELD | 5;
+    copy = segment_read(f.fd, &err);
+    ck_assert_int_eq(segment_copy_check(copy, &err), 0);
+    ck_assert_double_eq(visit(copy), 1000);
+    ck_assert(segment_copy_sample(copy, PLACE, &sample, &weight));
+    ck_assert_uint_eq(sample.key, 0x5550);
+    segment_copy_free(copy);
+}
+END_TEST
+
 /* What is damaged, and the live bytes that are left. */
 static void
 no_stack(void)
@@ -358,6 +375,7 @@ main(void)
     tcase_add_test(tcase, what_was_written_is_read);
     tcase_add_test(tcase, a_sample_stands_for_those_that_were_not_taken);
     tcase_add_test(tcase, the_work_of_a_writer_who_was_killed_is_no_sample);
+    tcase_add_test(tcase, a_sample_that_a_realloc_holds_counts);
     tcase_add_loop_test(tcase, what_cannot_be_is_left_out_and_said, 0,
                         sizeof(damages) / sizeof(damages[0]));
     tcase_add_test(tcase, a_frame_of_a_module_that_is_not_there_has_none);

@@ -1,0 +1,50 @@
+#!/bin/sh
+# recorder.sh - what the recorder costs a malloc and free.
+#
+# sh tests/bench/recorder.sh [ROUNDS]
+#
+# Nanoseconds a pair, the least of ROUNDS (5) alternating runs of each: jemalloc
+# alone; the recorder preloaded but without a segment; with one, and switched
+# off; on, at a mean of 512 KB; jemalloc's own profiling at the same.
+set -eu
+cd "$(dirname "$0")/../.."
+BUILD=${BUILD:-build/release}
+jemalloc=libjemalloc.so.2
+recorder=$PWD/$BUILD/lib/libheapwire-recorder.so
+sizes="64 512 8192"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# recorded MEAN DEPTH
+recorded() {
+    echo wait | "$BUILD/bin/recorder_driver" "$recorder:$jemalloc" "$1" 0 65536 \
+        3 "$BUILD/bin/malloc_cost" "$2" $sizes 3>"$work/out" >"$work/driver"
+    cat "$work/out"
+}
+
+run() {
+    case $1 in
+    alone) LD_PRELOAD=$jemalloc "$BUILD/bin/malloc_cost" "$2" $sizes ;;
+    inert) LD_PRELOAD=$recorder:$jemalloc "$BUILD/bin/malloc_cost" "$2" $sizes ;;
+    off) recorded off "$2" ;;
+    on) recorded 524288 "$2" ;;
+    prof) LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:19 \
+        "$BUILD/bin/malloc_cost" "$2" $sizes ;;
+    esac
+}
+
+for depth in 5 30 60; do
+    for round in $(seq "${1:-5}"); do
+        for kind in alone inert off on prof; do
+            run $kind $depth >>"$work/$depth.$kind"
+        done
+    done
+    echo "depth $depth, bytes: $sizes"
+    for kind in alone inert off on prof; do
+        awk -v kind=$kind '
+            { for (i = 1; i <= NF; i++) if (NR == 1 || $i < m[i]) m[i] = $i }
+            END { printf "    %-6s", kind
+                  for (i = 1; i in m; i++) printf " %7.1f", m[i]; print "" }
+        ' "$work/$depth.$kind"
+    done
+done
