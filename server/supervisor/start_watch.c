@@ -165,8 +165,7 @@ name_switches(const struct start_watch *w, char *out, size_t size)
     const char *profiler = name_profiler(w);
     bool jemalloc = w->plan->jemalloc && !w->again;
 
-    snprintf(out, size, "%s%s%s%s",
-             profiler ? "--profiling off: never " : "",
+    snprintf(out, size, "%s%s%s%s", profiler ? "--profiling off: never " : "",
              profiler ? (w->plan->prof ? "prof:true" : "the recorder") : "",
              profiler && jemalloc ? "; " : "",
              jemalloc ? "--jemalloc no: never that preload" : "");
