@@ -448,6 +448,15 @@ rest(struct memory_sampler *sampler)
     return !stop;
 }
 
+/* It has ended, and the greeter has not seen so yet. */
+static bool
+is_ending(const struct node_status *status)
+{
+    return status->hello.opt_prof == AGENT_PROF_RECORDED && status->peer != 0 &&
+           status->state != NODE_GONE && kill(status->peer, 0) != 0 &&
+           errno == ESRCH;
+}
+
 /* heapwire-run ends us where the database has ended soon after its start: what
  * the recorder has of it is taken first. */
 static void
@@ -460,9 +469,7 @@ take_last(struct memory_sampler *sampler)
         controller_status(sampler->controller, &status);
         look_at_end(sampler, &status);
         take_snapshot(sampler);
-        if (!sampler->snapshot &&
-            (!node_status_is_recorded(&status) || status.peer == 0 ||
-             status.state == NODE_GONE || kill(status.peer, 0) == 0))
+        if (!sampler->snapshot && !is_ending(&status))
             return;
         pthread_mutex_lock(&sampler->lock);
         clock_cond_wait(&sampler->wakes, &sampler->lock,

@@ -77,8 +77,9 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
                     "preloaded takes over a part of what it allocates");
         return wish;
     }
-    if (profiling_is(run, "off") || has_own_allocator(run))
-        return NULL;
+    if (profiling_is(run, "off") || run->plan.segment >= 0 ||
+        has_own_allocator(run))
+        return NULL; /* the recorder needs none */
     if (find_jemalloc(found))
         return may_be_chosen(run, found) ? found : NULL;
     run_say("libjemalloc.so.2 is not installed",
@@ -237,13 +238,13 @@ run_prepare_environments(struct run *run, struct error *err)
 
     if (run_find_allocators(run, err) != 0)
         return -1;
+    if (wants_recorder(run))
+        run->plan.segment = make_segment(run);
     jemalloc = choose_jemalloc(run, run->jemalloc);
     if (jemalloc &&
         allocators_add(allocators, jemalloc, ALLOCATOR_PRELOADED, err) != 0)
         return -1;
     warn_about(run);
-    if (wants_recorder(run))
-        run->plan.segment = make_segment(run);
     run->plan.prof = run->plan.segment < 0 && !profiling_is(run, "off") &&
                      allocators_profile(allocators);
     run->plan.jemalloc = jemalloc;
@@ -263,6 +264,20 @@ run_prepare_environments(struct run *run, struct error *err)
     return 0;
 }
 
+static const char *
+name_source(const struct run *run)
+{
+    if (run->plan.segment >= 0)
+        return "interposed: a recorder of ours samples, in front of malloc";
+    if (run->plan.prof)
+        return "jemalloc: its own profiling";
+    if (profiling_is(run, "off"))
+        return "none: profiling is off";
+    if (run->allocators.kind != LOCATE_DYNAMIC || program_secure(run->exe))
+        return "none: nothing can be preloaded into it";
+    return "none: the setting profiling_source = interposed needs no jemalloc";
+}
+
 int
 run_explain(struct run *run)
 {
@@ -273,6 +288,7 @@ run_explain(struct run *run)
         return EX_OSERR;
     }
     printf("program     %s\n", run->exe);
+    printf("source      %s\n", name_source(run));
     allocators_explain(&run->allocators, &run->database);
     return EX_OK;
 }

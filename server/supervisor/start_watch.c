@@ -52,7 +52,8 @@ start_watch_close(struct start_watch *w)
 static bool
 has_suspects(const struct plan *plan)
 {
-    return plan->start_ms > 0 && (plan->prof || plan->jemalloc);
+    return plan->start_ms > 0 &&
+           (plan->prof || plan->segment >= 0 || plan->jemalloc);
 }
 
 void
@@ -133,29 +134,40 @@ take_words(struct start_watch *w)
 
 /* ---- what is said ---- */
 
+/* One of the two, or NULL. */
+static const char *
+name_profiler(const struct start_watch *w)
+{
+    if (w->again)
+        return NULL;
+    if (w->plan->segment >= 0)
+        return "the recorder preloaded";
+    return w->plan->prof ? "prof:true set" : NULL;
+}
+
 /* "prof:true set and /usr/lib/libjemalloc.so.2 preloaded" */
 static void
 name_suspects(const struct start_watch *w, bool agent, char *out, size_t size)
 {
-    bool prof = w->plan->prof && !w->again;
+    const char *profiler = name_profiler(w);
     const char *jemalloc = w->again ? NULL : w->plan->jemalloc;
-    const char *and = agent && prof && jemalloc ? ", " : " and ";
+    const char *and = agent && profiler && jemalloc ? ", " : " and ";
 
     snprintf(out, size, "%s%s%s%s%s%s", agent ? "heapwire's agent in it" : "",
-             agent && (prof || jemalloc) ? and : "",
-             prof ? "prof:true set" : "", prof && jemalloc ? " and " : "",
+             agent && (profiler || jemalloc) ? and : "",
+             profiler ? profiler : "", profiler && jemalloc ? " and " : "",
              jemalloc ? jemalloc : "", jemalloc ? " preloaded" : "");
 }
 
 static void
 name_switches(const struct start_watch *w, char *out, size_t size)
 {
-    bool prof = w->plan->prof && !w->again;
+    const char *profiler = name_profiler(w);
     bool jemalloc = w->plan->jemalloc && !w->again;
 
-    snprintf(out, size, "%s%s%s",
-             prof ? "--profiling off: never prof:true" : "",
-             prof && jemalloc ? "; " : "",
+    snprintf(out, size, "%s%s%s%s", profiler ? "--profiling off: never " : "",
+             profiler ? (w->plan->prof ? "prof:true" : "the recorder") : "",
+             profiler && jemalloc ? "; " : "",
              jemalloc ? "--jemalloc no: never that preload" : "");
 }
 
