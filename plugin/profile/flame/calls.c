@@ -10,11 +10,9 @@
 #include "call_tree.h"
 #include "headline.h"
 #include "errors.h"
-#include "figures.h"
 #include "clean_text.h"
 #include "memory.h"
 #include "profile.h"
-#include "shown_name.h"
 #include "texts.h"
 #include "view_options.h"
 

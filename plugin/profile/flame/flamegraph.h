@@ -4,7 +4,7 @@
  * https://www.brendangregg.com/flamegraphs.html: a frame's width is the weight
  * of the function and all it called; callers lie below, the root ("all") at the
  * bottom, siblings by name.  In a difference the width is the size of the
- * change; red grew, blue shrank, grey may be chance (significance.h).
+ * change; red grew, blue shrank, grey may be chance (headline.h).
  *
  * The file needs nothing from outside.  Its script (flame.js, which the page of
  * the HTTP door has, too) draws the picture anew from calls.h's list, for zoom

@@ -17,7 +17,6 @@
 #include "hash.h"
 #include "memory.h"
 #include "profile.h"
-#include "shown_name.h"
 #include "stack_names.h"
 #include "texts.h"
 #include "view_options.h"

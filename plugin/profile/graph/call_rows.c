@@ -7,7 +7,6 @@
 #include "call_tree.h"
 #include "errors.h"
 #include "memory.h"
-#include "shown_name.h"
 #include "view_options.h"
 
 static uint32_t

@@ -39,7 +39,7 @@ void call_rows_fini(struct call_rows *rows); /* zeroed is fine */
 uint32_t call_row_depth(const struct call_rows *rows, uint32_t i);
 /* Without what it called. */
 double call_row_self(const struct call_rows *rows, uint32_t i);
-/* Appends its name, clean (shown_name.h): "all" for the root, or "(3 smaller
+/* Appends its name, clean (shown_name()): "all" for the root, or "(3 smaller
  * callees)". */
 void call_row_name(const struct call_rows *rows, uint32_t i,
                    struct buffer *out);

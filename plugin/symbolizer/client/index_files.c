@@ -15,7 +15,7 @@
 #include "files.h"
 #include "helper.h"
 #include "mappings.h"
-#include "tmp_file.h"
+#include "own_file.h"
 
 enum { PATH_BYTES = 4096, MODE = 0644 };
 

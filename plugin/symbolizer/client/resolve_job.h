@@ -122,7 +122,7 @@ struct names *resolve_kept_find(struct resolve_job *job);
 void resolve_kept_note(struct resolve_job *job, const struct cache_key *key);
 void resolve_kept_set(struct resolve_job *job);
 
-/* ---- resolve_items.c: which file each address lies in ---- */
+/* ---- symbolizer.c: which file each address lies in ---- */
 
 /* Names the addresses outside files.  Answers how many items the others are:
  * file by file, each file's ascending. */

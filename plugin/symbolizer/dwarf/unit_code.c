@@ -13,7 +13,6 @@
 
 #include "address_map.h"
 #include "buffer.h"
-#include "code_entry.h"
 #include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"

@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "dwarf_room.h"
-#include "index_dictionary.h"
 #include "index_encoder.h"
 
 struct index_node;

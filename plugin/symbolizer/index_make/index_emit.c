@@ -7,7 +7,6 @@
 #include "hash.h"
 #include "index_builder.h"
 #include "index_column.h"
-#include "index_pack.h"
 
 /* A group of texts ends above this: a look-up unpacks it. */
 enum { TEXTS_BYTES = 4 << 10 };

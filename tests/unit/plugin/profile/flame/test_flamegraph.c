@@ -3,7 +3,6 @@
 #include "flame_files.h"
 #include "flamegraph.h"
 #include "profile_fixture.h"
-#include "shown_name.h"
 #include "suite.h"
 #include "view_options.h"
 

@@ -3,8 +3,8 @@
 
 #include "graph.h"
 #include "profile_fixture.h"
+#include "stack_names.h"
 #include "suite.h"
-#include "symbols_kept.h"
 #include "texts.h"
 #include "view_options.h"
 
