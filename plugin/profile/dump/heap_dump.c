@@ -179,12 +179,6 @@ heap_lines_init(struct heap_lines *lines, struct span text,
     buffer_init(&lines->window, WINDOW_MAX);
 }
 
-static void
-heap_lines_fini(struct heap_lines *lines)
-{
-    buffer_fini(&lines->window);
-}
-
 /* The kept line goes first: it precedes what is left. */
 static void
 move_to_front(struct heap_lines *lines)
@@ -274,13 +268,6 @@ heap_lines_rest(struct heap_lines *lines, struct span *rest, struct error *err)
         rest->size = (size_t)(newline - lines->pos) + 1;
     lines->pos += rest->size;
     return more;
-}
-
-/* Whether the text ends within a line. */
-static bool
-heap_lines_cut(const struct heap_lines *lines)
-{
-    return lines->pos < lines->end;
 }
 
 /* ---- parsing ---- */
@@ -483,9 +470,9 @@ parse_all(struct parser *p)
     if (heap_lines_next(&p->lines, &line, p->err) < 0 ||
         parse_header(p, line) != 0 || parse_body(p) != 0)
         return -1;
-    p->dump->truncated |= heap_lines_cut(&p->lines);
+    p->dump->truncated |= p->lines.pos < p->lines.end; /* within a line */
     p->dump->sorted &= p->stacks.sorted;
-    heap_lines_fini(&p->lines); /* makes room for sorting */
+    buffer_fini(&p->lines.window); /* makes room for sorting */
     return sort_addresses(p);
 }
 
@@ -517,7 +504,7 @@ parse(struct span text, const struct heap_source *source,
         goto out;
     done = p.dump;
 out:
-    heap_lines_fini(&p.lines);
+    buffer_fini(&p.lines.window);
     heap_stack_text_fini(&p.stacks);
     if (!done)
         heap_dump_free(p.dump);

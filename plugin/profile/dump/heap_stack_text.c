@@ -245,13 +245,6 @@ heap_addresses_init(struct heap_addresses *addresses, struct arena *holder)
     return grow(addresses);
 }
 
-static void
-heap_addresses_fini(struct heap_addresses *addresses)
-{
-    mem_free(addresses->list);
-    mem_free(addresses->slots);
-}
-
 /* Adds an address that is not there yet.  -1: no memory, or too many. */
 static int
 heap_addresses_add(struct heap_addresses *addresses,
@@ -513,5 +506,6 @@ heap_stack_text_init(struct heap_stack_text *t, struct arena *holder,
 void
 heap_stack_text_fini(struct heap_stack_text *t)
 {
-    heap_addresses_fini(&t->addresses);
+    mem_free(t->addresses.list);
+    mem_free(t->addresses.slots);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "call_rows.h"
 #include "call_tree.h"
 #include "headline.h"
 #include "errors.h"

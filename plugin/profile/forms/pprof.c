@@ -37,12 +37,6 @@ protobuf_number(struct buffer *out, uint32_t field, uint64_t v)
     buffer_leb(out, v);
 }
 
-static void
-protobuf_signed(struct buffer *out, uint32_t field, int64_t v)
-{
-    protobuf_number(out, field, (uint64_t)v);
-}
-
 /* Strings, embedded messages, and packed numbers. */
 static void
 protobuf_bytes(struct buffer *out, uint32_t field, const void *data,
@@ -197,7 +191,7 @@ add_head(struct writer *w)
     if (w->profile->origin.live &&
         !__builtin_mul_overflow(w->profile->origin.taken_ms, 1000000,
                                 &nanoseconds)) /* until 2262 */
-        protobuf_signed(&w->out, PROFILE_TIME_NANOS, nanoseconds);
+        protobuf_number(&w->out, PROFILE_TIME_NANOS, (uint64_t)nanoseconds);
     return 0;
 }
 

@@ -17,6 +17,11 @@ enum { SYMBOLS_KEPT_BYTES_MAX = 16 << 20 /* beside one table of names */ };
 
 enum { MAKING_BYTES_MAX = 1 << 30 };
 
+/*
+ * The symbols (symbols.h), kept with the names that they are made from: dump
+ * after dump has the same addresses with the same names.  They are of functions
+ * alone, without the allocator's.  Callable from any thread; nothing is added.
+ */
 struct symbols_kept {
     struct names_made made; /* first */
     struct arena *arena;
@@ -27,21 +32,14 @@ struct symbols_kept {
     const char *wrappers; /* by which the allocator's frames were chosen */
 };
 
-/* NULL is fine */
 static void
-symbols_kept_free(struct symbols_kept *kept)
+symbols_kept_free(struct names_made *made)
 {
-    if (!kept)
-        return;
+    struct symbols_kept *kept = (struct symbols_kept *)made;
+
     texts_free(kept->texts);
     arena_free(kept->arena);
     mem_free(kept);
-}
-
-static void
-free_made(struct names_made *made)
-{
-    symbols_kept_free((struct symbols_kept *)made);
 }
 
 static struct symbols_kept *
@@ -62,13 +60,13 @@ make(const struct profile *profile, const struct view_options *options)
     if (!kept->texts || !kept->addresses || !kept->wrappers ||
         symbols_make(profile, options, kept->arena, kept->texts,
                      &kept->symbols) != 0) {
-        symbols_kept_free(kept);
+        symbols_kept_free(&kept->made);
         return NULL;
     }
     for (size_t i = 0; i < profile->location_count; i++)
         kept->addresses[i] = profile->locations[i].address;
     kept->count = profile->location_count;
-    kept->made.free = free_made;
+    kept->made.free = symbols_kept_free;
     kept->made.bytes =
         sizeof(*kept) + arena_used(kept->arena) + texts_memory(kept->texts);
     return kept;
@@ -85,8 +83,10 @@ is_of(const struct symbols_kept *kept, const struct profile *profile)
     return true;
 }
 
-/* A Run's name is added later, for the stack that it is in. */
-int
+/* *kept NULL: this profile, or these options, cannot have any.  *own: the
+ * caller frees them; otherwise they last as long as profile.  -1 without
+ * memory. A Run's name is added later, for the stack that it is in. */
+static int
 symbols_kept_get(const struct profile *profile,
                  const struct view_options *options, struct symbols_kept **kept,
                  bool *own)
@@ -112,31 +112,10 @@ symbols_kept_get(const struct profile *profile,
     if (!found->symbols.has_runs) {
         *kept = found;
     } else if (*own) {
-        symbols_kept_free(found);
+        symbols_kept_free(&found->made);
         *own = false;
     }
     return 0;
-}
-
-const struct symbols *
-symbols_kept_symbols(const struct symbols_kept *kept)
-{
-    return &kept->symbols;
-}
-
-struct texts *
-symbols_kept_texts(const struct symbols_kept *kept)
-{
-    return kept->texts;
-}
-
-/* False: the allocator's frames were chosen by other options. */
-static bool
-symbols_kept_have_parts(const struct symbols_kept *kept,
-                        const struct view_options *options)
-{
-    return strcmp(kept->wrappers, options->wrappers ? options->wrappers : "") ==
-           0;
 }
 
 enum { NAME_BYTES_MAX = 16 << 20 };
@@ -298,9 +277,11 @@ take_symbols(struct stack_names *names, const struct view_options *options,
                                   &names->owns_kept) != 0)
         return -1;
     if (names->kept) {
-        names->texts = symbols_kept_texts(names->kept);
-        names->symbols = *symbols_kept_symbols(names->kept);
-        return symbols_kept_have_parts(names->kept, options)
+        names->texts = names->kept->texts;
+        names->symbols = names->kept->symbols;
+        /* Other options may have chosen the allocator's frames. */
+        return strcmp(names->kept->wrappers,
+                      options->wrappers ? options->wrappers : "") == 0
                    ? 0
                    : symbols_part(names->profile, options, arena, names->texts,
                                   &names->symbols);
@@ -368,7 +349,7 @@ stack_names_fini(struct stack_names *names)
     if (names->kept == NULL)
         texts_free(names->texts);
     if (names->owns_kept)
-        symbols_kept_free(names->kept);
+        symbols_kept_free(&names->kept->made);
     mem_free(names->runs);
     mem_free(names->shown);
     mem_free(names->frames);

@@ -24,25 +24,6 @@ struct symbols_kept;
 struct texts;
 struct view_options;
 
-/*
- * The symbols (symbols.h) kept with the names they are made from.
- *
- * Dump after dump has the same addresses with the same names, so the symbols
- * made for the first serve all.  They are of functions alone, without the
- * allocator's.  Callable from any thread.
- */
-
-/* *kept NULL: this profile, or these options, cannot have any; call
- * symbols_make instead.  *own: the caller frees them with symbols_kept_free;
- * otherwise they last as long as profile.  -1 without memory. */
-int symbols_kept_get(const struct profile *profile,
-                     const struct view_options *options,
-                     struct symbols_kept **kept, bool *own);
-
-/* Both must not be added to. */
-const struct symbols *symbols_kept_symbols(const struct symbols_kept *kept);
-struct texts *symbols_kept_texts(const struct symbols_kept *kept);
-
 struct stack_frame {
     uint32_t name;     /* number in the texts; its text may be "" */
     uint32_t location; /* of the profile */

@@ -29,7 +29,6 @@
 #include "memory.h"
 #include "names.h"
 #include "resolve_job.h"
-#include "symbol_cache.h"
 
 /* ---- the file that each address lies in ---- */
 

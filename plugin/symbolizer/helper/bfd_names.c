@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "errors.h"
-#include "files.h"
 #include "memory.h"
 
 /* Where distributions put split debug files. */
