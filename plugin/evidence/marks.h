@@ -103,8 +103,8 @@ uint64_t pace_next_ms(const struct pace *pace, const struct marks_now *now);
 bool pace_is_urgent(const struct marks_now *now);
 
 /*
- * Of the snapshots that the node took by itself, the one at the
- * highest memory stays: it is pinned in the store.
+ * Of the snapshots that the node took by itself, the one at the highest memory
+ * stays: it is pinned in the store.
  *
  * One of the database that runs, and one of the one before it.  May wait for
  * the disk.

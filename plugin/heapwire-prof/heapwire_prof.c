@@ -50,8 +50,8 @@ struct prof_input {
 };
 
 /*
- * A profile's file or pipe.  Its first bytes show the format; a
- * raw profile is never in memory as a whole.
+ * A profile's file or pipe.  Its first bytes show the format; a raw profile is
+ * never in memory as a whole.
  *
  * Files are read, not mapped: they may be cut meanwhile.
  */

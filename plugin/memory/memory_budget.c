@@ -2,7 +2,6 @@
 #include "memory_budget.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -52,8 +52,8 @@ uint64_t memory_left(void);
 uint64_t memory_left_of(const char *meminfo, size_t size);
 
 /*
- * The memory that decoding may take: of snapshots that were
- * kept, imported or sent by peers.
+ * The memory that decoding may take: of snapshots that were kept, imported or
+ * sent by peers.
  *
  * A few bytes of such a file can stand for a gigabyte, and heapwired shares its
  * cgroup with the database.  So it has a part of what memory_budget.h has for

@@ -7,8 +7,6 @@
  */
 #include "process_memory.h"
 
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -53,8 +53,8 @@ void process_memory_read_at(pid_t pid, const struct cgroup_place *place,
 struct stats_figure process_memory_oom_kills(const struct cgroup_place *place);
 
 /*
- * What a process has mapped, and how much of it is in
- * memory: from /proc/<pid>/smaps.
+ * What a process has mapped, and how much of it is in memory: from
+ * /proc/<pid>/smaps.
  *
  * The kernel walks all page tables of the process for it and locks the
  * process's memory map: for milliseconds per GB its own mmap and munmap wait.

@@ -12,7 +12,6 @@
 #include "calls.h"
 #include "headline.h"
 #include "errors.h"
-#include "flame_files.h"
 #include "memory.h"
 #include "profile.h"
 #include "view_options.h"

@@ -13,6 +13,8 @@
 #ifndef HW_FLAMEGRAPH_H
 #define HW_FLAMEGRAPH_H
 
+#include <stddef.h>
+
 struct buffer;
 struct error;
 struct profile;
@@ -27,5 +29,13 @@ enum {
 int flamegraph_write(const struct profile *profile,
                      const struct view_options *options, struct buffer *out,
                      struct error *err);
+
+/* The script and the style of flame/, embedded by the build. */
+
+/* NUL-terminated. */
+extern const char flame_script[];
+extern const size_t flame_script_size;
+extern const char flame_style[];
+extern const size_t flame_style_size;
 
 #endif

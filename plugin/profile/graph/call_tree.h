@@ -14,7 +14,6 @@ struct arena;
 struct buffer;
 struct error;
 struct profile;
-struct profile_stack;
 struct view_options;
 
 enum call_tree_names {
@@ -89,8 +88,8 @@ bool call_tree_cut_keeps(const struct call_tree_cut *cut,
                          const struct call_tree *tree, uint32_t i);
 
 /*
- * A call tree as a list of frames: what flame graphs are drawn
- * from, and the table heap_flame_graph.
+ * A call tree as a list of frames: what flame graphs are drawn from, and the
+ * table heap_flame_graph.
  *
  * In the order of a walk that comes to callers first, the root first.  What is
  * too much or too deep is left out, and one row has the sum of what a frame

@@ -8,7 +8,6 @@
 #ifndef HW_GRAPH_H
 #define HW_GRAPH_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,7 +1,6 @@
 /* stack_names.c - see stack_names.h. */
 #include "stack_names.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -22,7 +22,6 @@ struct profile;
 struct profile_stack;
 struct symbols_kept;
 struct texts;
-struct view_options;
 
 struct stack_frame {
     uint32_t name;     /* number in the texts; its text may be "" */

@@ -106,8 +106,8 @@ merge_free(struct merge *m)
 }
 
 /*
- * Finds equal locations of several processes, and their address
- * in the sum; and equal functions of several builds.  See merge_sum.h.
+ * Finds equal locations of several processes, and their address in the sum; and
+ * equal functions of several builds.  See merge_sum.h.
  *
  * In a file with a build-id, the place in the file counts.  The first node that
  * has a mapping keeps its addresses if they are free.

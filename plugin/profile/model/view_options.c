@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -85,9 +85,7 @@ void granularity_name(struct buffer *out, enum granularity granularity,
                       const char *function, const struct frame *frame,
                       uint64_t address);
 
-/*
- * Numbers as text: for reports in jeprof's form, and for people.
- */
+/* Numbers as text: for reports in jeprof's form, and for people. */
 
 enum { FIGURE_TEXT = 64 };
 

@@ -16,7 +16,6 @@
 struct helper;
 struct location;
 struct symbol_cache;
-struct wire_reply;
 
 /*
  * The names of known objects' addresses.

@@ -8,14 +8,11 @@
 #include "symbolizer.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clean_text.h"

@@ -3,11 +3,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "address_map.h"
-#include "dwarf_codes.h"
 #include "dwarf_reader.h"
 #include "dwarf_room.h"
 #include "dwarf_sections.h"

@@ -14,7 +14,6 @@
 
 #include "line_table.h"
 
-struct abbrev_table;
 struct address_range;
 struct dwarf_sections;
 struct dwarf_units;

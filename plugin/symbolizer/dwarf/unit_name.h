@@ -14,8 +14,6 @@
 #include "dwarf_forms.h"
 #include "reader.h"
 
-struct abbrev_attr;
-struct abbrev_table;
 struct dwarf_unit;
 struct dwarf_units;
 
@@ -62,8 +60,8 @@ void unit_name_at(struct name_reader *n, const struct dwarf_unit *unit,
                   uint64_t entry, struct span *text, bool *linkage);
 
 /*
- * The attributes of a function's entry, or of a place where one
- * was inlined; and the way past entries without code.
+ * The attributes of a function's entry, or of a place where one was inlined;
+ * and the way past entries without code.
  */
 
 struct code_entry {

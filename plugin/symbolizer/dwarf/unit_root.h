@@ -14,8 +14,8 @@ struct dwarf_unit;
 struct error;
 
 /*
- * The ranges of a DW_AT_ranges: in .debug_ranges for DWARF 2 to
- * 4, in .debug_rnglists for DWARF 5.
+ * The ranges of a DW_AT_ranges: in .debug_ranges for DWARF 2 to 4, in
+ * .debug_rnglists for DWARF 5.
  */
 
 /* The bytes read last: a unit's lists are adjacent, and most are short.  One

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "code_chain.h"
+#include "addr2line_names.h"
 #include "memory.h"
 #include "texts.h"
 #include "thread.h"

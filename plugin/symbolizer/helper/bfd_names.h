@@ -9,7 +9,6 @@
 #ifndef HW_BFD_NAMES_H
 #define HW_BFD_NAMES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,8 +47,7 @@ int bfd_names_ask(struct bfd_names *names, uint64_t address,
 char *bfd_names_readable(const char *symbol);
 
 /*
- * Readable forms of names: demangled, without version, each
- * made once.
+ * Readable forms of names: demangled, without version, each made once.
  *
  * Demangling takes most of the time of many names, so expected names are
  * demangled by several threads.  All calls come from one thread.

@@ -25,7 +25,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -92,8 +92,8 @@ bool index_column_put(const uint64_t *values, uint32_t count, uint64_t base,
                       struct buffer *head, struct buffer *bits);
 
 /*
- * Packs texts: bytes that occurred before in the same run are
- * replaced by a reference.
+ * Packs texts: bytes that occurred before in the same run are replaced by a
+ * reference.
  *
  * C++ names repeat each other, and a look-up unpacks a few kilobytes at a time.
  * Without a code per letter, that costs a fifth of zstd's start-up, and takes

@@ -1,5 +1,5 @@
 /* index_emit.c - see index_collected.h. */
-#include "index_collected.h"
+#include "index_encoder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* test_flamegraph.c - flame graphs: what is drawn, and that names are text. */
 #include "buffer.h"
-#include "flame_files.h"
 #include "flamegraph.h"
 #include "profile_fixture.h"
 #include "suite.h"
