@@ -2,7 +2,6 @@
 #include "ends.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent_word.h"

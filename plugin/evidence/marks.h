@@ -13,6 +13,8 @@
 
 #include "snapshot.h"
 
+struct store;
+
 enum {
     MARKS_MAX = 8,
     MARKS_FALL = 3,     /* points below a mark, before it counts again */
@@ -99,5 +101,31 @@ void pace_look(struct pace *pace, struct marks_now *now);
 /* Milliseconds until the next look: soon after one fast step already. */
 uint64_t pace_next_ms(const struct pace *pace, const struct marks_now *now);
 bool pace_is_urgent(const struct marks_now *now);
+
+/*
+ * Of the snapshots that the node took by itself, the one at the highest memory
+ * stays: it is pinned in the store.
+ *
+ * One of the database that runs, and one of the one before it.  May wait for
+ * the disk.
+ */
+
+struct highest_pin {
+    char name[SNAPSHOT_NAME_MAX + 1]; /* "": none */
+    int32_t pid;
+    uint64_t start_ticks, rss;
+};
+
+/* A zeroed struct has none. */
+struct highest {
+    struct highest_pin now, before;
+};
+
+/* Finds the snapshot that an earlier heapwired pinned. */
+void highest_adopt(struct highest *highest, struct store *store);
+
+/* Call it with each automatic snapshot. */
+void highest_note(struct highest *highest, struct store *store,
+                  const struct snapshot *snapshot);
 
 #endif

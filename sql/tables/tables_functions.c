@@ -9,10 +9,10 @@
 
 #include "catalog_tables.h"
 #include "functions.h"
+#include "headline.h"
 #include "heap_cell.h"
 #include "heap_walk.h"
 #include "select_pins.h"
-#include "significance.h"
 #include "sql.h"
 
 /* What a column of either table shows. */

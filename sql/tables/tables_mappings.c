@@ -11,7 +11,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "node_status.h"
-#include "process_mappings.h"
+#include "process_memory.h"
 #include "rowset.h"
 #include "sql_session.h"
 

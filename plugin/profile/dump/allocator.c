@@ -1,8 +1,6 @@
 /* allocator.c - see allocator.h. */
 #include "allocator.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "buffer.h"

@@ -19,7 +19,6 @@
 #define HW_ALLOCATOR_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "reader.h"

@@ -1,5 +1,6 @@
 /*
- * limits.c - see limits.h.  Goes on without any limit that a sandbox refuses.
+ * helper_limits.c - see helper_limits.h.  Goes on without any limit that a
+ * sandbox refuses.
  *
  * A damaged object may make libbfd run an attacker's code.  What such code
  * could do is what the kernel lets this process do: so a seccomp filter names
@@ -12,7 +13,7 @@
  * paths, and Landlock, whatever it handles, denies a process that look at all
  * that are not in its own domain.
  */
-#include "limits.h"
+#include "helper_limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -1,6 +1,7 @@
-/* limits.h - protects the machine, and its other processes, from the helper. */
-#ifndef HW_LIMITS_H
-#define HW_LIMITS_H
+/* helper_limits.h - protects the machine, and its other processes, from the
+ * helper. */
+#ifndef HW_HELPER_LIMITS_H
+#define HW_HELPER_LIMITS_H
 
 #include <stdint.h>
 #include <sys/types.h>
