@@ -7,7 +7,7 @@
 #include "keeper.h"
 #include "log.h"
 #include "membership.h"
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "server.h"
 
 int

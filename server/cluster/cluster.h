@@ -10,7 +10,7 @@
 
 #include <uv.h>
 
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "peers.h"
 
 struct cluster;

@@ -11,9 +11,9 @@
 #include "errors.h"
 #include "etcd.h"
 #include "log.h"
-#include "members.h"
+#include "etcd_nodes.h"
 #include "memory.h"
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "wakes.h"
 
 /* ---- one list of all ---- */

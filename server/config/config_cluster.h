@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "peers.h"
 
 struct config;

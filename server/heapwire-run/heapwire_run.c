@@ -19,7 +19,6 @@
 #include "memory.h"
 #include "notify_relay.h"
 #include "options.h"
-#include "program.h"
 #include "run.h"
 #include "start_watch.h"
 #include "state_dir.h"

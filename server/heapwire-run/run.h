@@ -30,7 +30,7 @@ struct run {
     char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
     const char *heapwired_argv[OPTIONS_ARGV];
     struct plan plan;
-    char filters[CONFINED_TEXT]; /* probe.h */
+    char filters[CONFINED_TEXT]; /* probe_filters() */
 };
 
 /* A line on stderr: the text, then the consequence. */

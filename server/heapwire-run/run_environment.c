@@ -12,8 +12,7 @@
 
 #include "agent_protocol.h"
 #include "errors.h"
-#include "probe.h"
-#include "program.h"
+#include "wrapper.h"
 
 /* Finds libjemalloc where the loader would, to preload it by its path. */
 static bool

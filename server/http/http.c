@@ -9,7 +9,6 @@
 #include "clock.h"
 #include "errors.h"
 #include "http_login.h"
-#include "http_query.h"
 #include "http_request.h"
 #include "http_route.h"
 #include "http_shared.h"

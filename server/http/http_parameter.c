@@ -6,7 +6,6 @@
 
 #include "buffer.h"
 #include "errors.h"
-#include "http_query.h"
 #include "http_request.h"
 
 int

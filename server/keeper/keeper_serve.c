@@ -25,7 +25,7 @@
 #include "keeper_key.h"
 #include "keeper_wire.h"
 #include "peer_key.h"
-#include "tls_context.h"
+#include "tls_stream.h"
 #include "users.h"
 
 /* A handshake that began before a reload still has its key. */

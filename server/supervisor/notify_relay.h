@@ -33,4 +33,16 @@ void notify_relay_close(struct notify_relay *relay);
 /* Passes on what has come; SIGIO announces it. */
 void notify_relay_pass(struct notify_relay *relay);
 
+enum { WORD_SOCKET_NAME = 16 };
+
+/* A datagram socket for words to heapwire-run: the kernel chooses its abstract
+ * name in the network namespace, and each word comes with its sender's pid and
+ * uid.  -1: there is none; else the descriptor, and its name without the
+ * leading NUL.
+ */
+int word_socket_open(char name[WORD_SOCKET_NAME]);
+/* From now on SIGIO announces a word: call it with SIGIO blocked, which would
+ * end the process. */
+void word_socket_wake(int fd);
+
 #endif

@@ -17,7 +17,7 @@
 #include "files.h"
 #include "process_look.h"
 #include "supervise.h"
-#include "word_socket.h"
+#include "notify_relay.h"
 
 /* The kernel keeps at most ten, unless that limit was raised. */
 enum { WORDS_SURE = 8, WORDS_MAX = 64, HALT_STEPS = 100, HALT_STEP_MS = 10 };

@@ -29,8 +29,7 @@
 #include "process_look.h"
 #include "process_memory.h"
 #include "start_watch.h"
-#include "state_dir_user.h"
-#include "word_socket.h"
+#include "state_dir_default.h"
 
 enum {
     SETTLE_MS = 1000, /* time for the rest to become a daemon or end */

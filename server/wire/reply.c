@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary_row.h"
+#include "row_value.h"
 #include "await.h"
 #include "capability.h"
 #include "clean_text.h"
 #include "errors.h"
 #include "packet.h"
-#include "text_value.h"
 #include "real_text.h"
 
 enum {

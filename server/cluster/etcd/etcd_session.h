@@ -18,7 +18,7 @@
 #include "errors.h"
 #include "etcd_nodes.h"
 #include "etcd_wire.h"
-#include "peer_identity.h"
+#include "peer_key.h"
 
 struct etcd_http;
 

@@ -7,7 +7,7 @@
 
 #include "buffer.h"
 #include "errors.h"
-#include "peer_envelope.h"
+#include "peer_proof.h"
 #include "tls_stream.h"
 
 int

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "peer_proof.h"
 #include "peers.h"
 #include "reader.h"

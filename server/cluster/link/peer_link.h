@@ -16,7 +16,7 @@
 
 #include "buffer.h"
 #include "errors.h"
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "peer_socket.h"
 #include "peer_wire.h"
 #include "peers.h"

@@ -7,9 +7,8 @@
 #include <openssl/ssl.h>
 
 #include "clock.h"
-#include "linked_list.h"
 #include "memory.h"
-#include "tls_context.h"
+#include "tls_stream.h"
 
 /* Nodes */
 

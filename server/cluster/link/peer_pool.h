@@ -27,6 +27,26 @@ enum {
              PEER_CELL_MAX: others' packets wait in their sockets */
 };
 
+/* Items in order, each in one list, which know their neighbours: list has
+ * `first` and `last`, an item `next` and `previous`; all zeroed, it is empty.
+ * Arguments are evaluated more than once. */
+#define LINKED_LIST_APPEND(list, item)                                         \
+    do {                                                                       \
+        (item)->next = NULL;                                                   \
+        (item)->previous = (list)->last;                                       \
+        *((list)->last ? &(list)->last->next : &(list)->first) = (item);       \
+        (list)->last = (item);                                                 \
+    } while (0)
+
+#define LINKED_LIST_REMOVE(list, item)                                         \
+    do {                                                                       \
+        *((item)->previous ? &(item)->previous->next : &(list)->first) =       \
+            (item)->next;                                                      \
+        *((item)->next ? &(item)->next->previous : &(list)->last) =            \
+            (item)->previous;                                                  \
+        (item)->next = (item)->previous = NULL;                                \
+    } while (0)
+
 struct peer_pool;
 
 /* A node; the loop's but for known. */
@@ -115,6 +135,18 @@ void peer_call_resume(struct peer_call *call);
 /* Ends it without calling ended: its connection closes.  late: its time is
  * over. */
 void peer_call_cancel(struct peer_call *call, const struct error *late);
+
+/* The texts of failures on the way to a node.  The words are StarRocks',
+ * because scripts look for them. */
+void peer_failure_unknown(struct error *out);
+void peer_failure_timeout(struct error *out, unsigned timeout_ms);
+/* The question could not be sent.  why is passed on if it names the node that
+ * answered. */
+void peer_failure_submit(struct error *out, const struct peer_place *place,
+                         const struct error *why);
+/* The question was sent, and no valid answer came. */
+void peer_failure_rpc(struct error *out, const struct peer_place *place,
+                      const struct error *why);
 
 /* Shared by peer_pool.c and peer_call.c. */
 struct peer_link *peer_take_idle(struct peer *peer); /* NULL: there is none */

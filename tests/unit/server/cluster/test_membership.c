@@ -6,7 +6,6 @@
 #include "errors.h"
 #include "etcd_nodes.h"
 #include "failing_memory.h"
-#include "members.h"
 #include "membership.h"
 #include "suite.h"
 

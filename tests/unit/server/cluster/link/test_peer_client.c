@@ -2,7 +2,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "peer_client.h"
-#include "peer_envelope.h"
+#include "peer_proof.h"
 #include "peer_fixture.h"
 #include "suite.h"
 

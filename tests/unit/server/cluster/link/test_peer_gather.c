@@ -4,7 +4,7 @@
 #include "errors.h"
 #include "failing_memory.h"
 #include "memory.h"
-#include "peer_failure.h"
+#include "peer_pool.h"
 #include "peer_gather.h"
 #include "peer_link.h"
 #include "peers.h"
