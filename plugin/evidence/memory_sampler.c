@@ -17,7 +17,6 @@
 #include "controller.h"
 #include "ends.h"
 #include "errors.h"
-#include "highest.h"
 #include "history.h"
 #include "log.h"
 #include "memory.h"

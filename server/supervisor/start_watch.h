@@ -3,8 +3,8 @@
  *
  * Our options for jemalloc, or our preloads, may keep a program from starting.
  * The agent sends a word when it is loaded, before any constructor, and when
- * main comes (milestone.c). A process that dies by a fault between the two, or
- * hangs there, has run nothing of its own: it is started again without them.
+ * main comes (preload/entry.c). A process that dies by a fault between the two,
+ * or hangs there, has run nothing of its own: it is started again without them.
  * One that a signal of its own ends later, in its first seconds, and that has
  * not listened on a socket, has served nobody: it is started again with nothing
  * of ours.  Either happens once at most, the second after the first where that

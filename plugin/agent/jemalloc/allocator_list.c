@@ -1,5 +1,5 @@
-/* allocator_list.c - see allocator_list.h. */
-#include "allocator_list.h"
+/* allocator_list.c - see statistics.h. */
+#include "statistics.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "jemalloc.h"
-#include "statistics.h"
 
 enum { LINE_BYTES = AGENT_PATH_MAX + 1024 };
 

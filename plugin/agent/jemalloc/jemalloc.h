@@ -13,7 +13,6 @@
 
 #include "agent_protocol.h"
 #include "jemalloc_find.h"
-#include "jemalloc_late.h"
 
 enum { JEMALLOC_PREFIX_MAX = AGENT_NAME_MAX / 2 };
 
