@@ -1,5 +1,5 @@
-/* daemon_give.c - see daemon_give.h. */
-#include "daemon_give.h"
+/* daemon_give.c - see daemon.h. */
+#include "daemon.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "agent_protocol.h"
 #include "become.h"
-#include "certificate_files.h"
+#include "certificate.h"
 #include "deaths.h"
 #include "files.h"
 #include "state_dir.h"

@@ -1,5 +1,5 @@
-/* daemon_place.c - see daemon_place.h. */
-#include "daemon_place.h"
+/* daemon_place.c - see daemon.h. */
+#include "daemon.h"
 
 #include <errno.h>
 #include <sys/stat.h>

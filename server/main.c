@@ -4,7 +4,7 @@
 
 #include "arguments.h"
 #include "daemon.h"
-#include "keeper_serve.h"
+#include "keeper.h"
 
 int
 main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* certificate_files.c - see certificate_files.h. */
-#include "certificate_files.h"
+/* certificate_files.c - see certificate.h. */
+#include "certificate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include <openssl/crypto.h>
 
 #include "buffer.h"
-#include "certificate.h"
 #include "errors.h"
 #include "files.h"
 

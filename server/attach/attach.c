@@ -25,7 +25,6 @@
 #include "deaths.h"
 #include "errors.h"
 #include "files.h"
-#include "inject.h"
 #include "linger.h"
 #include "process_memory.h"
 #include "state_dir.h"

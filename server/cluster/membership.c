@@ -1,12 +1,11 @@
-/* membership.c - see membership.h. */
-#include "membership.h"
+/* membership.c - see cluster.h. */
+#include "cluster.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster.h"
 #include "config.h"
 #include "errors.h"
 #include "etcd.h"

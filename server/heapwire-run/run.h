@@ -1,5 +1,5 @@
 /*
- * run.h - one run of heapwire-run: what all its parts share.
+ * run.h - one run of heapwire-run, and what the database and heapwired get.
  */
 #ifndef HW_RUN_H
 #define HW_RUN_H
@@ -35,12 +35,7 @@ struct run {
 
 /* A line on stderr: the text, then the consequence. */
 void run_say(const char *text, const char *then);
-/* The line with the socket, the port and the log. */
-void run_say_places(const struct run *run);
 
-/* Finds the first of places, relative to self, with that access mode. */
-bool run_find_beside(const char *self, const char *const places[], int mode,
-                     char out[PATH_MAX]);
 /* Finds heapwired and libheapwire.so.  -1 with *err. */
 int run_find_parts(struct run *run, struct error *err);
 
@@ -48,7 +43,7 @@ int run_find_parts(struct run *run, struct error *err);
 void run_plan_heapwired(struct run *run);
 int run_plan_heartbeat(struct run *run, struct error *err);
 
-/* ---- run_environment.c ---- */
+/* ---- run.c ---- */
 
 /* Finds the jemallocs; a setting that cannot be applied costs one line. */
 int run_find_allocators(struct run *run, struct error *err);
@@ -60,11 +55,5 @@ int run_prepare_agent(struct run *run, struct environment *env,
 int run_prepare_environments(struct run *run, struct error *err);
 /* --explain: prints what would be done; the exit status. */
 int run_explain(struct run *run);
-
-/* ---- run_attached.c ---- */
-
-/* --attach: heapwire in and beside a database that runs already.  The exit
- * status; a fault costs one line, and nothing is attached. */
-int run_attached(struct run *run, char **envp);
 
 #endif

@@ -11,7 +11,7 @@
 #include "http_login.h"
 #include "http_request.h"
 #include "http_route.h"
-#include "http_shared.h"
+#include "http_answer.h"
 #include "http_show.h"
 #include "memory.h"
 #include "session.h"

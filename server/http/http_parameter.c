@@ -1,5 +1,5 @@
-/* http_parameter.c - see http_parameter.h. */
-#include "http_parameter.h"
+/* http_parameter.c - see http_route.h. */
+#include "http_route.h"
 
 #include <stdlib.h>
 #include <string.h>

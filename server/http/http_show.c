@@ -12,7 +12,7 @@
 #include "errors.h"
 #include "http_metrics.h"
 #include "http_route.h"
-#include "http_shared.h"
+#include "http_answer.h"
 #include "clean_text.h"
 #include "page_files.h"
 #include "reply.h"
