@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "arguments.h"
 #include "audit.h"
 #include "become.h"
 #include "certificate.h"
@@ -33,7 +32,7 @@
 #include "store.h"
 #include "supervised.h"
 #include "tls_stream.h"
-#include "users.h"
+#include "auth.h"
 #include "view_cache.h"
 #include "memory_sampler.h"
 

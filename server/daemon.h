@@ -1,6 +1,4 @@
-/*
- * daemon.h - heapwired as a whole: from a configuration to a running node.
- */
+/* daemon.h - heapwired as a whole: from a configuration to a running node. */
 #ifndef HW_DAEMON_H
 #define HW_DAEMON_H
 
@@ -62,7 +60,7 @@ void daemon_cluster_reload(struct daemon_cluster *c, struct config *from);
 /* Before the server stops; may come twice. */
 void daemon_cluster_stop(struct daemon_cluster *c);
 
-/* ---- daemon_give.c ---- */
+/* ---- daemon_place.c, too ---- */
 
 /* Gives the state directory's files to another user.  The directory's owner of
  * an earlier run may have moved other users' files into it, or linked them:

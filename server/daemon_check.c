@@ -7,7 +7,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "arguments.h"
 #include "become.h"
 #include "certificate.h"
 #include "config.h"

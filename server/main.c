@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <sysexits.h>
 
-#include "arguments.h"
+#include "config.h"
 #include "daemon.h"
 #include "keeper.h"
 

@@ -8,6 +8,7 @@
 #ifndef HW_AGENT_H
 #define HW_AGENT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -180,7 +181,7 @@ void operation_answer(struct agent *agent, const struct agent_request *request,
 
 /* ---- serve.c ---- */
 
-/* Serves until phase_stopping().  0, or an errno: why it could not serve. */
+/* Serves until phase_stopping(). 0, or an errno: why it could not serve. */
 int serve_run(const struct agent_start *start);
 
 /* Where a thread has stepped aside and none can follow: profiling that it has
@@ -188,5 +189,68 @@ int serve_run(const struct agent_start *start);
 void serve_nobody(void);
 /* On the host's thread, before a filter comes: no child is served. */
 void serve_unfit(const struct agent_start *start);
+
+/* ---- phase.c ---- */
+
+/* The phase of the agent's thread, and whether it must end.  The thread enters
+ * phases; the threads that start and stop it wait for them.  One agent runs at
+ * a time in a process. */
+
+/* A signal for our thread alone, which blocks it; the kernel never sends it. */
+#define PHASE_WAKE SIGSTKFLT
+
+enum phase {
+    PHASE_STARTING,
+    PHASE_APART, /* has left the host's descriptor table, or cannot */
+    PHASE_SERVING,
+    PHASE_ENDED
+};
+
+/* Call before creating the thread: sets PHASE_STARTING, clears the request to
+ * end. */
+void phase_reset(void);
+void phase_enter(enum phase phase);
+enum phase phase_now(void);
+/* Waits for that phase or a later one.  0 or ETIMEDOUT. */
+int phase_await(enum phase phase, uint32_t timeout_ms);
+
+/* Requests the end; the caller also sends PHASE_WAKE to the thread.  aside: it
+ * leaves all that it has to the next thread (below). */
+void phase_stop(bool aside);
+/* Takes the request back; false: the thread has seen it, and goes. */
+bool phase_stay(void);
+/* The thread's: once they are true the request stands. */
+bool phase_stopping(void);
+bool phase_aside(void);
+/* The thread waits; phase_stop() ends that. */
+void phase_pause(uint32_t ms);
+
+/* ---- handover.c ---- */
+
+/* What a thread that steps aside leaves to the next one.  No thread of ours may
+ * be there while the host changes its ids or its sandbox, and afterwards the
+ * socket's directory may be out of reach: so the state is copied, and the
+ * descriptors wait in a socket of the host's table for as long as the host's
+ * call takes.  open and close: the host's thread, before the end of one and
+ * after the start of the next. */
+
+/* state_dir: NULL, or where no other process may take the lock meanwhile. */
+void handover_open(const char *state_dir);
+int handover_socket(void); /* -1: none */
+void handover_close(void);
+
+/* The thread's last act; false: nothing could be left.  It needs no socket in a
+ * shared descriptor table. */
+bool handover_give(struct agent *agent);
+/* The next thread's: the state, without the descriptors of a table of its own;
+ * false: nothing was left. */
+bool handover_read(struct agent *agent);
+/* Where no thread comes: what was left, or NULL.  It is forgotten, and its
+ * descriptors of a table of its own are nobody's. */
+struct agent *handover_drop(void);
+/* The descriptors, in the thread's own table.  0, or an errno. */
+int handover_take(struct agent *agent);
+
+void handover_forget(void);
 
 #endif

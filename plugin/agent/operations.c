@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_tools.h"
 #include "confined.h"
 #include "shared_fds.h"
 #include "statistics.h"

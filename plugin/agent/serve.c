@@ -18,15 +18,11 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent_tools.h"
 #include "confined.h"
 #include "mallctl.h"
-#include "handover.h"
-#include "phase.h"
 #include "shared_fds.h"
 
 enum {

@@ -19,9 +19,7 @@
 
 #include "agent.h"
 #include "agent_tools.h"
-#include "handover.h"
 #include "heapwire.h"
-#include "phase.h"
 #include "shared_fds.h"
 
 enum {

@@ -2,7 +2,6 @@
 #include "marks.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,7 +16,7 @@ struct plan;
 
 /* ---- target.c ---- */
 
-/* May heapwire be attached to this process?  Reads /proc alone and touches
+/* May heapwire be attached to this process? Reads /proc alone and touches
  * nothing. */
 
 struct target {

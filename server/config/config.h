@@ -260,4 +260,17 @@ bool config_addresses_clash(const struct config_address *a,
 void config_address_text(const struct config_address *address, char *out,
                          size_t size);
 
+/* ---- the command line: arguments.c ---- */
+
+struct arguments {
+    struct config_arguments config;
+    char **argv; /* as it came */
+    bool check, help, version;
+    bool wait;
+};
+
+/* -1: wrong, and the reason is on stderr.  The strings borrow argv. */
+int arguments_parse(struct arguments *out, int argc, char **argv);
+void arguments_help(void);
+
 #endif

@@ -8,7 +8,7 @@
 #include "address.h"
 #include "errors.h"
 #include "memory.h"
-#include "setting_value.h"
+#include "setting.h"
 
 void
 config_cluster_defaults(struct config_cluster *cluster)

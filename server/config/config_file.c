@@ -1,6 +1,4 @@
-/*
- * config_file.c - see config.h.
- */
+/* config_file.c - see config.h. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,13 +1,9 @@
-/*
- * setting_value.c - see setting_value.h.
- */
-#include "setting_value.h"
+/* setting_value.c - see setting.h. */
+#include "setting.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

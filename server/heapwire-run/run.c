@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
-#include "companion.h"
+#include "supervise.h"
 #include "errors.h"
 #include "supervised_env.h"
 #include "wrapper.h"

@@ -1,18 +1,13 @@
-/*
- * run.h - one run of heapwire-run, and what the database and heapwired get.
- */
+/* run.h - one run of heapwire-run, and what the database and heapwired get. */
 #ifndef HW_RUN_H
 #define HW_RUN_H
 
 #include <limits.h>
-#include <stdbool.h>
 
 #include "allocators.h"
 #include "confined.h"
 #include "environment.h"
-#include "notify_relay.h"
 #include "options.h"
-#include "start_watch.h"
 #include "supervise.h"
 
 struct error;

@@ -15,14 +15,13 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include "auth.h"
 #include "errors.h"
 #include "http_request.h"
 #include "keeper.h"
 #include "log.h"
 #include "login.h"
 #include "session.h"
-#include "users.h"
+#include "auth.h"
 
 /* ---- the header Authorization ---- */
 

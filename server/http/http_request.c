@@ -1,7 +1,6 @@
 /* http_request.c - see http_request.h. */
 #include "http_request.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the parameters behind the ? of a target ---- */

@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader.h"
-
 struct buffer;
 struct error;
 struct http_request;

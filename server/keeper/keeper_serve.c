@@ -15,7 +15,6 @@
 #include <openssl/evp.h>
 #include <openssl/rsa.h>
 
-#include "arguments.h"
 #include "become.h"
 #include "certificate.h"
 #include "config.h"
@@ -24,7 +23,7 @@
 #include "keeper_wire.h"
 #include "peer_key.h"
 #include "tls_stream.h"
-#include "users.h"
+#include "auth.h"
 
 /* A handshake that began before a reload still has its key. */
 enum { KEYS = 2, STATE_DIR_MAX = 1024 };

@@ -20,7 +20,7 @@
 #include "controller.h"
 #include "errors.h"
 #include "files.h"
-#include "linger.h"
+#include "state_dir.h"
 #include "log.h"
 #include "thread.h"
 

@@ -9,7 +9,7 @@
  *
  * If the line ends, heapwire-run was killed.  The database lives on then, and
  * heapwired with it, and for "linger" after it; but it gives way at once to the
- * next heapwire-run of that state directory (linger.h).
+ * next heapwire-run of that state directory (state_dir.h).
  *
  * A heapwired that the agent started (AGENT_ENV_STARTED) has no line: it
  * behaves as if the line had ended, and ends, too, when the agent writes into

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
-/* notify_relay.c - see notify_relay.h. */
-#include "notify_relay.h"
+/* notify_relay.c - see supervise.h. */
+#include "supervise.h"
 
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

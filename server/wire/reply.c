@@ -1,9 +1,7 @@
 /* reply.c - see reply.h. */
 #include "reply.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "row_value.h"
@@ -12,7 +10,6 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "packet.h"
-#include "real_text.h"
 
 enum {
     HEADER_OK = 0x00,

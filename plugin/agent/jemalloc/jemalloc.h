@@ -8,7 +8,6 @@
 #define HW_JEMALLOC_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "agent_protocol.h"

@@ -25,7 +25,6 @@
 #include "agent.h"
 #include "agent_protocol.h"
 #include "agent_tools.h"
-#include "away.h"
 #include "heapwire.h"
 #include "start.h"
 

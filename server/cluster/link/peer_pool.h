@@ -13,8 +13,10 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "buffer.h"
 #include "peer_link.h"
 #include "peers.h"
+#include "reader.h"
 
 enum {
     PEER_IDLE_EACH = 4,       /* links that a node's next questions find */
@@ -161,5 +163,22 @@ void peer_pool_forget(struct peer_pool *pool, struct peer_link *link);
 bool peer_pool_has_room(struct peer_pool *pool);
 void peer_note(struct peer *peer, const struct peer_link *link,
                const struct error *error);
+
+/* Collects single rows into blocks.  One serves all links: rows are gathered
+ * only while one of them reads. */
+struct peer_gather {
+    struct buffer cells, bytes;
+    size_t rows;
+};
+
+void peer_gather_init(struct peer_gather *gather);
+void peer_gather_fini(struct peer_gather *gather);
+void peer_gather_add(struct peer_gather *gather, const struct span *cells,
+                     size_t columns);
+/* As much as a block should have? */
+bool peer_gather_full(const struct peer_gather *gather);
+/* The rows since the last call: -1 without memory, and they are lost; 0 with
+ * *block, NULL if there are none. */
+int peer_gather_take(struct peer_gather *gather, struct peer_block **block);
 
 #endif

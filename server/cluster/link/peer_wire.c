@@ -5,7 +5,6 @@
 
 #include "capability.h"
 #include "errors.h"
-#include "peer_proof.h"
 
 enum {
     PROTOCOL_VERSION = 10,

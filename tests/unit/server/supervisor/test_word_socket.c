@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "suite.h"
-#include "notify_relay.h"
+#include "supervise.h"
 
 static void
 say(const char *name)

@@ -5,7 +5,6 @@
 #include "failing_memory.h"
 #include "memory.h"
 #include "peer_pool.h"
-#include "peer_gather.h"
 #include "peer_link.h"
 #include "peers.h"
 #include "suite.h"
