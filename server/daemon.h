@@ -1,10 +1,23 @@
-/*
- * daemon.h - heapwired as a whole: from a configuration to a running node.
- */
+/* daemon.h - heapwired as a whole: from a configuration to a running node. */
 #ifndef HW_DAEMON_H
 #define HW_DAEMON_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+struct account;
 struct arguments;
+struct cluster;
+struct config;
+struct config_faults;
+struct error;
+struct listener;
+struct membership;
+struct server;
+struct state_dir;
+struct supervised;
 
 /* Checks everything, starts nothing; prints the effective values.  The exit
  * status: 0, or EX_CONFIG with one line per fault on stderr. */
@@ -13,5 +26,94 @@ int daemon_check(const struct arguments *arguments);
 /* Serves until SIGTERM or SIGINT.  The exit status: EX_CONFIG, EX_TEMPFAIL when
  * another heapwired serves the state directory, EX_OSERR, 0. */
 int daemon_run(const struct arguments *arguments);
+
+/* ---- daemon_check.c ---- */
+
+/* Finds what would stop a start, before anything starts; reports on stderr. */
+
+void daemon_say_faults(const struct config_faults *faults);
+int daemon_say(const struct error *err); /* -1 */
+/* Where the state directory is, if that is not its usual place. */
+void daemon_say_note(const struct config *config);
+/* *account: the user that config names, if it names one. */
+int daemon_check_user(const struct config *config, struct account *account,
+                      struct error *err);
+
+/* ---- daemon_cluster.c ---- */
+
+/* The cluster as a part of heapwired.  Belongs to the loop. */
+
+struct daemon_cluster {
+    struct config *config; /* borrowed, as server */
+    struct server *server;
+    struct cluster *cluster; /* NULL: not started; cluster_free's at the end */
+    struct membership *membership;
+};
+
+/* Sets this node's identity, with one incarnation throughout.  Before the first
+ * login. */
+int daemon_cluster_identify(struct daemon_cluster *c, struct error *err);
+/* After the unix socket listens, through which the node asks itself. */
+int daemon_cluster_start(struct daemon_cluster *c, struct error *err);
+/* Takes the secret and the peers of a reload. */
+void daemon_cluster_reload(struct daemon_cluster *c, struct config *from);
+/* Before the server stops; may come twice. */
+void daemon_cluster_stop(struct daemon_cluster *c);
+
+/* ---- daemon_place.c, too ---- */
+
+/* Gives the state directory's files to another user.  The directory's owner of
+ * an earlier run may have moved other users' files into it, or linked them:
+ * those are never given away. */
+
+enum { GIVEN_FILES = 7 };
+
+struct given_files {
+    const struct state_dir *dir; /* opened anew now and then */
+    ino_t strange[GIVEN_FILES];  /* another user's; 0: none */
+};
+
+/* Once root has the directory, before any file in it is made or opened. */
+void given_files_note(struct given_files *files, const struct state_dir *dir);
+
+/* Both leave a strange file as it is and return 0; -1 with errno: EPERM also
+ * for a file with several names. */
+int given_files_give(const struct given_files *files, int fd,
+                     const struct account *account);
+/* Two of the directory's, where they exist. */
+int given_files_give_two(const struct given_files *files, const char *one,
+                         const char *other, const struct account *account);
+
+/* ---- daemon_place.c ---- */
+
+/* Notices on the loop that the state directory was deleted, or names in it:
+ * cleaners of /tmp do that, file by file or all at once.  All is made again.
+ * Where heapwired has left root, who alone can make the directory, heapwire-run
+ * makes it, or whoever starts heapwired again. */
+
+enum { PLACE_LOOK_MS = 2000 };
+
+struct place_watch {
+    uv_timer_t timer;
+    struct state_dir *dir;
+    const char *path;
+    const struct supervised *supervised;
+    struct listener *local, *http_local;
+    void (*renewed)(void *arg), (*end)(void *arg);
+    void *arg;
+    int deaths;      /* the file; -1: there is none */
+    bool open, lost; /* the directory is gone, since ... */
+    uint64_t lost_ms;
+};
+
+/* renewed: the directory is a new one; end: it is gone, and somebody starts
+ * heapwired again. */
+void place_watch_start(struct place_watch *watch, uv_loop_t *loop,
+                       struct state_dir *dir, const char *path,
+                       const struct supervised *supervised,
+                       struct listener *local, struct listener *http_local,
+                       void (*renewed)(void *arg), void (*end)(void *arg),
+                       void *arg);
+void place_watch_stop(struct place_watch *watch);
 
 #endif

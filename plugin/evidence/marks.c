@@ -228,6 +228,8 @@ pace_is_urgent(const struct marks_now *now)
            (double)now->used * 100 >= PACE_URGENT_PERCENT * (double)now->total;
 }
 
+/* ---- which snapshot stays ---- */
+
 static struct highest_pin
 pin_of(const char *name, const struct agent_hello *hello,
        const struct snapshot_memory *memory)

@@ -20,7 +20,6 @@
 #include "history.h"
 #include "log.h"
 #include "memory.h"
-#include "marks.h"
 #include "process_memory.h"
 #include "thread.h"
 

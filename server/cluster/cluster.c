@@ -10,7 +10,7 @@
 #include "errors.h"
 #include "fanout.h"
 #include "log.h"
-#include "members.h"
+#include "etcd_nodes.h"
 #include "memory.h"
 #include "wakes.h"
 

@@ -5,7 +5,6 @@
 
 #include "clock.h"
 #include "memory.h"
-#include "peer_failure.h"
 
 static void begin_more(struct peer_fanout *f);
 

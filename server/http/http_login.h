@@ -11,6 +11,7 @@
 
 #include "auth.h"
 #include "reader.h"
+#include "sql.h"
 
 struct error;
 struct http_request;
@@ -31,5 +32,17 @@ struct http_proven {
  * needs no second proof, until the accounts are read again. */
 int http_login(struct session *session, const struct http_request *request,
                struct http_proven *proven, bool whole, struct error *err);
+
+enum { HTTP_DECODED_MAX = SQL_NAME_MAX + 1 + AUTH_PASSWORD_MAX };
+
+/* What the header Authorization says. */
+struct http_proof {
+    bool token;               /* is secret one, or a password? */
+    struct span name, secret; /* borrow bytes, or the header */
+    char bytes[4 * (HTTP_DECODED_MAX / 3 + 2)]; /* of Basic, decoded */
+};
+
+/* Pure.  False: it is neither "Basic" nor "Bearer", or malformed. */
+bool http_proof_read(struct span authorization, struct http_proof *out);
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "buffer.h"
 #include "http_answer.h"
-#include "reader.h"
 
 struct error;
 struct http_metrics;

@@ -19,7 +19,6 @@
 #include "confined.h"
 #include "errors.h"
 #include "files.h"
-#include "keeper_key.h"
 #include "keeper_wire.h"
 #include "log.h"
 #include "memory.h"

@@ -1,5 +1,5 @@
-/* keeper_serve.c - see keeper_serve.h. */
-#include "keeper_serve.h"
+/* keeper_serve.c - see keeper.h. */
+#include "keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,18 +15,15 @@
 #include <openssl/evp.h>
 #include <openssl/rsa.h>
 
-#include "arguments.h"
 #include "become.h"
 #include "certificate.h"
-#include "certificate_files.h"
 #include "config.h"
 #include "errors.h"
 #include "files.h"
-#include "keeper_key.h"
 #include "keeper_wire.h"
 #include "peer_key.h"
-#include "tls_context.h"
-#include "users.h"
+#include "tls_stream.h"
+#include "auth.h"
 
 /* A handshake that began before a reload still has its key. */
 enum { KEYS = 2, STATE_DIR_MAX = 1024 };

@@ -12,7 +12,7 @@
 #include "config.h"
 #include "errors.h"
 #include "memory.h"
-#include "users.h"
+#include "auth.h"
 
 _Static_assert(sizeof(struct config) +
                        (size_t)PEERS_MAX * sizeof(struct config_peer) +

@@ -1,5 +1,6 @@
 /*
- * supervised.h - heapwired's end of the line to heapwire-run.
+ * supervised.h - heapwired as a process: its end of the line to heapwire-run,
+ * the descriptors that it keeps, and its own end.
  *
  * heapwire-run starts heapwired with a socket as stdin and SUPERVISED_ENV in
  * its environment: the milliseconds between two signs of life, a byte each; 0:
@@ -8,7 +9,7 @@
  *
  * If the line ends, heapwire-run was killed.  The database lives on then, and
  * heapwired with it, and for "linger" after it; but it gives way at once to the
- * next heapwire-run of that state directory (linger.h).
+ * next heapwire-run of that state directory (state_dir.h).
  *
  * A heapwired that the agent started (AGENT_ENV_STARTED) has no line: it
  * behaves as if the line had ended, and ends, too, when the agent writes into
@@ -19,6 +20,7 @@
 #ifndef HW_SUPERVISED_H
 #define HW_SUPERVISED_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
@@ -51,7 +53,7 @@ struct supervised {
 };
 
 /* First of all: takes the line from stdin, and closes what else is inherited
- * (descriptors.h). */
+ * (not stderr).  SIGPIPE is ignored from here on, and files are private. */
 void supervised_init(struct supervised *s);
 
 void supervised_start(struct supervised *s, uv_loop_t *loop,
@@ -60,5 +62,28 @@ void supervised_start(struct supervised *s, uv_loop_t *loop,
                       void (*database)(void *arg, uid_t uid, pid_t pid),
                       void *arg);
 void supervised_stop(struct supervised *s);
+
+/* After the start: drops the database's descriptors, its stderr included. */
+void descriptors_leave_stdio(bool keep_stderr);
+
+/* Raises our own oom_score_adj above our parent's, which is also the
+ * database's.  Needs no privilege. */
+void oom_score_raise(void);
+
+/* Bounds the time of a stop, even if a thread waits for a hanging disk.  Files
+ * on disk are consistent at any time, so little is lost. */
+struct end_watch {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t ended; /* on the monotonic clock */
+    uint32_t within_ms;
+    int status;
+    bool runs, done;
+};
+
+/* Ends the process with status, and logs that, unless end_watch_stop is called
+ * within that time. */
+void end_watch_start(struct end_watch *watch, uint32_t within_ms, int status);
+void end_watch_stop(struct end_watch *watch);
 
 #endif

@@ -46,4 +46,21 @@ int state_dir_look(struct state_dir *dir, const char *path, bool *again,
 
 void state_dir_close(struct state_dir *dir);
 
+/* How a heapwired that outlives its database gives way to a successor: a
+ * heapwire-run that lingers holds a lock on the file "linger" in the state
+ * directory.  Another one for the same directory, in any container, writes into
+ * that file: the first then ends heapwired and gives way.
+ *
+ * The lock's descriptor; close it when heapwired has ended.  -1 with errno;
+ * EWOULDBLOCK: another process has it. */
+int linger_begin(const char *state_dir);
+/* Whether a successor has come. */
+bool linger_is_over(int lock);
+/* Whether none finds it: somebody deleted the file. */
+bool linger_is_lost(int lock);
+/* Whether one lingers there. */
+bool linger_is_held(const char *state_dir);
+/* The same, and asks it to end. */
+bool linger_end_of(const char *state_dir);
+
 #endif

@@ -2,7 +2,6 @@
 #ifndef HW_ENVIRONMENT_H
 #define HW_ENVIRONMENT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct error;

@@ -1,13 +1,15 @@
 /*
- * mapped_files.h - descriptors of the executable files mapped into this
- * process.
+ * mapped_files.h - what is mapped into this process: descriptors of the
+ * executable files, and the loader's objects.
  *
- * Opened early, so that a binary replaced or deleted later can still be read,
- * and by us, because another uid may not be allowed to.
+ * Files are opened early, so that a binary replaced or deleted later can still
+ * be read, and by us, because another uid may not be allowed to.
  */
 #ifndef HW_MAPPED_FILES_H
 #define HW_MAPPED_FILES_H
 
+#include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,5 +35,23 @@ void mapped_files_close(struct mapped_files *files);
 /* The kept descriptor, which stays ours; -1: none. */
 int mapped_files_find(const struct mapped_files *files, uint64_t device,
                       uint64_t inode);
+
+enum { BUILD_ID_MAX = 64 };
+
+/* Borrows from the loader: an object must not be unloaded meanwhile. */
+struct loaded_object {
+    uintptr_t base;
+    const ElfW(Phdr) * headers;
+    size_t header_count;
+    const char *path; /* "" for the program */
+};
+
+/* Whether all bytes from address on lie in one loaded segment with these
+ * flags (PF_R, PF_X). */
+bool object_holds(const struct loaded_object *object, uintptr_t address,
+                  size_t size, unsigned flags);
+/* Copies the object's build-id to out.  Returns its size; 0: none. */
+size_t object_build_id(const struct loaded_object *object,
+                       uint8_t out[BUILD_ID_MAX]);
 
 #endif

@@ -8,12 +8,10 @@
 #define HW_JEMALLOC_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "agent_protocol.h"
 #include "jemalloc_find.h"
-#include "jemalloc_late.h"
 
 enum { JEMALLOC_PREFIX_MAX = AGENT_NAME_MAX / 2 };
 

@@ -9,7 +9,7 @@
 
 #include "agent_tools.h"
 #include "jemalloc_known.h"
-#include "loaded_objects.h"
+#include "mapped_files.h"
 
 enum {
     PROBE_BYTES = 64,

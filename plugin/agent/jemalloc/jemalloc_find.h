@@ -68,4 +68,29 @@ void allocators_give(struct allocators *all, mallctl_fn *mallctl,
 void allocator_read_bytes(struct allocator *allocator);
 void allocator_count(struct allocator *allocator);
 
+/* ---- jemalloc_late.c ---- */
+
+/* Objects that were loaded after the program's start.  Used by the agent's
+ * thread alone, which holds no lock meanwhile, and waits for the loader's only
+ * where a file brings a jemalloc. */
+enum { LATE_SEEN_MAX = 1024 };
+
+struct late {
+    unsigned long long adds; /* dlpi_adds at the last look */
+    bool again;              /* an object was not ready: look again */
+    uint64_t seen[LATE_SEEN_MAX];
+    size_t seen_count;
+};
+
+/* Marks all objects loaded now as known. */
+void late_begin(struct late *late);
+
+/*
+ * Adds the jemallocs of new objects (with a zeroed struct: of all) once the
+ * loader has finished with them, and keeps these objects loaded.  known and
+ * wanted as in allocators_find; an earlier choice stays.  True if it added one.
+ */
+bool late_look(struct late *late, struct allocators *all, const char *known,
+               const char *wanted);
+
 #endif

@@ -32,4 +32,15 @@ struct mallctl_epoch {
  */
 int mallctl_refresh(mallctl_fn *mallctl, struct mallctl_epoch *epoch);
 
+/* Nothing could read or stop sampling in a child without an agent, so
+ * prof.active is switched off in the children that the database forks, and back
+ * on in a child with an agent.  Children of vfork() share their parent's memory
+ * and stay as they are.
+ *
+ * Registers the handlers for a jemalloc that can profile.  Call it after the
+ * first use of that jemalloc, whose own fork handlers must come before ours. */
+void fork_watch(mallctl_fn *mallctl);
+/* In a child with an agent: restores the parent's prof.active. */
+void fork_keep(void);
+
 #endif

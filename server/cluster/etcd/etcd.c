@@ -11,12 +11,10 @@
 #include <malloc.h>
 #include <openssl/rand.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
-#include "etcd_http.h"
 #include "etcd_session.h"
 #include "etcd_wire.h"
 #include "log.h"

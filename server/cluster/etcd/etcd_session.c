@@ -2,13 +2,10 @@
 #include "etcd_session.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
 #include "etcd.h"
-#include "etcd_http.h"
-#include "etcd_wire.h"
 #include "keeper.h"
 #include "log.h"
 

@@ -1,5 +1,5 @@
 /* test_daemon_give.c - what of the state directory goes to another user. */
-#include "daemon_give.h"
+#include "daemon.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -6,8 +6,7 @@
 #include "errors.h"
 #include "etcd_nodes.h"
 #include "failing_memory.h"
-#include "members.h"
-#include "membership.h"
+#include "cluster.h"
 #include "suite.h"
 
 static struct config config;

@@ -8,7 +8,7 @@
 #include "errors.h"
 #include "keeper_wire.h"
 #include "suite.h"
-#include "users.h"
+#include "auth.h"
 
 #define SECRET "the-secret-of-this-cluster"
 #define SHA1   "0123456789abcdef0123456789abcdef01234567"

@@ -1,12 +1,184 @@
-/* binary_row.c - see binary_row.h. */
-#include "binary_row.h"
+/* row_value.c - see row_value.h. */
+#include "row_value.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary_moment.h"
-#include "text_value.h"
+#include "real_text.h"
+
+/* ---- dates and times, behind a byte of length ---- */
+
+enum {
+    DATE_BYTES = 4,
+    DATETIME_BYTES = 7,
+    DATETIME_FULL = 11, /* with microseconds */
+    TIME_BYTES = 8,
+    TIME_FULL = 12,
+    DAYS_MAX = 34 /* TIME ends at 838 hours */
+};
+
+static void
+put_clock(struct buffer *out, int64_t micros)
+{
+    int64_t seconds = micros / MOMENT_SECOND;
+
+    buffer_u8(out, (uint8_t)(seconds / 3600 % 24));
+    buffer_u8(out, (uint8_t)(seconds / 60 % 60));
+    buffer_u8(out, (uint8_t)(seconds % 60));
+    if (micros % MOMENT_SECOND)
+        buffer_u32(out, (uint32_t)(micros % MOMENT_SECOND));
+}
+
+static void
+put_time(struct buffer *out, const struct moment *t)
+{
+    int64_t micros = moment_size(t);
+
+    if (micros == 0) {
+        buffer_u8(out, 0);
+        return;
+    }
+    buffer_u8(out, micros % MOMENT_SECOND ? TIME_FULL : TIME_BYTES);
+    buffer_u8(out, t->micros < 0);
+    buffer_u32(out, (uint32_t)(micros / MOMENT_DAY));
+    put_clock(out, micros);
+}
+
+/* Writes the parts of t that a value of this kind has; zero parts at the end
+ * are left out, as MySQL does. */
+static void
+binary_moment_put(struct buffer *out, enum moment_kind kind,
+                  const struct moment *t)
+{
+    bool clock = kind == MOMENT_DATETIME && t->micros != 0;
+
+    if (kind == MOMENT_TIME) {
+        put_time(out, t);
+        return;
+    }
+    if (!clock && !t->year && !t->month && !t->day) {
+        buffer_u8(out, 0);
+        return;
+    }
+    buffer_u8(out, !clock                      ? DATE_BYTES
+                   : t->micros % MOMENT_SECOND ? DATETIME_FULL
+                                               : DATETIME_BYTES);
+    buffer_u16(out, (uint16_t)t->year);
+    buffer_u8(out, (uint8_t)t->month);
+    buffer_u8(out, (uint8_t)t->day);
+    if (clock)
+        put_clock(out, t->micros);
+}
+
+static bool
+read_clock(struct reader *r, bool full, struct moment *t)
+{
+    int64_t hour = reader_u8(r), minute = reader_u8(r), second = reader_u8(r);
+    uint32_t micros = full ? reader_u32(r) : 0;
+
+    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND + micros;
+    t->digits = micros == 0 ? 0 : micros % 1000 == 0 ? 3 : 6;
+    return hour < 24 && minute < 60 && second < 60 && micros < MOMENT_SECOND;
+}
+
+static bool
+read_time(struct reader *r, struct moment *t)
+{
+    uint8_t size = reader_u8(r);
+    bool negative, valid;
+    uint32_t days;
+
+    if (size != 0 && size != TIME_BYTES && size != TIME_FULL)
+        r->failed = true;
+    if (size == 0 || r->failed)
+        return true;
+    negative = reader_u8(r) != 0;
+    days = reader_u32(r);
+    valid = read_clock(r, size == TIME_FULL, t) && days <= DAYS_MAX;
+    if (valid)
+        t->micros += days * MOMENT_DAY;
+    if (negative)
+        t->micros = -t->micros;
+    return valid;
+}
+
+bool
+binary_moment_read(struct reader *r, enum moment_kind kind, struct moment *out)
+{
+    bool valid = true;
+    uint8_t size;
+
+    *out = (struct moment){.kind = kind};
+    if (kind == MOMENT_TIME)
+        return read_time(r, out);
+    size = reader_u8(r);
+    if (size != 0 && size != DATE_BYTES && size != DATETIME_BYTES &&
+        size != DATETIME_FULL)
+        r->failed = true;
+    if (size >= DATE_BYTES) {
+        out->year = reader_u16(r);
+        out->month = reader_u8(r);
+        out->day = reader_u8(r);
+    }
+    if (size >= DATETIME_BYTES)
+        valid = read_clock(r, size == DATETIME_FULL, out);
+    return valid && out->year <= MOMENT_YEAR_MAX && out->month <= 12 &&
+           out->day <= 31;
+}
+
+/* ---- text rows: ProtocolText::ResultsetRow ---- */
+
+enum { TEXT_NULL = 0xfb };
+
+/* MySQL has neither infinities nor NaN. */
+static void
+put_text_double(struct buffer *out, double real)
+{
+    char text[REAL_TEXT];
+
+    if (isfinite(real))
+        buffer_lenenc_bytes(out, text, real_text(real, text));
+    else
+        buffer_u8(out, TEXT_NULL);
+}
+
+/* Most values are integers, and printf takes ten times as long. */
+static void
+put_text_integer(struct buffer *out, int64_t integer)
+{
+    char text[24], *end = text + sizeof(text), *at = end;
+    uint64_t rest = integer < 0 ? -(uint64_t)integer : (uint64_t)integer;
+
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (integer < 0)
+        *--at = '-';
+    buffer_lenenc_bytes(out, at, (size_t)(end - at));
+}
+
+void
+text_value_put(struct buffer *out, const struct value *value)
+{
+    switch (value->type) {
+    case VALUE_NULL:
+        buffer_u8(out, TEXT_NULL);
+        break;
+    case VALUE_INT:
+        put_text_integer(out, value->integer);
+        break;
+    case VALUE_DOUBLE:
+        put_text_double(out, value->real);
+        break;
+    case VALUE_TEXT:
+    case VALUE_BLOB:
+        buffer_lenenc_bytes(out, value->data, value->size);
+        break;
+    }
+}
+
+/* ---- rows of prepared statements ---- */
 
 enum {
     NULL_OFFSET = 2,     /* bits of the bitmap without a column */

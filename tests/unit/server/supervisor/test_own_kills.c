@@ -1,5 +1,5 @@
 /* test_own_kills.c - which kills are taken for heapwired's own. */
-#include "own_kills.h"
+#include "process_look.h"
 
 #include "suite.h"
 
