@@ -367,17 +367,17 @@ parse_counts(struct parser *p, struct reader r)
     if (!all_threads)
         heap_text_decimal(&r);
     heap_text_expect(&r, ':');
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     counts.objects = heap_text_decimal(&r);
     heap_text_expect(&r, ':');
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     counts.bytes = heap_text_decimal(&r);
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     heap_text_expect(&r, '[');
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     counts.objects_ever = heap_text_decimal(&r);
     heap_text_expect(&r, ':');
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     counts.bytes_ever = heap_text_decimal(&r);
     heap_text_expect(&r, ']');
     if (r.failed)
@@ -413,7 +413,7 @@ parse_header(struct parser *p, struct span line)
     }
     reader_bytes(&r, sizeof(magic) - 1);
     p->dump->rate = heap_text_decimal(&r);
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     if (!reader_done(&r) || p->dump->rate == 0)
         return heap_stack_text_fail(&p->stacks, "not a sampling rate");
     return 0;
@@ -430,7 +430,7 @@ parse_body(struct parser *p)
     while (rc == 0 && (more = heap_lines_next(&p->lines, &line, p->err)) > 0) {
         p->stacks.line++;
         r = reader_of(line.data, line.size);
-        heap_text_skip_blanks(&r);
+        reader_skip_blanks(&r);
         if (heap_text_take(&r, '@'))
             rc = parse_stack(p, r);
         else if (heap_text_take(&r, 't'))

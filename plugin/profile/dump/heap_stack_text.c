@@ -400,7 +400,7 @@ split(struct heap_stack_text *t, const struct reader *text, const char *line,
     struct reader r = *text, rest;
     uint32_t n = 0;
 
-    for (heap_text_skip_blanks(&r); r.pos < r.end; heap_text_skip_blanks(&r)) {
+    for (reader_skip_blanks(&r); r.pos < r.end; reader_skip_blanks(&r)) {
         if (n == room)
             return heap_stack_text_fail(t, "a stack is too deep");
         if (!heap_text_usual_word(&r, seen, &words[n])) {

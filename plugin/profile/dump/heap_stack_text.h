@@ -71,14 +71,4 @@ bool heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
 /* Fills *err with what is wrong in the line, and returns -1. */
 int heap_stack_text_fail(const struct heap_stack_text *t, const char *what);
 
-static inline void
-heap_text_skip_blanks(struct reader *r)
-{
-    if (r->pos < r->end && *r->pos == ' ')
-        r->pos++;
-    while (r->pos < r->end && *r->pos <= ' ' &&
-           (*r->pos == ' ' || *r->pos == '\t' || *r->pos == '\r'))
-        r->pos++;
-}
-
 #endif
