@@ -27,9 +27,8 @@ int daemon_check(const struct arguments *arguments);
  * another heapwired serves the state directory, EX_OSERR, 0. */
 int daemon_run(const struct arguments *arguments);
 
-/* ---- daemon_check.c ---- */
-
-/* Finds what would stop a start, before anything starts; reports on stderr. */
+/* ---- daemon_check.c ----
+ * Finds what would stop a start, before anything starts; reports on stderr. */
 
 void daemon_say_faults(const struct config_faults *faults);
 int daemon_say(const struct error *err); /* -1 */
@@ -39,9 +38,8 @@ void daemon_say_note(const struct config *config);
 int daemon_check_user(const struct config *config, struct account *account,
                       struct error *err);
 
-/* ---- daemon_cluster.c ---- */
-
-/* The cluster as a part of heapwired.  Belongs to the loop. */
+/* ---- daemon_cluster.c ----
+ * The cluster as a part of heapwired.  Belongs to the loop. */
 
 struct daemon_cluster {
     struct config *config; /* borrowed, as server */
@@ -60,9 +58,8 @@ void daemon_cluster_reload(struct daemon_cluster *c, struct config *from);
 /* Before the server stops; may come twice. */
 void daemon_cluster_stop(struct daemon_cluster *c);
 
-/* ---- daemon_place.c, too ---- */
-
-/* Gives the state directory's files to another user.  The directory's owner of
+/* ---- daemon_place.c, too ----
+ * Gives the state directory's files to another user.  The directory's owner of
  * an earlier run may have moved other users' files into it, or linked them:
  * those are never given away. */
 
@@ -84,9 +81,8 @@ int given_files_give(const struct given_files *files, int fd,
 int given_files_give_two(const struct given_files *files, const char *one,
                          const char *other, const struct account *account);
 
-/* ---- daemon_place.c ---- */
-
-/* Notices on the loop that the state directory was deleted, or names in it:
+/* ---- daemon_place.c ----
+ * Notices on the loop that the state directory was deleted, or names in it:
  * cleaners of /tmp do that, file by file or all at once.  All is made again.
  * Where heapwired has left root, who alone can make the directory, heapwire-run
  * makes it, or whoever starts heapwired again. */

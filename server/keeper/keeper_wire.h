@@ -65,9 +65,8 @@ void keeper_put_config(struct buffer *out, const struct config *config);
 int keeper_read_config(struct reader *in, struct config *config,
                        struct error *err);
 
-/* ---- keeper_key.c ---- */
-
-/* An OpenSSL private key that signs by asking the keeper.  RSA and elliptic
+/* ---- keeper_key.c ----
+ * An OpenSSL private key that signs by asking the keeper.  RSA and elliptic
  * curves: OpenSSL's own methods, except for signing. */
 
 struct keeper_signer {

@@ -26,9 +26,8 @@ struct buffer;
 struct error;
 struct etcd_http;
 
-/* ---- etcd_http.c ---- */
-
-/* Questions to etcd over HTTP, and a stream of lines from it.  Blocks, and
+/* ---- etcd_http.c ----
+ * Questions to etcd over HTTP, and a stream of lines from it.  Blocks, and
  * belongs to one thread; only etcd_http_poke and etcd_http_wake may come from
  * others.  The stream goes on during questions. */
 
