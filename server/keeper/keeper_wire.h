@@ -47,9 +47,7 @@ enum keeper_call {
     KEEPER_CALLS
 };
 
-/* An empty message, of at most max bytes. */
-void keeper_message(struct buffer *message, size_t max);
-/* Wipes it and frees it. */
+/* Wipes a message and frees it. */
 void keeper_message_fini(struct buffer *message);
 
 /* -1 with errno: ETIMEDOUT, EPIPE if the other end is gone, EMSGSIZE; or

@@ -103,7 +103,6 @@ int etcd_session_step(struct etcd_session *session, size_t *changes,
                       struct error *err);
 /* Writes our own entry if it differs from self. */
 int etcd_session_keep_own(struct etcd_session *session, struct error *err);
-void etcd_session_close(struct etcd_session *session);
 
 /* Ends the lease; waits for ETCD_STOP_MS at most. */
 void etcd_session_leave(struct etcd_session *session, const char *endpoint);
