@@ -10,7 +10,6 @@
 #include <uv.h>
 
 #include "audit.h"
-#include "become.h"
 #include "certificate.h"
 #include "clock.h"
 #include "cluster.h"
@@ -22,13 +21,11 @@
 #include "http.h"
 #include "index_keeper.h"
 #include "keeper.h"
-#include "listener.h"
 #include "log.h"
 #include "memory.h"
 #include "server.h"
 #include "sql.h"
 #include "state_dir.h"
-#include "state_dir_default.h"
 #include "store.h"
 #include "supervised.h"
 #include "tls_stream.h"

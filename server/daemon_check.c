@@ -7,7 +7,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "become.h"
+#include "supervised.h"
 #include "certificate.h"
 #include "config.h"
 #include "errors.h"

@@ -7,14 +7,12 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
-#include "become.h"
 #include "certificate.h"
 #include "clock.h"
 #include "daemon.h"
 #include "deaths.h"
 #include "errors.h"
 #include "files.h"
-#include "listener.h"
 #include "log.h"
 #include "state_dir.h"
 #include "supervised.h"

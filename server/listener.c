@@ -1,5 +1,5 @@
-/* listener.c - see listener.h. */
-#include "listener.h"
+/* listener.c - see daemon.h. */
+#include "daemon.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

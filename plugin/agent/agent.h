@@ -190,9 +190,8 @@ void serve_nobody(void);
 /* On the host's thread, before a filter comes: no child is served. */
 void serve_unfit(const struct agent_start *start);
 
-/* ---- phase.c ---- */
-
-/* The phase of the agent's thread, and whether it must end.  The thread enters
+/* ---- phase.c ----
+ * The phase of the agent's thread, and whether it must end.  The thread enters
  * phases; the threads that start and stop it wait for them.  One agent runs at
  * a time in a process. */
 
@@ -225,9 +224,8 @@ bool phase_aside(void);
 /* The thread waits; phase_stop() ends that. */
 void phase_pause(uint32_t ms);
 
-/* ---- handover.c ---- */
-
-/* What a thread that steps aside leaves to the next one.  No thread of ours may
+/* ---- handover.c ----
+ * What a thread that steps aside leaves to the next one.  No thread of ours may
  * be there while the host changes its ids or its sandbox, and afterwards the
  * socket's directory may be out of reach: so the state is copied, and the
  * descriptors wait in a socket of the host's table for as long as the host's

@@ -11,7 +11,7 @@
 
 #include "confined.h"
 #include "shared_fds.h"
-#include "statistics.h"
+#include "jemalloc.h"
 
 /* Linux 6.3; older headers lack it. */
 #ifndef MFD_NOEXEC_SEAL

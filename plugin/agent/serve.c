@@ -22,7 +22,7 @@
 
 #include "agent_tools.h"
 #include "confined.h"
-#include "mallctl.h"
+#include "jemalloc.h"
 #include "shared_fds.h"
 
 enum {

@@ -15,7 +15,6 @@
 
 #include "clock.h"
 #include "controller.h"
-#include "ends.h"
 #include "errors.h"
 #include "history.h"
 #include "log.h"

@@ -54,13 +54,13 @@ digest_twice(const EVP_MD *kind, const void *data, size_t size, uint8_t *out)
     return ok;
 }
 
-static int
-make(struct verifier *out, const void *data, size_t size, struct error *err)
+int
+verifier_make(struct verifier *out, struct span password, struct error *err)
 {
     struct verifier v = {.has_native = true};
 
-    if (!digest_twice(EVP_sha1(), data, size, v.sha1) ||
-        !digest_twice(EVP_sha256(), data, size, v.sha256)) {
+    if (!digest_twice(EVP_sha1(), password.data, password.size, v.sha1) ||
+        !digest_twice(EVP_sha256(), password.data, password.size, v.sha256)) {
         error_set(err, ER_UNKNOWN, "OpenSSL cannot compute SHA-1 or SHA-256");
         return -1;
     }
@@ -69,22 +69,16 @@ make(struct verifier *out, const void *data, size_t size, struct error *err)
 }
 
 int
-verifier_make(struct verifier *out, struct span password, struct error *err)
-{
-    return make(out, password.data, password.size, err);
-}
-
-int
 verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
               struct span name, struct error *err)
 {
-    uint8_t text[AUTH_SHA256 + 64];
+    char text[AUTH_SHA256 + 64];
     size_t size = name.size < 64 ? name.size : 64;
 
     memcpy(text, secret, AUTH_SHA256);
     if (size)
         memcpy(text + AUTH_SHA256, name.data, size);
-    return make(out, text, AUTH_SHA256 + size, err);
+    return verifier_make(out, (struct span){text, AUTH_SHA256 + size}, err);
 }
 
 static int
@@ -314,12 +308,6 @@ users_check_name(const char *name, struct error *err)
     return 0;
 }
 
-static bool
-is_named(const struct user *user, struct span name)
-{
-    return span_is(name, user->name);
-}
-
 int
 users_add(struct users *users, const struct user *user, struct error *err)
 {
@@ -332,7 +320,7 @@ users_add(struct users *users, const struct user *user, struct error *err)
         return -1;
     }
     for (size_t i = 0; i < users->count; i++)
-        if (is_named(&users->list[i], name)) {
+        if (span_is(name, users->list[i].name)) {
             error_set(err, ER_WRONG_VALUE, "user '%s' exists already",
                       user->name);
             return -1;
@@ -383,7 +371,7 @@ users_find(const struct users *users, struct span name, struct user *out,
     if (verifier_fake(&found.verifier, users->secret, name, err) != 0)
         return -1;
     for (size_t i = 0; i < users->count; i++)
-        if (is_named(&users->list[i], name))
+        if (span_is(name, users->list[i].name))
             found = users->list[i];
     *out = found;
     return 0;

@@ -45,9 +45,8 @@ int certificate_print(const struct certificate *c, struct buffer *certs,
 /* Whole days until it expires; negative once it has. */
 int certificate_days_left(const struct certificate *c);
 
-/* ---- certificate_files.c ---- */
-
-/* Reads a node's certificate: from the files that the configuration names, or
+/* ---- certificate_files.c ----
+ * Reads a node's certificate: from the files that the configuration names, or
  * the node's own from its state directory. */
 
 #define CERTIFICATE_OWN     "server-cert.pem"

@@ -14,9 +14,8 @@
 struct error;
 struct plan;
 
-/* ---- target.c ---- */
-
-/* May heapwire be attached to this process? Reads /proc alone and touches
+/* ---- target.c ----
+ * May heapwire be attached to this process? Reads /proc alone and touches
  * nothing. */
 
 struct target {
@@ -57,9 +56,8 @@ int attach_start(struct attach *attach, struct error *err);
  * agent.  Returns the exit status. */
 int attach_stay(struct attach *attach);
 
-/* ---- inject.c ---- */
-
-/* Start the agent in a process that runs, and end it there. */
+/* ---- inject.c ----
+ * Start the agent in a process that runs, and end it there. */
 
 enum { INJECT_TRY_MS = 5000, INJECT_GENTLE_MS = 200, INJECT_STEP_MS = 5 };
 

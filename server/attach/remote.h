@@ -61,9 +61,8 @@ uint64_t remote_symbol(const struct remote *r, const struct mapping *object,
 uint64_t remote_search(const struct remote *r, const struct mapping *object,
                        const void *bytes, size_t size);
 
-/* ---- sleeper.c ---- */
-
-/* Which thread of a process may be borrowed.  One that sleeps in a system call
+/* ---- sleeper.c ----
+ * Which thread of a process may be borrowed.  One that sleeps in a system call
  * which waits for something outside, made by a wrapper of libc that the program
  * itself called: it holds no lock of malloc, libc or the loader.  Everything
  * else is left alone. */
@@ -103,9 +102,8 @@ enum {
 bool sleeper_is_fit(const struct remote *r, const struct landmarks *places,
                     const struct sleeper *s, const char **why);
 
-/* ---- borrow_thread.c ---- */
-
-/* A thread of another process, stopped by ptrace: waits for its stops, saves
+/* ---- borrow_thread.c ----
+ * A thread of another process, stopped by ptrace: waits for its stops, saves
  * its state, and restores it. */
 
 enum {
@@ -171,9 +169,8 @@ void borrow_thread_restore_instead(struct borrowed *b);
 /* Ends the tracing, and delivers that signal (0: none). */
 void borrow_thread_let_go(struct borrowed *b, int signal);
 
-/* ---- borrow.c ---- */
-
-/* Call a function in another process, by a thread that sleeps there.  The call
+/* ---- borrow.c ----
+ * Call a function in another process, by a thread that sleeps there.  The call
  * is made as the kernel calls a signal handler: below the thread's stack lies
  * the frame from which rt_sigreturn restores everything.  So if we die, at any
  * instant, the thread comes back by itself; its program may notice only EINTR.

@@ -51,9 +51,8 @@ void cluster_set_identity(struct cluster *cluster,
 void cluster_stop(struct cluster *cluster);
 void cluster_free(struct cluster *cluster); /* after that; NULL is fine */
 
-/* ---- membership.c ---- */
-
-/* Makes the list of members: from the configuration's [peer] sections, etcd,
+/* ---- membership.c ----
+ * Makes the list of members: from the configuration's [peer] sections, etcd,
  * and this node itself.  Belongs to the loop. */
 
 /* This node is always a member, with or without a [peer] section.  The

@@ -408,7 +408,7 @@ begin_task(struct peer_fanout *f)
 
     f->begun++;
     if (!peer) {
-        peer_failure_unknown(&error);
+        error_set(&error, ER_KEY_NOT_FOUND, "node not found");
         end_task(task, &error);
         return;
     }

@@ -23,9 +23,8 @@
 struct error;
 struct users;
 
-/* ---- config_file.c ---- */
-
-/* Opens and vets a configuration file, and collects its faults. */
+/* ---- config_file.c ----
+ * Opens and vets a configuration file, and collects its faults. */
 
 enum {
     CONFIG_FAULTS_MAX = 50,
@@ -58,9 +57,8 @@ void config_add_fault(struct config_faults *faults, const char *where,
 int config_read_file(const char *path, struct buffer *out, bool *readable,
                      struct error *err);
 
-/* ---- config_cluster.c ---- */
-
-/* [cluster] and [peer N] of the configuration file.  One file serves all nodes:
+/* ---- config_cluster.c ----
+ * [cluster] and [peer N] of the configuration file.  One file serves all nodes:
  * each finds itself among the peers by its id.  The keys of [cluster] are rows
  * of setting.h's table; config.c calls the rest. */
 

@@ -13,7 +13,7 @@
 #include "config.h"
 #include "errors.h"
 #include "index_keeper.h"
-#include "state_dir_default.h"
+#include "state_dir.h"
 #include "store.h"
 
 #define FIELD(name) offsetof(struct config, name)

@@ -101,9 +101,8 @@ void setting_left(const struct config *config, const struct config *from,
 /* key=value lines, in the order that --check prints. */
 void setting_print(const struct config *config, FILE *out);
 
-/* ---- setting_value.c ---- */
-
-/* Reads and writes the value of one setting, as its row says.  For setting.c,
+/* ---- setting_value.c ----
+ * Reads and writes the value of one setting, as its row says.  For setting.c,
  * config_cluster.c and their parts; others include setting.h. */
 
 /* What a value looks like, and its field. */

@@ -1,12 +1,12 @@
 /*
- * http_login.c - see http_login.h.
+ * http_login.c - see http.h.
  *
  * The password arrives itself, but is proven to the keeper as MySQL's clients
  * prove it: the keeper answers no other question about passwords.  Asking it is
  * most of what a small request costs, so a connection remembers the header that
  * it proved last, as a digest.
  */
-#include "http_login.h"
+#include "http.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -57,14 +57,13 @@ struct http_route {
  * path, the only one.  NULL: there is no such path. */
 const struct http_route *http_route_find(const struct http_request *request,
                                          bool post);
-/* -1 with *err (its code: http_show.h). */
+/* -1 with *err (its code: http.h). */
 int http_route_statement(const struct http_route *route,
                          const struct http_request *request, uint32_t node_id,
                          struct buffer *out, struct error *err);
 
-/* ---- http_parameter.c ---- */
-
-/* A request's parameters, for the statement that it stands for.  Pure.  Each is
+/* ---- http_parameter.c ----
+ * A request's parameters, for the statement that it stands for.  Pure.  Each is
  * checked before SQL sees it; -1 with *err. */
 
 enum { HTTP_VALUE_ROOM = 160 };
@@ -91,9 +90,8 @@ int http_parameter_script(const struct http_request *request, uint32_t node_id,
 /* -1; *err says that the parameter takes what. */
 int http_parameter_wrong(struct error *err, const char *name, const char *what);
 
-/* ---- http_route_others.c ---- */
-
-/* The paths under which Doris, GreptimeDB and Databend give their heap
+/* ---- http_route_others.c ----
+ * The paths under which Doris, GreptimeDB and Databend give their heap
  * profiles, for scripts that were written for those. */
 
 extern const struct http_route http_route_others[];

@@ -1,5 +1,5 @@
-/* http_show.c - see http_show.h. */
-#include "http_show.h"
+/* http_show.c - see http.h. */
+#include "http.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -74,9 +74,8 @@ uint32_t keeper_key_number(const struct keeper *keeper);
 int keeper_etcd_password(struct keeper *keeper, char *out, size_t size,
                          struct error *err);
 
-/* ---- keeper_serve.c ---- */
-
-/* The keeper itself.  Only this process reads the configuration
+/* ---- keeper_serve.c ----
+ * The keeper itself.  Only this process reads the configuration
  * file, the files of secrets and the keys.  It has no descriptor but its
  * socket, leaves no core, cannot be traced by others of its user, and ends with
  * heapwired. */
@@ -88,9 +87,8 @@ void keeper_harden(void);
 /* Answers on KEEPER_FD until heapwired is gone; the exit status. */
 int keeper_serve(const struct arguments *arguments);
 
-/* ---- keeper_watch.c ---- */
-
-/* Replaces a keeper that has ended.  On the loop. */
+/* ---- keeper_watch.c ----
+ * Replaces a keeper that has ended.  On the loop. */
 
 enum {
     KEEPER_AGAIN_MS =

@@ -15,7 +15,7 @@
 #include <openssl/evp.h>
 #include <openssl/rsa.h>
 
-#include "become.h"
+#include "supervised.h"
 #include "certificate.h"
 #include "config.h"
 #include "errors.h"
@@ -404,7 +404,7 @@ answer(struct safe *safe, const struct buffer *asked, struct buffer *out)
         error_memory(&err, "an answer");
     }
     keeper_message_fini(out);
-    keeper_message(out, KEEPER_ANSWER_MAX);
+    buffer_init(out, KEEPER_ANSWER_MAX);
     buffer_u8(out, 1);
     buffer_u16(out, err.code);
     buffer_text(out, err.text);
@@ -441,8 +441,8 @@ keeper_serve(const struct arguments *arguments)
 
     umask(077);
     while (served) {
-        keeper_message(&asked, KEEPER_QUESTION_MAX);
-        keeper_message(&given, KEEPER_ANSWER_MAX);
+        buffer_init(&asked, KEEPER_QUESTION_MAX);
+        buffer_init(&given, KEEPER_ANSWER_MAX);
         served = keeper_receive(KEEPER_FD, &asked, -1) == 0 || errno == ENOMEM;
         if (served) {
             answer(&safe, &asked, &given);

@@ -23,12 +23,6 @@ _Static_assert(sizeof(struct config) +
 /* ---- messages ---- */
 
 void
-keeper_message(struct buffer *message, size_t max)
-{
-    buffer_init(message, max);
-}
-
-void
 keeper_message_fini(struct buffer *message)
 {
     if (message->data)

@@ -47,9 +47,7 @@ enum keeper_call {
     KEEPER_CALLS
 };
 
-/* An empty message, of at most max bytes. */
-void keeper_message(struct buffer *message, size_t max);
-/* Wipes it and frees it. */
+/* Wipes a message and frees it. */
 void keeper_message_fini(struct buffer *message);
 
 /* -1 with errno: ETIMEDOUT, EPIPE if the other end is gone, EMSGSIZE; or
@@ -65,9 +63,8 @@ void keeper_put_config(struct buffer *out, const struct config *config);
 int keeper_read_config(struct reader *in, struct config *config,
                        struct error *err);
 
-/* ---- keeper_key.c ---- */
-
-/* An OpenSSL private key that signs by asking the keeper.  RSA and elliptic
+/* ---- keeper_key.c ----
+ * An OpenSSL private key that signs by asking the keeper.  RSA and elliptic
  * curves: OpenSSL's own methods, except for signing. */
 
 struct keeper_signer {

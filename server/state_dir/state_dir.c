@@ -12,7 +12,6 @@
 #include "errors.h"
 #include "files.h"
 #include "own_file.h"
-#include "safe_path.h"
 
 #define LOCK_NAME "heapwired.lock"
 

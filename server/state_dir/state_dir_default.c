@@ -1,5 +1,5 @@
-/* state_dir_default.c - see state_dir_default.h. */
-#include "state_dir_default.h"
+/* state_dir_default.c - see state_dir.h. */
+#include "state_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "errors.h"
-#include "state_dir.h"
 
 /* ---- another user's database ---- */
 

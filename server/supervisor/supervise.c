@@ -23,7 +23,6 @@
 #include "state_dir.h"
 #include "process_look.h"
 #include "process_memory.h"
-#include "state_dir_default.h"
 
 enum {
     SETTLE_MS = 1000, /* time for the rest to become a daemon or end */

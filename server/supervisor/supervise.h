@@ -16,9 +16,8 @@
 
 #include "deaths.h"
 
-/* ---- companion.c ---- */
-
-/* Heapwired as a child: start, watch, restart.  Nothing that happens to
+/* ---- companion.c ----
+ * Heapwired as a child: start, watch, restart.  Nothing that happens to
  * heapwired may touch the database.  It has our stderr until it has started,
  * and reports its own faults there.  However it ends, it is started again, for
  * ever: after a second, then after twice the last pause.  Its stdin is a socket
@@ -82,9 +81,8 @@ void companion_ended(struct companion *companion, int status);
 /* Ends it, by force if it takes too long. */
 void companion_stop(struct companion *companion);
 
-/* ---- start_watch.c ---- */
-
-/* Whether the database reaches its main.  Our options for jemalloc, or our
+/* ---- start_watch.c ----
+ * Whether the database reaches its main.  Our options for jemalloc, or our
  * preloads, may keep a program from starting.  The agent sends a word when it
  * is loaded, before any constructor, and when main comes (preload/entry.c).  A
  * process that dies by a fault between the two, or hangs there, has run nothing
@@ -144,9 +142,8 @@ int start_watch_tick(struct start_watch *w);
  * start it again, as w->again says, which is then reported. */
 bool start_watch_ended(struct start_watch *w, int status);
 
-/* ---- notify_relay.c ---- */
-
-/* Passes the database's messages on to systemd.  In a service of Type=notify
+/* ---- notify_relay.c ----
+ * Passes the database's messages on to systemd.  In a service of Type=notify
  * systemd heeds its main process, which is heapwire-run.  So the database gets
  * another NOTIFY_SOCKET, of ours, and its messages go on to systemd's; but not
  * MAINPID (that is us), and no descriptors. */

@@ -101,7 +101,7 @@ enum agent_op {
     /* Forgets all samples; number = lg_sample from now on. */
     AGENT_RESET,
     /* memfd: every jemalloc of the process, a line each, see
-     * statistics.h. */
+     * jemalloc.h. */
     AGENT_ALLOCATORS
 };
 

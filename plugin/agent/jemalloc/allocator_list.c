@@ -1,5 +1,4 @@
-/* allocator_list.c - see statistics.h. */
-#include "statistics.h"
+/* allocator_list.c - see jemalloc.h. */
 
 #include <errno.h>
 #include <stdarg.h>

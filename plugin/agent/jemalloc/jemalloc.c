@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 #include "agent_tools.h"
-#include "mallctl.h"
 #include "process_stat.h"
-#include "statistics.h"
 
 /* ---- threads that were born while prof.thread_active_init was false ----
  * jemalloc never samples them, whatever is switched on later. */

@@ -1,5 +1,5 @@
-/* mallctl.c - see mallctl.h. */
-#include "mallctl.h"
+/* mallctl.c - see jemalloc.h. */
+#include "jemalloc.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -22,9 +22,8 @@ struct sock_fprog;
 void again_execute(const struct agent_start *start, struct jemalloc *jemalloc,
                    char **argv, char **envp);
 
-/* ---- away.c ---- */
-
-/* Out of the way while the host changes what its threads may do. */
+/* ---- away.c ----
+ * Out of the way while the host changes what its threads may do. */
 
 /* Looks up libc's functions, while the host has no threads: dlsym takes the
  * loader's lock. */
@@ -34,9 +33,8 @@ void away_forked(void); /* in a child */
 /* Whether a filter is there under which no thread of ours can live. */
 bool away_is_shut(void);
 
-/* ---- seccomp_filter.c ---- */
-
-/* Whether our thread can live under a seccomp filter.  The filter is a program,
+/* ---- seccomp_filter.c ----
+ * Whether our thread can live under a seccomp filter.  The filter is a program,
  * which is read for each call that the thread, libc and jemalloc on it, make.
  * What depends on arguments counts as its worst.  One thread at a time, with
  * little stack. */

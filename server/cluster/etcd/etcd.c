@@ -227,7 +227,7 @@ run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
         say_missing(e);
         rc = follow(e, err);
     }
-    etcd_session_close(&e->session);
+    etcd_http_unwatch(e->session.http);
     return rc;
 }
 

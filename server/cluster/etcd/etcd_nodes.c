@@ -115,12 +115,6 @@ members_new(uint64_t self, const struct member *items, size_t count,
     return NULL;
 }
 
-void
-members_free(struct members *members)
-{
-    mem_free(members);
-}
-
 /* ---- what etcd lists ---- */
 
 void

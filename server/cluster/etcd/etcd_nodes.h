@@ -35,10 +35,9 @@ struct members {
 };
 
 /* Sorts and copies items.  NULL with *err: an id or an address twice, too
- * many, self missing. */
+ * many, self missing; else for mem_free. */
 struct members *members_new(uint64_t self, const struct member *items,
                             size_t count, struct error *err);
-void members_free(struct members *members); /* NULL is fine */
 
 /* As created: no longer in etcd.  For its address any other entry is earlier.
  */

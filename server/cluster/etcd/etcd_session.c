@@ -304,12 +304,6 @@ etcd_session_step(struct etcd_session *s, size_t *changes, struct error *err)
 }
 
 void
-etcd_session_close(struct etcd_session *s)
-{
-    etcd_http_unwatch(s->http);
-}
-
-void
 etcd_session_leave(struct etcd_session *s, const char *endpoint)
 {
     struct error err;

@@ -26,9 +26,8 @@ struct buffer;
 struct error;
 struct etcd_http;
 
-/* ---- etcd_http.c ---- */
-
-/* Questions to etcd over HTTP, and a stream of lines from it.  Blocks, and
+/* ---- etcd_http.c ----
+ * Questions to etcd over HTTP, and a stream of lines from it.  Blocks, and
  * belongs to one thread; only etcd_http_poke and etcd_http_wake may come from
  * others.  The stream goes on during questions. */
 
@@ -104,7 +103,6 @@ int etcd_session_step(struct etcd_session *session, size_t *changes,
                       struct error *err);
 /* Writes our own entry if it differs from self. */
 int etcd_session_keep_own(struct etcd_session *session, struct error *err);
-void etcd_session_close(struct etcd_session *session);
 
 /* Ends the lease; waits for ETCD_STOP_MS at most. */
 void etcd_session_leave(struct etcd_session *session, const char *endpoint);

@@ -33,12 +33,6 @@ code_of(const struct error *why)
 }
 
 void
-peer_failure_unknown(struct error *out)
-{
-    error_set(out, ER_KEY_NOT_FOUND, "node not found");
-}
-
-void
 peer_failure_timeout(struct error *out, unsigned timeout_ms)
 {
     if (timeout_ms % 1000 == 0)

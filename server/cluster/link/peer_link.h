@@ -23,9 +23,8 @@
 
 struct tls_stream;
 
-/* ---- peer_socket.c ---- */
-
-/* Sockets to other nodes, which never wait. */
+/* ---- peer_socket.c ----
+ * Sockets to other nodes, which never wait. */
 
 enum {
     PEER_SOCKET_SILENT = 5 /* times a connection's timeout without an

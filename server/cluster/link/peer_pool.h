@@ -140,7 +140,6 @@ void peer_call_cancel(struct peer_call *call, const struct error *late);
 
 /* The texts of failures on the way to a node.  The words are StarRocks',
  * because scripts look for them. */
-void peer_failure_unknown(struct error *out);
 void peer_failure_timeout(struct error *out, unsigned timeout_ms);
 /* The question could not be sent.  why is passed on if it names the node that
  * answered. */

@@ -25,9 +25,8 @@ struct error;
 struct peer_request;
 struct tls_stream;
 
-/* ---- peer_client.c ---- */
-
-/* The asking end of a link between nodes: proofs and seals.  No packets here;
+/* ---- peer_client.c ----
+ * The asking end of a link between nodes: proofs and seals.  No packets here;
  * peer_proof.h describes what they hold.  Proves this node to the other and the
  * other to this one, with nonces of both, before any statement; both then share
  * a key of this connection alone, with which every envelope is sealed. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "become.h"
+#include "supervised.h"
 #include "errors.h"
 #include "state_dir.h"
 #include "suite.h"
