@@ -54,10 +54,6 @@ struct admin_task {
 void admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
                        const struct admin_task *task);
 
-/* Each takes script and arena, unless it fails: then NULL with *err, and the
- * caller still owns both. */
-struct cursor *admin_open_local(const struct admin_task *task,
-                                struct error *err);
 struct cursor *admin_open_remote(const struct admin_task *task,
                                  struct error *err);
 struct cursor *admin_open_fanout(const struct admin_task *task,

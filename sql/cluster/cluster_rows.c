@@ -14,8 +14,8 @@
 #include "handle.h"
 #include "memory.h"
 #include "peers.h"
-#include "rowset.h"
 #include "snapshot.h"
+#include "sql_cursor.h"
 
 enum { QUESTION_MAX = 4096, NUMBER_MAX = 63 };
 

@@ -13,7 +13,6 @@
 #include "controller.h"
 #include "decode_room.h"
 #include "errors.h"
-#include "opening.h"
 #include "memory.h"
 #include "profile.h"
 #include "snapshot.h"

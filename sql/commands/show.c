@@ -5,14 +5,12 @@
 #include <string.h>
 
 #include "catalog_tables.h"
+#include "collate.h"
 #include "errors.h"
-#include "opening.h"
-#include "like.h"
 #include "peers.h"
-#include "privileges.h"
-#include "rowset.h"
 #include "select_cursor.h"
 #include "select_tree.h"
+#include "sql.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"

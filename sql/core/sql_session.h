@@ -6,9 +6,16 @@
 #ifndef HW_SQL_SESSION_H
 #define HW_SQL_SESSION_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "cursor.h"
 #include "sql.h"
-#include "warnings.h"
+
+struct prepared_text;
+struct sql_statement;
+struct variable;
 
 enum {
     IDLE_MAX_S = 31536000,  /* largest wait_timeout, as in MySQL */
@@ -20,9 +27,24 @@ enum {
     SESSION_VALUE_MAX = 4096 /* bytes of one variable's value */
 };
 
-struct prepared_text;
-struct sql_statement;
-struct variable;
+enum {
+    WARNINGS_MAX = 64 /* kept; the count includes all */
+};
+
+struct warning {
+    struct warning *next;
+    uint16_t code;
+    char text[];
+};
+
+/* What the last statement left for SHOW WARNINGS, which does not replace it,
+ * nor does a SELECT without tables, as in MySQL. */
+struct warnings {
+    struct warning *first, **last;
+    size_t kept;
+    uint64_t total;
+    bool old; /* from a statement before the present one */
+};
 
 /* One changed system variable, or a user variable. */
 struct session_value {
@@ -77,5 +99,15 @@ uint32_t session_timeout_s(const struct sql_session *session,
                            const struct sql_statement *statement);
 uint32_t session_parallel(const struct sql_session *session,
                           const struct sql_statement *statement);
+
+/* Adds a warning; without memory it is only counted. */
+void warnings_add(struct sql_session *session, uint16_t code,
+                  const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Call it when a statement begins: its first warning drops the older ones. */
+void warnings_begin(struct sql_session *session);
+/* Drops the older ones, for a statement that does not read them. */
+void warnings_drop_old(struct sql_session *session);
 
 #endif

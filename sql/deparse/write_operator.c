@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "collation.h"
+#include "handle.h"
 #include "writer.h"
 
 /* In the order of enum tree_operator.  A comparison has both forms. */

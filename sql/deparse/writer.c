@@ -4,13 +4,18 @@
 
 #include <string.h>
 
-#include "collation.h"
 #include "cursor.h"
 #include "errors.h"
+#include "handle.h"
 #include "memory.h"
-#include "slots.h"
 #include "snapshot.h"
 #include "sql_statement.h"
+
+static const char *
+write_where(const struct writer *w)
+{
+    return w->scope ? w->scope->where : "field list";
+}
 
 /* Notes a place for deparse_locate, which is less exact without memory. */
 void
@@ -30,12 +35,6 @@ write_mark(struct writer *w, const char *source)
     }
     w->marks[w->mark_count++] =
         (struct mark){w->sql->size, source, write_where(w)};
-}
-
-const char *
-write_where(const struct writer *w)
-{
-    return w->scope ? w->scope->where : "field list";
 }
 
 void

@@ -64,7 +64,7 @@ struct writer {
     struct buffer *sql;
     struct error *err;
     struct scope *scope; /* the innermost; NULL: none */
-    unsigned slots;      /* number of slots so far; see slots.h */
+    unsigned slots;      /* number of slots so far; see handle.h */
     size_t parameters;   /* number of ? so far */
     size_t *places;
     struct span snapshot_alias;
@@ -119,7 +119,6 @@ void write_cte_name(struct writer *w, struct span name);
 void write_string(struct writer *w, struct span text); /* between quotes */
 void write_names(struct writer *w, const struct tree_name *names); /* (a, b) */
 void write_mark(struct writer *w, const char *source);
-const char *write_where(const struct writer *w);
 unsigned write_slot(struct writer *w); /* a new one */
 
 void write_expression(struct writer *w, const struct node *node);
@@ -172,10 +171,6 @@ void write_value(struct writer *w, const char *name, const struct node *query,
 void write_rows(struct writer *w, const struct node *node,
                 const struct sides *sides);
 
-/* ---- write_literal.c ---- */
-
-void write_literal(struct writer *w, const struct node *node);
-
 /* ---- write_call.c ---- */
 
 void write_call(struct writer *w, const struct node *node);
@@ -188,9 +183,5 @@ void write_operator(struct writer *w, const struct node *node);
 /* ---- write_expression.c ---- */
 
 void write_node(struct writer *w, const struct node *node);
-
-/* ---- write_select.c ---- */
-
-void write_query(struct writer *w, const struct tree_query *query);
 
 #endif

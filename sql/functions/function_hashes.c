@@ -8,8 +8,8 @@
 #include <zlib.h>
 
 #include "buffer.h"
-#include "function_lists.h"
 #include "function.h"
+#include "function_table.h"
 #include "handle.h"
 #include "kind.h"
 

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "collate.h"
 #include "function.h"
-#include "function_lists.h"
+#include "function_table.h"
 #include "handle.h"
-#include "utf8.h"
 
 /* ---- joining ---- */
 

@@ -1,6 +1,6 @@
 /* script_parser.c - parses a script into nodes, with every type and method
  * found. */
-#include "script_parser.h"
+#include "script_tree.h"
 
 #include <string.h>
 

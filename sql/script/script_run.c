@@ -9,8 +9,8 @@
 #include "errors.h"
 #include "script_lexer.h"
 #include "script_methods.h"
-#include "privileges.h"
 #include "snapshot.h"
+#include "sql.h"
 #include "view_cache.h"
 
 struct runner {

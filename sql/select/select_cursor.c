@@ -16,8 +16,6 @@
 #include "fetch.h"
 #include "function_views.h"
 #include "memory.h"
-#include "opening.h"
-#include "select_into.h"
 #include "select_pins.h"
 #include "select_plan.h"
 #include "select_query.h"

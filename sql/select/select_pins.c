@@ -5,24 +5,24 @@
 #include <string.h>
 #include <strings.h>
 
+#include "allocator.h"
 #include "call_tree.h"
 #include "cluster_heap.h"
 #include "cluster_name.h"
 #include "controller.h"
 #include "diff.h"
-#include "headline.h"
 #include "errors.h"
+#include "fetch.h"
 #include "function_views.h"
 #include "functions.h"
 #include "handle.h"
+#include "headline.h"
 #include "memory.h"
 #include "profile.h"
-#include "fetch.h"
+#include "sql_session.h"
 #include "store.h"
 #include "view_cache.h"
 #include "view_options.h"
-#include "warnings.h"
-#include "allocator.h"
 
 static struct store *
 store_of(const struct handle *handle)

@@ -9,7 +9,7 @@
 #include "deaths.h"
 #include "history.h"
 #include "memory.h"
-#include "rowset.h"
+#include "sql_cursor.h"
 #include "sql_session.h"
 #include "store.h"
 

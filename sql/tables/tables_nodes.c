@@ -15,7 +15,7 @@
 #include "peer_survey.h"
 #include "peers.h"
 #include "profiler_state.h"
-#include "rowset.h"
+#include "sql_cursor.h"
 #include "sql_session.h"
 #include "tables_node.h"
 

@@ -10,7 +10,7 @@
 #include "controller.h"
 #include "errors.h"
 #include "memory.h"
-#include "rowset.h"
+#include "sql_cursor.h"
 #include "sql_session.h"
 #include "store.h"
 

@@ -8,6 +8,9 @@
 #include <stdint.h>
 
 #include "cursor.h"
+#include "select_tree.h"
+
+struct typing;
 
 enum {
     /* Digits of a DECIMAL, which is a double in SQLite: a number with more of
@@ -45,5 +48,49 @@ bool result_type_is_moment(enum column_type type);
 struct result_type result_type_number(struct result_type t);
 /* A DECIMAL; or DOUBLE if a double cannot hold so many decimals. */
 struct result_type result_type_decimal(size_t decimals);
+
+/* ---- by a node's operands ---- */
+
+/* Their types. */
+struct operands {
+    size_t count;
+    struct result_type first, last;
+    struct result_type all, behind_first; /* what holds each of them */
+};
+
+struct operands operands_none(void);
+void operands_add(struct operands *o, struct result_type type);
+
+/* Of a literal, an operator or a call; a BIGINT where it is a truth. */
+struct result_type type_of_node(const struct node *node,
+                                const struct operands *given);
+
+/* ---- parameters and variables ---- */
+
+/* The type that @x := y gave last. */
+struct assigned {
+    struct assigned *next;
+    struct span name;
+    struct result_type type;
+};
+
+struct type_values {
+    const struct typing *job;
+    struct assigned *assigned;
+    size_t assigned_count;
+    bool no_memory; /* sticks */
+};
+
+/* In the arena; without room, notes that. */
+void *type_alloc(struct type_values *v, size_t size);
+
+struct result_type type_of_parameter(const struct type_values *v, size_t i);
+struct result_type type_of_system_variable(const struct type_values *v,
+                                           const struct node *node);
+/* That of the session's value, or of what was assigned. */
+struct result_type type_of_user_variable(const struct type_values *v,
+                                         struct span name);
+void type_assign(struct type_values *v, struct span name,
+                 struct result_type type);
 
 #endif
