@@ -8,9 +8,6 @@
 #include "errors.h"
 #include "parse_statement.h"
 #include "parser.h"
-#include "prepared_text.h"
-#include "select_cursor.h"
-#include "select_plan.h"
 #include "select_query.h"
 #include "sql.h"
 #include "sql_cursor.h"
@@ -100,6 +97,18 @@ resolve(struct sql_session *session, struct span text, struct lexer lexer,
     return 0;
 }
 
+/* By the first byte of a word or a comment, which costs no token. */
+static bool
+may_be_execute(struct span text)
+{
+    static const char blanks[] = " \t\n\v\f\r;", begins[] = "eE/-#";
+    size_t i = 0;
+
+    while (i < text.size && memchr(blanks, text.data[i], sizeof(blanks) - 1))
+        i++;
+    return i < text.size && memchr(begins, text.data[i], sizeof(begins) - 1);
+}
+
 int
 sql_indirect(struct sql_session *session, struct span text,
              struct sql_indirect *out, struct error *err)
@@ -109,7 +118,7 @@ sql_indirect(struct sql_session *session, struct span text,
 
     memset(out, 0, sizeof(*out));
     out->text = text;
-    if (text.size > EXECUTE_BYTES_MAX)
+    if (text.size > EXECUTE_BYTES_MAX || !may_be_execute(text))
         return 0;
     first = lexer_next(&lexer);
     while (token_is_operator(&first, ";"))
@@ -197,26 +206,14 @@ kill_open(struct opening *o, struct error *err)
     return ok;
 }
 
+/* BEGIN, COMMIT, ROLLBACK, and what is answered with an OK alone. */
 static struct cursor *
-nothing_open(struct opening *o, struct error *err)
+transaction_open(struct opening *o, struct error *err)
 {
-    (void)o;
-    return sql_cursor_ok(err);
-}
+    enum statement_kind kind = o->statement->kind;
 
-static struct cursor *
-begin_open(struct opening *o, struct error *err)
-{
-    if (!o->describing)
-        o->session->in_transaction = true;
-    return sql_cursor_ok(err);
-}
-
-static struct cursor *
-end_open(struct opening *o, struct error *err)
-{
-    if (!o->describing)
-        o->session->in_transaction = false;
+    if (!o->describing && kind != STATEMENT_NOTHING)
+        o->session->in_transaction = kind == STATEMENT_BEGIN;
     return sql_cursor_ok(err);
 }
 
@@ -287,15 +284,15 @@ static const struct {
     [STATEMENT_USE] = {0, use_open},
     [STATEMENT_KILL] = {0, kill_open}, /* the host checks the owner */
     [STATEMENT_DO] = {0, do_open},
-    [STATEMENT_BEGIN] = {0, begin_open},
-    [STATEMENT_END] = {0, end_open},
+    [STATEMENT_BEGIN] = {0, transaction_open},
+    [STATEMENT_END] = {0, transaction_open},
     [STATEMENT_EXPLAIN] = {0, explain_open},
     [STATEMENT_MAINTAIN] = {0, maintain_open},
     [STATEMENT_FORWARD] = {0, forward_open}, /* the channel checks the sender */
     [STATEMENT_IMPORT] = {PRIVILEGE_CONTROL, import_open},
     [STATEMENT_PREPARE] = {0, prepare_open},
     [STATEMENT_DEALLOCATE] = {0, deallocate_open},
-    [STATEMENT_NOTHING] = {0, nothing_open},
+    [STATEMENT_NOTHING] = {0, transaction_open},
 };
 
 /* Another node's session runs ADMIN FORWARD alone: an intruder on one node gets
@@ -392,7 +389,7 @@ sql_open(struct sql_session *session, struct span text,
 
     if (!session->channel)
         plan = select_plan_find(session, text, parameters);
-    warnings_begin(session);
+    session->warnings.old = true;
     if (plan) {
         cursor = select_open_plan(&opening, plan, err);
         if (cursor)

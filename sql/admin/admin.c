@@ -37,7 +37,7 @@ struct local_cursor {
 static void
 take_output(struct local_cursor *c)
 {
-    const struct buffer *output = script_output(c->script);
+    const struct buffer *output = &c->script->output;
 
     c->output.data = output->data ? output->data : "";
     c->output.size = output->size;
@@ -51,9 +51,8 @@ static enum step
 send_lines(struct local_cursor *c, struct rows *out)
 {
     if (c->bytes) {
-        admin_put_text(&out->values[out->count++], c->output.data,
-                       c->output.size);
-        out->values->type = VALUE_BLOB;
+        out->values[out->count++] = (struct value){
+            .type = VALUE_BLOB, .data = c->output.data, .size = c->output.size};
         return STEP_DONE;
     }
     while (out->count < out->capacity) {
@@ -61,7 +60,8 @@ send_lines(struct local_cursor *c, struct rows *out)
         size_t size =
             newline ? (size_t)(newline - c->output.data) : c->output.size;
 
-        admin_put_text(&out->values[out->count++], c->output.data, size);
+        out->values[out->count++] = (struct value){
+            .type = VALUE_TEXT, .data = c->output.data, .size = size};
         if (!newline)
             return STEP_DONE;
         c->output.data += size + 1;
@@ -97,7 +97,7 @@ run(struct local_cursor *c, struct error *err)
         return STEP_DONE;
     c->ran = true;
     step = script_run(c->script, &host, err);
-    if (step == STEP_DONE && script_switches_on(c->script))
+    if (step == STEP_DONE && c->script->switches_on)
         warn_of_profile(c);
     if (step == STEP_DONE)
         take_output(c);
@@ -244,8 +244,8 @@ prepare(struct admin_task *task, const struct opening *o, struct error *err)
     task->script = script_parse(task->text, task->arena, err);
     if (!task->script)
         return -1;
-    task->bytes = script_prints_bytes(task->script);
-    if (script_is_slow(task->script) && task->parallel == 0)
+    task->bytes = task->script->prints_bytes;
+    if (task->script->longest == SCRIPT_SLOW && task->parallel == 0)
         task->parallel = ADMIN_SLOW_PARALLEL;
     return script_check(task->script, task->session->who.privileges, err);
 }
@@ -254,8 +254,8 @@ static struct cursor *
 open_task(const struct admin_task *task, const struct opening *o,
           struct error *err)
 {
-    if (task->script && !script_is_instant(task->script) && !o->describing &&
-        opening_compute(o, err) != 0)
+    if (task->script && task->script->longest >= SCRIPT_WAITING &&
+        !o->describing && opening_compute(o, err) != 0)
         return NULL;
     if (task->list)
         return admin_open_fanout(task, err);

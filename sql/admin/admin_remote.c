@@ -50,8 +50,8 @@ admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
     cursor->base.columns = columns_of(task, &cursor->base.column_count);
 }
 
-void
-admin_put_text(struct value *out, const char *text, size_t size)
+static void
+put_text(struct value *out, const char *text, size_t size)
 {
     memset(out, 0, sizeof(*out));
     out->type = VALUE_TEXT;
@@ -62,14 +62,14 @@ admin_put_text(struct value *out, const char *text, size_t size)
 void
 admin_put_row(const struct admin_row *row, struct value out[3])
 {
-    admin_put_text(&out[0], row->id, strlen(row->id));
+    put_text(&out[0], row->id, strlen(row->id));
     if (row->failure) {
-        admin_put_text(&out[1], "ERROR", 5);
-        admin_put_text(&out[2], row->failure, strlen(row->failure));
+        put_text(&out[1], "ERROR", 5);
+        put_text(&out[2], row->failure, strlen(row->failure));
         return;
     }
-    admin_put_text(&out[1], "OK", 2);
-    admin_put_text(&out[2], row->output.data, row->output.size);
+    put_text(&out[1], "OK", 2);
+    put_text(&out[2], row->output.data, row->output.size);
     out[2].type = row->bytes ? VALUE_BLOB : VALUE_TEXT;
 }
 

@@ -69,7 +69,6 @@ struct admin_row {
 };
 
 void admin_put_row(const struct admin_row *row, struct value out[3]);
-void admin_put_text(struct value *out, const char *text, size_t size);
 
 /* Sends the script to the nodes.  NULL with *err. */
 struct peer_fanout *admin_ask(const struct admin_task *task, struct error *err);

@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "parse_statement.h"
 #include "peers.h"
-#include "select_cursor.h"
+#include "select_query.h"
 #include "sql.h"
 #include "sql_cursor.h"
 #include "sql_session.h"

@@ -1,5 +1,4 @@
-/* cluster_rows.c - see cluster_rows.h. */
-#include "cluster_rows.h"
+/* cluster_rows.c - see cluster_ask.h. */
 
 #include <errno.h>
 #include <math.h>

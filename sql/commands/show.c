@@ -8,7 +8,7 @@
 #include "collate.h"
 #include "errors.h"
 #include "peers.h"
-#include "select_cursor.h"
+#include "select_query.h"
 #include "select_tree.h"
 #include "sql.h"
 #include "sql_cursor.h"

@@ -10,10 +10,35 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "memory.h"
-#include "prepared_text.h"
+#include "peers.h"
 #include "sql_statement.h"
 #include "user_locks.h"
 #include "variables.h"
+
+size_t
+peers_list(const struct sql_session *session, struct peer_row **out)
+{
+    const struct sql_peers *peers = session->node->peers;
+    size_t room = peers->list(peers->arg, NULL, 0), count;
+    struct peer_row *rows = mem_zalloc(room ? room : 1, sizeof(*rows));
+
+    *out = rows;
+    if (!rows)
+        return 0;
+    count = peers->list(peers->arg, rows, room);
+    return count < room ? count
+                        : room; /* the list may have changed meanwhile */
+}
+
+bool
+peers_can_ask(const struct sql_session *session)
+{
+    const struct sql_peers *peers = session->node->peers;
+
+    return !session->forwarded &&
+           (session->who.privileges & PRIVILEGE_CLUSTER) &&
+           peers->list(peers->arg, NULL, 0) > 1;
+}
 
 static void
 warnings_clear(struct sql_session *session)
@@ -58,12 +83,6 @@ warnings_add(struct sql_session *session, uint16_t code, const char *format,
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     keep(all, code, text, strlen(text));
-}
-
-void
-warnings_begin(struct sql_session *session)
-{
-    session->warnings.old = true;
 }
 
 void

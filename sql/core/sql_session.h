@@ -13,7 +13,6 @@
 #include "cursor.h"
 #include "sql.h"
 
-struct prepared_text;
 struct sql_statement;
 struct variable;
 
@@ -43,7 +42,9 @@ struct warnings {
     struct warning *first, **last;
     size_t kept;
     uint64_t total;
-    bool old; /* from a statement before the present one */
+    /* From a statement before the present one, whose first warning drops them:
+     * set it when one begins. */
+    bool old;
 };
 
 /* One changed system variable, or a user variable. */
@@ -105,9 +106,38 @@ void warnings_add(struct sql_session *session, uint16_t code,
                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Call it when a statement begins: its first warning drops the older ones. */
-void warnings_begin(struct sql_session *session);
 /* Drops the older ones, for a statement that does not read them. */
 void warnings_drop_old(struct sql_session *session);
+
+/* ---- texts prepared by PREPARE, by name ----
+ *
+ * The server keeps what COM_STMT_PREPARE prepares. */
+
+enum {
+    PREPARED_TEXTS_MAX = 32, /* of one session */
+    PREPARED_TEXT_BYTES_MAX = 64 * 1024,
+    PREPARED_TEXTS_BYTES_MAX = 16 * 1024 * 1024 /* in all sessions together */
+};
+
+struct prepared_text {
+    struct prepared_text *next;
+    char name[SQL_NAME_MAX + 1];
+    size_t size;
+    char text[];
+};
+
+/* Keeps the text, and replaces an earlier one of that name.  -1 with 1461 past
+ * a ceiling. */
+int prepared_text_keep(struct sql_session *session, struct span name,
+                       struct span text, struct error *err);
+/* NULL: the name is unknown. */
+const struct prepared_text *prepared_text_find(struct sql_session *session,
+                                               struct span name);
+/* False: the name is unknown. */
+bool prepared_text_drop(struct sql_session *session, struct span name);
+/* -1 with 1243. */
+int prepared_text_unknown(struct span name, const char *given_to,
+                          struct error *err);
+void prepared_texts_free(struct prepared_text *list);
 
 #endif

@@ -13,6 +13,20 @@
 
 static void write_query(struct writer *w, const struct tree_query *query);
 
+/* (a, b) */
+static void
+write_names(struct writer *w, const struct tree_name *names)
+{
+    const char *before = "(";
+
+    for (; names; names = names->next) {
+        buffer_text(w->sql, before);
+        write_identifier(w, names->name);
+        before = ",";
+    }
+    buffer_text(w->sql, ")");
+}
+
 /* ---- the list ---- */
 
 static struct span
@@ -28,16 +42,23 @@ cut(struct span text)
 }
 
 static void
+note_snapshot_item(struct writer *w, const struct tree_item *item)
+{
+    if (item->has_alias && write_is_snapshot(w, item->value))
+        w->snapshot_alias = item->label;
+}
+
+static void
 items(struct writer *w, const struct tree_select *select)
 {
     for (const struct tree_item *i = select->items; i; i = i->next) {
-        write_snapshot_item(w, i);
+        note_snapshot_item(w, i);
         write_expression(w, i->value);
         if (i->value->kind != NODE_STAR) {
-            write_text(w, " AS");
+            buffer_text(w->sql, " AS");
             write_identifier(w, i->has_alias ? i->label : cut(i->label));
         }
-        write_text(w, i->next ? "," : "");
+        buffer_text(w->sql, i->next ? "," : "");
     }
 }
 
@@ -53,11 +74,11 @@ values(struct writer *w, const struct tree_select *select)
     }
     before = " FROM (VALUES";
     for (const struct node *row = select->rows; row; row = row->next) {
-        write_text(w, before);
+        buffer_text(w->sql, before);
         write_expression(w, row);
         before = ",";
     }
-    write_text(w, ")");
+    buffer_text(w->sql, ")");
 }
 
 /* ---- FROM ---- */
@@ -67,14 +88,14 @@ values(struct writer *w, const struct tree_select *select)
 static void
 derived(struct writer *w, const struct tree_table *table)
 {
-    write_text(w, " (");
+    buffer_text(w->sql, " (");
     if (table->columns) {
-        write_text(w, " WITH hw_named");
+        buffer_text(w->sql, " WITH hw_named");
         write_names(w, table->columns);
-        write_text(w, " AS (");
+        buffer_text(w->sql, " AS (");
     }
     write_query(w, table->query);
-    write_text(w, table->columns ? ") SELECT * FROM hw_named)" : ")");
+    buffer_text(w->sql, table->columns ? ") SELECT * FROM hw_named)" : ")");
 }
 
 static void from(struct writer *w, const struct tree_table *first);
@@ -88,9 +109,9 @@ table_alone(struct writer *w, const struct tree_table *table)
     if (table->query) {
         derived(w, table);
     } else if (table->inner) {
-        write_text(w, " (");
+        buffer_text(w->sql, " (");
         from(w, table->inner);
-        write_text(w, ")");
+        buffer_text(w->sql, ")");
     } else if (table->cte) {
         write_cte_name(w, table->name);
         alias = alias.size > 0 ? alias : table->name;
@@ -99,7 +120,7 @@ table_alone(struct writer *w, const struct tree_table *table)
                       table->table->name);
     }
     if (alias.size > 0) {
-        write_text(w, " AS");
+        buffer_text(w->sql, " AS");
         write_identifier(w, alias);
     }
 }
@@ -114,14 +135,14 @@ from(struct writer *w, const struct tree_table *first)
                                         [JOIN_RIGHT] = " RIGHT JOIN"};
 
     for (const struct tree_table *t = first; t; t = t->next) {
-        write_text(w, t->natural ? " NATURAL" : "");
-        write_text(w, joins[t->join]);
+        buffer_text(w->sql, t->natural ? " NATURAL" : "");
+        buffer_text(w->sql, joins[t->join]);
         table_alone(w, t);
         if (t->on) {
-            write_text(w, " ON");
+            buffer_text(w->sql, " ON");
             write_expression(w, t->on);
         } else if (t->using) {
-            write_text(w, " USING ");
+            buffer_text(w->sql, " USING ");
             write_names(w, t->using);
         }
     }
@@ -136,7 +157,7 @@ condition(struct writer *w, const char *word, const char *where,
     if (!node)
         return;
     w->scope->where = where;
-    write_text(w, word);
+    buffer_text(w->sql, word);
     write_expression(w, node);
 }
 
@@ -146,9 +167,9 @@ windows(struct writer *w, const struct tree_window *window)
     const char *before = " WINDOW";
 
     for (; window; window = window->next) {
-        write_text(w, before);
+        buffer_text(w->sql, before);
         write_identifier(w, window->name);
-        write_text(w, " AS");
+        buffer_text(w->sql, " AS");
         write_window(w, window);
         before = ",";
     }
@@ -184,19 +205,19 @@ clauses(struct writer *w, const struct tree_select *select)
 
     if (select->from) {
         scope->where = "on clause";
-        write_text(w, " FROM");
+        buffer_text(w->sql, " FROM");
         from(w, select->from);
     }
     condition(w, " WHERE", "where clause", select->where);
     if (select->group) {
         scope->where = "group statement";
-        write_text(w, " GROUP BY");
+        buffer_text(w->sql, " GROUP BY");
         write_sorted_list(w, select->group);
     }
     if (select->filters_rows)
         return;
     if (select->having && !select->group && !select->lists_aggregates)
-        write_text(w, " GROUP BY NULL"); /* SQLite needs a group then */
+        buffer_text(w->sql, " GROUP BY NULL"); /* SQLite needs a group then */
     condition(w, " HAVING", "having clause", select->having);
 }
 
@@ -215,8 +236,8 @@ select_alone(struct writer *w, const struct tree_select *select,
         return;
     }
     w->scope = &scope;
-    write_text(w, select->filters_rows ? " SELECT * FROM (" : "");
-    write_text(w, select->distinct ? " SELECT DISTINCT" : " SELECT");
+    buffer_text(w->sql, select->filters_rows ? " SELECT * FROM (" : "");
+    buffer_text(w->sql, select->distinct ? " SELECT DISTINCT" : " SELECT");
     items(w, select);
     scope.lists = false;
     clauses(w, select);
@@ -235,13 +256,13 @@ with(struct writer *w, const struct tree_query *query)
     const char *before = query->recursive ? " WITH RECURSIVE" : " WITH";
 
     for (const struct tree_cte *cte = query->ctes; cte; cte = cte->next) {
-        write_text(w, before);
+        buffer_text(w->sql, before);
         write_cte_name(w, cte->name);
         if (cte->columns)
             write_names(w, cte->columns);
-        write_text(w, " AS (");
+        buffer_text(w->sql, " AS (");
         write_query(w, cte->query);
-        write_text(w, ")");
+        buffer_text(w->sql, ")");
         before = ",";
     }
 }
@@ -259,13 +280,13 @@ arms(struct writer *w, const struct tree_query *query)
     bool one = !query->arms->next;
 
     for (const struct tree_arm *arm = query->arms; arm; arm = arm->next) {
-        write_text(w, sets[arm->set]);
+        buffer_text(w->sql, sets[arm->set]);
         if (arm->select) {
             select_alone(w, arm->select, one ? query->order : NULL);
         } else {
-            write_text(w, " SELECT * FROM (");
+            buffer_text(w->sql, " SELECT * FROM (");
             write_query(w, arm->query);
-            write_text(w, ")");
+            buffer_text(w->sql, ")");
         }
     }
     if (!one || !query->arms->select)
@@ -278,11 +299,11 @@ static void
 limit_number(struct writer *w, const struct node *node)
 {
     if (node->kind == NODE_PARAMETER) {
-        write_text(w, " hw_limit(");
+        buffer_text(w->sql, " hw_limit(");
         write_expression(w, node);
-        write_text(w, ")");
+        buffer_text(w->sql, ")");
     } else if (node->text.size >= sizeof("9223372036854775807") - 1) {
-        write_text(w, " 9223372036854775807");
+        buffer_text(w->sql, " 9223372036854775807");
     } else {
         write_expression(w, node);
     }
@@ -305,11 +326,11 @@ write_query(struct writer *w, const struct tree_query *query)
         with(w, query);
     arms(w, query);
     if (query->limit) {
-        write_text(w, " LIMIT");
+        buffer_text(w->sql, " LIMIT");
         limit_number(w, query->limit);
     }
     if (query->offset) {
-        write_text(w, " OFFSET");
+        buffer_text(w->sql, " OFFSET");
         limit_number(w, query->offset);
     }
 }
@@ -323,10 +344,10 @@ write_tree(struct writer *w)
         write_query(w, tree->query);
         return;
     }
-    write_text(w, tree->form == TREE_EXPRESSIONS ? " SELECT" : "");
+    buffer_text(w->sql, tree->form == TREE_EXPRESSIONS ? " SELECT" : "");
     for (const struct tree_item *i = tree->items; i; i = i->next) {
         write_expression(w, i->value);
-        write_text(w, i->next ? "," : "");
+        buffer_text(w->sql, i->next ? "," : "");
     }
 }
 

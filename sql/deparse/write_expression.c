@@ -149,9 +149,9 @@ user_variable(struct writer *w, const struct node *node)
 
     if (known)
         write_snapshot_value(w, &known->value);
-    write_text(w, " hw_user_variable(");
+    buffer_text(w->sql, " hw_user_variable(");
     write_string(w, node->name);
-    write_text(w, ")");
+    buffer_text(w->sql, ")");
 }
 
 /* Not ?7: SQLite searches for a number one by one. */
@@ -167,7 +167,7 @@ parameter(struct writer *w, const struct node *node)
     if (kind)
         buffer_format(w->sql, " hw_kind( ?,%u)", kind);
     else
-        write_text(w, " ?");
+        buffer_text(w->sql, " ?");
     w->result->reordered |= node->parameter != w->tree->first + w->parameters;
     w->places[w->parameters++] = node->parameter;
 }
@@ -177,13 +177,13 @@ write_literal(struct writer *w, const struct node *node)
 {
     switch (node->kind) {
     case NODE_NULL:
-        write_text(w, " NULL");
+        buffer_text(w->sql, " NULL");
         break;
     case NODE_TRUE:
-        write_text(w, " TRUE");
+        buffer_text(w->sql, " TRUE");
         break;
     case NODE_FALSE:
-        write_text(w, " FALSE");
+        buffer_text(w->sql, " FALSE");
         break;
     case NODE_INTEGER:
     case NODE_DECIMAL:
@@ -217,11 +217,11 @@ column(struct writer *w, const struct node *node)
     write_snapshot_column(w, node);
     if (node->of && node->of->has_database) {
         write_identifier(w, node->of->database);
-        write_text(w, ".");
+        buffer_text(w->sql, ".");
     }
     if (node->of) {
         write_identifier(w, node->of->table);
-        write_text(w, ".");
+        buffer_text(w->sql, ".");
     }
     write_identifier(w, node->name);
 }
@@ -232,29 +232,29 @@ star(struct writer *w, const struct node *node)
 {
     if (node->of) {
         write_identifier(w, node->of->table);
-        write_text(w, ".");
+        buffer_text(w->sql, ".");
     }
-    write_text(w, " *");
+    buffer_text(w->sql, " *");
 }
 
 /* hw_assign does it as the row is read. */
 static void
 assignment(struct writer *w, const struct node *node)
 {
-    write_text(w, " hw_assign(");
+    buffer_text(w->sql, " hw_assign(");
     write_string(w, node->name);
-    write_text(w, ",");
+    buffer_text(w->sql, ",");
     write_expression(w, node->first);
-    write_text(w, ")");
+    buffer_text(w->sql, ")");
 }
 
 static void
 row(struct writer *w, const struct node *node)
 {
-    write_text(w, " (");
+    buffer_text(w->sql, " (");
     for (const struct node *n = node->first; n; n = n->next) {
         write_collated(w, n);
-        write_text(w, n->next ? "," : ")");
+        buffer_text(w->sql, n->next ? "," : ")");
     }
 }
 
@@ -267,33 +267,33 @@ write_case(struct writer *w, const struct node *node)
     enum moments as = MOMENTS_NONE;
     unsigned slot = 0;
 
-    write_text(w, " CASE");
+    buffer_text(w->sql, " CASE");
     if (node->has_operand) {
         slot = write_slot(w);
         as = write_case_moments(node);
         buffer_format(w->sql, " hw_case(%u,", slot);
         write_scalar(w, n, as, TIGHT_OR);
-        write_text(w, ")");
+        buffer_text(w->sql, ")");
         n = n->next;
     }
     while (n && n->next) {
-        write_text(w, " WHEN");
+        buffer_text(w->sql, " WHEN");
         if (node->has_operand) {
             buffer_format(w->sql, " hw_when(%u,", slot);
             write_scalar(w, n, as, TIGHT_OR);
-            write_text(w, ")");
+            buffer_text(w->sql, ")");
         } else {
             write_expression(w, n);
         }
-        write_text(w, " THEN");
+        buffer_text(w->sql, " THEN");
         write_expression(w, n->next);
         n = n->next->next;
     }
     if (n) {
-        write_text(w, " ELSE");
+        buffer_text(w->sql, " ELSE");
         write_expression(w, n);
     }
-    write_text(w, " END");
+    buffer_text(w->sql, " END");
 }
 
 /* ---- queries ---- */
@@ -338,9 +338,9 @@ scalar(struct writer *w, const struct node *node)
     bool many = columns_of(node->query) == 1 && may_have_rows(node->query);
 
     w->result->may_null = true;
-    write_text(w, many ? " ( WITH hw_rows(v) AS (" : " (");
+    buffer_text(w->sql, many ? " ( WITH hw_rows(v) AS (" : " (");
     w->query(w, node->query);
-    write_text(w, many ? ") SELECT hw_one(v) FROM hw_rows)" : ")");
+    buffer_text(w->sql, many ? ") SELECT hw_one(v) FROM hw_rows)" : ")");
 }
 
 void
@@ -369,7 +369,7 @@ write_node(struct writer *w, const struct node *node)
         scalar(w, node);
         break;
     case NODE_EXISTS:
-        write_text(w, " EXISTS");
+        buffer_text(w->sql, " EXISTS");
         write_rows(w, node, NULL);
         break;
     default:

@@ -112,12 +112,10 @@ bool write_is_moment(const struct node *node, enum moments as);
 /* 1235: a limit of ours. */
 void write_fail_many(struct writer *w, const char *what, int most,
                      const char *where);
-void write_text(struct writer *w, const char *text);
 void write_identifier(struct writer *w, struct span name);
 /* With a space behind it: never hw_rows, hw_named, the names of our own. */
 void write_cte_name(struct writer *w, struct span name);
 void write_string(struct writer *w, struct span text); /* between quotes */
-void write_names(struct writer *w, const struct tree_name *names); /* (a, b) */
 void write_mark(struct writer *w, const char *source);
 unsigned write_slot(struct writer *w); /* a new one */
 
@@ -137,7 +135,6 @@ void write_order(struct writer *w, const struct tree_order *order);
 
 /* Notes what names a snapshot. */
 void write_snapshot_column(struct writer *w, const struct node *column);
-void write_snapshot_item(struct writer *w, const struct tree_item *item);
 void write_snapshot_value(struct writer *w, const struct value *value);
 /* Whether it is a column of that name. */
 bool write_is_snapshot(const struct writer *w, const struct node *node);

@@ -9,7 +9,6 @@
 #include "function_table.h"
 #include "handle.h"
 #include "kind.h"
-#include "variables.h"
 
 static struct moment
 now(sqlite3_context *c, unsigned digits)

@@ -5,8 +5,7 @@
 
 #include "arena.h"
 #include "clock.h"
-#include "cluster_heap.h"
-#include "cluster_name.h"
+#include "cluster_ask.h"
 #include "errors.h"
 #include "fetch.h"
 #include "function.h"

@@ -24,7 +24,6 @@ int parse_admin_call(struct parser *p, struct sql_statement *out);
 int parse_import(struct parser *p, struct sql_statement *out);
 int parse_show(struct parser *p, struct sql_statement *out);
 int parse_set(struct parser *p, struct sql_statement *out);
-int parse_describe(struct parser *p, struct sql_statement *out);
 int parse_change(struct parser *p, struct sql_statement *out); /* 1290 */
 int parse_other(struct parser *p, struct sql_statement *out);
 

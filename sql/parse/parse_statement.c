@@ -58,15 +58,13 @@ parse_format(struct parser *p, enum explain_format *out)
 }
 
 static bool
-at_format(const struct parser *p)
+at_format(struct parser *p)
 {
-    struct lexer ahead = p->lexer;
-    struct token next = lexer_next(&ahead);
-
-    return token_is(&p->token, "FORMAT") && token_is_operator(&next, "=");
+    return token_is(&p->token, "FORMAT") &&
+           token_is_operator(parser_ahead(p), "=");
 }
 
-int
+static int
 parse_describe(struct parser *p, struct sql_statement *out)
 {
     enum explain_format format = EXPLAIN_TABLE;
@@ -116,14 +114,13 @@ parse_use(struct parser *p, struct sql_statement *out)
 
 /* Whether a number, or a ? for one, stands alone and is no expression. */
 static bool
-at_id(const struct parser *p)
+at_id(struct parser *p)
 {
-    struct lexer ahead = p->lexer;
-    struct token next = lexer_next(&ahead);
+    const struct token *next = parser_ahead(p);
 
     return (p->token.kind == TOKEN_INTEGER ||
             p->token.kind == TOKEN_PARAMETER) &&
-           (next.kind == TOKEN_END || token_is_operator(&next, ";"));
+           (next->kind == TOKEN_END || token_is_operator(next, ";"));
 }
 
 static int

@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "errors.h"
+#include "script_methods.h"
 
 static struct script_node *parse_expression(struct script_parser *p);
 
@@ -290,6 +291,9 @@ parse_call(struct script_parser *p, struct script_node *receiver)
         return NULL;
     call->next_call = p->script->calls;
     p->script->calls = call;
+    if (call->method.kind > p->script->longest)
+        p->script->longest = call->method.kind;
+    p->script->switches_on |= call->method.call == heapprof_enable;
     return call;
 }
 

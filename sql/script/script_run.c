@@ -190,49 +190,6 @@ script_check(const struct script *script, uint32_t privileges,
     return 0;
 }
 
-bool
-script_switches_on(const struct script *script)
-{
-    for (const struct script_node *c = script->calls; c; c = c->next_call)
-        if (c->method.call == heapprof_enable)
-            return true;
-    return false;
-}
-
-/* Whether a call's kind is this one, or a longer one. */
-static bool
-takes(const struct script *script, enum script_kind kind)
-{
-    for (const struct script_node *c = script->calls; c; c = c->next_call)
-        if (c->method.kind >= kind)
-            return true;
-    return false;
-}
-
-bool
-script_is_slow(const struct script *script)
-{
-    return takes(script, SCRIPT_SLOW);
-}
-
-bool
-script_is_instant(const struct script *script)
-{
-    return !takes(script, SCRIPT_WAITING);
-}
-
-bool
-script_prints_bytes(const struct script *script)
-{
-    return script->prints_bytes;
-}
-
-const struct buffer *
-script_output(const struct script *script)
-{
-    return &script->output;
-}
-
 void
 script_free(struct script *script)
 {

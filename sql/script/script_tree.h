@@ -30,21 +30,6 @@ struct script_node {
         *next_call; /* links all calls, for privileges and for clean-up */
 };
 
-struct script {
-    struct span text;
-    struct arena *arena;
-    struct script_node *statements[SCRIPT_STATEMENTS_MAX];
-    size_t statement_count;
-    struct script_node *calls;
-    struct snapshot *now; /* see struct script_call */
-    size_t views_bytes;   /* likewise */
-    unsigned prints;      /* number of calls of System.print */
-    bool prints_bytes;    /* one of them prints bytes */
-    bool placed;          /* the error has its line */
-    struct buffer output;
-    size_t counted; /* bytes of output counted among all scripts' */
-};
-
 /* script_run.c: runs a call whose receiver and arguments are computed.  DONE
  * or FAIL; an error about an argument has its line. */
 enum step script_call_node(struct script *script,

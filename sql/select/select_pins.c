@@ -7,8 +7,7 @@
 
 #include "allocator.h"
 #include "call_tree.h"
-#include "cluster_heap.h"
-#include "cluster_name.h"
+#include "cluster_ask.h"
 #include "controller.h"
 #include "diff.h"
 #include "errors.h"
@@ -383,13 +382,16 @@ select_pin(struct handle *handle, const char *name, const char *base,
            struct select_pin **out)
 {
     struct select_pin *pin = NULL;
+    bool cluster;
     int rc;
 
     if (!handle->fetch)
         return fetch_refuse(handle);
+    cluster =
+        (name && cluster_name_is(name)) || (base && cluster_name_is(base));
     if (!name)
         name = SNAPSHOT_NOW;
-    if (cluster_name_is(name) || (base && cluster_name_is(base)))
+    if (cluster)
         rc = pin_cluster(handle, name, base, &pin);
     else
         rc = base ? pin_difference(handle, name, base, &pin)

@@ -10,7 +10,6 @@
 #include "errors.h"
 #include "handle_pool.h"
 #include "kind.h"
-#include "select_plan.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 

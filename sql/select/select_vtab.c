@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "cluster_rows.h"
+#include "cluster_ask.h"
 #include "deparse.h"
 #include "errors.h"
 #include "fetch.h"
@@ -127,7 +127,8 @@ enum {
 struct vtab {
     sqlite3_vtab base; /* first */
     struct handle *handle;
-    size_t index; /* in the catalog */
+    size_t index; /* in the catalog, of: */
+    const struct catalog_table *table;
 };
 
 struct vtab_cursor {
@@ -191,6 +192,7 @@ vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
         return SQLITE_NOMEM;
     vtab->handle = arg;
     vtab->index = index;
+    vtab->table = catalog_at(index);
     *out = &vtab->base;
     return SQLITE_OK;
 }
@@ -218,12 +220,11 @@ static int
 vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct vtab *vtab = (const struct vtab *)base;
-    const struct catalog_table *table = catalog_at(vtab->index);
 
     /* All of a statement's readers are planned before any of them reads. */
-    if (catalog_needs(table, info->colUsed) != 0)
+    if (catalog_needs(vtab->table, info->colUsed) != 0)
         table_set_add(&vtab->handle->needy, vtab->index);
-    select_vtab_plan(table, info);
+    select_vtab_plan(vtab->table, info);
     return SQLITE_OK;
 }
 
@@ -355,7 +356,7 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
 {
     struct vtab_cursor *cursor = (struct vtab_cursor *)base;
     const struct vtab *vtab = (const struct vtab *)base->pVtab;
-    const struct catalog_table *table = catalog_at(vtab->index);
+    const struct catalog_table *table = vtab->table;
     struct handle *handle = vtab->handle;
     int rc;
 
@@ -382,7 +383,7 @@ is_of_nodes(const sqlite3_vtab_cursor *cursor)
 {
     const struct vtab *vtab = (const struct vtab *)cursor->pVtab;
 
-    return catalog_at(vtab->index)->of != NULL;
+    return vtab->table->of != NULL;
 }
 
 static int

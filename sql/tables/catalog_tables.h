@@ -6,11 +6,12 @@
 #define HW_CATALOG_TABLES_H
 
 #include "catalog.h"
+#include "controller.h"
 
+struct error;
 struct sql_session_row;
 
 extern const struct catalog_table tables_accounts[];
-extern const struct catalog_table tables_deaths[];
 extern const struct catalog_table tables_heap[];
 extern const struct catalog_table tables_malloc[];
 extern const struct catalog_table tables_memory[];
@@ -38,5 +39,11 @@ size_t sessions_list(const struct sql_session *session,
 /* tables_routines.c: finds a routine; returns its name, or NULL. */
 const char *routine_find(const char *database, struct span name,
                          bool procedure);
+
+/* "connected", ... */
+const char *node_state_name(enum node_state state);
+/* Explains in *why what keeps profiling from being switched on; "": nothing
+ * does. */
+const char *node_explain(const struct node_status *status, struct error *why);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "catalog_tables.h"
-#include "clock.h"
 #include "errors.h"
 #include "memory.h"
 #include "sql.h"

@@ -1,7 +1,6 @@
 /*
  * tables_node.c - heapwire.profiler: how profiling is on this node
  */
-#include "tables_node.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -1,5 +1,4 @@
-/* result_type.c - see result_type.h. */
-#include "result_type.h"
+/* result_type.c - see types.h. */
 
 #include "arena.h"
 #include "cursor.h"

@@ -1,6 +1,6 @@
 /* type_rules.c - what type a node has, by its operands' types: literals,
  * operators, calls. */
-#include "result_type.h"
+#include "types.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 
 #include "catalog.h"
 #include "cursor.h"
-#include "result_type.h"
 
 struct shape_column {
     struct span name;

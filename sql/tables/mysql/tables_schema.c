@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "catalog_tables.h"
-#include "clock.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 

@@ -7,7 +7,7 @@
 #include "catalog_tables.h"
 #include "clock.h"
 #include "memory.h"
-#include "select_cursor.h"
+#include "select_query.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "variables.h"
