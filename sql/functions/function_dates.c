@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "function.h"
-#include "function_formats.h"
-#include "function_lists.h"
 #include "function_moment.h"
+#include "function_table.h"
 
 /* ---- parts ---- */
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "function.h"
-#include "function_lists.h"
 #include "function_moment.h"
+#include "function_table.h"
 #include "kind.h"
 
 enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };

@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "function.h"
-#include "function_formats.h"
-#include "function_lists.h"
 #include "function_moment.h"
+#include "function_table.h"
 #include "handle.h"
 #include "kind.h"
-#include "variables.h"
 
 static struct moment
 now(sqlite3_context *c, unsigned digits)

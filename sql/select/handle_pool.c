@@ -7,13 +7,10 @@
 
 #include "await.h"
 #include "clock.h"
-#include "collation.h"
 #include "errors.h"
 #include "function_table.h"
 #include "handle.h"
-#include "handle_lock.h"
 #include "memory.h"
-#include "select_vtab.h"
 #include "share.h"
 #include "sql_session.h"
 

@@ -1,5 +1,4 @@
-/* select_plan.c - see select_plan.h. */
-#include "select_plan.h"
+/* select_plan.c - see select_query.h. */
 
 #include <pthread.h>
 #include <string.h>

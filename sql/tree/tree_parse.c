@@ -1,8 +1,8 @@
 /*
- * tree_parse.c - see tree_parse.h; and what is around SELECTs: WITH, UNION,
+ * tree_parse.c - see select_tree.h; and what is around SELECTs: WITH, UNION,
  * ORDER BY, LIMIT, INTO, locks.
  */
-#include "tree_parse.h"
+#include "select_tree.h"
 
 #include "errors.h"
 #include "tree_parser.h"
