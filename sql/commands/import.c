@@ -14,7 +14,6 @@
 #include "errors.h"
 #include "memory.h"
 #include "memory_budget.h"
-#include "opening.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "snapshot_file.h"

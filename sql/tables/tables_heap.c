@@ -16,7 +16,7 @@
 #include "heap_walk.h"
 #include "profile.h"
 #include "select_pins.h"
-#include "significance.h"
+#include "headline.h"
 #include "snapshot.h"
 #include "sql.h"
 #include "texts.h"

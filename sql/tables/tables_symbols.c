@@ -12,7 +12,7 @@
 #include "index_keeper.h"
 #include "memory.h"
 #include "node_status.h"
-#include "process_mappings.h"
+#include "process_memory.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 
