@@ -7,7 +7,6 @@
 #include "calls.h"
 #include "flamegraph.h"
 #include "forms.h"
-#include "graphviz.h"
 #include "memory.h"
 
 /* ---- forms ---- */

@@ -15,7 +15,6 @@ extern const struct function compare_functions[];
 extern const struct function number_functions[];
 extern const struct function text_functions[];
 extern const struct function search_functions[];
-extern const struct function time_functions[];
 extern const struct function date_functions[];
 extern const struct function interval_functions[];
 extern const struct function format_functions[];

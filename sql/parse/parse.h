@@ -20,8 +20,6 @@ void parse_select_hint(const struct parser *p, struct sql_statement *out);
 
 /* The statements; each begins at its first word. */
 int parse_admin(struct parser *p, struct sql_statement *out);
-int parse_admin_call(struct parser *p, struct sql_statement *out);
-int parse_import(struct parser *p, struct sql_statement *out);
 int parse_show(struct parser *p, struct sql_statement *out);
 int parse_set(struct parser *p, struct sql_statement *out);
 int parse_change(struct parser *p, struct sql_statement *out); /* 1290 */

@@ -112,12 +112,4 @@ struct tree_table *tree_table_named(struct parser *p);
 struct tree_window *tree_over(struct parser *p); /* behind OVER */
 int tree_windows(struct parser *p, struct tree_window **out);
 
-/* ---- tree_select.c ---- */
-
-/* SELECT, TABLE or VALUES, without what may follow a UNION, too. */
-struct tree_select *tree_select_read(struct parser *p);
-/* one: an item alone, which no comma follows. */
-int tree_items(struct parser *p, bool one, struct tree_item **out);
-int tree_into(struct parser *p); /* behind INTO */
-
 #endif
