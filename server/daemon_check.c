@@ -1,5 +1,5 @@
-/* daemon_check.c - see daemon_check.h. */
-#include "daemon_check.h"
+/* daemon_check.c - see daemon.h. */
+#include "daemon.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +7,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "arguments.h"
-#include "become.h"
+#include "supervised.h"
 #include "certificate.h"
-#include "certificate_files.h"
 #include "config.h"
-#include "daemon.h"
 #include "errors.h"
 #include "state_dir.h"
 

@@ -1,13 +1,12 @@
-/* daemon_cluster.c - see daemon_cluster.h. */
-#include "daemon_cluster.h"
+/* daemon_cluster.c - see daemon.h. */
+#include "daemon.h"
 
 #include "cluster.h"
 #include "config.h"
 #include "errors.h"
 #include "keeper.h"
 #include "log.h"
-#include "membership.h"
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "server.h"
 
 int

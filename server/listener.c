@@ -1,5 +1,5 @@
-/* listener.c - see listener.h. */
-#include "listener.h"
+/* listener.c - see daemon.h. */
+#include "daemon.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -219,8 +219,7 @@ listener_open_local(struct listener *l, struct server *server,
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     struct stat st;
-    mode_t mask;
-    int fd, rc;
+    int fd;
 
     init(l, server, conversation, TRANSPORT_LOCAL);
     snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
@@ -231,10 +230,10 @@ listener_open_local(struct listener *l, struct server *server,
         error_sys(err, ER_UNKNOWN, "cannot make a socket");
         return -1;
     }
-    mask = umask(0177);
-    rc = bind(fd, (struct sockaddr *)&name, sizeof(name));
-    umask(mask);
-    if (rc != 0 || lstat(path, &st) != 0) {
+    /* bind() takes the mode from here: the umask is that of all threads. */
+    if (fchmod(fd, 0600) != 0 ||
+        bind(fd, (struct sockaddr *)&name, sizeof(name)) != 0 ||
+        lstat(path, &st) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot bind %s", path);
         fd_close(fd);
         return -1;

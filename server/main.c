@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <sysexits.h>
 
-#include "arguments.h"
+#include "config.h"
 #include "daemon.h"
-#include "keeper_serve.h"
+#include "keeper.h"
 
 int
 main(int argc, char **argv)

@@ -1,6 +1,4 @@
 /* execute.c - sql_open: parse, check, open; and the small statements. */
-#include "sql.h"
-
 #include <string.h>
 
 #include "admin.h"
@@ -8,17 +6,140 @@
 #include "catalog.h"
 #include "commands.h"
 #include "errors.h"
-#include "forward.h"
-#include "opening.h"
 #include "parse_statement.h"
-#include "prepared_text.h"
-#include "privileges.h"
-#include "select_cursor.h"
-#include "select_plan.h"
+#include "parser.h"
 #include "select_query.h"
+#include "sql.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"
+
+enum {
+    EXECUTE_BYTES_MAX = 64 * 1024, /* of EXECUTE itself, which the loop reads */
+    INDIRECT_BYTES_MAX =
+        2 * 1024 *
+        1024 /* SESSION_VALUES_MAX values of the largest size, and the text */
+};
+
+/* A copy of the variable's value; NULL where it was never set. */
+static int
+copy_value(const struct sql_session *session, struct span name,
+           struct arena *arena, struct value *out, struct error *err)
+{
+    const struct session_value *found = session_value_find(session, NULL, name);
+
+    memset(out, 0, sizeof(*out));
+    if (!found)
+        return 0;
+    *out = found->value;
+    if (out->type != VALUE_TEXT && out->type != VALUE_BLOB)
+        return 0;
+    out->data = arena_strndup(arena, found->value.data, found->value.size);
+    if (out->data)
+        return 0;
+    error_memory(err, "the values of EXECUTE");
+    return -1;
+}
+
+/* USING @a, @b, ... */
+static int
+read_values(const struct sql_session *session, struct parser *p,
+            struct sql_indirect *out)
+{
+    struct value *values =
+        parser_alloc(p, SESSION_VALUES_MAX * sizeof(*values));
+    size_t count = 0;
+    struct span name;
+
+    if (!values)
+        return -1;
+    do {
+        if (p->token.kind != TOKEN_USER || count == SESSION_VALUES_MAX)
+            return parser_fail(p);
+        if (parser_decode(p, &name) != 0 ||
+            copy_value(session, name, p->arena, &values[count++], p->err) != 0)
+            return -1;
+    } while (parser_accept_operator(p, ","));
+    out->parameters = (struct sql_parameters){values, count};
+    return 0;
+}
+
+static int
+resolve(struct sql_session *session, struct span text, struct lexer lexer,
+        struct sql_indirect *out, struct error *err)
+{
+    const struct parsing how = {.arena = out->arena};
+    struct parser p = {.lexer = lexer,
+                       .source = text,
+                       .how = &how,
+                       .arena = out->arena,
+                       .err = err};
+    const struct prepared_text *found;
+    struct span name;
+    char *copy;
+
+    parser_advance(&p);
+    if (parser_name(&p, &name) != 0 ||
+        (parser_accept(&p, "USING") && read_values(session, &p, out) != 0))
+        return -1;
+    parser_accept_operator(&p, ";");
+    if (p.token.kind != TOKEN_END)
+        return parser_fail(&p);
+    found = prepared_text_find(session, name);
+    if (!found)
+        return prepared_text_unknown(name, "EXECUTE", err);
+    copy = arena_strndup(out->arena, found->text, found->size);
+    if (!copy) {
+        error_memory(err, "a prepared statement");
+        return -1;
+    }
+    out->text = (struct span){copy, found->size};
+    return 0;
+}
+
+/* By the first byte of a word or a comment, which costs no token. */
+static bool
+may_be_execute(struct span text)
+{
+    static const char blanks[] = " \t\n\v\f\r;", begins[] = "eE/-#";
+    size_t i = 0;
+
+    while (i < text.size && memchr(blanks, text.data[i], sizeof(blanks) - 1))
+        i++;
+    return i < text.size && memchr(begins, text.data[i], sizeof(begins) - 1);
+}
+
+int
+sql_indirect(struct sql_session *session, struct span text,
+             struct sql_indirect *out, struct error *err)
+{
+    struct lexer lexer = lexer_of(text);
+    struct token first;
+
+    memset(out, 0, sizeof(*out));
+    out->text = text;
+    if (text.size > EXECUTE_BYTES_MAX || !may_be_execute(text))
+        return 0;
+    first = lexer_next(&lexer);
+    while (token_is_operator(&first, ";"))
+        first = lexer_next(&lexer);
+    if (!token_is(&first, "EXECUTE"))
+        return 0;
+    out->arena = arena_new(INDIRECT_BYTES_MAX);
+    if (out->arena && resolve(session, text, lexer, out, err) == 0)
+        return 0;
+    if (!out->arena)
+        error_memory(err, "a prepared statement");
+    sql_indirect_fini(out);
+    return -1;
+}
+
+void
+sql_indirect_fini(struct sql_indirect *indirect)
+{
+    arena_free(indirect->arena);
+    memset(indirect, 0, sizeof(*indirect));
+}
 
 enum {
     /* Columns of names and labels, each DEPARSE_LABEL_MAX bytes or less. */
@@ -85,26 +206,14 @@ kill_open(struct opening *o, struct error *err)
     return ok;
 }
 
+/* BEGIN, COMMIT, ROLLBACK, and what is answered with an OK alone. */
 static struct cursor *
-nothing_open(struct opening *o, struct error *err)
+transaction_open(struct opening *o, struct error *err)
 {
-    (void)o;
-    return sql_cursor_ok(err);
-}
+    enum statement_kind kind = o->statement->kind;
 
-static struct cursor *
-begin_open(struct opening *o, struct error *err)
-{
-    if (!o->describing)
-        o->session->in_transaction = true;
-    return sql_cursor_ok(err);
-}
-
-static struct cursor *
-end_open(struct opening *o, struct error *err)
-{
-    if (!o->describing)
-        o->session->in_transaction = false;
+    if (!o->describing && kind != STATEMENT_NOTHING)
+        o->session->in_transaction = kind == STATEMENT_BEGIN;
     return sql_cursor_ok(err);
 }
 
@@ -175,15 +284,15 @@ static const struct {
     [STATEMENT_USE] = {0, use_open},
     [STATEMENT_KILL] = {0, kill_open}, /* the host checks the owner */
     [STATEMENT_DO] = {0, do_open},
-    [STATEMENT_BEGIN] = {0, begin_open},
-    [STATEMENT_END] = {0, end_open},
+    [STATEMENT_BEGIN] = {0, transaction_open},
+    [STATEMENT_END] = {0, transaction_open},
     [STATEMENT_EXPLAIN] = {0, explain_open},
     [STATEMENT_MAINTAIN] = {0, maintain_open},
     [STATEMENT_FORWARD] = {0, forward_open}, /* the channel checks the sender */
     [STATEMENT_IMPORT] = {PRIVILEGE_CONTROL, import_open},
     [STATEMENT_PREPARE] = {0, prepare_open},
     [STATEMENT_DEALLOCATE] = {0, deallocate_open},
-    [STATEMENT_NOTHING] = {0, nothing_open},
+    [STATEMENT_NOTHING] = {0, transaction_open},
 };
 
 /* Another node's session runs ADMIN FORWARD alone: an intruder on one node gets
@@ -280,7 +389,7 @@ sql_open(struct sql_session *session, struct span text,
 
     if (!session->channel)
         plan = select_plan_find(session, text, parameters);
-    warnings_begin(session);
+    session->warnings.old = true;
     if (plan) {
         cursor = select_open_plan(&opening, plan, err);
         if (cursor)

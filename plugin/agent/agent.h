@@ -8,18 +8,128 @@
 #ifndef HW_AGENT_H
 #define HW_AGENT_H
 
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "agent_protocol.h"
-#include "beside.h"
-#include "channel.h"
 #include "jemalloc.h"
-#include "likeness.h"
 #include "mapped_files.h"
+#include "shared_fds.h"
+
+/* ---- channel.c ---- */
+
+/* The agent's socket: its place, and the peers that may connect.  Every
+ * descriptor belongs to the agent's thread. */
+struct channel {
+    int directory, lock, listener, connection; /* -1: none */
+    struct shared_fds_file listener_file, connection_file;
+    uid_t owner;  /* the directory's */
+    pid_t holder; /* the process that serves, where CHANNEL_BUSY */
+};
+
+enum channel_result {
+    CHANNEL_OPEN,
+    CHANNEL_BUSY,  /* another process serves this directory */
+    CHANNEL_FAILED /* reported on stderr; errno has the reason */
+};
+
+/* Opens a channel whose descriptors are all -1, and erases the words. */
+enum channel_result channel_open(struct channel *channel,
+                                 const char *state_dir);
+/* True if the directory belongs to another user, which may still give it to us.
+ */
+bool channel_is_shut(const char *state_dir);
+/* Serves there again where the directory, the lock or the socket's name was
+ * deleted, and keeps the connection; false: it cannot yet. */
+bool channel_renew(struct channel *channel, const char *state_dir);
+/* Whether that is needed: others do not find us there. */
+bool channel_is_lost(const struct channel *channel, const char *state_dir);
+void channel_close(struct channel *channel);
+/* Closes the directory: what needs it fails from now on. */
+void channel_leave_directory(struct channel *channel);
+/* Leaves why the agent ends, for heapwired; "": nothing of note.  Only in a
+ * table of its own: in a shared one the lock's number may be a file of the
+ * host. */
+void channel_leave_word(const struct channel *channel,
+                        const struct agent_hello *self, const char *why);
+/* Likewise, of this process, whose agent has not served: it holds no lock. */
+void channel_leave_early_word(const char *state_dir, const char *why);
+/* Removes the socket's name.  Call before channel_close. */
+void channel_remove(struct channel *channel);
+
+/* False when the listener is no longer ours; drops a connection that is not. In
+ * a shared descriptor table the host may have closed ours and reused the
+ * numbers. */
+bool channel_intact(struct channel *channel);
+
+/* Accepts a waiting connection in place of the current one, if its peer is
+ * root, the directory's owner or this process's user; false: it is not. */
+bool channel_accept(struct channel *channel);
+void channel_disconnect(struct channel *channel);
+
+/* Reads one packet of exactly size bytes; -1 for any other. */
+int channel_receive(struct channel *channel, void *out, size_t size);
+/* Sends one packet without waiting; -1 when the peer does not take it. */
+int channel_send(struct channel *channel, const void *data, size_t size,
+                 const int *fds, size_t fd_count);
+
+/* ---- likeness.c ---- */
+
+/* Whether our thread may do more than the host's main thread.  A host may
+ * change its ids or its sandbox past libc, or where we are not preloaded.  Once
+ * a second the thread compares itself with the main one, gives up what it has
+ * beyond that, and must end where it cannot. */
+struct likeness {
+    int64_t due_ms; /* monotonic */
+    bool more;      /* at the last look, too: it was no moment in between */
+    bool apart;     /* it cannot be like the main thread */
+};
+
+/* Milliseconds until the next look.  calls (enum confined_call) are those that
+ * may be made under so many filters. */
+int likeness_tick(struct likeness *likeness, int filters, unsigned calls);
+
+/* Whether two threads of this process have the same ids, capabilities and
+ * filters.  One thread at a time: the host's may have little stack. */
+bool likeness_same(pid_t a, pid_t b);
+
+/* ---- beside.c ---- */
+
+/* Starts heapwired from the agent, where nothing else starts it.  While no
+ * heapwired is connected, and none holds the state directory's lock, the agent
+ * starts one: at once, then after a pause that grows.  The new process is not
+ * the host's child: the host gets no SIGCHLD, and its wait calls find nothing.
+ * Its messages during the start go to start.log. */
+enum {
+    BESIDE_OPTIONS_MAX = 32,
+    BESIDE_PAUSE_MIN_MS = 1000,
+    BESIDE_PAUSE_MAX_MS = 60000
+};
+
+struct beside {
+    const char *settings; /* borrowed: agent_tools.h */
+    int directory;        /* the channel's */
+    int64_t due_ms;       /* monotonic: time of the next attempt; 0: none */
+    int64_t pause_ms;     /* the latest pause between attempts */
+};
+
+/* Checks the settings.  0, or an errno that says why they cannot work. */
+int beside_check(const char *settings);
+
+void beside_begin(struct beside *beside, const char *settings, int directory);
+/* Starts heapwired when that is due.  Returns the milliseconds until the next
+ * call is due, or -1. */
+int beside_tick(struct beside *beside, bool connected);
+/* Asks a heapwired that an agent started to end. */
+void beside_end(const struct beside *beside);
+
+/* ---- how it was started, and what its thread has ---- */
 
 struct agent_start {
-    char settings[AGENT_SETTINGS_MAX]; /* agent_settings.h */
+    char settings[AGENT_SETTINGS_MAX]; /* agent_tools.h */
     struct jemalloc_given given;       /* set by the program itself; or empty */
     struct jemalloc jemalloc; /* found before main; if late, by the thread */
     bool late;                /* the program runs already */
@@ -53,5 +163,92 @@ struct agent {
     bool away;        /* guard_ms has passed, and profiling is off */
     int64_t unguarded_ms; /* wall clock: switched off for that; or 0 */
 };
+
+/* ---- operations.c ---- */
+
+/* Descriptors sent with a reply; owned ones are closed once sent. */
+struct operation_files {
+    int fds[AGENT_FDS_MAX];
+    size_t count;
+    bool owned;
+};
+
+/* Fills a zeroed reply; all descriptors must be -1.  After AGENT_BAD_REQUEST
+ * close the connection. */
+void operation_answer(struct agent *agent, const struct agent_request *request,
+                      struct agent_reply *reply,
+                      struct operation_files *passed);
+
+/* ---- serve.c ---- */
+
+/* Serves until phase_stopping(). 0, or an errno: why it could not serve. */
+int serve_run(const struct agent_start *start);
+
+/* Where a thread has stepped aside and none can follow: profiling that it has
+ * switched on ends, and what it left is forgotten.  The host's thread's. */
+void serve_nobody(void);
+/* On the host's thread, before a filter comes: no child is served. */
+void serve_unfit(const struct agent_start *start);
+
+/* ---- phase.c ----
+ * The phase of the agent's thread, and whether it must end.  The thread enters
+ * phases; the threads that start and stop it wait for them.  One agent runs at
+ * a time in a process. */
+
+/* A signal for our thread alone, which blocks it; the kernel never sends it. */
+#define PHASE_WAKE SIGSTKFLT
+
+enum phase {
+    PHASE_STARTING,
+    PHASE_APART, /* has left the host's descriptor table, or cannot */
+    PHASE_SERVING,
+    PHASE_ENDED
+};
+
+/* Call before creating the thread: sets PHASE_STARTING, clears the request to
+ * end. */
+void phase_reset(void);
+void phase_enter(enum phase phase);
+enum phase phase_now(void);
+/* Waits for that phase or a later one.  0 or ETIMEDOUT. */
+int phase_await(enum phase phase, uint32_t timeout_ms);
+
+/* Requests the end; the caller also sends PHASE_WAKE to the thread.  aside: it
+ * leaves all that it has to the next thread (below). */
+void phase_stop(bool aside);
+/* Takes the request back; false: the thread has seen it, and goes. */
+bool phase_stay(void);
+/* The thread's: once they are true the request stands. */
+bool phase_stopping(void);
+bool phase_aside(void);
+/* The thread waits; phase_stop() ends that. */
+void phase_pause(uint32_t ms);
+
+/* ---- handover.c ----
+ * What a thread that steps aside leaves to the next one.  No thread of ours may
+ * be there while the host changes its ids or its sandbox, and afterwards the
+ * socket's directory may be out of reach: so the state is copied, and the
+ * descriptors wait in a socket of the host's table for as long as the host's
+ * call takes.  open and close: the host's thread, before the end of one and
+ * after the start of the next. */
+
+/* state_dir: NULL, or where no other process may take the lock meanwhile. */
+void handover_open(const char *state_dir);
+int handover_socket(void); /* -1: none */
+void handover_close(void);
+
+/* The thread's last act; false: nothing could be left.  It needs no socket in a
+ * shared descriptor table. */
+bool handover_give(struct agent *agent);
+/* The next thread's: the state, without the descriptors of a table of its own;
+ * false: nothing was left. */
+bool handover_read(struct agent *agent);
+/* Where no thread comes: what was left, or NULL.  It is forgotten, and its
+ * descriptors of a table of its own are nobody's. */
+struct agent *handover_drop(void);
+/* The descriptors, in the thread's own table.  0, or an errno. */
+int handover_take(struct agent *agent);
+
+void handover_forget(void);
 
 #endif

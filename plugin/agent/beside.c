@@ -1,5 +1,5 @@
-/* beside.c - see beside.h. */
-#include "beside.h"
+/* beside.c - see agent.h. */
+#include "agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
-#include "agent_settings.h"
 #include "agent_tools.h"
 #include "confined.h"
 #include "shared_fds.h"

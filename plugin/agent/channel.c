@@ -1,11 +1,11 @@
 /*
- * channel.c - see channel.h.
+ * channel.c - see agent.h.
  *
  * Names are resolved once: everything happens beside the directory's own
  * descriptor, reached through /proc/thread-self/fd because bind() takes only
  * paths, and short ones.
  */
-#include "channel.h"
+#include "agent.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /*
- * handover.c - see handover.h.
+ * handover.c - see agent.h.
  *
  * A thread's own table cannot be reached from another one but by SCM_RIGHTS:
  * the socket is an abstract one with a name from the kernel.  Others see that
  * name: the kernel drops what has not the key before it fills the queue, and
  * only messages of this process are taken from it.
  */
-#include "handover.h"
+#include "agent.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,7 +21,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent.h"
 #include "agent_protocol.h"
 #include "shared_fds.h"
 

@@ -1,5 +1,5 @@
-/* likeness.c - see likeness.h. */
-#include "likeness.h"
+/* likeness.c - see agent.h. */
+#include "agent.h"
 
 #include <linux/capability.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* operations.c - see operations.h. */
-#include "operations.h"
+/* operations.c - see agent.h. */
+#include "agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,13 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent.h"
-#include "agent_tools.h"
-#include "allocator_list.h"
 #include "confined.h"
 #include "recorder_switch.h"
 #include "shared_fds.h"
-#include "statistics.h"
+#include "jemalloc.h"
 
 /* Linux 6.3; older headers lack it. */
 #ifndef MFD_NOEXEC_SEAL

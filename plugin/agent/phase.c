@@ -1,5 +1,5 @@
-/* phase.c - see phase.h. */
-#include "phase.h"
+/* phase.c - see agent.h. */
+#include "agent.h"
 
 #include <errno.h>
 #include <linux/futex.h>

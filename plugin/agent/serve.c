@@ -6,7 +6,7 @@
  * table has none of them, and the paths we give to jemalloc go through
  * /proc/thread-self, not /proc/self.
  */
-#include "serve.h"
+#include "agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,19 +18,11 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "agent.h"
-#include "agent_settings.h"
 #include "agent_tools.h"
 #include "confined.h"
-#include "fork.h"
-#include "handover.h"
-#include "operations.h"
-#include "own_table.h"
-#include "phase.h"
+#include "jemalloc.h"
 #include "shared_fds.h"
 
 enum {

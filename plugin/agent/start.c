@@ -18,14 +18,8 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "agent_settings.h"
 #include "agent_tools.h"
-#include "beside.h"
-#include "handover.h"
 #include "heapwire.h"
-#include "likeness.h"
-#include "phase.h"
-#include "serve.h"
 #include "shared_fds.h"
 
 enum {

@@ -1,7 +1,6 @@
 /* clean_text.c - see clean_text.h. */
 #include "clean_text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #ifdef __SSE2__

@@ -43,6 +43,17 @@ struct span reader_text(struct reader *r); /* up to a NUL, which is eaten */
 /* One line without its '\n'; false at the end. */
 bool reader_line(struct reader *r, struct span *line);
 
+/* Blanks, tabs and returns; nearly always one blank, in millions of places. */
+static inline void
+reader_skip_blanks(struct reader *r)
+{
+    if (r->pos < r->end && *r->pos == ' ')
+        r->pos++;
+    while (r->pos < r->end && *r->pos <= ' ' &&
+           (*r->pos == ' ' || *r->pos == '\t' || *r->pos == '\r'))
+        r->pos++;
+}
+
 bool span_is(struct span s, const char *text);        /* exact */
 bool span_is_nocase(struct span s, const char *text); /* ASCII case */
 bool span_same_nocase(struct span a, struct span b);

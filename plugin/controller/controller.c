@@ -21,6 +21,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "agent_client.h"
 #include "clock.h"
 #include "dump.h"
 #include "errors.h"
@@ -29,15 +30,13 @@
 #include "jobs.h"
 #include "log.h"
 #include "memory.h"
-#include "agent_client.h"
-#include "stats_take.h"
-#include "profiler_control.h"
 #include "node_status.h"
 #include "objects.h"
 #include "overhead_limit.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "stats.h"
+#include "stats_take.h"
 #include "store.h"
 #include "symbolizer.h"
 #include "thread.h"

@@ -1,5 +1,6 @@
 /*
- * stats_take.h - statistics of the node, taken now.
+ * stats_take.h - what a job asks of the agent, but for a dump: statistics,
+ * taken now, and profiling's switch.
  *
  * Call it with the agent: jobs.h.
  */
@@ -12,7 +13,10 @@
 
 struct agent_client;
 struct error;
+struct job_request;
+struct job_result;
 struct stats;
+struct store;
 
 /* Where no jemalloc serves the process, the kernel's figures alone.  NULL with
  * *err. */
@@ -43,5 +47,11 @@ void process_children_read(pid_t parent, struct process_children *out);
  * most every few seconds, and rarer where /proc is long: a hundredth of the
  * time. */
 void process_children_look(struct agent_client *client);
+
+/* JOB_GET_ACTIVE, JOB_ENABLE, JOB_DISABLE or JOB_RESET, which is refused,
+ * unless forced, while kept snapshots would lose their comparability. */
+int profiler_control_run(struct agent_client *client, struct store *store,
+                         const struct job_request *wanted,
+                         struct job_result *result, struct error *err);
 
 #endif

@@ -1,8 +1,7 @@
-/* ends.c - see ends.h. */
-#include "ends.h"
+/* ends.c - see memory_sampler.h. */
+#include "memory_sampler.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent_word.h"
@@ -26,13 +25,6 @@ static bool
 is_same(const struct history_sample *a, const struct history_sample *b)
 {
     return a->pid == b->pid && a->start_ticks == b->start_ticks;
-}
-
-/* A database that was detached lives on, without an agent. */
-static bool
-lives(const struct history_sample *sample)
-{
-    return process_lives(sample->pid, sample->start_ticks);
 }
 
 /* By heapwire-run, of its child: that is the database, or a wrapper that ended
@@ -101,7 +93,8 @@ took_its_place(const struct ends *ends, const struct history_sample *now)
 
     return before->pid != 0 && !is_same(before, now) &&
            (ends->adopted || before->at_ms - before->started_ms >= LIVED_MS) &&
-           now->started_ms > before->at_ms && !lives(before);
+           now->started_ms > before->at_ms &&
+           !process_lives(before->pid, before->start_ticks);
 }
 
 void
@@ -122,7 +115,8 @@ ends_look(struct ends *ends, const struct node_status *status)
         return;
     if (ends->adopted) {
         if (!ends->state_dir || clock_ms() - ends->adopted_ms < ENDED_MS ||
-            agent_word_is_held(ends->state_dir, NULL) || lives(&ends->seen))
+            agent_word_is_held(ends->state_dir, NULL) ||
+            process_lives(ends->seen.pid, ends->seen.start_ticks))
             return;
         keep_end(ends, ends->seen.at_ms, "the database");
     } else if (ends->keeps && status->state == NODE_GONE &&

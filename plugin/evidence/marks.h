@@ -1,8 +1,8 @@
 /*
- * marks.h - when the node takes a snapshot by itself, and how soon it looks at
- * memory again.
+ * marks.h - when the node takes a snapshot by itself, how soon it looks at
+ * memory again, and which of these snapshots stays.
  *
- * Pure: looks at figures and remembers; no clock, no locks.
+ * Pure but for highest_: looks at figures and remembers; no clock, no locks.
  */
 #ifndef HW_MARKS_H
 #define HW_MARKS_H
@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "snapshot.h"
+
+struct store;
 
 enum {
     MARKS_MAX = 8,
@@ -99,5 +101,25 @@ void pace_look(struct pace *pace, struct marks_now *now);
 /* Milliseconds until the next look: soon after one fast step already. */
 uint64_t pace_next_ms(const struct pace *pace, const struct marks_now *now);
 bool pace_is_urgent(const struct marks_now *now);
+
+/* Of the snapshots that the node took by itself, the one at the highest memory
+ * stays: it is pinned in the store.  One of the database that runs, and one of
+ * the one before it.  May wait for the disk. */
+struct highest_pin {
+    char name[SNAPSHOT_NAME_MAX + 1]; /* "": none */
+    int32_t pid;
+    uint64_t start_ticks, rss;
+};
+
+/* A zeroed struct has none. */
+struct highest {
+    struct highest_pin now, before;
+};
+
+/* Finds the snapshot that an earlier heapwired pinned. */
+void highest_adopt(struct highest *highest, struct store *store);
+/* Call it with each automatic snapshot. */
+void highest_note(struct highest *highest, struct store *store,
+                  const struct snapshot *snapshot);
 
 #endif

@@ -16,13 +16,10 @@
 
 #include "clock.h"
 #include "controller.h"
-#include "ends.h"
 #include "errors.h"
-#include "highest.h"
 #include "history.h"
 #include "log.h"
 #include "memory.h"
-#include "marks.h"
 #include "node_status.h"
 #include "process_memory.h"
 #include "thread.h"

@@ -9,6 +9,7 @@
 
 struct error;
 struct mappings;
+struct prof_command;
 struct profile;
 
 /* Decides by the first bytes. */
@@ -28,5 +29,18 @@ int prof_check_program(const struct profile *now, const char *now_path,
  * another build than the file that it stands for.  path is the profile's. */
 void prof_check_replaced(const struct mappings *maps, const char *binary,
                          const char *path);
+
+/*
+ * Heapwire-prof --index: makes a program's symbol index.
+ *
+ * For packagers: an index shipped beside the program names addresses on hosts
+ * without debug information, and takes microseconds on hosts with it.
+ */
+
+/* Makes the index of the command's one argument, at its output, with the help
+ * of symbolizer.  Prints its size to stdout; if it has symbols only, for lack
+ * of debug information, says so on stderr. */
+int prof_index_make(const char *symbolizer, const struct prof_command *command,
+                    struct error *err);
 
 #endif

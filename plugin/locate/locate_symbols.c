@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "debug_beside.h"
+#include "elf_file.h"
 #include "errors.h"
 #include "files.h"
 #include "locate_work.h"

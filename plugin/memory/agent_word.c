@@ -2,7 +2,6 @@
 #include "agent_word.h"
 
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -17,6 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena_meter;
+struct error;
+
 enum {
     MEMORY_BUDGET_BYTES = 256 << 20,
     MEMORY_BUDGET_KEPT = 64 << 20,
@@ -47,5 +50,33 @@ uint64_t memory_left(void);
 
 /* The machine's: MemAvailable of a text as /proc/meminfo has it. */
 uint64_t memory_left_of(const char *meminfo, size_t size);
+
+/*
+ * The memory that decoding may take: of snapshots that were kept, imported or
+ * sent by peers.
+ *
+ * A few bytes of such a file can stand for a gigabyte, and heapwired shares its
+ * cgroup with the database.  So it has a part of what memory_budget.h has for
+ * all, and a decoder asks before it takes memory.  Decoded snapshots count as
+ * long as they live.  Any thread.
+ */
+
+/* Sets another ceiling, before anything is decoded; 0: none, and free memory is
+ * not checked either. */
+void decode_room_set(size_t bytes);
+
+/* false: the ceiling has less left, or less of the machine's or the cgroup's
+ * memory would stay free than decoding has taken. */
+bool decode_room_take(size_t bytes);
+void decode_room_give(size_t bytes);
+
+/* The two, for an arena. */
+extern const struct arena_meter decode_room_meter;
+
+/* Fills err if this thread was refused any since it began: why, and what to
+ * do. */
+void decode_room_begin(void);
+void decode_room_explain(struct error *err);
+size_t decode_room_used(void);
 
 #endif

@@ -6,7 +6,6 @@
  */
 #include "stats.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "arena.h"

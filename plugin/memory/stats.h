@@ -85,7 +85,7 @@ enum {
     STATS_ARENAS_MAX = 1024
 };
 
-/* Parses the agent's text (statistics.h), and skips names that no table has.
+/* Parses the agent's text (jemalloc.h), and skips names that no table has.
  * NULL with *err: no such text, or no memory.  The kernel's figures stay
  * unknown. */
 struct stats *stats_parse(const char *text, size_t size, struct error *err);

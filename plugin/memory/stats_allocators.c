@@ -1,7 +1,6 @@
 /* stats_allocators.c - see stats_allocators.h. */
 #include "stats_allocators.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "arena.h"

@@ -1,7 +1,7 @@
 /*
  * stats_allocators.h - the agent's list of the jemallocs in the database, read.
  *
- * Pure.  The format is agent/jemalloc/allocator_list.h's.
+ * Pure.  The format is agent/jemalloc/jemalloc.h's.
  */
 #ifndef HW_STATS_ALLOCATORS_H
 #define HW_STATS_ALLOCATORS_H

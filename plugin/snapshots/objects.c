@@ -2,7 +2,6 @@
 #include "objects.h"
 
 #include <fcntl.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "arena.h"

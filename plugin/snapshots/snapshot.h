@@ -20,7 +20,7 @@ enum { SNAPSHOT_NAME_MAX = 64, SNAPSHOT_REASON_MAX = 127 };
 /* Likewise the two kept ones that were taken last. */
 #define SNAPSHOT_LAST     "last"
 #define SNAPSHOT_PREVIOUS "previous"
-/* Likewise the sums of several nodes' (sql/cluster/cluster_name.h). */
+/* Likewise the sums of several nodes' (sql/cluster/cluster_ask.h). */
 #define SNAPSHOT_CLUSTER         "cluster"
 #define SNAPSHOT_CLUSTER_BY_NODE "cluster_by_node"
 

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
+#include "allocator.h"
 #include "arena.h"
 #include "buffer.h"
 #include "clean_text.h"
-#include "decode_room.h"
 #include "errors.h"
 #include "heap_dump.h"
-#include "allocator.h"
 #include "memory.h"
+#include "memory_budget.h"
 #include "profile.h"
 #include "reader.h"
 #include "texts.h"

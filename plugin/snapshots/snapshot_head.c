@@ -2,7 +2,6 @@
 #include "snapshot_head.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>

@@ -25,7 +25,7 @@ enum {
     STORE_COUNT_MAX = 256, /* whatever the options say */
     /* Of decoded snapshots, which are read again from their files; without
      * files of all. */
-    STORE_MEMORY_MAX = 128 << 20 /* less than decode_room.h has */
+    STORE_MEMORY_MAX = 128 << 20 /* less than decoding has (memory_budget.h) */
 };
 
 struct store_options {

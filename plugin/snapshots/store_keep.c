@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "buffer.h"
@@ -134,17 +133,17 @@ would_help(const struct store *store, const struct plan *plan, uint64_t bytes)
 }
 
 static int
-write_once(struct store *store, struct held *held, const struct buffer *bytes,
-           struct error *err)
+write_once(struct store *store, struct store_entry *entry,
+           const struct buffer *bytes, struct error *err)
 {
     char file[FILE_STORE_NAME];
     struct file_writer writer;
     int rc = -1;
 
-    store_file(held->entry.name, held->entry.pinned, file);
+    store_file(entry->name, entry->pinned, file);
     if (file_writer_open(&writer, &store->dir, file, err) == 0 &&
         file_writer_write(&writer, bytes->data, bytes->size, err) == 0)
-        rc = file_writer_commit(&writer, false, &held->entry.kept_ms, err);
+        rc = file_writer_commit(&writer, false, &entry->kept_ms, err);
     file_writer_close(&writer);
     return rc;
 }
@@ -155,12 +154,12 @@ static int
 write_file(struct store *store, struct held *held, const struct buffer *bytes,
            struct plan *plan, struct error *err)
 {
-    if (write_once(store, held, bytes, err) == 0)
+    if (write_once(store, &held->entry, bytes, err) == 0)
         return 0;
     if (err->code != ER_DISK_FULL || !would_help(store, plan, bytes->size))
         return -1;
     carry_out(store, plan);
-    return write_once(store, held, bytes, err);
+    return write_once(store, &held->entry, bytes, err);
 }
 
 /* The directory itself may be gone. */
@@ -175,11 +174,12 @@ renew_directory(struct store *store)
                rc > 0 ? "makes it again" : err.text);
 }
 
-/* Writes again what is in memory; its age stays. */
+/* Writes again what is in memory; its age stays.  Readers change held->used
+ * meanwhile, under the other lock. */
 static int
 save_again(struct store *store, const struct held *held, struct error *err)
 {
-    struct held copy = *held;
+    struct store_entry copy = held->entry;
     struct buffer bytes;
     int rc = -1;
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

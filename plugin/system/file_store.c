@@ -14,7 +14,7 @@
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
-#include "tmp_file.h"
+#include "own_file.h"
 
 /* ---- the directory ---- */
 

@@ -7,7 +7,6 @@
 #define HW_PROCESS_STAT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

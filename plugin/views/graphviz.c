@@ -1,5 +1,5 @@
 /* graphviz.c - see graphviz.h. */
-#include "graphviz.h"
+#include "view.h"
 
 #include <errno.h>
 #include <fcntl.h>

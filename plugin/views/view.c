@@ -1,12 +1,15 @@
 /* view.c - see view.h. */
 #include "view.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "calls.h"
 #include "flamegraph.h"
 #include "forms.h"
-#include "graphviz.h"
+#include "memory.h"
+
+/* ---- forms ---- */
 
 const struct view_form view_forms[] = {
     {"dot", .takes_options = true, .render = dot_write},
@@ -55,4 +58,98 @@ view_form_find(const char *name)
         if (strcmp(view_forms[i].name, name) == 0)
             return &view_forms[i];
     return NULL;
+}
+
+/* ---- what tells it from others ---- */
+
+static void
+add_text(struct buffer *key, const char *text)
+{
+    buffer_u8(key, text != NULL);
+    buffer_lenenc_bytes(key, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void
+add_double(struct buffer *key, double number)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &number, sizeof(bits));
+    buffer_u64(key, bits);
+}
+
+void
+view_key(struct buffer *key, const struct view_form *form,
+         const struct view_options *options)
+{
+    add_text(key, options->wrappers);
+    add_text(key, form ? form->name : NULL);
+    if (!form || !form->takes_options)
+        return;
+    buffer_u8(key, (uint8_t)options->measure);
+    buffer_u8(key, (uint8_t)options->granularity);
+    buffer_u32(key, options->nodecount);
+    add_double(key, options->nodefraction);
+    add_double(key, options->edgefraction);
+    buffer_u32(key, options->maxdegree);
+    buffer_u8(key, options->allocator_frames);
+    buffer_u8(key, options->show_bytes);
+    buffer_u8(key, options->by_growth);
+    add_text(key, options->focus);
+    add_text(key, options->ignore);
+}
+
+/* ---- the text ---- */
+
+static atomic_size_t alive; /* bytes of all views: a count, and no more */
+
+struct view *
+view_new(size_t max)
+{
+    struct view *view = mem_zalloc(1, sizeof(*view));
+
+    if (view) {
+        view->references = 1;
+        buffer_init(&view->bytes, max);
+    }
+    return view;
+}
+
+struct view *
+view_ref(struct view *view)
+{
+    __atomic_add_fetch(&view->references, 1, __ATOMIC_RELAXED);
+    return view;
+}
+
+/* Release pairs with acquire: the thread that frees has seen all uses end. */
+void
+view_unref(struct view *view)
+{
+    if (!view || __atomic_sub_fetch(&view->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    atomic_fetch_sub_explicit(&alive, view->counted, memory_order_relaxed);
+    buffer_fini(&view->bytes);
+    mem_free(view);
+}
+
+void
+view_finish(struct view *view)
+{
+    struct buffer *bytes = &view->bytes;
+    char *data = mem_realloc(bytes->data, bytes->size + 1);
+
+    if (data) {
+        bytes->data = data;
+        bytes->data[bytes->size] = '\0';
+        bytes->capacity = bytes->size + 1;
+    }
+    view->counted = bytes->capacity;
+    atomic_fetch_add_explicit(&alive, view->counted, memory_order_relaxed);
+}
+
+size_t
+view_bytes_alive(void)
+{
+    return atomic_load_explicit(&alive, memory_order_relaxed);
 }

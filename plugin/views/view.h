@@ -1,19 +1,37 @@
 /*
- * view.h - the forms of a profile, each by its name.
+ * view.h - a view: the forms of a profile, each by its name, and its text.
  *
  * The script language, SQL functions and heapwire-prof all offer this table.
  */
 #ifndef HW_VIEW_H
 #define HW_VIEW_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "buffer.h"
 #include "view_options.h"
 
 struct buffer;
 struct error;
 struct profile;
+struct view_options;
+
+/* Immutable once made; shared by reference count (atomic). */
+struct view {
+    struct buffer bytes;
+    size_t counted; /* of them, once it is made */
+    int references;
+};
+
+struct view *view_new(size_t max); /* one reference; NULL: no memory */
+struct view *view_ref(struct view *view);
+void view_unref(struct view *view); /* NULL is fine */
+/* Ends its growth and releases unused memory. */
+void view_finish(struct view *view);
+size_t view_bytes_alive(void); /* of all that are finished; any thread */
 
 struct view_form {
     const char *name; /* "dot", "text", ... */
@@ -41,5 +59,44 @@ bool view_takes_short_names(const struct view_form *form,
                             const struct view_options *options);
 
 const struct view_form *view_form_find(const char *name); /* or NULL */
+
+/* Appends what tells a view from others of the same profile.  form NULL: the
+ * snapshot's own file. */
+void view_key(struct buffer *key, const struct view_form *form,
+              const struct view_options *options);
+
+/* ---- the call graph as a picture, by graphviz's dot ----
+ *
+ * dot is another program: no shell, an environment and limits of its own, low
+ * priority, killed and reaped when it is too slow, too much or not wanted any
+ * more.  Blocks for as long as it runs: not for an event loop.  Any thread. */
+
+enum { GRAPHVIZ_DEADLINE_MS = 30 * 1000, GRAPHVIZ_OUTPUT_MAX = 64 << 20 };
+
+enum graphviz_format { GRAPHVIZ_SVG, GRAPHVIZ_PDF };
+
+struct graphviz_run {
+    const char *program; /* absolute path */
+    enum graphviz_format format;
+    uint32_t deadline_ms;
+    const atomic_bool *cancelled; /* or NULL */
+};
+
+/* "program -Tsvg", or -Tpdf, with source on its stdin; appends what it answers
+ * to out. -1 with *err; out is then as it was. */
+int graphviz_render(const struct graphviz_run *run, const char *source,
+                    size_t size, struct buffer *out, struct error *err);
+
+/* Where dot is; NULL: nowhere. */
+const char *graphviz_program(void);
+
+/* The call graph (dot_picture.h).  As dot_write fails, or when there is no
+ * dot. */
+int graphviz_svg(const struct profile *profile,
+                 const struct view_options *options, struct buffer *out,
+                 struct error *err);
+int graphviz_pdf(const struct profile *profile,
+                 const struct view_options *options, struct buffer *out,
+                 struct error *err);
 
 #endif

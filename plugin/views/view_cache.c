@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "buffer.h"
 #include "diff.h"
 #include "errors.h"
 #include "memory.h"
@@ -15,11 +14,21 @@
 #include "snapshot.h"
 #include "snapshot_file.h"
 #include "store.h"
-#include "view.h"
-#include "view_options.h"
 #include "allocator.h"
 
 enum { KEY_MAX = 64 * 1024 };
+
+struct kept_view {
+    struct kept_view *next;
+    struct buffer key;
+    struct view *view;
+};
+
+/* Used last first. */
+struct view_kept {
+    struct kept_view *first;
+    size_t count, bytes;
+};
 
 struct view_cache {
     struct flights flights; /* first; its lock guards what follows */
@@ -44,54 +53,89 @@ struct view_flight {
     struct view *view;            /* once it is made */
 };
 
+/* ---- those that are kept ---- */
+
+static bool
+is_same_key(const struct buffer *a, const struct buffer *b)
+{
+    return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+static size_t
+bytes_of(const struct kept_view *kept)
+{
+    return sizeof(*kept) + kept->key.capacity + kept->view->bytes.capacity;
+}
+
+/* Not a reference, or NULL. */
+static struct view *
+find_kept(struct view_kept *kept, const struct buffer *key)
+{
+    for (struct kept_view **at = &kept->first; *at; at = &(*at)->next) {
+        struct kept_view *found = *at;
+
+        if (!is_same_key(&found->key, key))
+            continue;
+        *at = found->next;
+        found->next = kept->first;
+        kept->first = found;
+        return found->view;
+    }
+    return NULL;
+}
+
+static void
+drop_last_kept(struct view_kept *kept)
+{
+    struct kept_view **at = &kept->first, *last;
+
+    while ((*at)->next)
+        at = &(*at)->next;
+    last = *at;
+    *at = NULL;
+    kept->count--;
+    kept->bytes -= bytes_of(last);
+    view_unref(last->view);
+    buffer_fini(&last->key);
+    mem_free(last);
+}
+
+/* Keeps the view, takes key's contents, and evicts others for it.  Does nothing
+ * without memory. */
+static void
+add_kept(struct view_kept *kept, struct buffer *key, struct view *view)
+{
+    struct kept_view *new;
+
+    if (view->bytes.capacity > VIEW_KEPT_VIEW_MAX)
+        return;
+    new = mem_zalloc(1, sizeof(*new));
+    if (!new)
+        return;
+    new->key = *key;
+    memset(key, 0, sizeof(*key));
+    new->view = view_ref(view);
+    new->next = kept->first;
+    kept->first = new;
+    kept->count++;
+    kept->bytes += bytes_of(new);
+    while (kept->count > VIEW_KEPT_COUNT_MAX ||
+           kept->bytes > VIEW_KEPT_BYTES_MAX)
+        drop_last_kept(kept);
+}
+
 /* ---- what it depends on ---- */
-
-static void
-add_text(struct buffer *key, const char *text)
-{
-    buffer_u8(key, text != NULL);
-    buffer_lenenc_bytes(key, text ? text : "", text ? strlen(text) : 0);
-}
-
-static void
-add_double(struct buffer *key, double number)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &number, sizeof(bits));
-    buffer_u64(key, bits);
-}
-
-static void
-add_options(struct buffer *key, const struct view_options *options)
-{
-    buffer_u8(key, (uint8_t)options->measure);
-    buffer_u8(key, (uint8_t)options->granularity);
-    buffer_u32(key, options->nodecount);
-    add_double(key, options->nodefraction);
-    add_double(key, options->edgefraction);
-    buffer_u32(key, options->maxdegree);
-    buffer_u8(key, options->allocator_frames);
-    buffer_u8(key, options->show_bytes);
-    buffer_u8(key, options->by_growth);
-    add_text(key, options->focus);
-    add_text(key, options->ignore);
-}
 
 static void
 make_key(struct view_flight *work)
 {
-    const struct view_form *form = work->request.form;
     struct buffer *key = &work->key;
 
     buffer_init(key, KEY_MAX);
     buffer_u64(key, work->serial);
     buffer_u64(key, work->base_serial);
     buffer_u8(key, work->request.force);
-    add_text(key, work->options.wrappers);
-    add_text(key, form ? form->name : NULL);
-    if (form && form->takes_options)
-        add_options(key, &work->options);
+    view_key(key, work->request.form, &work->options);
 }
 
 /* Which snapshot has this name now. */
@@ -258,8 +302,8 @@ on_run(struct flight *flight)
     if (rc == 0) {
         work->view = view_ref(view);
         cache->counts.rendered++;
-        if (work->lasting && !view_kept_find(&cache->kept, &work->key))
-            view_kept_add(&cache->kept, &work->key, view);
+        if (work->lasting && !find_kept(&cache->kept, &work->key))
+            add_kept(&cache->kept, &work->key, view);
     }
     flight_finish(flight, rc == 0 ? NULL : &err);
     pthread_mutex_unlock(&cache->flights.lock);
@@ -400,13 +444,9 @@ new_flight(struct view_cache *cache, const struct view_request *request,
 static struct flight *
 find_flight(struct view_cache *cache, const struct buffer *key)
 {
-    for (struct flight *f = cache->flights.first; f; f = f->next) {
-        const struct buffer *own = &((struct view_flight *)f)->key;
-
-        if (!f->cancelled && own->size == key->size &&
-            memcmp(own->data, key->data, key->size) == 0)
+    for (struct flight *f = cache->flights.first; f; f = f->next)
+        if (!f->cancelled && is_same_key(&((struct view_flight *)f)->key, key))
             return f;
-    }
     return NULL;
 }
 
@@ -416,7 +456,7 @@ join(struct view_cache *cache, struct view_flight *new, struct waker waker,
      struct error *err)
 {
     struct view *kept =
-        new->lasting ? view_kept_find(&cache->kept, &new->key) : NULL;
+        new->lasting ? find_kept(&cache->kept, &new->key) : NULL;
     struct flight *same = find_flight(cache, &new->key);
 
     if (kept) {
@@ -505,6 +545,7 @@ view_cache_stop(struct view_cache *cache)
     if (!cache)
         return;
     flights_stop(&cache->flights);
-    view_kept_fini(&cache->kept);
+    while (cache->kept.first)
+        drop_last_kept(&cache->kept);
     mem_free(cache);
 }

@@ -3,7 +3,7 @@
  *
  * Equal requests share one computation (flight.h), on threads of the cache's
  * own; those of kept snapshots, which never change, are then answered from
- * memory until newer ones push them out (view_kept.h).  A computation that
+ * memory until newer ones push them out.  A computation that
  * nobody waits for any more is cancelled.
  *
  * All functions are callable from any thread, and only view_cache_get blocks.
@@ -18,20 +18,23 @@
 #include <stdint.h>
 
 #include "flight.h"
-#include "view_kept.h"
+#include "view.h"
 #include "waker.h"
 
 struct error;
 struct snapshot;
 struct store;
 struct view_cache;
-struct view_form;
-struct view_options;
 
 enum {
     VIEW_BYTES_MAX = 64 << 20, /* of one view */
     VIEW_JOBS_MAX = 64,        /* computations that wait or run */
-    VIEW_THREADS = 8
+    VIEW_THREADS = 8,
+    VIEW_KEPT_BYTES_MAX = 64 << 20, /* of all that are kept, */
+    VIEW_KEPT_VIEW_MAX = 16 << 20,  /* and of one: larger ones are not kept */
+    VIEW_KEPT_COUNT_MAX = 512,
+    /* Of all living views together: above it no view is begun. */
+    VIEW_ALIVE_BYTES_MAX = 256 << 20
 };
 
 struct view_request {

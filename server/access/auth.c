@@ -1,6 +1,7 @@
 /* auth.c - see auth.h. */
 #include "auth.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include <openssl/rand.h>
 
 #include "errors.h"
+#include "memory.h"
 
 enum { DIGEST_MAX = AUTH_SHA256, INPUT_MAX = AUTH_NONCE + DIGEST_MAX };
 
@@ -52,13 +54,13 @@ digest_twice(const EVP_MD *kind, const void *data, size_t size, uint8_t *out)
     return ok;
 }
 
-static int
-make(struct verifier *out, const void *data, size_t size, struct error *err)
+int
+verifier_make(struct verifier *out, struct span password, struct error *err)
 {
     struct verifier v = {.has_native = true};
 
-    if (!digest_twice(EVP_sha1(), data, size, v.sha1) ||
-        !digest_twice(EVP_sha256(), data, size, v.sha256)) {
+    if (!digest_twice(EVP_sha1(), password.data, password.size, v.sha1) ||
+        !digest_twice(EVP_sha256(), password.data, password.size, v.sha256)) {
         error_set(err, ER_UNKNOWN, "OpenSSL cannot compute SHA-1 or SHA-256");
         return -1;
     }
@@ -67,22 +69,16 @@ make(struct verifier *out, const void *data, size_t size, struct error *err)
 }
 
 int
-verifier_make(struct verifier *out, struct span password, struct error *err)
-{
-    return make(out, password.data, password.size, err);
-}
-
-int
 verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
               struct span name, struct error *err)
 {
-    uint8_t text[AUTH_SHA256 + 64];
+    char text[AUTH_SHA256 + 64];
     size_t size = name.size < 64 ? name.size : 64;
 
     memcpy(text, secret, AUTH_SHA256);
     if (size)
         memcpy(text + AUTH_SHA256, name.data, size);
-    return make(out, text, AUTH_SHA256 + size, err);
+    return verifier_make(out, (struct span){text, AUTH_SHA256 + size}, err);
 }
 
 static int
@@ -247,5 +243,136 @@ auth_fingerprint(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
         return -1;
     for (size_t i = 0; i < sizeof(found); i++)
         snprintf(out + 2 * i, 3, "%02X", found[i]);
+    return 0;
+}
+
+/* ---- accounts ---- */
+
+struct users {
+    uint8_t
+        secret[AUTH_SHA256]; /* from which unknown users' verifiers are made */
+    size_t count;
+    struct user list[USERS_MAX];
+};
+
+struct users *
+users_new(struct error *err)
+{
+    struct users *users = mem_zalloc(1, sizeof(*users));
+
+    if (!users) {
+        error_memory(err, "the accounts");
+        return NULL;
+    }
+    if (RAND_bytes(users->secret, sizeof(users->secret)) != 1) {
+        error_set(err, ER_UNKNOWN, "no random bytes for the accounts");
+        users_free(users);
+        return NULL;
+    }
+    return users;
+}
+
+void
+users_free(struct users *users)
+{
+    if (!users)
+        return;
+    OPENSSL_cleanse(users, sizeof(*users));
+    mem_free(users);
+}
+
+int
+users_check_name(const char *name, struct error *err)
+{
+    size_t size = strlen(name);
+    bool fits = size > 0 && size <= USERS_NAME_MAX;
+
+    if (strcmp(name, USERS_RESERVED) == 0) {
+        error_set(err, ER_WRONG_VALUE,
+                  "the name '" USERS_RESERVED
+                  "' is reserved for logins over the unix socket without a "
+                  "password; choose another "
+                  "one");
+        return -1;
+    }
+
+    for (size_t i = 0; fits && i < size; i++)
+        fits = isalnum((unsigned char)name[i]) || strchr("_.@-", name[i]);
+    if (!fits) {
+        error_set(err, ER_WRONG_VALUE,
+                  "a user's name must be 1 to %d letters, digits, or any of "
+                  "'_.@-'",
+                  USERS_NAME_MAX);
+        return -1;
+    }
+    return 0;
+}
+
+int
+users_add(struct users *users, const struct user *user, struct error *err)
+{
+    struct span name = {user->name, strlen(user->name)};
+
+    if (users_check_name(user->name, err) != 0)
+        return -1;
+    if (users->count == USERS_MAX) {
+        error_set(err, ER_WRONG_VALUE, "more than %d users", USERS_MAX);
+        return -1;
+    }
+    for (size_t i = 0; i < users->count; i++)
+        if (span_is(name, users->list[i].name)) {
+            error_set(err, ER_WRONG_VALUE, "user '%s' exists already",
+                      user->name);
+            return -1;
+        }
+    users->list[users->count++] = *user;
+    return 0;
+}
+
+size_t
+users_count(const struct users *users)
+{
+    return users->count;
+}
+
+const struct user *
+users_at(const struct users *users, size_t i)
+{
+    return &users->list[i];
+}
+
+const struct user *
+users_named(const struct users *users, const char *name)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (strcmp(users->list[i].name, name) == 0)
+            return &users->list[i];
+    return NULL;
+}
+
+bool
+users_any_sha2_only(const struct users *users)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (!users->list[i].verifier.has_native &&
+            !users->list[i].verifier.is_token)
+            return true;
+    return false;
+}
+
+/* No early exit, and the fake is always made: an unknown name must not answer
+ * sooner or later than a known one. */
+int
+users_find(const struct users *users, struct span name, struct user *out,
+           struct error *err)
+{
+    struct user found = {.privileges = 0};
+
+    if (verifier_fake(&found.verifier, users->secret, name, err) != 0)
+        return -1;
+    for (size_t i = 0; i < users->count; i++)
+        if (span_is(name, users->list[i].name))
+            found = users->list[i];
+    *out = found;
     return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * auth.h - proofs of a password, as two of MySQL's plugins make them.
+ * auth.h - accounts, and proofs of a password as two of MySQL's plugins make
+ * them.
  *
  * We keep SHA1(SHA1(password)) and SHA256(SHA256(password)): with these the
  * fast way of both plugins always succeeds or fails at once, so no password
@@ -64,5 +65,38 @@ enum { AUTH_FINGERPRINT = 2 * AUTH_SHA256 + 1 };
 int auth_fingerprint(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
                      const uint8_t certificate[AUTH_SHA256],
                      char out[AUTH_FINGERPRINT]);
+
+/* The accounts of the configuration file: a set is built once, then only read;
+ * a reload makes another. */
+enum {
+    USERS_MAX = 256,
+    USERS_NAME_MAX = 32 /* MySQL's limit, too */
+};
+
+#define USERS_RESERVED "root" /* only the unix socket's: login.c */
+
+struct user {
+    char name[USERS_NAME_MAX + 1];
+    struct verifier verifier; /* only in the keeper; elsewhere its kind alone */
+    uint32_t privileges;      /* 0: the user does not exist */
+    uint32_t max_connections; /* at once; 0: as many as there is room for */
+};
+
+struct users *users_new(struct error *err);
+void users_free(struct users *users); /* NULL is fine */
+/* -1 with *err: name used, unfit, or too many. */
+int users_add(struct users *users, const struct user *user, struct error *err);
+int users_check_name(const char *name, struct error *err);
+size_t users_count(const struct users *users);
+const struct user *users_at(const struct users *users, size_t i);
+/* NULL: there is none. */
+const struct user *users_named(const struct users *users, const char *name);
+/* Does any user refuse the native plugin? */
+bool users_any_sha2_only(const struct users *users);
+/* For the keeper, which alone has verifiers: a copy of the user, or of a
+ * made-up user whose password does not exist.  Both take the same path and
+ * time.  -1 only without OpenSSL or memory. */
+int users_find(const struct users *users, struct span name, struct user *out,
+               struct error *err);
 
 #endif

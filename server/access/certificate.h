@@ -1,13 +1,14 @@
 /*
  * certificate.h - an X.509 certificate, its chain and its private key.
  *
- * Pure: PEM in, PEM out.  Files are certificate_files.h's.
+ * Pure: PEM in, PEM out.  Files are certificate_files.c's.
  */
 #ifndef HW_CERTIFICATE_H
 #define HW_CERTIFICATE_H
 
 #include <openssl/types.h>
 #include <openssl/x509.h>
+#include <stdbool.h>
 
 #include "reader.h"
 
@@ -24,7 +25,7 @@ enum {
 struct certificate {
     X509 *leaf;
     STACK_OF(X509) * chain; /* what leads from it to an authority */
-    EVP_PKEY *key;          /* heapwired's signs by the keeper: keeper_key.h */
+    EVP_PKEY *key;          /* heapwired's signs by the keeper: keeper_wire.h */
 };
 
 void certificate_fini(struct certificate *c); /* zeroed is fine */
@@ -43,5 +44,34 @@ int certificate_print(const struct certificate *c, struct buffer *certs,
 
 /* Whole days until it expires; negative once it has. */
 int certificate_days_left(const struct certificate *c);
+
+/* ---- certificate_files.c ----
+ * Reads a node's certificate: from the files that the configuration names, or
+ * the node's own from its state directory. */
+
+#define CERTIFICATE_OWN     "server-cert.pem"
+#define CERTIFICATE_OWN_KEY "server-key.pem"
+#define CERTIFICATE_NEW     "server-cert.pem.new"
+#define CERTIFICATE_NEW_KEY "server-key.pem.new"
+
+enum { CERTIFICATE_FILE_MAX = 256 * 1024, CERTIFICATE_NOTE = 1280 };
+
+/* A line for the log; "": nothing to say. */
+struct certificate_note {
+    bool is_fault;
+    char text[CERTIFICATE_NOTE];
+};
+
+/* Follows symbolic links (certbot hands its files out so); refuses a key that
+ * others can read. */
+int certificate_read(struct certificate *out, const char *cert_path,
+                     const char *key_path, struct certificate_note *said,
+                     struct error *err);
+
+/* The certificate of an earlier start, or a new one if it is missing, broken or
+ * about to expire.  dir: the state directory's descriptor; address: where the
+ * node listens, numeric, or "". */
+int certificate_own(struct certificate *out, int dir, const char *address,
+                    struct certificate_note *said, struct error *err);
 
 #endif

@@ -1,18 +1,16 @@
-/* certificate_files.c - see certificate_files.h. */
-#include "certificate_files.h"
+/* certificate_files.c - see certificate.h. */
+#include "certificate.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/crypto.h>
 
 #include "buffer.h"
-#include "certificate.h"
 #include "errors.h"
 #include "files.h"
 

@@ -11,6 +11,22 @@
 
 #include "errors.h"
 
+int
+peer_identity_make(struct peer_identity *out, const struct peer_prover *prover,
+                   uint32_t key_number, uint64_t node_id, struct error *err)
+{
+    struct peer_identity made = {
+        .prover = *prover, .key_number = key_number, .node_id = node_id};
+
+    if (RAND_bytes(made.incarnation, PEER_INCARNATION) != 1) {
+        error_set(err, ER_UNKNOWN,
+                  "no random bytes for this node's incarnation");
+        return -1;
+    }
+    *out = made;
+    return 0;
+}
+
 /* The secret may be a text that people can guess: a node at a false address is
  * shown a proof, against which guesses can be tried.  Takes 10 ms at the start.
  */

@@ -56,4 +56,21 @@ int peer_key_check(const struct peer_key *key, enum peer_label label,
 int peer_mac(const uint8_t key[PEER_KEY], const void *data, size_t size,
              uint8_t out[PEER_PROOF], struct error *err);
 
+enum { PEER_INCARNATION = 16 };
+
+/* What proves a node to the others of its cluster. */
+struct peer_identity {
+    struct peer_prover prover; /* has the cluster's key */
+    uint32_t key_number;       /* another key has another number */
+    uint64_t node_id;
+    /* Random, made when heapwired starts: another process at the same address
+     * has another. */
+    uint8_t incarnation[PEER_INCARNATION];
+};
+
+/* Makes a new incarnation; a reload keeps the one before. */
+int peer_identity_make(struct peer_identity *out,
+                       const struct peer_prover *prover, uint32_t key_number,
+                       uint64_t node_id, struct error *err);
+
 #endif

@@ -1,5 +1,6 @@
 /*
- * peer_proof.h - how two nodes prove themselves to each other: the bytes.
+ * peer_proof.h - how two nodes prove themselves to each other, and seal their
+ * statements: the bytes.
  *
  * Pure, both ends.  After the switch to the plugin "heapwire_peer":
  *
@@ -21,11 +22,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "peers.h"
 #include "reader.h"
 
 struct error;
+struct buffer;
 
 #define PEER_PLUGIN "heapwire_peer"
 
@@ -86,5 +88,29 @@ int peer_welcome_check(struct peer_transcript *t,
 int peer_session_key(const struct peer_transcript *t,
                      const struct peer_identity *self, uint8_t out[PEER_KEY],
                      struct error *err);
+
+enum {
+    PEER_TEXT_MAX = 1024 * 1024, /* bytes of a statement */
+    PEER_ENVELOPE_MAX = PEER_TEXT_MAX + 512
+};
+
+/* A statement on its way to another node.  Sealed, it holds the caller, the
+ * statement, the privileges and the time limit, and an HMAC-SHA256 of all that
+ * with the key of one connection: only its two ends can make one, and the
+ * receiver accepts each number once. */
+struct peer_envelope {
+    uint64_t sequence;
+    struct peer_forwarded forwarded; /* but for its origin; the text is
+                                        borrowed */
+};
+
+/* Appends it to out. */
+int peer_envelope_seal(const struct peer_envelope *envelope,
+                       const uint8_t key[PEER_KEY], struct buffer *out,
+                       struct error *err);
+/* Checks the seal first.  -1: 1045 for a wrong seal, or 1835 if the seal is
+ * right but this node does not know the contents. */
+int peer_envelope_open(struct span bytes, const uint8_t key[PEER_KEY],
+                       struct peer_envelope *out, struct error *err);
 
 #endif

@@ -19,6 +19,7 @@
 struct buffer;
 struct error;
 struct tls_stream;
+struct certificate;
 
 enum {
     TLS_CHUNK = 128 * 1024,   /* clear text that becomes one write */
@@ -64,5 +65,17 @@ bool tls_stream_digest(const struct tls_stream *tls, uint8_t out[TLS_DIGEST]);
 /* SHA-1 of it: what nodes prove to each other. */
 bool tls_stream_fingerprint(const struct tls_stream *tls,
                             uint8_t out[TLS_FINGERPRINT]);
+
+/* TLS 1.2 and later, forward secret, authenticated ciphers; no renegotiation,
+ * compression, tickets or session cache.  NULL with *err.  SSL_CTX_free; a
+ * connection under way keeps its own reference. */
+SSL_CTX *tls_context_new(const struct certificate *certificate,
+                         struct error *err);
+/* For links to other nodes, each of which proves its certificate by itself: no
+ * authority is asked.  TLS 1.3 alone: with an older version a stranger chooses
+ * the numbers that the loop computes with, for seconds. */
+SSL_CTX *tls_context_for_links(struct error *err);
+/* OpenSSL's reason for what just failed on this thread, and forgets it. */
+const char *tls_reason(void);
 
 #endif

@@ -2,14 +2,10 @@
 #include "attach.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,15 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_protocol.h"
 #include "agent_word.h"
 #include "clock.h"
-#include "companion.h"
 #include "deaths.h"
 #include "errors.h"
 #include "files.h"
-#include "inject.h"
-#include "linger.h"
 #include "process_memory.h"
 #include "state_dir.h"
 #include "supervise.h"

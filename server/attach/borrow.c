@@ -1,5 +1,5 @@
 /*
- * borrow.c - see borrow.h.
+ * borrow.c - see remote.h.
  *
  * A tracer that is killed lets go of its thread at that instant, wherever that
  * stands, and a signal that was about to be delivered then is.  So the thread
@@ -14,7 +14,7 @@
  * - No signal is kept here, and none is caused: a single step ends in a
  * SIGTRAP.
  */
-#include "borrow.h"
+#include "remote.h"
 
 #include <errno.h>
 #include <signal.h>

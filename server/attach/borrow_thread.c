@@ -1,5 +1,5 @@
-/* borrow_thread.c - see borrow_thread.h. */
-#include "borrow_thread.h"
+/* borrow_thread.c - see remote.h. */
+#include "remote.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "remote.h"
 
 #ifndef NT_X86_XSTATE
 #define NT_X86_XSTATE 0x202

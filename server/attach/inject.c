@@ -1,5 +1,5 @@
-/* inject.c - see inject.h. */
-#include "inject.h"
+/* inject.c - see attach.h. */
+#include "attach.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,13 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "borrow.h"
 #include "clock.h"
 #include "errors.h"
 #include "memory.h"
 #include "remote.h"
-#include "sleeper.h"
-#include "target.h"
 
 #define LIBRARY "libheapwire.so"
 #define CALL    "heapwire_borrowed"

@@ -1,6 +1,6 @@
 /* inject_none.c - in place of inject.c on other processors than x86-64. */
 #include "errors.h"
-#include "inject.h"
+#include "attach.h"
 
 int
 inject(struct injection *injection, struct error *err)

@@ -1,5 +1,5 @@
 /*
- * remote.h - another process's memory: what is mapped, what is exported.
+ * remote.h - another process: its memory, and a thread of it that is borrowed.
  *
  * Symbols are read from its memory, not from files: whatever its mount
  * namespace, and whatever was upgraded on disk since it started.
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/user.h>
 
 struct error;
 
@@ -59,5 +60,146 @@ uint64_t remote_symbol(const struct remote *r, const struct mapping *object,
 /* Where the object's code has these bytes; 0: nowhere. */
 uint64_t remote_search(const struct remote *r, const struct mapping *object,
                        const void *bytes, size_t size);
+
+/* ---- sleeper.c ----
+ * Which thread of a process may be borrowed.  One that sleeps in a system call
+ * which waits for something outside, made by a wrapper of libc that the program
+ * itself called: it holds no lock of malloc, libc or the loader.  Everything
+ * else is left alone. */
+
+enum { SLEEPER_NAME_MAX = 16 };
+
+/* Places of the process that sleepers are judged by. */
+struct landmarks {
+    const struct mapping *libc, *loader;
+    uint64_t restorer; /* where signal handlers return to */
+    uint64_t store;    /* stores a result where rbx points; 0: nowhere */
+};
+
+struct sleeper {
+    pid_t tid;
+    char name[SLEEPER_NAME_MAX];
+    const char *call; /* the system call's name */
+    long number;
+    uint64_t arguments[6], stack, code;
+    int rank;       /* the lower, the better */
+    int timeout_ms; /* epoll's, > 0: the kernel does not go on with it */
+    uint64_t
+        slept_at_ms; /* of such a wait: the latest time at which it began */
+};
+
+/* The best thread now with at most that rank; -1 with *err, which says what the
+ * threads do instead. */
+int sleeper_choose(const struct remote *r, const struct landmarks *places,
+                   int rank_max, struct sleeper *out, struct error *err);
+
+enum {
+    SLEEPER_RANK_WAITS = 3, /* for another thread: from here on */
+    SLEEPER_RANK_MAX = 5
+};
+
+/* For a stopped thread: whether its stack still allows the call. */
+bool sleeper_is_fit(const struct remote *r, const struct landmarks *places,
+                    const struct sleeper *s, const char **why);
+
+/* ---- borrow_thread.c ----
+ * A thread of another process, stopped by ptrace: waits for its stops, saves
+ * its state, and restores it. */
+
+enum {
+    BORROW_STATE_MAX = 16 * 1024,
+    BORROW_STOP_MS = 1000,
+    BORROW_MASK_BYTES = 8,     /* of a signal mask, the kernel's */
+    BORROW_RESTART_BLOCK = 516 /* what a sleep returns that the kernel resumes
+                                    with its remaining time */
+};
+
+enum borrow_stop {
+    STOP_CALL,    /* at a system call */
+    STOP_EVENT,   /* by PTRACE_INTERRUPT */
+    STOP_SIGNAL,  /* a signal is about to be delivered */
+    STOP_STOPPED, /* the whole process is stopped */
+    STOP_EXEC,    /* it is another program now */
+    STOP_GONE,
+    STOP_LATE /* it did not stop in time */
+};
+
+struct borrowed {
+    const struct remote *remote;
+    const struct landmarks *places;
+    struct sleeper sleeper;
+    struct user_regs_struct regs;          /* as it was */
+    unsigned char state[BORROW_STATE_MAX]; /* floating point and vectors */
+    size_t state_size;
+    uint64_t mask;  /* of signals */
+    uint64_t below; /* what was put onto its stack ends here */
+    uint64_t frame; /* by which it returns from the call */
+    uint64_t next;  /* ... and from the next one */
+    bool seized, stopped;
+    bool returned;  /* it is about to return from a call */
+    bool forgetful; /* the kernel no longer knows how to resume the sleep */
+};
+
+static inline uint64_t
+borrow_thread_bit(int signal)
+{
+    return 1ULL << (signal - 1);
+}
+
+/* Until the next stop, or that time; *signal: which, of STOP_SIGNAL. */
+enum borrow_stop borrow_thread_await(struct borrowed *b, uint64_t until_ms,
+                                     int *signal);
+/* A ptrace request; -1 with errno. */
+long borrow_thread_request(struct borrowed *b, int what, uintptr_t data);
+/* Lets the stopped thread run, by that request, and delivers that signal (0:
+ * none). */
+void borrow_thread_go_on(struct borrowed *b, int how, int signal);
+
+/* Takes registers, signal mask and vectors.  -1 with errno. */
+int borrow_thread_save(struct borrowed *b);
+/* Was it stopped in the sleep that it was chosen for? */
+bool borrow_thread_is_interrupted(const struct borrowed *b);
+
+/* At a stop on the way back to the program, where the kernel itself restarts
+ * most system calls. */
+void borrow_thread_restore_there(struct borrowed *b);
+/* At the entry of rt_sigreturn, replaces it by the sleep itself: our death does
+ * no harm at any moment. */
+void borrow_thread_restore_instead(struct borrowed *b);
+/* Ends the tracing, and delivers that signal (0: none). */
+void borrow_thread_let_go(struct borrowed *b, int signal);
+
+/* ---- borrow.c ----
+ * Call a function in another process, by a thread that sleeps there.  The call
+ * is made as the kernel calls a signal handler: below the thread's stack lies
+ * the frame from which rt_sigreturn restores everything.  So if we die, at any
+ * instant, the thread comes back by itself; its program may notice only EINTR.
+ * While we live, we restore more than a handler could: the system call
+ * continues unchanged.  Signals that come meanwhile wait.  The caller has
+ * SIGCHLD blocked. */
+
+enum {
+    BORROW_TEXT_MAX = 20 * 1024, /* placed on the thread's stack */
+    BORROW_CALL_MS = 5000
+};
+
+/* The thread, stopped.  Or with *err, and the thread is untouched: 1 if it is
+ * not asleep now, -1 if it may not be traced. */
+int borrow_begin(struct borrowed *b, const struct remote *remote,
+                 const struct landmarks *places, const struct sleeper *sleeper,
+                 struct error *err);
+
+/* Puts size bytes onto its stack: *at. */
+int borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,
+               struct error *err);
+
+/* Calls function(first, second), and puts what it returns into its memory at
+ * result (0: nowhere; else places->store is needed).  -1 with *err, and the
+ * thread runs again. */
+int borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
+                uint64_t second, uint64_t result, struct error *err);
+
+/* Lets the thread go on with its own work. */
+void borrow_end(struct borrowed *b);
 
 #endif

@@ -1,5 +1,5 @@
-/* sleeper.c - see sleeper.h. */
-#include "sleeper.h"
+/* sleeper.c - see remote.h. */
+#include "remote.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* target.c - see target.h. */
-#include "target.h"
+/* target.c - see attach.h. */
+#include "attach.h"
 
 #include <dirent.h>
 #include <elf.h>

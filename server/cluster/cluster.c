@@ -10,7 +10,7 @@
 #include "errors.h"
 #include "fanout.h"
 #include "log.h"
-#include "members.h"
+#include "etcd_nodes.h"
 #include "memory.h"
 #include "wakes.h"
 
@@ -276,7 +276,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
     if (!c || !c->socket) {
         error_memory(err, "the cluster");
         mem_free(c);
-        members_free(options->members);
+        mem_free(options->members);
         return NULL;
     }
     pthread_mutex_init(&c->lock, NULL);
@@ -297,7 +297,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
                         options->connect_timeout_ms, err);
     if (rc == 0 && (rc = take_members(c, options->members)) != 0)
         error_memory(err, "the members");
-    members_free(options->members);
+    mem_free(options->members);
     if (rc == 0)
         return c;
     cluster_free(c);
@@ -315,7 +315,7 @@ cluster_set_members(struct cluster *c, struct members *members)
 {
     if (take_members(c, members) != 0)
         log_fault("no memory for the members: they stay as they were");
-    members_free(members);
+    mem_free(members);
 }
 
 void

@@ -5,7 +5,6 @@
 
 #include "clock.h"
 #include "memory.h"
-#include "peer_failure.h"
 
 static void begin_more(struct peer_fanout *f);
 
@@ -409,7 +408,7 @@ begin_task(struct peer_fanout *f)
 
     f->begun++;
     if (!peer) {
-        peer_failure_unknown(&error);
+        error_set(&error, ER_KEY_NOT_FOUND, "node not found");
         end_task(task, &error);
         return;
     }

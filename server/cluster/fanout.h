@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "peer_gather.h"
 #include "peer_pool.h"
 #include "peers.h"
 

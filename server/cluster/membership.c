@@ -1,19 +1,18 @@
-/* membership.c - see membership.h. */
-#include "membership.h"
+/* membership.c - see cluster.h. */
+#include "cluster.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster.h"
 #include "config.h"
 #include "errors.h"
 #include "etcd.h"
 #include "log.h"
-#include "members.h"
+#include "etcd_nodes.h"
 #include "memory.h"
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "wakes.h"
 
 /* ---- one list of all ---- */

@@ -1,5 +1,5 @@
-/* arguments.c - see arguments.h. */
-#include "arguments.h"
+/* arguments.c - see config.h. */
+#include "config.h"
 
 #include <getopt.h>
 #include <stdio.h>

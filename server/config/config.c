@@ -11,11 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "address.h"
-#include "errors.h"
 #include "reader.h"
 #include "sql.h"
-#include "users.h"
+#include "auth.h"
 
 enum { LINE_MAX_BYTES = 190 }; /* inih cuts at 200 without a word */
 

@@ -1,15 +1,14 @@
-/* config_cluster.c - see config_cluster.h. */
-#include "config_cluster.h"
+/* config_cluster.c - see config.h. */
+#include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "address.h"
-#include "config.h"
 #include "errors.h"
 #include "memory.h"
-#include "setting_value.h"
+#include "setting.h"
 
 void
 config_cluster_defaults(struct config_cluster *cluster)

@@ -1,7 +1,5 @@
-/*
- * config_file.c - see config_file.h.
- */
-#include "config_file.h"
+/* config_file.c - see config.h. */
+#include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>

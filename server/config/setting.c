@@ -7,15 +7,13 @@
  */
 #include "setting.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "agent_protocol.h"
 #include "config.h"
 #include "errors.h"
 #include "index_keeper.h"
-#include "setting_value.h"
-#include "state_dir_default.h"
+#include "state_dir.h"
 #include "store.h"
 
 #define FIELD(name) offsetof(struct config, name)

@@ -4,7 +4,7 @@
 
 #include "config.h"
 #include "errors.h"
-#include "setting_value.h"
+#include "setting.h"
 #include "allocator.h"
 
 static int

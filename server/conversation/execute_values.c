@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "binary_moment.h"
+#include "row_value.h"
 #include "clean_text.h"
 #include "cursor.h"
 #include "errors.h"

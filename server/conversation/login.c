@@ -18,7 +18,7 @@
 #include "session.h"
 #include "tcp_owner.h"
 #include "tls_stream.h"
-#include "users.h"
+#include "auth.h"
 
 void
 login_begin(struct session *s)

@@ -15,7 +15,6 @@
 #include "handshake.h"
 #include "log.h"
 #include "memory.h"
-#include "peer_envelope.h"
 #include "peer_proof.h"
 #include "session.h"
 #include "tls_stream.h"

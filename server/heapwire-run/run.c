@@ -1,15 +1,28 @@
-/* run.c - see run.h. */
+/*
+ * run.c - where our parts lie, which jemallocs the database has, which one to
+ * preload, and the environment that it and its agent get.
+ */
 #include "run.h"
 
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <unistd.h>
 
-#include "companion.h"
+#include "agent_protocol.h"
+#include "supervise.h"
 #include "errors.h"
+#include "segment_layout.h"
+#include "segment_make.h"
 #include "supervised_env.h"
+#include "wrapper.h"
+
+enum {
+    RECORDER_MEAN_BYTES = 512 * 1024,  /* as jemalloc */
+    RECORDER_SAMPLES_PER_SECOND = 2000 /* of a thread */
+};
 
 void
 run_say(const char *text, const char *then)
@@ -17,8 +30,9 @@ run_say(const char *text, const char *then)
     fprintf(stderr, "heapwire-run: %s%s\n", text, then);
 }
 
-/* In the build tree and installed: both relative to our own executable. */
-bool
+/* Finds the first of places with that access mode: in the build tree and
+ * installed, both relative to our own executable. */
+static bool
 run_find_beside(const char *self, const char *const places[], int mode,
                 char out[PATH_MAX])
 {
@@ -102,18 +116,272 @@ run_plan_heapwired(struct run *run)
         strtoull(run->options.value[SETTING_LINGER], NULL, 10) * 1000;
 }
 
-/* Prints where to find it: the only line of a faultless start. */
-void
-run_say_places(const struct run *run)
+/* Finds libjemalloc where the loader would, to preload it by its path. */
+static bool
+find_jemalloc(char out[PATH_MAX])
 {
-    char *const *value = run->options.value;
-    const char *listen = value[SETTING_LISTEN];
-    const char *http = value[SETTING_HTTP];
-    bool tcp = strcmp(listen, "none") != 0, web = strcmp(http, "none") != 0;
+    static const char *const places[] = {
+        HW_MULTIARCH_JEMALLOC, "lib64/libjemalloc.so.2", "lib/libjemalloc.so.2",
+        "local/lib/libjemalloc.so.2", NULL};
 
-    fprintf(stderr, "heapwire-run: socket %s%s%s%s%s, log %s\n",
-            value[SETTING_SOCKET],
-            tcp ? ", port (for accounts with a password) " : "",
-            tcp ? listen : "", web ? ", page (for accounts) http://" : "",
-            web ? http : "", value[SETTING_LOG]);
+    return run_find_beside("/usr", places, R_OK, out);
+}
+
+static bool
+profiling_is(const struct run *run, const char *wish)
+{
+    return strcmp(run->options.value[SETTING_PROFILING], wish) == 0;
+}
+
+static bool
+has_own_allocator(const struct run *run)
+{
+    const char *preload = environment_get(&run->database, "LD_PRELOAD");
+
+    return run->allocators.count > 0 || run->allocators.other ||
+           (preload && strstr(preload, "malloc"));
+}
+
+/* Whether the setting allocator permits a preload: a name other than auto means
+ * a jemalloc that is loaded later, and a second one would be in its way. */
+static bool
+may_be_chosen(const struct run *run, const char *jemalloc)
+{
+    const char *wanted = run->options.value[SETTING_ALLOCATOR];
+
+    return !*wanted || strcmp(wanted, "auto") == 0 ||
+           strcmp(wanted, "mallctl") == 0 || strcmp(wanted, jemalloc) == 0 ||
+           strcmp(wanted, strrchr(jemalloc, '/') + 1) == 0;
+}
+
+/* The jemalloc to preload: a path, which may be found's; NULL: none. */
+static const char *
+choose_jemalloc(const struct run *run, char found[PATH_MAX])
+{
+    const char *wish = run->options.value[SETTING_JEMALLOC];
+
+    if (strcmp(wish, "no") == 0 || allocators_static(&run->allocators))
+        return NULL;
+    if (*wish && strcmp(wish, "auto") != 0) {
+        if (run->allocators.count > 0 &&
+            run->allocators.list[0].place == ALLOCATOR_OWN)
+            run_say(run->exe,
+                    " has a jemalloc of its own: the one that is "
+                    "preloaded takes over a part of what it allocates");
+        return wish;
+    }
+    if (profiling_is(run, "off") || run->plan.segment >= 0 ||
+        has_own_allocator(run))
+        return NULL; /* the recorder needs none */
+    if (find_jemalloc(found))
+        return may_be_chosen(run, found) ? found : NULL;
+    run_say("libjemalloc.so.2 is not installed",
+            "; unless the database has jemalloc, there is nothing to profile");
+    return NULL;
+}
+
+static void
+warn_about(const struct run *run)
+{
+    if (allocators_static(&run->allocators))
+        run_say(
+            run->exe,
+            " is static: the agent cannot be loaded into it, and nothing is "
+            "set for its jemalloc; the agent can be linked to it, and started "
+            "by heapwire_start() of heapwire.h");
+    if (program_secure(run->exe))
+        run_say(run->exe,
+                " runs with more privileges than its caller: the loader "
+                "ignores LD_PRELOAD, so there will be no agent in it");
+    allocators_warn(&run->allocators);
+}
+
+int
+run_find_allocators(struct run *run, struct error *err)
+{
+    const char *given = run->options.value[SETTING_MALLCTL];
+    const char *wanted = run->options.value[SETTING_ALLOCATOR];
+    struct error why;
+
+    if (allocators_find(&run->allocators, run->exe, &run->database, err) != 0)
+        return -1;
+    if (strchr(wanted, '/') &&
+        allocators_name(&run->allocators, wanted, &why) != 0)
+        run_say(why.text, "; it is looked for in the database alone");
+    if (*given && allocators_give(&run->allocators, run->exe, given, &why) != 0)
+        run_say(why.text, "; the setting mallctl is ignored");
+    return 0;
+}
+
+static int
+set_unless(struct environment *env, const char *name,
+           const struct options *options, enum setting setting,
+           const char *usual, struct error *err)
+{
+    const char *value = options->value[setting];
+
+    return *value && strcmp(value, usual) != 0
+               ? environment_set(env, name, value, err)
+               : 0;
+}
+
+int
+run_prepare_agent(struct run *run, struct environment *env, struct error *err)
+{
+    const struct options *options = &run->options;
+
+    environment_drop_agents(env);
+    if ((!allocators_static(&run->allocators) &&
+         environment_preload(env, run->library, false, err) != 0) ||
+        allocators_tell(&run->allocators, env, err) != 0 ||
+        set_unless(env, AGENT_ENV_ALLOCATOR, options, SETTING_ALLOCATOR, "auto",
+                   err) != 0 ||
+        set_unless(env, AGENT_ENV_PROCESS, options, SETTING_PROCESS, "parent",
+                   err) != 0 ||
+        environment_set(env, AGENT_ENV_EXE, run->exe, err) != 0 ||
+        environment_set(env, AGENT_ENV_STATE, options->value[SETTING_STATE_DIR],
+                        err) != 0 ||
+        (*run->filters &&
+         environment_set(env, AGENT_ENV_FILTERS, run->filters, err) != 0) ||
+        (run->plan.start &&
+         environment_set(env, AGENT_ENV_START, run->start.address, err) != 0))
+        return -1;
+    return 0;
+}
+
+/* Whether the agent will be loaded, and can report main. */
+static bool
+can_watch(const struct run *run)
+{
+    return run->allocators.kind == LOCATE_DYNAMIC &&
+           !program_secure(run->exe) &&
+           (run->allocators.marks & LOCATE_LIBC_START);
+}
+
+static void
+plan_start(struct run *run)
+{
+    struct plan *plan = &run->plan;
+
+    plan->start_ms =
+        strtoull(run->options.value[SETTING_START_TIMEOUT], NULL, 10) * 1000;
+    if (can_watch(run) && start_watch_open(&run->start) == 0)
+        plan->start = &run->start;
+}
+
+/* ---- the recorder (plugin/recorder) ---- */
+
+static bool
+wants_recorder(const struct run *run)
+{
+    return strcmp(run->options.value[SETTING_PROFILING_SOURCE], "interposed") ==
+               0 &&
+           !profiling_is(run, "off");
+}
+
+/* -1: there is none, and the database runs with jemalloc's profiling alone. */
+static int
+make_segment(const struct run *run)
+{
+    static const char without[] = "; profiling_source = interposed is ignored";
+    struct segment_room room = segment_room_usual();
+    struct segment_header header;
+    int fd = -1;
+
+    if (!*run->recorder)
+        run_say("there is no libheapwire-recorder.so", without);
+    else if (run->allocators.kind != LOCATE_DYNAMIC || program_secure(run->exe))
+        run_say(run->exe, ": nothing can be preloaded into it; "
+                          "profiling_source = interposed is ignored");
+    else if (!segment_plan(&room, &header))
+        run_say("the recorder's segment cannot be planned", without);
+    else {
+        header.wish.active = profiling_is(run, "on");
+        header.wish.mean_bytes = RECORDER_MEAN_BYTES;
+        header.wish.samples_per_second = RECORDER_SAMPLES_PER_SECOND;
+        fd = segment_make(&header);
+        if (fd < 0)
+            run_say("a memfd cannot be made", without);
+    }
+    return fd;
+}
+
+/* In front of all other preloads. */
+static int
+prepare_recorder(struct run *run, struct error *err)
+{
+    char number[16];
+
+    snprintf(number, sizeof(number), "%d", run->plan.segment);
+    return environment_preload(&run->database, run->recorder, true, err) != 0 ||
+                   environment_set(&run->database, AGENT_ENV_RECORDER, number,
+                                   err) != 0 ||
+                   environment_set(&run->heapwired, SUPERVISED_RECORDER, "1",
+                                   err) != 0
+               ? -1
+               : 0;
+}
+
+int
+run_prepare_environments(struct run *run, struct error *err)
+{
+    struct environment *database = &run->database;
+    struct allocators *allocators = &run->allocators;
+    const char *jemalloc;
+
+    if (run_find_allocators(run, err) != 0)
+        return -1;
+    if (wants_recorder(run))
+        run->plan.segment = make_segment(run);
+    jemalloc = choose_jemalloc(run, run->jemalloc);
+    if (jemalloc &&
+        allocators_add(allocators, jemalloc, ALLOCATOR_PRELOADED, err) != 0)
+        return -1;
+    warn_about(run);
+    run->plan.prof = run->plan.segment < 0 && !profiling_is(run, "off") &&
+                     allocators_profile(allocators);
+    run->plan.jemalloc = jemalloc;
+    plan_start(run);
+    probe_filters(run->filters);
+    if (run_prepare_agent(run, &run->plain, err) != 0 ||
+        run_prepare_agent(run, database, err) != 0 ||
+        (run->plan.prof &&
+         allocators_prepare(allocators, profiling_is(run, "on"), database,
+                            err) != 0) ||
+        (run->plan.segment >= 0 && prepare_recorder(run, err) != 0) ||
+        (jemalloc && environment_preload(database, jemalloc, false, err) != 0))
+        return -1;
+    environment_drop_agents(&run->bare);
+    run->plan.plain_envp = run->plain.list;
+    run->plan.bare_envp = run->bare.list;
+    return 0;
+}
+
+static const char *
+name_source(const struct run *run)
+{
+    if (run->plan.segment >= 0)
+        return "interposed: a recorder of ours samples, in front of malloc";
+    if (run->plan.prof)
+        return "jemalloc: its own profiling";
+    if (profiling_is(run, "off"))
+        return "none: profiling is off";
+    if (run->allocators.kind != LOCATE_DYNAMIC || program_secure(run->exe))
+        return "none: nothing can be preloaded into it";
+    return "none: the setting profiling_source = interposed needs no jemalloc";
+}
+
+int
+run_explain(struct run *run)
+{
+    struct error err;
+
+    if (run_prepare_environments(run, &err) != 0) {
+        run_say(err.text, "");
+        return EX_OSERR;
+    }
+    printf("program     %s\n", run->exe);
+    printf("source      %s\n", name_source(run));
+    allocators_explain(&run->allocators, &run->database);
+    return EX_OK;
 }

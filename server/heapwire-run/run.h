@@ -1,18 +1,13 @@
-/*
- * run.h - one run of heapwire-run: what all its parts share.
- */
+/* run.h - one run of heapwire-run, and what the database and heapwired get. */
 #ifndef HW_RUN_H
 #define HW_RUN_H
 
 #include <limits.h>
-#include <stdbool.h>
 
 #include "allocators.h"
 #include "confined.h"
 #include "environment.h"
-#include "notify_relay.h"
 #include "options.h"
-#include "start_watch.h"
 #include "supervise.h"
 
 struct error;
@@ -31,17 +26,12 @@ struct run {
     char recorder[PATH_MAX]; /* libheapwire-recorder.so; "": there is none */
     const char *heapwired_argv[OPTIONS_ARGV];
     struct plan plan;
-    char filters[CONFINED_TEXT]; /* probe.h */
+    char filters[CONFINED_TEXT]; /* probe_filters() */
 };
 
 /* A line on stderr: the text, then the consequence. */
 void run_say(const char *text, const char *then);
-/* The line with the socket, the port and the log. */
-void run_say_places(const struct run *run);
 
-/* Finds the first of places, relative to self, with that access mode. */
-bool run_find_beside(const char *self, const char *const places[], int mode,
-                     char out[PATH_MAX]);
 /* Finds heapwired and libheapwire.so.  -1 with *err. */
 int run_find_parts(struct run *run, struct error *err);
 
@@ -49,7 +39,7 @@ int run_find_parts(struct run *run, struct error *err);
 void run_plan_heapwired(struct run *run);
 int run_plan_heartbeat(struct run *run, struct error *err);
 
-/* ---- run_environment.c ---- */
+/* ---- run.c ---- */
 
 /* Finds the jemallocs; a setting that cannot be applied costs one line. */
 int run_find_allocators(struct run *run, struct error *err);
@@ -61,11 +51,5 @@ int run_prepare_agent(struct run *run, struct environment *env,
 int run_prepare_environments(struct run *run, struct error *err);
 /* --explain: prints what would be done; the exit status. */
 int run_explain(struct run *run);
-
-/* ---- run_attached.c ---- */
-
-/* --attach: heapwire in and beside a database that runs already.  The exit
- * status; a fault costs one line, and nothing is attached. */
-int run_attached(struct run *run, char **envp);
 
 #endif

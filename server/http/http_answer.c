@@ -9,6 +9,7 @@
 #include "cursor.h"
 #include "memory.h"
 #include "real_text.h"
+#include "server.h"
 #include "zlib_memory.h"
 
 enum { GZIP_WINDOW = 15 + 16, PIECE = 16 * 1024 };
@@ -217,4 +218,29 @@ http_answer_value(struct buffer *out, const struct value *v)
         buffer_add(out, text, real_text(v->real, text));
     else if (v->type != VALUE_NULL)
         buffer_add(out, v->data, v->size);
+}
+
+/* ---- an answer that requests share ---- */
+
+bool
+http_shared_is_fresh(struct server_answer *shared, uint64_t now_ms)
+{
+    if (shared->asked_ms && now_ms - shared->asked_ms < HTTP_SHARED_MAX_MS &&
+        now_ms - shared->last_ms < HTTP_SHARED_MS)
+        return true;
+    shared->last_ms = now_ms;
+    return false;
+}
+
+void
+http_shared_keep(struct server_answer *shared, struct buffer *body,
+                 uint64_t asked_ms)
+{
+    struct buffer old = shared->body;
+
+    if (asked_ms < shared->asked_ms)
+        return;
+    shared->body = *body;
+    shared->asked_ms = asked_ms;
+    *body = old;
 }

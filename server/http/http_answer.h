@@ -10,12 +10,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "reader.h"
 
 struct buffer;
 struct value;
 struct z_stream_s;
+struct server_answer;
 
 enum { HTTP_ETAG_MAX = 128 };
 
@@ -54,5 +56,17 @@ void http_answer_pack(struct span body, struct buffer *out);
 
 /* Appends a value as text; NULL is nothing. */
 void http_answer_value(struct buffer *out, const struct value *v);
+
+enum {
+    HTTP_SHARED_MS = 250,     /* content is asked for again after */
+    HTTP_SHARED_MAX_MS = 1000 /* the age of one that is still shown meanwhile */
+};
+
+/* True: its body is the answer.  False: the caller asks for its content now. */
+bool http_shared_is_fresh(struct server_answer *shared, uint64_t now_ms);
+/* Takes the bytes of body, which was asked for then, unless it has newer ones.
+ */
+void http_shared_keep(struct server_answer *shared, struct buffer *body,
+                      uint64_t asked_ms);
 
 #endif

@@ -1,12 +1,11 @@
-/* http_parameter.c - see http_parameter.h. */
-#include "http_parameter.h"
+/* http_parameter.c - see http_route.h. */
+#include "http_route.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "errors.h"
-#include "http_query.h"
 #include "http_request.h"
 
 int

@@ -47,4 +47,12 @@ struct http_request {
 
 enum http_state http_request_read(struct span bytes, struct http_request *out);
 
+/* Of the parameters behind the ?: the value of that name, decoded, with its
+ * NUL; "" if it has none or there is no such parameter.  -1: it is given twice,
+ * is too long or has control characters. */
+int http_query_get(struct span query, const char *name, char *out, size_t size);
+/* The name of a parameter that is none of the words (blanks between them), or
+ * size 0. */
+struct span http_query_unknown(struct span query, const char *words);
+
 #endif

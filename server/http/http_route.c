@@ -8,10 +8,7 @@
 #include "errors.h"
 #include "http_answer.h"
 #include "http_metrics.h"
-#include "http_parameter.h"
-#include "http_query.h"
 #include "http_request.h"
-#include "http_route_others.h"
 #include "page_files.h"
 
 enum {

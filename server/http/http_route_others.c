@@ -1,5 +1,5 @@
-/* http_route_others.c - see http_route_others.h.  The texts are theirs. */
-#include "http_route_others.h"
+/* http_route_others.c - see http_route.h.  The texts are theirs. */
+#include "http_route.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +7,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "http_answer.h"
-#include "http_parameter.h"
 #include "http_request.h"
-#include "http_route.h"
 
 #define HEAPPROF "HeapProf.getInstance()."
 #define FILE_OF(name)                                                          \

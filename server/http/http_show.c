@@ -1,5 +1,5 @@
-/* http_show.c - see http_show.h. */
-#include "http_show.h"
+/* http_show.c - see http.h. */
+#include "http.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,16 +7,13 @@
 
 #include <openssl/evp.h>
 
-#include "buffer.h"
 #include "cursor.h"
 #include "errors.h"
 #include "http_metrics.h"
 #include "http_route.h"
-#include "http_shared.h"
 #include "clean_text.h"
 #include "page_files.h"
 #include "reply.h"
-#include "server.h"
 #include "sql.h"
 #include "statement.h"
 

@@ -13,13 +13,12 @@
 
 #include <openssl/x509.h>
 
-#include "become.h"
+#include "supervised.h"
 #include "certificate.h"
 #include "config.h"
 #include "confined.h"
 #include "errors.h"
 #include "files.h"
-#include "keeper_key.h"
 #include "keeper_wire.h"
 #include "log.h"
 #include "memory.h"
@@ -191,8 +190,8 @@ struct question {
 static void
 question_init(struct question *q, enum keeper_call call)
 {
-    keeper_message(&q->asked, KEEPER_QUESTION_MAX);
-    keeper_message(&q->answer, KEEPER_ANSWER_MAX);
+    buffer_init(&q->asked, KEEPER_QUESTION_MAX);
+    buffer_init(&q->answer, KEEPER_ANSWER_MAX);
     buffer_u8(&q->asked, (uint8_t)call);
 }
 

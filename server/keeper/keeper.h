@@ -15,12 +15,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <uv.h>
 
 #include "auth.h"
 #include "peer_key.h"
 #include "reader.h"
 
 struct account;
+struct arguments;
 struct certificate;
 struct config;
 struct config_faults;
@@ -71,5 +73,45 @@ uint32_t keeper_key_number(const struct keeper *keeper);
 
 int keeper_etcd_password(struct keeper *keeper, char *out, size_t size,
                          struct error *err);
+
+/* ---- keeper_serve.c ----
+ * The keeper itself.  Only this process reads the configuration
+ * file, the files of secrets and the keys.  It has no descriptor but its
+ * socket, leaves no core, cannot be traced by others of its user, and ends with
+ * heapwired. */
+
+/* Was this program started as a keeper? */
+bool keeper_is_meant(const char *name);
+/* Before anything is read or allocated. */
+void keeper_harden(void);
+/* Answers on KEEPER_FD until heapwired is gone; the exit status. */
+int keeper_serve(const struct arguments *arguments);
+
+/* ---- keeper_watch.c ----
+ * Replaces a keeper that has ended.  On the loop. */
+
+enum {
+    KEEPER_AGAIN_MS =
+        500, /* logins fail meanwhile; doubles with each attempt, */
+    KEEPER_AGAIN_MAX_MS = 60 * 1000
+};
+
+struct keeper_watch {
+    struct keeper *keeper;
+    uv_poll_t socket;
+    uv_timer_t timer;
+    uint64_t pause_ms;  /* before the next attempt; 0: none is needed */
+    bool watched, open; /* which handles libuv has */
+    void (*again)(void *arg);
+    void *arg;
+};
+
+/* again: a new keeper must load the configuration; called repeatedly until
+ * keeper_watch_loaded says that one has. */
+void keeper_watch_start(struct keeper_watch *w, uv_loop_t *loop,
+                        struct keeper *keeper, void (*again)(void *arg),
+                        void *arg);
+void keeper_watch_loaded(struct keeper_watch *w);
+void keeper_watch_stop(struct keeper_watch *w); /* zeroed is fine */
 
 #endif

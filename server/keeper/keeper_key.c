@@ -1,11 +1,11 @@
 /*
- * keeper_key.c - see keeper_key.h.
+ * keeper_key.c - see keeper_wire.h.
  *
  * OpenSSL 3 calls such methods deprecated in favour of providers, which take
  * several times the code for the same.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "keeper_key.h"
+#include "keeper_wire.h"
 
 #include <pthread.h>
 #include <stdbool.h>

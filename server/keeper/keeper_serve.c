@@ -1,5 +1,5 @@
-/* keeper_serve.c - see keeper_serve.h. */
-#include "keeper_serve.h"
+/* keeper_serve.c - see keeper.h. */
+#include "keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,18 +15,15 @@
 #include <openssl/evp.h>
 #include <openssl/rsa.h>
 
-#include "arguments.h"
-#include "become.h"
+#include "supervised.h"
 #include "certificate.h"
-#include "certificate_files.h"
 #include "config.h"
 #include "errors.h"
 #include "files.h"
-#include "keeper_key.h"
 #include "keeper_wire.h"
 #include "peer_key.h"
-#include "tls_context.h"
-#include "users.h"
+#include "tls_stream.h"
+#include "auth.h"
 
 /* A handshake that began before a reload still has its key. */
 enum { KEYS = 2, STATE_DIR_MAX = 1024 };
@@ -407,7 +404,7 @@ answer(struct safe *safe, const struct buffer *asked, struct buffer *out)
         error_memory(&err, "an answer");
     }
     keeper_message_fini(out);
-    keeper_message(out, KEEPER_ANSWER_MAX);
+    buffer_init(out, KEEPER_ANSWER_MAX);
     buffer_u8(out, 1);
     buffer_u16(out, err.code);
     buffer_text(out, err.text);
@@ -444,8 +441,8 @@ keeper_serve(const struct arguments *arguments)
 
     umask(077);
     while (served) {
-        keeper_message(&asked, KEEPER_QUESTION_MAX);
-        keeper_message(&given, KEEPER_ANSWER_MAX);
+        buffer_init(&asked, KEEPER_QUESTION_MAX);
+        buffer_init(&given, KEEPER_ANSWER_MAX);
         served = keeper_receive(KEEPER_FD, &asked, -1) == 0 || errno == ENOMEM;
         if (served) {
             answer(&safe, &asked, &given);

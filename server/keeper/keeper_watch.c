@@ -1,10 +1,9 @@
-/* keeper_watch.c - see keeper_watch.h. */
-#include "keeper_watch.h"
+/* keeper_watch.c - see keeper.h. */
+#include "keeper.h"
 
 #include <string.h>
 
 #include "errors.h"
-#include "keeper.h"
 #include "log.h"
 
 static void

@@ -12,7 +12,7 @@
 #include "config.h"
 #include "errors.h"
 #include "memory.h"
-#include "users.h"
+#include "auth.h"
 
 _Static_assert(sizeof(struct config) +
                        (size_t)PEERS_MAX * sizeof(struct config_peer) +
@@ -21,12 +21,6 @@ _Static_assert(sizeof(struct config) +
                "any configuration is one answer");
 
 /* ---- messages ---- */
-
-void
-keeper_message(struct buffer *message, size_t max)
-{
-    buffer_init(message, max);
-}
 
 void
 keeper_message_fini(struct buffer *message)

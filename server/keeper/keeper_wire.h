@@ -9,6 +9,7 @@
 #ifndef HW_KEEPER_WIRE_H
 #define HW_KEEPER_WIRE_H
 
+#include <openssl/types.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,9 +47,7 @@ enum keeper_call {
     KEEPER_CALLS
 };
 
-/* An empty message, of at most max bytes. */
-void keeper_message(struct buffer *message, size_t max);
-/* Wipes it and frees it. */
+/* Wipes a message and frees it. */
 void keeper_message_fini(struct buffer *message);
 
 /* -1 with errno: ETIMEDOUT, EPIPE if the other end is gone, EMSGSIZE; or
@@ -63,5 +62,22 @@ void keeper_put_config(struct buffer *out, const struct config *config);
 /* Into a zeroed one; -1 with *err, and then config_fini it. */
 int keeper_read_config(struct reader *in, struct config *config,
                        struct error *err);
+
+/* ---- keeper_key.c ----
+ * An OpenSSL private key that signs by asking the keeper.  RSA and elliptic
+ * curves: OpenSSL's own methods, except for signing. */
+
+struct keeper_signer {
+    /* Signs with the key of the certificate of that number; padding is one of
+     * RSA's, or 0. *size: its room, then what was written.  -1 with *err. */
+    int (*sign)(struct keeper_signer *signer, uint32_t number, int padding,
+                struct span digest, uint8_t *out, size_t *size,
+                struct error *err);
+};
+
+/* For the certificate of that number and this public key; borrows the signer
+ * for the key's life.  NULL with *err. */
+EVP_PKEY *keeper_key_new(struct keeper_signer *signer, uint32_t number,
+                         EVP_PKEY *public, struct error *err);
 
 #endif

@@ -23,7 +23,7 @@
 #include "errors.h"
 #include "files.h"
 #include "sql.h"
-#include "users.h"
+#include "auth.h"
 
 enum {                     /* of 57 characters each */
        RANDOM_LENGTH = 24, /* 139 bits */

@@ -1,5 +1,5 @@
-/* become.c - see become.h. */
-#include "become.h"
+/* become.c - see supervised.h. */
+#include "supervised.h"
 
 #include <errno.h>
 #include <grp.h>

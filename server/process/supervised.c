@@ -1,20 +1,178 @@
 /* supervised.c - see supervised.h. */
 #include "supervised.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent_protocol.h"
 #include "clock.h"
 #include "config.h"
+#include "confined.h"
 #include "controller.h"
-#include "descriptors.h"
+#include "errors.h"
 #include "files.h"
-#include "linger.h"
+#include "state_dir.h"
 #include "log.h"
+#include "thread.h"
+
+/* ---- its end ---- */
+
+enum { STACK_BYTES = 256 * 1024 };
+
+static void *
+watch_main(void *arg)
+{
+    struct end_watch *watch = arg;
+    uint64_t until = clock_ms() + watch->within_ms;
+    int rc = 0;
+
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->done && rc != ETIMEDOUT)
+        rc = clock_cond_wait(&watch->ended, &watch->lock, until);
+    if (!watch->done) {
+        log_fault("ends although one thread has not: perhaps it waits for a "
+                  "disk that hangs");
+        _exit(watch->status);
+    }
+    pthread_mutex_unlock(&watch->lock);
+    return NULL;
+}
+
+void
+end_watch_start(struct end_watch *watch, uint32_t within_ms, int status)
+{
+    struct thread_start thread = {"hw-end", STACK_BYTES, watch_main, watch};
+    struct error unsaid;
+
+    watch->within_ms = within_ms;
+    watch->status = status;
+    watch->done = false;
+    pthread_mutex_init(&watch->lock, NULL);
+    clock_cond_init(&watch->ended);
+    /* Without the thread, the stop takes as long as it takes. */
+    watch->runs = thread_start(&watch->thread, &thread, &unsaid) == 0;
+}
+
+void
+end_watch_stop(struct end_watch *watch)
+{
+    pthread_mutex_lock(&watch->lock);
+    watch->done = true;
+    pthread_cond_signal(&watch->ended);
+    pthread_mutex_unlock(&watch->lock);
+    if (watch->runs)
+        pthread_join(watch->thread, NULL);
+    pthread_cond_destroy(&watch->ended);
+    pthread_mutex_destroy(&watch->lock);
+}
+
+enum {
+    /* heapwired before a database that has nearly all memory ... */
+    OOM_SCORE_ABOVE = 990,
+    /* ... and behind the symboliser, which takes 1000. */
+    OOM_SCORE_MAX = 990
+};
+
+void
+oom_score_raise(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+    char text[16] = "";
+    long score;
+    int size;
+
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0) {
+        fd_close(fd);
+        return;
+    }
+    score = strtol(text, NULL, 10);
+    if (score < OOM_SCORE_MAX) {
+        score += OOM_SCORE_ABOVE;
+        if (score > OOM_SCORE_MAX)
+            score = OOM_SCORE_MAX;
+        size = snprintf(text, sizeof(text), "%ld", score);
+        if (pwrite(fd, text, (size_t)size, 0) < 0)
+            errno = 0; /* on failure the kernel's own choice stands */
+    }
+    fd_close(fd);
+}
+
+/* ---- descriptors ---- */
+
+/* For kernels without close_range (before 5.9), and under filters. */
+static void
+close_listed(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread so far */
+    while ((entry = readdir(dir))) {
+        long fd = strtol(entry->d_name, NULL, 10);
+
+        if (fd > STDERR_FILENO && fd != dirfd(dir))
+            close((int)fd);
+    }
+    closedir(dir);
+}
+
+/* from is where the descriptors to be pointed at /dev/null begin. */
+static void
+to_null(int from, int to)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    if (null < 0)
+        return;
+    for (int fd = from; fd <= to; fd++)
+        dup2(null, fd);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+/* First of all: closes everything but stderr (stdin and stdout become
+ * /dev/null), ignores SIGPIPE, makes files private, and raises the limit of
+ * descriptors as far as it goes.  Each of kept that is not -1 is such a number,
+ * and becomes a duplicate, the caller's; -1 if it was closed. */
+static void
+descriptors_prepare(int kept[2])
+{
+    struct rlimit limit;
+
+    if (confined_filters() != 0 || close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
+        close_listed();
+    if (fcntl(STDERR_FILENO, F_GETFD) < 0)
+        to_null(STDERR_FILENO, STDERR_FILENO);
+    for (size_t i = 0; i < 2; i++)
+        if (kept[i] >= 0)
+            kept[i] = fcntl(kept[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    to_null(STDIN_FILENO, STDOUT_FILENO);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error */
+    umask(077);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+void
+descriptors_leave_stdio(bool keep_stderr)
+{
+    if (!keep_stderr)
+        to_null(STDERR_FILENO, STDERR_FILENO);
+}
 
 void
 supervised_init(struct supervised *s)

@@ -7,7 +7,7 @@
 #include "audit.h"
 #include "server.h"
 #include "setting.h"
-#include "users.h"
+#include "auth.h"
 
 static size_t
 list_sessions(void *arg, struct sql_session_row *out, size_t max)

@@ -20,7 +20,7 @@
 #include "server_room.h"
 #include "session.h"
 #include "share.h"
-#include "users.h"
+#include "auth.h"
 
 static bool
 is_resting(const struct server *server)

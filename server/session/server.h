@@ -15,7 +15,7 @@
 #include "backoff.h"
 #include "buffer.h"
 #include "loop.h"
-#include "peer_identity.h"
+#include "peer_key.h"
 #include "registry.h"
 #include "sql.h"
 #include "trim.h"

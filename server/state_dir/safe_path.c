@@ -1,12 +1,12 @@
 /*
- * safe_path.c - see safe_path.h.
+ * safe_path.c - see state_dir.h.
  *
  * A name is looked up beside the descriptor of the directory before it, which
  * was checked: nobody can change the way behind our back.  The kernel follows
  * no symbolic link for us.  One of root's or our own is read, and its text
  * walked like the rest; /run may be a link, /tmp/heapwire a stranger's.
  */
-#include "safe_path.h"
+#include "state_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* companion.c - see companion.h. */
-#include "companion.h"
+/* companion.c - see supervise.h. */
+#include "supervise.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,11 +17,9 @@
 #include "clock.h"
 #include "errors.h"
 #include "files.h"
-#include "linger.h"
 #include "process_look.h"
 #include "spawn_apart.h"
 #include "state_dir.h"
-#include "supervise.h"
 #include "supervised_env.h"
 
 void

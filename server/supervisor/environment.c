@@ -1,7 +1,6 @@
 /* environment.c - see environment.h. */
 #include "environment.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,14 @@
-/* process_look.h - reads facts about a process from /proc. */
+/* process_look.h - reads facts about a process from /proc, and counts those of
+ * ours that the kernel killed. */
 #ifndef HW_PROCESS_LOOK_H
 #define HW_PROCESS_LOOK_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "stats.h"
 
 pid_t process_parent(pid_t pid); /* -1: there is no such process */
 /* Its effective user; -1: there is no such process. */
@@ -19,5 +23,28 @@ bool process_is_traced(pid_t pid);
 bool process_is_stopped(pid_t pid);
 /* Whether it listens on a socket, or cannot be looked into. */
 bool process_may_serve(pid_t pid);
+
+enum { OWN_KILLS_STEP_MS = 10000 };
+
+/* How many processes that the kernel killed for want of memory were heapwired
+ * and its helpers: it takes those first.  What was killed shortly before
+ * heapwired's end is taken for its own.  The count grows before it is seen who
+ * was killed, and helpers go before heapwired: that of the last moment says
+ * nothing. */
+struct own_kills {
+    struct stats_figure before; /* one to two steps ago, or at the start */
+    struct stats_figure next;   /* at the last step */
+    uint64_t step_ms;           /* when it was; monotonic, as now_ms */
+};
+
+/* Heapwired was started. */
+void own_kills_start(struct own_kills *own, uint64_t now_ms,
+                     struct stats_figure kills);
+/* While it runs, now and then. */
+void own_kills_follow(struct own_kills *own, uint64_t now_ms,
+                      struct stats_figure kills);
+/* When it has failed. */
+uint64_t own_kills_of(const struct own_kills *own, struct stats_figure kills,
+                      bool database_killed);
 
 #endif

@@ -1,5 +1,5 @@
-/* start_watch.c - see start_watch.h. */
-#include "start_watch.h"
+/* start_watch.c - see supervise.h. */
+#include "supervise.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,8 +16,6 @@
 #include "clock.h"
 #include "files.h"
 #include "process_look.h"
-#include "supervise.h"
-#include "word_socket.h"
 
 /* The kernel keeps at most ten, unless that limit was raised. */
 enum { WORDS_SURE = 8, WORDS_MAX = 64, HALT_STEPS = 100, HALT_STEP_MS = 10 };

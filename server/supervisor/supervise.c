@@ -6,8 +6,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +16,13 @@
 
 #include "agent_word.h"
 #include "clock.h"
-#include "companion.h"
 #include "deaths.h"
 #include "environment.h"
 #include "errors.h"
 #include "files.h"
-#include "linger.h"
-#include "notify_relay.h"
-#include "own_kills.h"
+#include "state_dir.h"
 #include "process_look.h"
 #include "process_memory.h"
-#include "start_watch.h"
-#include "state_dir_user.h"
-#include "word_socket.h"
 
 enum {
     SETTLE_MS = 1000, /* time for the rest to become a daemon or end */

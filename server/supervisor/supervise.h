@@ -10,10 +10,174 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
-struct notify_relay;
-struct start_watch;
+#include "deaths.h"
+
+/* ---- companion.c ----
+ * Heapwired as a child: start, watch, restart.  Nothing that happens to
+ * heapwired may touch the database.  It has our stderr until it has started,
+ * and reports its own faults there.  However it ends, it is started again, for
+ * ever: after a second, then after twice the last pause.  Its stdin is a socket
+ * of ours, where it sends a sign of life each period (supervised.h).  Periods
+ * are counted, not time: a period that was long because the machine or we slept
+ * counts once. */
+
+enum {
+    PAUSE_MIN_MS = 1000,
+    PAUSE_MAX_MS = 60 * 1000,
+    RAN_WELL_MS = 300 * 1000, /* after that, pauses begin small again */
+    STOP_MS = 5000,           /* from SIGTERM to SIGKILL */
+    STOP_STEP_MS = 20,
+    PREDECESSOR_MS = 15 * 1000, /* limit for a predecessor's end */
+    PREDECESSOR_STEP_MS = 50,
+    ELDER_STEP_MS = 250, /* between looks whether it has ended */
+    BEATS_MISSED = 6,    /* in a row: then it is killed ... */
+    /* ... but starting may take longer: a slow disk, many snapshots. */
+    BEATS_MISSED_STARTING = 24
+};
+
+struct companion {
+    const struct plan *plan;
+    pid_t pid;           /* 0: not running */
+    int line;            /* our end of its stdin; -1 */
+    uint64_t started_ms; /* monotonic, as all here */
+    uint64_t restart_ms; /* start it then; 0: it runs, or there is none */
+    uint64_t pause_ms;   /* the last one; 0: it ran well */
+    uint64_t look_ms;    /* when its next sign of life is due */
+    unsigned missed;     /* in a row */
+    bool beaten;         /* it has sent a sign of life */
+    bool served;         /* a heapwired has */
+    bool hung;           /* killed because it hung */
+    bool quiet;          /* enough of its faults were logged */
+    bool last;           /* we linger: there can be no predecessor */
+    /* A database that survived its heapwire-run, with its own heapwired: that
+     * heapwired stays until the database has ended. */
+    bool begun, elder;
+    pid_t elder_pid; /* 0: in another pid namespace */
+    uid_t uid;       /* the database's, and its pid; 0: unknown */
+    pid_t database;
+    /* Waits until then for a lingering predecessor; 0: none. */
+    uint64_t predecessor_ms;
+};
+
+void companion_init(struct companion *companion, const struct plan *plan);
+/* Starts it at once, or after asking a lingering predecessor to end, see
+ * companion_tick.  First before the database is started. */
+void companion_start(struct companion *companion);
+
+/* Starts it when that is due, kills it when it hangs; milliseconds until the
+ * next step, or -1. */
+int companion_tick(struct companion *companion);
+
+/* Announces the database to this and each later heapwired. */
+void companion_tell(struct companion *companion, uid_t uid, pid_t pid);
+
+/* It has ended with this wait status. */
+void companion_ended(struct companion *companion, int status);
+
+/* Ends it, by force if it takes too long. */
+void companion_stop(struct companion *companion);
+
+/* ---- start_watch.c ----
+ * Whether the database reaches its main.  Our options for jemalloc, or our
+ * preloads, may keep a program from starting.  The agent sends a word when it
+ * is loaded, before any constructor, and when main comes (preload/entry.c).  A
+ * process that dies by a fault between the two, or hangs there, has run nothing
+ * of its own: it is started again without them.  One that a signal of its own
+ * ends later, in its first seconds, and that has not listened on a socket, has
+ * served nobody: it is started again with nothing of ours.  Either happens once
+ * at most, the second after the first where that was not enough.  In doubt
+ * nothing is changed. */
+
+enum {
+    START_ADDRESS_MAX = 64,
+    START_EARLY_MS = 10000,   /* an earlier fault may be ours */
+    START_HELD_MS = 1000,     /* a stopped process is looked at again */
+    START_LOOK_FIRST_MS = 16, /* whether it listens; */
+    START_LOOK_MS = 250,      /* the longest pause between two looks */
+    START_SETTLE_MS = 500     /* what lives longer is no "--version" */
+};
+
+struct start_watch {
+    int fd;                          /* -1: nothing is watched */
+    char address[START_ADDRESS_MAX]; /* for the database's environment */
+    char secret[40];
+    const struct plan *plan;
+    pid_t child;                 /* what we started */
+    uint64_t started_ms, due_ms; /* monotonic; due_ms 0: no limit any more */
+    bool loaded, reached;        /* words of the child */
+    bool reached_any;            /* or another process of that executable */
+    bool unsure;                 /* words may have been lost */
+    bool hung;                   /* killed because it hung */
+    bool served;                 /* it listens, as far as can be seen */
+    uint64_t look_ms;            /* when that is looked at; 0: no more */
+    enum death_restart again;    /* how it has been started again */
+    int signal;                  /* that ended it before */
+    pid_t database;              /* what reached its main last; 0: none, */
+    uid_t uid;                   /* its user, */
+    bool taken;                  /* and start_watch_arrived has returned it; */
+    uint64_t arrived_ms;         /* when it reached its main */
+};
+
+/* -1: nothing can be watched. */
+int start_watch_open(struct start_watch *w);
+void start_watch_close(struct start_watch *w);
+
+/* The database was started as this process. */
+void start_watch_begin(struct start_watch *w, const struct plan *plan,
+                       pid_t child);
+
+/* Whether another database has reached its main, and stayed: w->database, and
+ * its uid.  True once for each. */
+bool start_watch_arrived(struct start_watch *w);
+
+/* Takes the words that came, reports or kills what hangs.  Milliseconds until
+ * the next step, or -1. */
+int start_watch_tick(struct start_watch *w);
+
+/* The child ended with this wait status, not by a signal of ours: whether to
+ * start it again, as w->again says, which is then reported. */
+bool start_watch_ended(struct start_watch *w, int status);
+
+/* ---- notify_relay.c ----
+ * Passes the database's messages on to systemd.  In a service of Type=notify
+ * systemd heeds its main process, which is heapwire-run.  So the database gets
+ * another NOTIFY_SOCKET, of ours, and its messages go on to systemd's; but not
+ * MAINPID (that is us), and no descriptors. */
+
+enum { NOTIFY_MAX = 4096, NOTIFY_ADDRESS_MAX = 32 };
+
+#define NOTIFY_ENV "NOTIFY_SOCKET"
+
+struct notify_relay {
+    int fd; /* -1: nothing is relayed */
+    struct sockaddr_un manager;
+    socklen_t manager_size;
+    char address[NOTIFY_ADDRESS_MAX]; /* for the database's environment */
+    bool logged;                      /* a dropped part was logged */
+};
+
+/* manager: the value of NOTIFY_SOCKET. -1: none, or of an unknown kind. */
+int notify_relay_open(struct notify_relay *relay, const char *manager);
+void notify_relay_close(struct notify_relay *relay);
+
+/* Passes on what has come; SIGIO announces it. */
+void notify_relay_pass(struct notify_relay *relay);
+
+enum { WORD_SOCKET_NAME = 16 };
+
+/* A datagram socket for words to heapwire-run: the kernel chooses its abstract
+ * name in the network namespace, and each word comes with its sender's pid and
+ * uid.  -1: there is none; else the descriptor, and its name without the
+ * leading NUL.
+ */
+int word_socket_open(char name[WORD_SOCKET_NAME]);
+/* From now on SIGIO announces a word: call it with SIGIO blocked, which would
+ * end the process. */
+void word_socket_wake(int fd);
 
 struct plan {
     /* The database. */

@@ -230,15 +230,3 @@ packet_drop(struct buffer *out, size_t mark)
     if (out->data)
         out->data[mark] = '\0';
 }
-
-void
-packet_renumber(struct buffer *out, uint8_t difference)
-{
-    for (size_t at = 0; at + PACKET_HEADER <= out->size;) {
-        uint8_t *header = (uint8_t *)out->data + at;
-
-        header[3] = (uint8_t)(header[3] + difference);
-        at += PACKET_HEADER +
-              (header[0] | (size_t)header[1] << 8 | (size_t)header[2] << 16);
-    }
-}

@@ -70,7 +70,5 @@ size_t packet_waiting(const struct packet_reader *r); /* bytes fed, not used */
 size_t packet_begin(struct buffer *out);
 void packet_end(struct buffer *out, size_t mark, uint8_t *sequence);
 void packet_drop(struct buffer *out, size_t mark);
-/* Adds to the sequence ids of all packets in out, which begins with one. */
-void packet_renumber(struct buffer *out, uint8_t difference);
 
 #endif

@@ -1,19 +1,15 @@
 /* reply.c - see reply.h. */
 #include "reply.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "binary_row.h"
+#include "row_value.h"
 #include "await.h"
 #include "capability.h"
 #include "clean_text.h"
 #include "errors.h"
 #include "packet.h"
-#include "text_value.h"
-#include "real_text.h"
 
 enum {
     HEADER_OK = 0x00,

@@ -12,7 +12,6 @@
 
 #include "buffer.h"
 #include "cursor.h"
-#include "reader.h"
 
 struct error;
 struct progress;

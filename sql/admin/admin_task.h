@@ -54,10 +54,6 @@ struct admin_task {
 void admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
                        const struct admin_task *task);
 
-/* Each takes script and arena, unless it fails: then NULL with *err, and the
- * caller still owns both. */
-struct cursor *admin_open_local(const struct admin_task *task,
-                                struct error *err);
 struct cursor *admin_open_remote(const struct admin_task *task,
                                  struct error *err);
 struct cursor *admin_open_fanout(const struct admin_task *task,
@@ -73,7 +69,6 @@ struct admin_row {
 };
 
 void admin_put_row(const struct admin_row *row, struct value out[3]);
-void admin_put_text(struct value *out, const char *text, size_t size);
 
 /* Sends the script to the nodes.  NULL with *err. */
 struct peer_fanout *admin_ask(const struct admin_task *task, struct error *err);

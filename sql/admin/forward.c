@@ -5,19 +5,18 @@
  * The envelope's statement runs as that caller in a session of its own, and its
  * rows and errors are the answer.  It may ask no further node.
  */
-#include "forward.h"
 
 #include <string.h>
 
 #include "admin.h"
 #include "arena.h"
 #include "errors.h"
-#include "opening.h"
 #include "memory.h"
-#include "peers.h"
 #include "parse_statement.h"
-#include "privileges.h"
-#include "select_cursor.h"
+#include "peers.h"
+#include "select_query.h"
+#include "sql.h"
+#include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"
 

@@ -9,14 +9,13 @@
 #include "await.h"
 #include "clean_text.h"
 #include "errors.h"
+#include "fetch.h"
 #include "handle.h"
 #include "memory.h"
 #include "peers.h"
-#include "privileges.h"
-#include "fetch.h"
+#include "sql.h"
 #include "sql_session.h"
 #include "sql_statement.h"
-#include "warnings.h"
 
 enum { ARENA_MAX = 64 << 20 };
 

@@ -14,15 +14,20 @@
 #include <stdint.h>
 
 #include "buffer.h"
+#include "snapshot.h"
 
 struct arena;
+struct catalog_table;
 struct cluster_ask;
+struct cluster_rows;
 struct error;
 struct handle;
 struct peer_block;
 struct peer_fanout;
 struct peer_request;
+struct snapshot;
 struct sql_peers;
+struct value;
 
 enum {
     CLUSTER_ASKS_MAX = 16, /* questions of one statement */
@@ -93,5 +98,74 @@ void cluster_fail(struct cluster_ask *ask, size_t id_index, uint16_t code,
                   const char *text);
 
 void cluster_ask_free(struct cluster_ask *ask);
+
+/* ---- the rows of one table on all nodes ----
+ *
+ * Nodes answer with texts, which become values of the columns' types; one that
+ * does not fit its type becomes NULL. */
+
+enum {
+    CLUSTER_NODE_ROWS_MAX = 100000,   /* rows of one node */
+    CLUSTER_NODE_BYTES_MAX = 8 << 20, /* bytes of one node */
+    CLUSTER_BYTES_MAX = 64 << 20,     /* bytes of all nodes */
+    CLUSTER_CELLS_MAX = 4 << 20       /* values of all nodes */
+};
+
+/* Asks once per statement; returns SQLite's codes, as fetch_needs does.
+ * table->of is not NULL; ids are as for cluster_begin. snapshot NULL: each node
+ * sends the rows it has by itself, or those of all kept snapshots, and of the
+ * fresh one where the statement names it. */
+int cluster_rows_need(struct handle *handle, const struct catalog_table *table,
+                      const uint64_t *ids, size_t id_count,
+                      const char *snapshot, bool kept,
+                      const struct cluster_rows **out);
+
+/* One row of the answers. */
+struct cluster_place {
+    const struct cluster_rows *rows;
+    size_t node, row;
+};
+
+void cluster_place_first(struct cluster_place *place,
+                         const struct cluster_rows *rows);
+void cluster_place_next(struct cluster_place *place);
+bool cluster_place_done(const struct cluster_place *place);
+/* The caller sets *out to NULL; texts last as long as the rows. */
+void cluster_place_cell(const struct cluster_place *place, size_t column,
+                        struct value *out);
+
+/* ---- the snapshots of several nodes as one ----
+ *
+ * Each node sends its snapshot, which is added to the sum and freed.  A
+ * difference is made for each node first, since only two snapshots of one
+ * process can be compared. */
+
+/* name and base as they were written (base NULL: no difference); they last as
+ * long as the statement's questions. */
+struct cluster_sum {
+    struct snapshot *snapshot; /* borrowed from the question */
+    const char *name, *base;
+};
+
+/* Returns SQLite's codes, as fetch_needs does.  One of name and base satisfies
+ * cluster_name_is; force compares snapshots that do not match. */
+int cluster_heap_need(struct handle *handle, const char *name, const char *base,
+                      bool force, struct cluster_sum *out);
+
+/*
+ * Names for sums of snapshots, valid where a snapshot's name is:
+ *
+ *      cluster[_by_node][@id,id,...][:name]
+ *
+ * Without :name, each node takes a fresh snapshot.  No kept snapshot has such a
+ * name.
+ */
+enum {
+    CLUSTER_NAME_MAX = 511, /* bytes */
+    CLUSTER_IDS_MAX = 64
+};
+
+/* Whether text begins as such a name does; it may still be wrong. */
+bool cluster_name_is(const char *text);
 
 #endif

@@ -1,5 +1,4 @@
-/* cluster_rows.c - see cluster_rows.h. */
-#include "cluster_rows.h"
+/* cluster_rows.c - see cluster_ask.h. */
 
 #include <errno.h>
 #include <math.h>
@@ -14,8 +13,8 @@
 #include "handle.h"
 #include "memory.h"
 #include "peers.h"
-#include "rowset.h"
 #include "snapshot.h"
+#include "sql_cursor.h"
 
 enum { QUESTION_MAX = 4096, NUMBER_MAX = 63 };
 

@@ -8,7 +8,6 @@
 #include "errors.h"
 #include "handle.h"
 #include "node_status.h"
-#include "peer_survey.h"
 #include "peers.h"
 #include "share.h"
 #include "snapshot.h"

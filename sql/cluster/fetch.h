@@ -9,6 +9,9 @@
 #ifndef HW_FETCH_H
 #define HW_FETCH_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct await;
 struct cluster_ask;
 struct controller;
@@ -19,6 +22,7 @@ struct peer_survey;
 struct select_pins;
 struct snapshot;
 struct sql_node;
+struct sql_session;
 struct stats;
 
 enum {
@@ -60,5 +64,30 @@ void fetch_end_waiting(struct fetch *fetch);
 
 /* Frees what is here alone. */
 void fetch_fini(struct fetch *fetch);
+
+/* ---- the state of all other members at this moment ----
+ *
+ * A node that does not answer in time is reported as such; the survey itself
+ * does not fail.  It does not ask this node. */
+
+enum { PEER_SURVEY_MS = 2000 };
+
+/* One node's answer; its texts are clean and belong to the survey. */
+struct peer_say {
+    const char *error; /* why it did not answer; NULL: the rest is valid */
+    const char *state, *since, *profiling, *reason, *started;
+    unsigned cpus; /* 0: not known */
+};
+
+/* Starts the questions.  NULL with *err. */
+struct peer_survey *peer_survey_new(const struct sql_session *session,
+                                    struct await *await, struct error *err);
+void peer_survey_free(struct peer_survey *survey); /* NULL is fine */
+/* Blocks until all have answered or failed.  -1 with *err: the wait is over. */
+int peer_survey_wait(struct peer_survey *survey, struct await *await,
+                     struct error *err);
+/* The node's answer, after that; NULL: the node was not asked. */
+const struct peer_say *peer_survey_find(const struct peer_survey *survey,
+                                        uint64_t id);
 
 #endif

@@ -1,5 +1,5 @@
-/* peer_survey.c - see peer_survey.h. */
-#include "peer_survey.h"
+/* peer_survey.c - see fetch.h. */
+#include "fetch.h"
 
 #include <string.h>
 

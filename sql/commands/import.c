@@ -11,10 +11,9 @@
 
 #include "arena.h"
 #include "controller.h"
-#include "decode_room.h"
 #include "errors.h"
-#include "opening.h"
 #include "memory.h"
+#include "memory_budget.h"
 #include "profile.h"
 #include "snapshot.h"
 #include "snapshot_file.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "errors.h"
-#include "opening.h"
 #include "select_query.h"
 #include "select_tree.h"
 #include "sql_cursor.h"

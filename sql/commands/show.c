@@ -4,15 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena.h"
 #include "catalog_tables.h"
+#include "collate.h"
 #include "errors.h"
-#include "opening.h"
-#include "like.h"
 #include "peers.h"
-#include "privileges.h"
-#include "rowset.h"
-#include "select_cursor.h"
+#include "select_query.h"
 #include "select_tree.h"
+#include "sql.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"
@@ -195,20 +194,41 @@ label_of(const struct show *show, const struct catalog_scope *scope,
     return used > 0 ? out : NULL;
 }
 
+/* WHERE 1, of this statement alone: the types are noted in it.  NULL: out of
+ * memory. */
+static struct tree *
+make_true(struct arena *arena)
+{
+    struct {
+        struct tree tree;
+        struct tree_item item;
+        struct node one;
+    } *all = arena_alloc(arena, sizeof(*all));
+
+    if (!all)
+        return NULL;
+    all->one = (struct node){.kind = NODE_INTEGER, .text = {"1", 1}};
+    all->item.value = &all->one;
+    all->tree.form = TREE_CONDITION;
+    all->tree.items = &all->item;
+    return &all->tree;
+}
+
 /* Runs SHOW ... WHERE 1, since a SELECT can wait for other nodes and SHOW
  * cannot. */
 static struct cursor *
 open_waiting(struct opening *o, const struct catalog_table *table,
              const struct catalog_scope *scope, struct error *err)
 {
-    static struct node one = {.kind = NODE_INTEGER, .text = {"1", 1}};
-    static struct tree_item item = {.value = &one};
-    static struct tree all = {.form = TREE_CONDITION, .items = &item};
     const struct sql_statement *given = o->statement;
     struct sql_statement statement = *given;
     struct cursor *cursor;
 
-    statement.show.where = &all;
+    statement.show.where = make_true(o->arena);
+    if (!statement.show.where) {
+        error_memory(err, "the statement");
+        return NULL;
+    }
     o->statement = &statement;
     cursor = select_open_where(o, table, scope, err);
     o->statement = given;

@@ -118,7 +118,7 @@ struct catalog_table {
      * heap_walk.h. */
     const struct heap_walk *walk;
     /* Instead of produce: this table has the rows of that table on every node,
-     * with node_id before its columns; see cluster_rows.h. */
+     * with node_id before its columns; see cluster_ask.h. */
     const struct catalog_table *of;
 };
 

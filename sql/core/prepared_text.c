@@ -1,5 +1,4 @@
-/* prepared_text.c - see prepared_text.h. */
-#include "prepared_text.h"
+/* prepared_text.c - see sql_session.h. */
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,4 @@
-/* privileges.c - names and checks privileges. */
-#include "privileges.h"
-
+/* privileges.c - names and checks privileges: sql.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -253,4 +253,10 @@ void sql_description_fini(struct sql_description *description);
 struct cursor *sql_open_fields(struct sql_session *session, struct span table,
                                struct error *err);
 
+/* -1 with 1227 unless has contains all of needed. */
+int privilege_check(uint32_t has, uint32_t needed, struct error *err);
+
+/* Writes "STATUS,PROFILE"; "" for none. */
+void privileges_list(uint32_t has, char *out, size_t size);
+
 #endif

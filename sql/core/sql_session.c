@@ -1,6 +1,8 @@
 /* sql_session.c - see sql_session.h. */
 #include "sql_session.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +10,87 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "memory.h"
-#include "prepared_text.h"
+#include "peers.h"
 #include "sql_statement.h"
 #include "user_locks.h"
 #include "variables.h"
-#include "warnings.h"
+
+size_t
+peers_list(const struct sql_session *session, struct peer_row **out)
+{
+    const struct sql_peers *peers = session->node->peers;
+    size_t room = peers->list(peers->arg, NULL, 0), count;
+    struct peer_row *rows = mem_zalloc(room ? room : 1, sizeof(*rows));
+
+    *out = rows;
+    if (!rows)
+        return 0;
+    count = peers->list(peers->arg, rows, room);
+    return count < room ? count
+                        : room; /* the list may have changed meanwhile */
+}
+
+bool
+peers_can_ask(const struct sql_session *session)
+{
+    const struct sql_peers *peers = session->node->peers;
+
+    return !session->forwarded &&
+           (session->who.privileges & PRIVILEGE_CLUSTER) &&
+           peers->list(peers->arg, NULL, 0) > 1;
+}
+
+static void
+warnings_clear(struct sql_session *session)
+{
+    struct warning *warning = session->warnings.first, *next;
+
+    for (; warning; warning = next) {
+        next = warning->next;
+        mem_free(warning);
+    }
+    memset(&session->warnings, 0, sizeof(session->warnings));
+}
+
+static void
+keep(struct warnings *all, uint16_t code, const char *text, size_t size)
+{
+    struct warning *warning = mem_zalloc(1, sizeof(*warning) + size + 1);
+
+    if (!warning)
+        return;
+    warning->code = code;
+    clean_text((struct span){text, size}, warning->text);
+    *(all->last ? all->last : &all->first) = warning;
+    all->last = &warning->next;
+    all->kept++;
+}
+
+void
+warnings_add(struct sql_session *session, uint16_t code, const char *format,
+             ...)
+{
+    struct warnings *all = &session->warnings;
+    char text[ERROR_TEXT_MAX];
+    va_list arguments;
+
+    if (all->old)
+        warnings_clear(session);
+    all->total++;
+    if (all->kept == WARNINGS_MAX)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    keep(all, code, text, strlen(text));
+}
+
+void
+warnings_drop_old(struct sql_session *session)
+{
+    if (session->warnings.old)
+        warnings_clear(session);
+}
 
 struct sql_session *
 sql_session_new(const struct sql_node *node, const struct sql_identity *who,

@@ -6,9 +6,15 @@
 #ifndef HW_SQL_SESSION_H
 #define HW_SQL_SESSION_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "cursor.h"
 #include "sql.h"
-#include "warnings.h"
+
+struct sql_statement;
+struct variable;
 
 enum {
     IDLE_MAX_S = 31536000,  /* largest wait_timeout, as in MySQL */
@@ -20,9 +26,26 @@ enum {
     SESSION_VALUE_MAX = 4096 /* bytes of one variable's value */
 };
 
-struct prepared_text;
-struct sql_statement;
-struct variable;
+enum {
+    WARNINGS_MAX = 64 /* kept; the count includes all */
+};
+
+struct warning {
+    struct warning *next;
+    uint16_t code;
+    char text[];
+};
+
+/* What the last statement left for SHOW WARNINGS, which does not replace it,
+ * nor does a SELECT without tables, as in MySQL. */
+struct warnings {
+    struct warning *first, **last;
+    size_t kept;
+    uint64_t total;
+    /* From a statement before the present one, whose first warning drops them:
+     * set it when one begins. */
+    bool old;
+};
 
 /* One changed system variable, or a user variable. */
 struct session_value {
@@ -77,5 +100,44 @@ uint32_t session_timeout_s(const struct sql_session *session,
                            const struct sql_statement *statement);
 uint32_t session_parallel(const struct sql_session *session,
                           const struct sql_statement *statement);
+
+/* Adds a warning; without memory it is only counted. */
+void warnings_add(struct sql_session *session, uint16_t code,
+                  const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Drops the older ones, for a statement that does not read them. */
+void warnings_drop_old(struct sql_session *session);
+
+/* ---- texts prepared by PREPARE, by name ----
+ *
+ * The server keeps what COM_STMT_PREPARE prepares. */
+
+enum {
+    PREPARED_TEXTS_MAX = 32, /* of one session */
+    PREPARED_TEXT_BYTES_MAX = 64 * 1024,
+    PREPARED_TEXTS_BYTES_MAX = 16 * 1024 * 1024 /* in all sessions together */
+};
+
+struct prepared_text {
+    struct prepared_text *next;
+    char name[SQL_NAME_MAX + 1];
+    size_t size;
+    char text[];
+};
+
+/* Keeps the text, and replaces an earlier one of that name.  -1 with 1461 past
+ * a ceiling. */
+int prepared_text_keep(struct sql_session *session, struct span name,
+                       struct span text, struct error *err);
+/* NULL: the name is unknown. */
+const struct prepared_text *prepared_text_find(struct sql_session *session,
+                                               struct span name);
+/* False: the name is unknown. */
+bool prepared_text_drop(struct sql_session *session, struct span name);
+/* -1 with 1243. */
+int prepared_text_unknown(struct span name, const char *given_to,
+                          struct error *err);
+void prepared_texts_free(struct prepared_text *list);
 
 #endif

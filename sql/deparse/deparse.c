@@ -1,4 +1,5 @@
-/* deparse.c - see deparse.h. */
+/* deparse.c - see deparse.h: SELECT, VALUES, FROM, WITH, UNION, and clauses
+ * that SQLite has in another form. */
 #include "deparse.h"
 
 #include <string.h>
@@ -6,10 +7,333 @@
 #include "arena.h"
 #include "errors.h"
 #include "memory.h"
-#include "privileges.h"
 #include "sql_session.h"
 #include "types.h"
 #include "writer.h"
+
+static void write_query(struct writer *w, const struct tree_query *query);
+
+/* (a, b) */
+static void
+write_names(struct writer *w, const struct tree_name *names)
+{
+    const char *before = "(";
+
+    for (; names; names = names->next) {
+        buffer_text(w->sql, before);
+        write_identifier(w, names->name);
+        before = ",";
+    }
+    buffer_text(w->sql, ")");
+}
+
+/* ---- the list ---- */
+
+static struct span
+cut(struct span text)
+{
+    if (text.size <= DEPARSE_LABEL_MAX)
+        return text;
+    text.size = DEPARSE_LABEL_MAX;
+    while (text.size > 0 &&
+           ((unsigned char)text.data[text.size] & 0xc0) == 0x80)
+        text.size--;
+    return text;
+}
+
+static void
+note_snapshot_item(struct writer *w, const struct tree_item *item)
+{
+    if (item->has_alias && write_is_snapshot(w, item->value))
+        w->snapshot_alias = item->label;
+}
+
+static void
+items(struct writer *w, const struct tree_select *select)
+{
+    for (const struct tree_item *i = select->items; i; i = i->next) {
+        note_snapshot_item(w, i);
+        write_expression(w, i->value);
+        if (i->value->kind != NODE_STAR) {
+            buffer_text(w->sql, " AS");
+            write_identifier(w, i->has_alias ? i->label : cut(i->label));
+        }
+        buffer_text(w->sql, i->next ? "," : "");
+    }
+}
+
+/* VALUES' columns are column_0 and so on; SQLite counts them from 1. */
+static void
+values(struct writer *w, const struct tree_select *select)
+{
+    const char *before = " SELECT";
+
+    for (size_t i = 0; i < select->columns; i++) {
+        buffer_format(w->sql, "%s column%zu AS column_%zu", before, i + 1, i);
+        before = ",";
+    }
+    before = " FROM (VALUES";
+    for (const struct node *row = select->rows; row; row = row->next) {
+        buffer_text(w->sql, before);
+        write_expression(w, row);
+        before = ",";
+    }
+    buffer_text(w->sql, ")");
+}
+
+/* ---- FROM ---- */
+
+/* (SELECT ...) AS alias; SQLite names columns in a WITH alone.  Its name is
+ * none of the query's own: the alias may be that of a table in it. */
+static void
+derived(struct writer *w, const struct tree_table *table)
+{
+    buffer_text(w->sql, " (");
+    if (table->columns) {
+        buffer_text(w->sql, " WITH hw_named");
+        write_names(w, table->columns);
+        buffer_text(w->sql, " AS (");
+    }
+    write_query(w, table->query);
+    buffer_text(w->sql, table->columns ? ") SELECT * FROM hw_named)" : ")");
+}
+
+static void from(struct writer *w, const struct tree_table *first);
+
+static void
+table_alone(struct writer *w, const struct tree_table *table)
+{
+    struct span alias = table->alias;
+
+    write_mark(w, table->text.data);
+    if (table->query) {
+        derived(w, table);
+    } else if (table->inner) {
+        buffer_text(w->sql, " (");
+        from(w, table->inner);
+        buffer_text(w->sql, ")");
+    } else if (table->cte) {
+        write_cte_name(w, table->name);
+        alias = alias.size > 0 ? alias : table->name;
+    } else {
+        buffer_format(w->sql, " \"%s\".\"%s\"", table->table->database,
+                      table->table->name);
+    }
+    if (alias.size > 0) {
+        buffer_text(w->sql, " AS");
+        write_identifier(w, alias);
+    }
+}
+
+static void
+from(struct writer *w, const struct tree_table *first)
+{
+    static const char *const joins[] = {[JOIN_FIRST] = "",
+                                        [JOIN_COMMA] = ",",
+                                        [JOIN_INNER] = " JOIN",
+                                        [JOIN_LEFT] = " LEFT JOIN",
+                                        [JOIN_RIGHT] = " RIGHT JOIN"};
+
+    for (const struct tree_table *t = first; t; t = t->next) {
+        buffer_text(w->sql, t->natural ? " NATURAL" : "");
+        buffer_text(w->sql, joins[t->join]);
+        table_alone(w, t);
+        if (t->on) {
+            buffer_text(w->sql, " ON");
+            write_expression(w, t->on);
+        } else if (t->using) {
+            buffer_text(w->sql, " USING ");
+            write_names(w, t->using);
+        }
+    }
+}
+
+/* ---- the clauses ---- */
+
+static void
+condition(struct writer *w, const char *word, const char *where,
+          const struct node *node)
+{
+    if (!node)
+        return;
+    w->scope->where = where;
+    buffer_text(w->sql, word);
+    write_expression(w, node);
+}
+
+static void
+windows(struct writer *w, const struct tree_window *window)
+{
+    const char *before = " WINDOW";
+
+    for (; window; window = window->next) {
+        buffer_text(w->sql, before);
+        write_identifier(w, window->name);
+        buffer_text(w->sql, " AS");
+        write_window(w, window);
+        before = ",";
+    }
+}
+
+static void
+order_by(struct writer *w, const struct tree_order *order)
+{
+    if (order && w->scope)
+        w->scope->where = "order clause";
+    write_order(w, order);
+}
+
+/* The ORDER BY of a UNION; it names columns of its first SELECT. */
+static void
+order_all(struct writer *w, const struct tree_query *query)
+{
+    const struct tree_query *first = query;
+    struct scope scope = {w->scope, NULL, "order clause", false};
+
+    while (!first->arms->select)
+        first = first->arms->query;
+    scope.select = first->arms->select;
+    w->scope = &scope;
+    write_order(w, query->order);
+    w->scope = scope.outer;
+}
+
+static void
+clauses(struct writer *w, const struct tree_select *select)
+{
+    struct scope *scope = w->scope;
+
+    if (select->from) {
+        scope->where = "on clause";
+        buffer_text(w->sql, " FROM");
+        from(w, select->from);
+    }
+    condition(w, " WHERE", "where clause", select->where);
+    if (select->group) {
+        scope->where = "group statement";
+        buffer_text(w->sql, " GROUP BY");
+        write_sorted_list(w, select->group);
+    }
+    if (select->filters_rows)
+        return;
+    if (select->having && !select->group && !select->lists_aggregates)
+        buffer_text(w->sql, " GROUP BY NULL"); /* SQLite needs a group then */
+    condition(w, " HAVING", "having clause", select->having);
+}
+
+/* order: what follows, if it belongs to this SELECT alone.  HAVING without
+ * groups is a condition on the rows: SELECT * FROM (SELECT ...) WHERE ... */
+static void
+select_alone(struct writer *w, const struct tree_select *select,
+             const struct tree_order *order)
+{
+    struct scope scope = {w->scope, select, "field list", true};
+
+    write_mark(w, select->text.data);
+    if (select->rows) {
+        values(w, select);
+        order_by(w, order);
+        return;
+    }
+    w->scope = &scope;
+    buffer_text(w->sql, select->filters_rows ? " SELECT * FROM (" : "");
+    buffer_text(w->sql, select->distinct ? " SELECT DISTINCT" : " SELECT");
+    items(w, select);
+    scope.lists = false;
+    clauses(w, select);
+    windows(w, select->windows);
+    order_by(w, order);
+    if (select->filters_rows)
+        condition(w, ") WHERE", "having clause", select->having);
+    w->scope = scope.outer;
+}
+
+/* ---- WITH, UNION, LIMIT ---- */
+
+static void
+with(struct writer *w, const struct tree_query *query)
+{
+    const char *before = query->recursive ? " WITH RECURSIVE" : " WITH";
+
+    for (const struct tree_cte *cte = query->ctes; cte; cte = cte->next) {
+        buffer_text(w->sql, before);
+        write_cte_name(w, cte->name);
+        if (cte->columns)
+            write_names(w, cte->columns);
+        buffer_text(w->sql, " AS (");
+        write_query(w, cte->query);
+        buffer_text(w->sql, ")");
+        before = ",";
+    }
+}
+
+static void
+arms(struct writer *w, const struct tree_query *query)
+{
+    static const char *const sets[] = {[SET_FIRST] = "",
+                                       [SET_UNION] = " UNION",
+                                       [SET_UNION_ALL] = " UNION ALL",
+                                       [SET_EXCEPT] = " EXCEPT",
+                                       [SET_EXCEPT_ALL] = " EXCEPT ALL",
+                                       [SET_INTERSECT] = " INTERSECT",
+                                       [SET_INTERSECT_ALL] = " INTERSECT ALL"};
+    bool one = !query->arms->next;
+
+    for (const struct tree_arm *arm = query->arms; arm; arm = arm->next) {
+        buffer_text(w->sql, sets[arm->set]);
+        if (arm->select) {
+            select_alone(w, arm->select, one ? query->order : NULL);
+        } else {
+            buffer_text(w->sql, " SELECT * FROM (");
+            write_query(w, arm->query);
+            buffer_text(w->sql, ")");
+        }
+    }
+    if (!one || !query->arms->select)
+        order_all(w, query);
+}
+
+/* SQLite would take -1 for all rows; MySQL's manual has LIMIT 5,
+ * 18446744073709551615 for that. */
+static void
+limit_number(struct writer *w, const struct node *node)
+{
+    if (node->kind == NODE_PARAMETER) {
+        buffer_text(w->sql, " hw_limit(");
+        write_expression(w, node);
+        buffer_text(w->sql, ")");
+    } else if (node->text.size >= sizeof("9223372036854775807") - 1) {
+        buffer_text(w->sql, " 9223372036854775807");
+    } else {
+        write_expression(w, node);
+    }
+}
+
+/* Whether all that the query has is another one in parentheses. */
+static bool
+is_parenthesis(const struct tree_query *query)
+{
+    return !query->arms->select && !query->arms->next && !query->ctes &&
+           !query->order && !query->limit;
+}
+
+static void
+write_query(struct writer *w, const struct tree_query *query)
+{
+    while (is_parenthesis(query))
+        query = query->arms->query;
+    if (query->ctes)
+        with(w, query);
+    arms(w, query);
+    if (query->limit) {
+        buffer_text(w->sql, " LIMIT");
+        limit_number(w, query->limit);
+    }
+    if (query->offset) {
+        buffer_text(w->sql, " OFFSET");
+        limit_number(w, query->offset);
+    }
+}
 
 static void
 write_tree(struct writer *w)
@@ -20,10 +344,10 @@ write_tree(struct writer *w)
         write_query(w, tree->query);
         return;
     }
-    write_text(w, tree->form == TREE_EXPRESSIONS ? " SELECT" : "");
+    buffer_text(w->sql, tree->form == TREE_EXPRESSIONS ? " SELECT" : "");
     for (const struct tree_item *i = tree->items; i; i = i->next) {
         write_expression(w, i->value);
-        write_text(w, i->next ? "," : "");
+        buffer_text(w->sql, i->next ? "," : "");
     }
 }
 

@@ -51,11 +51,11 @@ bound(struct writer *w, const struct tree_window *window, size_t i)
 void
 write_window(struct writer *w, const struct tree_window *window)
 {
-    write_text(w, " (");
+    buffer_text(w->sql, " (");
     if (window->base.size > 0)
         write_identifier(w, window->base);
     if (window->partition)
-        write_text(w, " PARTITION BY");
+        buffer_text(w->sql, " PARTITION BY");
     write_sorted_list(w, window->partition);
     write_order(w, window->order);
     if (window->frame) {
@@ -64,10 +64,10 @@ write_window(struct writer *w, const struct tree_window *window)
         bound(w, window, 0);
     }
     if (window->bounds[1]) {
-        write_text(w, " AND");
+        buffer_text(w->sql, " AND");
         bound(w, window, 1);
     }
-    write_text(w, ")");
+    buffer_text(w->sql, ")");
 }
 
 /* ---- arguments ---- */
@@ -90,10 +90,10 @@ count(struct writer *w, const struct node *node)
 {
     bool row = node->call->distinct && node->first->next;
 
-    write_text(w, node->call->distinct ? " DISTINCT" : "");
-    write_text(w, row ? " hw_row(" : "");
+    buffer_text(w->sql, node->call->distinct ? " DISTINCT" : "");
+    buffer_text(w->sql, row ? " hw_row(" : "");
     write_list(w, node->first);
-    write_text(w, row ? ")" : "");
+    buffer_text(w->sql, row ? ")" : "");
 }
 
 /* The values, the keys, how many values, whether distinct, the keys'
@@ -115,7 +115,7 @@ group_concat(struct writer *w, const struct node *node)
             return;
         }
         directions[keys++] = o->descending ? 'd' : 'a';
-        write_text(w, ",");
+        buffer_text(w->sql, ",");
         write_expression(w, o->value);
     }
     buffer_format(w->sql, ",%zu,%d,'%s',", values, call->distinct, directions);
@@ -131,10 +131,10 @@ json(struct writer *w, const struct node *node, bool pairs)
     for (const struct node *n = node->first; n; n = n->next) {
         bool plain = key || n->kind == NODE_STRING || n->kind == NODE_STAR;
 
-        write_text(w, plain ? "" : " hw_json(");
+        buffer_text(w->sql, plain ? "" : " hw_json(");
         write_expression(w, n);
-        write_text(w, plain ? "" : write_is_truth(n) ? ",1)" : ",0)");
-        write_text(w, n->next ? "," : "");
+        buffer_text(w->sql, plain ? "" : write_is_truth(n) ? ",1)" : ",0)");
+        buffer_text(w->sql, n->next ? "," : "");
         key = pairs && !key;
     }
 }
@@ -144,7 +144,7 @@ trim(struct writer *w, const struct node *node)
 {
     if (node->call->unit.size > 0) {
         unit(w, node->call);
-        write_text(w, node->first->next ? "," : ",' ',");
+        buffer_text(w->sql, node->first->next ? "," : ",' ',");
     }
     write_list(w, node->first);
 }
@@ -163,7 +163,7 @@ compared_arguments(struct writer *w, const struct node *node)
             write_expression(w, n);
         else
             write_as_moment(w, n, as, !second);
-        write_text(w, n->next ? "," : "");
+        buffer_text(w->sql, n->next ? "," : "");
     }
 }
 
@@ -187,20 +187,20 @@ arguments(struct writer *w, const struct node *node)
         trim(w, node);
         return;
     case CALL_AGGREGATE:
-        write_text(w, call->distinct ? " DISTINCT" : "");
+        buffer_text(w->sql, call->distinct ? " DISTINCT" : "");
         if (span_is_any(node->name, "SUM AVG")) {
             write_number(w, node->first);
             return;
         }
         break;
     case CALL_CHAR:
-        write_text(w, call->has_using && !call->is_binary ? " 1" : " 0");
-        write_text(w, node->first ? "," : "");
+        buffer_text(w->sql, call->has_using && !call->is_binary ? " 1" : " 0");
+        buffer_text(w->sql, node->first ? "," : "");
         break;
     case CALL_EXTRACT:
     case CALL_TIMESTAMP:
         unit(w, call);
-        write_text(w, node->first ? "," : "");
+        buffer_text(w->sql, node->first ? "," : "");
         break;
     case CALL_PLAIN:
         if (span_is_any(node->name, "GREATEST LEAST NULLIF")) {
@@ -219,7 +219,7 @@ arguments(struct writer *w, const struct node *node)
     else
         write_list(w, node->first);
     if (call->form == CALL_DATE_ADD && call->unit.size > 0) {
-        write_text(w, ",");
+        buffer_text(w->sql, ",");
         unit(w, call);
     }
 }
@@ -253,12 +253,12 @@ write_call(struct writer *w, const struct node *node)
         buffer_format(w->sql, " %s", out);
     else
         write_identifier(w, node->name);
-    write_text(w, "(");
+    buffer_text(w->sql, "(");
     arguments(w, node);
-    write_text(w, ")");
+    buffer_text(w->sql, ")");
     if (!call->over)
         return;
-    write_text(w, " OVER");
+    buffer_text(w->sql, " OVER");
     if (call->over->refers)
         write_identifier(w, call->over->name);
     else

@@ -1,5 +1,215 @@
 /* write_expression.c - expressions: lists, columns, queries, CASE. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "errors.h"
+#include "kind.h"
+#include "moment.h"
+#include "sql_session.h"
+#include "variables.h"
 #include "writer.h"
+
+static void
+bytes_as_hex(struct writer *w, struct span bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    buffer_text(w->sql, " CAST(X'");
+    for (size_t i = 0; i < bytes.size; i++) {
+        buffer_char(w->sql, digits[(unsigned char)bytes.data[i] >> 4]);
+        buffer_char(w->sql, digits[(unsigned char)bytes.data[i] & 15]);
+    }
+    buffer_text(w->sql, "' AS TEXT)");
+}
+
+static void
+string(struct writer *w, const struct node *node)
+{
+    struct span text = node->name;
+
+    write_snapshot_value(w, &(struct value){.type = VALUE_TEXT,
+                                            .data = text.data,
+                                            .size = text.size});
+    if (memchr(text.data, '\0', text.size)) {
+        bytes_as_hex(w, text);
+        return;
+    }
+    buffer_char(w->sql, ' ');
+    write_string(w, text);
+}
+
+static void
+moment(struct writer *w, const struct node *node)
+{
+    bool time = span_is_nocase(node->word, "TIME");
+    bool date = span_is_nocase(node->word, "DATE");
+    const char *type = time ? "TIME" : date ? "DATE" : "DATETIME";
+    char room[MOMENT_TEXT];
+    struct moment t;
+    struct span text = node->name;
+    bool right;
+
+    if (time)
+        right = moment_parse_time(text, &t) && t.kind == MOMENT_TIME;
+    else
+        right = moment_parse(text, &t) && (!date || t.kind == MOMENT_DATE);
+    if (!right || t.more) {
+        write_wrong_moment(w, type, text);
+        return;
+    }
+    if (!time && !date)
+        t.kind = MOMENT_DATETIME;
+    text.data = room;
+    text.size = moment_text(&t, room);
+    buffer_text(w->sql, " hw_cast(");
+    write_string(w, text);
+    buffer_format(w->sql, ",'%s',%u,-1)", type, t.digits);
+}
+
+/* 1367 for 1e400 */
+static bool
+is_infinite(struct writer *w, struct span number)
+{
+    const char *copy = arena_strndup(w->job->arena, number.data, number.size);
+
+    if (!copy || isfinite(strtod(copy, NULL)))
+        return false;
+    if (!w->failed)
+        error_set(w->err, ER_ILLEGAL_NUMBER,
+                  "Illegal double '%.60s' value found during parsing", copy);
+    w->failed = true;
+    return true;
+}
+
+/* Doubles hold so many digits exactly; 2^63 and more become a text. */
+static void
+number(struct writer *w, const struct node *node)
+{
+    static const char largest[] = "9223372036854775807";
+    struct span text = node->text;
+    const char *point = memchr(text.data, '.', text.size);
+    size_t size = sizeof(largest) - 1, zeros = 0;
+
+    if (node->kind == NODE_DECIMAL && is_infinite(w, text))
+        return;
+    while (zeros + 1 < text.size && text.data[zeros] == '0')
+        zeros++;
+    if (node->kind == NODE_INTEGER && text.size - zeros >= size &&
+        (text.size - zeros > size ||
+         memcmp(text.data + zeros, largest, size) > 0))
+        buffer_format(w->sql, " hw_kind('%.*s',%d)", (int)(text.size - zeros),
+                      text.data + zeros, KIND_UNSIGNED);
+    else if (point && text.size - 1 <= KIND_DIGITS_MAX &&
+             !memchr(text.data, 'e', text.size) &&
+             !memchr(text.data, 'E', text.size))
+        buffer_format(w->sql, " hw_decimal(%.*s,%zu)", (int)text.size,
+                      text.data, (size_t)(text.data + text.size - point) - 1);
+    else
+        buffer_format(w->sql, " %.*s", (int)text.size, text.data);
+}
+
+/* 0x1f, x'1f', 0b01 and b'01' */
+static void
+hex(struct writer *w, const struct node *node)
+{
+    struct span digits = {node->text.data + 2, node->text.size - 2};
+    bool bits = node->text.data[0] == 'b' || node->text.data[0] == 'B' ||
+                node->text.data[1] == 'b';
+
+    if (node->text.data[1] == '\'')
+        digits.size--;
+    buffer_text(w->sql, " hw_kind(");
+    if (bits) {
+        size_t at = 0, size = digits.size % 8;
+
+        buffer_text(w->sql, " X'");
+        for (; at < digits.size; at += size, size = 8) {
+            unsigned number = 0;
+
+            if (size == 0)
+                size = 8;
+            for (size_t i = at; i < at + size; i++)
+                number = number << 1 | (unsigned)(digits.data[i] - '0');
+            buffer_format(w->sql, "%02x", number);
+        }
+    } else {
+        buffer_text(w->sql, digits.size % 2 ? " X'0" : " X'");
+        buffer_add(w->sql, digits.data, digits.size);
+    }
+    buffer_format(w->sql, "',%d)", KIND_HEX);
+}
+
+static void
+user_variable(struct writer *w, const struct node *node)
+{
+    const struct session_value *known =
+        session_value_find(w->job->session, NULL, node->name);
+
+    if (known)
+        write_snapshot_value(w, &known->value);
+    buffer_text(w->sql, " hw_user_variable(");
+    write_string(w, node->name);
+    buffer_text(w->sql, ")");
+}
+
+/* Not ?7: SQLite searches for a number one by one. */
+static void
+parameter(struct writer *w, const struct node *node)
+{
+    unsigned kind = 0;
+
+    if (w->job->parameters) {
+        write_snapshot_value(w, &w->job->parameters[node->parameter]);
+        kind = w->job->parameters[node->parameter].kind;
+    }
+    if (kind)
+        buffer_format(w->sql, " hw_kind( ?,%u)", kind);
+    else
+        buffer_text(w->sql, " ?");
+    w->result->reordered |= node->parameter != w->tree->first + w->parameters;
+    w->places[w->parameters++] = node->parameter;
+}
+
+static void
+write_literal(struct writer *w, const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_NULL:
+        buffer_text(w->sql, " NULL");
+        break;
+    case NODE_TRUE:
+        buffer_text(w->sql, " TRUE");
+        break;
+    case NODE_FALSE:
+        buffer_text(w->sql, " FALSE");
+        break;
+    case NODE_INTEGER:
+    case NODE_DECIMAL:
+        number(w, node);
+        break;
+    case NODE_STRING:
+        string(w, node);
+        break;
+    case NODE_HEX:
+        hex(w, node);
+        break;
+    case NODE_MOMENT:
+        moment(w, node);
+        break;
+    case NODE_PARAMETER:
+        parameter(w, node);
+        break;
+    case NODE_USER:
+        user_variable(w, node);
+        break;
+    default: /* NODE_SYSTEM */
+        buffer_format(w->sql, " hw_variable(%zu,%d)",
+                      (size_t)(node->variable - variables), (int)node->scope);
+        break;
+    }
+}
 
 static void
 column(struct writer *w, const struct node *node)
@@ -7,11 +217,11 @@ column(struct writer *w, const struct node *node)
     write_snapshot_column(w, node);
     if (node->of && node->of->has_database) {
         write_identifier(w, node->of->database);
-        write_text(w, ".");
+        buffer_text(w->sql, ".");
     }
     if (node->of) {
         write_identifier(w, node->of->table);
-        write_text(w, ".");
+        buffer_text(w->sql, ".");
     }
     write_identifier(w, node->name);
 }
@@ -22,29 +232,29 @@ star(struct writer *w, const struct node *node)
 {
     if (node->of) {
         write_identifier(w, node->of->table);
-        write_text(w, ".");
+        buffer_text(w->sql, ".");
     }
-    write_text(w, " *");
+    buffer_text(w->sql, " *");
 }
 
 /* hw_assign does it as the row is read. */
 static void
 assignment(struct writer *w, const struct node *node)
 {
-    write_text(w, " hw_assign(");
+    buffer_text(w->sql, " hw_assign(");
     write_string(w, node->name);
-    write_text(w, ",");
+    buffer_text(w->sql, ",");
     write_expression(w, node->first);
-    write_text(w, ")");
+    buffer_text(w->sql, ")");
 }
 
 static void
 row(struct writer *w, const struct node *node)
 {
-    write_text(w, " (");
+    buffer_text(w->sql, " (");
     for (const struct node *n = node->first; n; n = n->next) {
         write_collated(w, n);
-        write_text(w, n->next ? "," : ")");
+        buffer_text(w->sql, n->next ? "," : ")");
     }
 }
 
@@ -57,33 +267,33 @@ write_case(struct writer *w, const struct node *node)
     enum moments as = MOMENTS_NONE;
     unsigned slot = 0;
 
-    write_text(w, " CASE");
+    buffer_text(w->sql, " CASE");
     if (node->has_operand) {
         slot = write_slot(w);
         as = write_case_moments(node);
         buffer_format(w->sql, " hw_case(%u,", slot);
         write_scalar(w, n, as, TIGHT_OR);
-        write_text(w, ")");
+        buffer_text(w->sql, ")");
         n = n->next;
     }
     while (n && n->next) {
-        write_text(w, " WHEN");
+        buffer_text(w->sql, " WHEN");
         if (node->has_operand) {
             buffer_format(w->sql, " hw_when(%u,", slot);
             write_scalar(w, n, as, TIGHT_OR);
-            write_text(w, ")");
+            buffer_text(w->sql, ")");
         } else {
             write_expression(w, n);
         }
-        write_text(w, " THEN");
+        buffer_text(w->sql, " THEN");
         write_expression(w, n->next);
         n = n->next->next;
     }
     if (n) {
-        write_text(w, " ELSE");
+        buffer_text(w->sql, " ELSE");
         write_expression(w, n);
     }
-    write_text(w, " END");
+    buffer_text(w->sql, " END");
 }
 
 /* ---- queries ---- */
@@ -128,9 +338,9 @@ scalar(struct writer *w, const struct node *node)
     bool many = columns_of(node->query) == 1 && may_have_rows(node->query);
 
     w->result->may_null = true;
-    write_text(w, many ? " ( WITH hw_rows(v) AS (" : " (");
+    buffer_text(w->sql, many ? " ( WITH hw_rows(v) AS (" : " (");
     w->query(w, node->query);
-    write_text(w, many ? ") SELECT hw_one(v) FROM hw_rows)" : ")");
+    buffer_text(w->sql, many ? ") SELECT hw_one(v) FROM hw_rows)" : ")");
 }
 
 void
@@ -159,7 +369,7 @@ write_node(struct writer *w, const struct node *node)
         scalar(w, node);
         break;
     case NODE_EXISTS:
-        write_text(w, " EXISTS");
+        buffer_text(w->sql, " EXISTS");
         write_rows(w, node, NULL);
         break;
     default:

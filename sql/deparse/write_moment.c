@@ -54,8 +54,9 @@ check(struct writer *w, const struct node *node, enum moments as)
 static void
 close_moment(struct writer *w, enum moments as, struct result_type type)
 {
-    write_text(w, as == MOMENTS_TIME ? ",'TIME'" : ",'DATETIME'");
-    write_text(w, type.type == COLUMN_TIME && as != MOMENTS_TIME ? ",1)" : ")");
+    buffer_text(w->sql, as == MOMENTS_TIME ? ",'TIME'" : ",'DATETIME'");
+    buffer_text(w->sql,
+                type.type == COLUMN_TIME && as != MOMENTS_TIME ? ",1)" : ")");
 }
 
 static bool
@@ -70,10 +71,10 @@ write_as_moment(struct writer *w, const struct node *node, enum moments as,
 {
     check(w, node, as);
     date = date && as == MOMENTS_DATE;
-    write_text(w, date ? " hw_cast(" : " hw_moment(");
+    buffer_text(w->sql, date ? " hw_cast(" : " hw_moment(");
     write_compared(w, node, TIGHT_OR);
     if (date)
-        write_text(w, ",'DATE',-1,-1)");
+        buffer_text(w->sql, ",'DATE',-1,-1)");
     else
         close_moment(w, as, types_operand(node, 0));
 }
@@ -83,9 +84,9 @@ write_number(struct writer *w, const struct node *node)
 {
     bool moment = result_type_is_moment(types_operand(node, 0).type);
 
-    write_text(w, moment ? " hw_number(" : "");
+    buffer_text(w->sql, moment ? " hw_number(" : "");
     write_expression(w, node);
-    write_text(w, moment ? ")" : "");
+    buffer_text(w->sql, moment ? ")" : "");
 }
 
 void
@@ -149,7 +150,7 @@ row(struct writer *w, const struct node *node, const struct sides *sides)
 {
     size_t column = 0;
 
-    write_text(w, " (");
+    buffer_text(w->sql, " (");
     for (const struct node *n = node->first; n; n = n->next) {
         enum moments as = side_of(sides, column++);
 
@@ -157,7 +158,7 @@ row(struct writer *w, const struct node *node, const struct sides *sides)
             write_as_moment(w, n, as, false);
         else
             write_collated(w, n);
-        write_text(w, n->next ? "," : ")");
+        buffer_text(w->sql, n->next ? "," : ")");
     }
 }
 
@@ -179,8 +180,8 @@ write_value(struct writer *w, const char *name, const struct node *query,
     struct result_type type = types_operand(query, column);
     bool wraps = needs_form(as, type);
 
-    write_text(w, wraps ? " hw_moment(" : "");
-    write_text(w, name);
+    buffer_text(w->sql, wraps ? " hw_moment(" : "");
+    buffer_text(w->sql, name);
     if (wraps)
         close_moment(w, as, type);
 }
@@ -196,16 +197,16 @@ write_rows(struct writer *w, const struct node *node, const struct sides *sides)
 
     for (size_t i = 0; i < columns; i++)
         wraps = wraps || needs_form(side_of(sides, i), types_operand(node, i));
-    write_text(w, wraps ? " ( WITH hw_rows" : " (");
+    buffer_text(w->sql, wraps ? " ( WITH hw_rows" : " (");
     for (size_t i = 0; i < columns && wraps; i++)
         buffer_format(w->sql, "%sv%zu", i ? "," : "(", i);
-    write_text(w, wraps ? ") AS (" : "");
+    buffer_text(w->sql, wraps ? ") AS (" : "");
     w->query(w, node->query);
-    write_text(w, wraps ? ") SELECT" : ")");
+    buffer_text(w->sql, wraps ? ") SELECT" : ")");
     for (size_t i = 0; i < columns && wraps; i++) {
         snprintf(name, sizeof(name), " v%zu", i);
-        write_text(w, i ? "," : "");
+        buffer_text(w->sql, i ? "," : "");
         write_value(w, name, node, sides, i);
     }
-    write_text(w, wraps ? " FROM hw_rows)" : "");
+    buffer_text(w->sql, wraps ? " FROM hw_rows)" : "");
 }

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "collation.h"
+#include "handle.h"
 #include "writer.h"
 
 /* In the order of enum tree_operator.  A comparison has both forms. */
@@ -62,7 +62,7 @@ native(struct writer *w, const struct node *node, enum tight tight)
     if (write_is_comparison(node->op))
         sides = write_sides(w, left);
     native_operand(w, left, right, &sides, tight);
-    write_text(w, operators[node->op].native);
+    buffer_text(w->sql, operators[node->op].native);
     native_operand(w, right, left, &sides, tight + 1);
 }
 
@@ -72,7 +72,7 @@ how_compared(struct writer *w, const struct node *left,
              const struct node *right)
 {
     if (write_is_bin(left) || write_is_bin(right))
-        write_text(w, ",1");
+        buffer_text(w->sql, ",1");
 }
 
 /* (a, b) = (c, d) is a = c AND b = d; by halves, or it would nest as deeply as
@@ -81,7 +81,7 @@ static void
 pairs(struct writer *w, const struct node *node, const struct node **left,
       const struct node **right, size_t count)
 {
-    write_text(w, " (");
+    buffer_text(w->sql, " (");
     if (count == 1) {
         struct node pair = *node, a = **left, b = **right;
 
@@ -93,10 +93,10 @@ pairs(struct writer *w, const struct node *node, const struct node **left,
         *right = (*right)->next;
     } else {
         pairs(w, node, left, right, count / 2);
-        write_text(w, node->op == OP_NOT_EQUAL ? " OR" : " AND");
+        buffer_text(w->sql, node->op == OP_NOT_EQUAL ? " OR" : " AND");
         pairs(w, node, left, right, count - count / 2);
     }
-    write_text(w, ")");
+    buffer_text(w->sql, ")");
 }
 
 static void
@@ -125,19 +125,19 @@ binary(struct writer *w, const struct node *node)
         pairs(w, node, &left, &right, count);
         return;
     }
-    write_text(w, operators[node->op].function);
+    buffer_text(w->sql, operators[node->op].function);
     if (!write_is_comparison(node->op)) {
         write_number(w, left);
-        write_text(w, ",");
+        buffer_text(w->sql, ",");
         write_number(w, right);
     } else {
         sides = write_sides(w, left);
         write_side(w, left, &sides, TIGHT_OR);
-        write_text(w, ",");
+        buffer_text(w->sql, ",");
         write_side(w, right, &sides, TIGHT_OR);
         how_compared(w, left, right);
     }
-    write_text(w, ")");
+    buffer_text(w->sql, ")");
 }
 
 static void
@@ -149,16 +149,16 @@ prefix(struct writer *w, const struct node *node)
                                             [OP_BINARY] = " hw_binary("};
 
     if (node->op == OP_POSITIVE) {
-        write_text(w, " +");
+        buffer_text(w->sql, " +");
         write_operand(w, node->first, TIGHT_ATOM);
     } else if (node->op == OP_NOT) {
-        write_text(w, " NOT");
+        buffer_text(w->sql, " NOT");
         write_operand(w, node->first, TIGHT_NOT);
     } else {
-        write_text(w, functions[node->op]);
+        buffer_text(w->sql, functions[node->op]);
         write_operand(w, node->first,
                       node->op == OP_BANG ? TIGHT_NOT : TIGHT_OR);
-        write_text(w, ")");
+        buffer_text(w->sql, ")");
     }
 }
 
@@ -171,13 +171,13 @@ like(struct writer *w, const struct node *node)
     bool binary = write_is_bin(node->first) || write_is_bin(pattern);
 
     write_compared(w, node->first, TIGHT_EQUAL);
-    write_text(w, node->negated ? " NOT LIKE" : " LIKE");
-    write_text(w, binary ? " hw_binary(" : "");
+    buffer_text(w->sql, node->negated ? " NOT LIKE" : " LIKE");
+    buffer_text(w->sql, binary ? " hw_binary(" : "");
     write_operand(w, pattern, binary ? TIGHT_OR : TIGHT_ARROW);
-    write_text(w, binary ? ")" : "");
+    buffer_text(w->sql, binary ? ")" : "");
     if (!pattern->next)
         return;
-    write_text(w, " ESCAPE");
+    buffer_text(w->sql, " ESCAPE");
     write_operand(w, pattern->next, TIGHT_ARROW);
 }
 
@@ -188,10 +188,10 @@ infix(struct writer *w, const struct node *node, const char *text)
     bool binary = node->kind == NODE_REGEXP && write_is_bin(node->first);
 
     write_compared(w, node->first, TIGHT_EQUAL);
-    write_text(w, text);
-    write_text(w, binary ? " hw_binary(" : "");
+    buffer_text(w->sql, text);
+    buffer_text(w->sql, binary ? " hw_binary(" : "");
     write_operand(w, right, binary ? TIGHT_OR : TIGHT_ORDER);
-    write_text(w, binary ? ")" : "");
+    buffer_text(w->sql, binary ? ")" : "");
 }
 
 static void
@@ -200,14 +200,14 @@ between(struct writer *w, const struct node *node)
     const struct node *value = node->first, *least = value->next;
     struct sides sides = write_sides(w, value);
 
-    write_text(w, node->negated ? " (NOT hw_between(" : " hw_between(");
+    buffer_text(w->sql, node->negated ? " (NOT hw_between(" : " hw_between(");
     write_side(w, value, &sides, TIGHT_OR);
-    write_text(w, ",");
+    buffer_text(w->sql, ",");
     write_side(w, least, &sides, TIGHT_OR);
-    write_text(w, ",");
+    buffer_text(w->sql, ",");
     write_side(w, least->next, &sides, TIGHT_OR);
     how_compared(w, value, least->next);
-    write_text(w, node->negated ? "))" : ")");
+    buffer_text(w->sql, node->negated ? "))" : ")");
 }
 
 /* ---- IN, ANY, ALL ---- */
@@ -218,7 +218,7 @@ in_values(struct writer *w, const struct node *left, const struct sides *sides)
 {
     for (const struct node *n = left->next; n; n = n->next) {
         write_side(w, n, sides, TIGHT_OR);
-        write_text(w, n->next ? "," : ")");
+        buffer_text(w->sql, n->next ? "," : ")");
     }
 }
 
@@ -229,13 +229,13 @@ in_rows(struct writer *w, const struct node *left, const struct sides *sides)
     const char *before = " (VALUES";
 
     for (const struct node *n = left->next; n; n = n->next) {
-        write_text(w, before);
-        write_text(w, n->kind == NODE_ROW ? "" : " (");
+        buffer_text(w->sql, before);
+        buffer_text(w->sql, n->kind == NODE_ROW ? "" : " (");
         write_side(w, n, sides, TIGHT_OR);
-        write_text(w, n->kind == NODE_ROW ? "" : ")");
+        buffer_text(w->sql, n->kind == NODE_ROW ? "" : ")");
         before = ",";
     }
-    write_text(w, ")");
+    buffer_text(w->sql, ")");
 }
 
 static void
@@ -243,12 +243,12 @@ in_list(struct writer *w, const struct node *node, const struct sides *sides)
 {
     const struct node *left = node->first;
 
-    write_text(w, node->negated ? " (NOT" : "");
-    write_text(w, write_is_bin(left) ? " hw_in(1," : " hw_in(0,");
+    buffer_text(w->sql, node->negated ? " (NOT" : "");
+    buffer_text(w->sql, write_is_bin(left) ? " hw_in(1," : " hw_in(0,");
     write_side(w, left, sides, TIGHT_OR);
-    write_text(w, ",");
+    buffer_text(w->sql, ",");
     in_values(w, left, sides);
-    write_text(w, node->negated ? ")" : "");
+    buffer_text(w->sql, node->negated ? ")" : "");
 }
 
 static void
@@ -265,13 +265,13 @@ in(struct writer *w, const struct node *node)
         write_side(w, left, &sides, TIGHT_EQUAL);
     else
         write_collated(w, left);
-    write_text(w, node->negated ? " NOT IN" : " IN");
+    buffer_text(w->sql, node->negated ? " NOT IN" : " IN");
     if (write_is_query(list)) {
         write_rows(w, list, &sides);
     } else if (left->kind == NODE_ROW) {
         in_rows(w, left, &sides);
     } else {
-        write_text(w, " (");
+        buffer_text(w->sql, " (");
         in_values(w, left, &sides);
     }
 }
@@ -284,9 +284,9 @@ quantified(struct writer *w, const struct node *node)
     struct sides sides = write_sides(w, value);
     unsigned slot = write_slot(w);
 
-    write_text(w, " hw_quantified(");
+    buffer_text(w->sql, " hw_quantified(");
     write_side(w, value, &sides, TIGHT_OR);
-    write_text(w, ",( WITH hw_rows(v) AS (");
+    buffer_text(w->sql, ",( WITH hw_rows(v) AS (");
     w->query(w, query->query);
     buffer_format(w->sql, ") SELECT hw_bounds(%u,", slot);
     write_value(w, "v", query, &sides, 0);
@@ -299,7 +299,7 @@ quantified(struct writer *w, const struct node *node)
 static void
 interval(struct writer *w, const struct node *node)
 {
-    write_text(w, node->op == OP_PLUS ? " date_add(" : " date_sub(");
+    buffer_text(w->sql, node->op == OP_PLUS ? " date_add(" : " date_sub(");
     write_list(w, node->first);
     buffer_format(w->sql, ",'%.*s')", (int)node->word.size, node->word.data);
 }
@@ -312,7 +312,7 @@ collate(struct writer *w, const struct node *node)
         return;
     }
     write_operand(w, node->first, TIGHT_COLLATE);
-    write_text(w, " COLLATE " COLLATION_BIN);
+    buffer_text(w->sql, " COLLATE " COLLATION_BIN);
 }
 
 void

@@ -4,13 +4,18 @@
 
 #include <string.h>
 
-#include "collation.h"
 #include "cursor.h"
 #include "errors.h"
+#include "handle.h"
 #include "memory.h"
-#include "slots.h"
 #include "snapshot.h"
 #include "sql_statement.h"
+
+static const char *
+write_where(const struct writer *w)
+{
+    return w->scope ? w->scope->where : "field list";
+}
 
 /* Notes a place for deparse_locate, which is less exact without memory. */
 void
@@ -32,12 +37,6 @@ write_mark(struct writer *w, const char *source)
         (struct mark){w->sql->size, source, write_where(w)};
 }
 
-const char *
-write_where(const struct writer *w)
-{
-    return w->scope ? w->scope->where : "field list";
-}
-
 void
 write_fail_many(struct writer *w, const char *what, int most, const char *where)
 {
@@ -57,12 +56,6 @@ write_slot(struct writer *w)
     return w->slots++;
 }
 
-void
-write_text(struct writer *w, const char *text)
-{
-    buffer_text(w->sql, text);
-}
-
 /* Doubles the quotes in text.  A NUL, which would end the statement for SQLite,
  * becomes a question mark. */
 static void
@@ -78,7 +71,7 @@ quoted(struct writer *w, char quote, struct span text, const char *end)
             c = '?';
         buffer_char(w->sql, c);
     }
-    write_text(w, end);
+    buffer_text(w->sql, end);
 }
 
 void
@@ -102,19 +95,6 @@ write_string(struct writer *w, struct span text)
 }
 
 void
-write_names(struct writer *w, const struct tree_name *names)
-{
-    const char *before = "(";
-
-    for (; names; names = names->next) {
-        write_text(w, before);
-        write_identifier(w, names->name);
-        before = ",";
-    }
-    write_text(w, ")");
-}
-
-void
 write_expression(struct writer *w, const struct node *node)
 {
     if (w->failed || w->sql->failed)
@@ -127,7 +107,7 @@ void
 write_list(struct writer *w, const struct node *first)
 {
     for (const struct node *node = first; node; node = node->next) {
-        write_text(w, node == first ? "" : ",");
+        buffer_text(w->sql, node == first ? "" : ",");
         write_expression(w, node);
     }
 }
@@ -137,9 +117,9 @@ write_operand(struct writer *w, const struct node *node, enum tight least)
 {
     bool open = write_tight(w, node) < least;
 
-    write_text(w, open ? " (" : "");
+    buffer_text(w->sql, open ? " (" : "");
     write_expression(w, node);
-    write_text(w, open ? ")" : "");
+    buffer_text(w->sql, open ? ")" : "");
 }
 
 void
@@ -157,7 +137,7 @@ write_collated(struct writer *w, const struct node *node)
     bool plain = write_is_text(kind) || kind == OPERAND_OTHER;
 
     write_compared(w, node, plain ? TIGHT_COLLATE : TIGHT_EQUAL);
-    write_text(w, plain ? " COLLATE " COLLATION_TEXT : "");
+    buffer_text(w->sql, plain ? " COLLATE " COLLATION_TEXT : "");
 }
 
 /* 0: it is no column's. */
@@ -212,14 +192,14 @@ sorted(struct writer *w, const struct node *node)
     bool collated = is_collated(w, node);
 
     write_operand(w, node, collated ? TIGHT_OR : TIGHT_COLLATE);
-    write_text(w, collated ? "" : " COLLATE " COLLATION_TEXT);
+    buffer_text(w->sql, collated ? "" : " COLLATE " COLLATION_TEXT);
 }
 
 void
 write_sorted_list(struct writer *w, const struct node *first)
 {
     for (const struct node *node = first; node; node = node->next) {
-        write_text(w, node == first ? "" : ",");
+        buffer_text(w->sql, node == first ? "" : ",");
         sorted(w, node);
     }
 }
@@ -230,9 +210,9 @@ write_order(struct writer *w, const struct tree_order *order)
     const char *before = " ORDER BY";
 
     for (; order; order = order->next) {
-        write_text(w, before);
+        buffer_text(w->sql, before);
         sorted(w, order->value);
-        write_text(w, order->descending ? " DESC" : "");
+        buffer_text(w->sql, order->descending ? " DESC" : "");
         before = ",";
     }
 }
@@ -254,13 +234,6 @@ write_is_snapshot(const struct writer *w, const struct node *node)
     return node->kind == NODE_COLUMN &&
            (span_is_nocase(node->name, "snapshot") ||
             (alias.size > 0 && span_same_nocase(node->name, alias)));
-}
-
-void
-write_snapshot_item(struct writer *w, const struct tree_item *item)
-{
-    if (item->has_alias && write_is_snapshot(w, item->value))
-        w->snapshot_alias = item->label;
 }
 
 void

@@ -64,7 +64,7 @@ struct writer {
     struct buffer *sql;
     struct error *err;
     struct scope *scope; /* the innermost; NULL: none */
-    unsigned slots;      /* number of slots so far; see slots.h */
+    unsigned slots;      /* number of slots so far; see handle.h */
     size_t parameters;   /* number of ? so far */
     size_t *places;
     struct span snapshot_alias;
@@ -112,14 +112,11 @@ bool write_is_moment(const struct node *node, enum moments as);
 /* 1235: a limit of ours. */
 void write_fail_many(struct writer *w, const char *what, int most,
                      const char *where);
-void write_text(struct writer *w, const char *text);
 void write_identifier(struct writer *w, struct span name);
 /* With a space behind it: never hw_rows, hw_named, the names of our own. */
 void write_cte_name(struct writer *w, struct span name);
 void write_string(struct writer *w, struct span text); /* between quotes */
-void write_names(struct writer *w, const struct tree_name *names); /* (a, b) */
 void write_mark(struct writer *w, const char *source);
-const char *write_where(const struct writer *w);
 unsigned write_slot(struct writer *w); /* a new one */
 
 void write_expression(struct writer *w, const struct node *node);
@@ -138,7 +135,6 @@ void write_order(struct writer *w, const struct tree_order *order);
 
 /* Notes what names a snapshot. */
 void write_snapshot_column(struct writer *w, const struct node *column);
-void write_snapshot_item(struct writer *w, const struct tree_item *item);
 void write_snapshot_value(struct writer *w, const struct value *value);
 /* Whether it is a column of that name. */
 bool write_is_snapshot(const struct writer *w, const struct node *node);
@@ -172,10 +168,6 @@ void write_value(struct writer *w, const char *name, const struct node *query,
 void write_rows(struct writer *w, const struct node *node,
                 const struct sides *sides);
 
-/* ---- write_literal.c ---- */
-
-void write_literal(struct writer *w, const struct node *node);
-
 /* ---- write_call.c ---- */
 
 void write_call(struct writer *w, const struct node *node);
@@ -188,9 +180,5 @@ void write_operator(struct writer *w, const struct node *node);
 /* ---- write_expression.c ---- */
 
 void write_node(struct writer *w, const struct node *node);
-
-/* ---- write_select.c ---- */
-
-void write_query(struct writer *w, const struct tree_query *query);
 
 #endif

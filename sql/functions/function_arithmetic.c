@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "function_lists.h"
 #include "function.h"
+#include "function_table.h"
 #include "kind.h"
 
 enum { QUOTIENT_DECIMALS = 4, SCALED_MAX = 15 };

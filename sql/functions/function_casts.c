@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "collate.h"
 #include "function.h"
-#include "function_lists.h"
 #include "function_moment.h"
+#include "function_table.h"
 #include "handle.h"
 #include "kind.h"
-#include "utf8.h"
-#include "warnings.h"
+#include "sql_session.h"
 
 enum { PRECISION = 10 /* precision of a DECIMAL that states none */ };
 

@@ -9,7 +9,7 @@
 #include "buffer.h"
 #include "collate.h"
 #include "function.h"
-#include "function_lists.h"
+#include "function_table.h"
 #include "handle.h"
 
 /* ---- comparisons ---- */

@@ -5,9 +5,8 @@
 
 #include "buffer.h"
 #include "function.h"
-#include "function_formats.h"
-#include "function_lists.h"
 #include "function_moment.h"
+#include "function_table.h"
 #include "handle.h"
 
 static const char *const months[] = {

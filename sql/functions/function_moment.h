@@ -2,11 +2,13 @@
 #ifndef HW_FUNCTION_MOMENT_H
 #define HW_FUNCTION_MOMENT_H
 
+#include <sqlite3.h>
 #include <stdbool.h>
 
-#include <sqlite3.h>
-
 #include "moment.h"
+#include "reader.h"
+
+struct moment;
 
 /* Reads a date, with or without a time.  False: NULL or invalid. */
 bool function_moment(sqlite3_value *value, struct moment *out);
@@ -24,5 +26,17 @@ int function_moment_day_of_year(const struct moment *t);
 /* WEEK(date, mode): the week's number; *year is the year that the week belongs
  * to. */
 int function_moment_week(const struct moment *t, int mode, int *year);
+
+/* Sets the result to t, written as DATE_FORMAT does. */
+void function_format_moment(sqlite3_context *c, const struct moment *t,
+                            struct span format);
+
+/* Whether STR_TO_DATE reads a date, or a time, for the letter behind %. */
+bool function_format_reads_date(char c);
+bool function_format_reads_time(char c);
+
+/* Names as DATE_FORMAT and MONTHNAME write them; 0 is January or Sunday. */
+const char *function_format_month(int month);
+const char *function_format_day(int day);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "function.h"
-#include "function_lists.h"
+#include "function_table.h"
 #include "kind.h"
 
 enum {

@@ -8,10 +8,8 @@
 #include "buffer.h"
 #include "collate.h"
 #include "function.h"
-#include "function_lists.h"
+#include "function_table.h"
 #include "handle.h"
-#include "like.h"
-#include "utf8.h"
 
 enum {
     LIKE_STEPS = 16,          /* steps of LIKE that count as one byte of work */

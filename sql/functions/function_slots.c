@@ -1,12 +1,11 @@
 /*
- * function_slots.c - functions that keep a value for later calls (slots.h).
+ * function_slots.c - functions that keep a value for later calls (handle.h).
  */
 #include <string.h>
 
 #include "function.h"
-#include "function_lists.h"
+#include "function_table.h"
 #include "handle.h"
-#include "slots.h"
 
 static struct slot *
 slot_of(sqlite3_context *c, sqlite3_value *number)

@@ -5,24 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "function_lists.h"
 #include "function.h"
 #include "function_views.h"
 #include "handle.h"
 #include "memory.h"
 
-enum { TABLE_COUNT = 17 };
+enum { TABLE_COUNT = 13 };
 
 const struct function *
 function_table(size_t i)
 {
     static const struct function *const tables[] = {
-        session_functions,    lock_functions,      compare_functions,
-        number_functions,     text_functions,      search_functions,
-        hash_functions,       time_functions,      date_functions,
-        interval_functions,   format_functions,    cast_functions,
-        measure_functions,    aggregate_functions, slot_functions,
-        arithmetic_functions,
+        session_functions,   compare_functions, number_functions,
+        text_functions,      search_functions,  date_functions,
+        interval_functions,  format_functions,  cast_functions,
+        aggregate_functions, slot_functions,    arithmetic_functions,
     };
 
     static_assert(sizeof(tables) / sizeof(tables[0]) == TABLE_COUNT - 1,

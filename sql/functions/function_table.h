@@ -2,13 +2,26 @@
 #ifndef HW_FUNCTION_TABLE_H
 #define HW_FUNCTION_TABLE_H
 
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <sqlite3.h>
-
 #include "function.h"
 #include "reader.h"
+
+/* The lists, one per file.  Each ends with an entry whose name is NULL. */
+extern const struct function session_functions[];
+extern const struct function compare_functions[];
+extern const struct function number_functions[];
+extern const struct function text_functions[];
+extern const struct function search_functions[];
+extern const struct function date_functions[];
+extern const struct function interval_functions[];
+extern const struct function format_functions[];
+extern const struct function cast_functions[];
+extern const struct function aggregate_functions[];
+extern const struct function slot_functions[];
+extern const struct function arithmetic_functions[];
 
 /* Function i: ours, file by file, then the views; NULL past the last. */
 const struct function *function_table(size_t i);

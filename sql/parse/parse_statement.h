@@ -2,7 +2,7 @@
 #ifndef HW_PARSE_STATEMENT_H
 #define HW_PARSE_STATEMENT_H
 
-#include "parsing.h"
+#include "parser.h"
 #include "sql_statement.h"
 
 struct error;

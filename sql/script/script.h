@@ -20,7 +20,7 @@ struct arena;
 struct await;
 struct controller;
 struct error;
-struct script;
+struct script_node;
 struct snapshot;
 struct view;
 struct view_cache;
@@ -115,6 +115,24 @@ struct script_method {
 size_t script_method_count(void);
 struct script_method script_method(size_t i);
 
+/* Whoever runs it reads longest, switches_on, prints_bytes and output. */
+struct script {
+    struct span text;
+    struct arena *arena;
+    struct script_node *statements[SCRIPT_STATEMENTS_MAX];
+    size_t statement_count;
+    struct script_node *calls;
+    enum script_kind longest; /* of its calls */
+    bool switches_on;         /* one of them is enable_prof() */
+    struct snapshot *now;     /* see struct script_call */
+    size_t views_bytes;       /* likewise */
+    unsigned prints;          /* number of calls of System.print */
+    bool prints_bytes;        /* one of them prints bytes */
+    bool placed;              /* the error has its line */
+    struct buffer output;
+    size_t counted; /* bytes of output counted among all scripts' */
+};
+
 /* text outlives the script.  NULL with 1064, which names line and column. */
 struct script *script_parse(struct span text, struct arena *arena,
                             struct error *err);
@@ -123,17 +141,8 @@ void script_free(struct script *script); /* NULL is fine */
 /* -1 with 1227 if a call needs a privilege that is missing. */
 int script_check(const struct script *script, uint32_t privileges,
                  struct error *err);
-bool script_is_slow(const struct script *script);
-/* No call is slow, or waits: the event loop may run it. */
-bool script_is_instant(const struct script *script);
-bool
-script_switches_on(const struct script *script); /* it calls enable_prof() */
-/* Whether the output is one binary value and not text. */
-bool script_prints_bytes(const struct script *script);
-
 /* Once.  DONE, or FAIL with *err. */
 enum step script_run(struct script *script, const struct script_host *host,
                      struct error *err);
-const struct buffer *script_output(const struct script *script);
 
 #endif

@@ -1,19 +1,159 @@
 /*
- * script_heapprof.c - StarRocks' seven methods of HeapProf, reset() and
- * state().
+ * script_heapprof.c - the calls that ask the node: StarRocks' seven methods of
+ * HeapProf, reset(), state(), and Profile.
  *
- * Profile and the other methods of HeapProf can do the same.
+ * Profile chooses the snapshot to show, and the view's options: every option
+ * gives a new instance; the one before does not change.
  */
-#include "script_methods.h"
-
 #include <string.h>
 
+#include "arena.h"
+#include "dump.h"
 #include "errors.h"
 #include "profiler_state.h"
+#include "script_methods.h"
+#include "snapshot.h"
 #include "view.h"
 #include "view_cache.h"
+#include "view_choice.h"
 
-enum { STATE_TEXT_MAX = 16384 };
+/* ---- arguments in, results out ---- */
+
+enum {
+    SHOWN = 64, /* bytes of a wrong word in its error */
+    STATE_TEXT_MAX = 16384
+};
+
+static int
+shown(struct span text)
+{
+    return (int)(text.size < SHOWN ? text.size : SHOWN);
+}
+
+enum step
+script_blame(struct script_call *call, size_t i)
+{
+    call->blamed = i + 1;
+    return STEP_FAIL;
+}
+
+int
+script_check_name(struct span name, struct error *err)
+{
+    if (snapshot_is_name(name.data, name.size))
+        return 0;
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); "
+              "snapshot() returns one",
+              shown(name), name.data, SNAPSHOT_NAME_MAX);
+    return -1;
+}
+
+int
+script_snapshot_name(struct script_call *call, size_t i,
+                     char out[SNAPSHOT_NAME_MAX + 1], struct error *err)
+{
+    struct span given = call->arguments[i].text;
+
+    if (script_check_name(given, err) != 0) {
+        script_blame(call, i);
+        return -1;
+    }
+    memcpy(out, given.data, given.size);
+    out[given.size] = '\0';
+    return 0;
+}
+
+/* Reads argument i, a whole number from least to most; -1: it is none. */
+static int
+script_count(struct script_call *call, size_t i, double least, double most,
+             uint32_t *out, struct error *err)
+{
+    if (choice_count(call->method->name, call->arguments[i].number, least, most,
+                     out, err) == 0)
+        return 0;
+    script_blame(call, i);
+    return -1;
+}
+
+void
+script_return_instance(struct script_call *call, const void *state)
+{
+    call->result.type = SCRIPT_INSTANCE;
+    call->result.class_name = call->method->class_name;
+    call->result.state = state;
+}
+
+void
+script_return_text(struct script_call *call, const char *data, size_t size)
+{
+    call->result.type = SCRIPT_STRING;
+    call->result.text.data = data;
+    call->result.text.size = size;
+}
+
+/* ---- waiting ---- */
+
+/* Runs the job; renders: a view is made from it afterwards. */
+static enum step
+script_await(struct script_call *call, const struct job_request *request,
+             bool renders, struct job_result *result, struct error *err)
+{
+    struct await *await = call->host->await;
+    struct job_request owned = *request;
+    int rc;
+
+    owned.owner = call->host->user;
+    await_stages(await, 0, renders);
+    rc = controller_wait(controller_submit(call->host->controller, &owned,
+                                           await_waker(await), err),
+                         await, result, err);
+    await_stages(await, renders ? DUMP_STAGES : 0, 0);
+    return rc == 0 ? STEP_DONE : STEP_FAIL;
+}
+
+static bool
+is_now(const char *name)
+{
+    return name && strcmp(name, SNAPSHOT_NOW) == 0;
+}
+
+/* Makes the view the call's result: DONE, or FAIL with *err.  Its bytes count,
+ * for variables may hold it until the script ends. */
+static enum step
+script_view(struct script_call *call, const struct view_request *request,
+            struct error *err)
+{
+    struct view_request owned = *request;
+    const struct buffer *bytes;
+    struct view *view;
+
+    owned.owner = call->host->user;
+    view = call->work->view =
+        view_cache_get(call->host->views, &owned, call->host->await, err);
+    if (!view) {
+        /* no kept snapshot has that name */
+        if (is_now(request->name) || is_now(request->base))
+            error_set(err, ER_KEY_NOT_FOUND,
+                      "no snapshot named 'now' is kept; Profile.now() takes a "
+                      "fresh dump, without a name");
+        return STEP_FAIL;
+    }
+    bytes = &view->bytes;
+    *call->views_bytes += bytes->size;
+    if (*call->views_bytes > SCRIPT_VIEWS_BYTES_MAX) {
+        error_set(err, ER_UNKNOWN,
+                  "the script's views are larger than %d bytes together; ask "
+                  "for some of them in another",
+                  SCRIPT_VIEWS_BYTES_MAX);
+        return STEP_FAIL;
+    }
+    script_return_text(call, bytes->data ? bytes->data : "", bytes->size);
+    call->result.type = call->method->returns;
+    return STEP_DONE;
+}
+
+/* ---- HeapProf ---- */
 
 enum step
 heapprof_instance(struct script_call *call, struct error *err)
@@ -154,4 +294,134 @@ heapprof_state(struct script_call *call, struct error *err)
     }
     script_return_text(call, text->data, text->size);
     return STEP_DONE;
+}
+
+/* ---- Profile ---- */
+
+/* What an instance of Profile shows. */
+struct chain {
+    char name[SNAPSHOT_NAME_MAX + 1]; /* "": take now instead */
+    struct snapshot *now; /* the fresh one; the script holds the reference */
+    char base[SNAPSHOT_NAME_MAX + 1]; /* "": none */
+    struct view_choice choice;
+};
+
+/* Sets the call's result: a copy of the receiver, or the defaults. */
+static struct chain *
+new_chain(struct script_call *call, struct error *err)
+{
+    struct chain *chain = arena_alloc(call->arena, sizeof(*chain));
+    const struct chain *old = call->receiver->state;
+
+    if (!chain) {
+        error_memory(err, "the script");
+        return NULL;
+    }
+    if (old)
+        *chain = *old;
+    else
+        chain->choice.options = view_defaults;
+    script_return_instance(call, chain);
+    return chain;
+}
+
+enum step
+chain_of(struct script_call *call, struct error *err)
+{
+    struct chain *chain = new_chain(call, err);
+
+    if (!chain || script_snapshot_name(call, 0, chain->name, err) != 0)
+        return STEP_FAIL;
+    return STEP_DONE;
+}
+
+/* Equal calls share one dump, until a call changes the node. */
+enum step
+chain_now(struct script_call *call, struct error *err)
+{
+    struct job_result result = {0};
+    struct chain *chain;
+    enum step step;
+
+    if (!*call->now) {
+        step = script_await(call, &(struct job_request){.kind = JOB_PROFILE},
+                            true, &result, err);
+        if (step != STEP_DONE)
+            return step;
+        *call->now = call->work->snapshot = result.snapshot;
+    }
+    chain = new_chain(call, err);
+    if (!chain)
+        return STEP_FAIL;
+    chain->now = *call->now;
+    return STEP_DONE;
+}
+
+enum step
+chain_base(struct script_call *call, struct error *err)
+{
+    struct chain *chain = new_chain(call, err);
+
+    if (!chain || script_snapshot_name(call, 0, chain->base, err) != 0)
+        return STEP_FAIL;
+    return STEP_DONE;
+}
+
+/* The method's name is the option's word. */
+enum step
+chain_option(struct script_call *call, struct error *err)
+{
+    struct span word = {call->method->name, strlen(call->method->name)};
+    struct chain *chain = new_chain(call, err);
+    struct choice_value value = {.flag = true};
+
+    if (!chain)
+        return STEP_FAIL;
+    if (call->argument_count > 0) {
+        value.flag = call->arguments[0].boolean;
+        value.number = call->arguments[0].number;
+        value.text = call->arguments[0].text;
+    }
+    return choice_set(&chain->choice, word, &value, call->arena, err) == 0
+               ? STEP_DONE
+               : script_blame(call, 0);
+}
+
+static struct view_request
+request_of(const struct script_call *call)
+{
+    const struct chain *chain = call->receiver->state;
+
+    return (struct view_request){.name = chain->now ? NULL : chain->name,
+                                 .snapshot = chain->now,
+                                 .base = *chain->base ? chain->base : NULL,
+                                 .force = chain->choice.force,
+                                 .options = &chain->choice.options};
+}
+
+/* top(n): n functions. */
+enum step
+chain_view(struct script_call *call, struct error *err)
+{
+    struct view_request request = request_of(call);
+    struct view_options options = *request.options;
+
+    if (call->argument_count > 0 && script_count(call, 0, 1, CHOICE_COUNT_MAX,
+                                                 &options.nodecount, err) != 0)
+        return STEP_FAIL;
+    request.options = &options;
+    request.form = call->method->form;
+    return script_view(call, &request, err);
+}
+
+enum step
+chain_export(struct script_call *call, struct error *err)
+{
+    struct view_request request = request_of(call);
+
+    if (!request.base)
+        return script_view(call, &request, err);
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "export gives one snapshot: leave base() out");
+    return STEP_FAIL;
 }

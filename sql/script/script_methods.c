@@ -1,12 +1,233 @@
-/* script_methods.c - the table of methods that a script can call. */
+/* script_methods.c - the table of methods that a script can call: finds them,
+ * and lists them in errors. */
 #include "script_methods.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "clean_text.h"
+#include "errors.h"
+#include "script_tree.h"
 #include "sql.h"
 #include "view.h"
+
+enum { NAME_SHOWN = 64 }; /* bytes of an unknown name in its error */
+
+static size_t
+shown(struct span name)
+{
+    return name.size < NAME_SHOWN ? name.size : NAME_SHOWN;
+}
+
+const char *
+script_class(struct span name)
+{
+    for (size_t i = 0; i < script_method_count(); i++)
+        if (span_is(name, script_method(i).class_name))
+            return script_method(i).class_name;
+    return NULL;
+}
+
+/* Lists every class once, in the table's order: "HeapProf, System". */
+static void
+list_classes(struct buffer *out)
+{
+    const char *last = "";
+
+    for (size_t i = 0; i < script_method_count(); i++) {
+        const char *name = script_method(i).class_name;
+
+        if (strcmp(name, last) != 0)
+            buffer_format(out, "%s%s", i ? ", " : "", name);
+        last = name;
+    }
+}
+
+/* The meanings of the letters in takes. */
+static const struct {
+    char letter;
+    enum script_type type;
+    const char *name;
+} kinds[] = {
+    {'s', SCRIPT_STRING, "String"}, {'m', SCRIPT_STRING, "String"},
+    {'n', SCRIPT_NUMBER, "Num"},    {'b', SCRIPT_BOOL, "Bool"},
+    {'*', SCRIPT_ANY, "_"},
+};
+
+/* The kind of argument i; -1: the method takes fewer. */
+static int
+kind_of(const struct script_method *m, size_t i)
+{
+    for (const char *c = m->takes; *c; c++) {
+        int kind = 0;
+
+        if (*c == '|')
+            continue;
+        if (i-- > 0)
+            continue;
+        while (kinds[kind].letter != *c)
+            kind++;
+        return kind;
+    }
+    return -1;
+}
+
+static bool
+takes_so_many(const struct script_method *m, size_t arguments)
+{
+    size_t most = strlen(m->takes), least = strcspn(m->takes, "|");
+
+    most -= least < most; /* without the bar */
+    return arguments >= least && arguments <= most;
+}
+
+/* "reset(Num, [Bool])" */
+static void
+list_method(struct buffer *out, const struct script_method *m)
+{
+    size_t least = strcspn(m->takes, "|");
+    int kind;
+
+    buffer_format(out, "%s(", m->name);
+    for (size_t i = 0; (kind = kind_of(m, i)) >= 0; i++)
+        buffer_format(out, i < least ? "%s%s" : "%s[%s]", i ? ", " : "",
+                      kinds[kind].name);
+    buffer_text(out, ")");
+}
+
+static void
+list_methods(struct buffer *out, const char *class_name, bool is_static)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < script_method_count(); i++) {
+        struct script_method m = script_method(i);
+
+        if (strcmp(m.class_name, class_name) != 0 || m.is_static != is_static)
+            continue;
+        buffer_text(out, any ? ", " : "");
+        list_method(out, &m);
+        any = true;
+    }
+    if (!any)
+        buffer_text(out, "no methods");
+}
+
+void
+script_unknown_name(struct script_parser *p)
+{
+    static const char *const wren[] = {
+        "class",     "if",    "else",     "for",   "while",  "return",
+        "import",    "is",    "this",     "super", "static", "foreign",
+        "construct", "break", "continue", "as",    "in"};
+    struct buffer known;
+
+    for (size_t i = 0; i < sizeof(wren) / sizeof(wren[0]); i++)
+        if (span_is(p->token.text, wren[i])) {
+            fail_at(p, p->token.offset,
+                    "'%s' is not part of this language: calls and variables "
+                    "only",
+                    wren[i]);
+            return;
+        }
+    buffer_init(&known, ERROR_TEXT_MAX);
+    list_classes(&known);
+    fail_at(p, p->token.offset, "unknown name '%.*s'; the classes are %s",
+            (int)shown(p->token.text), p->token.text.data,
+            known.data ? known.data : "");
+    buffer_fini(&known);
+}
+
+const char *
+script_describe(const struct script_node *node)
+{
+    static const char *const names[] = {
+        [SCRIPT_NULL] = "Null",           [SCRIPT_BOOL] = "Bool",
+        [SCRIPT_NUMBER] = "Num",          [SCRIPT_STRING] = "String",
+        [SCRIPT_BYTES] = "bytes",         [SCRIPT_CLASS] = "a class",
+        [SCRIPT_INSTANCE] = "an instance"};
+
+    return node->class_name ? node->class_name : names[node->type];
+}
+
+static int
+fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
+                    const struct script_token *name, size_t arguments)
+{
+    struct buffer known;
+
+    buffer_init(&known, ERROR_TEXT_MAX);
+    list_methods(&known, receiver->class_name ? receiver->class_name : "",
+                 receiver->type == SCRIPT_CLASS);
+    fail_at(p, name->offset,
+            "%s%s has no method '%.*s' with %zu argument%s; it has %s",
+            receiver->type == SCRIPT_INSTANCE ? "an instance of " : "",
+            script_describe(receiver), (int)shown(name->text), name->text.data,
+            arguments, arguments == 1 ? "" : "s",
+            known.data ? known.data : "no methods");
+    buffer_fini(&known);
+    return -1;
+}
+
+static bool
+find_method(const struct script_node *call, struct span name,
+            struct script_method *out)
+{
+    const struct script_node *receiver = call->left;
+
+    for (size_t i = 0; i < script_method_count() && receiver->class_name; i++) {
+        *out = script_method(i);
+        if (strcmp(out->class_name, receiver->class_name) == 0 &&
+            out->is_static == (receiver->type == SCRIPT_CLASS) &&
+            span_is(name, out->name) &&
+            takes_so_many(out, call->argument_count))
+            return true;
+    }
+    return false;
+}
+
+static int
+check_arguments(struct script_parser *p, const struct script_node *call)
+{
+    for (size_t i = 0; i < call->argument_count; i++) {
+        const struct script_node *argument = call->arguments[i];
+        int kind = kind_of(&call->method, i);
+
+        if (kinds[kind].type != SCRIPT_ANY &&
+            kinds[kind].type != argument->type)
+            return fail_at(p, argument->offset, "%s takes a %s, not %s",
+                           call->method.name, kinds[kind].name,
+                           script_describe(argument));
+        if (kinds[kind].letter == 'm' && argument->done &&
+            script_check_name(argument->value.text, p->err) != 0) {
+            script_place(p->script->text, argument->offset, p->err);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int
+script_resolve(struct script_parser *p, struct script_node *call,
+               const struct script_token *name)
+{
+    struct script_method *m = &call->method;
+
+    if (!find_method(call, name->text, m))
+        return fail_unknown_method(p, call->left, name, call->argument_count);
+    if (check_arguments(p, call) != 0)
+        return -1;
+    call->type = m->returns;
+    call->class_name = m->returns == SCRIPT_INSTANCE ? m->class_name : NULL;
+    if (m->returns != SCRIPT_ANY)
+        return 0;
+    call->type = SCRIPT_NULL;
+    if (call->argument_count > 0) {
+        call->type = call->arguments[0]->type;
+        call->class_name = call->arguments[0]->class_name;
+    }
+    return 0;
+}
 
 /* Writes a number as Wren's Num.toString does. */
 static void

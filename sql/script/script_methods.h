@@ -1,15 +1,24 @@
-/* script_methods.h - the functions behind the table in script_methods.c. */
+/* script_methods.h - the functions behind the table in script_methods.c, and
+ * what they share. */
 #ifndef HW_SCRIPT_METHODS_H
 #define HW_SCRIPT_METHODS_H
 
 #include "controller.h"
-#include "script_call.h"
+#include "script.h"
 #include "snapshot.h"
-#include "view_choice.h"
 
-struct view_request;
+int script_check_name(struct span name, struct error *err);
+/* Copies argument i, the name of a snapshot, to out; -1: invalid name. */
+int script_snapshot_name(struct script_call *call, size_t i,
+                         char out[SNAPSHOT_NAME_MAX + 1], struct error *err);
+/* Blames argument i for *err; returns STEP_FAIL. */
+enum step script_blame(struct script_call *call, size_t i);
+/* Sets the result to a String, which can be printed or joined. */
+void script_return_text(struct script_call *call, const char *data,
+                        size_t size);
+void script_return_instance(struct script_call *call, const void *state);
 
-/* script_heapprof.c: StarRocks' seven methods, reset and state */
+/* StarRocks' seven methods, reset and state */
 enum step heapprof_instance(struct script_call *call, struct error *err);
 enum step heapprof_enable(struct script_call *call, struct error *err);
 enum step heapprof_disable(struct script_call *call, struct error *err);
@@ -27,33 +36,12 @@ enum step heapprof_delete(struct script_call *call, struct error *err);
 enum step heapprof_delete_like(struct script_call *call, struct error *err);
 enum step heapprof_pin(struct script_call *call, struct error *err);
 
-/* script_chain.c: what an instance of Profile shows. */
-struct chain {
-    char name[SNAPSHOT_NAME_MAX + 1]; /* "": take now instead */
-    struct snapshot *now; /* the fresh one; the script holds the reference */
-    char base[SNAPSHOT_NAME_MAX + 1]; /* "": none */
-    struct view_choice choice;
-};
-
+/* Profile */
 enum step chain_of(struct script_call *call, struct error *err);
 enum step chain_now(struct script_call *call, struct error *err);
 enum step chain_base(struct script_call *call, struct error *err);
 enum step chain_option(struct script_call *call, struct error *err);
-
-/* script_views.c */
 enum step chain_view(struct script_call *call, struct error *err);
 enum step chain_export(struct script_call *call, struct error *err);
-/* Makes the view the call's result: DONE, or FAIL with *err. */
-enum step script_view(struct script_call *call,
-                      const struct view_request *request, struct error *err);
-
-/* script_await.c: runs the job; renders: a view is made from it afterwards. */
-enum step script_await(struct script_call *call,
-                       const struct job_request *request, bool renders,
-                       struct job_result *result, struct error *err);
-/* Does the same for a view, which the call's work keeps. */
-enum step script_await_view(struct script_call *call,
-                            const struct view_request *request,
-                            struct error *err);
 
 #endif

@@ -1,11 +1,12 @@
 /* script_parser.c - parses a script into nodes, with every type and method
  * found. */
-#include "script_parser.h"
+#include "script_tree.h"
 
 #include <string.h>
 
 #include "arena.h"
 #include "errors.h"
+#include "script_methods.h"
 
 static struct script_node *parse_expression(struct script_parser *p);
 
@@ -290,6 +291,9 @@ parse_call(struct script_parser *p, struct script_node *receiver)
         return NULL;
     call->next_call = p->script->calls;
     p->script->calls = call;
+    if (call->method.kind > p->script->longest)
+        p->script->longest = call->method.kind;
+    p->script->switches_on |= call->method.call == heapprof_enable;
     return call;
 }
 

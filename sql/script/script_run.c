@@ -9,8 +9,8 @@
 #include "errors.h"
 #include "script_lexer.h"
 #include "script_methods.h"
-#include "privileges.h"
 #include "snapshot.h"
+#include "sql.h"
 #include "view_cache.h"
 
 struct runner {
@@ -188,49 +188,6 @@ script_check(const struct script *script, uint32_t privileges,
         if (privilege_check(privileges, c->method.privilege, err) != 0)
             return -1;
     return 0;
-}
-
-bool
-script_switches_on(const struct script *script)
-{
-    for (const struct script_node *c = script->calls; c; c = c->next_call)
-        if (c->method.call == heapprof_enable)
-            return true;
-    return false;
-}
-
-/* Whether a call's kind is this one, or a longer one. */
-static bool
-takes(const struct script *script, enum script_kind kind)
-{
-    for (const struct script_node *c = script->calls; c; c = c->next_call)
-        if (c->method.kind >= kind)
-            return true;
-    return false;
-}
-
-bool
-script_is_slow(const struct script *script)
-{
-    return takes(script, SCRIPT_SLOW);
-}
-
-bool
-script_is_instant(const struct script *script)
-{
-    return !takes(script, SCRIPT_WAITING);
-}
-
-bool
-script_prints_bytes(const struct script *script)
-{
-    return script->prints_bytes;
-}
-
-const struct buffer *
-script_output(const struct script *script)
-{
-    return &script->output;
 }
 
 void

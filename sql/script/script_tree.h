@@ -4,6 +4,7 @@
 #define HW_SCRIPT_TREE_H
 
 #include "script.h"
+#include "script_lexer.h"
 
 enum script_node_kind {
     SCRIPT_NODE_LITERAL,  /* value is known */
@@ -29,25 +30,42 @@ struct script_node {
         *next_call; /* links all calls, for privileges and for clean-up */
 };
 
-struct script {
-    struct span text;
-    struct arena *arena;
-    struct script_node *statements[SCRIPT_STATEMENTS_MAX];
-    size_t statement_count;
-    struct script_node *calls;
-    struct snapshot *now; /* see struct script_call */
-    size_t views_bytes;   /* likewise */
-    unsigned prints;      /* number of calls of System.print */
-    bool prints_bytes;    /* one of them prints bytes */
-    bool placed;          /* the error has its line */
-    struct buffer output;
-    size_t counted; /* bytes of output counted among all scripts' */
-};
-
 /* script_run.c: runs a call whose receiver and arguments are computed.  DONE
  * or FAIL; an error about an argument has its line. */
 enum step script_call_node(struct script *script,
                            const struct script_host *host,
                            struct script_node *node, struct error *err);
+
+struct script_variable {
+    struct script_variable *next;
+    struct span name;
+    struct script_node *value;
+};
+
+struct script_parser {
+    struct script *script;
+    struct script_lexer lexer;
+    struct script_token token;
+    struct script_variable *variables;
+    unsigned depth;
+    struct error *err;
+};
+
+#define fail_at(p, offset, ...)                                                \
+    script_error((p)->script->text, offset, (p)->err, __VA_ARGS__)
+
+/* The class's name as the table spells it; NULL: unknown. */
+const char *script_class(struct span name);
+
+/* Sets the error for an unknown name, which lists the known ones. */
+void script_unknown_name(struct script_parser *p);
+
+/* The class or type of a value, for errors. */
+const char *script_describe(const struct script_node *node);
+
+/* Finds the method of a call, and thereby its type; receiver and arguments are
+ * resolved before.  -1 with *err, which lists the receiver's methods. */
+int script_resolve(struct script_parser *p, struct script_node *call,
+                   const struct script_token *name);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "pattern.h"
+#include "filter.h"
 
 enum {
     SHOWN = 64,   /* bytes of a wrong word in its error */

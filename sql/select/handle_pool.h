@@ -7,9 +7,9 @@
 #ifndef HW_HANDLE_POOL_H
 #define HW_HANDLE_POOL_H
 
-#include <stddef.h>
-
 #include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 struct await;
 struct catalog_scope;
@@ -33,5 +33,15 @@ int handle_prepare(struct handle *handle, const char *sql, size_t size,
 
 /* Drops all statements that idle handles keep. */
 void handle_forget(void);
+
+/* Locks a new handle for good.  -1 if SQLite refuses. */
+int handle_lock_down(struct handle *handle);
+
+/* Attaches the catalog's databases, still empty, to a new handle.  -1 if SQLite
+ * refuses. */
+int select_vtab_attach(struct handle *handle);
+/* Creates the tables of handle->readable that the handle lacks.  -1 if SQLite
+ * refuses. */
+int select_vtab_create(struct handle *handle);
 
 #endif

@@ -7,14 +7,17 @@
 #ifndef HW_HEAP_WALK_H
 #define HW_HEAP_WALK_H
 
+#include <math.h>
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <sqlite3.h>
+#include <string.h>
 
 #include "buffer.h"
+#include "cursor.h"
 
+struct catalog_table;
 struct handle;
 struct select_pin;
 struct stack_frame;
@@ -71,5 +74,49 @@ int heap_next(struct heap_cursor *cursor, struct handle *handle);
 bool heap_done(const struct heap_cursor *cursor);
 int64_t heap_row_number(const struct heap_cursor *cursor);
 void heap_cursor_fini(struct heap_cursor *cursor);
+
+/* How xFilter finds its rows; the values arrive in this order. */
+enum {
+    BY_SNAPSHOT = 1,
+    BY_BASE = 2,
+    BY_KEY = 4,
+    BY_NODE = 8,
+    READS_SNAPSHOT =
+        16, /* no value: the statement mentions the column of snapshots */
+    NAMES_SNAPSHOT = 32 /* no value: a condition on that column gives no name */
+};
+
+/* Fills info for xBestIndex. */
+void select_vtab_plan(const struct catalog_table *table,
+                      sqlite3_index_info *info);
+
+#define HEAP_SNAPSHOT_COMMENT                                                  \
+    "The kept one that a condition on it asks for; else a fresh one, now"
+
+/* Borrows text. */
+static inline void
+cell_text(struct value *out, const char *text)
+{
+    out->type = VALUE_TEXT;
+    out->data = text;
+    out->size = strlen(text);
+}
+
+/* An unknown text is NULL. */
+static inline void
+cell_known(struct value *out, const char *text)
+{
+    if (*text)
+        cell_text(out, text);
+}
+
+static inline void
+cell_estimate(struct value *out, double estimate)
+{
+    out->type = VALUE_INT;
+    out->integer = estimate >= 0x1p63    ? INT64_MAX
+                   : estimate <= -0x1p63 ? INT64_MIN
+                                         : (int64_t)llround(estimate);
+}
 
 #endif

@@ -4,7 +4,6 @@
  * It computes where it is, until SQLite has taken so many operations that it
  * should no longer be beside anybody else's (handle.h).
  */
-#include "select_cursor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +15,7 @@
 #include "fetch.h"
 #include "function_views.h"
 #include "memory.h"
-#include "opening.h"
-#include "select_into.h"
 #include "select_pins.h"
-#include "select_plan.h"
 #include "select_query.h"
 #include "select_value.h"
 #include "sql_cursor.h"

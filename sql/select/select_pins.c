@@ -5,24 +5,23 @@
 #include <string.h>
 #include <strings.h>
 
+#include "allocator.h"
 #include "call_tree.h"
-#include "cluster_heap.h"
-#include "cluster_name.h"
+#include "cluster_ask.h"
 #include "controller.h"
 #include "diff.h"
-#include "headline.h"
 #include "errors.h"
+#include "fetch.h"
 #include "function_views.h"
 #include "functions.h"
 #include "handle.h"
+#include "headline.h"
 #include "memory.h"
 #include "profile.h"
-#include "fetch.h"
+#include "sql_session.h"
 #include "store.h"
 #include "view_cache.h"
 #include "view_options.h"
-#include "warnings.h"
-#include "allocator.h"
 
 static struct store *
 store_of(const struct handle *handle)
@@ -383,13 +382,16 @@ select_pin(struct handle *handle, const char *name, const char *base,
            struct select_pin **out)
 {
     struct select_pin *pin = NULL;
+    bool cluster;
     int rc;
 
     if (!handle->fetch)
         return fetch_refuse(handle);
+    cluster =
+        (name && cluster_name_is(name)) || (base && cluster_name_is(base));
     if (!name)
         name = SNAPSHOT_NOW;
-    if (cluster_name_is(name) || (base && cluster_name_is(base)))
+    if (cluster)
         rc = pin_cluster(handle, name, base, &pin);
     else
         rc = base ? pin_difference(handle, name, base, &pin)

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "call_rows.h"
+#include "call_tree.h"
 #include "snapshot.h"
 
 struct call_tree;

@@ -10,9 +10,7 @@
 #include "errors.h"
 #include "handle_pool.h"
 #include "kind.h"
-#include "opening.h"
-#include "select_plan.h"
-#include "select_vtab.h"
+#include "sql_cursor.h"
 #include "sql_session.h"
 
 enum { TABLES_FEW = 2 /* SQLite plans such a join at once */ };

@@ -4,12 +4,23 @@
 #ifndef HW_SELECT_QUERY_H
 #define HW_SELECT_QUERY_H
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 #include "buffer.h"
+#include "cursor.h"
 #include "deparse.h"
 #include "handle.h"
+#include "reader.h"
 
+struct catalog_scope;
+struct catalog_table;
+struct cursor;
+struct error;
 struct opening;
 struct select_plan;
+struct sql_parameters;
+struct sql_session;
 struct value;
 
 struct query {
@@ -44,5 +55,61 @@ int select_check(const struct opening *opening, const struct tree *tree,
 /* Evaluates one expression; out's data is in the opening's arena. */
 int select_evaluate(const struct opening *opening, const struct tree *tree,
                     struct value *out, struct error *err);
+
+/* ---- plans ----
+ *
+ * The finished plan of a SELECT without tables, kept by its text: applications
+ * send few texts, many times.  It depends on nothing but the text and its
+ * parameters' types.  So none is made or used where more matters: tables, whose
+ * database and privilege must be looked up, and variables that the session has
+ * set.  Any thread. */
+
+enum {
+    PLANS_KEPT = 64,
+    PLAN_TEXT_MAX = 512, /* bytes of the statement, */
+    PLAN_VALUE_MAX =
+        512, /* bytes of a parameter, since longer ones widen columns */
+    PLAN_BYTES_MAX = 4096 /* bytes of all that a plan keeps */
+};
+
+struct select_plan {
+    struct arena *arena; /* holds all of it */
+    atomic_uint references;
+    struct span text;             /* of the statement */
+    const enum value_type *types; /* of the parameters */
+    size_t parameter_count;
+    struct span sql; /* SQLite's text */
+    const struct column *columns;
+    size_t column_count;
+    bool has_limit; /* as in struct query */
+};
+
+/* A reference to the plan of the text, or NULL. */
+struct select_plan *select_plan_find(const struct sql_session *session,
+                                     struct span text,
+                                     const struct sql_parameters *parameters);
+void select_plan_unref(struct select_plan *plan); /* NULL is fine */
+
+/* Keeps the plan of an open query, if it qualifies. */
+void select_plan_keep(const struct query *query, const struct cursor *cursor,
+                      const struct sql_parameters *parameters);
+
+void select_plan_forget(void); /* Drops all plans. */
+
+/* ---- opens SELECT and DO ---- */
+
+/* Number of SELECTs that were opened to be read, since the start. */
+uint64_t select_count(void);
+
+struct cursor *select_open(struct opening *opening, struct error *err);
+/* Opens a cursor without a statement or an arena; takes the plan. */
+struct cursor *select_open_plan(const struct opening *opening,
+                                struct select_plan *plan, struct error *err);
+struct cursor *do_open(struct opening *opening, struct error *err);
+/* Opens table's rows that meet the condition, for SHOW ... WHERE. */
+struct cursor *select_open_where(struct opening *opening,
+                                 const struct catalog_table *table,
+                                 const struct catalog_scope *scope,
+                                 struct error *err);
 
 #endif

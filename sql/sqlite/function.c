@@ -15,7 +15,7 @@
 #include "collate.h"
 #include "handle.h"
 #include "kind.h"
-#include "warnings.h"
+#include "sql_session.h"
 
 /* ---- the statement ---- */
 

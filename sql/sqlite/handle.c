@@ -1,7 +1,195 @@
 /* handle.c - see handle.h. */
 #include "handle.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "await.h"
+#include "collate.h"
+
+static sqlite3_mem_methods real;
+
+/* The statement that runs on this thread, or NULL. */
+static _Thread_local struct select_memory *counting;
+
+static bool
+is_cancelled(const struct select_memory *memory)
+{
+    return memory->cancelled &&
+           atomic_load_explicit(memory->cancelled, memory_order_relaxed);
+}
+
+/* Holds memory in steps: small blocks need not ask. */
+static bool
+may_hold(struct select_memory *memory, int64_t used)
+{
+    int64_t steps;
+
+    if (memory->preparing)
+        used -= SELECT_MEMORY_MAX - PREPARE_MEMORY_MAX;
+    if (used <= MEMORY_BUDGET_SMALL || used <= (int64_t)memory->held.bytes)
+        return true;
+    steps = (used + SELECT_MEMORY_STEP - 1) / SELECT_MEMORY_STEP;
+    if (memory_hold(&memory->held, memory->owner,
+                    (size_t)steps * SELECT_MEMORY_STEP))
+        return true;
+    memory->refused = true;
+    return false;
+}
+
+/* Counts an allocation, and allows it or not; SQLite allocates all along while
+ * it prepares. */
+static bool
+may_take(int size)
+{
+    struct select_memory *memory = counting;
+
+    if (!memory)
+        return true;
+    if (memory->preparing && is_cancelled(memory))
+        return false;
+    if (memory->used + size <= SELECT_MEMORY_MAX &&
+        !(memory->preparing && ++memory->blocks > PREPARE_BLOCKS_MAX) &&
+        may_hold(memory, memory->used + size))
+        return true;
+    memory->exceeded = true;
+    return false;
+}
+
+static void
+count(int64_t difference)
+{
+    if (counting)
+        counting->used += difference;
+}
+
+static void *
+counted_malloc(int size)
+{
+    void *block = may_take(size) ? real.xMalloc(size) : NULL;
+
+    if (block)
+        count(real.xSize(block));
+    return block;
+}
+
+static void
+counted_free(void *block)
+{
+    count(-(int64_t)real.xSize(block));
+    real.xFree(block);
+}
+
+static void *
+counted_realloc(void *old, int size)
+{
+    int before = real.xSize(old);
+    void *block = may_take(size - before) ? real.xRealloc(old, size) : NULL;
+
+    if (block)
+        count((int64_t)real.xSize(block) - before);
+    return block;
+}
+
+void
+select_memory_count(void)
+{
+    sqlite3_mem_methods counted;
+
+    /* refused if SQLite runs already: then its own limit is the only one */
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK)
+        return;
+    counted = real;
+    counted.xMalloc = counted_malloc;
+    counted.xFree = counted_free;
+    counted.xRealloc = counted_realloc;
+    sqlite3_config(SQLITE_CONFIG_MALLOC, &counted);
+}
+
+int
+select_memory_prepare(struct select_memory *memory, sqlite3 *db,
+                      const char *sql, size_t size, unsigned flags,
+                      sqlite3_stmt **out)
+{
+    int rc;
+
+    memory->used = SELECT_MEMORY_MAX - PREPARE_MEMORY_MAX;
+    memory->blocks = 0;
+    memory->preparing = true;
+    counting = memory;
+    rc = sqlite3_prepare_v3(db, sql, (int)size, flags, out, NULL);
+    counting = NULL;
+    memory->preparing = false;
+    memory->used = 0; /* what remains belongs to the statement */
+    return rc == SQLITE_NOMEM && is_cancelled(memory) ? SQLITE_INTERRUPT : rc;
+}
+
+int
+select_memory_step(struct select_memory *memory, sqlite3_stmt *statement)
+{
+    int rc;
+
+    counting = memory;
+    rc = sqlite3_step(statement);
+    counting = NULL;
+    return rc;
+}
+
+void
+select_memory_forget(struct select_memory *memory)
+{
+    memory->used = 0;
+    memory->exceeded = memory->refused = false;
+    memory_hold(&memory->held, memory->owner, 0);
+}
+
+void
+slot_clear(struct slot *slot)
+{
+    sqlite3_value_free(slot->low);
+    sqlite3_value_free(slot->high);
+    memset(slot, 0, sizeof(*slot));
+}
+
+void
+slots_free(struct slots *slots)
+{
+    while (slots->used > 0)
+        slot_clear(&slots->slots[--slots->used]);
+}
+
+static int
+compare(void *arg, int a_size, const void *a, int b_size, const void *b)
+{
+    (void)arg;
+    return collate_compare((struct span){a, (size_t)a_size},
+                           (struct span){b, (size_t)b_size});
+}
+
+static int
+compare_bin(void *arg, int a_size, const void *a, int b_size, const void *b)
+{
+    (void)arg;
+    return collate_compare_bin((struct span){a, (size_t)a_size},
+                               (struct span){b, (size_t)b_size});
+}
+
+int
+collation_add(sqlite3 *db)
+{
+    static const struct {
+        const char *name;
+        int (*compare)(void *, int, const void *, int, const void *);
+    } all[] = {{"BINARY", compare},
+               {COLLATION_TEXT, compare},
+               {COLLATION_BIN, compare_bin}};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (sqlite3_create_collation(db, all[i].name, SQLITE_UTF8, NULL,
+                                     all[i].compare) != SQLITE_OK)
+            return -1;
+    return 0;
+}
 
 enum {
     PROGRESS_OPS = 64, /* of SQLite's machine between two looks */

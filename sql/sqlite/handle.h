@@ -9,20 +9,93 @@
 #ifndef HW_HANDLE_H
 #define HW_HANDLE_H
 
+#include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-
-#include <sqlite3.h>
 
 #include "catalog.h"
 #include "errors.h"
-#include "rowset.h"
-#include "select_memory.h"
-#include "slots.h"
+#include "memory_budget.h"
+#include "sql_cursor.h"
 
 struct await;
 struct fetch;
+
+/* ---- the memory that one SELECT takes ----
+ *
+ * SQLite has one limit for the whole process, which one user's sort must not
+ * use up.  So its allocator is wrapped, and counts for the statement that runs
+ * on the thread. */
+
+enum {                                        /* bytes of one statement */
+       SELECT_MEMORY_MAX = 64 * 1024 * 1024,  /* while it runs */
+       PREPARE_MEMORY_MAX = 16 * 1024 * 1024, /* and while it is prepared */
+       SELECT_MEMORY_STEP = 1024 * 1024,      /* held at a time */
+       PREPARE_BLOCKS_MAX =
+           200 * 1000 /* allocations while it is prepared, some 50 ms */
+};
+
+struct select_memory {
+    int64_t used;    /* bytes */
+    uint32_t blocks; /* allocations since its preparing began */
+    bool preparing;
+    bool exceeded; /* an allocation was refused, */
+    bool refused;  /* by all that clients share */
+    struct memory_hold held;
+    const char *owner;            /* who shares it */
+    const atomic_bool *cancelled; /* while it is prepared */
+};
+
+/* Call it once, before any other use of SQLite. */
+void select_memory_count(void);
+
+/* sqlite3_prepare_v3, counted.  SQLite's time to prepare doubles with each
+ * level of views, and grows with the square of the number of windows; only its
+ * allocations can stop it.  A limit in seconds would make a statement's answer
+ * depend on the node's load.  SQLITE_INTERRUPT: it was cancelled. */
+int select_memory_prepare(struct select_memory *memory, sqlite3 *db,
+                          const char *sql, size_t size, unsigned flags,
+                          sqlite3_stmt **out);
+/* sqlite3_step, counted. */
+int select_memory_step(struct select_memory *memory, sqlite3_stmt *statement);
+/* Call it when the statement was reset or finalized, which frees its memory. */
+void select_memory_forget(struct select_memory *memory);
+
+/* ---- values that one call keeps for later ones of its statement ----
+ *
+ * CASE x WHEN y is CASE hw_case(0, x) WHEN hw_when(0, y): it compares as MySQL
+ * does, and reads no more than SQLite does. x > ALL (SELECT y) is
+ * hw_quantified(x, (SELECT hw_bounds(1, y)), ...): the smallest and the largest
+ * y are enough to answer for all. */
+
+enum { SLOTS_MAX = 256 }; /* of a statement */
+
+struct slot {
+    sqlite3_value *low, *high; /* for CASE, low alone */
+    bool null;                 /* a value was NULL */
+};
+
+struct slots {
+    struct slot slots[SLOTS_MAX];
+    unsigned used; /* slots past it are zero */
+};
+
+void slot_clear(struct slot *slot);
+void slots_free(struct slots *slots);
+
+/* COLLATION_TEXT stands in for SQLite's own BINARY, too, which is that of all
+ * that names none: columns, DISTINCT, UNION, MIN, joins.  Two cases need its
+ * name: a comparison of expressions, and what is sorted (ORDER BY, GROUP BY,
+ * PARTITION BY), since SQLite's sorter compares its default byte by byte. */
+#define COLLATION_TEXT "hw_text" /* collate_compare */
+#define COLLATION_BIN  "hw_bin"  /* collate_compare_bin */
+
+/* -1 if SQLite refuses. */
+int collation_add(sqlite3 *db);
+
+/* ---- handles ---- */
 
 enum {
     HANDLES_MAX = 128, /* SELECTs open at once, which users share */

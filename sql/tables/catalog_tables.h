@@ -6,50 +6,44 @@
 #define HW_CATALOG_TABLES_H
 
 #include "catalog.h"
+#include "controller.h"
 
+struct error;
 struct sql_session_row;
 
 extern const struct catalog_table tables_accounts[];
-extern const struct catalog_table tables_allocators[];
-extern const struct catalog_table tables_daemon[];
-extern const struct catalog_table tables_deaths[];
-extern const struct catalog_table tables_functions[];
 extern const struct catalog_table tables_heap[];
-extern const struct catalog_table tables_history[];
 extern const struct catalog_table tables_malloc[];
-extern const struct catalog_table tables_mappings[];
 extern const struct catalog_table tables_memory[];
 extern const struct catalog_table tables_node[];
 extern const struct catalog_table tables_nodes[];
-extern const struct catalog_table tables_sessions[];
 extern const struct catalog_table tables_snapshots[];
 extern const struct catalog_table tables_symbols[];
 
 /* mysql/ */
-extern const struct catalog_table tables_charset[];
+extern const struct catalog_table tables_constant[];
 extern const struct catalog_table tables_columns[];
-extern const struct catalog_table tables_empty[];
-extern const struct catalog_table tables_engines[];
-extern const struct catalog_table tables_help[];
-extern const struct catalog_table tables_keys[];
-extern const struct catalog_table tables_keywords[];
-extern const struct catalog_table tables_mysql[];
 extern const struct catalog_table tables_privileges[];
 extern const struct catalog_table tables_routines[];
 extern const struct catalog_table tables_schema[];
 extern const struct catalog_table tables_show[];
-extern const struct catalog_table tables_show_create[];
 
 /* tables_accounts.c: finds an account of the configuration file; -1 with
  * 1141. */
 int grantee_find(const struct sql_session *session, struct span name,
                  struct sql_identity *out, struct error *err);
-/* tables_sessions.c: lists all sessions of the host; the caller frees *out,
+/* tables_accounts.c: lists all sessions of the host; the caller frees *out,
  * which is NULL without memory. */
 size_t sessions_list(const struct sql_session *session,
                      struct sql_session_row **out);
 /* tables_routines.c: finds a routine; returns its name, or NULL. */
 const char *routine_find(const char *database, struct span name,
                          bool procedure);
+
+/* "connected", ... */
+const char *node_state_name(enum node_state state);
+/* Explains in *why what keeps profiling from being switched on; "": nothing
+ * does. */
+const char *node_explain(const struct node_status *status, struct error *why);
 
 #endif

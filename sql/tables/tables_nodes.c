@@ -11,13 +11,12 @@
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
+#include "fetch.h"
 #include "memory.h"
-#include "peer_survey.h"
 #include "peers.h"
 #include "profiler_state.h"
-#include "rowset.h"
+#include "sql_cursor.h"
 #include "sql_session.h"
-#include "tables_node.h"
 
 /* The state of a node; NULL where it is unknown. */
 struct shown {

@@ -1,8 +1,14 @@
 /* parser.c - see parser.h. */
 #include "parser.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "arena.h"
+#include "cursor.h"
 #include "errors.h"
+#include "sql.h"
 #include "sql_statement.h"
 #include "variables.h"
 
@@ -106,7 +112,7 @@ parser_fail_many(struct parser *p, const char *what, int most,
     return -1;
 }
 
-int
+static int
 parser_fail_memory(struct parser *p)
 {
     error_memory(p->err, "the statement");
@@ -157,4 +163,207 @@ parser_name(struct parser *p, struct span *out)
         !parser_quotes(p, &p->token))
         return parser_fail(p);
     return parser_decode(p, out);
+}
+
+/* ---- a ? or @name whose value the parser needs ---- */
+
+enum { SHOWN = 64 }; /* bytes of a name in an error */
+
+static int
+wrong_arguments(struct parser *p, const char *why)
+{
+    error_set(p->err, ER_WRONG_ARGUMENTS, "Incorrect arguments to EXECUTE: %s",
+              why);
+    return -1;
+}
+
+int
+parser_count_parameters(struct parser *p)
+{
+    if (p->parameters > SQL_PARAMETERS_MAX) {
+        error_set(p->err, ER_PS_MANY_PARAM,
+                  "Prepared statement contains too many placeholders");
+        return -1;
+    }
+    if (p->how->use == PARAMETERS_GIVEN &&
+        p->how->parameters->count != p->parameters)
+        return wrong_arguments(p, "one value is needed for each ?");
+    return 0;
+}
+
+/* Finds the value of the @name that is the token. */
+static int
+take_variable(struct parser *p, const struct value **out)
+{
+    struct token token = p->token;
+    struct span name;
+
+    if (parser_decode(p, &name) != 0)
+        return -1;
+    *out = NULL;
+    if (p->how->use == PARAMETERS_ABSENT)
+        return 0;
+    *out = sql_session_variable(p->how->session, name);
+    if (*out && (*out)->type != VALUE_NULL)
+        return 0;
+    error_set(p->err, ER_WRONG_ARGUMENTS,
+              "Incorrect arguments: the variable %.*s is NULL",
+              token.text.size < SHOWN ? (int)token.text.size : SHOWN,
+              token.text.data);
+    return -1;
+}
+
+/* Finds the value of the ? or @name that is the token, and consumes it; *out is
+ * NULL if the value is absent. */
+static int
+take_parameter(struct parser *p, const struct value **out)
+{
+    const struct sql_parameters *given = p->how->parameters;
+    size_t index = p->parameters;
+
+    if (p->token.kind == TOKEN_USER && p->how->session)
+        return take_variable(p, out);
+    if (p->token.kind != TOKEN_PARAMETER || p->how->use == PARAMETERS_NONE)
+        return parser_fail(p);
+    parser_advance(p);
+    *out = NULL;
+    if (p->how->use == PARAMETERS_ABSENT)
+        return 0;
+    if (index >= given->count)
+        return wrong_arguments(p, "one value is needed for each ?");
+    if (given->values[index].type == VALUE_NULL)
+        return wrong_arguments(p, "this ? cannot be NULL");
+    *out = &given->values[index];
+    return 0;
+}
+
+/* Writes the value as a literal's text. */
+static int
+value_text(struct parser *p, const struct value *value, struct span *out)
+{
+    char number[32];
+    const char *text = value->data;
+    int size = (int)value->size;
+
+    if (value->type == VALUE_INT)
+        size = snprintf(number, sizeof(number), "%" PRId64, value->integer);
+    else if (value->type == VALUE_DOUBLE)
+        size = snprintf(number, sizeof(number), "%.17g", value->real);
+    if (value->type == VALUE_INT || value->type == VALUE_DOUBLE)
+        text = number;
+    out->size = (size_t)size;
+    out->data = arena_strndup(p->arena, text, out->size);
+    return out->data ? 0 : parser_fail_memory(p);
+}
+
+int
+parser_string(struct parser *p, struct span *out, bool *unknown)
+{
+    const struct value *value = NULL;
+
+    if (p->token.kind == TOKEN_STRING)
+        return parser_decode(p, out);
+    if (take_parameter(p, &value) != 0)
+        return -1;
+    out->data = "";
+    out->size = 0;
+    if (unknown)
+        *unknown = !value;
+    return value ? value_text(p, value, out) : 0;
+}
+
+int
+parser_name_or_string(struct parser *p, struct span *out)
+{
+    if (p->token.kind == TOKEN_STRING || p->token.kind == TOKEN_PARAMETER)
+        return parser_string(p, out, NULL);
+    return parser_name(p, out);
+}
+
+static unsigned
+nibble(char c)
+{
+    return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c | 0x20) - 'a' + 10;
+}
+
+/* Decodes x'1f2e' and 0x1f2e, which have an even number of digits. */
+static int
+decode_hex(struct parser *p, struct span *out)
+{
+    struct span digits = p->token.text;
+    bool quoted = digits.data[1] == '\'';
+    char *bytes;
+
+    digits.data += 2;
+    digits.size -= 2 + quoted;
+    if (digits.size % 2 != 0 ||
+        (p->token.text.data[quoted ? 0 : 1] | 0x20) != 'x')
+        return parser_fail(p);
+    bytes = parser_alloc(p, digits.size / 2 + 1);
+    if (!bytes)
+        return -1;
+    for (size_t i = 0; i < digits.size / 2; i++)
+        bytes[i] = (char)(nibble(digits.data[2 * i]) << 4 |
+                          nibble(digits.data[2 * i + 1]));
+    *out = (struct span){bytes, digits.size / 2};
+    parser_advance(p);
+    return 0;
+}
+
+int
+parser_bytes(struct parser *p, struct span *out)
+{
+    if (p->token.kind == TOKEN_HEX)
+        return decode_hex(p, out);
+    parser_accept(p, "_binary");
+    return parser_string(p, out, NULL);
+}
+
+bool
+parser_digits(struct span text, uint64_t *out)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned digit = (unsigned char)text.data[i] - (unsigned)'0';
+
+        if (digit > 9 || number > (UINT64_MAX - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *out = number;
+    return text.size > 0;
+}
+
+int
+parser_number(struct parser *p, uint64_t *out, bool *unknown)
+{
+    const struct value *value = NULL;
+    struct span text;
+
+    /* clients that write a parameter's value into the text quote numbers,
+     * too */
+    if (p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_STRING) {
+        text = p->token.text;
+        if (p->token.kind == TOKEN_STRING && text.size >= 2) {
+            text.data++;
+            text.size -= 2;
+        }
+        if (!parser_digits(text, out))
+            return parser_fail(p);
+        parser_advance(p);
+        return 0;
+    }
+    if (take_parameter(p, &value) != 0)
+        return -1;
+    *out = 0;
+    if (unknown)
+        *unknown = !value;
+    if (!value)
+        return 0;
+    if (value_text(p, value, &text) != 0)
+        return -1;
+    return parser_digits(text, out)
+               ? 0
+               : wrong_arguments(p, "this ? must be a number");
 }

@@ -1,16 +1,34 @@
-/* parser.h - the tools of all parsers, which look two tokens ahead. */
+/* parser.h - what a parser is given, and the tools of all of them, which look
+ * two tokens ahead. */
 #ifndef HW_PARSER_H
 #define HW_PARSER_H
 
 #include "lexer.h"
-#include "parsing.h"
 
+struct arena;
+struct sql_parameters;
+struct sql_session;
 struct sql_statement;
+struct tree;
 struct tree_cte;
 struct tree_grammar;
 struct tree_select;
 struct tree_table;
-struct tree;
+
+enum parameter_use {
+    PARAMETERS_NONE,   /* a ? is a syntax error */
+    PARAMETERS_ABSENT, /* each ? is counted and has no value */
+    PARAMETERS_GIVEN
+};
+
+struct parsing {
+    struct arena *arena;
+    enum parameter_use use;
+    const struct sql_parameters
+        *parameters; /* for PARAMETERS_GIVEN; borrowed to the end */
+    /* Gives the values of @names, and sql_mode; or NULL. */
+    const struct sql_session *session;
+};
 
 struct parser {
     struct lexer lexer;   /* behind token */
@@ -58,7 +76,6 @@ int parser_fail_deep(struct parser *p); /* 1436 */
 /* 1235: a limit of ours. */
 int parser_fail_many(struct parser *p, const char *what, int most,
                      const char *where);
-int parser_fail_memory(struct parser *p);
 bool
 parser_done(struct parser *p); /* at the end of the text or of the statement */
 
@@ -70,5 +87,21 @@ int parser_name(struct parser *p, struct span *out);
 
 /* Decodes the token and consumes it. */
 int parser_decode(struct parser *p, struct span *out);
+
+/* A word, or a string where MySQL allows one. */
+int parser_name_or_string(struct parser *p, struct span *out);
+
+/* A string, or a ? for one.  Without the ?'s value: *unknown, and "". unknown
+ * NULL: the value does not matter. */
+int parser_string(struct parser *p, struct span *out, bool *unknown);
+/* Bytes: x'...', 0x..., a string, each possibly after _binary, or a ?. */
+int parser_bytes(struct parser *p, struct span *out);
+/* Whether text has digits alone and the number fits into *out. */
+bool parser_digits(struct span text, uint64_t *out);
+/* Decimal digits, or a ? for them; *unknown as for parser_string. */
+int parser_number(struct parser *p, uint64_t *out, bool *unknown);
+
+/* Call it at the end: checks that there are as many values as ?. */
+int parser_count_parameters(struct parser *p);
 
 #endif

@@ -13,6 +13,11 @@
 #include <stdint.h>
 
 #include "lexer.h"
+#include "parser.h"
+
+struct catalog_table;
+struct shape;
+struct variable;
 
 enum {
     TREE_SOURCE_MAX = 256 * 1024, /* bytes of a SELECT */
@@ -87,11 +92,6 @@ enum tree_operator {
     OP_NOT,
     OP_BINARY
 };
-
-struct tree_call;
-struct tree_query;
-struct tree_qualifier;
-struct variable;
 
 struct node {
     struct node *next;         /* the next operand of the same parent */
@@ -181,9 +181,6 @@ struct tree_item { /* of a SELECT's list */
     bool has_alias;
 };
 
-struct catalog_table;
-struct tree_cte;
-
 enum tree_join { /* to what stands before it in FROM */
                  JOIN_FIRST,
                  JOIN_COMMA,
@@ -256,8 +253,6 @@ struct tree_cte {
     struct tree_query *query;
 };
 
-struct shape;
-
 struct tree_query {
     struct span text;
     const struct shape *shape; /* set by the reader of types */
@@ -289,5 +284,13 @@ struct tree {
     struct span *into; /* user variables of INTO */
     size_t into_count;
 };
+
+/*
+ * Parses from the token on, as far as a SELECT, a list of items or, with one,
+ * an expression goes; what follows is the caller's.  -1 with 1064, 1235, 1248,
+ * 1290 or 1436.
+ */
+int tree_parse(struct parser *p, enum tree_form form, bool one,
+               const struct tree **out);
 
 #endif

@@ -7,9 +7,9 @@
 #ifndef HW_TREE_PARSER_H
 #define HW_TREE_PARSER_H
 
+#include "lexer.h"
 #include "parser.h"
 #include "select_tree.h"
-#include "tree_words.h"
 
 /* From the loosest to the closest. */
 enum binds {
@@ -68,10 +68,23 @@ int tree_check_size(struct parser *p);
 int tree_list(struct parser *p, struct node *parent);
 int tree_order_by(struct parser *p, struct tree_order **out); /* if any */
 
-/* ---- tree_window.c ---- */
+/* The keywords of a SELECT. */
+extern const char *const tree_reserved[]; /* ascending */
+extern const size_t tree_reserved_count;
 
-struct tree_window *tree_over(struct parser *p); /* behind OVER */
-int tree_windows(struct parser *p, struct tree_window **out);
+/* Whether the word can be no name unless it is quoted or behind a dot. */
+bool tree_word_reserved(struct span word);
+/* A word that is not reserved, or `quoted`. */
+bool tree_is_name(const struct token *token);
+/* Likewise, or any word: for what follows a dot. */
+bool tree_may_name(const struct token *token);
+
+bool tree_word_unit(const struct token *token); /* of an INTERVAL */
+/* The type of a CAST as hw_cast names it; NULL: unknown. */
+const char *tree_word_type(struct span word);
+
+bool tree_at_query(const struct token *token); /* SELECT and its like */
+bool tree_at_set(const struct token *token);   /* UNION, ... */
 
 /* ---- tree_call.c ---- */
 
@@ -96,13 +109,7 @@ struct node *tree_operators(struct parser *p, enum binds least);
 int tree_from(struct parser *p, struct tree_select *select);
 /* [database.]name, without an alias. */
 struct tree_table *tree_table_named(struct parser *p);
-
-/* ---- tree_select.c ---- */
-
-/* SELECT, TABLE or VALUES, without what may follow a UNION, too. */
-struct tree_select *tree_select_read(struct parser *p);
-/* one: an item alone, which no comma follows. */
-int tree_items(struct parser *p, bool one, struct tree_item **out);
-int tree_into(struct parser *p); /* behind INTO */
+struct tree_window *tree_over(struct parser *p); /* behind OVER */
+int tree_windows(struct parser *p, struct tree_window **out);
 
 #endif

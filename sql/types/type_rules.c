@@ -1,11 +1,12 @@
-/* type_rules.c - see type_rules.h: literals, operators, calls. */
-#include "type_rules.h"
+/* type_rules.c - what type a node has, by its operands' types: literals,
+ * operators, calls. */
+#include "types.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "function.h"
-#include "function_formats.h"
+#include "function_moment.h"
 #include "function_table.h"
 #include "view_cache.h"
 

@@ -9,8 +9,6 @@
 
 #include "catalog.h"
 #include "cursor.h"
-#include "type_rules.h"
-#include "type_values.h"
 
 struct shape_column {
     struct span name;
@@ -353,7 +351,7 @@ add_rows(struct type_scope *s, struct shape *shape, struct node *rows)
 }
 
 /* What stands behind the list.  HAVING without groups sees the list alone, as
- * write_select.c writes it. */
+ * deparse.c writes it. */
 static void
 clauses(struct type_scope *s, struct sources *sources,
         const struct tree_select *select, struct tree_order *order)
@@ -375,7 +373,7 @@ clauses(struct type_scope *s, struct sources *sources,
     s->sources = sources;
 }
 
-/* order: as select_alone() of write_select.c has it. */
+/* order: as select_alone() of deparse.c has it. */
 static struct shape
 of_select(struct type_scope *s, struct tree_select *select,
           struct tree_order *order)

@@ -8,7 +8,11 @@
 #ifndef HW_TYPES_H
 #define HW_TYPES_H
 
-#include "result_type.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cursor.h"
 #include "select_tree.h"
 
 struct arena;
@@ -16,6 +20,43 @@ struct catalog_table;
 struct sql_session;
 struct tree;
 struct value;
+
+enum {
+    /* Digits of a DECIMAL, which is a double in SQLite: a number with more of
+     * them, before or behind the point, is a DOUBLE. */
+    EXACT_DIGITS_MAX = 15
+};
+
+struct result_type {
+    enum column_type type;
+    uint32_t width;
+    uint16_t flags;
+    uint8_t decimals;
+    bool past;    /* an integer that may exceed 63 bits */
+    bool hex;     /* 0x1f: bytes, but an integer beside a number */
+    bool unknown; /* text, because the type was not found */
+    /* A moment whose text has no one form: it may have a fraction, or no time
+     * of day. */
+    bool loose;
+};
+
+/* A type with its usual width. */
+struct result_type result_type_of(enum column_type type);
+struct result_type result_type_unknown(void);
+/* The type that holds both, as for the branches of an IF. */
+struct result_type result_type_widened(struct result_type a,
+                                       struct result_type b);
+bool result_type_is_integer(struct result_type t);
+bool result_type_is_number(struct result_type t);
+/* An unsigned integer, which may exceed 63 bits. */
+struct result_type result_type_unsigned(void);
+/* Whether it is an integer or a DECIMAL, so that arithmetic gives a DECIMAL. */
+bool result_type_is_exact(struct result_type t);
+bool result_type_is_moment(enum column_type type);
+/* What it is beside numbers: 20260131101112. */
+struct result_type result_type_number(struct result_type t);
+/* A DECIMAL; or DOUBLE if a double cannot hold so many decimals. */
+struct result_type result_type_decimal(size_t decimals);
 
 struct typing {
     const struct sql_session *session;
@@ -36,5 +77,49 @@ void types_find(const struct tree *tree, const char *const *names, size_t count,
  * columns, or the operand itself, whose column is 0. */
 struct result_type types_operand(const struct node *node, size_t column);
 size_t types_columns(const struct node *query); /* of a NODE_QUERY */
+
+/* ---- by a node's operands ---- */
+
+/* Their types. */
+struct operands {
+    size_t count;
+    struct result_type first, last;
+    struct result_type all, behind_first; /* what holds each of them */
+};
+
+struct operands operands_none(void);
+void operands_add(struct operands *o, struct result_type type);
+
+/* Of a literal, an operator or a call; a BIGINT where it is a truth. */
+struct result_type type_of_node(const struct node *node,
+                                const struct operands *given);
+
+/* ---- parameters and variables ---- */
+
+/* The type that @x := y gave last. */
+struct assigned {
+    struct assigned *next;
+    struct span name;
+    struct result_type type;
+};
+
+struct type_values {
+    const struct typing *job;
+    struct assigned *assigned;
+    size_t assigned_count;
+    bool no_memory; /* sticks */
+};
+
+/* In the arena; without room, notes that. */
+void *type_alloc(struct type_values *v, size_t size);
+
+struct result_type type_of_parameter(const struct type_values *v, size_t i);
+struct result_type type_of_system_variable(const struct type_values *v,
+                                           const struct node *node);
+/* That of the session's value, or of what was assigned. */
+struct result_type type_of_user_variable(const struct type_values *v,
+                                         struct span name);
+void type_assign(struct type_values *v, struct span name,
+                 struct result_type type);
 
 #endif

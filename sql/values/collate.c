@@ -1,10 +1,161 @@
 /* collate.c - see collate.h. */
 #include "collate.h"
 
+#include <locale.h>
+#include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 #include <uchar.h>
+#include <wctype.h>
 
 #include "buffer.h"
+
+size_t
+utf8_prefix(struct span text, int64_t n)
+{
+    size_t i = 0;
+
+    for (; i < text.size; i++)
+        if (((unsigned char)text.data[i] & 0xc0) != 0x80) {
+            if (n <= 0)
+                break;
+            n--;
+        }
+    return i;
+}
+
+int64_t
+utf8_length(struct span text)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < text.size; i++)
+        n += ((unsigned char)text.data[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* A locale of glibc; without it, only ASCII's letters change case. */
+static locale_t letters;
+
+static void
+find_letters(void)
+{
+    letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+}
+
+/* Changes the case of a character of two bytes, which covers the scripts that
+ * have cases. */
+static void
+add_two(struct buffer *out, const unsigned char *bytes, bool up)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    wint_t c = (wint_t)(bytes[0] & 0x1f) << 6 | (bytes[1] & 0x3f), changed = c;
+
+    pthread_once(&once, find_letters);
+    if (letters)
+        changed = up ? towupper_l(c, letters) : towlower_l(c, letters);
+    if (changed < 0x80 || changed >= 0x800)
+        changed = c;
+    buffer_char(out, (char)(0xc0 | changed >> 6));
+    buffer_char(out, (char)(0x80 | (changed & 0x3f)));
+}
+
+void
+utf8_add_case(struct buffer *out, const char *bytes, size_t size, bool up)
+{
+    unsigned char first = (unsigned char)*bytes;
+
+    if (size == 1 && first >= (up ? 'a' : 'A') && first <= (up ? 'z' : 'Z'))
+        buffer_char(out, (char)(first ^ 0x20));
+    else if (size == 2 && first >= 0xc2 && first < 0xe0)
+        add_two(out, (const unsigned char *)bytes, up);
+    else
+        buffer_add(out, bytes, size);
+}
+
+/* Bytes of the character at p. */
+static size_t
+character(const char *p, const char *end)
+{
+    size_t size = 1;
+
+    while (p + size < end && ((unsigned char)p[size] & 0xc0) == 0x80)
+        size++;
+    return size;
+}
+
+/* Matches one character of the pattern; false leaves both positions
+ * unchanged. */
+static bool
+match_one(const char **text, const char *text_end, const char **pattern,
+          const char *pattern_end, char escape, bool binary)
+{
+    const char *p = *pattern;
+    struct span left, right;
+
+    if (*p == '_') {
+        *text += character(*text, text_end);
+        *pattern = p + 1;
+        return true;
+    }
+    if (*p == escape && p + 1 < pattern_end)
+        p++;
+    if (binary || collate_is_ascii(*p, **text)) {
+        if (binary ? *p != **text : collate_ascii(*p) != collate_ascii(**text))
+            return false;
+        *text += 1;
+        *pattern = p + 1;
+        return true;
+    }
+    left = (struct span){*text, (size_t)(text_end - *text)};
+    right = (struct span){p, (size_t)(pattern_end - p)};
+    if (collate_take(&left) != collate_take(&right))
+        return false;
+    *text = left.data;
+    *pattern = right.data;
+    return true;
+}
+
+static bool
+match(struct span text, struct span pattern, char escape, bool binary)
+{
+    const char *t = text.data, *t_end = t + text.size;
+    const char *p = pattern.data, *p_end = p + pattern.size;
+    const char *retry_t = NULL,
+               *retry_p = NULL; /* positions behind the last % */
+
+    if (pattern.size > LIKE_PATTERN_MAX)
+        return false;
+    while (t < t_end) {
+        if (p < p_end && *p == '%') {
+            retry_p = ++p;
+            retry_t = t;
+            continue;
+        }
+        if (p < p_end && match_one(&t, t_end, &p, p_end, escape, binary))
+            continue;
+        if (!retry_p)
+            return false;
+        retry_t += character(retry_t, t_end);
+        t = retry_t;
+        p = retry_p;
+    }
+    while (p < p_end && *p == '%')
+        p++;
+    return p == p_end;
+}
+
+bool
+like_match(struct span text, struct span pattern, char escape)
+{
+    return match(text, pattern, escape, false);
+}
+
+bool
+like_match_binary(struct span text, struct span pattern, char escape)
+{
+    return match(text, pattern, escape, true);
+}
 
 enum {
     WEIGHT_SUPPLEMENTARY = 0xfffd,

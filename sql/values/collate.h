@@ -8,6 +8,7 @@
 #define HW_COLLATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "reader.h"
 
@@ -34,5 +35,19 @@ int collate_compare_bin(struct span a, struct span b);
 void collate_add_weights(struct buffer *out, struct span text);
 /* The text without the blanks at its end. */
 struct span collate_trimmed(struct span text);
+
+/* Bytes of the first n characters, at most all. */
+size_t utf8_prefix(struct span text, int64_t n);
+int64_t utf8_length(struct span text); /* number of characters */
+
+/* Appends one character in upper or lower case. */
+void utf8_add_case(struct buffer *out, const char *bytes, size_t size, bool up);
+
+enum { LIKE_PATTERN_MAX = 256 }; /* bytes; a longer one matches nothing */
+
+/* _ is one UTF-8 character.  No recursion: at worst text times pattern. */
+bool like_match(struct span text, struct span pattern, char escape);
+/* The same for bytes, with case. */
+bool like_match_binary(struct span text, struct span pattern, char escape);
 
 #endif

@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "fuzz_target.h"
 #include "heap_dump.h"
+#include "heap_stack_text.h"
 #include "names.h"
 #include "profile.h"
 

@@ -16,8 +16,7 @@
 #include "errors.h"
 #include "fuzz_target.h"
 #include "http_answer.h"
-#include "http_proof.h"
-#include "http_query.h"
+#include "http.h"
 #include "http_request.h"
 #include "http_route.h"
 

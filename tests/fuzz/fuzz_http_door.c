@@ -15,9 +15,7 @@
 #include "fuzz_target.h"
 #include "http.h"
 #include "http_answer.h"
-#include "http_login.h"
 #include "http_request.h"
-#include "http_show.h"
 #include "session.h"
 #include "statement.h"
 

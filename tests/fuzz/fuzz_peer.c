@@ -11,7 +11,6 @@
 #include "errors.h"
 #include "fuzz_prover.h"
 #include "fuzz_target.h"
-#include "peer_envelope.h"
 #include "peer_proof.h"
 
 enum { CHALLENGE, HELLO, WELCOME, ENVELOPE, KINDS, PROVEN = 0x80 };

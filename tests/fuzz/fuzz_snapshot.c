@@ -11,9 +11,9 @@
 #include <zlib.h>
 
 #include "buffer.h"
-#include "decode_room.h"
 #include "errors.h"
 #include "fuzz_target.h"
+#include "memory_budget.h"
 #include "profile.h"
 #include "reader.h"
 #include "snapshot.h"

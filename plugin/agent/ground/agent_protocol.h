@@ -103,7 +103,7 @@ enum agent_op {
     /* Forgets all samples; number = lg_sample from now on. */
     AGENT_RESET,
     /* memfd: every jemalloc of the process, a line each, see
-     * allocator_list.h. */
+     * jemalloc.h. */
     AGENT_ALLOCATORS,
     AGENT_MAPS /* memfd: /proc/self/maps */
 };

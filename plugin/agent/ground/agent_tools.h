@@ -1,6 +1,6 @@
 /*
  * agent_tools.h - the agent's small tools: messages, clocks, /proc,
- * environment.
+ * environment, settings.
  *
  * libc only, no heap.
  */
@@ -39,5 +39,19 @@ bool agent_is_executable(const char *path);
 /* Reads at most size - 1 bytes of a small file and a NUL behind them.  Returns
  * the length, or -1. */
 int agent_read_small(const char *path, char *out, int size);
+
+/* The agent's settings: "NAME=value" NUL ... NUL.  Each comes from the
+ * environment or from heapwire_start()'s lines, and its name begins with
+ * AGENT_ENV_PREFIX.  They work before libc is ready.  Both replace settings. 0;
+ * E2BIG if they do not fit; EINVAL for a malformed line or without a usable
+ * state directory. */
+int agent_settings_take_lines(char settings[AGENT_SETTINGS_MAX],
+                              const char *lines);
+int agent_settings_take_environment(char settings[AGENT_SETTINGS_MAX],
+                                    char *const *envp);
+/* The value of the first setting of that name, or NULL. */
+const char *agent_settings_get(const char *settings, const char *name);
+/* The next value of that name after value, or NULL. */
+const char *agent_settings_next(const char *value, const char *name);
 
 #endif

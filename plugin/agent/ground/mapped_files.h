@@ -8,6 +8,7 @@
 #ifndef HW_MAPPED_FILES_H
 #define HW_MAPPED_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

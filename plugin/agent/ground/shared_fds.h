@@ -1,5 +1,6 @@
 /*
- * shared_fds.h - our descriptors in a table that the host shares with us.
+ * shared_fds.h - our descriptors in a table that the host shares with us,
+ * or in one of the thread's own.
  *
  * A host may close any descriptor of its table, or copy the table into a forked
  * child.  So the agent records its descriptors and checks which file a number
@@ -29,5 +30,12 @@ void shared_fds_drop(int fd);
 /* In a forked child: closes recorded descriptors that still refer to the same
  * file. */
 void shared_fds_close_all(void);
+
+/* Leaves the host's: closes all descriptors but the standard ones, and kept
+ * (-1: none).  calls: enum confined_call; false: it may not. */
+bool own_table_enter(unsigned calls, int kept);
+/* Opens /dev/null as 0-2 where the host has closed them, so that ours get other
+ * numbers; with replace, also in place of the host's. */
+int own_table_null(bool replace);
 
 #endif

@@ -1,14 +1,11 @@
-/* allocator_list.c - see allocator_list.h. */
-#include "allocator_list.h"
+/* allocator_list.c - see jemalloc.h. */
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "jemalloc.h"
-#include "statistics.h"
 
 enum { LINE_BYTES = AGENT_PATH_MAX + 1024 };
 

@@ -1,5 +1,5 @@
 /*
- * jemalloc.h - the database's jemalloc, once it is found: its profiler.
+ * jemalloc.h - the process's jemallocs, which is the database's, its profiler.
  *
  * Used by the agent's thread alone, but for jemalloc_find.  Return values are
  * 0 or what mallctl returned (an errno).
@@ -12,8 +12,128 @@
 #include <stdint.h>
 
 #include "agent_protocol.h"
-#include "jemalloc_find.h"
-#include "jemalloc_late.h"
+
+struct known;
+struct loaded_object;
+
+/* ---- mallctl.c ----
+ * A jemalloc's mallctl, called with typed values.  0, or what mallctl returned
+ * (an errno).  Callable in a fork's child. */
+
+typedef int mallctl_fn(const char *name, void *old, size_t *old_size, void *new,
+                       size_t new_size);
+
+/* Also EINVAL when the value has another size. */
+int mallctl_read(mallctl_fn *mallctl, const char *name, void *out, size_t size);
+/* False if it cannot be read. */
+bool mallctl_read_bool(mallctl_fn *mallctl, const char *name);
+int mallctl_write_bool(mallctl_fn *mallctl, const char *name, bool value);
+
+/* When a jemalloc's figures were refreshed; zeroed: refresh at the next call.
+ */
+struct mallctl_epoch {
+    int64_t at_ms;   /* monotonic */
+    uint64_t number; /* the program may refresh them, too */
+};
+
+/*
+ * Refreshes the figures unless they are younger than a second: a refresh adds
+ * up every arena under a lock that the program's own mallctl calls take, too.
+ */
+int mallctl_refresh(mallctl_fn *mallctl, struct mallctl_epoch *epoch);
+
+/* Nothing could read or stop sampling in a child without an agent, so
+ * prof.active is switched off in the children that the database forks, and back
+ * on in a child with an agent.  Children of vfork() share their parent's memory
+ * and stay as they are.
+ *
+ * Registers the handlers for a jemalloc that can profile.  Call it after the
+ * first use of that jemalloc, whose own fork handlers must come before ours. */
+void fork_watch(mallctl_fn *mallctl);
+/* In a child with an agent: restores the parent's prof.active. */
+void fork_keep(void);
+
+/* ---- jemalloc_find.c ----
+ * Every jemalloc in this process, and which one is the database's.  Finds
+ * functions by name, or with heapwire-run's findings in the file, and checks
+ * them against the loaded object before any call.  libc only, no heap. */
+
+enum { ALLOCATORS_MAX = 16, ALLOCATORS_SEEN = 512, ALLOCATOR_HOW_MAX = 16 };
+
+struct allocator {
+    mallctl_fn *mallctl; /* NULL: cannot be called */
+    char mallctl_name[AGENT_NAME_MAX];
+    char variable[AGENT_NAME_MAX]; /* read by this build */
+    char version[AGENT_NAME_MAX];
+    char how[ALLOCATOR_HOW_MAX]; /* how it was found: "exported", "scan", ... */
+    char object[AGENT_PATH_MAX];
+    char note[AGENT_TEXT_MAX]; /* why it cannot be called */
+    bool in_program;           /* in the executable itself */
+    bool own; /* in the program, or in a file that heapwire-run named */
+    bool preloaded;
+    bool exported;                  /* dlsym finds it */
+    bool serves_malloc, serves_new; /* of the process */
+    bool config_prof, opt_prof;
+    bool counted;             /* built with statistics: at the time in epoch */
+    uint64_t bytes, resident; /* stats.allocated and stats.resident */
+    struct mallctl_epoch epoch;
+};
+
+struct allocators {
+    struct allocator list[ALLOCATORS_MAX];
+    size_t count;
+    int chosen;               /* index of the database's; -1: none */
+    char why[AGENT_TEXT_MAX]; /* why none was chosen, or what is missing */
+};
+
+/* Searches all loaded objects.  known is AGENT_ENV_JEMALLOC's text, wanted
+ * AGENT_ENV_ALLOCATOR's, or NULL.  Call it on the main thread before main,
+ * while no object can be loaded or unloaded. */
+void allocators_find(struct allocators *all, const char *known,
+                     const char *wanted);
+
+/* Adds the jemallocs of one object.  handle (or NULL) keeps the object loaded;
+ * the first from_run entries of known are heapwire-run's. */
+void allocators_look(struct allocators *all, const struct loaded_object *object,
+                     void *handle, const struct known *known,
+                     size_t known_count, size_t from_run);
+void allocators_choose(struct allocators *all, const char *wanted);
+
+/* Adds the jemalloc that the program has named, without looking up symbols. */
+void allocators_give(struct allocators *all, mallctl_fn *mallctl,
+                     const char *prefix);
+
+/* Bytes in use: the first as last refreshed; the second refreshes them, at most
+ * once a second. */
+void allocator_read_bytes(struct allocator *allocator);
+void allocator_count(struct allocator *allocator);
+
+/* ---- jemalloc_late.c ---- */
+
+/* Objects that were loaded after the program's start.  Used by the agent's
+ * thread alone, which holds no lock meanwhile, and waits for the loader's only
+ * where a file brings a jemalloc. */
+enum { LATE_SEEN_MAX = 1024 };
+
+struct late {
+    unsigned long long adds; /* dlpi_adds at the last look */
+    bool again;              /* an object was not ready: look again */
+    uint64_t seen[LATE_SEEN_MAX];
+    size_t seen_count;
+};
+
+/* Marks all objects loaded now as known. */
+void late_begin(struct late *late);
+
+/*
+ * Adds the jemallocs of new objects (with a zeroed struct: of all) once the
+ * loader has finished with them, and keeps these objects loaded.  known and
+ * wanted as in allocators_find; an earlier choice stays.  True if it added one.
+ */
+bool late_look(struct late *late, struct allocators *all, const char *known,
+               const char *wanted);
+
+/* ---- jemalloc.c ---- */
 
 enum { JEMALLOC_PREFIX_MAX = AGENT_NAME_MAX / 2 };
 
@@ -81,7 +201,27 @@ void jemalloc_leave(struct jemalloc *jemalloc);
 int jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample);
 
 /* path must lead to a memfd: a dump holds locks that fork() needs.  Refreshes
- * the statistics first: statistics.h gives those next. */
+ * the statistics first: statistics_write() gives those next. */
 int jemalloc_dump(struct jemalloc *jemalloc, const char *path);
+
+/* ---- statistics.c ----
+ * All that jemalloc counts, as text.  Lines "name value", named as mallctl
+ * names them.  Used by the agent's thread alone. */
+
+/* Refreshes jemalloc's figures, unless they are at most a second old. */
+int statistics_refresh(struct jemalloc *jemalloc);
+
+/* Writes the figures to fd, those of the last dump once, else at most a second
+ * old, with their age and the kernel's figures of that moment.  Leaves out what
+ * this jemalloc lacks.  0 or an errno. */
+int statistics_write(struct jemalloc *jemalloc, int fd);
+
+/* allocator_list.c: every jemalloc of the process, as text, to fd: a line each,
+ * "key=value" between tabs, in which no other control byte is: object, mallctl,
+ * version, variable, found (exported, symtab, scan, ...), note; and as 0 or 1
+ * chosen, callable, config_prof, opt_prof, active, malloc, new (whether it
+ * serves those of the process); allocated (bytes).  Unknown values are left
+ * out.  0 or an errno. */
+int allocator_list_write(struct jemalloc *jemalloc, int fd);
 
 #endif

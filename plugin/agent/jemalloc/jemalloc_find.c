@@ -1,5 +1,5 @@
-/* jemalloc_find.c - see jemalloc_find.h. */
-#include "jemalloc_find.h"
+/* jemalloc_find.c - see jemalloc.h. */
+#include "jemalloc.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

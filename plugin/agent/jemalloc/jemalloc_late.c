@@ -1,12 +1,12 @@
 /*
- * jemalloc_late.c - see jemalloc_late.h.
+ * jemalloc_late.c - see jemalloc.h.
  *
  * An object shows up before the loader has relocated it, and a function in it
  * must not be called then; dlopen(RTLD_NOLOAD) answers when that is done, and
  * keeps the object.  Only files with a jemalloc are opened so: closing another
  * one could run its destructors on our thread.
  */
-#include "jemalloc_late.h"
+#include "jemalloc.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

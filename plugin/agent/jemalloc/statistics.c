@@ -1,11 +1,11 @@
 /*
- * statistics.c - see statistics.h.
+ * statistics.c - see jemalloc.h.
  *
- * Only `epoch` is expensive (mallctl.h), so it runs at most once a second, and
+ * Only `epoch` is expensive (jemalloc.h), so it runs at most once a second, and
  * once after a dump, which costs more.  It never runs beside a dump: both are
  * this thread's work.
  */
-#include "statistics.h"
+#include "jemalloc.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "agent_tools.h"
-#include "jemalloc.h"
 
 enum {
     BINS_MAX = 256,     /* jemalloc has 36 to 232 */

@@ -22,7 +22,6 @@
 
 #include "again_conf.h"
 #include "agent.h"
-#include "agent_settings.h"
 #include "agent_tools.h"
 
 enum {

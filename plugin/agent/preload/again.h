@@ -7,8 +7,11 @@
 #ifndef HW_AGAIN_H
 #define HW_AGAIN_H
 
+#include <stdbool.h>
+
 struct agent_start;
 struct jemalloc;
+struct sock_fprog;
 
 /*
  * On the main thread before main, with its own argv and environment.  Does not
@@ -18,5 +21,26 @@ struct jemalloc;
  */
 void again_execute(const struct agent_start *start, struct jemalloc *jemalloc,
                    char **argv, char **envp);
+
+/* ---- away.c ----
+ * Out of the way while the host changes what its threads may do. */
+
+/* Looks up libc's functions, while the host has no threads: dlsym takes the
+ * loader's lock. */
+void away_find_next(void);
+void away_forked(void); /* in a child */
+
+/* Whether a filter is there under which no thread of ours can live. */
+bool away_is_shut(void);
+
+/* ---- seccomp_filter.c ----
+ * Whether our thread can live under a seccomp filter.  The filter is a program,
+ * which is read for each call that the thread, libc and jemalloc on it, make.
+ * What depends on arguments counts as its worst.  One thread at a time, with
+ * little stack. */
+
+/* False if a call that is needed is not allowed.  Of *calls (enum
+ * confined_call) those that are not allowed are taken away. */
+bool seccomp_filter_allows(const struct sock_fprog *filter, unsigned *calls);
 
 #endif

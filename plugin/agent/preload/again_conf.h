@@ -7,7 +7,6 @@
 #define HW_AGAIN_CONF_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum { AGAIN_CONF_MAX = 8192 };
 

@@ -12,7 +12,7 @@
  *
  * What libc is not asked for, likeness.c sees a second later.
  */
-#include "away.h"
+#include "again.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -31,7 +30,6 @@
 
 #include "agent_tools.h"
 #include "confined.h"
-#include "seccomp_filter.h"
 #include "start.h"
 
 #define EXPORT __attribute__((visibility("default")))

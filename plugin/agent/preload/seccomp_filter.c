@@ -1,5 +1,5 @@
-/* seccomp_filter.c - see seccomp_filter.h. */
-#include "seccomp_filter.h"
+/* seccomp_filter.c - see again.h. */
+#include "again.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>

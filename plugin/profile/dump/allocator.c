@@ -1,16 +1,16 @@
 /* allocator.c - see allocator.h. */
 #include "allocator.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "errors.h"
 #include "function_name.h"
 #include "mappings.h"
+#include "memory.h"
 #include "names.h"
 #include "rust_name.h"
+#include "texts.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -402,4 +402,95 @@ wrappers_count(const char *list, const struct location *location,
         count--;
     }
     return (uint16_t)count;
+}
+
+/* ---- the parts of a profile's locations ---- */
+
+enum { NAME_BYTES_MAX = 16 << 20, ENTRY_UNKNOWN = 0, ENTRY_NOT, ENTRY };
+
+struct partition {
+    const struct allocator_rule *rule;
+    const struct texts *texts;
+    uint8_t *entries; /* of a short name: see is_entry */
+    struct buffer scratch;
+    const char *symbol; /* the last one, and whether it allocates */
+    bool symbol_allocates;
+};
+
+/* Whether the rule has a short name, asked once. */
+static bool
+is_entry(struct partition *p, uint32_t short_name)
+{
+    uint8_t *entry = &p->entries[short_name];
+    struct span name;
+    bool is;
+
+    if (*entry == ENTRY_UNKNOWN) {
+        name = (struct span){texts_get(p->texts, short_name),
+                             texts_size(p->texts, short_name)};
+        is = p->rule->jeprofs
+                 ? allocator_is_skipped_by_jeprof(name.data)
+                 : allocator_is_entry(name.data) ||
+                       wrappers_have(p->rule->known, name, &p->scratch) ||
+                       wrappers_have(p->rule->wrappers, name, &p->scratch);
+        *entry = is ? ENTRY : ENTRY_NOT;
+    }
+    return *entry == ENTRY;
+}
+
+/* Neighbors usually have the same symbol. */
+static bool
+has_entry_symbol(struct partition *p, const struct location *location)
+{
+    if (location->symbol && location->symbol != p->symbol) {
+        p->symbol = location->symbol;
+        p->symbol_allocates = allocator_is_symbol(p->symbol);
+    }
+    return location->symbol && p->symbol_allocates;
+}
+
+static struct allocator_part
+part_of(struct partition *p, const struct location *location,
+        const uint32_t *short_names)
+{
+    struct allocator_part part = {0};
+    uint32_t count = location->frame_count;
+
+    if (p->rule->jeprofs) {
+        if (is_entry(p, short_names[count - 1]))
+            part.frames = (uint16_t)count;
+    } else if (location->in_allocator) {
+        part.in_object = true;
+        part.frames = (uint16_t)count;
+    } else if (has_entry_symbol(p, location)) {
+        part.frames = (uint16_t)count;
+    } else {
+        while (count > location->wrapped &&
+               !is_entry(p, short_names[count - 1]))
+            count--;
+        part.frames = (uint16_t)count;
+    }
+    part.whole = part.frames == location->frame_count;
+    return part;
+}
+
+int
+allocator_parts(const struct allocator_rule *rule,
+                const struct location *locations, size_t count,
+                const struct texts *texts, const uint32_t *first,
+                const uint32_t *short_names, struct allocator_part *parts)
+{
+    struct partition p = {
+        .rule = rule,
+        .texts = texts,
+        .entries = mem_zalloc(texts_count(texts), sizeof(*p.entries))};
+    bool enough = p.entries;
+
+    buffer_init(&p.scratch, NAME_BYTES_MAX);
+    for (size_t i = 0; enough && i < count; i++)
+        parts[i] = part_of(&p, &locations[i], &short_names[first[i]]);
+    enough = enough && !p.scratch.failed;
+    buffer_fini(&p.scratch);
+    mem_free(p.entries);
+    return enough ? 0 : -1;
 }

@@ -27,6 +27,7 @@
 struct buffer;
 struct error;
 struct location;
+struct texts;
 
 enum { ALLOCATOR_REACH = 16 };
 
@@ -81,6 +82,19 @@ bool wrappers_have(const char *list, struct span name, struct buffer *scratch);
  * by the list of its own node (see names.h). */
 uint16_t wrappers_count(const char *list, const struct location *location,
                         struct buffer *scratch);
+
+/* What counts as the allocator's. */
+struct allocator_rule {
+    bool jeprofs;                 /* jeprof's rule; else ours, with */
+    const char *wrappers, *known; /* lists: the user's, and our own; NULL */
+};
+
+/* Fills parts, one per location.  The frames of location i have the short names
+ * short_names[first[i]] and so on, numbers in texts.  -1 without memory. */
+int allocator_parts(const struct allocator_rule *rule,
+                    const struct location *locations, size_t count,
+                    const struct texts *texts, const uint32_t *first,
+                    const uint32_t *short_names, struct allocator_part *parts);
 
 /* The list of those of a well-known database, which count without being named:
  * of program (a path); "" where it has none, or where list (NULL: empty) is the

@@ -15,6 +15,136 @@
 #include "memory.h"
 #include "reader.h"
 
+enum { RADIX_BITS = 8 };
+
+int
+heap_stacks_init(struct heap_stacks *stacks, size_t limit_bytes)
+{
+    memset(stacks, 0, sizeof(*stacks));
+    stacks->indices = arena_new(limit_bytes);
+    return stacks->indices ? 0 : -1;
+}
+
+void
+heap_stacks_fini(struct heap_stacks *stacks)
+{
+    struct heap_piece *next;
+
+    for (struct heap_piece *piece = stacks->first; piece; piece = next) {
+        next = piece->next;
+        mem_free(piece);
+    }
+    arena_free(stacks->indices);
+    memset(stacks, 0, sizeof(*stacks));
+}
+
+struct heap_stack *
+heap_stacks_add(struct heap_stacks *stacks)
+{
+    struct heap_piece *piece = stacks->last;
+
+    if (!piece || piece->count == HEAP_STACKS_PIECE) {
+        piece = arena_hold(stacks->indices, sizeof(*piece))
+                    ? mem_alloc(sizeof(*piece))
+                    : NULL;
+        if (!piece)
+            return NULL;
+        piece->next = NULL;
+        piece->count = 0;
+        if (stacks->last)
+            stacks->last->next = piece;
+        else
+            stacks->first = piece;
+        stacks->last = piece;
+    }
+    return &piece->stacks[piece->count++];
+}
+
+/* Replaces the indices by those that places has for them. */
+static void
+place(struct heap_stacks *stacks, const uint32_t *places)
+{
+    const uint32_t *before = NULL;
+
+    for (struct heap_piece *piece = stacks->first; piece; piece = piece->next)
+        for (size_t i = 0; i < piece->count; i++) {
+            const struct heap_stack *stack = &piece->stacks[i];
+            uint32_t *indices = stack->addresses;
+
+            /* Counts repeated under one '@' share the stack's indices. */
+            for (uint32_t k = 0; k < stack->depth && indices != before; k++)
+                indices[k] = places[indices[k]];
+            before = indices;
+        }
+}
+
+struct numbered {
+    uint64_t address;
+    uint32_t old;
+};
+
+/* Radix sort, the lowest digit first; a digit that all numbers share is
+ * skipped.  The result is in list or in other. */
+static struct numbered *
+sort_numbered(struct numbered *list, struct numbered *other, size_t count)
+{
+    size_t starts[1 << RADIX_BITS], sum, n;
+    const uint64_t mask = (1 << RADIX_BITS) - 1;
+    struct numbered *sorted;
+
+    for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
+        memset(starts, 0, sizeof(starts));
+        for (size_t i = 0; i < count; i++)
+            starts[list[i].address >> shift & mask]++;
+        if (count == 0 || starts[list[0].address >> shift & mask] == count)
+            continue;
+        sum = 0;
+        for (size_t i = 0; i <= mask; i++, sum += n) {
+            n = starts[i];
+            starts[i] = sum;
+        }
+        for (size_t i = 0; i < count; i++)
+            other[starts[list[i].address >> shift & mask]++] = list[i];
+        sorted = other;
+        other = list;
+        list = sorted;
+    }
+    return list;
+}
+
+int
+heap_stacks_sort(struct heap_stacks *stacks, uint64_t *list, size_t *count,
+                 struct arena *holder)
+{
+    size_t kept = 0;
+    const struct numbered *sorted;
+    struct numbered *lists;
+    uint32_t *places;
+    int rc = -1;
+
+    if (!arena_hold(holder, *count * (2 * sizeof(*lists) + sizeof(*places))))
+        return -1;
+    lists = mem_zalloc(*count, 2 * sizeof(*lists));
+    places = mem_zalloc(*count, sizeof(*places));
+    if (!lists || !places)
+        goto out;
+    for (size_t i = 0; i < *count; i++)
+        lists[i] = (struct numbered){list[i], (uint32_t)i};
+    sorted = sort_numbered(lists, lists + *count, *count);
+    for (size_t i = 0; i < *count; i++) {
+        if (i == 0 || sorted[i].address != sorted[i - 1].address)
+            list[kept++] = sorted[i].address;
+        places[sorted[i].old] = (uint32_t)kept - 1;
+    }
+    *count = kept;
+    place(stacks, places);
+    rc = 0;
+out:
+    mem_free(lists);
+    mem_free(places);
+    return rc;
+}
+
 enum {
     DUMP_MEMORY_MAX = 512 << 20 /* of stacks' indices, and of mappings */
 };
@@ -43,12 +173,6 @@ heap_lines_init(struct heap_lines *lines, struct span text,
     lines->end = lines->pos + text.size;
     lines->source = source;
     buffer_init(&lines->window, WINDOW_MAX);
-}
-
-static void
-heap_lines_fini(struct heap_lines *lines)
-{
-    buffer_fini(&lines->window);
 }
 
 /* The kept line goes first: it precedes what is left. */
@@ -140,13 +264,6 @@ heap_lines_rest(struct heap_lines *lines, struct span *rest, struct error *err)
         rest->size = (size_t)(newline - lines->pos) + 1;
     lines->pos += rest->size;
     return more;
-}
-
-/* Whether the text ends within a line. */
-static bool
-heap_lines_cut(const struct heap_lines *lines)
-{
-    return lines->pos < lines->end;
 }
 
 /* ---- parsing ---- */
@@ -246,17 +363,17 @@ parse_counts(struct parser *p, struct reader r)
     if (!all_threads)
         heap_text_decimal(&r);
     heap_text_expect(&r, ':');
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     counts.objects = heap_text_decimal(&r);
     heap_text_expect(&r, ':');
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     counts.bytes = heap_text_decimal(&r);
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     heap_text_expect(&r, '[');
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     counts.objects_ever = heap_text_decimal(&r);
     heap_text_expect(&r, ':');
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     counts.bytes_ever = heap_text_decimal(&r);
     heap_text_expect(&r, ']');
     if (r.failed)
@@ -292,7 +409,7 @@ parse_header(struct parser *p, struct span line)
     }
     reader_bytes(&r, sizeof(magic) - 1);
     p->dump->rate = heap_text_decimal(&r);
-    heap_text_skip_blanks(&r);
+    reader_skip_blanks(&r);
     if (!reader_done(&r) || p->dump->rate == 0)
         return heap_stack_text_fail(&p->stacks, "not a sampling rate");
     return 0;
@@ -309,7 +426,7 @@ parse_body(struct parser *p)
     while (rc == 0 && (more = heap_lines_next(&p->lines, &line, p->err)) > 0) {
         p->stacks.line++;
         r = reader_of(line.data, line.size);
-        heap_text_skip_blanks(&r);
+        reader_skip_blanks(&r);
         if (heap_text_take(&r, '@'))
             rc = parse_stack(p, r);
         else if (heap_text_take(&r, 't'))
@@ -349,9 +466,9 @@ parse_all(struct parser *p)
     if (heap_lines_next(&p->lines, &line, p->err) < 0 ||
         parse_header(p, line) != 0 || parse_body(p) != 0)
         return -1;
-    p->dump->truncated |= heap_lines_cut(&p->lines);
+    p->dump->truncated |= p->lines.pos < p->lines.end; /* within a line */
     p->dump->sorted &= p->stacks.sorted;
-    heap_lines_fini(&p->lines); /* makes room for sorting */
+    buffer_fini(&p->lines.window); /* makes room for sorting */
     return sort_addresses(p);
 }
 
@@ -383,7 +500,7 @@ parse(struct span text, const struct heap_source *source,
         goto out;
     done = p.dump;
 out:
-    heap_lines_fini(&p.lines);
+    buffer_fini(&p.lines.window);
     heap_stack_text_fini(&p.stacks);
     if (!done)
         heap_dump_free(p.dump);

@@ -22,12 +22,44 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "heap_stacks.h"
 #include "mappings.h"
 
 struct arena;
 struct arena_meter;
 struct error;
+
+/* Stacks are in pieces, for they never move.  Sized so that a freed piece fits
+ * an arena's block of 64 kB. */
+enum { HEAP_STACKS_PIECE = 1400 };
+
+struct heap_stack {
+    uint32_t *addresses;     /* indices; leaf first */
+    uint32_t depth;          /* may be 0: the unwinder found nothing */
+    uint64_t objects, bytes; /* in use */
+    uint64_t objects_ever, bytes_ever;
+    double weight; /* what a sampled object stands for; 0: by the rate */
+};
+
+struct heap_piece {
+    struct heap_piece *next;
+    size_t count;
+    struct heap_stack stacks[HEAP_STACKS_PIECE];
+};
+
+struct heap_stacks {
+    struct heap_piece *first, *last;
+    struct arena *indices; /* the memory of the stacks' addresses */
+};
+
+/* For makers of dumps.  -1: no memory. */
+int heap_stacks_init(struct heap_stacks *stacks, size_t limit_bytes);
+void heap_stacks_fini(struct heap_stacks *stacks);
+/* Appends a stack, not initialized.  NULL: no memory. */
+struct heap_stack *heap_stacks_add(struct heap_stacks *stacks);
+/* Sorts the list of addresses, removes duplicates, and has the stacks' indices
+ * follow.  Counts what that takes as holder's.  -1: no memory. */
+int heap_stacks_sort(struct heap_stacks *stacks, uint64_t *list, size_t *count,
+                     struct arena *holder);
 
 /* The source of pieces: reads up to room bytes to `to`; 0 at the end, -1 with
  * *err. */

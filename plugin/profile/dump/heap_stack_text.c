@@ -245,13 +245,6 @@ heap_addresses_init(struct heap_addresses *addresses, struct arena *holder)
     return grow(addresses);
 }
 
-static void
-heap_addresses_fini(struct heap_addresses *addresses)
-{
-    mem_free(addresses->list);
-    mem_free(addresses->slots);
-}
-
 /* Adds an address that is not there yet.  -1: no memory, or too many. */
 static int
 heap_addresses_add(struct heap_addresses *addresses,
@@ -407,7 +400,7 @@ split(struct heap_stack_text *t, const struct reader *text, const char *line,
     struct reader r = *text, rest;
     uint32_t n = 0;
 
-    for (heap_text_skip_blanks(&r); r.pos < r.end; heap_text_skip_blanks(&r)) {
+    for (reader_skip_blanks(&r); r.pos < r.end; reader_skip_blanks(&r)) {
         if (n == room)
             return heap_stack_text_fail(t, "a stack is too deep");
         if (!heap_text_usual_word(&r, seen, &words[n])) {
@@ -437,6 +430,27 @@ parse_addresses(struct heap_stack_text *t, const struct reader *text,
             add_address(t, words[i], &indices[*depth]) != 0)
             return -1;
     return n < 0 ? -1 : 0;
+}
+
+bool
+heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
+                     const struct heap_stack *last, uint32_t common)
+{
+    uint64_t a, b, change;
+
+    /* An address with two spellings has two indices. */
+    while (common < stack->depth && common < last->depth &&
+           (stack->addresses[common] == last->addresses[common] ||
+            list[stack->addresses[common]] == list[last->addresses[common]]))
+        common++;
+    if (common == last->depth)
+        return common < stack->depth;
+    if (common == stack->depth)
+        return false;
+    change = common > 0; /* the text has it again */
+    a = list[stack->addresses[common]] + change;
+    b = list[last->addresses[common]] + change;
+    return __builtin_bswap64(a) > __builtin_bswap64(b);
 }
 
 int
@@ -492,5 +506,6 @@ heap_stack_text_init(struct heap_stack_text *t, struct arena *holder,
 void
 heap_stack_text_fini(struct heap_stack_text *t)
 {
-    heap_addresses_fini(&t->addresses);
+    mem_free(t->addresses.list);
+    mem_free(t->addresses.slots);
 }

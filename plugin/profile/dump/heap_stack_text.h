@@ -62,17 +62,13 @@ void heap_stack_text_fini(struct heap_stack_text *t);
 /* "@ 0x7f01 0x7f02 ..." after the '@'.  -1 with *err. */
 int heap_stack_text_read(struct heap_stack_text *t, struct reader r);
 
+/* Whether stack follows last in jemalloc's order, which compares the bytes in
+ * memory.  Both begin with at least common equal addresses, as indices into
+ * list.  If all stacks follow the one before, no two are equal. */
+bool heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
+                          const struct heap_stack *last, uint32_t common);
+
 /* Fills *err with what is wrong in the line, and returns -1. */
 int heap_stack_text_fail(const struct heap_stack_text *t, const char *what);
-
-static inline void
-heap_text_skip_blanks(struct reader *r)
-{
-    if (r->pos < r->end && *r->pos == ' ')
-        r->pos++;
-    while (r->pos < r->end && *r->pos <= ' ' &&
-           (*r->pos == ' ' || *r->pos == '\t' || *r->pos == '\r'))
-        r->pos++;
-}
 
 #endif

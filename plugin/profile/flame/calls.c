@@ -3,18 +3,14 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "buffer.h"
-#include "call_rows.h"
 #include "call_tree.h"
 #include "headline.h"
 #include "errors.h"
-#include "figures.h"
 #include "clean_text.h"
 #include "memory.h"
 #include "profile.h"
-#include "shown_name.h"
 #include "texts.h"
 #include "view_options.h"
 

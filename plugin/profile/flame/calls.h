@@ -16,7 +16,7 @@
  * much or too deep is left out, and one frame "(3 smaller callees)" has its
  * sum.
  *
- * Names are clean (shown_name.h), and <, > and & are escaped: it may stand
+ * Names are clean (shown_name()), and <, > and & are escaped: it may stand
  * within XML or HTML.
  */
 #ifndef HW_CALLS_H

@@ -12,11 +12,8 @@
 #include "calls.h"
 #include "headline.h"
 #include "errors.h"
-#include "flame_files.h"
-#include "figures.h"
 #include "memory.h"
 #include "profile.h"
-#include "shown_name.h"
 #include "view_options.h"
 #include "clean_text.h"
 

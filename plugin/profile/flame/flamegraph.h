@@ -4,7 +4,7 @@
  * https://www.brendangregg.com/flamegraphs.html: a frame's width is the weight
  * of the function and all it called; callers lie below, the root ("all") at the
  * bottom, siblings by name.  In a difference the width is the size of the
- * change; red grew, blue shrank, grey may be chance (significance.h).
+ * change; red grew, blue shrank, grey may be chance (headline.h).
  *
  * The file needs nothing from outside.  Its script (flame.js, which the page of
  * the HTTP door has, too) draws the picture anew from calls.h's list, for zoom
@@ -12,6 +12,8 @@
  */
 #ifndef HW_FLAMEGRAPH_H
 #define HW_FLAMEGRAPH_H
+
+#include <stddef.h>
 
 struct buffer;
 struct error;
@@ -27,5 +29,13 @@ enum {
 int flamegraph_write(const struct profile *profile,
                      const struct view_options *options, struct buffer *out,
                      struct error *err);
+
+/* The script and the style of flame/, embedded by the build. */
+
+/* NUL-terminated. */
+extern const char flame_script[];
+extern const size_t flame_script_size;
+extern const char flame_style[];
+extern const size_t flame_style_size;
 
 #endif

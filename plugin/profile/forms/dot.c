@@ -8,7 +8,6 @@
 #include "buffer.h"
 #include "headline.h"
 #include "errors.h"
-#include "figures.h"
 #include "graph.h"
 #include "profile.h"
 #include "view_options.h"

@@ -9,10 +9,8 @@
 
 #include "buffer.h"
 #include "headline.h"
-#include "figures.h"
 #include "graph.h"
 #include "profile.h"
-#include "shown_name.h"
 #include "view_options.h"
 #include "clean_text.h"
 

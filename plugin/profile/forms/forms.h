@@ -36,7 +36,7 @@ int dot_write(const struct profile *profile, const struct view_options *options,
  *
  * With options->by_growth, functions that grew equally are ordered by what they
  * and all they called grew.  In a difference of bytes in use, two more columns
- * mark figures that may be chance (significance.h) with a '~': perhaps only the
+ * mark figures that may be chance (headline.h) with a '~': perhaps only the
  * sampled objects differ.
  */
 enum {

@@ -17,7 +17,6 @@
 #include "hash.h"
 #include "memory.h"
 #include "profile.h"
-#include "shown_name.h"
 #include "stack_names.h"
 #include "texts.h"
 #include "view_options.h"
@@ -36,12 +35,6 @@ protobuf_number(struct buffer *out, uint32_t field, uint64_t v)
         return;
     buffer_leb(out, (uint64_t)field << 3 | WIRE_VARINT);
     buffer_leb(out, v);
-}
-
-static void
-protobuf_signed(struct buffer *out, uint32_t field, int64_t v)
-{
-    protobuf_number(out, field, (uint64_t)v);
 }
 
 /* Strings, embedded messages, and packed numbers. */
@@ -198,7 +191,7 @@ add_head(struct writer *w)
     if (w->profile->origin.live &&
         !__builtin_mul_overflow(w->profile->origin.taken_ms, 1000000,
                                 &nanoseconds)) /* until 2262 */
-        protobuf_signed(&w->out, PROFILE_TIME_NANOS, nanoseconds);
+        protobuf_number(&w->out, PROFILE_TIME_NANOS, (uint64_t)nanoseconds);
     return 0;
 }
 

@@ -8,15 +8,12 @@
 #include "arena.h"
 #include "buffer.h"
 #include "clean_text.h"
-#include "headline.h"
 #include "errors.h"
-#include "figures.h"
+#include "graph.h"
+#include "headline.h"
 #include "memory.h"
 #include "profile.h"
-#include "shown_name.h"
-#include "significance.h"
 #include "view_options.h"
-#include "weights.h"
 
 enum {
     TEXT_MEMORY_MAX = 1 << 30,

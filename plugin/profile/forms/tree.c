@@ -12,10 +12,8 @@
 #include "call_tree.h"
 #include "headline.h"
 #include "errors.h"
-#include "figures.h"
 #include "memory.h"
 #include "profile.h"
-#include "shown_name.h"
 #include "view_options.h"
 
 enum {

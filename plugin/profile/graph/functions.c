@@ -8,9 +8,9 @@
 
 #include "arena.h"
 #include "errors.h"
+#include "headline.h"
 #include "memory.h"
 #include "profile.h"
-#include "significance.h"
 #include "texts.h"
 
 enum { FUNCTIONS_MEMORY_MAX = 1 << 30 };

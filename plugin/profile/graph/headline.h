@@ -12,7 +12,7 @@ struct view_options;
 enum { HEADLINE_FEW = 10 }; /* samples, of which it says how few they are */
 
 /* Appends "mariadbd, 2026-11-21 15:30:07 UTC: 123.4 MB in use", clean
- * (shown_name.h); the program takes at most max bytes. */
+ * (shown_name()); the program takes at most max bytes. */
 void headline_add(struct buffer *out, const struct profile *profile,
                   const struct view_options *options, size_t max);
 
@@ -44,5 +44,25 @@ double unshown_bytes(const struct profile *profile,
  * use: why" and end, or nothing. */
 void unshown_add(struct buffer *out, const struct profile *profile,
                  const struct view_options *options, const char *end);
+
+/*
+ * Separates significant changes from chance.
+ *
+ * Among a hundred functions, five are two standard errors off by chance.  So
+ * the more functions there are, the more errors are required: of a hundred
+ * differences of a program that does not grow, one shows a change.
+ */
+
+struct significance_change {
+    double value, variance;
+};
+
+/* How many standard errors make a change of the list significant.  Equal
+ * changes (a function with one caller) count once, unchanged ones not at all.
+ * Sorts the list. */
+double significance_errors(struct significance_change *list, size_t count);
+
+/* What is shown as 0 is none. */
+bool significance_is(double value, double variance, double errors);
 
 #endif

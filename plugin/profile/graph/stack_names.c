@@ -4,12 +4,118 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena.h"
 #include "errors.h"
-#include "view_options.h"
 #include "memory.h"
+#include "names.h"
 #include "profile.h"
-#include "symbols_kept.h"
 #include "texts.h"
+#include "view_options.h"
+
+enum { SYMBOLS_KEPT_BYTES_MAX = 16 << 20 /* beside one table of names */ };
+
+enum { MAKING_BYTES_MAX = 1 << 30 };
+
+/*
+ * The symbols (symbols.h), kept with the names that they are made from: dump
+ * after dump has the same addresses with the same names.  They are of functions
+ * alone, without the allocator's.  Callable from any thread; nothing is added.
+ */
+struct symbols_kept {
+    struct names_made made; /* first */
+    struct arena *arena;
+    struct texts *texts;
+    struct symbols symbols;
+    uint64_t *addresses; /* the locations' */
+    size_t count;
+    const char *wrappers; /* by which the allocator's frames were chosen */
+};
+
+static void
+symbols_kept_free(struct names_made *made)
+{
+    struct symbols_kept *kept = (struct symbols_kept *)made;
+
+    texts_free(kept->texts);
+    arena_free(kept->arena);
+    mem_free(kept);
+}
+
+static struct symbols_kept *
+make(const struct profile *profile, const struct view_options *options)
+{
+    struct symbols_kept *kept = mem_zalloc(1, sizeof(*kept));
+    const char *wrappers = options->wrappers ? options->wrappers : "";
+
+    if (!kept)
+        return NULL;
+    kept->arena = arena_new(MAKING_BYTES_MAX);
+    if (kept->arena) {
+        kept->texts = texts_new(kept->arena);
+        kept->addresses = arena_alloc(
+            kept->arena, profile->location_count * sizeof(*kept->addresses));
+        kept->wrappers = arena_strndup(kept->arena, wrappers, strlen(wrappers));
+    }
+    if (!kept->texts || !kept->addresses || !kept->wrappers ||
+        symbols_make(profile, options, kept->arena, kept->texts,
+                     &kept->symbols) != 0) {
+        symbols_kept_free(&kept->made);
+        return NULL;
+    }
+    for (size_t i = 0; i < profile->location_count; i++)
+        kept->addresses[i] = profile->locations[i].address;
+    kept->count = profile->location_count;
+    kept->made.free = symbols_kept_free;
+    kept->made.bytes =
+        sizeof(*kept) + arena_used(kept->arena) + texts_memory(kept->texts);
+    return kept;
+}
+
+static bool
+is_of(const struct symbols_kept *kept, const struct profile *profile)
+{
+    if (kept->count != profile->location_count)
+        return false;
+    for (size_t i = 0; i < kept->count; i++)
+        if (kept->addresses[i] != profile->locations[i].address)
+            return false;
+    return true;
+}
+
+/* *kept NULL: this profile, or these options, cannot have any.  *own: the
+ * caller frees them; otherwise they last as long as profile.  -1 without
+ * memory. A Run's name is added later, for the stack that it is in. */
+static int
+symbols_kept_get(const struct profile *profile,
+                 const struct view_options *options, struct symbols_kept **kept,
+                 bool *own)
+{
+    unsigned kind = options->jeprof_names;
+    struct symbols_kept *found;
+
+    *kept = NULL;
+    *own = false;
+    if (!profile->names || options->granularity != GRANULARITY_FUNCTIONS ||
+        options->allocator_frames)
+        return 0;
+    found = (struct symbols_kept *)names_made(profile->names, kind);
+    if (found && !is_of(found, profile))
+        return 0;
+    if (!found) {
+        found = make(profile, options);
+        if (!found)
+            return -1;
+        *own = found->made.bytes > SYMBOLS_KEPT_BYTES_MAX ||
+               !names_keep_made(profile->names, kind, &found->made);
+    }
+    if (!found->symbols.has_runs) {
+        *kept = found;
+    } else if (*own) {
+        symbols_kept_free(&found->made);
+        *own = false;
+    }
+    return 0;
+}
 
 enum { NAME_BYTES_MAX = 16 << 20 };
 
@@ -170,9 +276,11 @@ take_symbols(struct stack_names *names, const struct view_options *options,
                                   &names->owns_kept) != 0)
         return -1;
     if (names->kept) {
-        names->texts = symbols_kept_texts(names->kept);
-        names->symbols = *symbols_kept_symbols(names->kept);
-        return symbols_kept_have_parts(names->kept, options)
+        names->texts = names->kept->texts;
+        names->symbols = names->kept->symbols;
+        /* Other options may have chosen the allocator's frames. */
+        return strcmp(names->kept->wrappers,
+                      options->wrappers ? options->wrappers : "") == 0
                    ? 0
                    : symbols_part(names->profile, options, arena, names->texts,
                                   &names->symbols);
@@ -240,7 +348,7 @@ stack_names_fini(struct stack_names *names)
     if (names->kept == NULL)
         texts_free(names->texts);
     if (names->owns_kept)
-        symbols_kept_free(names->kept);
+        symbols_kept_free(&names->kept->made);
     mem_free(names->runs);
     mem_free(names->shown);
     mem_free(names->frames);

@@ -20,9 +20,8 @@ struct arena;
 struct error;
 struct profile;
 struct profile_stack;
-struct texts;
-
 struct symbols_kept;
+struct texts;
 
 struct stack_frame {
     uint32_t name;     /* number in the texts; its text may be "" */

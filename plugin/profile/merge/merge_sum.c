@@ -1,8 +1,12 @@
 /* merge_sum.c - see merge_sum.h. */
 #include "merge_sum.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "arena.h"
 #include "errors.h"
+#include "mappings.h"
 #include "memory.h"
 #include "merge.h"
 #include "profile.h"
@@ -99,4 +103,252 @@ merge_free(struct merge *m)
     mem_free(m->modules);
     mem_free(m->shares);
     mem_free(m);
+}
+
+/*
+ * Finds equal locations of several processes, and their address in the sum; and
+ * equal functions of several builds.  See merge_sum.h.
+ *
+ * In a file with a build-id, the place in the file counts.  The first node that
+ * has a mapping keeps its addresses if they are free.
+ */
+
+enum { PAGE = 4096 };
+
+/* No program's module is larger or higher: such a number of another node is
+ * wrong. */
+#define SIZE_MAX_OF_MODULE (UINT64_C(1) << 40)
+#define HIGHEST_ADDRESS    (UINT64_C(1) << 56)
+
+static void
+key_text(struct merge *m, const char *text)
+{
+    buffer_add(&m->key, text, strlen(text) + 1);
+}
+
+/* ---- modules ---- */
+
+static bool
+is_free(const struct merge *m, uint64_t start, uint64_t end)
+{
+    if (end > HIGHEST_ADDRESS)
+        return false;
+    for (size_t i = 0; i < m->module_count; i++)
+        if (start < m->modules[i].end && m->modules[i].start < end)
+            return false;
+    return true;
+}
+
+/* Its texts still belong to the other profile. */
+static int
+add_module(struct merge *m, const struct profile_module *from)
+{
+    uint64_t size = from->end - from->start;
+    struct profile_module *to = merge_room(
+        (void **)&m->modules, &m->module_room, m->module_count, sizeof(*to));
+
+    if (!to)
+        return -1;
+    *to = *from;
+    if (!is_free(m, from->start, from->end)) {
+        to->start = m->top;
+        to->end = m->top + size;
+    }
+    to->path = arena_strndup(m->arena, from->path, strlen(from->path));
+    to->build_id =
+        arena_strndup(m->arena, from->build_id, strlen(from->build_id));
+    if (!to->path || !to->build_id)
+        return -1;
+    m->module_count++;
+    if (to->end > m->top)
+        m->top = (to->end + 2 * (uint64_t)PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    return 0;
+}
+
+/* A module without a build-id belongs to its process alone. */
+static void
+key_build(struct merge *m, size_t part, const struct profile_module *module)
+{
+    buffer_clear(&m->key);
+    key_text(m, mapping_basename(module->path));
+    key_text(m, module->build_id);
+    if (!*module->build_id)
+        buffer_u64(&m->key, part);
+}
+
+/* *index is SIZE_MAX if the module gets no place. */
+static int
+place_module(struct merge *m, size_t part, const struct profile_module *module,
+             size_t *index)
+{
+    uint64_t size = module->end - module->start;
+    uint32_t number;
+
+    *index = SIZE_MAX;
+    if (size == 0 || size > SIZE_MAX_OF_MODULE)
+        return 0;
+    key_build(m, part, module);
+    buffer_u64(&m->key, module->offset);
+    buffer_u64(&m->key, size);
+    if (!*module->build_id)
+        buffer_u64(&m->key, module->start);
+    if (m->module_count >= MERGE_MODULES_MAX)
+        return 0;
+    if (merge_number(m, m->module_keys, &number) != 0)
+        return -1;
+    if (number == m->module_count && add_module(m, module) != 0)
+        return -1;
+    *index = number;
+    return 0;
+}
+
+/* ---- locations ---- */
+
+static void
+key_names(struct merge *m, const struct location *location)
+{
+    for (uint32_t i = 0; i < location->frame_count; i++) {
+        key_text(m, location->frames[i].function);
+        key_text(m, location->frames[i].file);
+        buffer_u32(&m->key, location->frames[i].line);
+    }
+}
+
+static int
+place_mapped(struct merge *m, size_t part, const struct profile_module *module,
+             const struct location *location, struct merge_location *out)
+{
+    uint64_t within = location->address - module->start;
+    size_t index;
+
+    if (place_module(m, part, module, &index) != 0)
+        return -1;
+    key_build(m, part, module);
+    if (merge_number(m, m->builds, &out->build) != 0)
+        return -1;
+    buffer_u64(&m->key, within + module->offset);
+    out->placed = index != SIZE_MAX;
+    if (out->placed)
+        out->location.address = m->modules[index].start + within;
+    return 0;
+}
+
+int
+merge_place(struct merge *m, const struct profile *profile, size_t part,
+            const struct location *location, struct merge_location *out)
+{
+    const struct profile_module *module =
+        profile_module_find(profile, location->address);
+
+    if (module && location->address <= INT64_MAX)
+        return place_mapped(m, part, module, location, out);
+    buffer_clear(&m->key);
+    key_text(m, ""); /* of no file */
+    out->build = UINT32_MAX;
+    buffer_u64(&m->key, location->address);
+    out->placed = location->address > INT64_MAX; /* the kernel's half */
+    if (!out->placed)
+        key_names(m, location);
+    return 0;
+}
+
+/* ---- functions of one name in different builds ---- */
+
+/*
+ * Within a build, the value of its symbol tells a function from others of its
+ * name, and views show it where they must.  Another build has other values.  So
+ * the n-th function of a name (by value, in one module and source file) counts
+ * as the n-th of every build, and gets the value of the first build that came.
+ */
+struct sorted {
+    struct location *location;
+    const char *file; /* of the function, without its directories */
+    uint32_t build;
+};
+
+/* Equal functions become neighbors. */
+static int
+compare_functions(const struct sorted *a, const struct sorted *b)
+{
+    int difference = strcmp(a->location->symbol, b->location->symbol);
+
+    if (difference == 0)
+        difference = strcmp(a->location->module, b->location->module);
+    return difference ? difference : strcmp(a->file, b->file);
+}
+
+static int
+compare(const void *x, const void *y)
+{
+    const struct sorted *a = x, *b = y;
+    int difference = compare_functions(a, b);
+    uint64_t i = a->location->symbol_start, k = b->location->symbol_start;
+
+    if (difference)
+        return difference;
+    if (a->build != b->build)
+        return a->build < b->build ? -1 : 1;
+    return i < k ? -1 : i > k;
+}
+
+/* The functions of one name, from first to end; starts has room for all. */
+static void
+match(struct sorted *first, const struct sorted *end, uint64_t *starts)
+{
+    size_t known = 0, nth = 0;
+    uint64_t last = 0;
+
+    for (struct sorted *at = first; at < end; at++) {
+        uint64_t start = at->location->symbol_start;
+
+        if (at == first || at->build != at[-1].build)
+            nth = 0;
+        else if (start != last)
+            nth++;
+        last = start;
+        if (nth == known)
+            starts[known++] = start;
+        at->location->symbol_start = starts[nth];
+    }
+}
+
+static void
+match_all(struct sorted *list, size_t count, uint64_t *starts)
+{
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1;
+             to < count && compare_functions(&list[from], &list[to]) == 0;)
+            to++;
+        match(&list[from], &list[to], starts);
+    }
+}
+
+int
+merge_symbols(struct merge *m)
+{
+    struct sorted *list = mem_zalloc(m->location_count, sizeof(*list));
+    uint64_t *starts = mem_zalloc(m->location_count, sizeof(*starts));
+    size_t count = 0;
+    int rc = -1;
+
+    if (!list || !starts)
+        goto out;
+    for (size_t i = 0; i < m->location_count; i++) {
+        struct location *location = &m->locations[i].location;
+
+        if (!location->symbol)
+            continue;
+        list[count++] = (struct sorted){
+            location,
+            mapping_basename(location->frames[location->frame_count - 1].file),
+            m->locations[i].build};
+    }
+    if (count > 0)
+        qsort(list, count, sizeof(*list), compare);
+    match_all(list, count, starts);
+    rc = 0;
+out:
+    mem_free(list);
+    mem_free(starts);
+    return rc;
 }

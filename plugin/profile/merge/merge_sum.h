@@ -1,6 +1,5 @@
 /*
- * merge_sum.h - a sum under way: what merge.c and the merge_*.c files below it
- * share.
+ * merge_sum.h - a sum under way: what merge.c and merge_sum.c share.
  */
 #ifndef HW_MERGE_SUM_H
 #define HW_MERGE_SUM_H
@@ -58,7 +57,7 @@ void *merge_room(void **list, size_t *room, size_t count, size_t item);
 int merge_number(struct merge *merge, struct texts *texts, uint32_t *number);
 
 /*
- * merge_place.c: the place of a location of the part-th profile in the sum.
+ * The place of a location of the part-th profile in the sum.
  * Writes its key to merge->key; sets placed and the address if it lies in a
  * module.  -1 without memory.
  */

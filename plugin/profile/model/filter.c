@@ -1,16 +1,204 @@
 /* filter.c - see filter.h. */
 #include "filter.h"
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 #include <string.h>
 
 #include "buffer.h"
+#include "clock.h"
 #include "errors.h"
-#include "view_options.h"
 #include "memory.h"
-#include "pattern.h"
 #include "profile.h"
 #include "symbols.h"
 #include "texts.h"
+#include "view_options.h"
+
+/* Patterns are interpreted: compiled ones would not obey all limits. */
+
+enum {
+    HEAP_KB = 16384,
+    DEPTH_MAX = 20000,
+    LOOKS = 64 /* items of the pattern between two checks of the clock */
+};
+
+struct pattern {
+    const char *what;
+    pcre2_general_context *memory;
+    pcre2_code *code;
+    pcre2_match_context *limits;
+    pcre2_match_data *match;
+    const atomic_bool *cancelled; /* or NULL */
+    uint64_t started_ms;          /* 0: nothing was matched yet */
+    unsigned looks;
+};
+
+static void *
+take_memory(size_t size, void *unused)
+{
+    (void)unused;
+    return mem_alloc(size);
+}
+
+static void
+give_memory(void *block, void *unused)
+{
+    (void)unused;
+    mem_free(block);
+}
+
+static void
+fail_compile(const struct pattern *pattern, int code, size_t offset,
+             struct error *err)
+{
+    unsigned char reason[120];
+
+    if (code == PCRE2_ERROR_HEAP_FAILED) {
+        error_memory(err, "a regular expression");
+        return;
+    }
+    pcre2_get_error_message(code, reason, sizeof(reason));
+    error_set(err, ER_REGEX, "%s: bad regular expression at offset %zu: %s",
+              pattern->what, offset, (const char *)reason);
+}
+
+static bool
+is_late(struct pattern *pattern)
+{
+    uint64_t now = clock_ms();
+
+    if (pattern->started_ms == 0)
+        pattern->started_ms = now;
+    return now - pattern->started_ms > PATTERN_MS_MAX;
+}
+
+static bool
+is_cancelled(const struct pattern *pattern)
+{
+    return pattern->cancelled && atomic_load(pattern->cancelled);
+}
+
+/* Called at each item of the pattern.  PCRE2 counts steps anew from each place
+ * where a match may start, and each may read the whole text. */
+static int
+look(pcre2_callout_block *at, void *arg)
+{
+    struct pattern *pattern = arg;
+
+    (void)at;
+    if (is_cancelled(pattern) ||
+        (++pattern->looks % LOOKS == 0 && is_late(pattern)))
+        return PCRE2_ERROR_CALLOUT;
+    return 0;
+}
+
+static int
+compile(struct pattern *pattern, const char *text, struct error *err)
+{
+    pcre2_compile_context *context =
+        pcre2_compile_context_create(pattern->memory);
+    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
+                       PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT;
+    size_t offset;
+    int failure;
+
+    if (!context) {
+        error_memory(err, "a regular expression");
+        return -1;
+    }
+    pattern->code = pcre2_compile((PCRE2_SPTR)text, strlen(text), options,
+                                  &failure, &offset, context);
+    pcre2_compile_context_free(context);
+    if (!pattern->code) {
+        fail_compile(pattern, failure, offset, err);
+        return -1;
+    }
+    pattern->limits = pcre2_match_context_create(pattern->memory);
+    pattern->match = pcre2_match_data_create(1, pattern->memory);
+    if (!pattern->limits || !pattern->match) {
+        error_memory(err, "a regular expression");
+        return -1;
+    }
+    pcre2_set_callout(pattern->limits, look, pattern);
+    pcre2_set_match_limit(pattern->limits, PATTERN_STEPS_MAX);
+    pcre2_set_depth_limit(pattern->limits, DEPTH_MAX);
+    pcre2_set_heap_limit(pattern->limits, HEAP_KB);
+    return 0;
+}
+
+struct pattern *
+pattern_new(const char *what, const char *text, const atomic_bool *cancelled,
+            struct error *err)
+{
+    struct pattern *pattern;
+
+    if (strnlen(text, PATTERN_SIZE_MAX + 1) > PATTERN_SIZE_MAX) {
+        error_set(err, ER_REGEX,
+                  "%s: the regular expression is longer than %d bytes", what,
+                  (int)PATTERN_SIZE_MAX);
+        return NULL;
+    }
+    pattern = mem_zalloc(1, sizeof(*pattern));
+    if (pattern) {
+        pattern->what = what;
+        pattern->cancelled = cancelled;
+        pattern->memory =
+            pcre2_general_context_create(take_memory, give_memory, NULL);
+    }
+    if (!pattern || !pattern->memory) {
+        error_memory(err, "a regular expression");
+        pattern_free(pattern);
+        return NULL;
+    }
+    if (compile(pattern, text, err) != 0) {
+        pattern_free(pattern);
+        return NULL;
+    }
+    return pattern;
+}
+
+void
+pattern_free(struct pattern *pattern)
+{
+    if (!pattern)
+        return;
+    pcre2_match_data_free(pattern->match);
+    pcre2_match_context_free(pattern->limits);
+    pcre2_code_free(pattern->code);
+    pcre2_general_context_free(pattern->memory);
+    mem_free(pattern);
+}
+
+static void
+too_long(const struct pattern *pattern, struct error *err)
+{
+    error_set(err, ER_REGEX,
+              "%s: the regular expression takes too long; make it simpler, "
+              "without repetitions within repetitions",
+              pattern->what);
+}
+
+int
+pattern_match(struct pattern *pattern, const char *text, struct error *err)
+{
+    size_t size = strnlen(text, PATTERN_TEXT_MAX);
+    int rc = PCRE2_ERROR_CALLOUT;
+
+    if (!is_late(pattern))
+        rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, size, 0, 0,
+                         pattern->match, pattern->limits);
+    if (rc >= 0)
+        return 1;
+    if (rc == PCRE2_ERROR_NOMATCH)
+        return 0;
+    if (rc == PCRE2_ERROR_NOMEMORY)
+        error_memory(err, "a regular expression");
+    else if (is_cancelled(pattern))
+        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
+    else
+        too_long(pattern, err);
+    return -1;
+}
 
 enum { PLACE_MAX = 1 << 20 };
 

@@ -140,13 +140,6 @@ struct taking {
     size_t mask;
 };
 
-static uint64_t
-hash_stack(uint64_t seed, const struct heap_stack *stack)
-{
-    return hash_bytes(seed, (const char *)stack->addresses,
-                      stack->depth * sizeof(*stack->addresses));
-}
-
 static struct profile_stack *
 add_stack(struct taking *t, const struct heap_stack *from)
 {
@@ -162,7 +155,9 @@ static struct profile_stack *
 place_stack(struct taking *t, const struct heap_stack *from)
 {
     size_t size = from->depth * sizeof(*from->addresses);
-    size_t i = hash_stack(hash_seed(t->slots), from) & t->mask;
+    size_t i =
+        hash_bytes(hash_seed(t->slots), (const char *)from->addresses, size) &
+        t->mask;
     struct profile_stack *place;
 
     for (; t->slots[i]; i = (i + 1) & t->mask) {

@@ -276,74 +276,6 @@ name_frame(struct maker *m, const struct location *location, uint32_t i,
     return add_scratch(m, m->texts, name);
 }
 
-enum { ENTRY_UNKNOWN, ENTRY_NOT, ENTRY };
-
-struct partition {
-    struct texts *texts;
-    uint8_t *entries; /* of a short name: see is_entry */
-    bool jeprof_rule;
-    const char *wrappers, *known; /* lists: the user's, and our own */
-    struct buffer scratch;
-    const char *symbol; /* the last one, and allocator.h's answer for it */
-    bool symbol_allocates;
-};
-
-/* The answer of allocator.h for a short name, asked once. */
-static bool
-is_entry(struct partition *p, uint32_t short_name)
-{
-    uint8_t *entry = &p->entries[short_name];
-    struct span name;
-    bool is;
-
-    if (*entry == ENTRY_UNKNOWN) {
-        name = (struct span){texts_get(p->texts, short_name),
-                             texts_size(p->texts, short_name)};
-        is = p->jeprof_rule ? allocator_is_skipped_by_jeprof(name.data)
-                            : allocator_is_entry(name.data) ||
-                                  wrappers_have(p->known, name, &p->scratch) ||
-                                  wrappers_have(p->wrappers, name, &p->scratch);
-        *entry = is ? ENTRY : ENTRY_NOT;
-    }
-    return *entry == ENTRY;
-}
-
-/* Neighbors usually have the same symbol. */
-static bool
-has_entry_symbol(struct partition *p, const struct location *location)
-{
-    if (location->symbol && location->symbol != p->symbol) {
-        p->symbol = location->symbol;
-        p->symbol_allocates = allocator_is_symbol(p->symbol);
-    }
-    return location->symbol && p->symbol_allocates;
-}
-
-static struct allocator_part
-part_of(struct partition *p, const struct location *location,
-        const uint32_t *short_names)
-{
-    struct allocator_part part = {0};
-    uint32_t count = location->frame_count;
-
-    if (p->jeprof_rule) {
-        if (is_entry(p, short_names[count - 1]))
-            part.frames = (uint16_t)count;
-    } else if (location->in_allocator) {
-        part.in_object = true;
-        part.frames = (uint16_t)count;
-    } else if (has_entry_symbol(p, location)) {
-        part.frames = (uint16_t)count;
-    } else {
-        while (count > location->wrapped &&
-               !is_entry(p, short_names[count - 1]))
-            count--;
-        part.frames = (uint16_t)count;
-    }
-    part.whole = part.frames == location->frame_count;
-    return part;
-}
-
 /* In a sum, each node has said which of its own frames are the allocator's. */
 int
 symbols_part(const struct profile *profile, const struct view_options *options,
@@ -351,27 +283,16 @@ symbols_part(const struct profile *profile, const struct view_options *options,
 {
     size_t count = profile->location_count;
     struct allocator_part *parts = arena_alloc(arena, count * sizeof(*parts));
-    struct partition p = {
-        .texts = texts,
-        .entries = mem_zalloc(texts_count(texts), sizeof(*p.entries)),
-        .jeprof_rule = options->allocator_frames};
-    int rc = -1;
+    struct allocator_rule rule = {.jeprofs = options->allocator_frames};
 
     if (profile->nodes == 0) {
-        p.wrappers = options->wrappers;
-        p.known = known_wrappers(profile->program, options->wrappers);
+        rule.wrappers = options->wrappers;
+        rule.known = known_wrappers(profile->program, options->wrappers);
     }
-    buffer_init(&p.scratch, NAME_BYTES_MAX);
-    if (parts && p.entries) {
-        for (size_t i = 0; i < count; i++)
-            parts[i] = part_of(&p, &profile->locations[i],
-                               &symbols->short_names[symbols->first[i]]);
-        symbols->parts = parts;
-        rc = p.scratch.failed ? -1 : 0;
-    }
-    buffer_fini(&p.scratch);
-    mem_free(p.entries);
-    return rc;
+    symbols->parts = parts;
+    return parts ? allocator_parts(&rule, profile->locations, count, texts,
+                                   symbols->first, symbols->short_names, parts)
+                 : -1;
 }
 
 static int

@@ -85,4 +85,53 @@ void granularity_name(struct buffer *out, enum granularity granularity,
                       const char *function, const struct frame *frame,
                       uint64_t address);
 
+/* Numbers as text: for reports in jeprof's form, and for people. */
+
+enum { FIGURE_TEXT = 64 };
+
+/* "114.7" megabytes, or whole bytes or objects; returns out. */
+const char *figure_value(double value, const struct view_options *options,
+                         char out[FIGURE_TEXT]);
+
+/* "12.3%"; of a total of 0 "nan", "+inf" or "-inf". */
+const char *figure_percent(double value, double total, char out[FIGURE_TEXT]);
+
+/* The unit of figure_value: "MB", "B" or "objects". */
+const char *figure_unit(const struct view_options *options);
+
+/*
+ * With its unit: "12.3 MB", "4.0 KB", "17 B", "3 objects"; whole bytes if
+ * options ask for them; is_signed: with the sign of a difference.
+ */
+void figure_text(double value, const struct view_options *options,
+                 bool is_signed, char out[FIGURE_TEXT]);
+
+/* "in use", "allocated", "objects in use", "objects allocated". */
+const char *figure_name(enum measure measure);
+
+/* Makes a function's name safe to show. */
+
+/*
+ * Appends name; control characters, broken UTF-8 and characters that change the
+ * direction of writing become '?'.  A name longer than max bytes is cut between
+ * characters and ends in "…".
+ */
+void shown_name(const char *name, size_t max, struct buffer *out);
+
+/* The columns that text, from shown_name, takes in a terminal: two for East
+ * Asian characters and emoji. */
+size_t shown_columns(const char *text, size_t size);
+
+/* The bytes of the longest prefix of text that takes at most columns. */
+size_t shown_fit(const char *text, size_t size, size_t columns);
+
+/* Appends text; if it takes more than columns (at least 3), with "…" in place
+ * of its middle. */
+void shown_middle(const char *text, size_t size, size_t columns,
+                  struct buffer *out);
+
+/* As shown_fit, but ends behind a blank if there is one: for lines of a longer
+ * text. */
+size_t shown_line(const char *text, size_t size, size_t columns);
+
 #endif

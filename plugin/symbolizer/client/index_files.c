@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,7 +14,7 @@
 #include "files.h"
 #include "helper.h"
 #include "mappings.h"
-#include "tmp_file.h"
+#include "own_file.h"
 
 enum { PATH_BYTES = 4096, MODE = 0644 };
 

@@ -11,7 +11,6 @@
 #include "files.h"
 #include "helper.h"
 #include "locate_inner.h"
-#include "mappings.h"
 #include "memory.h"
 #include "names.h"
 #include "resolve_job.h"

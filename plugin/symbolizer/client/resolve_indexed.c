@@ -13,7 +13,7 @@
 #include "buffer.h"
 #include "clean_text.h"
 #include "clock.h"
-#include "debug_beside.h"
+#include "elf_file.h"
 #include "errors.h"
 #include "function_name.h"
 #include "memory.h"

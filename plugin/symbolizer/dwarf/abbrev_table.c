@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dwarf_codes.h"
 #include "dwarf_reader.h"
 #include "dwarf_room.h"
 #include "dwarf_sections.h"

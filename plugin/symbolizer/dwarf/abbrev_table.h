@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dwarf_codes.h"
 #include "dwarf_forms.h"
 #include "dwarf_reader.h"
 #include "reader.h"

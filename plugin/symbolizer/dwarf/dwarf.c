@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "arena.h"
 #include "dwarf_room.h"
@@ -415,7 +414,7 @@ open_units(struct dwarf *dwarf, struct error *err)
 {
     dwarf_units_free(dwarf->units);
     dwarf->part = false;
-    dwarf->units = dwarf_units_new(dwarf->sections, err);
+    dwarf->units = dwarf_units_new(dwarf->sections, UINT64_MAX, err);
     return dwarf->units ? 0 : -1;
 }
 
@@ -431,7 +430,7 @@ open_part(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count)
     dwarf_section_stream(sections, DWARF_INFO);
     dwarf_section_stream(sections, DWARF_ABBREV);
     dwarf->part = true;
-    dwarf->units = dwarf_units_new_upto(sections, reach, NULL);
+    dwarf->units = dwarf_units_new(sections, reach, NULL);
 }
 
 static int

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "code_chain.h"
+#include "addr2line_names.h"
 #include "dwarf_units.h"
 
 struct dwarf;

@@ -1,7 +1,6 @@
 /* dwarf_forms.c - see dwarf_forms.h. */
 #include "dwarf_forms.h"
 
-#include "dwarf_codes.h"
 #include "dwarf_reader.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"

@@ -3,11 +3,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "address_map.h"
-#include "dwarf_codes.h"
 #include "dwarf_reader.h"
 #include "dwarf_room.h"
 #include "dwarf_sections.h"
@@ -384,8 +382,8 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
 }
 
 struct dwarf_units *
-dwarf_units_new_upto(struct dwarf_sections *sections, uint64_t upto,
-                     struct error *err)
+dwarf_units_new(struct dwarf_sections *sections, uint64_t upto,
+                struct error *err)
 {
     struct dwarf_units *units = mem_zalloc(1, sizeof(*units));
     struct info_window w;
@@ -409,12 +407,6 @@ out:
         units = NULL;
     }
     return units;
-}
-
-struct dwarf_units *
-dwarf_units_new(struct dwarf_sections *sections, struct error *err)
-{
-    return dwarf_units_new_upto(sections, UINT64_MAX, err);
 }
 
 void

@@ -14,7 +14,6 @@
 
 #include "line_table.h"
 
-struct abbrev_table;
 struct address_range;
 struct dwarf_sections;
 struct dwarf_units;
@@ -45,14 +44,12 @@ struct dwarf_unit {
     uint8_t why;                                /* enum dwarf_why */
 };
 
-/* Reads the headers, and first entries where they are needed. */
+/* Reads the headers, and first entries where they are needed: of the units up
+ * to the one that holds offset upto (UINT64_MAX: of all).  Addresses that one
+ * of them has are certain, because the first unit with an address wins; others
+ * may have any other address. */
 struct dwarf_units *dwarf_units_new(struct dwarf_sections *sections,
-                                    struct error *err);
-/* Reads only the units up to the one that holds offset upto.  Addresses that
- * one of them has are certain, because the first unit with an address wins;
- * others may have any other address. */
-struct dwarf_units *dwarf_units_new_upto(struct dwarf_sections *sections,
-                                         uint64_t upto, struct error *err);
+                                    uint64_t upto, struct error *err);
 void dwarf_units_free(struct dwarf_units *units); /* NULL is fine */
 struct dwarf_sections *dwarf_units_sections(const struct dwarf_units *units);
 

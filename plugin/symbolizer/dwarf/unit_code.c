@@ -12,15 +12,13 @@
 #include <string.h>
 
 #include "address_map.h"
-#include "buffer.h"
-#include "code_entry.h"
 #include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "errors.h"
 #include "memory.h"
-#include "range_list.h"
 #include "unit_name.h"
+#include "unit_root.h"
 
 enum {
     WINDOW = 1 << 17,    /* bytes read at once */

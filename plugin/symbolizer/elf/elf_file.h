@@ -8,6 +8,7 @@
 #ifndef HW_ELF_FILE_H
 #define HW_ELF_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,5 +89,17 @@ int elf_read(const struct elf_file *elf, uint64_t offset, uint64_t size,
 /* Reads to place, which has size bytes.  Callable from any thread. */
 int elf_read_at(const struct elf_file *elf, uint64_t offset, uint64_t size,
                 void *place);
+
+/* The split debug file of an object. */
+
+/* Finds it by build-id or debuglink, where libbfd looks; does not read the
+ * file.  The sections must be loaded.  out is "" if there may be one, but its
+ * path cannot be checked. */
+bool debug_beside_find(const struct elf_file *elf, const char *path,
+                       char out[PATH_MAX]);
+
+/* Whether debug information may exist, in the file or beside it, that an index
+ * with symbols only must not hide.  Loads the sections. */
+bool debug_beside(struct elf_file *elf, const char *path);
 
 #endif

@@ -1,6 +1,17 @@
 /* bfd_names.c - see bfd_names.h. */
 #include "bfd_names.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "addr2line_names.h"
+#include "memory.h"
+#include "texts.h"
+#include "thread.h"
+
 #define PACKAGE "heapwire" /* bfd.h requires it */
 
 #include <bfd.h>
@@ -11,7 +22,6 @@
 #include <string.h>
 
 #include "errors.h"
-#include "files.h"
 #include "memory.h"
 
 /* Where distributions put split debug files. */
@@ -185,4 +195,185 @@ bfd_names_readable(const char *symbol)
         return plain;
     free(plain);
     return readable;
+}
+
+enum {
+    ROOM_FIRST = 1024, /* powers of two */
+    MAKERS_MAX = 16,
+    MAKER_WORTH = 256, /* names */
+    STEP = 32,         /* names that a thread takes at once */
+    /* As a main thread's: libiberty's need is bounded, but not small. */
+    STACK = 8 << 20
+};
+
+struct readable_names {
+    size_t bytes_max;
+    struct arena *arenas[MAKERS_MAX]; /* one per thread; NULL: none yet */
+    struct texts *texts;    /* the names as given; in the first arena */
+    const char **readables; /* by text; NULL: not made yet */
+    size_t room;
+    uint32_t made; /* how many of the expected names are made */
+};
+
+struct readable_names *
+readable_names_new(size_t bytes_max)
+{
+    struct readable_names *names = mem_zalloc(1, sizeof(*names));
+
+    if (!names)
+        return NULL;
+    names->bytes_max = bytes_max;
+    names->arenas[0] = arena_new(bytes_max);
+    if (names->arenas[0])
+        names->texts = texts_new(names->arenas[0]);
+    names->room = ROOM_FIRST;
+    names->readables = mem_zalloc(ROOM_FIRST, sizeof(*names->readables));
+    if (names->texts && names->readables)
+        return names;
+    readable_names_free(names);
+    return NULL;
+}
+
+void
+readable_names_free(struct readable_names *names)
+{
+    if (!names)
+        return;
+    texts_free(names->texts);
+    for (size_t i = 0; i < MAKERS_MAX; i++)
+        arena_free(names->arenas[i]);
+    mem_free(names->readables);
+    mem_free(names);
+}
+
+/* The number of a name, with a place in readables. */
+static int
+number_of(struct readable_names *names, struct span name, uint32_t *number)
+{
+    size_t room = names->room;
+    const char **grown;
+
+    if (texts_add(names->texts, name.data, name.size, number) != 0)
+        return -1;
+    while (*number >= room)
+        room *= 2;
+    if (room > names->room) {
+        grown = mem_realloc(names->readables, room * sizeof(*grown));
+        if (!grown)
+            return -1;
+        memset(grown + names->room, 0, (room - names->room) * sizeof(*grown));
+        names->readables = grown;
+        names->room = room;
+    }
+    return 0;
+}
+
+static const char *
+make(const struct readable_names *names, uint32_t number, struct arena *arena)
+{
+    char *readable = bfd_names_readable(texts_get(names->texts, number));
+    const char *kept = NULL;
+
+    if (readable)
+        kept = arena_strndup(arena, readable, strlen(readable));
+    free(readable);
+    return kept;
+}
+
+const char *
+readable_names_get(void *arg, struct span name)
+{
+    struct readable_names *names = arg;
+    uint32_t number;
+
+    if (number_of(names, name, &number) != 0)
+        return NULL;
+    if (!names->readables[number])
+        names->readables[number] = make(names, number, names->arenas[0]);
+    return names->readables[number];
+}
+
+int
+readable_names_expect(struct readable_names *names,
+                      const struct code_chain *chain)
+{
+    uint32_t number;
+
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct code_frame *frame = &chain->frames[i];
+
+        if (frame->linkage && !frame->readable && frame->name.size > 0 &&
+            number_of(names, frame->name, &number) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- several at a time ---- */
+
+struct making {
+    struct readable_names *names; /* only entries of readables change */
+    uint32_t end;
+    atomic_uint next;
+};
+
+struct maker {
+    struct making *making;
+    struct arena *arena;
+    pthread_t thread;
+};
+
+static void *
+make_some(void *arg)
+{
+    const struct maker *maker = arg;
+    struct making *making = maker->making;
+    const char **readables = making->names->readables;
+    uint32_t first, end;
+
+    /* Relaxed: the names were complete before the threads. */
+    while ((first = atomic_fetch_add_explicit(
+                &making->next, STEP, memory_order_relaxed)) < making->end) {
+        end = making->end - first < STEP ? making->end : first + STEP;
+        for (uint32_t i = first; i < end; i++)
+            if (!readables[i])
+                readables[i] = make(making->names, i, maker->arena);
+    }
+    return NULL;
+}
+
+static struct arena *
+arena_of(struct readable_names *names, size_t i)
+{
+    if (!names->arenas[i])
+        names->arenas[i] = arena_new(names->bytes_max);
+    return names->arenas[i];
+}
+
+/* This thread is the first maker; others join if they can be started. */
+void
+readable_names_make(struct readable_names *names)
+{
+    struct maker makers[MAKERS_MAX];
+    struct making making = {.names = names, .end = texts_count(names->texts)};
+    struct thread_start start = {
+        .name = "hw-names", .stack_bytes = STACK, .body = make_some};
+    unsigned wanted = thread_cores(), count = 1;
+
+    atomic_init(&making.next, names->made);
+    if (wanted > 1 + (making.end - names->made) / MAKER_WORTH)
+        wanted = 1 + (making.end - names->made) / MAKER_WORTH;
+    makers[0] = (struct maker){.making = &making, .arena = names->arenas[0]};
+    for (; count < wanted && count < MAKERS_MAX; count++) {
+        makers[count] =
+            (struct maker){.making = &making, .arena = arena_of(names, count)};
+        start.arg = &makers[count];
+        if (!makers[count].arena ||
+            thread_start(&makers[count].thread, &start, NULL) != 0)
+            break;
+    }
+    make_some(&makers[0]);
+    for (unsigned i = 1; i < count; i++)
+        pthread_join(makers[i].thread, NULL);
+    names->made = making.end;
 }

@@ -19,7 +19,7 @@
 #include "files.h"
 #include "hash.h"
 #include "large_heap.h"
-#include "limits.h"
+#include "helper_limits.h"
 #include "memory.h"
 #include "object_index.h"
 #include "object_names.h"

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "addr2line_names.h"
+#include "bfd_names.h"
 #include "errors.h"
 #include "memory.h"
 #include "object_index.h"
 #include "object_sources.h"
 #include "object_symbols.h"
-#include "readable_names.h"
 #include "symbol_index.h"
 
 static const size_t readable_bytes_max = (size_t)512 << 20;

@@ -9,7 +9,6 @@
 #define HW_OBJECT_SYMBOLS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "reader.h"

@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "buffer.h"
 #include "elf_file.h"

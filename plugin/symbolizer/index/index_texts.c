@@ -5,7 +5,7 @@
 
 #include "arena.h"
 #include "index_blocks.h"
-#include "index_pack.h"
+#include "index_column.h"
 #include "memory.h"
 
 /* The unpacked texts of one group. */

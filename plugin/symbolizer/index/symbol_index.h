@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "code_chain.h"
+#include "addr2line_names.h"
 #include "names.h"
 
 struct dwarf;

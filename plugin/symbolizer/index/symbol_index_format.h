@@ -54,7 +54,7 @@
  * these k, and its line less that one's: files and lines repeat themselves.
  *
  * A group of texts: u1 items (1 to INDEX_GROUP_ITEMS), leb bytes of each, then
- * all of them, packed as index_pack.c says: at most INDEX_PACK_MAX bytes.
+ * all of them, packed as index_column.c says: at most INDEX_PACK_MAX bytes.
  */
 #ifndef HW_SYMBOL_INDEX_FORMAT_H
 #define HW_SYMBOL_INDEX_FORMAT_H

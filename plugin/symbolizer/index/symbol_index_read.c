@@ -5,7 +5,6 @@
  * end the question.  It goes section by section for all addresses, so that each
  * block is read, checked and parsed once, and each text unpacked once.
  */
-#include <string.h>
 
 #include "arena.h"
 #include "errors.h"

@@ -5,7 +5,7 @@
 
 #include "dwarf_room.h"
 #include "errors.h"
-#include "index_collected.h"
+#include "index_encoder.h"
 #include "memory.h"
 #include "search.h"
 

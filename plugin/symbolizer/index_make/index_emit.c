@@ -1,5 +1,5 @@
 /* index_emit.c - see index_collected.h. */
-#include "index_collected.h"
+#include "index_encoder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "hash.h"
 #include "index_builder.h"
 #include "index_column.h"
-#include "index_pack.h"
 
 /* A group of texts ends above this: a look-up unpacks it. */
 enum { TEXTS_BYTES = 4 << 10 };

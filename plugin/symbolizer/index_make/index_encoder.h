@@ -10,9 +10,14 @@
 #include <stdint.h>
 
 #include "buffer.h"
+#include "dwarf_room.h"
+#include "reader.h"
 #include "symbol_index_format.h"
 
+struct arena;
+struct dwarf_room;
 struct error;
+struct index_node;
 
 /* One growing section. */
 struct index_encoder {
@@ -53,5 +58,79 @@ int index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],
                         int (*write)(void *arg, const void *data, size_t size,
                                      struct error *err),
                         void *arg, struct error *err);
+
+/*
+ * The texts of an index file, each once.
+ *
+ * They are numbered in the order of arrival; the used ones are renumbered in
+ * the order of the texts at the end.
+ */
+
+struct index_word {
+    const char *data;
+    uint32_t size;
+    uint32_t rank; /* of the used ones, sorted; before that 1: used */
+};
+
+struct index_dictionary {
+    struct dwarf_room *room;
+    struct arena *arena;
+    size_t arena_charged;
+    struct index_word *words;
+    size_t count, words_capacity;
+    uint32_t *places; /* word + 1; 0: free */
+    size_t places_capacity;
+    uint32_t *sorted;
+    size_t sorted_count, sorted_capacity;
+};
+
+/* "" is number 0.  false: no memory. */
+bool index_dictionary_init(struct index_dictionary *dictionary,
+                           struct dwarf_room *room);
+void index_dictionary_fini(struct index_dictionary *dictionary);
+
+/* UINT32_MAX: no room.  Texts are truncated to INDEX_TEXT_MAX, and at a NUL. */
+uint32_t index_dictionary_add(struct index_dictionary *dictionary,
+                              struct span text);
+void index_dictionary_use(struct index_dictionary *dictionary, uint32_t number);
+
+/* Gives each used text, and "", its rank; false: no room. */
+bool index_dictionary_rank(struct index_dictionary *dictionary);
+
+/* The word of that rank. */
+struct span index_dictionary_word(const struct index_dictionary *dictionary,
+                                  size_t rank);
+
+/*
+ * What was added to an index file: facts about ranges of addresses, in any
+ * order and then sorted; and how it becomes sections.
+ */
+
+struct index_interval {
+    uint64_t start, end;
+    uint32_t a, b; /* the fact */
+};
+
+struct index_intervals {
+    struct index_interval *items;
+    size_t count, capacity;
+};
+
+struct index_collected {
+    struct dwarf_room *room;
+    struct index_intervals ranges;  /* a: the node; INDEX_NONE: left out */
+    struct index_intervals rows;    /* a: the file, b: the line */
+    struct index_intervals symbols; /* a: the name, b: bytes to its start */
+    struct index_node *nodes;
+    size_t node_count, node_capacity;
+    struct index_dictionary names, files;
+    bool symbols_only; /* then there are no files, not even "" */
+};
+
+/* ---- index_emit.c ---- */
+
+/* Intervals are sorted; false: no room. */
+bool index_emit(struct index_collected *all,
+                struct index_encoder encoders[INDEX_SECTIONS]);
 
 #endif

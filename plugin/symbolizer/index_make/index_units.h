@@ -15,7 +15,6 @@
 #include "dwarf_room.h"
 #include "reader.h"
 
-struct dwarf;
 struct dwarf_sections;
 struct dwarf_units;
 struct error;

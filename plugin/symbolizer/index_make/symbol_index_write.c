@@ -1,6 +1,5 @@
 /* symbol_index_write.c - makes an index from an object's DWARF and symbols. */
 #include <elf.h>
-#include <string.h>
 
 #include "address_map.h"
 #include "dwarf.h"

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "build_id.h"
 #include "errors.h"
+#include "index_dir.h"
 
 struct symbolizer_asked;
 

@@ -7,9 +7,12 @@
 #ifndef HW_DWARF_ROOM_H
 #define HW_DWARF_ROOM_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+struct kept_block;
 
 /* Zeroed but for max. */
 struct dwarf_room {
@@ -37,5 +40,19 @@ bool dwarf_room_grow(struct dwarf_room *room, void *array, size_t *capacity,
 /* Frees it and gives the room back. */
 void dwarf_room_drop(struct dwarf_room *room, void *array, size_t *capacity,
                      size_t size);
+
+/* Lasting copies of short texts.  Callable from any thread. */
+
+struct kept_texts {
+    pthread_mutex_t lock;
+    struct kept_block *last; /* under lock */
+};
+
+void kept_texts_init(struct kept_texts *texts);
+void kept_texts_fini(struct kept_texts *texts);
+
+/* The copy takes room; NULL: too little is left. */
+const char *kept_texts_put(struct kept_texts *texts, struct dwarf_room *room,
+                           const char *text, size_t size);
 
 #endif

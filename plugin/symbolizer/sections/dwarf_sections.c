@@ -18,7 +18,6 @@
 #include "elf_file.h"
 #include "errors.h"
 #include "inflate.h"
-#include "kept_texts.h"
 #include "memory.h"
 
 enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };

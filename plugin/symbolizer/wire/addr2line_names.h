@@ -13,11 +13,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "code_chain.h"
 #include "names.h"
+#include "reader.h"
 
 struct addr2line_names;
 struct error;
+
+/* The functions and lines at one address, from DWARF or an index. */
+
+struct code_frame {
+    struct span name; /* "": DWARF has none */
+    struct span file; /* "" unknown */
+    uint32_t line;    /* 0 unknown */
+    bool linkage;     /* name is a linkage name, or was before demangling */
+    bool readable;    /* name is demangled already */
+    bool inlined;
+    bool lasting; /* texts stay where they are, terminated by a NUL */
+    /* Given by an index's text callback; then the text is "#". */
+    uint32_t name_number, file_number;
+};
+
+/* Innermost first.  A line without a function is one frame with the name "". */
+struct code_chain {
+    const struct code_frame *frames;
+    uint32_t count; /* at most NAMES_INLINE_MAX innermost ones; 0: unknown */
+};
 
 /* Makes a name readable; the result lasts as long as names.  NULL without
  * memory. */

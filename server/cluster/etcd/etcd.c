@@ -11,12 +11,10 @@
 #include <malloc.h>
 #include <openssl/rand.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
-#include "etcd_http.h"
 #include "etcd_session.h"
 #include "etcd_wire.h"
 #include "log.h"
@@ -229,7 +227,7 @@ run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
         say_missing(e);
         rc = follow(e, err);
     }
-    etcd_session_close(&e->session);
+    etcd_http_unwatch(e->session.http);
     return rc;
 }
 

@@ -1,10 +1,10 @@
 /*
- * etcd_http.c - see etcd_http.h.
+ * etcd_http.c - see etcd_session.h.
  *
  * One multi handle, so that a question and the stream go on side by side, and
  * other threads can end the wait.
  */
-#include "etcd_http.h"
+#include "etcd_session.h"
 
 #include <curl/curl.h>
 #include <string.h>

@@ -1,17 +1,43 @@
 /*
- * etcd_nodes.h - the nodes that etcd lists, by id.
+ * etcd_nodes.h - the members of the cluster, and the nodes that etcd
+ * lists, by id.
  *
  * Plain data; the holder's thread.
  */
 #ifndef HW_ETCD_NODES_H
 #define HW_ETCD_NODES_H
 
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "errors.h"
-#include "members.h"
-#include "peer_identity.h"
+#include "peer_key.h"
+#include "peers.h"
+
+struct member {
+    uint64_t id;
+    char address[INET6_ADDRSTRLEN]; /* numeric: no name is looked up */
+    uint16_t port;
+    enum peer_role role;
+};
+
+/* Equal in all but the id. */
+bool member_is_same(const struct member *a, const struct member *b);
+
+/* The members of the cluster: one immutable list.  A reload, or etcd, makes
+ * another. */
+struct members {
+    uint64_t self; /* this node's id, which is always among them */
+    size_t count;
+    struct member items[]; /* ascending by id, each id and place once */
+};
+
+/* Sorts and copies items.  NULL with *err: an id or an address twice, too
+ * many, self missing; else for mem_free. */
+struct members *members_new(uint64_t self, const struct member *items,
+                            size_t count, struct error *err);
 
 /* As created: no longer in etcd.  For its address any other entry is earlier.
  */

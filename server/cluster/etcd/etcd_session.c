@@ -2,13 +2,10 @@
 #include "etcd_session.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
 #include "etcd.h"
-#include "etcd_http.h"
-#include "etcd_wire.h"
 #include "keeper.h"
 #include "log.h"
 
@@ -304,12 +301,6 @@ etcd_session_step(struct etcd_session *s, size_t *changes, struct error *err)
         return -1;
     *changes = s->lease != before;
     return 0;
-}
-
-void
-etcd_session_close(struct etcd_session *s)
-{
-    etcd_http_unwatch(s->http);
 }
 
 void

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "address.h"
-#include "buffer.h"
 #include "errors.h"
 #include "etcd_nodes.h"
 #include "memory.h"

@@ -1,5 +1,5 @@
-/* peer_client.c - see peer_client.h. */
-#include "peer_client.h"
+/* peer_client.c - see peer_wire.h. */
+#include "peer_wire.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "buffer.h"
 #include "errors.h"
-#include "peer_envelope.h"
+#include "peer_proof.h"
 #include "tls_stream.h"
 
 int

@@ -7,21 +7,48 @@
 #ifndef HW_PEER_LINK_H
 #define HW_PEER_LINK_H
 
+#include <netinet/in.h>
+#include <openssl/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <uv.h>
-
-#include <openssl/types.h>
 
 #include "buffer.h"
 #include "errors.h"
-#include "peer_identity.h"
-#include "peer_socket.h"
+#include "peer_key.h"
 #include "peer_wire.h"
 #include "peers.h"
 
 struct tls_stream;
+
+/* ---- peer_socket.c ----
+ * Sockets to other nodes, which never wait. */
+
+enum {
+    PEER_SOCKET_SILENT = 5 /* times a connection's timeout without an
+                              acknowledgement or a sign of life from the host */
+};
+
+/* The address. */
+struct peer_place {
+    uint64_t id;
+    char address[INET6_ADDRSTRLEN]; /* a name would need a resolver */
+    uint16_t port;
+    const char *socket; /* borrowed; not NULL: connect here instead */
+    bool tls;           /* and only to the certificate that the node proves */
+};
+
+/* Begins to connect: the socket can be written to once it has.  0, or errno. */
+int peer_socket_connect(const struct peer_place *place, uint64_t timeout_ms,
+                        int *fd);
+/* Why it has not connected, as errno; 0: it has. */
+int peer_socket_fault(int fd);
+
+/* As recv and send; -1 with EAGAIN: not now. */
+ssize_t peer_socket_read(int fd, void *out, size_t size);
+ssize_t peer_socket_write(int fd, const void *data, size_t size);
 
 enum {
     PEER_LINK_LOGIN = 2, /* times the connection's timeout, for both proofs,

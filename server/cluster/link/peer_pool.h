@@ -13,8 +13,10 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "buffer.h"
 #include "peer_link.h"
 #include "peers.h"
+#include "reader.h"
 
 enum {
     PEER_IDLE_EACH = 4,       /* links that a node's next questions find */
@@ -26,6 +28,26 @@ enum {
         8 /* links that may read a packet of more than PEER_WIRE_KEPT, up to
              PEER_CELL_MAX: others' packets wait in their sockets */
 };
+
+/* Items in order, each in one list, which know their neighbours: list has
+ * `first` and `last`, an item `next` and `previous`; all zeroed, it is empty.
+ * Arguments are evaluated more than once. */
+#define LINKED_LIST_APPEND(list, item)                                         \
+    do {                                                                       \
+        (item)->next = NULL;                                                   \
+        (item)->previous = (list)->last;                                       \
+        *((list)->last ? &(list)->last->next : &(list)->first) = (item);       \
+        (list)->last = (item);                                                 \
+    } while (0)
+
+#define LINKED_LIST_REMOVE(list, item)                                         \
+    do {                                                                       \
+        *((item)->previous ? &(item)->previous->next : &(list)->first) =       \
+            (item)->next;                                                      \
+        *((item)->next ? &(item)->next->previous : &(list)->last) =            \
+            (item)->previous;                                                  \
+        (item)->next = (item)->previous = NULL;                                \
+    } while (0)
 
 struct peer_pool;
 
@@ -116,6 +138,17 @@ void peer_call_resume(struct peer_call *call);
  * over. */
 void peer_call_cancel(struct peer_call *call, const struct error *late);
 
+/* The texts of failures on the way to a node.  The words are StarRocks',
+ * because scripts look for them. */
+void peer_failure_timeout(struct error *out, unsigned timeout_ms);
+/* The question could not be sent.  why is passed on if it names the node that
+ * answered. */
+void peer_failure_submit(struct error *out, const struct peer_place *place,
+                         const struct error *why);
+/* The question was sent, and no valid answer came. */
+void peer_failure_rpc(struct error *out, const struct peer_place *place,
+                      const struct error *why);
+
 /* Shared by peer_pool.c and peer_call.c. */
 struct peer_link *peer_take_idle(struct peer *peer); /* NULL: there is none */
 void peer_keep_idle(struct peer *peer, struct peer_link *link);
@@ -129,5 +162,22 @@ void peer_pool_forget(struct peer_pool *pool, struct peer_link *link);
 bool peer_pool_has_room(struct peer_pool *pool);
 void peer_note(struct peer *peer, const struct peer_link *link,
                const struct error *error);
+
+/* Collects single rows into blocks.  One serves all links: rows are gathered
+ * only while one of them reads. */
+struct peer_gather {
+    struct buffer cells, bytes;
+    size_t rows;
+};
+
+void peer_gather_init(struct peer_gather *gather);
+void peer_gather_fini(struct peer_gather *gather);
+void peer_gather_add(struct peer_gather *gather, const struct span *cells,
+                     size_t columns);
+/* As much as a block should have? */
+bool peer_gather_full(const struct peer_gather *gather);
+/* The rows since the last call: -1 without memory, and they are lost; 0 with
+ * *block, NULL if there are none. */
+int peer_gather_take(struct peer_gather *gather, struct peer_block **block);
 
 #endif

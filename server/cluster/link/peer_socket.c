@@ -1,5 +1,5 @@
-/* peer_socket.c - see peer_socket.h. */
-#include "peer_socket.h"
+/* peer_socket.c - see peer_link.h. */
+#include "peer_link.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

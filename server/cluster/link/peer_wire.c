@@ -5,7 +5,6 @@
 
 #include "capability.h"
 #include "errors.h"
-#include "peer_envelope.h"
 
 enum {
     PROTOCOL_VERSION = 10,

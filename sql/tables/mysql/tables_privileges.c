@@ -5,9 +5,121 @@
 #include <string.h>
 
 #include "catalog_tables.h"
-#include "privileges.h"
-#include "rowset.h"
+#include "memory.h"
+#include "sql.h"
+#include "sql_cursor.h"
 #include "sql_session.h"
+
+enum { USERS_MAX = 1024, PRIVS = 29 };
+
+/* MySQL's column, and the privilege that it shows; 0: no account has it. */
+static const uint32_t privs[PRIVS] = {
+    [0] = PRIVILEGE_STATUS | PRIVILEGE_PROFILE, /* Select */
+    [8] = PRIVILEGE_ADMIN,                      /* Process */
+    [18] = PRIVILEGE_CONTROL,                   /* Execute */
+};
+
+/* Shows whether an account has a password, and nothing more of it. */
+static void
+add_user(const char *name, const char *host, uint32_t privileges,
+         const char *plugin, struct rowset *out)
+{
+    rowset_text(out, host);
+    rowset_text(out, name);
+    for (size_t i = 0; i < PRIVS; i++)
+        rowset_text(out, privileges & privs[i] ? "Y" : "N");
+    for (int i = 0; i < 4; i++) /* of TLS */
+        rowset_text(out, "");
+    for (int i = 0; i < 4; i++) /* no limits */
+        rowset_int(out, 0);
+    ROWSET_TEXTS(out, plugin, "", "N");
+    rowset_nulls(out, 2);
+    for (int i = 0; i < 3; i++) /* not locked; roles */
+        rowset_text(out, "N");
+    rowset_nulls(out, 4);
+}
+
+/* Other accounts take ADMIN.  The session's own account is always listed, even
+ * if no file has it. */
+static void
+produce_user(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct sql_host *host = &scope->session->node->host;
+    const struct sql_identity *who = &scope->session->who;
+    struct sql_user_row *rows = mem_zalloc(USERS_MAX, sizeof(*rows));
+    size_t count = rows ? host->list_users(host->arg, rows, USERS_MAX) : 0;
+    bool own = false;
+
+    if (!rows)
+        out->failed = true;
+    for (size_t i = 0; i < count; i++) {
+        bool is_own = strcmp(rows[i].name, who->user) == 0;
+
+        own = own || is_own;
+        if (is_own || (who->privileges & PRIVILEGE_ADMIN))
+            add_user(rows[i].name, "%", rows[i].privileges,
+                     rows[i].native ? "mysql_native_password"
+                                    : "caching_sha2_password",
+                     out);
+    }
+    if (rows && !own)
+        add_user(who->user, who->host, who->privileges, "auth_socket", out);
+    mem_free(rows);
+}
+
+static const struct catalog_column user[] = {
+    {"Host", &type_256_nn},
+    {"User", &type_name_nn},
+    {"Select_priv", &type_yes_no_nn},
+    {"Insert_priv", &type_yes_no_nn},
+    {"Update_priv", &type_yes_no_nn},
+    {"Delete_priv", &type_yes_no_nn},
+    {"Create_priv", &type_yes_no_nn},
+    {"Drop_priv", &type_yes_no_nn},
+    {"Reload_priv", &type_yes_no_nn},
+    {"Shutdown_priv", &type_yes_no_nn},
+    {"Process_priv", &type_yes_no_nn},
+    {"File_priv", &type_yes_no_nn},
+    {"Grant_priv", &type_yes_no_nn},
+    {"References_priv", &type_yes_no_nn},
+    {"Index_priv", &type_yes_no_nn},
+    {"Alter_priv", &type_yes_no_nn},
+    {"Show_db_priv", &type_yes_no_nn},
+    {"Super_priv", &type_yes_no_nn},
+    {"Create_tmp_table_priv", &type_yes_no_nn},
+    {"Lock_tables_priv", &type_yes_no_nn},
+    {"Execute_priv", &type_yes_no_nn},
+    {"Repl_slave_priv", &type_yes_no_nn},
+    {"Repl_client_priv", &type_yes_no_nn},
+    {"Create_view_priv", &type_yes_no_nn},
+    {"Show_view_priv", &type_yes_no_nn},
+    {"Create_routine_priv", &type_yes_no_nn},
+    {"Alter_routine_priv", &type_yes_no_nn},
+    {"Create_user_priv", &type_yes_no_nn},
+    {"Event_priv", &type_yes_no_nn},
+    {"Trigger_priv", &type_yes_no_nn},
+    {"Create_tablespace_priv", &type_yes_no_nn},
+    {"ssl_type", &type_word_nn},
+    {"ssl_cipher", &type_plain_text_nn},
+    {"x509_issuer", &type_plain_text_nn},
+    {"x509_subject", &type_plain_text_nn},
+    {"max_questions", &type_uint_nn},
+    {"max_updates", &type_uint_nn},
+    {"max_connections", &type_uint_nn},
+    {"max_user_connections", &type_uint_nn},
+    {"plugin", &type_name_nn},
+    {"authentication_string", &type_plain_text},
+    {"password_expired", &type_yes_no_nn},
+    {"password_last_changed", &type_timestamp},
+    {"password_lifetime", &type_uint},
+    {"account_locked", &type_yes_no_nn},
+    {"Create_role_priv", &type_yes_no_nn},
+    {"Drop_role_priv", &type_yes_no_nn},
+    {"Password_reuse_history", &type_uint},
+    {"Password_reuse_time", &type_uint},
+    {"Password_require_current", &type_yes_no},
+    {"User_attributes", &type_longtext},
+};
 
 enum { LIST_MAX = 128, LINE_MAX = 512 };
 
@@ -130,5 +242,6 @@ const struct catalog_table tables_privileges[] = {
      produce_user_privileges},
     {"information_schema", "SCHEMA_PRIVILEGES",
      CATALOG_COLUMNS(schema_privileges), produce_schema_privileges},
+    {CATALOG_MYSQL, "user", CATALOG_COLUMNS(user), produce_user},
     {NULL},
 };

@@ -11,7 +11,7 @@
 #include "catalog_tables.h"
 #include "function_table.h"
 #include "function_views.h"
-#include "rowset.h"
+#include "sql_cursor.h"
 
 static const struct catalog_column routines[] = {
     {"SPECIFIC_NAME", &type_name_nn},

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "catalog_tables.h"
-#include "clock.h"
-#include "rowset.h"
+#include "sql_cursor.h"
 #include "sql_session.h"
 
 /* ---- databases ---- */

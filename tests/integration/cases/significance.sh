@@ -28,7 +28,8 @@ for i in $(seq 20); do
 done
 echo "of 20 differences of a steady redis $shown have a significant function"
 check
-[ "$shown" -le 2 ] || # which chance makes more once in a thousand runs fault "$shown of 20 differences show chance"
+[ "$shown" -le 2 ] || # chance makes more once in a thousand runs
+    fault "$shown of 20 differences show chance"
 stop_node
 
 rm -rf "$work/node"

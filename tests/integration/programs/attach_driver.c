@@ -15,8 +15,7 @@
 #include <time.h>
 
 #include "errors.h"
-#include "inject.h"
-#include "target.h"
+#include "attach.h"
 
 /* A thread whose attacher was killed may be in the agent's start or stop for
  * two seconds more, of processor time that a busy machine does not give it. */

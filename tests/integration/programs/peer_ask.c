@@ -13,7 +13,7 @@
 #include <openssl/ssl.h>
 
 #include "peer_link.h"
-#include "tls_context.h"
+#include "tls_stream.h"
 
 enum { ARGUMENTS = 9, TIMEOUT_MS = 5000 };
 

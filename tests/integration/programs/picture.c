@@ -19,10 +19,10 @@
 #include "errors.h"
 #include "files.h"
 #include "flamegraph.h"
-#include "graphviz.h"
 #include "heap_dump.h"
 #include "names.h"
 #include "profile.h"
+#include "view.h"
 
 static const struct profile_origin just_now = {true, 1795274967000,
                                                1795228207000};

@@ -1,5 +1,5 @@
 /* test_daemon_give.c - what of the state directory goes to another user. */
-#include "daemon_give.h"
+#include "daemon.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "become.h"
+#include "supervised.h"
 #include "errors.h"
 #include "state_dir.h"
 #include "suite.h"

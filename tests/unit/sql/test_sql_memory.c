@@ -11,10 +11,10 @@
 
 #include "failing_memory.h"
 #include "fake_peers.h"
+#include "handle_pool.h"
 #include "profile_fixture.h"
 #include "scripted_controller.h"
-#include "handle_pool.h"
-#include "select_plan.h"
+#include "select_query.h"
 #include "snapshot.h"
 #include "sql_harness.h"
 #include "stats.h"

@@ -1,5 +1,4 @@
 /* test_handover.c - descriptors between two threads, and who else may send. */
-#include "handover.h"
 
 #include <check.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* test_phase.c - a request to end, which may be taken back. */
-#include "phase.h"
+#include "agent.h"
 
 #include <check.h>
 

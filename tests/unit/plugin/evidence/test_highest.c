@@ -4,7 +4,7 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "highest.h"
+#include "marks.h"
 #include "memory.h"
 #include "profile.h"
 #include "store.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "errors.h"
-#include "process_mappings.h"
 #include "process_memory.h"
 #include "stats.h"
 #include "suite.h"

@@ -6,8 +6,8 @@
 #include <zlib.h>
 
 #include "buffer.h"
-#include "decode_room.h"
 #include "errors.h"
+#include "memory_budget.h"
 #include "snapshot_file.h"
 #include "snapshot_fixture.h"
 #include "snapshot_head.h"

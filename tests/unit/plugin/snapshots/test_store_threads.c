@@ -1,6 +1,8 @@
 /* test_store_threads.c - one store, many threads; for tsan. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "errors.h"
 #include "snapshot_fixture.h"
@@ -93,6 +95,50 @@ START_TEST(many_work_at_once)
 }
 END_TEST
 
+static atomic_bool over;
+
+static void *
+read_on(void *arg)
+{
+    struct error err;
+
+    while (!atomic_load(&over))
+        snapshot_unref(store_get(arg, "kept", &err));
+    return NULL;
+}
+
+/* Somebody deletes the file of a snapshot that is being read. */
+START_TEST(one_reads_what_is_written_again)
+{
+    char top[] = "/tmp/hw-store-XXXXXX", dir[64], file[96], command[64];
+    struct store_options options = store_defaults;
+    struct snapshot *snapshot = fixture_snapshot("kept", 5);
+    struct store *store;
+    struct error err;
+    pthread_t reader;
+
+    ck_assert_ptr_nonnull(mkdtemp(top));
+    snprintf(dir, sizeof(dir), "%s/snapshots", top);
+    snprintf(file, sizeof(file), "%s/kept.snapshot", dir);
+    options.dir = dir;
+    store = store_open(&options, listen_to, &err);
+    ck_assert_msg(store != NULL, "%s", err.text);
+    ck_assert_int_eq(store_add(store, snapshot, &err), 0);
+    snapshot_unref(snapshot);
+    pthread_create(&reader, NULL, read_on, store);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(unlink(file), 0);
+        store_expire(store);
+    }
+    atomic_store(&over, true);
+    pthread_join(reader, NULL);
+    ck_assert_ptr_nonnull(strstr(told, "is written again"));
+    store_close(store);
+    snprintf(command, sizeof(command), "rm -rf %s", top);
+    ck_assert_int_eq(system(command), 0); /* NOLINT: a name of our own */
+}
+END_TEST
+
 int
 main(void)
 {
@@ -101,6 +147,7 @@ main(void)
 
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, many_work_at_once);
+    tcase_add_test(tc, one_reads_what_is_written_again);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -6,9 +6,9 @@
 
 #include "buffer.h"
 #include "clock.h"
-#include "graphviz.h"
 #include "profile_fixture.h"
 #include "suite.h"
+#include "view.h"
 #include "view_options.h"
 
 static char program[64];

@@ -12,7 +12,6 @@
 
 #include "buffer.h"
 #include "certificate.h"
-#include "certificate_files.h"
 #include "errors.h"
 #include "suite.h"
 

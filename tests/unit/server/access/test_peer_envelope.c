@@ -1,6 +1,6 @@
 /* test_peer_envelope.c - statements sealed for another node. */
 #include "buffer.h"
-#include "peer_envelope.h"
+#include "peer_proof.h"
 #include "peer_fixture.h"
 #include "suite.h"
 

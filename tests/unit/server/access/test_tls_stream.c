@@ -11,7 +11,6 @@
 #include "errors.h"
 #include "failing_memory.h"
 #include "suite.h"
-#include "tls_context.h"
 #include "tls_stream.h"
 
 enum { MUCH = 1000 * 1000 };

@@ -7,7 +7,7 @@
 #include <uv.h>
 
 #include "cluster.h"
-#include "members.h"
+#include "etcd_nodes.h"
 #include "memory.h"
 #include "peer_fixture.h"
 #include "suite.h"

@@ -6,8 +6,7 @@
 #include "errors.h"
 #include "etcd_nodes.h"
 #include "failing_memory.h"
-#include "members.h"
-#include "membership.h"
+#include "cluster.h"
 #include "suite.h"
 
 static struct config config;
@@ -29,7 +28,7 @@ setup(void)
 static void
 teardown(void)
 {
-    members_free(members);
+    mem_free(members);
     etcd_nodes_fini(&etcd);
     config_fini(&config);
     config_faults_fini(&faults);
@@ -62,7 +61,7 @@ listed(void)
     static char text[512];
     size_t size = 0;
 
-    members_free(members);
+    mem_free(members);
     memset(&trouble, 0, sizeof(trouble));
     members = membership_make(&config, &etcd, &trouble, &err);
     ck_assert_msg(members != NULL, "%s", err.text);

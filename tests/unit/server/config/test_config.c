@@ -8,7 +8,7 @@
 #include "config.h"
 #include "errors.h"
 #include "suite.h"
-#include "users.h"
+#include "auth.h"
 
 #define HEX40 "0123456789abcdef0123456789ABCDEF01234567"
 #define HEX64 HEX40 "0123456789abcdef01234567"

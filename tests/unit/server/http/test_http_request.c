@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http_query.h"
 #include "http_request.h"
 #include "suite.h"
 

@@ -1,6 +1,6 @@
 /* test_http_shared.c - who asks for new content, and whose answer is shown. */
 #include "buffer.h"
-#include "http_shared.h"
+#include "http_answer.h"
 #include "server.h"
 #include "suite.h"
 

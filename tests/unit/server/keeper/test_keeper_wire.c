@@ -8,7 +8,7 @@
 #include "errors.h"
 #include "keeper_wire.h"
 #include "suite.h"
-#include "users.h"
+#include "auth.h"
 
 #define SECRET "the-secret-of-this-cluster"
 #define SHA1   "0123456789abcdef0123456789abcdef01234567"
@@ -22,7 +22,7 @@ static void
 set_up(void)
 {
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    keeper_message(&message, KEEPER_QUESTION_MAX);
+    buffer_init(&message, KEEPER_QUESTION_MAX);
 }
 
 static void
@@ -45,7 +45,7 @@ START_TEST(a_message_arrives_as_it_was_sent)
 {
     struct buffer sent;
 
-    keeper_message(&sent, KEEPER_QUESTION_MAX);
+    buffer_init(&sent, KEEPER_QUESTION_MAX);
     buffer_text(&sent, "a question");
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(keeper_send(ends[1], &sent, 1000), 0);
@@ -97,7 +97,7 @@ START_TEST(unread_output_is_given_up)
 
     ck_assert_int_eq(
         setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
-    keeper_message(&large, KEEPER_ANSWER_MAX);
+    buffer_init(&large, KEEPER_ANSWER_MAX);
     memset(buffer_reserve(&large, 1 << 20), 'x', 1 << 20);
     buffer_claim(&large, 1 << 20);
     ck_assert_int_eq(keeper_send(ends[0], &large, 10), -1);
@@ -131,7 +131,7 @@ put(struct buffer *out, struct config *config)
     ck_assert_int_eq(config_parse(config, "x", text, sizeof(text) - 1, &faults),
                      0);
     config_faults_fini(&faults);
-    keeper_message(out, KEEPER_ANSWER_MAX);
+    buffer_init(out, KEEPER_ANSWER_MAX);
     keeper_put_config(out, config);
     ck_assert(!out->failed);
 }

@@ -1,5 +1,5 @@
 /* test_program.c - finding the command. */
-#include "program.h"
+#include "wrapper.h"
 
 #include <fcntl.h>
 #include <stdint.h>

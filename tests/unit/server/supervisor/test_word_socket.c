@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "suite.h"
-#include "word_socket.h"
+#include "supervise.h"
 
 static void
 say(const char *name)

@@ -2,10 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "binary_row.h"
+#include "row_value.h"
 #include "cursor.h"
 #include "suite.h"
-#include "binary_moment.h"
 
 #define BYTES(text) text, sizeof(text) - 1
 #define TEXT(text)                                                             \

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "cluster_name.h"
+#include "cluster_ask.h"
 #include "fake_peers.h"
 #include "memory.h"
 #include "profile_fixture.h"

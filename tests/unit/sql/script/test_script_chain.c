@@ -210,13 +210,13 @@ START_TEST(bytes_are_printed_as_they_are)
     struct script *script =
         parse("System.print(Profile.of(\"heap_1\").export())");
 
-    ck_assert(script_prints_bytes(script));
-    ck_assert(script_is_slow(script));
+    ck_assert(script->prints_bytes);
+    ck_assert(script->longest == SCRIPT_SLOW);
     ck_assert_int_eq(run(script), STEP_DONE);
     ck_assert_int_eq(memcmp(output(script), "HWSNAP\r\n", 8), 0);
     script_free(script);
     script = parse("Profile.of(\"heap_1\").export()\nSystem.print(1)");
-    ck_assert(!script_prints_bytes(script));
+    ck_assert(!script->prints_bytes);
     script_free(script);
     expect_failure("Profile.of(\"heap_1\").base(\"heap_1\").export()",
                    "export gives one snapshot: leave base() out");
@@ -378,7 +378,7 @@ START_TEST(a_list_is_not_made_on_the_loop)
 {
     struct script *script = parse(HEAP "snapshots()");
 
-    ck_assert(script_is_slow(script));
+    ck_assert(script->longest == SCRIPT_SLOW);
     script_free(script);
 }
 END_TEST

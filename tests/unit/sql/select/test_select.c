@@ -5,7 +5,7 @@
 
 #include "sql_harness.h"
 #include "suite.h"
-#include "tree_words.h"
+#include "tree_parser.h"
 #include "variables.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -7,7 +7,6 @@
 #include "clock.h"
 #include "handle.h"
 #include "select_tree.h"
-#include "slots.h"
 #include "sql_harness.h"
 #include "sql_statement.h"
 #include "suite.h"

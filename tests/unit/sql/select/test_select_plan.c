@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "select_plan.h"
+#include "select_query.h"
 #include "sql_harness.h"
 #include "suite.h"
 

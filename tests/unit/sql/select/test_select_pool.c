@@ -5,7 +5,6 @@
 
 #include "handle.h"
 #include "handle_pool.h"
-#include "select_vtab.h"
 #include "sql_harness.h"
 #include "suite.h"
 

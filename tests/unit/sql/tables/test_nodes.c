@@ -1,4 +1,5 @@
 /* test_nodes.c - the tables of nodes: which answer, which do not, and why. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -302,6 +303,33 @@ START_TEST(shown_or_described_the_columns_are_the_same)
 }
 END_TEST
 
+static void *
+describe_on(void *arg)
+{
+    static const struct span text = {"SHOW BACKENDS", 13};
+    struct sql_description told;
+    struct error err;
+
+    for (int i = 0; i < 100; i++) {
+        ck_assert_int_eq(sql_describe(arg, text, NULL, &told, &err), 0);
+        sql_description_fini(&told);
+    }
+    return NULL;
+}
+
+/* For tsan. */
+START_TEST(sessions_share_nothing_of_it)
+{
+    struct sql_session *other = sql_session_new(&h.node, &h.session->who, 8);
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, describe_on, other), 0);
+    describe_on(h.session);
+    pthread_join(thread, NULL);
+    sql_session_free(other);
+}
+END_TEST
+
 /* Then they are as they were when they were asked for. */
 static void
 check_as_known(void)
@@ -417,6 +445,7 @@ main(void)
     tcase_add_loop_test(tc, a_killed_session_asks_no_more, 0, 2);
     tcase_add_test(tc, backends_and_compute_nodes_are_shown_apart);
     tcase_add_loop_test(tc, shown_or_described_the_columns_are_the_same, 0, 2);
+    tcase_add_test(tc, sessions_share_nothing_of_it);
     tcase_add_test(tc, without_the_privilege_known_rows_remain);
     tcase_add_test(tc, a_forwarded_statement_asks_no_node);
     tcase_add_test(tc, what_cannot_wait_sees_what_is_known);

@@ -6,9 +6,9 @@
 #include "arena.h"
 #include "buffer.h"
 #include "errors.h"
+#include "select_tree.h"
 #include "sql_statement.h"
 #include "suite.h"
-#include "tree_parse.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,7 +1,7 @@
 /* test_like.c - LIKE as MySQL has it. */
 #include <string.h>
 
-#include "like.h"
+#include "collate.h"
 #include "suite.h"
 
 static const struct {

@@ -1,6 +1,6 @@
 /* test_calls.c - the tree of calls as JSON. */
 #include "buffer.h"
-#include "call_rows.h"
+#include "call_tree.h"
 #include "calls.h"
 #include "profile_fixture.h"
 #include "suite.h"

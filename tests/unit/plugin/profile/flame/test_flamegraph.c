@@ -1,9 +1,7 @@
 /* test_flamegraph.c - flame graphs: what is drawn, and that names are text. */
 #include "buffer.h"
-#include "flame_files.h"
 #include "flamegraph.h"
 #include "profile_fixture.h"
-#include "shown_name.h"
 #include "suite.h"
 #include "view_options.h"
 

@@ -2,7 +2,6 @@
 #include "buffer.h"
 #include "forms.h"
 #include "profile_fixture.h"
-#include "shown_name.h"
 #include "suite.h"
 #include "view_options.h"
 

@@ -10,7 +10,6 @@
 #include "suite.h"
 #include "texts.h"
 #include "view_options.h"
-#include "weights.h"
 
 enum {
     FUNCTIONS = 400, /* more than a table of edges is for */

@@ -2,7 +2,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "forms.h"
-#include "pattern.h"
+#include "filter.h"
 #include "profile_fixture.h"
 #include "suite.h"
 #include "view_options.h"

@@ -1,5 +1,5 @@
 /* test_shown_name.c - what fits into so many columns. */
-#include "shown_name.h"
+#include "view_options.h"
 
 #include <string.h>
 

@@ -10,8 +10,8 @@
 #include "diff.h"
 #include "errors.h"
 #include "functions.h"
+#include "headline.h"
 #include "profile_fixture.h"
-#include "significance.h"
 #include "suite.h"
 
 enum {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "names.h"
+#include "resolve_job.h"
 #include "suite.h"
-#include "symbol_cache.h"
 
 static struct cache_key
 key_of(const char *text)

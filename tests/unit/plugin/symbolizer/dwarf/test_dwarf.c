@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "dwarf_codes.h"
+#include "dwarf_reader.h"
 #include "dwarf_room.h"
 #include "dwarf_sections.h"
 #include "errors.h"

@@ -10,7 +10,7 @@
 #include <zlib.h>
 
 #include "buffer.h"
-#include "dwarf_codes.h"
+#include "dwarf_reader.h"
 #include "failing_memory.h"
 #include "section_file.h"
 #include "suite.h"

@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #include "buffer.h"
-#include "dwarf_codes.h"
+#include "dwarf_reader.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "section_file.h"

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "limits.h"
+#include "helper_limits.h"
 #include "suite.h"
 
 static const uint64_t memory_bytes = (uint64_t)1 << 30;

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "addr2line_names.h"
+#include "bfd_names.h"
 #include "errors.h"
 #include "failing_memory.h"
-#include "readable_names.h"
 #include "suite.h"
 
 enum { READABLE_BYTES = 1 << 20 };

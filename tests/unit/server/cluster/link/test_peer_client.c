@@ -1,8 +1,8 @@
 /* test_peer_client.c - proofs and seals, against the server's end of them. */
 #include "buffer.h"
 #include "errors.h"
-#include "peer_client.h"
-#include "peer_envelope.h"
+#include "peer_wire.h"
+#include "peer_proof.h"
 #include "peer_fixture.h"
 #include "suite.h"
 

@@ -4,8 +4,7 @@
 #include "errors.h"
 #include "failing_memory.h"
 #include "memory.h"
-#include "peer_failure.h"
-#include "peer_gather.h"
+#include "peer_pool.h"
 #include "peer_link.h"
 #include "peers.h"
 #include "suite.h"
@@ -165,8 +164,6 @@ START_TEST(a_deadline_is_reported_in_seconds)
     ck_assert_uint_eq(got.code, ER_QUERY_TIMEOUT);
     peer_failure_timeout(&got, 1500);
     ck_assert_str_eq(got.text, "timeout after 1.5s");
-    peer_failure_unknown(&got);
-    ck_assert_str_eq(got.text, "node not found");
 }
 END_TEST
 

@@ -15,7 +15,6 @@
 #include "peer_link.h"
 #include "reply.h"
 #include "suite.h"
-#include "tls_context.h"
 #include "tls_stream.h"
 
 enum { ASKS = 1, ASKED = 2, ROWS = 3, LARGE = 2 * PEER_WIRE_KEPT };
