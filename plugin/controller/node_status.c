@@ -77,8 +77,9 @@ is_unprepared(const struct node_status *status, struct error *err)
     if (status->restarted)
         error_set(err, ER_FEATURE_DISABLED,
                   "heap profiling is not prepared in %s (pid %d): with "
-                  "prof:true, or with the jemalloc that heapwire-run preloads, "
-                  "it did not reach its main, so it was started again without "
+                  "prof:true, or with the jemalloc or the recorder that "
+                  "heapwire-run preloads, it did not reach its main, so it was "
+                  "started again without "
                   "(heapwire.deaths has more)",
                   hello->exe, hello->pid);
     else if (status->unprepared)
@@ -131,6 +132,14 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
 
     if (kind == JOB_STATS)
         return 0; /* at least the kernel's */
+    if (hello->opt_prof == AGENT_PROF_FORKED) {
+        error_set(err, ER_FEATURE_DISABLED,
+                  "%s (pid %d) was forked from the process that the recorder "
+                  "is in, which samples no child: start the database in the "
+                  "foreground, or with profiling_source = jemalloc",
+                  hello->exe, hello->pid);
+        return -1;
+    }
     switch ((enum agent_status)hello->allocator) {
     case AGENT_OK:
         return 0;

@@ -153,18 +153,23 @@ process_children_read(pid_t parent, struct process_children *out)
 }
 
 static void
-describe(const struct process_children *children, char *out, size_t size)
+describe(const struct process_children *children, bool recorded, char *out,
+         size_t size)
 {
+    const char *then = recorded
+                           ? "the recorder samples the parent alone"
+                           : "process = child (or a NAME) serves one of them "
+                             "instead";
     bool one = children->count == 1;
 
     out[0] = '\0';
     if (children->count > 0)
         snprintf(out, size,
                  "%zu %s of the same executable %s up to %.1f MB and %s not "
-                 "seen; process = child (or a NAME) serves one of them instead",
+                 "seen; %s",
                  children->count, one ? "child" : "children",
                  one ? "holds" : "hold", (double)children->bytes / (1 << 20),
-                 one ? "is" : "are");
+                 one ? "is" : "are", then);
 }
 
 void
@@ -177,8 +182,8 @@ process_children_look(struct agent_client *client)
         return;
     if (client->peer != 0)
         process_children_read(client->peer, &children);
-    describe(&children, client->status.children,
-             sizeof(client->status.children));
+    describe(&children, client->status.hello.opt_prof == AGENT_PROF_RECORDED,
+             client->status.children, sizeof(client->status.children));
     took = clock_ms() - now;
     client->children_of = client->peer;
     client->children_due_ms =

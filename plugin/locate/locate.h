@@ -101,6 +101,10 @@ struct locate {
 int locate_read(struct locate *out, int fd, const char *path,
                 struct error *err);
 
+/* Whether a function malloc is among its dynamic symbols: a program's own is
+ * called before that of any library. */
+bool locate_exports_malloc(int fd);
+
 /* Sets the user's place of mallctl: an address, or, if not NULL, a symbol.
  * Changes the jemalloc of that prefix, or the first.  -1 with *err if that is
  * no function with mallctl's arguments. */

@@ -139,6 +139,7 @@ has_own_allocator(const struct run *run)
     const char *preload = environment_get(&run->database, "LD_PRELOAD");
 
     return run->allocators.count > 0 || run->allocators.other ||
+           run->allocators.own_malloc || run->allocators.asan ||
            (preload && strstr(preload, "malloc"));
 }
 
@@ -233,6 +234,8 @@ run_prepare_agent(struct run *run, struct environment *env, struct error *err)
     environment_drop_agents(env);
     if ((!allocators_static(&run->allocators) &&
          environment_preload(env, run->library, false, err) != 0) ||
+        (run->allocators.asan &&
+         environment_preload(env, run->allocators.asan, true, err) != 0) ||
         allocators_tell(&run->allocators, env, err) != 0 ||
         set_unless(env, AGENT_ENV_ALLOCATOR, options, SETTING_ALLOCATOR, "auto",
                    err) != 0 ||
@@ -279,23 +282,41 @@ wants_recorder(const struct run *run)
            !profiling_is(run, "off");
 }
 
+/* NULL: it can stand in front of the database's malloc. */
+static const char *
+why_no_recorder(const struct run *run)
+{
+    const struct allocators *allocators = &run->allocators;
+
+    if (!*run->recorder)
+        return "there is no libheapwire-recorder.so";
+    if (strcmp(run->options.value[SETTING_PROCESS], "parent") != 0)
+        return "the recorder samples no forked process, as the setting process "
+               "names one";
+    if (allocators->kind != LOCATE_DYNAMIC || program_secure(run->exe))
+        return "nothing can be preloaded into it";
+    if (allocators->asan)
+        return "AddressSanitizer's malloc has to come first";
+    if (allocators->own_malloc)
+        return "its malloc is a part of the program, which calls it directly";
+    return NULL;
+}
+
 /* -1: there is none, and the database runs with jemalloc's profiling alone. */
 static int
 make_segment(const struct run *run)
 {
     static const char without[] = "; profiling_source = interposed is ignored";
+    const char *why = why_no_recorder(run);
     struct segment_room room = segment_room_usual();
     struct segment_header header;
     int fd = -1;
 
-    if (!*run->recorder)
-        run_say("there is no libheapwire-recorder.so", without);
-    else if (run->allocators.kind != LOCATE_DYNAMIC || program_secure(run->exe))
-        run_say(run->exe, ": nothing can be preloaded into it; "
-                          "profiling_source = interposed is ignored");
-    else if (!segment_plan(&room, &header))
+    if (why) {
+        fprintf(stderr, "heapwire-run: %s: %s%s\n", run->exe, why, without);
+    } else if (!segment_plan(&room, &header)) {
         run_say("the recorder's segment cannot be planned", without);
-    else {
+    } else {
         header.wish.active = profiling_is(run, "on");
         header.wish.mean_bytes = RECORDER_MEAN_BYTES;
         header.wish.samples_per_second = RECORDER_SAMPLES_PER_SECOND;
@@ -366,9 +387,10 @@ name_source(const struct run *run)
         return "jemalloc: its own profiling";
     if (profiling_is(run, "off"))
         return "none: profiling is off";
-    if (run->allocators.kind != LOCATE_DYNAMIC || program_secure(run->exe))
-        return "none: nothing can be preloaded into it";
-    return "none: the setting profiling_source = interposed needs no jemalloc";
+    return why_no_recorder(run)
+               ? "none"
+               : "none: the setting profiling_source = interposed needs no "
+                 "jemalloc";
 }
 
 int

@@ -63,7 +63,12 @@ look(struct allocators *a, const char *path, int fd, enum allocator_place place,
         a->kind = file.kind;
         a->marks = file.marks;
         memcpy(a->build_id, file.build_id, sizeof(a->build_id));
+        a->own_malloc =
+            (file.marks & LOCATE_JEMALLOC) || locate_exports_malloc(fd);
     }
+    if (!a->asan && (begins_with(name, "libasan.so") ||
+                     begins_with(name, "libclang_rt.asan")))
+        a->asan = mem_strdup(path);
     if (file.marks & LOCATE_JEMALLOC)
         return add(a, path, place, &file, err);
     if (!a->other &&
@@ -107,6 +112,7 @@ allocators_fini(struct allocators *a)
         mem_free(a->list[i].path);
     mem_free(a->list);
     mem_free(a->other);
+    mem_free(a->asan);
     memset(a, 0, sizeof(*a));
 }
 

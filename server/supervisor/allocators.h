@@ -35,7 +35,9 @@ struct allocators {
     unsigned marks;                   /* likewise */
     char build_id[ELF_BUILD_ID_TEXT]; /* likewise; "": none */
     char *other;                      /* a file with another malloc; NULL */
-    size_t looked_at;                 /* files */
+    char *asan; /* AddressSanitizer's, which wants to be loaded first; NULL */
+    bool own_malloc;  /* the program's: nothing can stand in front of it */
+    size_t looked_at; /* files */
     uint64_t took_ms;
 };
 

@@ -220,7 +220,8 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     } else {
         rowset_nulls(out, 2);
     }
-    distance = hello->opt_prof ? profiler_state_distance(hello) : 0;
+    distance =
+        hello->allocator == AGENT_OK ? profiler_state_distance(hello) : 0;
     rowset_int_if(out, distance > 0, (int64_t)distance);
     /* to count those of now would take a profile */
     rowset_int_if(out, status.profiled, (int64_t)status.samples);

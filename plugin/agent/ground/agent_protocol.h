@@ -128,8 +128,9 @@ enum agent_status {
 };
 
 /* A process with a recorder (plugin/recorder) does not dump: the profile is in
- * the recorder's segment.  The agent switches and resets in there. */
-enum { AGENT_PROF_RECORDED = 2 };
+ * the recorder's segment.  The agent switches and resets in there.  A process
+ * that was forked from such a one is not recorded. */
+enum { AGENT_PROF_RECORDED = 2, AGENT_PROF_FORKED = 3 };
 
 struct agent_hello {
     int32_t pid;
@@ -144,7 +145,7 @@ struct agent_hello {
     char malloc_conf_name[AGENT_NAME_MAX]; /* variable this build reads */
     uint32_t secure; /* AT_SECURE: the variable is ignored */
     uint32_t config_prof;
-    uint32_t opt_prof; /* or AGENT_PROF_RECORDED */
+    uint32_t opt_prof; /* or AGENT_PROF_* */
     uint32_t active;
     uint32_t lg_sample;
     uint32_t changes;        /* times we switched profiling */

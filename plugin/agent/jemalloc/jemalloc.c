@@ -398,6 +398,9 @@ jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
         hello->config_prof = 1;
         hello->opt_prof = AGENT_PROF_RECORDED;
         hello->lg_sample = recorder_switch_lg_sample();
+    } else if (recorder_switch_is_parents() && !jemalloc->opt_prof) {
+        hello->opt_prof = AGENT_PROF_FORKED;
+        return;
     } else if (!jemalloc->mallctl) {
         return;
     }

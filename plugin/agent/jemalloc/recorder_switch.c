@@ -13,10 +13,15 @@ extern struct segment_header *heapwire_recorder_segment(void)
     __attribute__((weak));
 
 static struct segment_header *
+find_any(void)
+{
+    return heapwire_recorder_segment ? heapwire_recorder_segment() : NULL;
+}
+
+static struct segment_header *
 find_segment(void)
 {
-    struct segment_header *segment =
-        heapwire_recorder_segment ? heapwire_recorder_segment() : NULL;
+    struct segment_header *segment = find_any();
 
     return segment && segment->owner == (uint64_t)getpid() ? segment : NULL;
 }
@@ -25,6 +30,12 @@ bool
 recorder_switch_is_there(void)
 {
     return find_segment() != NULL;
+}
+
+bool
+recorder_switch_is_parents(void)
+{
+    return find_any() && !find_segment();
 }
 
 bool

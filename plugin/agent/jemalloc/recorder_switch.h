@@ -12,6 +12,8 @@
 
 /* Whether this process records: not in a forked child. */
 bool recorder_switch_is_there(void);
+/* It is such a child. */
+bool recorder_switch_is_parents(void);
 
 /* All that follow: where it is there. */
 bool recorder_switch_active(void);

@@ -1,6 +1,7 @@
 /* test_locate.c - what jemalloc a file brings: locate_hosts.cmake has them. */
 #include "locate.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
@@ -433,6 +434,29 @@ START_TEST(a_function_that_nobody_calls_must_take_five)
 }
 END_TEST
 
+static bool
+exports_malloc(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool found;
+
+    ck_assert_int_ge(fd, 0);
+    found = locate_exports_malloc(fd);
+    close(fd);
+    return found;
+}
+
+START_TEST(a_malloc_that_all_call_is_exported)
+{
+    Dl_info found;
+
+    ck_assert(dladdr((void *)(uintptr_t)malloc, &found) != 0);
+    ck_assert(exports_malloc(found.dli_fname));
+    ck_assert(!exports_malloc("/usr/bin/env")); /* it calls one */
+    ck_assert(!exports_malloc("/etc/passwd"));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -457,6 +481,7 @@ main(void)
                         4);
     tcase_add_test(tcase, a_file_without_a_jemalloc_has_no_mallctl);
     tcase_add_test(tcase, an_address_without_frames_is_refused);
+    tcase_add_test(tcase, a_malloc_that_all_call_is_exported);
     tcase_add_loop_test(tcase, a_function_that_nobody_calls_must_take_five, 0,
                         2);
     tcase_set_timeout(tcase, 300);

@@ -1,0 +1,51 @@
+/* locate_malloc.c - whether a program's own malloc is the one that all call. */
+#include "locate.h"
+
+#include <string.h>
+
+#include "errors.h"
+#include "locate_work.h"
+#include "memory.h"
+
+struct search {
+    struct locate_work *work;
+    bool found;
+};
+
+static bool
+see_malloc(void *arg, const char *before, uint64_t address)
+{
+    struct search *search = arg;
+
+    (void)address;
+    search->found = search->found || !*before;
+    return !search->found;
+}
+
+/* Of the dynamic symbols, which come first. */
+static bool
+search_first(void *arg, const struct symbol_source *source)
+{
+    struct search *search = arg;
+    const struct symbol_wish wish = {"malloc", see_malloc, search};
+
+    source->find(source->elf, search->work, &wish);
+    return false;
+}
+
+bool
+locate_exports_malloc(int fd)
+{
+    struct search search = {.work = NULL};
+    struct elf_file elf;
+    struct error unsaid;
+
+    if (elf_init(&elf, fd, "", &unsaid) != 0)
+        return false;
+    search.work = locate_work_new(&elf, &unsaid);
+    if (search.work)
+        locate_symbols(&elf, NULL, search_first, &search);
+    mem_free(search.work);
+    elf_fini(&elf);
+    return search.found;
+}
