@@ -23,6 +23,7 @@
 #include <sys/types.h>
 
 #include "heap_stacks.h"
+#include "heap_threads.h"
 #include "mappings.h"
 
 struct arena;
@@ -54,6 +55,9 @@ struct heap_dump {
      * call itself has the name (jeprof's rule). */
     uint64_t *addresses;
     size_t address_count;
+    /* A recorder's, who notes thread and age of each sample; else none. */
+    struct heap_threads threads;
+    uint64_t counted_ms;  /* how long the sums "ever" counted; 0: not known */
     struct mappings maps; /* empty if the dump was cut before them */
     bool truncated;       /* cut off; the whole lines before are here */
     struct arena *arena;

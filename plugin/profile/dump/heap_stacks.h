@@ -13,8 +13,10 @@ struct arena;
 enum { HEAP_STACKS_PIECE = 1400 };
 
 struct heap_stack {
-    uint32_t *addresses;     /* indices; leaf first */
-    uint32_t depth;          /* may be 0: the unwinder found nothing */
+    uint32_t *addresses; /* indices; leaf first */
+    uint32_t depth;      /* may be 0: the unwinder found nothing */
+    /* Where the dump has threads: of the objects in use. */
+    uint32_t thread : 24, age : 8;
     uint64_t objects, bytes; /* in use */
     uint64_t objects_ever, bytes_ever;
     double weight; /* what a sampled object stands for; 0: by the rate */
