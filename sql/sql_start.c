@@ -10,13 +10,14 @@
 #include "catalog_tables.h"
 
 static const struct catalog_table *const lists[] = {
-    tables_accounts,  tables_allocators, tables_daemon,  tables_deaths,
-    tables_functions, tables_heap,       tables_history, tables_malloc,
-    tables_mappings,  tables_memory,     tables_node,    tables_nodes,
-    tables_sessions,  tables_snapshots,  tables_symbols, tables_charset,
-    tables_columns,   tables_empty,      tables_engines, tables_help,
-    tables_keys,      tables_keywords,   tables_mysql,   tables_privileges,
-    tables_routines,  tables_schema,     tables_show,    tables_show_create,
+    tables_accounts,    tables_allocators, tables_daemon,    tables_deaths,
+    tables_functions,   tables_heap,       tables_history,   tables_malloc,
+    tables_mappings,    tables_memory,     tables_node,      tables_nodes,
+    tables_samples,     tables_sessions,   tables_snapshots, tables_symbols,
+    tables_charset,     tables_columns,    tables_empty,     tables_engines,
+    tables_help,        tables_keys,       tables_keywords,  tables_mysql,
+    tables_privileges,  tables_routines,   tables_schema,    tables_show,
+    tables_show_create,
 };
 
 static const struct catalog_table *tables[CATALOG_TABLES_MAX];
