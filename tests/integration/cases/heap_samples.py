@@ -53,11 +53,6 @@ class Pool(RedisNode):
             return [[cell and cell.decode() for cell in row]
                     for row in w.query(text)]
 
-    def warned(self, text):
-        with Wire(self.socket, 60).login() as w:
-            rows = w.query(text)
-            return rows, [row[2].decode() for row in w.query("SHOW WARNINGS")]
-
 
 def blocks(value):
     """How many blocks that many bytes are."""
@@ -153,6 +148,14 @@ def test_a_kept_snapshot_keeps_them(node):
     node.sql("ADMIN EXECUTE ON 1 'HeapProf.getInstance().snapshot(\"kept\")'")
     rows = check_threads(node, "AND snapshot = 'kept'")
     assert {row[8] for row in rows} == {"kept"}, rows
+    kept = "SELECT * FROM heapwire.{} WHERE snapshot = 'kept' ORDER BY 1, 2, 3"
+    tables = "heap_threads", "heap_ages", "heap_churn"
+    before = {table: node.sql(kept.format(table)) for table in tables}
+    node.stop()
+    node.start().wait()  # another heapwired reads them from its file
+    for table in tables:
+        after = node.sql(kept.format(table))
+        assert after == before[table] and after, (table, after, before)
 
 
 def main():
