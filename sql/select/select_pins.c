@@ -391,7 +391,7 @@ tell_unknown(struct handle *handle, struct select_pin *pin, const char *what,
 }
 
 #define ONLY_RECORDED                                                          \
-    "are known only of a database that records its heap: heapwire-run "        \
+    "known only of a database that records its heap: heapwire-run "            \
     "--profiling-source interposed"
 
 int
@@ -403,7 +403,7 @@ select_pin_parts(struct handle *handle, struct select_pin *pin, bool *has)
     if (!*has)
         tell_unknown(handle, pin, "threads and ages",
                      profile->nodes > 0 ? "are not known of several nodes' sum"
-                                        : ONLY_RECORDED);
+                                        : "are " ONLY_RECORDED);
     if (!*has || pin->parts.threads)
         return SQLITE_OK;
     if (part_rows_make(&pin->parts, profile, pin->functions,
@@ -420,10 +420,10 @@ select_pin_counts(struct handle *handle, struct select_pin *pin)
 
     if (profile->counted_ms > 0)
         return true;
-    tell_unknown(handle, pin, "what was allocated and freed a second",
+    tell_unknown(handle, pin, "what is allocated and freed a second",
                  profile->nodes > 0 ? "is not known of several nodes' sum"
                  : profile->parts   ? "is not known once its profile was reset"
-                                    : "and the like " ONLY_RECORDED);
+                                    : "is " ONLY_RECORDED);
     return false;
 }
 
