@@ -5,6 +5,7 @@ ten seconds, and new ones; it knows how many.
 """
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -29,7 +30,7 @@ class Pool(RedisNode):
         self.began = time.monotonic()
         super().__init__(work, 1, {1: self.port}, self.port,
                          program=[os.path.join(BUILD, "bin", "recorded_pool"),
-                                  self.fifo])
+                                  self.fifo], linger=60)
 
     def start(self):
         program = self.command.index("--")
@@ -97,6 +98,10 @@ def test_threads_are_told_apart(node):
     by_pool = node.sql("SELECT pool, SUM(live_bytes) FROM heapwire.heap_threads "
                        "WHERE pool LIKE 'pool%' GROUP BY pool")
     assert [(pool, blocks(size)) for pool, size in by_pool] == [("pool-*", 6)]
+    of_all = node.sql("SELECT node_id, name, live_objects FROM "
+                      "heapwire.cluster_heap_threads WHERE pool = 'pool-*' "
+                      "ORDER BY name")
+    assert of_all == [["1", f"pool-{n}", str(n)] for n in (1, 2, 3)], of_all
 
 
 def test_ages_tell_old_blocks_from_new_ones(node):
@@ -148,11 +153,24 @@ def test_a_kept_snapshot_keeps_them(node):
     node.sql("ADMIN EXECUTE ON 1 'HeapProf.getInstance().snapshot(\"kept\")'")
     rows = check_threads(node, "AND snapshot = 'kept'")
     assert {row[8] for row in rows} == {"kept"}, rows
+
+
+def test_a_dead_program_has_threads_and_ages(node):
+    os.kill(node.children["recorded_pool"], signal.SIGKILL)
+    wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
+             [["gone"]], 30)
+    check_threads(node)
+    node.sql("ADMIN EXECUTE ON 1 'HeapProf.getInstance().snapshot(\"dead\")'")
+    check_threads(node, "AND snapshot = 'dead'")
+    assert node.sql("SELECT last_snapshot FROM heapwire.deaths") == [["dead"]]
+
+
+def test_another_heapwired_reads_them_from_the_file(node):
     kept = "SELECT * FROM heapwire.{} WHERE snapshot = 'kept' ORDER BY 1, 2, 3"
     tables = "heap_threads", "heap_ages", "heap_churn"
     before = {table: node.sql(kept.format(table)) for table in tables}
     node.stop()
-    node.start().wait()  # another heapwired reads them from its file
+    node.start().wait()
     for table in tables:
         after = node.sql(kept.format(table))
         assert after == before[table] and after, (table, after, before)
