@@ -11,7 +11,7 @@
 
 static const struct catalog_table *const lists[] = {
     tables_accounts, tables_heap,    tables_malloc,     tables_memory,
-    tables_node,     tables_nodes,   tables_snapshots,  tables_symbols,
+    tables_node,     tables_nodes,   tables_samples,    tables_snapshots,  tables_symbols,
     tables_constant, tables_columns, tables_privileges, tables_routines,
     tables_schema,   tables_show,
 };

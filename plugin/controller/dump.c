@@ -140,10 +140,13 @@ take_modules(struct dump *dump, const struct agent_client *client,
              struct objects *objects, struct error *err)
 {
     bool ended = client->status.state == NODE_GONE;
+    int64_t since_ms = dump->taken_ms - client->status.since_ms;
 
     buffer_clear(&dump->maps);
-    if (ended)
+    if (ended) {
         dump->taken_ms = client->status.since_ms;
+        dump->recorded_ms -= since_ms > 0 ? (uint64_t)since_ms : 0;
+    }
     snprintf(dump->note, sizeof(dump->note),
              ended ? "of its last moment: the process has ended"
                    : "read from outside: the process does not respond");
@@ -165,6 +168,7 @@ take_recorded(struct dump *dump, struct agent_client *client, int segment,
         return -1;
     }
     dump->taken_ms = clock_wall_ms();
+    dump->recorded_ms = clock_ms();
     dump->recorded = segment_read(segment, err);
     if (!dump->recorded || check_owner(dump, client, err) != 0)
         return -1;
@@ -322,7 +326,7 @@ static struct heap_dump *
 parse(const struct dump *dump, struct error *err)
 {
     if (dump->recorded)
-        return recorded_heap(dump->recorded, err);
+        return recorded_heap(dump->recorded, dump->recorded_ms, err);
     return dump->mapped
                ? heap_dump_parse(dump->mapped, dump->mapped_size, err)
                : heap_dump_parse(dump->text.data, dump->text.size, err);

@@ -36,6 +36,7 @@ struct dump {
     struct agent_hello hello;      /* the latest greeting before the dump */
     char note[DUMP_NOTE_MAX];      /* remarks about the profile */
     int64_t taken_ms;              /* wall clock */
+    uint64_t recorded_ms;          /* of clock_ms(): the moment of recorded */
     struct snapshot_memory memory; /* right after it, as far as it is known */
 };
 

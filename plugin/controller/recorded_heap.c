@@ -13,9 +13,10 @@
 #include "errors.h"
 #include "heap_dump.h"
 #include "memory.h"
+#include "recorded_threads.h"
 #include "segment_read.h"
 
-enum { MEMORY_MAX = 512 << 20, NONE = UINT32_MAX };
+enum { MEMORY_MAX = 512 << 20, NONE = UINT32_MAX, NS_PER_MS = 1000000 };
 
 /* Live samples of each stack, as lists of places. */
 struct lists {
@@ -27,7 +28,8 @@ struct making {
     const struct segment_copy *copy;
     struct heap_dump *dump;
     struct lists lists;
-    uint64_t since_ns;
+    struct recorded_threads threads;
+    uint64_t since_ns, at_ms;
     size_t room; /* of dump->addresses */
 };
 
@@ -115,12 +117,37 @@ add_sums(struct making *m, const struct segment_stack_seen *seen,
     return 0;
 }
 
+/* How long before at_ms. */
+static uint64_t
+before_ms(const struct making *m, uint64_t time_ns)
+{
+    uint64_t ms = time_ns / NS_PER_MS;
+
+    return ms < m->at_ms ? m->at_ms - ms : 0;
+}
+
+static int
+add_sample(struct making *m, const struct segment_sample *sample, double weight,
+           uint32_t *indices, uint32_t depth)
+{
+    struct heap_stack *entry = add_entry(m, indices, depth);
+    uint32_t thread;
+
+    if (!entry || recorded_threads_find(&m->threads, sample, &thread) != 0)
+        return -1;
+    entry->objects = 1;
+    entry->bytes = sample->size;
+    entry->weight = weight;
+    entry->thread = thread;
+    entry->age = heap_age_of(before_ms(m, sample->time_ns));
+    return 0;
+}
+
 static int
 add_stack(struct making *m, uint32_t stack)
 {
     struct segment_stack_seen seen;
     struct segment_sample sample;
-    struct heap_stack *entry;
     uint32_t *indices;
     double weight;
 
@@ -132,14 +159,9 @@ add_stack(struct making *m, uint32_t stack)
         add_sums(m, &seen, indices) != 0)
         return -1;
     for (uint32_t i = m->lists.first[stack]; i != NONE; i = m->lists.next[i]) {
-        if (!segment_copy_sample(m->copy, i, &sample, &weight))
-            continue;
-        entry = add_entry(m, indices, seen.depth);
-        if (!entry)
+        if (segment_copy_sample(m->copy, i, &sample, &weight) &&
+            add_sample(m, &sample, weight, indices, seen.depth) != 0)
             return -1;
-        entry->objects = 1;
-        entry->bytes = sample.size;
-        entry->weight = weight;
     }
     return 0;
 }
@@ -156,11 +178,41 @@ add_stacks(struct making *m)
                             &m->dump->address_count, m->dump->arena);
 }
 
+/* The recorder began with the first sample of any thread that still has its
+ * place: the main thread keeps it. */
+static uint64_t
+counted_ms(const struct making *m)
+{
+    uint64_t first_ns = UINT64_MAX;
+    struct segment_thread thread;
+
+    for (uint32_t i = 0; i < segment_copy_room(m->copy, SEGMENT_THREADS); i++)
+        if (segment_copy_thread(m->copy, i, &thread) &&
+            thread.started_ns < first_ns)
+            first_ns = thread.started_ns;
+    return before_ms(m, first_ns);
+}
+
+static int
+fill(struct making *m)
+{
+    if (list_samples(m) != 0 ||
+        recorded_threads_init(&m->threads, m->copy, m->dump->arena) != 0 ||
+        add_stacks(m) != 0)
+        return -1;
+    m->dump->threads = (struct heap_threads){m->threads.list, m->threads.count};
+    if (m->since_ns == 0)
+        m->dump->counted_ms = counted_ms(m);
+    return 0;
+}
+
 struct heap_dump *
-recorded_heap(const struct segment_copy *copy, struct error *err)
+recorded_heap(const struct segment_copy *copy, uint64_t at_ms,
+              struct error *err)
 {
     const struct segment_header *header = segment_copy_header(copy);
-    struct making m = {.copy = copy, .since_ns = header->wish.since_ns};
+    struct making m = {
+        .copy = copy, .since_ns = header->wish.since_ns, .at_ms = at_ms};
     int rc = -1;
 
     m.dump = mem_zalloc(1, sizeof(*m.dump));
@@ -169,10 +221,11 @@ recorded_heap(const struct segment_copy *copy, struct error *err)
     if (m.dump && m.dump->arena &&
         heap_stacks_init(&m.dump->stacks, MEMORY_MAX) == 0) {
         m.dump->rate = header->mean_bytes ? header->mean_bytes : 1;
-        rc = list_samples(&m) == 0 ? add_stacks(&m) : -1;
+        rc = fill(&m);
     }
     mem_free(m.lists.first);
     mem_free(m.lists.next);
+    recorded_threads_fini(&m.threads);
     if (rc == 0)
         return m.dump;
     error_memory(err, "the profile of the recorder");

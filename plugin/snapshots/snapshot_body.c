@@ -13,6 +13,7 @@
 #include "memory_budget.h"
 #include "profile.h"
 #include "reader.h"
+#include "snapshot_parts.h"
 #include "texts.h"
 
 enum {
@@ -25,7 +26,7 @@ enum {
     MODULE_BYTES = 26
 };
 
-enum { LIVE = 1, ACCUMULATED = 2 }; /* flags of the profile */
+enum { LIVE = 1, ACCUMULATED = 2, PARTS = 4 }; /* flags of the profile */
 enum { IN_ALLOCATOR = 1, HAS_SYMBOL = 2, IS_WRAPPED = 4 }; /* of a location */
 
 /* Numbers that a database may really have, and that can be added up, and times:
@@ -141,7 +142,8 @@ static void
 put_profile(struct encoder *e, const struct profile *profile)
 {
     buffer_u8(e->out, (uint8_t)((profile->origin.live ? LIVE : 0) |
-                                (profile->accumulated ? ACCUMULATED : 0)));
+                                (profile->accumulated ? ACCUMULATED : 0) |
+                                (profile->parts ? PARTS : 0)));
     buffer_u64(e->out, (uint64_t)profile->origin.taken_ms);
     buffer_u64(e->out, (uint64_t)profile->origin.active_since_ms);
     put_real(e->out, profile->objects_ever);
@@ -154,6 +156,8 @@ put_profile(struct encoder *e, const struct profile *profile)
     for (size_t i = 0; i < profile->stack_count; i++)
         put_stack(e->out, &profile->stacks[i]);
     put_modules(e, profile);
+    if (profile->parts)
+        snapshot_parts_encode(profile, e->out);
 }
 
 /* Texts are known once all else was written, and come first. */
@@ -426,7 +430,7 @@ get_profile(struct decoder *d, struct profile *profile)
 
     get_texts(d);
     flags = reader_u8(&d->r);
-    d->r.failed |= (flags & ~(LIVE | ACCUMULATED)) != 0;
+    d->r.failed |= (flags & ~(LIVE | ACCUMULATED | PARTS)) != 0;
     profile->origin.live = flags & LIVE;
     profile->accumulated = flags & ACCUMULATED;
     profile->origin.taken_ms = get_time(d);
@@ -439,6 +443,9 @@ get_profile(struct decoder *d, struct profile *profile)
     get_locations(d, profile);
     get_stacks(d, profile);
     get_modules(d, profile);
+    if (flags & PARTS && !d->r.failed &&
+        snapshot_parts_decode(&d->r, d->foreign, profile) != 0)
+        d->no_memory = d->r.failed = true;
 }
 
 struct profile *

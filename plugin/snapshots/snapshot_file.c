@@ -8,8 +8,9 @@
  * Head, at most SNAPSHOT_FILE_HEAD_MAX bytes (snapshot_head.c):
  *     8    "HWSNAP\r\n"
  *     u4   version: 2, or 3 where a location has wrappers, or 4 where other
- *          jemallocs are known, whose list has a field more; another one is
- *          not read, except 1, whose list has fewer fields
+ *          jemallocs are known, whose list has a field more, or 5 where the
+ *          body has threads, whose list is that of 4; another one is not read,
+ *          except 1, whose list has fewer fields
  *     u4   bytes of the head
  *     u8   bytes of the body, packed
  *     u8   bytes of the body, unpacked
@@ -19,7 +20,7 @@
  *
  * Body, packed by zlib's deflate (snapshot_body.c):
  *     n    texts, then each: text; below, "t" is n, the number of a text
- *     u1   1 live, 2 accumulated
+ *     u1   1 live, 2 accumulated, 4 has threads
  *     u8   taken, u8 active since: milliseconds since 1970
  *     f8   objects ever, f8 bytes ever
  *     t    program, t note, t memory line
@@ -34,6 +35,11 @@
  *              f8 objects, f8 bytes estimated in use, f8 objects, f8 bytes
  *              ever, f8 variance
  *     n    modules, each: u8 start, u8 end, u8 offset, t path, t build-id
+ *     Where it has threads (snapshot_parts.c):
+ *     n    milliseconds that the sums "ever" counted; 0: not known
+ *     n    threads, each: n tid (0: not known), text name
+ *     n    parts, ascending, each: n stack less the one before, n thread, u1
+ *          class of age, n samples, f8 objects, f8 bytes estimated in use
  */
 #include "snapshot_file.h"
 

@@ -17,6 +17,7 @@ enum {
     VERSION = 2,
     VERSION_WRAPPED = 3,   /* only where something of it is in the body */
     VERSION_ELSEWHERE = 4, /* only where that figure is known */
+    VERSION_PARTS = 5,     /* only where the body has threads and ages */
     FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
     CHECKSUM = 4                   /* behind all */
 };
@@ -219,9 +220,10 @@ void
 snapshot_head_encode(const struct snapshot *snapshot,
                      const struct snapshot_body *body, struct buffer *out)
 {
-    uint32_t version = snapshot->memory.elsewhere.known ? VERSION_ELSEWHERE
-                       : body->wrapped                  ? VERSION_WRAPPED
-                                                        : VERSION;
+    uint32_t version = snapshot->profile->parts           ? VERSION_PARTS
+                       : snapshot->memory.elsewhere.known ? VERSION_ELSEWHERE
+                       : body->wrapped                    ? VERSION_WRAPPED
+                                                          : VERSION;
     struct store_entry entry;
     struct buffer rest;
 
@@ -277,10 +279,10 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
         error_set(err, ER_UNKNOWN, "it is not a snapshot of heapwire");
         return -1;
     }
-    if ((version < 1 || version > VERSION_ELSEWHERE) && !r.failed) {
+    if ((version < 1 || version > VERSION_PARTS) && !r.failed) {
         error_set(err, ER_UNKNOWN,
                   "its version is %u, and this heapwire knows 1 to %d", version,
-                  VERSION_ELSEWHERE);
+                  VERSION_PARTS);
         return -1;
     }
     if (r.failed || length > size || length > SNAPSHOT_FILE_HEAD_MAX ||

@@ -57,7 +57,10 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
     static const int plain[] = {BY_SNAPSHOT, BY_KEY},
                      compares[] = {BY_SNAPSHOT, BY_BASE, BY_KEY};
     const int *bits = walk->compares ? compares : plain;
-    int columns = walk->compares ? 3 : 2, at[3] = {-1, -1, -1}, values = 0;
+    int columns = walk->compares  ? 3
+                  : walk->keyless ? 1
+                                  : 2,
+        at[3] = {-1, -1, -1}, values = 0;
 
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
@@ -143,19 +146,42 @@ select_vtab_plan(const struct catalog_table *table, sqlite3_index_info *info)
     }
 }
 
-/* Moves to a stack and finds its frames; a stack without frames has no rows. */
+uint32_t
+heap_place_stack(const struct heap_place *place)
+{
+    return place->walk->row == HEAP_AGES
+               ? place->pin->parts.ages[place->at].stack
+               : place->at;
+}
+
+/* Whether the row's stack has rows in its table. */
+static bool
+has_rows(const struct heap_place *place)
+{
+    switch (place->walk->row) {
+    case HEAP_FRAMES:
+        return place->frame_count > 0;
+    case HEAP_CHURN:
+        return place->pin->profile->stacks[place->at].objects_ever > 0;
+    default:
+        return true;
+    }
+}
+
+/* Moves to a stack that has rows, and finds its frames. */
 static void
 arrive(struct heap_place *place)
 {
     struct functions *functions = place->pin->functions;
 
     place->frame = 0;
-    if (place->walk->row == HEAP_FUNCTIONS || place->walk->row == HEAP_CALLS)
+    if (place->walk->row == HEAP_FUNCTIONS || place->walk->row == HEAP_CALLS ||
+        place->walk->row == HEAP_THREADS)
         return;
     for (; place->at < place->end; place->at++) {
         place->frame_count =
-            functions_stack(functions, place->at, place->frames);
-        if (place->frame_count > 0 || place->walk->row == HEAP_STACKS)
+            functions_stack(functions, heap_place_stack(place), place->frames);
+        if (has_rows(place))
             return;
     }
 }
@@ -196,6 +222,22 @@ find_numbered(struct heap_place *place, const struct value *key)
     place->at = place->end - 1;
 }
 
+static void
+find_parts(struct heap_place *place, const struct value *key)
+{
+    const struct part_rows *parts = &place->pin->parts;
+
+    place->end = place->walk->row == HEAP_THREADS ? parts->thread_count
+                                                  : parts->age_count;
+    if (!key)
+        return;
+    place->end = 0;
+    if (key->integer >= 1 &&
+        (uint64_t)key->integer <= place->pin->profile->stack_count)
+        part_rows_find(parts, (uint32_t)key->integer - 1, &place->at,
+                       &place->end);
+}
+
 static int
 open_place(struct heap_place *place, const struct heap_walk *walk,
            const struct select_pin *pin, const struct value *key)
@@ -217,6 +259,8 @@ open_place(struct heap_place *place, const struct heap_walk *walk,
         .walk = walk, .pin = pin, .frames = frames, .text = text};
     if (walk->row == HEAP_FUNCTIONS)
         find_function(place, key);
+    else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
+        find_parts(place, key);
     else
         find_numbered(place, key);
     arrive(place);
@@ -294,10 +338,15 @@ enter(struct heap_cursor *cursor, struct handle *handle,
 {
     struct value wanted = {0};
     int rc = SQLITE_OK;
+    bool has = true;
 
     if (walk->row == HEAP_CALLS)
         rc = select_pin_calls(handle, cursor->pin);
-    if (rc != SQLITE_OK)
+    else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
+        rc = select_pin_parts(handle, cursor->pin, &has);
+    else if (walk->row == HEAP_CHURN)
+        has = select_pin_counts(handle, cursor->pin);
+    if (rc != SQLITE_OK || !has)
         return rc;
     if (key)
         wanted = key_of(key);

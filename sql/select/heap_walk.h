@@ -27,13 +27,17 @@ enum heap_row {
     HEAP_FUNCTIONS,
     HEAP_STACKS,
     HEAP_FRAMES,
-    HEAP_CALLS /* the pin's calls: see select_pin_calls */
+    HEAP_CALLS, /* the pin's calls: see select_pin_calls */
+    /* What a recorder alone knows: see select_pin_parts. */
+    HEAP_THREADS,
+    HEAP_AGES,  /* stacks by age */
+    HEAP_CHURN, /* stacks that have allocated */
 };
 
 struct heap_place {
     const struct heap_walk *walk;
     const struct select_pin *pin;
-    uint32_t at, end; /* indices of functions, stacks or calls */
+    uint32_t at, end; /* indices of the rows */
     const uint32_t
         *order; /* of functions found by name; NULL: in the profile's order */
     struct stack_frame *frames; /* of the present stack, leaf first; owned */
@@ -42,17 +46,21 @@ struct heap_place {
 };
 
 /* The columns of a table: the snapshot; for differences the base; then the key,
- * which is a function's name, or the number of a stack or of a call. */
+ * which is a function's name, or the number of a stack or of a call; a table of
+ * threads has none. */
 struct heap_walk {
     enum heap_row row;
     uint32_t rows, rows_of_key; /* estimates for the planner */
     /* The caller sets *out to NULL.  A text is valid until the next cell. */
     void (*cell)(struct heap_place *place, size_t column, struct value *out);
     bool compares; /* the table has a base */
+    bool keyless;
 };
 
 /* The function's or the stack's index. */
 uint32_t heap_place_index(const struct heap_place *place);
+/* The index of the row's stack, in tables of stacks. */
+uint32_t heap_place_stack(const struct heap_place *place);
 
 /* SQLite's cursor in such a table; zeroed at first. */
 struct heap_cursor {

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "call_tree.h"
+#include "part_rows.h"
 #include "snapshot.h"
 
 struct call_tree;
@@ -34,6 +35,7 @@ struct select_pin {
     struct functions *functions;   /* of profile */
     struct call_tree *tree; /* of profile, likewise; NULL: not yet made */
     struct call_rows calls; /* of tree */
+    struct part_rows parts; /* of profile, likewise */
     const char *label;      /* the name as the statement wrote it */
     const char *base;       /* the base's, likewise; NULL: no difference */
     size_t number;          /* within the statement, from 1; 0: the fresh one */
@@ -68,6 +70,12 @@ int select_pin(struct handle *handle, const char *name, const char *base,
 /* Makes the tree and the calls of a pin that is read.  Returns as select_pin.
  */
 int select_pin_calls(struct handle *handle, struct select_pin *pin);
+
+/* Likewise its rows by thread and by age.  *has: there are any; else it warns
+ * once why not. */
+int select_pin_parts(struct handle *handle, struct select_pin *pin, bool *has);
+/* Likewise whether there are rows of what was allocated and freed. */
+bool select_pin_counts(struct handle *handle, struct select_pin *pin);
 
 /*
  * Pins the next kept snapshot from *at on, which starts at 0; before these the

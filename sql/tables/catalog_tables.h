@@ -17,6 +17,7 @@ extern const struct catalog_table tables_malloc[];
 extern const struct catalog_table tables_memory[];
 extern const struct catalog_table tables_node[];
 extern const struct catalog_table tables_nodes[];
+extern const struct catalog_table tables_samples[];
 extern const struct catalog_table tables_snapshots[];
 extern const struct catalog_table tables_symbols[];
 

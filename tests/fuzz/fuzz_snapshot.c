@@ -13,6 +13,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "fuzz_target.h"
+#include "live_parts.h"
 #include "memory_budget.h"
 #include "profile.h"
 #include "reader.h"
@@ -55,6 +56,22 @@ make_right(uint8_t *bytes, size_t size)
 /* ---- there and back ---- */
 
 static void
+check_parts(const struct profile *p)
+{
+    const struct live_parts *parts = p->parts;
+
+    for (size_t i = 0; parts && i < parts->count; i++) {
+        const struct live_part *part = &parts->list[i];
+
+        if (part->stack >= p->stack_count ||
+            part->thread >= parts->threads.count ||
+            part->age >= HEAP_AGE_CLASSES ||
+            (i > 0 && part->stack < part[-1].stack))
+            abort();
+    }
+}
+
+static void
 check_profile(const struct profile *p)
 {
     for (size_t i = 0; i < p->location_count; i++)
@@ -69,6 +86,7 @@ check_profile(const struct profile *p)
     for (size_t i = 0; i < p->module_count; i++)
         if (p->modules[i].start > p->modules[i].end)
             abort();
+    check_parts(p);
 }
 
 /* NULL: its bytes would take more than there is room for. */

@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "heap_threads.h"
 #include "mappings.h"
 
 struct arena;
@@ -33,8 +34,10 @@ struct error;
 enum { HEAP_STACKS_PIECE = 1400 };
 
 struct heap_stack {
-    uint32_t *addresses;     /* indices; leaf first */
-    uint32_t depth;          /* may be 0: the unwinder found nothing */
+    uint32_t *addresses; /* indices; leaf first */
+    uint32_t depth;      /* may be 0: the unwinder found nothing */
+    /* Where the dump has threads: of the objects in use. */
+    uint32_t thread : 24, age : 8;
     uint64_t objects, bytes; /* in use */
     uint64_t objects_ever, bytes_ever;
     double weight; /* what a sampled object stands for; 0: by the rate */
@@ -86,6 +89,9 @@ struct heap_dump {
      * call itself has the name (jeprof's rule). */
     uint64_t *addresses;
     size_t address_count;
+    /* A recorder's, who notes thread and age of each sample; else none. */
+    struct heap_threads threads;
+    uint64_t counted_ms;  /* how long the sums "ever" counted; 0: not known */
     struct mappings maps; /* empty if the dump was cut before them */
     bool truncated;       /* cut off; the whole lines before are here */
     struct arena *arena;

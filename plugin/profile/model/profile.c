@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "hash.h"
 #include "heap_dump.h"
+#include "live_parts.h"
 #include "memory.h"
 #include "search.h"
 #include "texts.h"
@@ -136,6 +137,7 @@ location_copy(struct arena *arena, struct texts *texts,
 struct taking {
     struct profile *profile;
     struct profile_stack *list;
+    struct live_parts *parts; /* NULL: the dump has none */
     uint32_t *slots; /* 1 + place in list, by hash; NULL: all are distinct */
     size_t mask;
 };
@@ -211,17 +213,21 @@ estimate(uint64_t sampled, double scale)
     return rint((double)sampled * scale * ESTIMATE_PARTS) / ESTIMATE_PARTS;
 }
 
+static double
+scale_of(const struct heap_stack *from, uint64_t rate)
+{
+    return from->weight > 0 ? from->weight
+                            : profile_scale(from->objects, from->bytes, rate);
+}
+
 static void
 add_counts(struct profile_stack *to, const struct heap_stack *from,
            uint64_t rate)
 {
-    double scale = from->weight > 0
-                       ? from->weight
-                       : profile_scale(from->objects, from->bytes, rate);
-    double ever =
-        from->weight > 0
-            ? 1
-            : profile_scale(from->objects_ever, from->bytes_ever, rate);
+    double scale = scale_of(from, rate);
+    double ever = from->weight > 0 ? 1
+                                   : profile_scale(from->objects_ever,
+                                                   from->bytes_ever, rate);
 
     to->objects += estimate(from->objects, scale);
     to->bytes += estimate(from->bytes, scale);
@@ -233,6 +239,21 @@ add_counts(struct profile_stack *to, const struct heap_stack *from,
 }
 
 static void
+add_part(struct taking *t, const struct profile_stack *to,
+         const struct heap_stack *from, uint64_t rate)
+{
+    double scale = scale_of(from, rate);
+    struct live_part part = {.stack = (uint32_t)(to - t->list),
+                             .thread = from->thread,
+                             .age = from->age,
+                             .samples = from->objects,
+                             .objects = estimate(from->objects, scale),
+                             .bytes = estimate(from->bytes, scale)};
+
+    live_parts_add(t->parts, &part);
+}
+
+static void
 add_stacks(struct taking *t, const struct heap_dump *dump)
 {
     struct profile *profile = t->profile;
@@ -241,9 +262,12 @@ add_stacks(struct taking *t, const struct heap_dump *dump)
          piece = piece->next)
         for (size_t i = 0; i < piece->count; i++) {
             const struct heap_stack *from = &piece->stacks[i];
+            struct profile_stack *to =
+                t->slots ? place_stack(t, from) : add_stack(t, from);
 
-            add_counts(t->slots ? place_stack(t, from) : add_stack(t, from),
-                       from, dump->rate);
+            add_counts(to, from, dump->rate);
+            if (t->parts && from->objects > 0)
+                add_part(t, to, from, dump->rate);
             add_saturated(&profile->samples, from->objects);
             profile->accumulated |= from->objects_ever > 0;
         }
@@ -258,6 +282,11 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
     t.list = arena_alloc(profile->arena, dump->stack_count * sizeof(*t.list));
     if (!t.list)
         return -1;
+    if (dump->threads.count > 0) {
+        t.parts = live_parts_new(profile->arena, dump);
+        if (!t.parts)
+            return -1;
+    }
     while (capacity < dump->stack_count * 2)
         capacity *= 2;
     t.mask = capacity - 1;
@@ -270,6 +299,9 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
     }
     add_stacks(&t, dump);
     mem_free(t.slots);
+    if (t.parts)
+        live_parts_end(t.parts);
+    profile->parts = t.parts;
     if (arena_adopt(profile->arena, dump->stacks.indices) != 0)
         return -1;
     heap_stacks_fini(&dump->stacks); /* makes room for the rest */
@@ -340,6 +372,7 @@ profile_new(struct heap_dump *dump, struct names *names, const char *program,
     profile->names = names_ref(names);
     profile->rate = dump->rate;
     profile->truncated = dump->truncated;
+    profile->counted_ms = dump->counted_ms;
     profile->memory = "";
     profile->unseen.why = "";
     if (origin)

@@ -18,6 +18,7 @@
 struct arena;
 struct error;
 struct heap_dump;
+struct live_parts;
 struct texts;
 
 /* The origin of a live profile; a profile from a file has none. */
@@ -71,6 +72,9 @@ struct profile {
     bool accumulated; /* the dump counted what was ever allocated */
     bool difference;  /* made by diff_make, or a sum of such */
     size_t nodes;     /* how many nodes it sums up (merge.h); 0: not a sum */
+    /* By thread and age; NULL: not known, as only a recorder notes them. */
+    const struct live_parts *parts;
+    uint64_t counted_ms; /* how long the sums "ever" counted; 0: not known */
     const struct profile_module *modules; /* those with code, ascending */
     size_t module_count;
     const char *note; /* what could not be named, and why; "" */

@@ -22,7 +22,10 @@ audit_log
 cluster_allocators
 cluster_daemon
 cluster_deaths
+cluster_heap_ages
+cluster_heap_churn
 cluster_heap_functions
+cluster_heap_threads
 cluster_malloc_arenas
 cluster_malloc_bins
 cluster_malloc_stats
@@ -33,11 +36,14 @@ cluster_snapshots
 cluster_symbol_indexes
 daemon
 deaths
+heap_ages
+heap_churn
 heap_diff
 heap_flame_graph
 heap_frames
 heap_functions
 heap_stacks
+heap_threads
 malloc_arenas
 malloc_bins
 malloc_stats

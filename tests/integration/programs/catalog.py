@@ -296,7 +296,9 @@ def inspector(path):
     same("has_table", (True, False, False),
          (inspect.has_table("nodes"), inspect.has_table("nope"),
           inspect.has_table("nodes", schema="nope")))
-    keys = {"heap_flame_graph": ["snapshot", "frame"],
+    keys = {"heap_ages": ["snapshot", "stack", "age_from_s"],
+            "heap_churn": ["snapshot", "stack"],
+            "heap_flame_graph": ["snapshot", "frame"],
             "heap_frames": ["snapshot", "stack", "depth"],
             "heap_stacks": ["snapshot", "stack"], "malloc_arenas": ["arena"],
             "malloc_bins": ["bin"], "malloc_stats": ["name"], "nodes": ["id"],
@@ -333,7 +335,7 @@ def cluster_tables(path):
     catalog = {}
     for table, *column in rows:
         catalog.setdefault(table, []).append(tuple(column))
-    same("tables of all nodes", 12,
+    same("tables of all nodes", 15,
          sum(table.startswith("cluster_") for table in catalog))
     for table, columns in catalog.items():
         if table.startswith("cluster_"):

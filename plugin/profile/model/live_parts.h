@@ -1,0 +1,40 @@
+/*
+ * live_parts.h - the live bytes of a profile's stacks, by thread and age.
+ *
+ * One list for all: a part is what one thread allocated with one stack and is
+ * of one class of age.  So there are at most as many as live samples, and the
+ * parts of a stack add up to its bytes and objects in use exactly.
+ */
+#ifndef HW_LIVE_PARTS_H
+#define HW_LIVE_PARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap_threads.h"
+
+struct arena;
+struct heap_dump;
+
+struct live_part {
+    uint32_t stack, thread, age; /* thread: an index into the threads */
+    uint64_t samples;
+    double objects, bytes; /* in use, estimated */
+};
+
+struct live_parts {
+    struct heap_threads threads;
+    const struct live_part *list; /* distinct, by stack, thread, age */
+    size_t count;
+};
+
+/* The parts of dump, in arena: room for each of its samples, and none yet.
+ * NULL: no memory. */
+struct live_parts *live_parts_new(struct arena *arena,
+                                  const struct heap_dump *dump);
+/* Appends a part.  There is room. */
+void live_parts_add(struct live_parts *parts, const struct live_part *part);
+/* Sorts them, and adds equal ones up. */
+void live_parts_end(struct live_parts *parts);
+
+#endif

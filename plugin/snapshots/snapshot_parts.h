@@ -1,0 +1,22 @@
+/*
+ * snapshot_parts.h - the threads and ages of a snapshot's profile, in its body.
+ *
+ * The layout stands in snapshot_file.c.
+ */
+#ifndef HW_SNAPSHOT_PARTS_H
+#define HW_SNAPSHOT_PARTS_H
+
+#include <stdbool.h>
+
+struct buffer;
+struct profile;
+struct reader;
+
+/* The profile has parts. */
+void snapshot_parts_encode(const struct profile *profile, struct buffer *out);
+/* Into a profile whose stacks are read, and its arena; r fails where they make
+ * no sense.  foreign: as in snapshot_body.h.  -1: no memory. */
+int snapshot_parts_decode(struct reader *r, bool foreign,
+                          struct profile *profile);
+
+#endif

@@ -1,0 +1,279 @@
+/*
+ * tables_samples.c - what a recorder knows of its samples: the threads that
+ * allocated them, their ages, and what else was allocated and freed.
+ *
+ * Functions, and what is left out, are heap_stacks'.  A snapshot without all
+ * this has no rows, and a warning says why.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "catalog_tables.h"
+#include "functions.h"
+#include "heap_threads.h"
+#include "heap_walk.h"
+#include "profile.h"
+#include "select_pins.h"
+#include "snapshot.h"
+#include "sql.h"
+#include "texts.h"
+
+static void
+set_int(struct value *out, uint64_t number)
+{
+    out->type = VALUE_INT;
+    out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
+}
+
+/* The leaf; NULL where all frames are the allocator's. */
+static void
+set_leaf(const struct heap_place *place, struct value *out)
+{
+    if (place->frame_count > 0)
+        cell_text(out, texts_get(place->pin->functions->names.texts,
+                                 place->frames[0].name));
+}
+
+/* ---- heap_threads ---- */
+
+enum {
+    THREADS_SNAPSHOT,
+    THREADS_TID,
+    THREADS_NAME,
+    THREADS_POOL,
+    THREADS_BYTES,
+    THREADS_OBJECTS,
+    THREADS_PERCENT,
+    THREADS_TOP,
+    THREADS_SAMPLES
+};
+
+/* The name with a * for the number at its end. */
+static void
+set_pool(struct heap_place *place, const char *name, struct value *out)
+{
+    size_t size = strlen(name), kept = size;
+
+    while (kept > 0 && name[kept - 1] >= '0' && name[kept - 1] <= '9')
+        kept--;
+    buffer_clear(&place->text);
+    buffer_add(&place->text, name, kept);
+    if (kept < size)
+        buffer_char(&place->text, '*');
+    if (place->text.failed)
+        return;
+    out->type = VALUE_TEXT;
+    out->data = place->text.data;
+    out->size = place->text.size;
+}
+
+static void
+threads_cell(struct heap_place *place, size_t column, struct value *out)
+{
+    const struct thread_row *row = &place->pin->parts.threads[place->at];
+    double all = place->pin->profile->bytes;
+
+    switch (column) {
+    case THREADS_SNAPSHOT:
+        cell_text(out, place->pin->label);
+        break;
+    case THREADS_TID:
+        if (row->thread->tid)
+            set_int(out, row->thread->tid);
+        break;
+    case THREADS_NAME:
+        cell_known(out, row->thread->name);
+        break;
+    case THREADS_POOL:
+        if (*row->thread->name)
+            set_pool(place, row->thread->name, out);
+        break;
+    case THREADS_BYTES:
+        cell_estimate(out, row->bytes);
+        break;
+    case THREADS_OBJECTS:
+        cell_estimate(out, row->objects);
+        break;
+    case THREADS_PERCENT:
+        out->type = VALUE_DOUBLE;
+        out->real = all > 0 ? round(row->bytes / all * 10000) / 100 : 0;
+        break;
+    case THREADS_TOP:
+        cell_known(out, row->top);
+        break;
+    case THREADS_SAMPLES:
+        set_int(out, row->samples);
+        break;
+    default:
+        break;
+    }
+}
+
+static const struct catalog_column threads[] = {
+    CATALOG_NODE_ID,
+    {"snapshot", &type_name_nn, HEAP_SNAPSHOT_COMMENT},
+    {"tid", &type_ubigint,
+     "The thread's number; NULL for all that ended and made room for others"},
+    {"name", &type_name,
+     "As the thread was called when it last had a new "
+     "stack; NULL unknown"},
+    {"pool", &type_name, "The name, its number at the end replaced by *"},
+    {"live_bytes", &type_ubigint_nn,
+     "In use, allocated by the thread, whoever uses it"},
+    {"live_objects", &type_ubigint_nn, "In use, allocated by the thread"},
+    {"percent", &type_double_nn, "Of all bytes in use"},
+    {"top_function", &type_text,
+     "The function that itself allocated most of live_bytes"},
+    {"samples", &type_ubigint_nn, "Sampled objects that these are made from"},
+};
+
+static const struct heap_walk threads_walk = {HEAP_THREADS, 100, 100,
+                                              threads_cell, .keyless = true};
+
+/* ---- heap_ages ---- */
+
+enum {
+    AGES_SNAPSHOT,
+    AGES_STACK,
+    AGES_FUNCTION,
+    AGES_AGE,
+    AGES_FROM,
+    AGES_BYTES,
+    AGES_OBJECTS
+};
+
+static void
+ages_cell(struct heap_place *place, size_t column, struct value *out)
+{
+    const struct age_row *row = &place->pin->parts.ages[place->at];
+
+    switch (column) {
+    case AGES_SNAPSHOT:
+        cell_text(out, place->pin->label);
+        break;
+    case AGES_STACK:
+        set_int(out, (uint64_t)row->stack + 1);
+        break;
+    case AGES_FUNCTION:
+        set_leaf(place, out);
+        break;
+    case AGES_AGE:
+        cell_text(out, heap_age_name(row->age));
+        break;
+    case AGES_FROM:
+        set_int(out, heap_age_from_s(row->age));
+        break;
+    case AGES_BYTES:
+        cell_estimate(out, row->bytes);
+        break;
+    case AGES_OBJECTS:
+        cell_estimate(out, row->objects);
+        break;
+    default:
+        break;
+    }
+}
+
+static const struct catalog_column ages[] = {
+    CATALOG_NODE_ID,
+    {"snapshot", &type_name, HEAP_SNAPSHOT_COMMENT, CATALOG_KEY},
+    {"stack", &type_ubigint, "As in heap_stacks", CATALOG_KEY},
+    {"function", &type_text,
+     "Its leaf, which allocates; NULL where all frames are the allocator's"},
+    {"age", &type_name_nn,
+     "How long ago it was allocated: under 1 s, 1 s to 10 s, 10 s to 1 min, "
+     "1 min to 10 min, 10 min to 1 h, 1 h to 6 h, 6 h to 1 day, over 1 day"},
+    {"age_from_s", &type_ubigint, "Where that begins, in seconds", CATALOG_KEY},
+    {"bytes", &type_ubigint_nn, "In use"},
+    {"objects", &type_ubigint_nn, "In use"},
+};
+
+static const struct heap_walk ages_walk = {HEAP_AGES, 20000, 4, ages_cell};
+
+/* ---- heap_churn ---- */
+
+enum {
+    CHURN_SNAPSHOT,
+    CHURN_STACK,
+    CHURN_FUNCTION,
+    CHURN_ALLOCATED_BYTES,
+    CHURN_FREED_BYTES,
+    CHURN_ALLOCATED_OBJECTS,
+    CHURN_FREED_OBJECTS
+};
+
+/* What is not in use any more was freed. */
+static void
+set_rate(const struct heap_place *place, double ever, double in_use,
+         struct value *out)
+{
+    double sum = ever > in_use ? ever - in_use : 0;
+
+    out->type = VALUE_DOUBLE;
+    out->real =
+        round(sum / (double)place->pin->profile->counted_ms * 1e6) / 1e3;
+}
+
+static void
+churn_cell(struct heap_place *place, size_t column, struct value *out)
+{
+    const struct profile_stack *stack = &place->pin->profile->stacks[place->at];
+
+    switch (column) {
+    case CHURN_SNAPSHOT:
+        cell_text(out, place->pin->label);
+        break;
+    case CHURN_STACK:
+        set_int(out, (uint64_t)place->at + 1);
+        break;
+    case CHURN_FUNCTION:
+        set_leaf(place, out);
+        break;
+    case CHURN_ALLOCATED_BYTES:
+        set_rate(place, stack->bytes_ever, 0, out);
+        break;
+    case CHURN_FREED_BYTES:
+        set_rate(place, stack->bytes_ever, stack->bytes, out);
+        break;
+    case CHURN_ALLOCATED_OBJECTS:
+        set_rate(place, stack->objects_ever, 0, out);
+        break;
+    case CHURN_FREED_OBJECTS:
+        set_rate(place, stack->objects_ever, stack->objects, out);
+        break;
+    default:
+        break;
+    }
+}
+
+static const struct catalog_column churn[] = {
+    CATALOG_NODE_ID,
+    {"snapshot", &type_name, HEAP_SNAPSHOT_COMMENT, CATALOG_KEY},
+    {"stack", &type_ubigint, "As in heap_stacks", CATALOG_KEY},
+    {"function", &type_text,
+     "Its leaf, which allocates; NULL where all frames are the allocator's"},
+    {"allocated_bytes", &type_double_nn,
+     "A second, since the recorder's first sample"},
+    {"freed_bytes", &type_double_nn, "A second, likewise"},
+    {"allocated_objects", &type_double_nn, "A second, likewise"},
+    {"freed_objects", &type_double_nn, "A second, likewise"},
+};
+
+static const struct heap_walk churn_walk = {HEAP_CHURN, 20000, 1, churn_cell};
+
+const struct catalog_table tables_samples[] = {
+    {"heapwire", "heap_threads", CATALOG_OWN_COLUMNS(threads),
+     .comment = "What each thread has allocated that is in use",
+     .privilege = PRIVILEGE_PROFILE, .walk = &threads_walk},
+    {"heapwire", "heap_ages", CATALOG_OWN_COLUMNS(ages),
+     .comment = "What is in use, by call stack and age",
+     .privilege = PRIVILEGE_PROFILE, .walk = &ages_walk},
+    {"heapwire", "heap_churn", CATALOG_OWN_COLUMNS(churn),
+     .comment = "What is allocated and freed a second, by call stack",
+     .privilege = PRIVILEGE_PROFILE, .walk = &churn_walk},
+    CATALOG_OF_ALL("heap_threads", threads, PRIVILEGE_PROFILE,
+                   &tables_samples[0]),
+    CATALOG_OF_ALL("heap_ages", ages, PRIVILEGE_PROFILE, &tables_samples[1]),
+    CATALOG_OF_ALL("heap_churn", churn, PRIVILEGE_PROFILE, &tables_samples[2]),
+    {NULL},
+};
