@@ -156,6 +156,14 @@ add_stacks(struct making *m)
                             &m->dump->address_count, m->dump->arena);
 }
 
+/* As it was wished: each sample knows the mean that it was taken at, and
+ * snapshots of one rate can be compared. */
+static uint64_t
+rate_of(const struct segment_header *header)
+{
+    return header->wish.mean_bytes > 0 ? header->wish.mean_bytes : 1;
+}
+
 struct heap_dump *
 recorded_heap(const struct segment_copy *copy, struct error *err)
 {
@@ -168,7 +176,7 @@ recorded_heap(const struct segment_copy *copy, struct error *err)
         m.dump->arena = arena_new(MEMORY_MAX);
     if (m.dump && m.dump->arena &&
         heap_stacks_init(&m.dump->stacks, MEMORY_MAX) == 0) {
-        m.dump->rate = header->mean_bytes ? header->mean_bytes : 1;
+        m.dump->rate = rate_of(header);
         rc = list_samples(&m) == 0 ? add_stacks(&m) : -1;
     }
     mem_free(m.lists.first);

@@ -251,6 +251,7 @@ add_stacks(struct taking *t, const struct heap_dump *dump)
                        from, dump->rate);
             add_saturated(&profile->samples, from->objects);
             profile->accumulated |= from->objects_ever > 0;
+            profile->weighted |= from->weight > 0;
         }
 }
 
