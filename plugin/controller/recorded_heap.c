@@ -178,6 +178,14 @@ add_stacks(struct making *m)
                             &m->dump->address_count, m->dump->arena);
 }
 
+/* As it was wished: each sample knows the mean that it was taken at, and
+ * snapshots of one rate can be compared. */
+static uint64_t
+rate_of(const struct segment_header *header)
+{
+    return header->wish.mean_bytes > 0 ? header->wish.mean_bytes : 1;
+}
+
 /* The recorder began with the first sample of any thread that still has its
  * place: the main thread keeps it. */
 static uint64_t
@@ -220,7 +228,7 @@ recorded_heap(const struct segment_copy *copy, uint64_t at_ms,
         m.dump->arena = arena_new(MEMORY_MAX);
     if (m.dump && m.dump->arena &&
         heap_stacks_init(&m.dump->stacks, MEMORY_MAX) == 0) {
-        m.dump->rate = header->mean_bytes ? header->mean_bytes : 1;
+        m.dump->rate = rate_of(header);
         rc = fill(&m);
     }
     mem_free(m.lists.first);

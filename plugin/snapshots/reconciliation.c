@@ -27,6 +27,9 @@ reason_of(const struct profile *profile, const struct agent_hello *hello)
         return "allocated before the reset, or while profiling was off";
     if (since_ms == 0 || since_ms > hello->started_ms)
         return "allocated while profiling was off";
+    if (hello->opt_prof == AGENT_PROF_RECORDED)
+        return "rounded up to the allocator's sizes, free in caches of "
+               "threads, or grown meanwhile";
     return "free in caches of threads, or grown while the profile was taken";
 }
 

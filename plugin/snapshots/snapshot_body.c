@@ -26,7 +26,12 @@ enum {
     MODULE_BYTES = 26
 };
 
-enum { LIVE = 1, ACCUMULATED = 2, PARTS = 4 }; /* flags of the profile */
+enum {
+    LIVE = 1,
+    ACCUMULATED = 2,
+    PARTS = 4,
+    WEIGHTED = 8
+};                                                         /* of the profile */
 enum { IN_ALLOCATOR = 1, HAS_SYMBOL = 2, IS_WRAPPED = 4 }; /* of a location */
 
 /* Numbers that a database may really have, and that can be added up, and times:
@@ -143,7 +148,8 @@ put_profile(struct encoder *e, const struct profile *profile)
 {
     buffer_u8(e->out, (uint8_t)((profile->origin.live ? LIVE : 0) |
                                 (profile->accumulated ? ACCUMULATED : 0) |
-                                (profile->parts ? PARTS : 0)));
+                                (profile->parts ? PARTS : 0) |
+                                (profile->weighted ? WEIGHTED : 0)));
     buffer_u64(e->out, (uint64_t)profile->origin.taken_ms);
     buffer_u64(e->out, (uint64_t)profile->origin.active_since_ms);
     put_real(e->out, profile->objects_ever);
@@ -430,9 +436,10 @@ get_profile(struct decoder *d, struct profile *profile)
 
     get_texts(d);
     flags = reader_u8(&d->r);
-    d->r.failed |= (flags & ~(LIVE | ACCUMULATED | PARTS)) != 0;
+    d->r.failed |= (flags & ~(LIVE | ACCUMULATED | PARTS | WEIGHTED)) != 0;
     profile->origin.live = flags & LIVE;
     profile->accumulated = flags & ACCUMULATED;
+    profile->weighted = flags & WEIGHTED;
     profile->origin.taken_ms = get_time(d);
     profile->origin.active_since_ms = get_time(d);
     profile->objects_ever = get_real(d);

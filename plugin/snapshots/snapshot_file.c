@@ -20,7 +20,7 @@
  *
  * Body, packed by zlib's deflate (snapshot_body.c):
  *     n    texts, then each: text; below, "t" is n, the number of a text
- *     u1   1 live, 2 accumulated, 4 has threads
+ *     u1   1 live, 2 accumulated, 4 has threads, 8 weighted
  *     u8   taken, u8 active since: milliseconds since 1970
  *     f8   objects ever, f8 bytes ever
  *     t    program, t note, t memory line

@@ -296,7 +296,7 @@ why_no_recorder(const struct run *run)
     if (allocators->kind != LOCATE_DYNAMIC || program_secure(run->exe))
         return "nothing can be preloaded into it";
     if (allocators->asan)
-        return "AddressSanitizer's malloc has to come first";
+        return "the malloc of -fsanitize=address has to come first";
     if (allocators->own_malloc)
         return "its malloc is a part of the program, which calls it directly";
     return NULL;

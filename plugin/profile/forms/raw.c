@@ -33,18 +33,41 @@ add_sampled(struct profile_sampled *to, const struct profile_sampled *more)
     to->bytes += more->bytes;
 }
 
+/* What was sampled, which its readers scale by the rate.  With weights of its
+ * own: the estimates, for a rate at which every object is sampled. */
+static struct profile_sampled
+in_use_of(const struct profile *profile, const struct profile_stack *stack)
+{
+    return profile->weighted
+               ? (struct profile_sampled){(uint64_t)llrint(stack->objects),
+                                          (uint64_t)llrint(stack->bytes)}
+               : stack->in_use;
+}
+
+static struct profile_sampled
+ever_of(const struct profile *profile, const struct profile_stack *stack)
+{
+    return profile->weighted
+               ? (struct profile_sampled){(uint64_t)llrint(stack->objects_ever),
+                                          (uint64_t)llrint(stack->bytes_ever)}
+               : stack->ever;
+}
+
 /* Callers have return addresses: see heap_dump.h. */
 static void
 add_stack(struct buffer *out, const struct profile *profile,
           const struct profile_stack *stack)
 {
+    struct profile_sampled in_use = in_use_of(profile, stack);
+    struct profile_sampled ever = ever_of(profile, stack);
+
     buffer_char(out, '@');
     for (uint32_t i = 0; i < stack->depth; i++)
         buffer_format(out, " 0x%" PRIx64,
                       profile->locations[stack->locations[i]].address +
                           (i > 0));
     buffer_char(out, '\n');
-    add_counts(out, &stack->in_use, &stack->ever);
+    add_counts(out, &in_use, &ever);
 }
 
 /* The kernel's inodes are not known: equal files get equal numbers, not 0. */
@@ -97,10 +120,14 @@ raw_write(const struct profile *profile, const struct view_options *options,
         return -1;
     }
     for (size_t i = 0; i < profile->stack_count; i++) {
-        add_sampled(&in_use, &profile->stacks[i].in_use);
-        add_sampled(&ever, &profile->stacks[i].ever);
+        struct profile_sampled one = in_use_of(profile, &profile->stacks[i]);
+
+        add_sampled(&in_use, &one);
+        one = ever_of(profile, &profile->stacks[i]);
+        add_sampled(&ever, &one);
     }
-    buffer_format(out, "heap_v2/%" PRIu64 "\n", profile->rate);
+    buffer_format(out, "heap_v2/%" PRIu64 "\n",
+                  profile->weighted ? 1 : profile->rate);
     add_counts(out, &in_use, &ever);
     for (size_t i = 0; i < profile->stack_count && !out->failed; i++) {
         if (view_cancelled(options, i, err))

@@ -301,8 +301,11 @@ init(struct stack_names *names, const struct profile *profile,
     memset(names, 0, sizeof(*names));
     if (!has_measure(profile, options->measure)) {
         error_set(err, ER_UNKNOWN,
-                  "the profile does not count what was ever allocated: that "
-                  "needs prof_accum:true in MALLOC_CONF of the process");
+                  "the profile does not count what was ever allocated: %s",
+                  profile->weighted
+                      ? "the recorder does so until its first reset"
+                      : "that needs prof_accum:true in MALLOC_CONF of the "
+                        "process");
         return -1;
     }
     names->profile = profile;

@@ -270,6 +270,7 @@ add_stacks(struct taking *t, const struct heap_dump *dump)
                 add_part(t, to, from, dump->rate);
             add_saturated(&profile->samples, from->objects);
             profile->accumulated |= from->objects_ever > 0;
+            profile->weighted |= from->weight > 0;
         }
 }
 

@@ -70,6 +70,7 @@ struct profile {
     uint64_t rate;    /* mean bytes between two samples */
     bool truncated;   /* the dump was cut off */
     bool accumulated; /* the dump counted what was ever allocated */
+    bool weighted;    /* samples have weights that the rate does not tell */
     bool difference;  /* made by diff_make, or a sum of such */
     size_t nodes;     /* how many nodes it sums up (merge.h); 0: not a sum */
     /* By thread and age; NULL: not known, as only a recorder notes them. */
