@@ -134,31 +134,51 @@ check_owner(const struct dump *dump, const struct agent_client *client,
     return -1;
 }
 
-/* From outside, where the process hangs or has ended. */
-static int
-take_modules(struct dump *dump, const struct agent_client *client,
-             struct objects *objects, struct error *err)
+/* The recorder's moment, and what is to be said of it. */
+static void
+note_recorded(struct dump *dump, const struct agent_client *client)
 {
-    bool ended = client->status.state == NODE_GONE;
     int64_t since_ms = dump->taken_ms - client->status.since_ms;
+    const char *note = client->status.note;
 
-    buffer_clear(&dump->maps);
-    if (ended) {
+    if (client->status.state == NODE_UNRESPONSIVE)
+        note = "read from outside: the process does not respond";
+    if (client->status.state == NODE_GONE) {
+        note = "of its last moment: the process has ended";
         dump->taken_ms = client->status.since_ms;
         dump->recorded_ms -= since_ms > 0 ? (uint64_t)since_ms : 0;
     }
-    snprintf(dump->note, sizeof(dump->note),
-             ended ? "of its last moment: the process has ended"
-                   : "read from outside: the process does not respond");
-    return recorded_maps(dump->recorded, objects, &dump->maps, err);
+    snprintf(dump->note, sizeof(dump->note), "%s", note);
 }
 
-/* The database does not notice. */
+/* Where a file cannot be found from here, in a container for instance, the
+ * agent has it. */
+static void
+ask_files(struct dump *dump, struct agent_client *client,
+          struct objects *objects)
+{
+    struct buffer modules = dump->maps;
+    struct error unsaid;
+    int rc = -1;
+
+    buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
+    if (client->status.state == NODE_CONNECTED &&
+        take_maps(dump, client, &unsaid) == 0)
+        rc = fetch_objects(dump, client, objects, &unsaid);
+    if (rc == 0) {
+        buffer_fini(&modules);
+    } else {
+        buffer_fini(&dump->maps);
+        dump->maps = modules;
+    }
+}
+
+/* The database does not notice, hangs, or has ended. */
 static int
 take_recorded(struct dump *dump, struct agent_client *client, int segment,
               struct objects *objects, struct error *err)
 {
-    struct error unsaid;
+    bool complete;
 
     if (segment < 0) {
         error_set(err, ER_UNKNOWN,
@@ -170,15 +190,14 @@ take_recorded(struct dump *dump, struct agent_client *client, int segment,
     dump->taken_ms = clock_wall_ms();
     dump->recorded_ms = clock_ms();
     dump->recorded = segment_read(segment, err);
-    if (!dump->recorded || check_owner(dump, client, err) != 0)
+    if (!dump->recorded || check_owner(dump, client, err) != 0 ||
+        recorded_maps(dump->recorded, objects, &dump->maps, &complete, err) !=
+            0)
         return -1;
-    if (client->status.state == NODE_CONNECTED &&
-        take_maps(dump, client, &unsaid) == 0 &&
-        fetch_objects(dump, client, objects, &unsaid) == 0) {
-        snprintf(dump->note, sizeof(dump->note), "%s", client->status.note);
-        return 0;
-    }
-    return take_modules(dump, client, objects, err);
+    if (!complete)
+        ask_files(dump, client, objects);
+    note_recorded(dump, client);
+    return 0;
 }
 
 static int

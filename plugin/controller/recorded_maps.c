@@ -83,7 +83,8 @@ write_whole(const struct segment_module *module, const char *path,
                   module->start, module->end, path);
 }
 
-static void
+/* False: its file is not found. */
+static bool
 add_module(const struct segment_module *module, struct objects *objects,
            struct buffer *out)
 {
@@ -93,7 +94,7 @@ add_module(const struct segment_module *module, struct objects *objects,
     int fd;
 
     if (module->path_size > SEGMENT_PATH_MAX)
-        return;
+        return false;
     memcpy(path, module->path, module->path_size);
     path[module->path_size] = '\0';
     for (char *c = path; *c; c++)
@@ -102,7 +103,7 @@ add_module(const struct segment_module *module, struct objects *objects,
     fd = open_module(module, path, &elf, &st);
     if (fd < 0) {
         write_whole(module, path, out);
-        return;
+        return path[0] != '/'; /* the kernel's */
     }
     write_code(module, path, &elf, &st, out);
     elf_fini(&elf);
@@ -110,6 +111,7 @@ add_module(const struct segment_module *module, struct objects *objects,
         fd_close(fd);
     else
         objects_put(objects, st.st_dev, st.st_ino, fd);
+    return true;
 }
 
 static int
@@ -132,7 +134,7 @@ is_hidden(const struct segment_module *module,
 
 int
 recorded_maps(const struct segment_copy *copy, struct objects *objects,
-              struct buffer *out, struct error *err)
+              struct buffer *out, bool *complete, struct error *err)
 {
     uint32_t count = segment_copy_room(copy, SEGMENT_MODULES);
     struct segment_module *modules = mem_zalloc(count, sizeof(*modules));
@@ -140,6 +142,7 @@ recorded_maps(const struct segment_copy *copy, struct objects *objects,
     size_t kept_count = 0;
     int rc = -1;
 
+    *complete = true;
     if (!modules || !kept)
         goto out;
     for (uint32_t i = count; i-- > 0;)
@@ -148,7 +151,7 @@ recorded_maps(const struct segment_copy *copy, struct objects *objects,
             kept[kept_count++] = &modules[i];
     qsort(kept, kept_count, sizeof(*kept), compare_starts);
     for (size_t i = 0; i < kept_count; i++)
-        add_module(kept[i], objects, out);
+        *complete &= add_module(kept[i], objects, out);
     rc = out->failed ? -1 : 0;
 out:
     if (rc != 0)

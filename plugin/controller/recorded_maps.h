@@ -2,6 +2,8 @@
 #ifndef HW_RECORDED_MAPS_H
 #define HW_RECORDED_MAPS_H
 
+#include <stdbool.h>
+
 struct buffer;
 struct error;
 struct objects;
@@ -9,8 +11,8 @@ struct segment_copy;
 
 /* Appends the recorder's modules as the text of /proc/<pid>/maps, code alone,
  * and gives objects their files: those that still lie at their path, with the
- * same build-id.  -1 with *err without memory. */
+ * same build-id.  *complete: none is missing.  -1 with *err without memory. */
 int recorded_maps(const struct segment_copy *copy, struct objects *objects,
-                  struct buffer *out, struct error *err);
+                  struct buffer *out, bool *complete, struct error *err);
 
 #endif

@@ -57,7 +57,7 @@ find_descriptor(char *const *envp)
 static bool
 is_for_us(char *const *envp)
 {
-    const char *wanted = find_value(envp, "HEAPWIRE_EXE");
+    const char *wanted = find_value(envp, EXE_ENV);
     char own[PATH_MAX];
     ssize_t n = wanted ? readlink("/proc/self/exe", own, sizeof(own) - 1) : -1;
 
@@ -230,7 +230,7 @@ claim_segment(char *const *envp)
     int fd = find_descriptor(envp), error = errno;
 
     if (fd >= 0 && is_for_us(envp) && verify(fd, &header) &&
-        !begin(fd, &header))
-        close(fd);
+        (!begin(fd, &header) || find_value(envp, EXE_ENV)))
+        close(fd); /* what it starts keeps none of ours */
     errno = error;
 }

@@ -11,6 +11,7 @@
 #define HW_CLAIM_SEGMENT_H
 
 #define RECORDER_ENV "HEAPWIRE_RECORDER"
+#define EXE_ENV      "HEAPWIRE_EXE"
 
 struct segment_header;
 
