@@ -150,17 +150,11 @@ static struct cursor *
 use_open(struct opening *o, struct error *err)
 {
     struct span name = o->statement->use;
+    int rc = !o->describing           ? sql_session_use(o->session, name, err)
+             : catalog_database(name) ? 0
+                                      : catalog_unknown_database(name, err);
 
-    if (o->describing) {
-        if (!catalog_database(name)) {
-            catalog_unknown_database(name, err);
-            return NULL;
-        }
-        return sql_cursor_ok(err);
-    }
-    if (sql_session_use(o->session, name, err) != 0)
-        return NULL;
-    return sql_cursor_ok(err);
+    return rc == 0 ? sql_cursor_ok(err) : NULL;
 }
 
 /* KILL connection_id(), KILL @id. */

@@ -1,5 +1,4 @@
-/* profiler_state.c - see profiler_state.h. */
-#include "profiler_state.h"
+/* profiler_state.c - see node_status.h. */
 
 #include "buffer.h"
 #include "clock.h"

@@ -12,7 +12,6 @@
 #include "memory.h"
 #include "peers.h"
 #include "sql_statement.h"
-#include "user_locks.h"
 #include "variables.h"
 
 size_t

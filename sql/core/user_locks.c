@@ -1,5 +1,5 @@
-/* user_locks.c - see user_locks.h. */
-#include "user_locks.h"
+/* user_locks.c - see sql_session.h. */
+#include "sql_session.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include "handle.h"
 #include "kind.h"
 #include "sql_session.h"
-#include "user_locks.h"
 #include "variables.h"
 
 static uint32_t

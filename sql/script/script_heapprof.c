@@ -10,7 +10,7 @@
 #include "arena.h"
 #include "dump.h"
 #include "errors.h"
-#include "profiler_state.h"
+#include "node_status.h"
 #include "script_methods.h"
 #include "snapshot.h"
 #include "view.h"

@@ -17,7 +17,6 @@
 #include "memory.h"
 #include "select_pins.h"
 #include "select_query.h"
-#include "select_value.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "types.h"

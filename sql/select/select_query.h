@@ -4,7 +4,9 @@
 #ifndef HW_SELECT_QUERY_H
 #define HW_SELECT_QUERY_H
 
+#include <sqlite3.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "buffer.h"
@@ -13,6 +15,7 @@
 #include "handle.h"
 #include "reader.h"
 
+struct arena;
 struct catalog_scope;
 struct catalog_table;
 struct cursor;
@@ -111,5 +114,25 @@ struct cursor *select_open_where(struct opening *opening,
                                  const struct catalog_table *table,
                                  const struct catalog_scope *scope,
                                  struct error *err);
+
+/* ---- a row's values: select_value.c ---- */
+
+/* Reads column i of the present row.  Its bytes are SQLite's until the next
+ * step, or lie in arena.  A wrong date in a column of dates is NULL.  -1 with
+ * 1037 or 1690. */
+int select_value(sqlite3_stmt *statement, int i, const struct column *column,
+                 struct arena *arena, struct value *out, struct error *err);
+/* Copies the value's bytes to arena.  -1 with *err. */
+int select_value_keep(struct arena *arena, struct value *value,
+                      struct error *err);
+
+/* SELECT ... INTO @a, @b: one row becomes user variables.  Takes rows, also on
+ * failure.  The names must last as long as the cursor. */
+struct cursor *select_into(const struct opening *opening, struct cursor *rows,
+                           const struct span *names, size_t count,
+                           struct error *err);
+
+/* The same for DO, which drops the row. */
+struct cursor *select_into_nothing(struct cursor *rows, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* select_value.c - see select_value.h. */
-#include "select_value.h"
+/* select_value.c - see select_query.h. */
+#include "select_query.h"
 
 #include <inttypes.h>
 #include <math.h>

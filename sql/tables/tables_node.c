@@ -17,7 +17,6 @@
 #include "node_status.h"
 #include "peers.h"
 #include "process_memory.h"
-#include "profiler_state.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 

@@ -13,8 +13,8 @@
 #include "errors.h"
 #include "fetch.h"
 #include "memory.h"
+#include "node_status.h"
 #include "peers.h"
-#include "profiler_state.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 
@@ -290,18 +290,20 @@ produce_backends(const struct catalog_scope *scope, struct rowset *out)
     each_node(scope, out, add_backend);
 }
 
+/* As StarRocks has them, of either kind of node. */
+#define NODE_COLUMNS                                                           \
+    {"IP", &type_name}, {"HeartbeatPort", &type_bigint},                       \
+        {"BePort", &type_bigint}, {"HttpPort", &type_bigint},                  \
+        {"BrpcPort", &type_bigint}, {"LastStartTime", &type_time},             \
+        {"LastHeartbeat", &type_time}, {"Alive", &type_name},                  \
+        {"SystemDecommissioned", &type_name},                                  \
+    {                                                                          \
+        "ClusterDecommissioned", &type_name                                    \
+    }
+
 static const struct catalog_column backends[] = {
     {"BackendId", &type_bigint},
-    {"IP", &type_name},
-    {"HeartbeatPort", &type_bigint},
-    {"BePort", &type_bigint},
-    {"HttpPort", &type_bigint},
-    {"BrpcPort", &type_bigint},
-    {"LastStartTime", &type_time},
-    {"LastHeartbeat", &type_time},
-    {"Alive", &type_name},
-    {"SystemDecommissioned", &type_name},
-    {"ClusterDecommissioned", &type_name},
+    NODE_COLUMNS,
     {"TabletNum", &type_bigint},
     {"DataUsedCapacity", &type_name},
     {"AvailCapacity", &type_name},
@@ -340,27 +342,12 @@ produce_compute_nodes(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static const struct catalog_column compute_nodes[] = {
-    {"ComputeNodeId", &type_bigint},
-    {"IP", &type_name},
-    {"HeartbeatPort", &type_bigint},
-    {"BePort", &type_bigint},
-    {"HttpPort", &type_bigint},
-    {"BrpcPort", &type_bigint},
-    {"LastStartTime", &type_time},
-    {"LastHeartbeat", &type_time},
-    {"Alive", &type_name},
-    {"SystemDecommissioned", &type_name},
-    {"ClusterDecommissioned", &type_name},
-    {"ErrMsg", &type_text},
-    {"Version", &type_name},
-    {"CpuCores", &type_bigint},
-    {"NumRunningQueries", &type_bigint},
-    {"MemUsedPct", &type_name},
-    {"CpuUsedPct", &type_name},
-    {"HasStoragePath", &type_name},
-    {"StarletPort", &type_bigint},
-    {"WorkerId", &type_bigint},
-    {"WarehouseName", &type_name},
+    {"ComputeNodeId", &type_bigint}, NODE_COLUMNS,
+    {"ErrMsg", &type_text},          {"Version", &type_name},
+    {"CpuCores", &type_bigint},      {"NumRunningQueries", &type_bigint},
+    {"MemUsedPct", &type_name},      {"CpuUsedPct", &type_name},
+    {"HasStoragePath", &type_name},  {"StarletPort", &type_bigint},
+    {"WorkerId", &type_bigint},      {"WarehouseName", &type_name},
     {"TabletNum", &type_bigint},
 };
 

@@ -131,21 +131,22 @@ int main(int n, char **texts) {
         std::cout << length.first << length.second << std::endl;
 }
 END
-flags="-g -O2 -w -shared -fPIC -D_GNU_SOURCE -Iplugin/base -Iplugin/system"
+flags="-g -O2 -w -shared -fPIC -D_GNU_SOURCE -Iplugin/base -Iplugin/system
+    -Iplugin/memory -Iplugin/agent/ground"
 for version in 4 5; do
     # shellcheck disable=SC2086
     at_most_10_percent "C, DWARF $version, gcc" \
-        gcc $flags -gdwarf-$version plugin/base/*.c plugin/system/*.c
+        gcc $flags -gdwarf-$version plugin/memory/*.c plugin/system/*.c
     # shellcheck disable=SC2086
     ! command -v clang >/dev/null || at_most_10_percent \
         "C, DWARF $version, clang" \
-        clang $flags -gdwarf-$version plugin/base/*.c plugin/system/*.c
+        clang $flags -gdwarf-$version plugin/memory/*.c plugin/system/*.c
     at_most_10_percent "C++, DWARF $version" \
         g++ -g -O2 -gdwarf-$version "$work/main.cc"
 done
 # shellcheck disable=SC2086
 at_most_10_percent "C, not optimised" \
-    gcc $flags -O0 plugin/base/*.c plugin/system/*.c
+    gcc $flags -O0 plugin/memory/*.c plugin/system/*.c
 
 # ---- symbols only: of what has no debug information ----
 # Each object lies twice under one name, in alone and, with its index, in with.

@@ -5,7 +5,7 @@
 
 #include "buffer.h"
 #include "controller.h"
-#include "profiler_state.h"
+#include "node_status.h"
 #include "suite.h"
 
 static const struct {

@@ -8,9 +8,9 @@
 #include "handle.h"
 #include "select_tree.h"
 #include "sql_harness.h"
+#include "sql_session.h"
 #include "sql_statement.h"
 #include "suite.h"
-#include "user_locks.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
