@@ -352,18 +352,21 @@ look_at_marks(struct memory_sampler *sampler,
     }
 }
 
-/* What the recorder has of it is of its last moment. */
+/* What the recorder has of it is of its last moment; nothing, if it was never
+ * switched on. */
 static void
 look_at_end(struct memory_sampler *sampler, const struct node_status *status)
 {
+    const struct agent_hello *hello = &status->hello;
     struct marks_due due = {.cause = SNAPSHOT_MARK};
 
     if (status->state != NODE_GONE || !node_status_is_recorded(status) ||
-        sampler->snapshot || sampler->ended_pid == status->hello.pid)
+        (!hello->active && hello->changes == 0) || sampler->snapshot ||
+        sampler->ended_pid == hello->pid)
         return;
-    sampler->ended_pid = status->hello.pid;
+    sampler->ended_pid = hello->pid;
     snprintf(due.reason, sizeof(due.reason), "the database (pid %d) ended",
-             status->hello.pid);
+             hello->pid);
     ask_snapshot(sampler, &due);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,21 +105,28 @@ own_start(void)
     return started;
 }
 
-/* Whether it is ours; *again: it was, before an exec. */
+static bool
+has_ended(uint64_t pid)
+{
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* Whether it is ours; *again: it was, before an exec, or was that of a process
+ * that has ended: a script's first run, or a database that it starts anew. */
 static bool
 claim(struct segment_header *header, bool *again)
 {
-    uint64_t nobody = 0, started = own_start();
+    uint64_t owner = 0, own = (uint64_t)getpid(), started = own_start();
+    bool ours = __atomic_compare_exchange_n(&header->owner, &owner, own, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 
-    *again = false;
-    if (__atomic_compare_exchange_n(&header->owner, &nobody, (uint64_t)getpid(),
-                                    false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED)) {
+    *again = !ours;
+    if (!ours && (owner == own || has_ended(owner)))
+        ours = __atomic_compare_exchange_n(&header->owner, &owner, own, false,
+                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (ours)
         header->owner_started = started;
-        return true;
-    }
-    *again = nobody == (uint64_t)getpid() && header->owner_started == started;
-    return *again;
+    return ours;
 }
 
 /* The memory that a forked child finds zeroed; NULL: it cannot be had. */

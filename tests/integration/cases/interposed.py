@@ -387,11 +387,21 @@ def script(text):
         os.remove(f.name)
 
 
+def serves_the_living(node):
+    with node.asks() as w:
+        found = re.search(r"\(pid (\d+)\)", "\n".join(heap(w, "state()")))
+        return found and os.path.exists(f"/proc/{found.group(1)}") and \
+            value(w, "SELECT source FROM heapwire.profiler") == "interposed"
+
+
 @beside
 def test_a_script(_):
-    """Which runs other programs before and after."""
-    with script(f"ls / >/dev/null\n{BLOCKS}\necho over\n") as name, \
+    """Which runs other programs before and after, and that one, too."""
+    with script(f"ls / >/dev/null\ntimeout 0.1 {BLOCKS}\n{BLOCKS}\n"
+                "echo over\n") as name, \
             Ran(name, settings=f"exe = {BLOCKS}\n") as node:
+        wait_for(lambda: node.said().count("ready\n") == 2)
+        wait_for(lambda: serves_the_living(node))
         node.keeps()
         with node.asks() as w:
             within("all", SMALL + LARGE, profiled(w), 0.6)

@@ -1,183 +1,261 @@
-/* test_recorded_heap.c - a recorder's segment as a heap dump: whose samples
- * they are, and how old. */
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+/* test_recorded_heap.c - a recorder's segment as a heap dump, and while the
+ * n-th allocation fails. */
+#include "recorded_heap.h"
 
-#include "errors.h"
+#include <math.h>
+
+#include "estimator.h"
 #include "failing_memory.h"
 #include "heap_dump.h"
-#include "recorded_heap.h"
-#include "segment_layout.h"
-#include "segment_make.h"
-#include "segment_read.h"
+#include "segment_fixture.h"
 #include "suite.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define SECOND       1000000000ULL
+enum { MEAN = 512 * 1024 };
 
-static const struct segment_room room = {
-    .modules = 8, .stacks = 64, .frames = 256, .samples = 64, .threads = 4};
-enum { STACK = 7, FIRST = 3, AT_MS = 5000000 };
-
-static int fd;
-static struct segment_header *header;
-static struct segment_copy *copy;
-static struct error err;
-
-static void *
-part_at(enum segment_part_id part)
-{
-    return (char *)header + header->parts[part].offset;
-}
-
-/* The sample of place i is 100 + i bytes, and i seconds old; its thread's place
- * and generation are these. */
-static const struct {
-    uint32_t thread, generation;
-    const char *name; /* wanted */
-} samples[] = {
-    {1, 1, "main"},
-    {2, 3, "io-7"},
-    {1, 1, "main"},
-    {2, 2, ""},
-    /* of the one before it */ {UINT32_MAX, 0, ""},
-    {99, 1, ""},
-    /* none is there */ {3, 0, "a?b"},
-};
+static struct segment_fixture f;
 
 static void
 set_up(void)
 {
-    static const struct segment_thread threads[] = {
-        {0},
-        {.tid = 41, .generation = 1, .started_ns = 1000 * SECOND, "main"},
-        {.tid = 42, .generation = 3, .started_ns = 2000 * SECOND, "io-7"},
-        {.tid = 43, .started_ns = 3000 * SECOND, .name = "a\nb"}};
-    struct segment_stack *stacks;
-    struct segment_sample *list;
-    struct segment_header plan;
-    uint64_t *keys, *frames;
-
-    ck_assert(segment_plan(&room, &plan));
-    fd = segment_make(&plan);
-    header = mmap(NULL, plan.segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                  fd, 0);
-    ck_assert_ptr_ne(header, MAP_FAILED);
-    stacks = part_at(SEGMENT_STACKS);
-    frames = part_at(SEGMENT_FRAMES);
-    keys = part_at(SEGMENT_KEYS);
-    list = part_at(SEGMENT_SAMPLES);
-    memcpy(part_at(SEGMENT_THREADS), threads, sizeof(threads));
-    frames[FIRST] = 0x1234;
-    stacks[STACK] = (struct segment_stack){.hash = 99,
-                                           .first_frame = FIRST,
-                                           .depth = 1,
-                                           .allocated_bytes = 5000,
-                                           .allocated_objects = 512};
-    for (uint32_t i = 0; i < COUNT(samples); i++) {
-        keys[i] = 0x1000 + i;
-        list[i] =
-            (struct segment_sample){.key = keys[i],
-                                    .size = 100 + i,
-                                    .mean = 1,
-                                    .time_ns = (AT_MS / 1000 - i) * SECOND,
-                                    .stack = STACK,
-                                    .thread = samples[i].thread,
-                                    .thread_generation = samples[i].generation};
-    }
-    copy = segment_read(fd, &err);
-    ck_assert_ptr_nonnull(copy);
+    fixture_init(&f);
 }
 
 static void
 tear_down(void)
 {
-    segment_copy_free(copy);
-    munmap(header, header->segment_bytes);
-    close(fd);
+    fixture_fini(&f);
+}
+
+/* Of return addresses, innermost first. */
+static void
+put_stack(uint32_t stack, const uint64_t *addresses, uint32_t depth)
+{
+    struct segment_stack *stacks = fixture_part(&f, SEGMENT_STACKS);
+    uint64_t *frames = fixture_part(&f, SEGMENT_FRAMES);
+
+    stacks[stack].hash = 1 + stack;
+    stacks[stack].first_frame = f.frames;
+    stacks[stack].depth = depth;
+    for (uint32_t i = 0; i < depth; i++)
+        frames[f.frames++] = addresses[i];
 }
 
 static void
-check_entry(const struct heap_dump *dump, const struct heap_stack *entry)
+put_ever(uint32_t stack, uint64_t bytes, uint64_t objects)
 {
-    uint32_t i = (uint32_t)entry->bytes - 100;
+    struct segment_stack *stacks = fixture_part(&f, SEGMENT_STACKS);
 
-    ck_assert_uint_lt(i, COUNT(samples));
-    ck_assert_uint_lt(entry->thread, dump->threads.count);
-    ck_assert_str_eq(dump->threads.list[entry->thread].name, samples[i].name);
-    ck_assert_uint_eq(entry->age, heap_age_of(i * UINT64_C(1000)));
+    stacks[stack].allocated_bytes = bytes;
+    stacks[stack].allocated_objects = objects * SEGMENT_OBJECT;
 }
 
-START_TEST(samples_have_threads_and_ages)
+static void
+put_sample(uint32_t place, uint32_t stack, uint64_t size, uint64_t mean,
+           uint64_t time_ns)
 {
-    struct heap_dump *dump = recorded_heap(copy, AT_MS, &err);
-    unsigned live = 0;
+    struct segment_sample *samples = fixture_part(&f, SEGMENT_SAMPLES);
+    uint64_t *keys = fixture_part(&f, SEGMENT_KEYS);
 
+    samples[place] = (struct segment_sample){.key = 0x1000 + place * 16,
+                                             .size = size,
+                                             .mean = mean,
+                                             .time_ns = time_ns,
+                                             .stack = stack};
+    keys[place] = samples[place].key;
+}
+
+static struct heap_dump *
+dump_all(void)
+{
+    struct segment_copy *copy = fixture_copy(&f);
+    struct error err;
+    struct heap_dump *dump = recorded_heap(copy, 0, &err);
+
+    segment_copy_free(copy);
     ck_assert_ptr_nonnull(dump);
-    ck_assert_uint_eq(dump->threads.count, 4);
-    ck_assert_uint_eq(dump->threads.list[0].tid, 0);
-    for (size_t i = 0; i < dump->stacks.first->count; i++) {
-        const struct heap_stack *entry = &dump->stacks.first->stacks[i];
+    return dump;
+}
 
-        if (entry->objects == 0)
-            continue;
-        check_entry(dump, entry);
-        live++;
+/* The n-th entry of the dump; NULL: there are fewer. */
+static const struct heap_stack *
+entry_at(const struct heap_dump *dump, size_t n)
+{
+    for (const struct heap_piece *p = dump->stacks.first; p; p = p->next) {
+        if (n < p->count)
+            return &p->stacks[n];
+        n -= p->count;
     }
-    ck_assert_uint_eq(live, COUNT(samples));
-    ck_assert_uint_eq(dump->counted_ms, AT_MS - 1000000);
+    return NULL;
+}
+
+static double
+live_bytes(const struct heap_dump *dump)
+{
+    const struct heap_stack *entry;
+    double bytes = 0;
+
+    for (size_t i = 0; (entry = entry_at(dump, i)); i++)
+        bytes += (double)entry->bytes * entry->weight;
+    return bytes;
+}
+
+START_TEST(an_empty_segment_is_an_empty_profile_of_the_wished_rate)
+{
+    struct heap_dump *dump = dump_all();
+
+    ck_assert_uint_eq(dump->rate, MEAN);
+    ck_assert_uint_eq(dump->stack_count, 0);
+    ck_assert_uint_eq(dump->address_count, 0);
     heap_dump_free(dump);
 }
 END_TEST
 
-/* The clock of the recorder is behind by some milliseconds; and a sample may be
- * newer than the moment, where the segment was read later. */
-START_TEST(a_sample_from_later_is_young)
+START_TEST(each_sample_has_the_weight_of_its_size_and_mean)
 {
-    struct heap_dump *dump = recorded_heap(copy, 1, &err);
+    static const uint64_t stack[] = {0x5001, 0x6001};
+    struct heap_dump *dump;
+    double all = 1000 / estimator_chance(1000, MEAN) +
+                 9000 / estimator_chance(9000, 4 * MEAN);
 
-    ck_assert_ptr_nonnull(dump);
-    for (size_t i = 0; i < dump->stacks.first->count; i++)
-        ck_assert_uint_eq(dump->stacks.first->stacks[i].age, 0);
-    ck_assert_uint_eq(dump->counted_ms, 0);
+    put_stack(7, stack, 2);
+    put_sample(3, 7, 1000, MEAN, 1);
+    put_sample(9, 7, 9000, 4 * MEAN, 2);
+    dump = dump_all();
+    ck_assert_uint_eq(dump->stack_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct heap_stack *entry = entry_at(dump, i);
+
+        ck_assert_uint_eq(entry->objects, 1);
+        ck_assert_uint_eq(entry->depth, 2);
+        ck_assert_uint_eq(dump->addresses[entry->addresses[0]], 0x5000);
+        ck_assert_uint_eq(dump->addresses[entry->addresses[1]], 0x6000);
+    }
+    ck_assert_double_eq_tol(live_bytes(dump), all, 1e-6 * all);
     heap_dump_free(dump);
 }
 END_TEST
 
-START_TEST(a_reset_forgets_the_sums_alone)
+START_TEST(addresses_are_listed_once_and_ascend)
 {
+    static const uint64_t one[] = {0x9001, 0x3001}, other[] = {0x5001, 0x3001};
     struct heap_dump *dump;
 
-    header->wish.since_ns = (AT_MS / 1000 - 1) * SECOND;
-    segment_copy_free(copy);
-    copy = segment_read(fd, &err);
-    dump = recorded_heap(copy, AT_MS, &err);
-    ck_assert_ptr_nonnull(dump);
-    ck_assert_uint_eq(dump->counted_ms, 0);
-    ck_assert_uint_eq(dump->stack_count, 2);
-    ck_assert_uint_eq(dump->threads.count, 3);
-    for (size_t i = 0; i < dump->stacks.first->count; i++)
-        check_entry(dump, &dump->stacks.first->stacks[i]);
+    put_stack(1, one, 2);
+    put_stack(2, other, 2);
+    put_sample(1, 1, 100, 1, 1);
+    put_sample(2, 2, 200, 1, 1);
+    dump = dump_all();
+    ck_assert_uint_eq(dump->address_count, 3);
+    ck_assert_uint_eq(dump->addresses[0], 0x3000);
+    ck_assert_uint_eq(dump->addresses[1], 0x5000);
+    ck_assert_uint_eq(dump->addresses[2], 0x9000);
+    ck_assert_double_eq(live_bytes(dump), 300);
     heap_dump_free(dump);
 }
 END_TEST
 
-START_TEST(want_of_memory_is_an_error)
+START_TEST(what_was_ever_allocated_is_an_entry_without_live_bytes)
 {
-    struct heap_dump *dump = NULL;
-    unsigned last;
+    static const uint64_t stack[] = {0x5001};
+    const struct heap_stack *entry;
+    struct heap_dump *dump;
 
-    for (last = 1; !dump; last++) {
+    put_stack(1, stack, 1);
+    put_ever(1, 70000, 70);
+    dump = dump_all();
+    ck_assert_uint_eq(dump->stack_count, 1);
+    entry = entry_at(dump, 0);
+    ck_assert_uint_eq(entry->objects, 0);
+    ck_assert_uint_eq(entry->objects_ever, 70);
+    ck_assert_uint_eq(entry->bytes_ever, 70000);
+    heap_dump_free(dump);
+}
+END_TEST
+
+START_TEST(a_reset_forgets_samples_and_sums)
+{
+    static const uint64_t stack[] = {0x5001}, other[] = {0x6001};
+    struct heap_dump *dump;
+
+    put_stack(1, stack, 1);
+    put_stack(2, other, 1);
+    put_ever(1, 70000, 70);
+    put_ever(2, 70000, 70);
+    put_sample(1, 1, 100, 1, 4);
+    put_sample(2, 1, 300, 1, 5);
+    f.header->wish.since_ns = 5;
+    dump = dump_all();
+    ck_assert_uint_eq(dump->stack_count, 1);
+    ck_assert_double_eq(live_bytes(dump), 300);
+    ck_assert_uint_eq(entry_at(dump, 0)->objects_ever, 0);
+    heap_dump_free(dump);
+}
+END_TEST
+
+START_TEST(a_claim_and_a_sample_without_a_stack_say_nothing)
+{
+    static const uint64_t stack[] = {0x5001};
+    struct heap_dump *dump;
+    uint64_t *keys = fixture_part(&f, SEGMENT_KEYS);
+
+    put_stack(1, stack, 1);
+    put_sample(1, 1, 100, 1, 1);
+    keys[1] = SEGMENT_CLAIM | 1;
+    put_sample(2, 5, 100, 1, 1);        /* nothing is there */
+    put_sample(3, UINT32_MAX, 9, 1, 1); /* nor can be */
+    dump = dump_all();
+    ck_assert_double_eq(live_bytes(dump), 0);
+    heap_dump_free(dump);
+}
+END_TEST
+
+/* Any bytes behind the header, as another process may write them. */
+START_TEST(scribbles_are_a_profile_or_an_error)
+{
+    uint64_t seed = 1 + (uint64_t)_i;
+    struct segment_copy *copy;
+    struct heap_dump *dump;
+    struct error err;
+
+    for (int round = 0; round < 200; round++) {
+        uint64_t *at = (uint64_t *)(void *)f.header;
+
+        for (uint64_t i = SEGMENT_HEADER_BYTES / sizeof(*at);
+             i < f.header->segment_bytes / sizeof(*at); i++) {
+            seed = seed * 6364136223846793005U + 1442695040888963407U;
+            at[i] = seed >> seed % 64;
+        }
+        copy = fixture_copy(&f);
+        dump = recorded_heap(copy, 0, &err);
+        ck_assert(!dump || isfinite(live_bytes(dump)));
+        heap_dump_free(dump);
+        segment_copy_free(copy);
+    }
+}
+END_TEST
+
+START_TEST(whichever_allocation_fails_it_is_an_error)
+{
+    static const uint64_t stack[] = {0x5001, 0x6001};
+    struct segment_copy *copy;
+    struct heap_dump *dump = NULL;
+    struct error err;
+
+    put_stack(1, stack, 2);
+    put_ever(1, 300, 3);
+    put_sample(1, 1, 100, 1, 1);
+    copy = fixture_copy(&f);
+    for (failing = 1; !dump; failing++) {
+        ck_assert_uint_lt(failing, 100);
         allocations = 0;
-        failing = last;
-        err.code = 0;
-        dump = recorded_heap(copy, AT_MS, &err);
-        failing = 0;
+        memset(&err, 0, sizeof(err));
+        dump = recorded_heap(copy, 0, &err);
         ck_assert(dump || err.code == ER_OUT_OF_MEMORY);
     }
+    ck_assert_uint_gt(failing, 5);
+    failing = 0;
     heap_dump_free(dump);
-    ck_assert_uint_ge(last, 6);
+    segment_copy_free(copy);
 }
 END_TEST
 
@@ -185,13 +263,19 @@ int
 main(void)
 {
     Suite *suite = suite_create("recorded_heap");
-    TCase *tc = tcase_create("recorded_heap");
+    TCase *tcase = tcase_create("recorded_heap");
 
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, samples_have_threads_and_ages);
-    tcase_add_test(tc, a_sample_from_later_is_young);
-    tcase_add_test(tc, a_reset_forgets_the_sums_alone);
-    tcase_add_test(tc, want_of_memory_is_an_error);
-    suite_add_tcase(suite, tc);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase,
+                   an_empty_segment_is_an_empty_profile_of_the_wished_rate);
+    tcase_add_test(tcase, each_sample_has_the_weight_of_its_size_and_mean);
+    tcase_add_test(tcase, addresses_are_listed_once_and_ascend);
+    tcase_add_test(tcase,
+                   what_was_ever_allocated_is_an_entry_without_live_bytes);
+    tcase_add_test(tcase, a_reset_forgets_samples_and_sums);
+    tcase_add_test(tcase, a_claim_and_a_sample_without_a_stack_say_nothing);
+    tcase_add_loop_test(tcase, scribbles_are_a_profile_or_an_error, 0, 4);
+    tcase_add_test(tcase, whichever_allocation_fails_it_is_an_error);
+    suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
