@@ -458,8 +458,8 @@ def test_a_daemon(_):
     """The survivor has no recorder, and says so."""
     with redis_command() as (_, command), \
             Ran(*command, "--daemonize", "yes") as node, node.asks() as w:
-        assert "samples no child" in value(
-            w, "SELECT reason FROM heapwire.profiler")
+        wait_for(lambda: "samples no child" in value(  # its parent is first
+            w, "SELECT reason FROM heapwire.profiler"), 20)
         assert allocated(w) > 0
 
 
