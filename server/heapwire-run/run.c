@@ -4,6 +4,7 @@
  */
 #include "run.h"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -323,6 +324,8 @@ make_segment(const struct run *run)
         fd = segment_make(&header);
         if (fd < 0)
             run_say("a memfd cannot be made", without);
+        else
+            fcntl(fd, F_SETFD, FD_CLOEXEC); /* until the database is run */
     }
     return fd;
 }

@@ -105,6 +105,8 @@ static void
 execute(const struct plan *plan, char *const *envp)
 {
     environment_name_process((char **)envp);
+    if (plan->segment >= 0 && envp == plan->envp)
+        fcntl(plan->segment, F_SETFD, 0); /* the recorder's alone */
     execve(plan->program, plan->argv, envp);
     if (errno != E2BIG)
         return;
