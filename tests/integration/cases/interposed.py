@@ -397,10 +397,10 @@ def serves_the_living(node):
 @beside
 def test_a_script(_):
     """Which runs other programs before and after, and that one, too."""
-    with script(f"ls / >/dev/null\ntimeout 0.1 {BLOCKS}\n{BLOCKS}\n"
-                "echo over\n") as name, \
+    with script(f"ls / >/dev/null\ntimeout 0.1 {BLOCKS}\necho again\n"
+                f"{BLOCKS}\necho over\n") as name, \
             Ran(name, settings=f"exe = {BLOCKS}\n") as node:
-        wait_for(lambda: node.said().count("ready\n") == 2)
+        wait_for(lambda: "ready\n" in node.said().partition("again\n")[2])
         wait_for(lambda: serves_the_living(node))
         node.keeps()
         with node.asks() as w:
