@@ -43,7 +43,8 @@ def test_check(directory):
         f"http_get_changes=no\nstate_dir={state}\n"
         f"socket={state}/mysql.sock\nuser={pwd.getpwuid(os.getuid()).pw_name}\n"
         f"log={state}/heapwired.log\ntls_cert=\ntls_key=\nrequire_tls=no\n"
-        "exe=/bin/sh\njemalloc=auto\nprofiling=prepared\nallocator=auto\n"
+        "exe=/bin/sh\njemalloc=auto\nprofiling=prepared\n"
+        "profiling_source=auto\nallocator=auto\n"
         "mallctl=\nprocess=parent\nstart_timeout=20\n")
     for line in ("statement_timeout=60", "max_connections=1024",
                  "idle_timeout=28800", "login_failures=10",
