@@ -477,9 +477,10 @@ def test_claims():
                  in os.readlink(f"{directory}/{name}")]
         with open(f"{directory}/{name}", "rb") as f:
             taken = f.read()
+        assert not claims(taken)
+    assert claims(taken)  # its owner has ended
     free = taken[:OWNER] + bytes(8) + taken[OWNER + 8:]
     assert claims(free)
-    assert not claims(taken)
     assert not claims(free, variable="HEAPWIRE_OTHER")
     for text in "", "x", "{}x", "-1", "99999999999", "1048575":
         assert not claims(free, text=text), text
