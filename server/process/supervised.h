@@ -56,7 +56,8 @@ struct supervised {
 };
 
 /* First of all: takes the line from stdin, the segment from stdout, and closes
- * what else is inherited (not stderr).  SIGPIPE is ignored from here on, and files are private. */
+ * what else is inherited (not stderr).  SIGPIPE is ignored from here on, and
+ * files are private. */
 void supervised_init(struct supervised *s);
 
 void supervised_start(struct supervised *s, uv_loop_t *loop,

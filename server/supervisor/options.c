@@ -91,7 +91,7 @@ print_help(void)
            "Runs a database with heapwire's agent in it and heapwired beside "
            "it,\nor puts both into and beside one that runs already.\n\n");
     for (int i = 0; i < SETTINGS; i++) {
-        char left[40];
+        char left[64];
 
         snprintf(left, sizeof(left), "--%s %s", table[i].name,
                  table[i].argument);

@@ -28,7 +28,7 @@ struct weighing {
 /* Of a repeated name only the first counts: recursion counts once. */
 static int
 weigh_stack(const struct weighing *w, const struct profile_stack *stack,
-          uint32_t mark)
+            uint32_t mark)
 {
     struct weights *weights = w->weights;
     double value = profile_value(stack, w->options->measure);
