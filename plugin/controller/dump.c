@@ -1,6 +1,7 @@
 /* dump.c - see dump.h. */
 #include "dump.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -126,12 +127,48 @@ check_owner(const struct dump *dump, const struct agent_client *client,
 {
     const struct agent_hello *hello = &client->status.hello;
 
-    if (segment_copy_header(dump->recorded)->owner == (uint64_t)hello->pid)
+    const struct segment_header *header = segment_copy_header(dump->recorded);
+
+    if (header->owner == (uint64_t)hello->pid &&
+        (header->owner_started == 0 ||
+         header->owner_started == hello->start_ticks))
         return 0;
     error_set(err, ER_UNKNOWN,
               "the recorder's segment is not of the database (pid %d)",
               hello->pid);
     return -1;
+}
+
+static void __attribute__((format(printf, 2, 3)))
+add_note(struct dump *dump, const char *format, ...)
+{
+    size_t size = strlen(dump->note);
+    va_list arguments;
+
+    if (size > 0 && size + 2 < sizeof(dump->note)) {
+        memcpy(dump->note + size, "; ", 3);
+        size += 2;
+    }
+    va_start(arguments, format);
+    vsnprintf(dump->note + size, sizeof(dump->note) - size, format, arguments);
+    va_end(arguments);
+}
+
+/* What the profile lacks. */
+static void
+note_losses(struct dump *dump)
+{
+    const struct segment_header *header = segment_copy_header(dump->recorded);
+    struct error err;
+
+    if (segment_copy_check(dump->recorded, &err) != 0)
+        add_note(dump, "%s", err.text);
+    if (header->lost_samples > 0)
+        add_note(dump, "%llu samples found no room",
+                 (unsigned long long)header->lost_samples);
+    if (header->lost_stacks > 0)
+        add_note(dump, "the stacks of %llu samples found no room",
+                 (unsigned long long)header->lost_stacks);
 }
 
 /* The recorder's moment, and what is to be said of it. */
@@ -149,6 +186,7 @@ note_recorded(struct dump *dump, const struct agent_client *client)
         dump->recorded_ms -= since_ms > 0 ? (uint64_t)since_ms : 0;
     }
     snprintf(dump->note, sizeof(dump->note), "%s", note);
+    note_losses(dump);
 }
 
 /* Where a file cannot be found from here, in a container for instance, the
@@ -173,7 +211,8 @@ ask_files(struct dump *dump, struct agent_client *client,
     }
 }
 
-/* The database does not notice, hangs, or has ended. */
+/* The database does not notice, unless a file is missing here; or it hangs, or
+ * has ended. */
 static int
 take_recorded(struct dump *dump, struct agent_client *client, int segment,
               struct objects *objects, struct error *err)
@@ -196,7 +235,6 @@ take_recorded(struct dump *dump, struct agent_client *client, int segment,
         return -1;
     if (!complete)
         ask_files(dump, client, objects);
-    note_recorded(dump, client);
     return 0;
 }
 
@@ -239,6 +277,8 @@ dump_take(struct dump *dump, struct agent_client *client, int segment,
              ? take_recorded(dump, client, segment, objects, err)
              : take_jemallocs(dump, client, objects, err);
     dump->hello = client->status.hello;
+    if (rc == 0 && dump->recorded)
+        note_recorded(dump, client);
     if (rc == 0)
         take_memory(dump, client);
     return rc;

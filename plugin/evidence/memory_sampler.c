@@ -71,6 +71,7 @@ struct memory_sampler {
     uint64_t look_ms; /* monotonic: the next look is due */
     bool urgent;      /* pace_is_urgent */
     struct ends ends;
+    uint64_t ended_ticks;
     int32_t ended_pid; /* whose last profile was asked for */
 };
 
@@ -362,12 +363,16 @@ look_at_end(struct memory_sampler *sampler, const struct node_status *status)
 
     if (status->state != NODE_GONE || !node_status_is_recorded(status) ||
         (!hello->active && hello->changes == 0) || sampler->snapshot ||
-        sampler->ended_pid == hello->pid)
+        (sampler->ended_pid == hello->pid &&
+         sampler->ended_ticks == hello->start_ticks))
         return;
-    sampler->ended_pid = hello->pid;
     snprintf(due.reason, sizeof(due.reason), "the database (pid %d) ended",
              hello->pid);
     ask_snapshot(sampler, &due);
+    if (sampler->snapshot) {
+        sampler->ended_pid = hello->pid;
+        sampler->ended_ticks = hello->start_ticks;
+    }
 }
 
 /* ---- the thread ---- */

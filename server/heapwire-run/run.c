@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "agent_protocol.h"
 #include "supervise.h"
 #include "errors.h"
+#include "files.h"
 #include "segment_layout.h"
 #include "segment_make.h"
 #include "supervised_env.h"
@@ -283,6 +285,19 @@ wants_recorder(const struct run *run)
            !profiling_is(run, "off");
 }
 
+/* Then a page is had, or not, when it is first written to. */
+static bool
+is_overcommit_strict(void)
+{
+    char mode = '0';
+    int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0 && read(fd, &mode, 1) != 1)
+        mode = '0';
+    fd_close(fd);
+    return mode == '2';
+}
+
 /* NULL: it can stand in front of the database's malloc. */
 static const char *
 why_no_recorder(const struct run *run)
@@ -300,7 +315,28 @@ why_no_recorder(const struct run *run)
         return "the malloc of -fsanitize=address has to come first";
     if (allocators->own_malloc)
         return "its malloc is a part of the program, which calls it directly";
+    if (is_overcommit_strict())
+        return "with vm.overcommit_memory = 2 a page of the recorder's that is "
+               "not there would kill it";
     return NULL;
+}
+
+/* Not 0 to 2, which are stdio's even where they are closed; and none but the
+ * database gets it.  A file that may not grow is an error, not a signal. */
+static int
+open_segment(const struct segment_header *header)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    int fd, above;
+
+    sigaction(SIGXFSZ, &ignore, &before);
+    fd = segment_make(header);
+    sigaction(SIGXFSZ, &before, NULL);
+    if (fd < 0)
+        return -1;
+    above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(fd);
+    return above;
 }
 
 /* -1: there is none, and the database runs with jemalloc's profiling alone. */
@@ -321,11 +357,9 @@ make_segment(const struct run *run)
         header.wish.active = profiling_is(run, "on");
         header.wish.mean_bytes = RECORDER_MEAN_BYTES;
         header.wish.samples_per_second = RECORDER_SAMPLES_PER_SECOND;
-        fd = segment_make(&header);
+        fd = open_segment(&header);
         if (fd < 0)
             run_say("a memfd cannot be made", without);
-        else
-            fcntl(fd, F_SETFD, FD_CLOEXEC); /* until the database is run */
     }
     return fd;
 }

@@ -114,6 +114,8 @@ execute(const struct plan *plan, char *const *envp)
             "heapwire-run: the environment has no room for what the agent "
             "needs: %m; the database runs without heapwire\n");
     environment_name_process(environ);
+    if (plan->segment >= 0)
+        fcntl(plan->segment, F_SETFD, FD_CLOEXEC);
     execve(plan->program, plan->argv, environ);
 }
 

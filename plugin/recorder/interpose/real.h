@@ -33,9 +33,10 @@ struct nothrow; /* C++'s std::nothrow_t */
       (block, size, flags), NULL)                                              \
     X(size_t, xallocx, (void *block, size_t size, size_t extra, int flags),    \
       (block, size, extra, flags), 0)                                          \
-    X(void, dallocx, (void *block, int flags), (block, flags), (void)0)        \
+    X(void, dallocx, (void *block, int flags), (block, flags),                 \
+      real.free(block))                                                        \
     X(void, sdallocx, (void *block, size_t size, int flags),                   \
-      (block, size, flags), (void)0)                                           \
+      (block, size, flags), real.free(block))                                  \
     X(void *, __libc_malloc, (size_t size), (size), NULL)                      \
     X(void *, __libc_calloc, (size_t count, size_t size), (count, size), NULL) \
     X(void *, __libc_realloc, (void *block, size_t size), (block, size), NULL) \

@@ -8,6 +8,8 @@
 #include "call_stack.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
 #include <unwind.h>
 
 struct call_stack {
@@ -17,6 +19,30 @@ struct call_stack {
 
 /* Of this library. */
 static uint64_t own_start, own_end;
+
+#ifdef __x86_64__
+enum { PAGE = 4096 };
+
+/* What a signal's handler returns to.  Behind it is where the signal came:
+ * after a jump through a wild pointer that is no code, and the unwinder would
+ * read there. */
+static bool
+is_signal_return(uint64_t pc)
+{
+    static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return pc % PAGE <= PAGE - sizeof(code) &&
+           memcmp((const void *)pc, code, sizeof(code)) == 0;
+}
+#else
+static bool
+is_signal_return(uint64_t pc)
+{
+    (void)pc;
+    return false;
+}
+#endif
 
 static _Unwind_Reason_Code
 on_frame(struct _Unwind_Context *context, void *data)
@@ -29,8 +55,9 @@ on_frame(struct _Unwind_Context *context, void *data)
     if (pc >= own_start && pc < own_end)
         return _URC_NO_REASON;
     stack->frames[stack->count++] = pc;
-    return stack->count < SEGMENT_DEPTH_MAX ? _URC_NO_REASON
-                                            : _URC_END_OF_STACK;
+    return stack->count < SEGMENT_DEPTH_MAX && !is_signal_return(pc)
+               ? _URC_NO_REASON
+               : _URC_END_OF_STACK;
 }
 
 uint32_t

@@ -14,7 +14,7 @@
 #include "loaded_objects.h"
 #include "recorder_state.h"
 
-enum { PROGRAM_PATH_MAX = 4096 };
+enum { PROGRAM_PATH_MAX = 4096, PAGE = 4096 };
 
 static char program_path[PROGRAM_PATH_MAX];
 
@@ -34,7 +34,8 @@ read_build_id(const struct dl_find_object *found,
     const ElfW(Ehdr) *head = found->dlfo_map_start;
     struct loaded_object object = {.base = found->dlfo_link_map->l_addr};
 
-    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff > PAGE ||
+        head->e_phnum * sizeof(ElfW(Phdr)) > PAGE - head->e_phoff)
         return 0;
     object.headers = (const ElfW(Phdr) *)((const char *)found->dlfo_map_start +
                                           head->e_phoff);

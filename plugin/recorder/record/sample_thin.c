@@ -22,13 +22,15 @@ ceiling(uint64_t eighths)
     return recorder_state.sample_room * eighths / 8;
 }
 
+/* A longjmp out of a sample leaves a count behind: it may fall below 0. */
 static uint64_t
 live(bool large)
 {
     const struct segment_header *header = recorder_state.header;
+    uint64_t count = __atomic_load_n(
+        large ? &header->live_large : &header->live_samples, __ATOMIC_RELAXED);
 
-    return __atomic_load_n(large ? &header->live_large : &header->live_samples,
-                           __ATOMIC_RELAXED);
+    return (int64_t)count > 0 ? count : 0;
 }
 
 bool
