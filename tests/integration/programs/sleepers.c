@@ -395,6 +395,18 @@ on_end(int signal)
     end = true;
 }
 
+/* The loader has used the main thread's stack: where a wrapper of libc leaves
+ * room in its frame, return addresses of the loader's stay, and the thread
+ * looks like one that sleeps for it. */
+static __attribute__((noinline)) void
+clear_stack(void)
+{
+    volatile char below[64 * 1024];
+
+    for (size_t i = 0; i < sizeof(below); i++)
+        below[i] = 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -403,6 +415,7 @@ main(int argc, char **argv)
     pthread_t threads[KINDS_MAX];
     int count = 0;
 
+    clear_stack();
     sigaction(SIGTERM, &action, NULL);
     start_control();
     for (int i = 1; i < argc; i++) {
