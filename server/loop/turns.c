@@ -79,7 +79,7 @@ leave_line(struct turns *turns, struct turn *turn)
     turn->awaits_place = false;
     if (turn->behind)
         turn->behind->ahead = turn->ahead;
-    else
+    else if (*line)
         (*line)->last = turn->ahead;
     if (turn->ahead) {
         turn->ahead->behind = turn->behind;

@@ -350,7 +350,7 @@ stack_names_fini(struct stack_names *names)
     filter_fini(&names->filter);
     if (names->kept == NULL)
         texts_free(names->texts);
-    if (names->owns_kept)
+    if (names->kept && names->owns_kept)
         symbols_kept_free(&names->kept->made);
     mem_free(names->runs);
     mem_free(names->shown);
