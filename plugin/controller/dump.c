@@ -89,11 +89,25 @@ out:
     return rc;
 }
 
+static void __attribute__((format(printf, 2, 3)))
+append_note(struct dump *dump, const char *format, ...)
+{
+    size_t size = strlen(dump->note);
+    va_list arguments;
+
+    if (size > 0 && size + 2 < sizeof(dump->note)) {
+        memcpy(dump->note + size, "; ", 3);
+        size += 2;
+    }
+    va_start(arguments, format);
+    vsnprintf(dump->note + size, sizeof(dump->note) - size, format, arguments);
+    va_end(arguments);
+}
+
 static void
 take_memory(struct dump *dump, struct agent_client *client)
 {
     const char *elsewhere = client->status.elsewhere;
-    size_t noted = strlen(dump->note);
     struct error unsaid;
     struct stats *stats = stats_take(client, &unsaid);
 
@@ -101,8 +115,7 @@ take_memory(struct dump *dump, struct agent_client *client)
         reconciliation_take(stats, &dump->memory);
     stats_unref(stats);
     if (*elsewhere)
-        snprintf(dump->note + noted, sizeof(dump->note) - noted, "%s%s",
-                 noted ? "; " : "", elsewhere);
+        append_note(dump, "%s", elsewhere);
 }
 
 static int
@@ -126,7 +139,6 @@ check_owner(const struct dump *dump, const struct agent_client *client,
             struct error *err)
 {
     const struct agent_hello *hello = &client->status.hello;
-
     const struct segment_header *header = segment_copy_header(dump->recorded);
 
     if (header->owner == (uint64_t)hello->pid &&
@@ -139,21 +151,6 @@ check_owner(const struct dump *dump, const struct agent_client *client,
     return -1;
 }
 
-static void __attribute__((format(printf, 2, 3)))
-add_note(struct dump *dump, const char *format, ...)
-{
-    size_t size = strlen(dump->note);
-    va_list arguments;
-
-    if (size > 0 && size + 2 < sizeof(dump->note)) {
-        memcpy(dump->note + size, "; ", 3);
-        size += 2;
-    }
-    va_start(arguments, format);
-    vsnprintf(dump->note + size, sizeof(dump->note) - size, format, arguments);
-    va_end(arguments);
-}
-
 /* What the profile lacks. */
 static void
 note_losses(struct dump *dump)
@@ -162,13 +159,13 @@ note_losses(struct dump *dump)
     struct error err;
 
     if (segment_copy_check(dump->recorded, &err) != 0)
-        add_note(dump, "%s", err.text);
+        append_note(dump, "%s", err.text);
     if (header->lost_samples > 0)
-        add_note(dump, "%llu samples found no room",
-                 (unsigned long long)header->lost_samples);
+        append_note(dump, "%llu samples found no room",
+                    (unsigned long long)header->lost_samples);
     if (header->lost_stacks > 0)
-        add_note(dump, "the stacks of %llu samples found no room",
-                 (unsigned long long)header->lost_stacks);
+        append_note(dump, "the stacks of %llu samples found no room",
+                    (unsigned long long)header->lost_stacks);
 }
 
 /* The recorder's moment, and what is to be said of it. */
