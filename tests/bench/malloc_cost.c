@@ -1,16 +1,22 @@
 /*
  * malloc_cost.c - nanoseconds a malloc and free, for recorder.sh: which see.
  *
- * Allocates and frees in turn, at a depth of calls, so many blocks of each
- * size, and prints the least of several turns, by the thread's CPU time.
+ * malloc_cost DEPTH HELD SIZE...
+ *
+ * Replaces one of HELD blocks, drawn at random, again and again, at a depth of
+ * calls.  For each size it prints the least of several turns, by the thread's
+ * CPU time.  Few held blocks stay in the processor's first cache with all that
+ * the allocator knows of them; many are a database's heap.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { HELD = 64, TURNS = 15, PAIRS = 1000000 };
+enum { HELD_MAX = 1 << 20, TURNS = 15, PAIRS = 1000000 };
 
-static void *held[HELD];
+static void *held[HELD_MAX];
+static uint64_t held_count, draws = 88172645463325252;
 
 static double
 cpu_ns(void)
@@ -21,6 +27,16 @@ cpu_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+/* xorshift64 */
+static uint64_t
+draw_held(void)
+{
+    draws ^= draws << 13;
+    draws ^= draws >> 7;
+    draws ^= draws << 17;
+    return (draws >> 32) * held_count >> 32;
+}
+
 /* No tail call: each level is a frame. */
 static __attribute__((noinline)) int
 descend(int depth, size_t size, int pairs) /* NOLINT(misc-no-recursion) */
@@ -29,8 +45,10 @@ descend(int depth, size_t size, int pairs) /* NOLINT(misc-no-recursion) */
 
     if (depth == 0) {
         for (int i = 0; i < pairs; i++) {
-            free(held[i % HELD]);
-            held[i % HELD] = malloc(size);
+            void **block = &held[draw_held()];
+
+            free(*block);
+            *block = malloc(size);
         }
         return 0;
     }
@@ -44,7 +62,10 @@ main(int argc, char **argv)
 {
     int depth = argc > 1 ? atoi(argv[1]) : 5;
 
-    for (int i = 2; i < argc; i++) {
+    held_count = argc > 2 ? strtoul(argv[2], NULL, 10) : 64;
+    if (held_count == 0 || held_count > HELD_MAX)
+        return 2;
+    for (int i = 3; i < argc; i++) {
         size_t size = strtoul(argv[i], NULL, 10);
         double least = 1e18;
 

@@ -15,36 +15,36 @@ sizes="64 512 8192"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# recorded MEAN DEPTH
+# recorded MEAN DEPTH HELD
 recorded() {
     echo wait | "$BUILD/bin/recorder_driver" "$recorder:$jemalloc" "$1" 0 65536 \
-        3 "$BUILD/bin/malloc_cost" "$2" $sizes 3>"$work/out" >"$work/driver"
+        3 "$BUILD/bin/malloc_cost" "$2" "$3" $sizes 3>"$work/out" >"$work/driver"
     cat "$work/out"
 }
 
 run() {
     case $1 in
-    alone) LD_PRELOAD=$jemalloc "$BUILD/bin/malloc_cost" "$2" $sizes ;;
-    inert) LD_PRELOAD=$recorder:$jemalloc "$BUILD/bin/malloc_cost" "$2" $sizes ;;
-    off) recorded off "$2" ;;
-    on) recorded 524288 "$2" ;;
+    alone) LD_PRELOAD=$jemalloc "$BUILD/bin/malloc_cost" "$2" "$3" $sizes ;;
+    inert) LD_PRELOAD=$recorder:$jemalloc "$BUILD/bin/malloc_cost" "$2" "$3" $sizes ;;
+    off) recorded off "$2" "$3" ;;
+    on) recorded 524288 "$2" "$3" ;;
     prof) LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:19 \
-        "$BUILD/bin/malloc_cost" "$2" $sizes ;;
+        "$BUILD/bin/malloc_cost" "$2" "$3" $sizes ;;
     esac
 }
 
-for depth in 5 30 60; do
+for load in "5 64" "30 64" "60 64" "5 100000"; do
     for round in $(seq "${1:-5}"); do
         for kind in alone inert off on prof; do
-            run $kind $depth >>"$work/$depth.$kind"
+            run $kind $load >>"$work/$load.$kind"
         done
     done
-    echo "depth $depth, bytes: $sizes"
+    echo "depth and held blocks $load, bytes: $sizes"
     for kind in alone inert off on prof; do
         awk -v kind=$kind '
             { for (i = 1; i <= NF; i++) if (NR == 1 || $i < m[i]) m[i] = $i }
             END { printf "    %-6s", kind
                   for (i = 1; i in m; i++) printf " %7.1f", m[i]; print "" }
-        ' "$work/$depth.$kind"
+        ' "$work/$load.$kind"
     done
 done

@@ -131,18 +131,18 @@ claim(struct segment_header *header, bool *again)
 
 /* The memory that a forked child finds zeroed; NULL: it cannot be had. */
 static uint8_t *
-map_private(uint64_t places)
+map_private(uint64_t bytes)
 {
-    uint8_t *memory = mmap(NULL, PAGE + places, PROT_READ | PROT_WRITE,
+    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (memory == MAP_FAILED)
         return NULL;
-    if (madvise(memory, PAGE + places, MADV_WIPEONFORK) == 0) {
-        madvise(memory, PAGE + places, MADV_DONTDUMP);
+    if (madvise(memory, bytes, MADV_WIPEONFORK) == 0) {
+        madvise(memory, bytes, MADV_DONTDUMP);
         return memory;
     }
-    munmap(memory, PAGE + places);
+    munmap(memory, bytes);
     return NULL;
 }
 
@@ -199,16 +199,17 @@ begin(int fd, const struct segment_header *found)
     uint64_t places = places_for(found->parts[SEGMENT_KEYS].count);
     struct segment_header *header = mmap(
         NULL, found->segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    uint64_t bytes = PAGE + BLOCK_FILTER_PAGES + places;
     uint8_t *memory = NULL;
     bool again;
 
     if (header == MAP_FAILED)
         return false;
-    memory = map_private(places);
+    memory = map_private(bytes);
     if (!memory || !claim(header, &again)) {
         munmap(header, found->segment_bytes);
         if (memory)
-            munmap(memory, PAGE + places);
+            munmap(memory, bytes);
         return false;
     }
     madvise(header, found->segment_bytes, MADV_DONTDUMP);
@@ -219,7 +220,8 @@ begin(int fd, const struct segment_header *found)
     module_list_begin();
     call_stack_warm_up();
     recorder_local = (struct recorder_local){.sampler.left = 0};
-    block_filter = (struct block_filter){memory + PAGE, places - 1};
+    block_filter = (struct block_filter){
+        memory + PAGE, memory + PAGE + BLOCK_FILTER_PAGES, places - 1};
     *(uint32_t *)memory = 1;
     recorder_alive = (uint32_t *)memory;
     return true;
