@@ -2,12 +2,12 @@
  * block_filter.h - whether a block may be a sampled one, asked at each free.
  *
  * Two arrays of counters, for a shared bit, once cleared, would lose other
- * samples.  The first has a counter for each page's hash and stays in the
- * processor's first cache: where few samples live, hardly a free gets further.
- * The second has 64 places for each sample that may live, which is megabytes: a
- * cache and a TLB miss at each free, if it were asked alone (80 ns, measured).
- * A page's blocks have neighbouring places there.  Both are in memory that a
- * forked child finds zeroed, so that its frees hit nothing.
+ * samples.  The first has a counter for each page, as they lie in 64 MB, and
+ * stays in the processor's first cache: where few samples live, hardly a free
+ * gets further. The second has 64 places for each sample that may live, which
+ * is megabytes: a cache and a TLB miss at each free, if it were asked alone (80
+ * ns, measured). A page's blocks have neighbouring places there.  Both are in
+ * memory that a forked child finds zeroed, so that its frees hit nothing.
  */
 #ifndef HW_BLOCK_FILTER_H
 #define HW_BLOCK_FILTER_H
@@ -27,25 +27,21 @@ struct block_filter {
 
 extern struct block_filter block_filter;
 
-static inline uint64_t
-block_filter_hash(const void *block)
-{
-    return ((uint64_t)block >> 12) * 0x9e3779b97f4a7c15ULL >> 24;
-}
-
 static inline uint8_t *
 block_filter_page(const void *block)
 {
-    return &block_filter.pages[block_filter_hash(block) >> 20 &
-                               (BLOCK_FILTER_PAGES - 1)];
+    return &block_filter
+                .pages[(uint64_t)block >> 12 & (BLOCK_FILTER_PAGES - 1)];
 }
 
 static inline uint8_t *
 block_filter_place(const void *block)
 {
-    return &block_filter.places[(block_filter_hash(block) +
-                                 ((uint64_t)block >> 4 & 255)) &
-                                block_filter.mask];
+    uint64_t address = (uint64_t)block;
+    uint64_t page = (address >> 12) * 0x9e3779b97f4a7c15ULL >> 24;
+
+    return &block_filter
+                .places[(page + (address >> 4 & 255)) & block_filter.mask];
 }
 
 static inline bool

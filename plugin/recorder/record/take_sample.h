@@ -21,9 +21,13 @@
 static inline bool
 sample_passes(size_t size)
 {
-    if (unlikely(size >= recorder_local.sampler.left))
+    uint64_t left;
+
+    /* left - size - 1, whose borrow is no carry: an instruction for both. */
+    if (unlikely(!__builtin_add_overflow(recorder_local.sampler.left,
+                                         ~(uint64_t)size, &left)))
         return false;
-    recorder_local.sampler.left -= size + 1;
+    recorder_local.sampler.left = left;
     return true;
 }
 
