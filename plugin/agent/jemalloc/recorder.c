@@ -1,11 +1,10 @@
-/* recorder_switch.c - see recorder_switch.h. */
-#include "recorder_switch.h"
+/* recorder.c - see jemalloc.h. */
+#include "jemalloc.h"
 
 #include <stddef.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_protocol.h"
 #include "segment.h"
 
 /* libheapwire-recorder.so's, where it is loaded; NULL: it has no segment. */
@@ -13,49 +12,49 @@ extern struct segment_header *heapwire_recorder_segment(void)
     __attribute__((weak));
 
 static struct segment_header *
-find_any(void)
+find_segment(void)
 {
     return heapwire_recorder_segment ? heapwire_recorder_segment() : NULL;
 }
 
-static struct segment_header *
-find_segment(void)
+bool
+recorder_is_ours(void)
 {
-    struct segment_header *segment = find_any();
+    const struct segment_header *segment = find_segment();
 
-    return segment && segment->owner == (uint64_t)getpid() ? segment : NULL;
+    return segment && segment->owner == (uint64_t)getpid();
 }
 
 bool
-recorder_switch_is_there(void)
+recorder_is_parents(void)
 {
-    return find_segment() != NULL;
+    return find_segment() && !recorder_is_ours();
 }
 
-bool
-recorder_switch_is_parents(void)
+static int
+read_wish(const struct jemalloc *jemalloc, bool *active)
 {
-    return find_any() && !find_segment();
+    (void)jemalloc;
+    *active =
+        __atomic_load_n(&find_segment()->wish.active, __ATOMIC_RELAXED) != 0;
+    return 0;
 }
 
-bool
-recorder_switch_active(void)
+static int
+write_wish(struct jemalloc *jemalloc, bool active)
 {
-    return __atomic_load_n(&find_segment()->wish.active, __ATOMIC_RELAXED) != 0;
-}
-
-void
-recorder_switch_set(bool active)
-{
+    (void)jemalloc;
     __atomic_store_n(&find_segment()->wish.active, active, __ATOMIC_RELEASE);
+    return 0;
 }
 
-uint32_t
-recorder_switch_lg_sample(void)
+static uint32_t
+log_mean(const struct jemalloc *jemalloc)
 {
     uint64_t mean =
         __atomic_load_n(&find_segment()->wish.mean_bytes, __ATOMIC_RELAXED);
 
+    (void)jemalloc;
     return mean > 1 ? 63 - (uint32_t)__builtin_clzll(mean) : 0;
 }
 
@@ -69,13 +68,18 @@ now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-void
-recorder_switch_reset(uint32_t lg_sample)
+static int
+forget_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
 {
     struct segment_wish *wish = &find_segment()->wish;
 
+    (void)jemalloc;
     if (lg_sample != AGENT_LG_SAMPLE_SAME)
         __atomic_store_n(&wish->mean_bytes, UINT64_C(1) << lg_sample,
                          __ATOMIC_RELAXED);
     __atomic_store_n(&wish->since_ns, now_ns() + 1, __ATOMIC_RELEASE);
+    return 0;
 }
+
+const struct profiler recorder_profiler = {read_wish, write_wish,
+                                           forget_samples, log_mean, false};
