@@ -84,10 +84,11 @@ wait_for 60 dumps_more 100 || true
 same "sampled" 1 "$(one "profiling = 'active' and samples > 100")"
 contains "the line on memory" "lprofile " "$(cat "$work/dot")"
 contains "what is outside" "RSS " "$(cat "$work/dot")"
-contains "too small a rate" "force it" "$(prof 'reset(12)' || true)"
+contains "too small a rate" "a page or more; reset(12, true) does it" \
+    "$(prof 'reset(12)' || true)"
 contains "too large a rate" "30" "$(prof 'reset(31, true)' || true)"
 prof 'snapshot("base")' >/dev/null
-contains "a baseline" "snapshot base and others of this process" \
+contains "a baseline" "delete them first, or say reset(18, true)" \
     "$(prof 'reset(18)' || true)"
 same "nothing changed" "131072	2" "$(one 'sample_rate, resets')"
 prof 'reset(18, true)' >/dev/null
