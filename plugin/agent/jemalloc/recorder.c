@@ -71,13 +71,15 @@ now_ns(void)
 static int
 forget_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
 {
-    struct segment_wish *wish = &find_segment()->wish;
+    struct segment_header *segment = find_segment();
+    struct segment_wish *wish = &segment->wish;
 
     (void)jemalloc;
     if (lg_sample != AGENT_LG_SAMPLE_SAME)
         __atomic_store_n(&wish->mean_bytes, UINT64_C(1) << lg_sample,
                          __ATOMIC_RELAXED);
     __atomic_store_n(&wish->since_ns, now_ns() + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&segment->taken_samples, 0, __ATOMIC_RELAXED);
     return 0;
 }
 
