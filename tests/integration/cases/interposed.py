@@ -472,6 +472,12 @@ def test_where_nothing_can_stand_in_front_of_malloc(_):
             explained.stderr, explained.stderr
         assert re.search("^source +none", explained.stdout, re.M), \
             explained.stdout
+        forked = subprocess.run(
+            [RUN, "--profiling-source", "interposed", "--process", "child",
+             "--explain", "--", BLOCKS], check=True, capture_output=True,
+            text=True)
+        assert "names a forked process, and the recorder samples none; " in \
+            forked.stderr, forked.stderr
         with Ran(built(directory, "-fsanitize=address")) as node:
             assert "-fsanitize=address has to come first; profiling_source" \
                 in node.said(), node.said()
