@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "confined.h"
-#include "recorder_switch.h"
 #include "shared_fds.h"
 #include "jemalloc.h"
 
@@ -35,10 +34,11 @@ op_hello(struct agent *agent, const struct agent_request *request,
     reply->hello = agent->self;
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
-    jemalloc_hello(&agent->jemalloc, &reply->hello);
+    profiling_hello(&agent->jemalloc, &reply->hello);
     reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT;
-    snprintf(reply->text, sizeof(reply->text), "%s",
-             jemalloc_note(&agent->jemalloc));
+    if (agent->jemalloc.profiler->dumps)
+        snprintf(reply->text, sizeof(reply->text), "%s",
+                 jemalloc_note(&agent->jemalloc));
 }
 
 static void
@@ -55,7 +55,7 @@ op_get_active(struct agent *agent, const struct agent_request *request,
               struct agent_reply *reply, struct operation_files *passed)
 {
     bool active = false;
-    int error = jemalloc_get_active(&agent->jemalloc, &active);
+    int error = profiling_get_active(&agent->jemalloc, &active);
 
     (void)request;
     (void)passed;
@@ -78,7 +78,7 @@ op_reset(struct agent *agent, const struct agent_request *request,
         fail(reply, EINVAL, "lg_sample is out of range");
         return;
     }
-    error = jemalloc_reset(&agent->jemalloc, (uint32_t)lg);
+    error = profiling_reset(&agent->jemalloc, (uint32_t)lg);
     if (error != 0)
         fail(reply, error, "mallctl prof.reset");
 }
@@ -157,11 +157,11 @@ op_set_active(struct agent *agent, const struct agent_request *request,
         reply->status = AGENT_BAD_REQUEST;
         return;
     }
-    if (request->number == 1 && !recorder_switch_is_there() &&
+    if (request->number == 1 && agent->jemalloc.profiler->dumps &&
         !may_dump(agent, reply))
         return;
-    error = jemalloc_set_active(&agent->jemalloc, request->number == 1,
-                                (uint32_t)request->seconds);
+    error = profiling_set_active(&agent->jemalloc, request->number == 1,
+                                 (uint32_t)request->seconds);
     reply->value = request->number;
     if (error != 0)
         fail(reply, error, "mallctl prof.active");
@@ -221,7 +221,7 @@ op_dump(struct agent *agent, const struct agent_request *request,
     int64_t began;
 
     (void)request;
-    if (recorder_switch_is_there()) {
+    if (!agent->jemalloc.profiler->dumps) {
         fail(reply, EOPNOTSUPP, "the recorder's segment has the profile");
         return;
     }
@@ -360,7 +360,7 @@ missing(struct agent *agent, enum needs needs, struct agent_reply *reply)
         [AGENT_NO_PROF] = "this jemalloc was built without --enable-prof",
         [AGENT_PROF_OFF] = "opt.prof is false: started without prof:true",
     };
-    enum agent_status status = jemalloc_status(&agent->jemalloc);
+    enum agent_status status = profiling_status(&agent->jemalloc);
 
     if (needs == NEEDS_NOTHING ||
         (needs == NEEDS_JEMALLOC && agent->jemalloc.mallctl))

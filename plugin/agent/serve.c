@@ -54,7 +54,7 @@ guard_left(const struct agent *agent)
     int64_t left;
 
     if (agent->guard_ms == 0 || agent->away ||
-        jemalloc_status(&agent->jemalloc) != AGENT_OK)
+        profiling_status(&agent->jemalloc) != AGENT_OK)
         return -1;
     left = agent->heard_ms + agent->guard_ms - agent_monotonic_ms();
     if (left < 0)
@@ -78,9 +78,9 @@ end_unguarded(struct agent *agent)
         return;
     }
     agent->away = true;
-    if (jemalloc_get_active(&agent->jemalloc, &active) != 0 || !active)
+    if (profiling_get_active(&agent->jemalloc, &active) != 0 || !active)
         return;
-    if (jemalloc_set_active(&agent->jemalloc, false, 0) == 0)
+    if (profiling_set_active(&agent->jemalloc, false, 0) == 0)
         agent->unguarded_ms = agent_wall_ms();
     else
         note_contact(agent); /* again, after a while */
@@ -141,7 +141,7 @@ look_at_names(struct agent *agent)
 static int
 next_due(struct agent *agent)
 {
-    int due_ms = sooner(jemalloc_expire(&agent->jemalloc), guard_left(agent));
+    int due_ms = sooner(profiling_expire(&agent->jemalloc), guard_left(agent));
 
     if (agent->channel.listener < 0)
         return due_ms;
@@ -416,7 +416,7 @@ begin(struct agent *agent, const struct agent_start *start)
     agent_identify(&agent->self);
     agent->root = root_directory();
     agent->started_ms = agent_wall_ms();
-    jemalloc_found_active(&agent->jemalloc, agent->started_ms);
+    profiling_begin(&agent->jemalloc, agent->started_ms);
     return 0;
 }
 
@@ -473,7 +473,7 @@ why_it_ends(const struct agent *agent)
 static void
 end(struct agent *agent)
 {
-    jemalloc_leave(&agent->jemalloc);
+    profiling_leave(&agent->jemalloc);
     if (agent->channel.directory >= 0)
         beside_end(&agent->beside);
     channel_remove(&agent->channel);
@@ -489,7 +489,7 @@ end(struct agent *agent)
 static void
 give_up(struct agent *agent)
 {
-    jemalloc_leave(&agent->jemalloc);
+    profiling_leave(&agent->jemalloc);
     if (!agent->own_table)
         shared_fds_close_all();
 }

@@ -34,6 +34,7 @@
 #include "objects.h"
 #include "overhead_limit.h"
 #include "profile.h"
+#include "segment.h"
 #include "snapshot.h"
 #include "stats.h"
 #include "stats_take.h"
@@ -159,6 +160,20 @@ greet(struct controller *c)
     pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
+/* The recorder counts its samples, and nobody needs to be asked. */
+static void
+count_taken(int segment, struct node_status *status)
+{
+    struct segment_header header;
+
+    status->taken = (struct stats_figure){false, 0};
+    if (!node_status_is_recorded(status) ||
+        pread(segment, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+        header.owner != (uint64_t)status->hello.pid)
+        return;
+    status->taken = (struct stats_figure){true, header.taken_samples};
+}
+
 /* What profiling costs; and its end, when that is too much. */
 static void
 oversee(struct controller *c)
@@ -169,6 +184,7 @@ oversee(struct controller *c)
     pthread_mutex_lock(&c->jobs.flights.lock);
     frames = c->last.profiled ? c->last.frames : 0;
     pthread_mutex_unlock(&c->jobs.flights.lock);
+    count_taken(c->segment, &c->client.status);
     ended = overhead_limit_look(&c->overhead_limit, &c->client, frames);
     pthread_mutex_lock(&c->jobs.flights.lock);
     copy_status(c);
@@ -506,6 +522,7 @@ controller_status(struct controller *c, struct node_status *out)
     out->profiled_ms = c->last.profiled_ms;
     out->failed_snapshots = c->jobs.failed_snapshots;
     pthread_mutex_unlock(&c->jobs.flights.lock);
+    count_taken(c->segment, out);
 }
 
 void

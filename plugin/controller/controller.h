@@ -20,6 +20,7 @@
 #include "overhead_limit.h"
 #include "risks.h"
 #include "snapshot.h"
+#include "stats.h"
 #include "store.h"
 #include "waker.h"
 
@@ -64,9 +65,11 @@ struct node_status {
     /* "was killed by ...", while NODE_GONE, once a record of that is found in
      * deaths.h's file, which not every parent of a database writes; or "". */
     char ending[NODE_ENDING_MAX];
-    bool profiled;             /* since this database connected, or a reset */
-    uint64_t samples;          /* of the last profile; while profiled */
-    int64_t profiled_ms;       /* wall clock: that profile */
+    bool profiled;       /* since this database connected, or a reset */
+    uint64_t samples;    /* of the last profile; while profiled */
+    int64_t profiled_ms; /* wall clock: that profile */
+    /* Samples since the last reset, where the recorder takes them. */
+    struct stats_figure taken;
     uint64_t failed_snapshots; /* since heapwired started */
     struct agent_hello hello;  /* the latest; zeroed while NODE_ABSENT */
     struct overhead_report overhead;

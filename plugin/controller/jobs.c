@@ -177,7 +177,9 @@ is_recent(const struct jobs *jobs, const struct job *job)
            clock_ms() - job->at_ms <= CONTROLLER_RECENT_MS;
 }
 
-/* A job that has begun, where an answer that is a little old will do. */
+/* A job that has begun, where an answer that is a little old will do: but not
+ * a snapshot that is kept, nor one from before it, for it may be what the new
+ * one is to be compared with. */
 static struct job *
 shareable(struct jobs *jobs, enum job_kind kind)
 {
@@ -190,7 +192,7 @@ shareable(struct jobs *jobs, enum job_kind kind)
 
     if (is_recent(jobs, recent))
         return recent;
-    if (is_recent(jobs, under_way) &&
+    if (is_recent(jobs, under_way) && !under_way->keep &&
         (kind == JOB_RECENT || under_way->request.kind == kind))
         return under_way;
     return NULL;
@@ -319,7 +321,8 @@ keep_recent(struct job **recent, struct job *job)
 {
     job_unref(*recent);
     *recent = job;
-    job->flight.references++;
+    if (job)
+        job->flight.references++;
 }
 
 void
@@ -333,7 +336,7 @@ jobs_finish(struct job *job, const struct error *failure)
     jobs->generation += kinds[job->request.kind].changes;
     jobs->failed_snapshots += job->keep && (failure || job->not_kept);
     if (!failure && job_is_dump(job))
-        keep_recent(&jobs->recent_dump, job);
+        keep_recent(&jobs->recent_dump, job->keep ? NULL : job);
     if (!failure && job->request.kind == JOB_STATS &&
         !job->result.stats->failure)
         keep_recent(&jobs->recent_stats, job);

@@ -203,10 +203,21 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
     }
 }
 
+bool
+node_status_is_recorded(const struct node_status *status)
+{
+    return status->state != NODE_ABSENT &&
+           status->hello.opt_prof == AGENT_PROF_RECORDED;
+}
+
 /* The numbers of a request, before they go to the agent. */
 static int
-check_numbers(const struct job_request *request, struct error *err)
+check_numbers(const struct node_status *status,
+              const struct job_request *request, struct error *err)
 {
+    const char *pages = node_status_is_recorded(status)
+                            ? ""
+                            : " and makes each sampled object a page or more";
     uint32_t lg = request->lg_sample;
 
     if (request->kind == JOB_ENABLE && request->seconds > AGENT_SECONDS_MAX) {
@@ -228,19 +239,11 @@ check_numbers(const struct job_request *request, struct error *err)
     if (lg < AGENT_LG_SAMPLE_MIN && !request->force) {
         error_set(err, ER_WRONG_VALUE,
                   "lg_sample %u is a sample every %u bytes: less than %d slows "
-                  "the database down and makes each sampled object a page or "
-                  "more; force it, if that is meant",
-                  lg, 1U << lg, AGENT_LG_SAMPLE_MIN);
+                  "the database down%s; reset(%u, true) does it nevertheless",
+                  lg, 1U << lg, AGENT_LG_SAMPLE_MIN, pages, lg);
         return -1;
     }
     return 0;
-}
-
-bool
-node_status_is_recorded(const struct node_status *status)
-{
-    return status->state != NODE_ABSENT &&
-           status->hello.opt_prof == AGENT_PROF_RECORDED;
 }
 
 static bool
@@ -269,7 +272,7 @@ int
 node_status_check_request(const struct node_status *status,
                           const struct job_request *request, struct error *err)
 {
-    return check_numbers(request, err) == 0 &&
+    return check_numbers(status, request, err) == 0 &&
                    can_serve(status, request->kind, err)
                ? 0
                : -1;

@@ -56,7 +56,7 @@ enum profiler_state {
     PROFILER_NOT_BUILT,   /* jemalloc without --enable-prof */
     PROFILER_OPT_OFF,     /* started without prof:true */
     PROFILER_INACTIVE,
-    PROFILER_NOTHING_YET, /* active; the last profile had no samples */
+    PROFILER_NOTHING_YET, /* active; no sample is known of */
     PROFILER_ACTIVE
 };
 

@@ -50,8 +50,7 @@ overhead_estimate_samples_text(const struct overhead_report *report, char *text,
                                size_t size)
 {
     if (report->counted)
-        snprintf(text, size,
-                 "%.0f samples a second, counted by jemalloc, %.1f us each",
+        snprintf(text, size, "%.0f samples a second, counted, %.1f us each",
                  report->samples_per_second, report->sample_us);
     else
         snprintf(text, size,
@@ -250,7 +249,8 @@ read_statistics(struct overhead_limit *limit, struct agent_client *client,
     if (!stats->failure)
         risks_read_options(stats, &client->status.risks);
     reading->allocated_ever = named_figure(stats, "heapwire.allocated_ever");
-    reading->sampled_ever = named_figure(stats, "heapwire.sampled_ever");
+    if (!reading->sampled_ever.known)
+        reading->sampled_ever = named_figure(stats, "heapwire.sampled_ever");
     reading->allocated = stats->allocated;
     reading->metadata = stats->metadata;
     stats_unref(stats);
@@ -287,7 +287,8 @@ overhead_limit_look(struct overhead_limit *limit, struct agent_client *client,
         .at_ms = (int64_t)clock_ms(),
         .active = client->status.hello.active != 0,
         .lg_sample = client->status.hello.lg_sample,
-        .frames = frames};
+        .frames = frames,
+        .sampled_ever = client->status.taken};
     bool ended = false;
 
     if (client->status.state != NODE_CONNECTED ||

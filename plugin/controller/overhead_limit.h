@@ -24,10 +24,11 @@ struct agent_client;
  * measured CPU time before and since; the verdict does not use it, because the
  * load changes for other reasons, too.
  *
- * jemalloc counts its samples where opt.prof_stats is on.  Else each
- * 2^lg_sample bytes that are allocated are one, a lower bound: what a thread's
- * cache serves is added to jemalloc's figures only when the cache is filled or
- * flushed, and a loop that frees what it has just allocated does neither.
+ * The recorder counts its samples; jemalloc does where opt.prof_stats is on.
+ * Else each 2^lg_sample bytes that are allocated are one, a lower bound: what a
+ * thread's cache serves is added to jemalloc's figures only when the cache is
+ * filled or flushed, and a loop that frees what it has just allocated does
+ * neither.
  */
 enum {
     OVERHEAD_READINGS = 3, /* in a row above the budget, and profiling ends */
@@ -84,7 +85,7 @@ bool overhead_estimate_read(struct overhead_estimate *overhead,
 /* Microseconds that a sample costs, at stacks of so many frames; 0: a guess. */
 double overhead_estimate_sample_us(double frames);
 
-/* "200 samples a second, counted by jemalloc, 5.0 us each" */
+/* "200 samples a second, counted, 5.0 us each" */
 void overhead_estimate_samples_text(const struct overhead_report *report,
                                     char *text, size_t size);
 

@@ -17,6 +17,8 @@ profiler_state_distance(const struct agent_hello *hello)
 enum profiler_state
 profiler_state_of(const struct node_status *status)
 {
+    bool nothing;
+
     if (status->state != NODE_CONNECTED)
         return PROFILER_UNKNOWN;
     switch ((enum agent_status)status->hello.allocator) {
@@ -33,8 +35,9 @@ profiler_state_of(const struct node_status *status)
     }
     if (!status->hello.active)
         return PROFILER_INACTIVE;
-    return status->profiled && status->samples == 0 ? PROFILER_NOTHING_YET
-                                                    : PROFILER_ACTIVE;
+    nothing = status->taken.known ? status->taken.value == 0
+                                  : status->profiled && status->samples == 0;
+    return nothing ? PROFILER_NOTHING_YET : PROFILER_ACTIVE;
 }
 
 const char *
@@ -75,7 +78,8 @@ static void
 write_times(const struct agent_hello *hello, struct buffer *out)
 {
     if (hello->active) {
-        write_time(out, "active since:", hello->active_since_ms);
+        write_time(out, "samples since:", hello->active_since_ms);
+        buffer_text(out, ", pauses included");
         if (hello->active_until_ms > 0)
             write_time(out, "\nactive until:", hello->active_until_ms);
         else
@@ -96,11 +100,15 @@ write_samples(const struct node_status *status, struct buffer *out)
     if (distance > 0)
         buffer_format(out, "sample rate: one in %llu bytes (lg_sample %u)\n",
                       (unsigned long long)distance, hello->lg_sample);
+    buffer_text(out, "samples: ");
+    if (status->taken.known)
+        buffer_format(out, "%llu taken; ",
+                      (unsigned long long)status->taken.value);
     if (!status->profiled) {
-        buffer_text(out, "samples: no profile was taken yet\n");
+        buffer_text(out, "no profile was taken yet\n");
         return;
     }
-    buffer_format(out, "samples: %llu", (unsigned long long)status->samples);
+    buffer_format(out, "%llu", (unsigned long long)status->samples);
     write_time(out, " in the profile of", status->profiled_ms);
     if (hello->opt_prof == AGENT_PROF_RECORDED)
         buffer_char(out, '\n');

@@ -26,7 +26,7 @@
  * with. */
 static int
 check_baselines(const struct agent_client *client, struct store *store,
-                struct error *err)
+                uint32_t lg_sample, struct error *err)
 {
     const struct agent_hello *now = &client->status.hello;
     struct store_entry *kept = mem_zalloc(STORE_COUNT_MAX, sizeof(*kept));
@@ -44,8 +44,8 @@ check_baselines(const struct agent_client *client, struct store *store,
             error_set(err, ER_UNKNOWN,
                       "a reset forgets all samples: snapshot %s and others of "
                       "this process could not be compared with later ones any "
-                      "more; delete them first, or say reset(0, true)",
-                      kept[i].name);
+                      "more; delete them first, or say reset(%u, true)",
+                      kept[i].name, lg_sample);
             rc = -1;
         }
     mem_free(kept);
@@ -68,7 +68,8 @@ profiler_control_run(struct agent_client *client, struct store *store,
                                                        ? wanted->lg_sample
                                                        : AGENT_LG_SAMPLE_SAME,
                                          .force = wanted->force};
-        if (!wanted->force && check_baselines(client, store, err) != 0)
+        if (!wanted->force &&
+            check_baselines(client, store, wanted->lg_sample, err) != 0)
             return -1;
     } else if (wanted->kind == JOB_GET_ACTIVE) {
         request = (struct agent_request){.op = AGENT_GET_ACTIVE};

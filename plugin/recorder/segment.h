@@ -100,6 +100,7 @@ struct segment_header {
     uint64_t lost_stacks;    /* samples of SEGMENT_STACK_LOST */
     uint64_t doublings;      /* of either mean */
     uint64_t missed_threads; /* samples of threads that found no room */
+    uint64_t taken_samples;  /* since the begin, or the last reset */
 };
 
 struct segment_module {
@@ -139,7 +140,7 @@ struct segment_thread {
     char name[SEGMENT_NAME_MAX];
 };
 
-_Static_assert(sizeof(struct segment_header) == 304, "a format of its own");
+_Static_assert(sizeof(struct segment_header) == 312, "a format of its own");
 _Static_assert(sizeof(struct segment_module) == 520, "a format of its own");
 _Static_assert(sizeof(struct segment_stack) == 64, "a format of its own");
 _Static_assert(sizeof(struct segment_sample) == 48, "a format of its own");

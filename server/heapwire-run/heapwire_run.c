@@ -264,12 +264,13 @@ find_database(struct run *run, int *exit_status, struct error *err)
                   named ? named : run->program);
     } else {
         run->exe = mem_strdup(resolved);
-        if (!run->exe)
+        run->name = mem_strdup(named ? named : run->program);
+        if (!run->exe || !run->name)
             error_memory(err, resolved);
     }
 out:
     mem_free(wrapped);
-    return run->exe ? 0 : -1;
+    return run->exe && run->name ? 0 : -1;
 }
 
 /* Relays the database's messages to systemd. */
@@ -330,6 +331,7 @@ prepare(struct run *run, char **envp)
     run->plan.program = run->program;
     run->plan.argv = run->options.command;
     run->plan.exe = run->exe;
+    run->plan.name = run->name;
     if (checked == CHECK_GOOD) {
         if (state_dir_make(run->options.value[SETTING_STATE_DIR], &err) == 0 &&
             run_prepare_environments(run, &err) == 0 &&
@@ -361,6 +363,7 @@ main(int argc, char **argv, char **envp)
     mem_free(run.user);
     mem_free(run.program);
     mem_free(run.exe);
+    mem_free(run.name);
     environment_fini(&run.database);
     environment_fini(&run.plain);
     environment_fini(&run.bare);

@@ -307,8 +307,8 @@ why_no_recorder(const struct run *run)
     if (!*run->recorder)
         return "there is no libheapwire-recorder.so";
     if (strcmp(run->options.value[SETTING_PROCESS], "parent") != 0)
-        return "the recorder samples no forked process, as the setting process "
-               "names one";
+        return "the setting process names a forked process, and the recorder "
+               "samples none";
     if (allocators->kind != LOCATE_DYNAMIC || program_secure(run->exe))
         return "nothing can be preloaded into it";
     if (allocators->asan)

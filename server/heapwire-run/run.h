@@ -20,7 +20,7 @@ struct run {
     struct environment database, plain, bare, heapwired;
     struct start_watch start;
     struct notify_relay notify;
-    char *program, *exe, *user;
+    char *program, *exe, *name, *user; /* name: of exe, as it is called */
     struct allocators allocators;
     char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
     char recorder[PATH_MAX]; /* libheapwire-recorder.so; "": there is none */

@@ -152,7 +152,8 @@ count_kills(const struct supervisor *s)
     return process_memory_oom_kills(s->placed ? &s->place : NULL);
 }
 
-/* The command's name, but for a script the database's. */
+/* The command's name, but for a script the database's: a program may be called
+ * by many links, and behave by its name. */
 static const char *
 name_of(const struct plan *plan)
 {
@@ -161,7 +162,7 @@ name_of(const struct plan *plan)
     if (!plan->exe ||
         (realpath(plan->program, resolved) && strcmp(resolved, plan->exe) == 0))
         return plan->program;
-    return plan->exe;
+    return plan->name;
 }
 
 /* The database is this process now: the child, or its survivor. */

@@ -183,7 +183,8 @@ struct plan {
     /* The database. */
     const char *program; /* what is executed */
     char *const *argv, *const *envp;
-    const char *exe; /* its executable's real path; NULL: not known */
+    const char *exe;  /* its executable's real path; NULL: not known */
+    const char *name; /* that before links were followed; NULL likewise */
     /* Its start: the options and preloads that may keep it from its main, the
      * time limit for that, and the environment without them. */
     bool prof;

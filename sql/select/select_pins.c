@@ -262,6 +262,19 @@ pin_one(struct handle *handle, const char *name, struct select_pin **out)
     return pin->snapshot ? SQLITE_OK : read_kept(handle, pin);
 }
 
+/* A table has no option 'force'. */
+static void
+advise(struct error *failure)
+{
+    struct error why = *failure;
+
+    why.text[strcspn(why.text, ";")] = '\0';
+    error_set(failure, why.code,
+              "%s; SELECT top(snapshot, base, 'force') compares them "
+              "nevertheless, and heap_diff does not",
+              why.text);
+}
+
 /* Computes what now has more than base; both are loaded. */
 static int
 compare(struct handle *handle, struct select_pin *pin)
@@ -269,9 +282,12 @@ compare(struct handle *handle, struct select_pin *pin)
     const struct snapshot *now = pin->of->snapshot;
     const struct snapshot *base = pin->since->snapshot;
 
-    if (make_room(handle) != SQLITE_OK ||
-        snapshot_comparable(now, base, &handle->failure) != 0)
+    if (make_room(handle) != SQLITE_OK)
         return SQLITE_ERROR;
+    if (snapshot_comparable(now, base, &handle->failure) != 0) {
+        advise(&handle->failure);
+        return SQLITE_ERROR;
+    }
     if (handle_compute(handle))
         return SQLITE_INTERRUPT;
     pin->difference = diff_make_until(now->profile, base->profile,

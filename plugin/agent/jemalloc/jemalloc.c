@@ -2,18 +2,15 @@
 #include "jemalloc.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent_tools.h"
 #include "process_stat.h"
-#include "recorder_switch.h"
 
 /* ---- threads that were born while prof.thread_active_init was false ----
  * jemalloc never samples them, whatever is switched on later. */
@@ -87,7 +84,7 @@ unsampled_count(uint64_t then, unsigned *all)
     return count;
 }
 
-enum { RETRY_MS = 1000, NOTE_MS = 5000 };
+enum { NOTE_MS = 5000 };
 
 static void
 use_chosen(struct jemalloc *jemalloc)
@@ -135,20 +132,8 @@ jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
 void
 jemalloc_hide_thread(struct jemalloc *jemalloc)
 {
-    if (jemalloc->mallctl && jemalloc->opt_prof && !recorder_switch_is_there())
+    if (jemalloc->mallctl && jemalloc->opt_prof)
         mallctl_write_bool(jemalloc->mallctl, "thread.prof.active", false);
-}
-
-enum agent_status
-jemalloc_status(const struct jemalloc *jemalloc)
-{
-    if (recorder_switch_is_there())
-        return AGENT_OK;
-    if (!jemalloc->mallctl)
-        return *jemalloc->all.why ? AGENT_UNUSABLE : AGENT_NO_JEMALLOC;
-    if (!jemalloc->config_prof)
-        return AGENT_NO_PROF;
-    return jemalloc->opt_prof ? AGENT_OK : AGENT_PROF_OFF;
 }
 
 /* The program had profiling on with thread_active_init false: none of its
@@ -193,8 +178,6 @@ count_unsampled(struct jemalloc *jemalloc)
 const char *
 jemalloc_note(struct jemalloc *jemalloc)
 {
-    if (recorder_switch_is_there())
-        return "";
     if (!jemalloc->mallctl)
         return jemalloc->all.why;
     if (!jemalloc->config_prof) {
@@ -210,56 +193,8 @@ jemalloc_note(struct jemalloc *jemalloc)
 static int
 read_active(const struct jemalloc *jemalloc, bool *active)
 {
-    if (!recorder_switch_is_there())
-        return mallctl_read(jemalloc->mallctl, "prof.active", active,
-                            sizeof(*active));
-    *active = recorder_switch_active();
-    return 0;
-}
-
-int
-jemalloc_get_active(struct jemalloc *jemalloc, bool *active)
-{
-    int error = read_active(jemalloc, active);
-
-    if (error != 0)
-        return error;
-    /* The program may have switched it by itself. */
-    if (!*active) {
-        jemalloc->until_ms = 0;
-        jemalloc->ours = false;
-    } else if (jemalloc->active_since_ms == 0) {
-        jemalloc->active_since_ms = agent_wall_ms();
-    }
-    return 0;
-}
-
-void
-jemalloc_found_active(struct jemalloc *jemalloc, int64_t started_ms)
-{
-    if (recorder_switch_is_there()) {
-        if (recorder_switch_active())
-            jemalloc->active_since_ms = started_ms;
-        return;
-    }
-    if (!jemalloc->mallctl || !jemalloc->opt_prof ||
-        !mallctl_read_bool(jemalloc->mallctl, "prof.active"))
-        return;
-    jemalloc->active_since_ms = started_ms;
-    if (!mallctl_read_bool(jemalloc->mallctl, "opt.prof_active"))
-        jemalloc->active_since_ms++; /* the program, some time before us */
-}
-
-/* When profiling ends; 0: never.  A request never shortens an earlier one: the
- * later end, or none, stays. */
-static int64_t
-end_after(const struct jemalloc *jemalloc, bool was_active, uint32_t seconds)
-{
-    int64_t until_ms = agent_monotonic_ms() + (int64_t)seconds * 1000;
-
-    if (seconds == 0 || (was_active && jemalloc->until_ms == 0))
-        return 0;
-    return jemalloc->until_ms > until_ms ? jemalloc->until_ms : until_ms;
+    return mallctl_read(jemalloc->mallctl, "prof.active", active,
+                        sizeof(*active));
 }
 
 /* Threads copy thread_active_init when they are born: a thread born while it
@@ -287,65 +222,14 @@ write_active(struct jemalloc *jemalloc, bool active)
     return 0;
 }
 
-int
-jemalloc_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
-{
-    bool was;
-    int error = jemalloc_get_active(jemalloc, &was);
-
-    if (error == 0 && recorder_switch_is_there())
-        recorder_switch_set(active);
-    else if (error == 0)
-        error = write_active(jemalloc, active);
-    if (error != 0)
-        return error;
-    jemalloc->changes += was != active;
-    jemalloc->ours = active && (jemalloc->ours || !was);
-    jemalloc->until_ms = active ? end_after(jemalloc, was, seconds) : 0;
-    return jemalloc_get_active(jemalloc, &was);
-}
-
-int
-jemalloc_expire(struct jemalloc *jemalloc)
-{
-    int64_t left;
-
-    if (jemalloc->until_ms == 0)
-        return -1;
-    left = jemalloc->until_ms - agent_monotonic_ms();
-    if (left > 0)
-        return left < INT_MAX ? (int)left : INT_MAX;
-    if (jemalloc_set_active(jemalloc, false, 0) == 0)
-        return -1;
-    jemalloc->until_ms = agent_monotonic_ms() + RETRY_MS;
-    return RETRY_MS;
-}
-
-void
-jemalloc_leave(struct jemalloc *jemalloc)
-{
-    if (jemalloc->ours)
-        jemalloc_set_active(jemalloc, false, 0);
-}
-
-int
-jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample)
+static int
+reset(const struct jemalloc *jemalloc, uint32_t lg_sample)
 {
     size_t lg = lg_sample;
-    bool same = lg_sample == AGENT_LG_SAMPLE_SAME, active;
-    int error = 0;
+    bool same = lg_sample == AGENT_LG_SAMPLE_SAME;
 
-    if (recorder_switch_is_there())
-        recorder_switch_reset(lg_sample);
-    else
-        error = jemalloc->mallctl("prof.reset", NULL, NULL, same ? NULL : &lg,
-                                  same ? 0 : sizeof(lg));
-
-    if (error != 0)
-        return error;
-    jemalloc->resets++;
-    jemalloc->active_since_ms = 0;
-    return jemalloc_get_active(jemalloc, &active);
+    return jemalloc->mallctl("prof.reset", NULL, NULL, same ? NULL : &lg,
+                             same ? 0 : sizeof(lg));
 }
 
 /* prof.dump adds up the samples first, so the figures of the moment before are
@@ -359,57 +243,18 @@ jemalloc_dump(struct jemalloc *jemalloc, const char *path)
 }
 
 static uint32_t
-log_sample(mallctl_fn *mallctl)
+log_sample(const struct jemalloc *jemalloc)
 {
+    mallctl_fn *mallctl = jemalloc->mallctl;
     size_t lg = 0;
 
     /* prof.reset may have changed it since the start. */
-    if (mallctl_read(mallctl, "prof.lg_sample", &lg, sizeof(lg)) != 0 &&
-        mallctl_read(mallctl, "opt.lg_prof_sample", &lg, sizeof(lg)) != 0)
+    if (!mallctl ||
+        (mallctl_read(mallctl, "prof.lg_sample", &lg, sizeof(lg)) != 0 &&
+         mallctl_read(mallctl, "opt.lg_prof_sample", &lg, sizeof(lg)) != 0))
         return 0;
     return (uint32_t)lg;
 }
 
-static void
-describe(const struct jemalloc *jemalloc, struct agent_hello *hello)
-{
-    const struct allocator *chosen = &jemalloc->all.list[jemalloc->all.chosen];
-
-    memcpy(hello->mallctl, chosen->mallctl_name, sizeof(hello->mallctl));
-    hello->mallctl_address = (uint64_t)(uintptr_t)jemalloc->mallctl;
-    memcpy(hello->malloc_conf_name, chosen->variable,
-           sizeof(hello->malloc_conf_name));
-    memcpy(hello->version, chosen->version, sizeof(hello->version));
-    hello->config_prof = jemalloc->config_prof;
-    hello->opt_prof = jemalloc->opt_prof;
-    hello->lg_sample = log_sample(jemalloc->mallctl);
-}
-
-void
-jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
-{
-    bool active = false;
-
-    hello->allocator = jemalloc_status(jemalloc);
-    hello->secure = getauxval(AT_SECURE) != 0;
-    if (jemalloc->mallctl)
-        describe(jemalloc, hello);
-    if (recorder_switch_is_there()) {
-        hello->config_prof = 1;
-        hello->opt_prof = AGENT_PROF_RECORDED;
-        hello->lg_sample = recorder_switch_lg_sample();
-    } else if (recorder_switch_is_parents() && !jemalloc->opt_prof) {
-        hello->opt_prof = AGENT_PROF_FORKED;
-        return;
-    } else if (!jemalloc->mallctl) {
-        return;
-    }
-    jemalloc_get_active(jemalloc, &active);
-    hello->active = active;
-    hello->changes = jemalloc->changes;
-    hello->resets = jemalloc->resets;
-    hello->active_since_ms = active ? jemalloc->active_since_ms : 0;
-    if (jemalloc->until_ms != 0)
-        hello->active_until_ms =
-            agent_wall_ms() + jemalloc->until_ms - agent_monotonic_ms();
-}
+const struct profiler jemalloc_profiler = {read_active, write_active, reset,
+                                           log_sample, true};

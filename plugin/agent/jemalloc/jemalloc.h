@@ -1,5 +1,6 @@
 /*
- * jemalloc.h - the process's jemallocs, which is the database's, its profiler.
+ * jemalloc.h - the process's jemallocs, which is the database's, and who
+ * profiles the heap.
  *
  * Used by the agent's thread alone, but for jemalloc_find.  Return values are
  * 0 or what mallctl returned (an errno).
@@ -148,6 +149,7 @@ struct jemalloc {
     struct late late;
     mallctl_fn *mallctl; /* the chosen jemalloc's; NULL: none is usable */
     bool config_prof, opt_prof;
+    const struct profiler *profiler; /* once profiling_begin() chose it */
     /* Wall clock: when it first was since there were no samples; switching it
      * off keeps them, and this.  0: it was not. */
     int64_t active_since_ms;
@@ -178,31 +180,54 @@ void jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
 /* Excludes the calling thread from profiles. */
 void jemalloc_hide_thread(struct jemalloc *jemalloc);
 
-/* AGENT_OK if this jemalloc can profile, or the reason why not. */
-enum agent_status jemalloc_status(const struct jemalloc *jemalloc);
-/* Details beyond the status, in words; may be empty. */
+/* Why it cannot profile, or what is to be said of its profiles; may be empty.
+ */
 const char *jemalloc_note(struct jemalloc *jemalloc);
-
-void jemalloc_hello(struct jemalloc *jemalloc, struct agent_hello *hello);
-/* The agent starts: profiling that is on already counts as on since then; if it
- * was not from the program's start on, as on since a moment later. */
-void jemalloc_found_active(struct jemalloc *jemalloc, int64_t started_ms);
-int jemalloc_get_active(struct jemalloc *jemalloc, bool *active);
-/* Switches profiling.  After seconds jemalloc_expire ends it, unless an earlier
- * request lasts longer; 0: no end. */
-int jemalloc_set_active(struct jemalloc *jemalloc, bool active,
-                        uint32_t seconds);
-/* Ends profiling when its time is over.  Returns the milliseconds until the
- * next call is due, or -1. */
-int jemalloc_expire(struct jemalloc *jemalloc);
-/* Ends profiling if the agent switched it on. */
-void jemalloc_leave(struct jemalloc *jemalloc);
-/* Forgets all samples. */
-int jemalloc_reset(struct jemalloc *jemalloc, uint32_t lg_sample);
 
 /* path must lead to a memfd: a dump holds locks that fork() needs.  Refreshes
  * the statistics first: statistics_write() gives those next. */
 int jemalloc_dump(struct jemalloc *jemalloc, const char *path);
+
+/* Who samples: for profiling.c, where the status is AGENT_OK. */
+struct profiler {
+    int (*read_active)(const struct jemalloc *jemalloc, bool *active);
+    int (*write_active)(struct jemalloc *jemalloc, bool active);
+    int (*reset)(const struct jemalloc *jemalloc, uint32_t lg_sample);
+    uint32_t (*log_sample)(const struct jemalloc *jemalloc);
+    bool dumps; /* jemalloc_dump() has the profile; else a segment has it */
+};
+extern const struct profiler jemalloc_profiler; /* its own profiling */
+
+/* ---- recorder.c ---- */
+
+/* Whether a preloaded recorder (plugin/recorder) records this process, or the
+ * one that has forked it. */
+bool recorder_is_ours(void);
+bool recorder_is_parents(void);
+extern const struct profiler recorder_profiler; /* of ours: in its segment */
+
+/* ---- profiling.c ----
+ * Whether the heap is profiled, since when and for how long: by the recorder
+ * where it is ours, and no jemalloc is asked to; else by jemalloc. */
+
+/* The agent starts: profiling that is on already counts as on since then; if it
+ * was not from the program's start on, as on since a moment later. */
+void profiling_begin(struct jemalloc *jemalloc, int64_t started_ms);
+/* AGENT_OK, or why nobody can sample. */
+enum agent_status profiling_status(const struct jemalloc *jemalloc);
+void profiling_hello(struct jemalloc *jemalloc, struct agent_hello *hello);
+int profiling_get_active(struct jemalloc *jemalloc, bool *active);
+/* Switches profiling.  After seconds profiling_expire ends it, unless an
+ * earlier request lasts longer; 0: no end. */
+int profiling_set_active(struct jemalloc *jemalloc, bool active,
+                         uint32_t seconds);
+/* Ends profiling when its time is over.  Returns the milliseconds until the
+ * next call is due, or -1. */
+int profiling_expire(struct jemalloc *jemalloc);
+/* Ends profiling if the agent switched it on. */
+void profiling_leave(struct jemalloc *jemalloc);
+/* Forgets all samples; lg_sample from now on, or AGENT_LG_SAMPLE_SAME. */
+int profiling_reset(struct jemalloc *jemalloc, uint32_t lg_sample);
 
 /* ---- statistics.c ----
  * All that jemalloc counts, as text.  Lines "name value", named as mallctl

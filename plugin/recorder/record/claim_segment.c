@@ -190,7 +190,7 @@ empty(struct segment_header *header, uint64_t segment_bytes)
     header->frame_count = header->live_samples = header->live_large = 0;
     header->mean_wished = 0;
     header->lost_samples = header->lost_stacks = header->doublings = 0;
-    header->missed_threads = 0;
+    header->missed_threads = header->taken_samples = 0;
 }
 
 static bool

@@ -91,6 +91,8 @@ record(void *block, size_t size, uint64_t mean, uint64_t now)
 
     if (size >= SEGMENT_LARGE && !sample_thin_one(&sample))
         return;
+    __atomic_fetch_add(&recorder_state.header->taken_samples, 1,
+                       __ATOMIC_RELAXED);
     if (recorder_local.thread == 0)
         thread_list_join(now);
     if (stack_has_room((uint64_t)__builtin_frame_address(0)))

@@ -49,4 +49,11 @@ check
 wait_for 60 another || fault "no other heapwired: $(tail -3 "$work/node.log")"
 same "whatever its file's time" final \
     "$(sql 'select last_snapshot from heapwire.deaths')"
+
+# A program that is called by another name.
+ln -s /usr/bin/false "$work/named"
+"$bin/heapwire-run" --state-dir "$work/other" --listen none --http none \
+    --linger 0 -- sh -c "exec $work/named" >"$work/other.log" 2>&1 || true
+same "what was executed" "$work/named" \
+    "$(sed -n 's/.* program=//p' "$work/other/deaths")"
 finish_test

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from http_door import local, redis, same
 from machine import no_root
-from mysql_wire import Wire
+from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
 from ports import free_port
 from redis_node import RUN, RedisNode
@@ -164,6 +164,26 @@ def test_switches(node):
         same("rate", 1 << LG,
              value(w, "SELECT sample_rate FROM heapwire.profiler"))
         same("resets", 1, value(w, "SELECT resets FROM heapwire.profiler"))
+        try:
+            heap(w, "reset(12)")
+            raise AssertionError("a rate that slows the database was taken")
+        except Refused as refused:
+            assert "slows the database down; reset(12, true) does" in \
+                refused.text, refused.text
+
+
+def test_counts(node):
+    """Samples are counted as they are taken: no profile is needed."""
+    with Wire(node.socket).login() as w:
+        heap(w, f"reset({LG}, true)")
+        populate(node, "counts", 20000, 1018)
+        state = "\n".join(heap(w, "state()"))
+        taken = re.search(r"^samples: (\d+) taken; no profile was", state,
+                          re.M)
+        assert state.startswith("state: active\n"), state
+        assert 800 < int(taken.group(1)) < 2000, state
+        wait_for(lambda: "samples a second, counted, " in
+                 "\n".join(heap(w, "state()")), 10)
 
 
 def cli(node, *command):
@@ -258,6 +278,10 @@ def test_difference(node):
                       " 'before' AND snapshot = 'after' AND "
                       "function = 'debugCommand'")
         within("growth", 10000 * (1024 + 64), grown, 0.2)
+        populate(node, "at_once", 10000, 1018)
+        grown = value(w, "SELECT cum_bytes FROM heapwire.heap_diff WHERE base ="
+                      " 'after' AND function = 'debugCommand'")
+        within("since, in the same second", 10000 * (1024 + 64), grown, 0.2)
         cli(node, "flushall")
         heap(w, 'snapshot("flushed")')
         shrunk = value(w, "SELECT cum_bytes FROM heapwire.heap_diff "
@@ -448,6 +472,12 @@ def test_where_nothing_can_stand_in_front_of_malloc(_):
             explained.stderr, explained.stderr
         assert re.search("^source +none", explained.stdout, re.M), \
             explained.stdout
+        forked = subprocess.run(
+            [RUN, "--profiling-source", "interposed", "--process", "child",
+             "--explain", "--", BLOCKS], check=True, capture_output=True,
+            text=True)
+        assert "names a forked process, and the recorder samples none; " in \
+            forked.stderr, forked.stderr
         with Ran(built(directory, "-fsanitize=address")) as node:
             assert "-fsanitize=address has to come first; profiling_source" \
                 in node.said(), node.said()

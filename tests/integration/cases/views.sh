@@ -85,6 +85,9 @@ refused "a reset that makes them incomparable" 'delete them first, or say reset(
 prof 'reset(18, true)' >/dev/null
 prof 'snapshot("later")' >/dev/null
 refused "other rates" ".force(), or the option 'force'" 'Profile.of("later").base("after").dot()'
+contains "in a table" "SELECT top(snapshot, base, 'force') compares them" \
+    "$(sql "SELECT 1 FROM heapwire.heap_diff WHERE snapshot = 'later' AND
+        base = 'after'" 2>&1 || true)"
 contains "what is forced" 'Total: ' \
     "$(show 'of("later").base("after").force().top(1)')"
 for name in before after later; do

@@ -1,0 +1,161 @@
+/* profiling.c - see jemalloc.h. */
+#include "jemalloc.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "agent_tools.h"
+
+enum { RETRY_MS = 1000 };
+
+enum agent_status
+profiling_status(const struct jemalloc *jemalloc)
+{
+    if (!jemalloc->profiler->dumps)
+        return AGENT_OK;
+    if (!jemalloc->mallctl)
+        return *jemalloc->all.why ? AGENT_UNUSABLE : AGENT_NO_JEMALLOC;
+    if (!jemalloc->config_prof)
+        return AGENT_NO_PROF;
+    return jemalloc->opt_prof ? AGENT_OK : AGENT_PROF_OFF;
+}
+
+int
+profiling_get_active(struct jemalloc *jemalloc, bool *active)
+{
+    int error = jemalloc->profiler->read_active(jemalloc, active);
+
+    if (error != 0)
+        return error;
+    /* The program may have switched it by itself. */
+    if (!*active) {
+        jemalloc->until_ms = 0;
+        jemalloc->ours = false;
+    } else if (jemalloc->active_since_ms == 0) {
+        jemalloc->active_since_ms = agent_wall_ms();
+    }
+    return 0;
+}
+
+void
+profiling_begin(struct jemalloc *jemalloc, int64_t started_ms)
+{
+    bool active;
+
+    jemalloc->profiler =
+        recorder_is_ours() ? &recorder_profiler : &jemalloc_profiler;
+    if (profiling_status(jemalloc) != AGENT_OK ||
+        jemalloc->profiler->read_active(jemalloc, &active) != 0 || !active)
+        return;
+    jemalloc->active_since_ms = started_ms;
+    if (jemalloc->profiler->dumps &&
+        !mallctl_read_bool(jemalloc->mallctl, "opt.prof_active"))
+        jemalloc->active_since_ms++; /* the program, some time before us */
+}
+
+/* When profiling ends; 0: never.  A request never shortens an earlier one: the
+ * later end, or none, stays. */
+static int64_t
+end_after(const struct jemalloc *jemalloc, bool was_active, uint32_t seconds)
+{
+    int64_t until_ms = agent_monotonic_ms() + (int64_t)seconds * 1000;
+
+    if (seconds == 0 || (was_active && jemalloc->until_ms == 0))
+        return 0;
+    return jemalloc->until_ms > until_ms ? jemalloc->until_ms : until_ms;
+}
+
+int
+profiling_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
+{
+    bool was;
+    int error = profiling_get_active(jemalloc, &was);
+
+    if (error == 0)
+        error = jemalloc->profiler->write_active(jemalloc, active);
+    if (error != 0)
+        return error;
+    jemalloc->changes += was != active;
+    jemalloc->ours = active && (jemalloc->ours || !was);
+    jemalloc->until_ms = active ? end_after(jemalloc, was, seconds) : 0;
+    return profiling_get_active(jemalloc, &was);
+}
+
+int
+profiling_expire(struct jemalloc *jemalloc)
+{
+    int64_t left;
+
+    if (jemalloc->until_ms == 0)
+        return -1;
+    left = jemalloc->until_ms - agent_monotonic_ms();
+    if (left > 0)
+        return left < INT_MAX ? (int)left : INT_MAX;
+    if (profiling_set_active(jemalloc, false, 0) == 0)
+        return -1;
+    jemalloc->until_ms = agent_monotonic_ms() + RETRY_MS;
+    return RETRY_MS;
+}
+
+void
+profiling_leave(struct jemalloc *jemalloc)
+{
+    if (jemalloc->ours)
+        profiling_set_active(jemalloc, false, 0);
+}
+
+int
+profiling_reset(struct jemalloc *jemalloc, uint32_t lg_sample)
+{
+    int error = jemalloc->profiler->reset(jemalloc, lg_sample);
+    bool active;
+
+    if (error != 0)
+        return error;
+    jemalloc->resets++;
+    jemalloc->active_since_ms = 0;
+    return profiling_get_active(jemalloc, &active);
+}
+
+static void
+name_jemalloc(const struct jemalloc *jemalloc, struct agent_hello *hello)
+{
+    const struct allocator *chosen = &jemalloc->all.list[jemalloc->all.chosen];
+
+    memcpy(hello->mallctl, chosen->mallctl_name, sizeof(hello->mallctl));
+    hello->mallctl_address = (uint64_t)(uintptr_t)jemalloc->mallctl;
+    memcpy(hello->malloc_conf_name, chosen->variable,
+           sizeof(hello->malloc_conf_name));
+    memcpy(hello->version, chosen->version, sizeof(hello->version));
+    hello->config_prof = jemalloc->config_prof;
+    hello->opt_prof = jemalloc->opt_prof;
+}
+
+void
+profiling_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
+{
+    bool active = false;
+
+    hello->allocator = profiling_status(jemalloc);
+    hello->secure = getauxval(AT_SECURE) != 0;
+    if (jemalloc->mallctl)
+        name_jemalloc(jemalloc, hello);
+    hello->lg_sample = jemalloc->profiler->log_sample(jemalloc);
+    if (!jemalloc->profiler->dumps) {
+        hello->config_prof = 1;
+        hello->opt_prof = AGENT_PROF_RECORDED;
+    } else if (recorder_is_parents() && !jemalloc->opt_prof) {
+        hello->opt_prof = AGENT_PROF_FORKED;
+    }
+    if (hello->allocator != AGENT_OK)
+        return;
+    profiling_get_active(jemalloc, &active);
+    hello->active = active;
+    hello->changes = jemalloc->changes;
+    hello->resets = jemalloc->resets;
+    hello->active_since_ms = active ? jemalloc->active_since_ms : 0;
+    if (jemalloc->until_ms != 0)
+        hello->active_until_ms =
+            agent_wall_ms() + jemalloc->until_ms - agent_monotonic_ms();
+}

@@ -1,0 +1,87 @@
+/* recorder.c - see jemalloc.h. */
+#include "jemalloc.h"
+
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "segment.h"
+
+/* libheapwire-recorder.so's, where it is loaded; NULL: it has no segment. */
+extern struct segment_header *heapwire_recorder_segment(void)
+    __attribute__((weak));
+
+static struct segment_header *
+find_segment(void)
+{
+    return heapwire_recorder_segment ? heapwire_recorder_segment() : NULL;
+}
+
+bool
+recorder_is_ours(void)
+{
+    const struct segment_header *segment = find_segment();
+
+    return segment && segment->owner == (uint64_t)getpid();
+}
+
+bool
+recorder_is_parents(void)
+{
+    return find_segment() && !recorder_is_ours();
+}
+
+static int
+read_wish(const struct jemalloc *jemalloc, bool *active)
+{
+    (void)jemalloc;
+    *active =
+        __atomic_load_n(&find_segment()->wish.active, __ATOMIC_RELAXED) != 0;
+    return 0;
+}
+
+static int
+write_wish(struct jemalloc *jemalloc, bool active)
+{
+    (void)jemalloc;
+    __atomic_store_n(&find_segment()->wish.active, active, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static uint32_t
+log_mean(const struct jemalloc *jemalloc)
+{
+    uint64_t mean =
+        __atomic_load_n(&find_segment()->wish.mean_bytes, __ATOMIC_RELAXED);
+
+    (void)jemalloc;
+    return mean > 1 ? 63 - (uint32_t)__builtin_clzll(mean) : 0;
+}
+
+/* The recorder's own clock. */
+static uint64_t
+now_ns(void)
+{
+    struct timespec now = {0, 0};
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int
+forget_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
+{
+    struct segment_header *segment = find_segment();
+    struct segment_wish *wish = &segment->wish;
+
+    (void)jemalloc;
+    if (lg_sample != AGENT_LG_SAMPLE_SAME)
+        __atomic_store_n(&wish->mean_bytes, UINT64_C(1) << lg_sample,
+                         __ATOMIC_RELAXED);
+    __atomic_store_n(&wish->since_ns, now_ns() + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&segment->taken_samples, 0, __ATOMIC_RELAXED);
+    return 0;
+}
+
+const struct profiler recorder_profiler = {read_wish, write_wish,
+                                           forget_samples, log_mean, false};
