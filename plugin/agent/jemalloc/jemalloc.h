@@ -204,6 +204,10 @@ extern const struct profiler jemalloc_profiler; /* its own profiling */
  * one that has forked it. */
 bool recorder_is_ours(void);
 bool recorder_is_parents(void);
+/* In a daemonising child, on its first thread; and once its parent has ended:
+ * the recorder records this process from now on. */
+void recorder_forked(void);
+void recorder_adopt(void);
 extern const struct profiler recorder_profiler; /* of ours: in its segment */
 
 /* ---- profiling.c ----

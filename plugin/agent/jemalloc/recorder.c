@@ -31,6 +31,24 @@ recorder_is_parents(void)
     return find_segment() && !recorder_is_ours();
 }
 
+/* Likewise: see claim_segment.h. */
+extern void heapwire_recorder_forked(void) __attribute__((weak));
+extern void heapwire_recorder_adopt(void) __attribute__((weak));
+
+void
+recorder_forked(void)
+{
+    if (heapwire_recorder_forked)
+        heapwire_recorder_forked();
+}
+
+void
+recorder_adopt(void)
+{
+    if (heapwire_recorder_adopt)
+        heapwire_recorder_adopt();
+}
+
 static int
 read_wish(const struct jemalloc *jemalloc, bool *active)
 {

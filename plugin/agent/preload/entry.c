@@ -123,6 +123,7 @@ static void
 serve_survivor(void)
 {
     host.pid = getpid();
+    recorder_forked();
     start_in_child(host.main_pid,
                    host.survivor_pid == host.pid ? 0 : host.survivor_pid);
 }

@@ -157,8 +157,9 @@ places_for(uint32_t keys)
 }
 
 static void
-set_parts(struct segment_header *header, const struct segment_part *parts)
+set_state(struct segment_header *header, const struct segment_header *found)
 {
+    const struct segment_part *parts = found->parts; /* as they were checked */
     char *base = (char *)header;
 
     recorder_state = (struct recorder_state){
@@ -175,6 +176,7 @@ set_parts(struct segment_header *header, const struct segment_part *parts)
         .sample_room = parts[SEGMENT_SAMPLES].count,
         .thread_room = parts[SEGMENT_THREADS].count,
         .pid = (uint64_t)getpid(),
+        .segment_bytes = found->segment_bytes,
     };
 }
 
@@ -216,7 +218,7 @@ begin(int fd, const struct segment_header *found)
     if (again)
         empty(header, found->segment_bytes);
     header->executions++;
-    set_parts(header, found->parts); /* as they were checked */
+    set_state(header, found);
     module_list_begin();
     call_stack_warm_up();
     recorder_local = (struct recorder_local){.sampler.left = 0};
@@ -231,6 +233,30 @@ struct segment_header *
 heapwire_recorder_segment(void)
 {
     return recorder_state.header;
+}
+
+void
+heapwire_recorder_forked(void)
+{
+    recorder_local = (struct recorder_local){.sampler.left = 0};
+}
+
+/* The filter is zero already: the child has found it so. */
+void
+heapwire_recorder_adopt(void)
+{
+    struct segment_header *header = recorder_state.header;
+    uint64_t owner = recorder_state.pid, own = (uint64_t)getpid();
+
+    if (!header || owner == own ||
+        !__atomic_compare_exchange_n(&header->owner, &owner, own, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    header->owner_started = own_start();
+    header->executions++;
+    empty(header, recorder_state.segment_bytes);
+    recorder_state.pid = own;
+    __atomic_store_n((uint32_t *)recorder_alive, 1, __ATOMIC_RELEASE);
 }
 
 void

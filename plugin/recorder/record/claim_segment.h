@@ -4,8 +4,9 @@
  * The environment's HEAPWIRE_RECORDER is the number of its descriptor.  The
  * first process that finds the segment unclaimed has it, where HEAPWIRE_EXE is
  * its executable or unset; so has the program
- * that this process executes after that, with an empty table.  All others are
- * inert: what it forks, and what these execute.
+ * that this process executes after that, with an empty table; and what it forks
+ * to be a daemon, once its agent says so.  All others are inert: what else it
+ * forks, and what these execute.
  */
 #ifndef HW_CLAIM_SEGMENT_H
 #define HW_CLAIM_SEGMENT_H
@@ -18,6 +19,12 @@ struct segment_header;
 /* For the agent in the same process: NULL without a segment. */
 __attribute__((visibility("default"))) struct segment_header *
 heapwire_recorder_segment(void);
+/* Likewise, in a forked child, on the only thread: it knows no thread's place.
+ */
+__attribute__((visibility("default"))) void heapwire_recorder_forked(void);
+/* In that child, on any thread, once the owner has ended: the segment is its
+ * own, and empty. */
+__attribute__((visibility("default"))) void heapwire_recorder_adopt(void);
 
 /* Before main, on the only thread. */
 void claim_segment(char *const *envp);

@@ -22,7 +22,7 @@ struct recorder_state {
     struct segment_sample *samples;
     struct segment_thread *threads;
     uint32_t module_room, stack_room, frame_room, sample_room, thread_room;
-    uint64_t pid;
+    uint64_t pid, segment_bytes;
 };
 
 /* What each allocation touches comes first.  64 bytes, and initial-exec: the

@@ -485,12 +485,22 @@ def test_where_nothing_can_stand_in_front_of_malloc(_):
 
 @beside
 def test_a_daemon(_):
-    """The survivor has no recorder, and says so."""
-    with redis_command() as (_, command), \
+    """The survivor begins a table of its own, once its parent has ended."""
+    with redis_command() as (port, command), \
             Ran(*command, "--daemonize", "yes") as node, node.asks() as w:
-        wait_for(lambda: "samples no child" in value(  # its parent is first
-            w, "SELECT reason FROM heapwire.profiler"), 20)
-        assert allocated(w) > 0
+        def survivor_is_served():
+            info = subprocess.run(["redis-cli", "-p", str(port), "info"],
+                                  text=True, capture_output=True).stdout
+            pid = re.search(r"process_id:(\d+)", info)
+            return pid and w.query(
+                "SELECT 1 FROM heapwire.profiler JOIN heapwire.memory_history "
+                f"WHERE source = 'interposed' AND pid = {pid.group(1)}")
+
+        wait_for(survivor_is_served, 20)  # its parent is first
+        subprocess.run(["redis-cli", "-p", str(port), "setrange", "large",
+                        "50000000", "x"], check=True, capture_output=True)
+        held = value(w, "SELECT SUM(flat_bytes) FROM heapwire.heap_functions")
+        assert 49e6 < held < 60e6, held
 
 
 def main():
