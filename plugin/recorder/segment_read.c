@@ -1,7 +1,12 @@
 /*
  * segment_read.c - see segment_read.h.
  *
- * What refers to something is copied before it: as the writer publishes the
+ * A segment is mostly room: 15 MB, of which a database of 2,000 stacks uses one
+ * or two, spread by hashes.  So hashed parts are read in pieces that fit a
+ * core's cache, and only what is in use is kept; of the others only as much is
+ * read as something refers to.
+ *
+ * What refers to something is read before it: as the writer publishes the
  * other way round, the thing is there.  A place of the samples that has been
  * used again between key and fields is known by the key among the fields.
  */
@@ -17,166 +22,393 @@
 #include "memory.h"
 #include "segment_layout.h"
 
+/* A place that is in use. */
+struct live_sample {
+    struct segment_sample sample; /* unused: its place */
+    union {
+        uint64_t key; /* until the fields are there */
+        double weight;
+    };
+};
+
+struct seen_stack {
+    uint32_t first_frame;
+    struct segment_stack_seen seen;
+};
+
+_Static_assert(sizeof(struct live_sample) ==
+                   sizeof(struct segment_sample) + sizeof(uint64_t),
+               "the copy takes no more memory than the segment");
+_Static_assert(sizeof(struct seen_stack) == sizeof(struct segment_stack),
+               "the copy takes no more memory than the segment");
+
 struct segment_copy {
     struct segment_header header;
     uint64_t damaged; /* entries that cannot be */
     bool cut;         /* it could not be read to its end */
-    uint8_t *bytes;   /* the whole segment, but for its holes */
+    struct live_sample *samples;
+    struct seen_stack *stacks;      /* the first is SEGMENT_STACK_LOST */
+    uint64_t *frames;               /* as far as the stacks name them */
+    struct segment_module *modules; /* likewise, the frames */
+    struct segment_thread *threads;
+    uint32_t counts[SEGMENT_PARTS];
 };
 
-/* The sums of live samples lie in the copy, where the segment has nothing. */
-struct live_sums {
-    double bytes, objects;
+/* A copy that is being made. */
+struct reading {
+    int fd;
+    struct segment_copy *copy;
+    uint8_t *piece;    /* PIECE_BYTES */
+    uint32_t *numbers; /* of a place of the stacks: in the copy, + 1; or 0 */
+    uint32_t rooms[SEGMENT_PARTS]; /* of the copy's lists */
 };
-_Static_assert(sizeof(struct live_sums) ==
-                   sizeof(((struct segment_stack *)0)->unused),
-               "the copy takes no more memory than the segment");
 
-static const enum segment_part_id order[] = {
-    SEGMENT_KEYS,   SEGMENT_SAMPLES, SEGMENT_STACKS,
-    SEGMENT_FRAMES, SEGMENT_MODULES, SEGMENT_THREADS,
-};
+enum { PIECE_BYTES = 64 << 10, LIST_FIRST = 256 };
 
 static bool
-read_range(int fd, uint8_t *to, uint64_t at, uint64_t end)
+read_range(int fd, void *to, uint64_t at, uint64_t size)
 {
-    while (at < end) {
-        ssize_t n = pread(fd, to + at, end - at, (off_t)at);
+    uint8_t *out = to;
+
+    while (size > 0) {
+        ssize_t n = pread(fd, out, size, (off_t)at);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return false;
+        out += n;
         at += (uint64_t)n;
+        size -= (uint64_t)n;
     }
     return true;
 }
 
-/* The copy is zero where the segment has a hole. */
-static bool
-read_part(int fd, uint8_t *to, const struct segment_part *part)
+/* Where the next bytes begin that are no hole, of at to end. */
+static uint64_t
+skip_hole(int fd, uint64_t at, uint64_t end)
 {
-    uint64_t at = part->offset;
-    const uint64_t end = at + (uint64_t)part->count * part->entry_bytes;
+    off_t data = lseek(fd, (off_t)at, SEEK_DATA);
 
-    while (at < end) {
-        off_t data = lseek(fd, (off_t)at, SEEK_DATA), hole;
-
-        if (data < 0)
-            return errno == ENXIO || read_range(fd, to, at, end);
-        if ((uint64_t)data >= end)
-            return true;
-        hole = lseek(fd, data, SEEK_HOLE);
-        at = hole < data || (uint64_t)hole > end ? end : (uint64_t)hole;
-        if (!read_range(fd, to, (uint64_t)data, at))
-            return false;
-    }
-    return true;
+    if (data < 0)
+        return errno == ENXIO ? end : at;
+    return (uint64_t)data > at ? (uint64_t)data : at;
 }
 
-static void *
-entry_at(const struct segment_copy *copy, enum segment_part_id part,
-         uint32_t index)
+/* Gives take all entries of a part, but for those of holes, which are zero: in
+ * pieces that fit a core's cache.  -1: no memory. */
+static int
+scan_part(struct reading *r, enum segment_part_id id,
+          int (*take)(struct reading *r, uint32_t first, uint32_t count))
 {
-    const struct segment_part *p = &copy->header.parts[part];
+    const struct segment_part *part = &r->copy->header.parts[id];
+    const uint64_t size = part->entry_bytes;
+    const uint32_t most = PIECE_BYTES / part->entry_bytes;
+    uint32_t at = 0, count;
 
-    return index < p->count
-               ? copy->bytes + p->offset + (uint64_t)index * p->entry_bytes
-               : NULL;
-}
+    for (; at < part->count; at += count) {
+        uint64_t from = part->offset + at * size;
+        uint64_t data =
+            skip_hole(r->fd, from, part->offset + part->count * size);
 
-static bool
-get_entry(const struct segment_copy *copy, enum segment_part_id part,
-          uint32_t index, void *entry)
-{
-    const void *at = entry_at(copy, part, index);
-
-    if (at)
-        memcpy(entry, at, copy->header.parts[part].entry_bytes);
-    return at != NULL;
-}
-
-static bool
-get_stack(const struct segment_copy *copy, uint32_t index,
-          struct segment_stack *stack)
-{
-    return get_entry(copy, SEGMENT_STACKS, index, stack) &&
-           (stack->hash != 0 || index == SEGMENT_STACK_LOST) &&
-           !(stack->hash & SEGMENT_CLAIM);
-}
-
-/* Takes out what cannot be. */
-static void
-check_stacks(struct segment_copy *copy)
-{
-    const uint32_t frames = copy->header.parts[SEGMENT_FRAMES].count;
-
-    for (uint32_t i = 0; i < copy->header.parts[SEGMENT_STACKS].count; i++) {
-        struct segment_stack stack;
-        bool there = get_stack(copy, i, &stack);
-
-        memset(stack.unused, 0, sizeof(stack.unused));
-        if (there &&
-            (stack.depth > SEGMENT_DEPTH_MAX || stack.first_frame > frames ||
-             stack.depth > frames - stack.first_frame)) {
-            copy->damaged++;
-            memset(&stack, 0, sizeof(stack));
+        at += (uint32_t)((data - from) / size);
+        count = part->count - at < most ? part->count - at : most;
+        if (!read_range(r->fd, r->piece, part->offset + at * size,
+                        count * size)) {
+            r->copy->cut = true;
+            return 0;
         }
-        memcpy(entry_at(copy, SEGMENT_STACKS, i), &stack, sizeof(stack));
+        if (take(r, at, count) != 0)
+            return -1;
     }
+    return 0;
+}
+
+/* The place of one more entry in a list of the copy; NULL: no memory. */
+static void *
+add_entry(struct reading *r, enum segment_part_id id, void **list, size_t size)
+{
+    uint32_t *room = &r->rooms[id], *count = &r->copy->counts[id];
+    void *more;
+
+    if (*count == *room) {
+        uint32_t wanted = *room > 0 ? *room * 2 : LIST_FIRST;
+
+        if (wanted > r->copy->header.parts[id].count)
+            wanted = r->copy->header.parts[id].count;
+        more = mem_realloc(*list, wanted * size);
+        if (!more)
+            return NULL;
+        *list = more;
+        *room = wanted;
+    }
+    return (uint8_t *)*list + (*count)++ * size;
+}
+
+/* ---- samples ---- */
+
+/* A claim is no damage: its writer is at work, or has been interrupted. */
+static int
+take_keys(struct reading *r, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct live_sample *live;
+        uint64_t key;
+
+        memcpy(&key, r->piece + i * sizeof(key), sizeof(key));
+        if (key == 0 || ((key & SEGMENT_CLAIM) && !(key & SEGMENT_HELD)))
+            continue;
+        live = add_entry(r, SEGMENT_SAMPLES, (void **)&r->copy->samples,
+                         sizeof(*live));
+        if (!live)
+            return -1;
+        live->key = key;
+        live->sample.unused = first + i;
+    }
+    return 0;
+}
+
+/* Those of one piece, from the i-th on, without what is behind the last. */
+static uint32_t
+read_piece(struct reading *r, uint32_t i)
+{
+    const struct segment_part *part = &r->copy->header.parts[SEGMENT_SAMPLES];
+    struct live_sample *list = r->copy->samples;
+    const uint32_t first = list[i].sample.unused;
+    uint32_t end = i + 1;
+
+    while (end < r->copy->counts[SEGMENT_SAMPLES] &&
+           list[end].sample.unused - first < PIECE_BYTES / sizeof(list->sample))
+        end++;
+    if (!read_range(r->fd, r->piece,
+                    part->offset + (uint64_t)first * sizeof(list->sample),
+                    (list[end - 1].sample.unused - first + 1) *
+                        sizeof(list->sample))) {
+        r->copy->cut = true;
+        memset(r->piece, 0, PIECE_BYTES);
+    }
+    for (; i < end; i++)
+        memcpy(&list[i].sample,
+               r->piece +
+                   (list[i].sample.unused - first) * sizeof(list->sample),
+               sizeof(list->sample));
+    return end;
 }
 
 static void
-add_live(struct segment_copy *copy, const struct segment_sample *sample)
+read_fields(struct reading *r)
 {
-    struct segment_stack stack;
-    struct live_sums sums;
-    double weight = 1 / estimator_chance(sample->size, sample->mean);
-
-    if (!get_entry(copy, SEGMENT_STACKS, sample->stack, &stack))
-        return;
-    memcpy(&sums, stack.unused, sizeof(sums));
-    sums.bytes += weight * (double)sample->size;
-    sums.objects += weight;
-    memcpy(stack.unused, &sums, sizeof(sums));
-    memcpy(entry_at(copy, SEGMENT_STACKS, sample->stack), &stack,
-           sizeof(stack));
+    for (uint32_t i = 0; i < r->copy->counts[SEGMENT_SAMPLES];)
+        i = read_piece(r, i);
 }
 
 static bool
-can_be(const struct segment_copy *copy, const struct segment_sample *sample)
+can_be(const struct reading *r, const struct segment_sample *sample)
 {
-    struct segment_stack stack;
-
     return sample->size <= SEGMENT_MEAN_MAX &&
            sample->mean <= SEGMENT_MEAN_MAX &&
-           get_stack(copy, sample->stack, &stack);
+           sample->stack < r->copy->header.parts[SEGMENT_STACKS].count &&
+           r->numbers[sample->stack] != 0;
 }
 
-/* A claim is no damage, nor is a place that has been used again meanwhile. */
-static void
-check_samples(struct segment_copy *copy)
+/* A place that has been used again meanwhile is no damage. */
+static bool
+check_sample(struct reading *r, struct live_sample *live)
 {
-    for (uint32_t i = 0; i < copy->header.parts[SEGMENT_KEYS].count; i++) {
-        struct segment_sample sample = {0};
-        uint64_t key = 0;
+    struct segment_sample *sample = &live->sample;
 
-        get_entry(copy, SEGMENT_KEYS, i, &key);
-        if (key == 0)
-            continue;
-        get_entry(copy, SEGMENT_SAMPLES, i, &sample);
-        if (key & SEGMENT_CLAIM)
-            key = key & SEGMENT_HELD ? sample.key : 0;
-        if (key != sample.key)
-            key = 0;
-        if (key != 0 && !can_be(copy, &sample)) {
-            copy->damaged++;
-            key = 0;
-        }
-        if (key != 0)
-            add_live(copy, &sample);
-        memcpy(entry_at(copy, SEGMENT_KEYS, i), &key, sizeof(key));
+    if (sample->key == 0 ||
+        (sample->key != live->key && !(live->key & SEGMENT_CLAIM)))
+        return false;
+    if (!can_be(r, sample)) {
+        r->copy->damaged++;
+        return false;
     }
+    sample->stack = r->numbers[sample->stack] - 1;
+    live->weight = 1 / estimator_chance(sample->size, sample->mean);
+    return true;
+}
+
+static void
+check_samples(struct reading *r)
+{
+    struct live_sample *list = r->copy->samples;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->copy->counts[SEGMENT_SAMPLES]; i++) {
+        struct live_sample live = list[i];
+        struct segment_stack_seen *seen;
+
+        if (!check_sample(r, &live))
+            continue;
+        seen = &r->copy->stacks[live.sample.stack].seen;
+        seen->live_bytes += live.weight * (double)live.sample.size;
+        seen->live_objects += live.weight;
+        list[kept++] = live;
+    }
+    r->copy->counts[SEGMENT_SAMPLES] = kept;
+}
+
+/* ---- stacks ---- */
+
+static bool
+is_in_bounds(const struct reading *r, const struct segment_stack *stack)
+{
+    const uint32_t frames = r->copy->header.parts[SEGMENT_FRAMES].count;
+
+    return stack->depth <= SEGMENT_DEPTH_MAX && stack->first_frame <= frames &&
+           stack->depth <= frames - stack->first_frame;
+}
+
+static void
+see_stack(const struct segment_stack *stack, struct seen_stack *seen)
+{
+    *seen = (struct seen_stack){
+        stack->first_frame,
+        {.depth = stack->depth,
+         .allocated_bytes = (double)stack->allocated_bytes,
+         .allocated_objects = (double)stack->allocated_objects / SEGMENT_OBJECT,
+         .freed_bytes = (double)stack->freed_bytes,
+         .freed_objects = (double)stack->freed_objects / SEGMENT_OBJECT}};
+}
+
+static int
+take_stacks(struct reading *r, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t place = first + i;
+        struct segment_stack stack;
+        struct seen_stack *seen;
+
+        memcpy(&stack, r->piece + i * sizeof(stack), sizeof(stack));
+        if ((stack.hash == 0 && place != SEGMENT_STACK_LOST) ||
+            (stack.hash & SEGMENT_CLAIM))
+            continue;
+        if (!is_in_bounds(r, &stack)) {
+            r->copy->damaged++;
+            continue;
+        }
+        seen = place == SEGMENT_STACK_LOST
+                   ? r->copy->stacks
+                   : add_entry(r, SEGMENT_STACKS, (void **)&r->copy->stacks,
+                               sizeof(*seen));
+        if (!seen)
+            return -1;
+        see_stack(&stack, seen);
+        if (place != SEGMENT_STACK_LOST)
+            r->numbers[place] = r->copy->counts[SEGMENT_STACKS];
+    }
+    return 0;
+}
+
+/* The one whose samples have none is always there. */
+static int
+read_stacks(struct reading *r)
+{
+    struct seen_stack *lost;
+
+    r->numbers = mem_zalloc(r->copy->header.parts[SEGMENT_STACKS].count,
+                            sizeof(*r->numbers));
+    lost =
+        add_entry(r, SEGMENT_STACKS, (void **)&r->copy->stacks, sizeof(*lost));
+    if (!r->numbers || !lost)
+        return -1;
+    *lost = (struct seen_stack){0};
+    r->numbers[SEGMENT_STACK_LOST] = 1;
+    return scan_part(r, SEGMENT_STACKS, take_stacks);
+}
+
+/* ---- what those refer to ---- */
+
+/* The first entries of a part.  NULL: no memory. */
+static void *
+read_first(struct reading *r, enum segment_part_id id, uint32_t count)
+{
+    const struct segment_part *part = &r->copy->header.parts[id];
+    void *list = mem_zalloc(count, part->entry_bytes);
+
+    if (!list)
+        return NULL;
+    if (!read_range(r->fd, list, part->offset,
+                    (uint64_t)count * part->entry_bytes))
+        r->copy->cut = true;
+    r->copy->counts[id] = count;
+    return list;
+}
+
+static int
+read_frames(struct reading *r)
+{
+    uint32_t end = 0;
+
+    for (uint32_t i = 0; i < r->copy->counts[SEGMENT_STACKS]; i++) {
+        const struct seen_stack *stack = &r->copy->stacks[i];
+
+        if (stack->first_frame + stack->seen.depth > end)
+            end = stack->first_frame + stack->seen.depth;
+    }
+    r->copy->frames = read_first(r, SEGMENT_FRAMES, end);
+    return r->copy->frames ? 0 : -1;
+}
+
+static bool
+is_module(const struct segment_module *m)
+{
+    return m->start != 0 && m->start < m->end && m->end <= SEGMENT_PC_MASK &&
+           m->build_id_size <= SEGMENT_BUILD_ID_MAX;
+}
+
+static uint32_t
+module_of(uint64_t frame)
+{
+    return (uint32_t)(frame >> SEGMENT_PC_BITS); /* + 1 */
+}
+
+/* A frame of a module that cannot be has none. */
+static int
+read_modules(struct reading *r)
+{
+    const uint32_t room = r->copy->header.parts[SEGMENT_MODULES].count;
+    uint64_t *frames = r->copy->frames;
+    struct segment_module *list;
+    uint32_t end = 0;
+
+    for (uint32_t i = 0; i < r->copy->counts[SEGMENT_FRAMES]; i++) {
+        if (module_of(frames[i]) > room)
+            frames[i] &= SEGMENT_PC_MASK;
+        if (module_of(frames[i]) > end)
+            end = module_of(frames[i]);
+    }
+    r->copy->modules = list = read_first(r, SEGMENT_MODULES, end);
+    if (!list)
+        return -1;
+    for (uint32_t i = 0; i < end; i++)
+        if (!is_module(&list[i]))
+            list[i].start = 0;
+    for (uint32_t i = 0; i < r->copy->counts[SEGMENT_FRAMES]; i++) {
+        end = module_of(frames[i]);
+        if (end > 0 && list[end - 1].start == 0)
+            frames[i] &= SEGMENT_PC_MASK;
+    }
+    return 0;
+}
+
+static int
+read_threads(struct reading *r)
+{
+    const uint32_t room = r->copy->header.parts[SEGMENT_THREADS].count;
+    uint32_t end = r->copy->header.thread_count;
+
+    if (end > room)
+        end = room;
+    for (uint32_t i = 0; i < r->copy->counts[SEGMENT_SAMPLES]; i++) {
+        uint32_t thread = r->copy->samples[i].sample.thread;
+
+        if (thread >= end && thread < room)
+            end = thread + 1;
+    }
+    r->copy->threads = read_first(r, SEGMENT_THREADS, end);
+    return r->copy->threads ? 0 : -1;
 }
 
 static int
@@ -199,35 +431,49 @@ read_header(int fd, struct segment_header *header, struct error *err)
     return fault ? -1 : 0;
 }
 
+/* What refers to something comes before it. */
+static int
+read_parts(struct reading *r)
+{
+    struct segment_header *header = &r->copy->header, now;
+
+    if (scan_part(r, SEGMENT_KEYS, take_keys) != 0)
+        return -1;
+    read_fields(r);
+    if (read_stacks(r) != 0)
+        return -1;
+    check_samples(r);
+    if (pread(r->fd, &now, sizeof(now), 0) == (ssize_t)sizeof(now)) {
+        memcpy(now.parts, header->parts, sizeof(now.parts));
+        *header = now;
+    }
+    return read_frames(r) == 0 && read_modules(r) == 0 && read_threads(r) == 0
+               ? 0
+               : -1;
+}
+
 struct segment_copy *
 segment_read(int fd, struct error *err)
 {
-    struct segment_copy *copy = mem_zalloc(1, sizeof(*copy));
-    struct segment_header now;
+    struct reading r = {.fd = fd};
+    int rc = -1;
 
-    if (!copy) {
-        error_memory(err, "a copy of the recorder's segment");
+    r.copy = mem_zalloc(1, sizeof(*r.copy));
+    if (r.copy && read_header(fd, &r.copy->header, err) != 0) {
+        segment_copy_free(r.copy);
         return NULL;
     }
-    if (read_header(fd, &copy->header, err) != 0) {
-        segment_copy_free(copy);
-        return NULL;
-    }
-    copy->bytes = mem_alloc(copy->header.segment_bytes);
-    if (!copy->bytes) {
-        error_memory(err, "a copy of the recorder's segment");
-        segment_copy_free(copy);
-        return NULL;
-    }
-    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-        copy->cut |= !read_part(fd, copy->bytes, &copy->header.parts[order[i]]);
-    if (pread(fd, &now, sizeof(now), 0) == (ssize_t)sizeof(now)) {
-        memcpy(now.parts, copy->header.parts, sizeof(now.parts));
-        copy->header = now;
-    }
-    check_stacks(copy);
-    check_samples(copy);
-    return copy;
+    /* Written as far as it is read. */
+    r.piece = r.copy ? mem_alloc_unset(PIECE_BYTES) : NULL;
+    if (r.piece)
+        rc = read_parts(&r);
+    mem_free(r.piece);
+    mem_free(r.numbers);
+    if (rc == 0)
+        return r.copy;
+    error_memory(err, "a copy of the recorder's segment");
+    segment_copy_free(r.copy);
+    return NULL;
 }
 
 void
@@ -235,7 +481,11 @@ segment_copy_free(struct segment_copy *copy)
 {
     if (!copy)
         return;
-    mem_free(copy->bytes);
+    mem_free(copy->samples);
+    mem_free(copy->stacks);
+    mem_free(copy->frames);
+    mem_free(copy->modules);
+    mem_free(copy->threads);
     mem_free(copy);
 }
 
@@ -259,30 +509,18 @@ segment_copy_header(const struct segment_copy *copy)
 }
 
 uint32_t
-segment_copy_room(const struct segment_copy *copy, enum segment_part_id part)
+segment_copy_count(const struct segment_copy *copy, enum segment_part_id part)
 {
-    return copy->header.parts[part].count;
+    return copy->counts[part];
 }
 
 bool
 segment_copy_stack(const struct segment_copy *copy, uint32_t stack,
                    struct segment_stack_seen *seen)
 {
-    struct segment_stack s;
-    struct live_sums live;
-
-    if (!get_stack(copy, stack, &s))
+    if (stack >= copy->counts[SEGMENT_STACKS])
         return false;
-    memcpy(&live, s.unused, sizeof(live));
-    *seen = (struct segment_stack_seen){
-        .depth = s.depth,
-        .live_bytes = live.bytes,
-        .live_objects = live.objects,
-        .allocated_bytes = (double)s.allocated_bytes,
-        .allocated_objects = (double)s.allocated_objects / SEGMENT_OBJECT,
-        .freed_bytes = (double)s.freed_bytes,
-        .freed_objects = (double)s.freed_objects / SEGMENT_OBJECT,
-    };
+    *seen = copy->stacks[stack].seen;
     return true;
 }
 
@@ -290,39 +528,36 @@ bool
 segment_copy_module(const struct segment_copy *copy, uint32_t index,
                     struct segment_module *module)
 {
-    return get_entry(copy, SEGMENT_MODULES, index, module) &&
-           module->start != 0 && module->start < module->end &&
-           module->build_id_size <= SEGMENT_BUILD_ID_MAX;
+    if (index >= copy->counts[SEGMENT_MODULES] ||
+        copy->modules[index].start == 0)
+        return false;
+    *module = copy->modules[index];
+    return true;
 }
 
 bool
 segment_copy_frame(const struct segment_copy *copy, uint32_t stack, uint32_t n,
                    uint64_t *pc, uint32_t *module)
 {
-    struct segment_stack s;
-    struct segment_module m;
+    const struct seen_stack *s = &copy->stacks[stack];
     uint64_t frame;
 
-    if (!get_stack(copy, stack, &s) || n >= s.depth ||
-        !get_entry(copy, SEGMENT_FRAMES, s.first_frame + n, &frame))
+    if (stack >= copy->counts[SEGMENT_STACKS] || n >= s->seen.depth)
         return false;
+    frame = copy->frames[s->first_frame + n];
     *pc = frame & SEGMENT_PC_MASK;
-    *module = (uint32_t)(frame >> SEGMENT_PC_BITS) - 1;
-    if (!segment_copy_module(copy, *module, &m))
-        *module = UINT32_MAX;
+    *module = module_of(frame) - 1;
     return true;
 }
 
 bool
-segment_copy_sample(const struct segment_copy *copy, uint32_t place,
+segment_copy_sample(const struct segment_copy *copy, uint32_t index,
                     struct segment_sample *sample, double *weight)
 {
-    uint64_t key = 0;
-
-    if (!get_entry(copy, SEGMENT_KEYS, place, &key) || key == 0)
+    if (index >= copy->counts[SEGMENT_SAMPLES])
         return false;
-    get_entry(copy, SEGMENT_SAMPLES, place, sample);
-    *weight = 1 / estimator_chance(sample->size, sample->mean);
+    *sample = copy->samples[index].sample;
+    *weight = copy->samples[index].weight;
     return true;
 }
 
@@ -330,6 +565,8 @@ bool
 segment_copy_thread(const struct segment_copy *copy, uint32_t index,
                     struct segment_thread *thread)
 {
-    return get_entry(copy, SEGMENT_THREADS, index, thread) &&
-           thread->tid != 0 && thread->tid != UINT32_MAX;
+    if (index >= copy->counts[SEGMENT_THREADS])
+        return false;
+    *thread = copy->threads[index];
+    return thread->tid != 0 && thread->tid != UINT32_MAX;
 }
