@@ -1,6 +1,7 @@
 /* test_segment_read.c - a segment read back, whole and spoilt. */
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "errors.h"
@@ -335,6 +336,21 @@ START_TEST(bytes_at_random_are_read_in_bounds)
 }
 END_TEST
 
+START_TEST(a_hole_is_left_a_hole)
+{
+    struct error err;
+    struct segment_copy *copy;
+    struct stat before, after;
+
+    ck_assert_int_eq(fstat(f.fd, &before), 0);
+    copy = segment_read(f.fd, &err);
+    ck_assert_ptr_nonnull(copy);
+    segment_copy_free(copy);
+    ck_assert_int_eq(fstat(f.fd, &after), 0);
+    ck_assert_int_eq(before.st_blocks, after.st_blocks);
+}
+END_TEST
+
 START_TEST(what_is_no_segment_is_refused)
 {
     char name[] = "/tmp/segment_read_XXXXXX";
@@ -349,6 +365,9 @@ START_TEST(what_is_no_segment_is_refused)
                      SEGMENT_HEADER_BYTES);
     ck_assert_ptr_null(segment_read(fd, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "size"));
+    ck_assert_int_eq(ftruncate(fd, (off_t)f.header->segment_bytes), 0);
+    ck_assert_ptr_null(segment_read(fd, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "shrink"));
     ck_assert_ptr_null(segment_read(-1, &err));
     close(fd);
 }
@@ -385,6 +404,7 @@ main(void)
     tcase_add_test(
         tcase, a_header_that_is_wrong_anywhere_is_refused_or_read_in_bounds);
     tcase_add_loop_test(tcase, bytes_at_random_are_read_in_bounds, 0, 4);
+    tcase_add_test(tcase, a_hole_is_left_a_hole);
     tcase_add_test(tcase, what_is_no_segment_is_refused);
     tcase_add_test(tcase, a_segment_has_its_seals);
     suite_add_tcase(suite, tcase);
