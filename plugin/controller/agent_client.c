@@ -90,8 +90,8 @@ process_state(const struct agent_client *client)
     return stat.state;
 }
 
-static bool
-process_stopped(const struct agent_client *client)
+bool
+agent_client_is_stopped(const struct agent_client *client)
 {
     char state = process_state(client);
 
@@ -103,7 +103,7 @@ static void
 enter_unresponsive(struct agent_client *client)
 {
     enter(client, NODE_UNRESPONSIVE);
-    client->status.stopped = process_stopped(client);
+    client->status.stopped = agent_client_is_stopped(client);
 }
 
 /* Only a greeted process can have ended. */
@@ -317,7 +317,7 @@ await_reply(struct agent_client *client, const struct agent_request *request,
         return await(client, request->id, start + REPLY_MS, answer);
     got = await(client, request->id, start + STOPPED_MS, answer);
     while (got == 0 && clock_ms() < start + DUMP_MS &&
-           !process_stopped(client) && !stopping(client))
+           !agent_client_is_stopped(client) && !stopping(client))
         got = await(client, request->id, clock_ms() + SLICE_MS, answer);
     return got;
 }
@@ -419,6 +419,8 @@ greet(struct agent_client *client)
     else if (changed && client->status.hello.active)
         client->status.replaced_ms = clock_wall_ms();
     client->status.hello = answer.reply.hello;
+    if (changed)
+        memset(&client->memory, 0, sizeof(client->memory));
     if (changed)
         client->status.restarted =
             node_status_restarted(client->state_dir, &client->status.hello);

@@ -16,6 +16,7 @@
 
 #include "agent_protocol.h"
 #include "controller.h"
+#include "snapshot.h"
 
 struct buffer;
 struct error;
@@ -35,7 +36,8 @@ struct agent_client {
     bool word;     /* status.note is the agent's last word */
     pid_t hung_up; /* the peer that did when it was greeted last */
     struct node_status status;
-    const bool *stop; /* atomic: the controller is ending */
+    struct snapshot_memory memory; /* as stats_take has seen it last */
+    const bool *stop;              /* atomic: the controller is ending */
 };
 
 /* A descriptor in a reply is the caller's; absent ones are -1. */
@@ -73,6 +75,9 @@ int agent_client_read_memory(const struct agent_client *client, int fd,
  * instead.
  */
 bool agent_client_map_memory(int fd, size_t max, void **out, size_t *size);
+
+/* Whether the process stands still by a signal, as far as it can be seen. */
+bool agent_client_is_stopped(const struct agent_client *client);
 
 /* True if the agent ended or sent a late answer. */
 bool agent_client_input_pending(const struct agent_client *client);

@@ -34,6 +34,7 @@
 #include "objects.h"
 #include "overhead_limit.h"
 #include "profile.h"
+#include "recorded_maps.h"
 #include "segment.h"
 #include "snapshot.h"
 #include "stats.h"
@@ -71,12 +72,12 @@ struct controller {
     struct agent_client client; /* of who has the agent, and: */
     struct overhead_limit overhead_limit;
     struct objects objects;
+    struct recorded_maps recorded; /* cleared with them */
     struct symbolizer *symbolizer; /* of who has the names, but for cancel */
     struct store *store;
     struct index_keeper *indexes; /* or NULL */
     char *state_dir, *symbolizer_path;
     uint32_t node_id;
-    int segment; /* borrowed; -1: none */
     int wake_fd; /* eventfd: the greeter has to look */
     pthread_t greeter;
     bool greeter_runs;
@@ -148,6 +149,7 @@ greet(struct controller *c)
         say_unguarded(c);
     if (changed) {
         objects_clear(&c->objects);
+        recorded_maps_clear(&c->recorded);
         overhead_limit_forget(&c->overhead_limit, &c->client);
     }
     pthread_mutex_lock(&c->jobs.flights.lock);
@@ -202,7 +204,7 @@ take_snapshot(struct controller *c, struct job *job, struct error *err)
     struct snapshot *snapshot = NULL;
     struct dump dump = {.mapped = NULL};
     bool taken =
-        dump_take(&dump, &c->client, c->segment, &c->objects, err) == 0;
+        dump_take(&dump, &c->client, &c->objects, &c->recorded, err) == 0;
 
     pthread_mutex_lock(&c->jobs.flights.lock);
     publish_status(c);
@@ -463,7 +465,7 @@ controller_start(const struct controller_options *options, struct error *err)
         goto fail;
     }
     c->node_id = options->node_id;
-    c->segment = options->segment;
+    c->recorded.segment = options->segment;
     c->store = open_store(options, err);
     if (!c->store)
         goto fail;
@@ -503,6 +505,7 @@ controller_stop(struct controller *c)
     symbolizer_free(c->symbolizer);
     index_keeper_stop(c->indexes);
     objects_fini(&c->objects);
+    recorded_maps_clear(&c->recorded);
     agent_client_fini(&c->client);
     fd_close(c->wake_fd);
     mem_free(c->state_dir);

@@ -104,16 +104,26 @@ append_note(struct dump *dump, const char *format, ...)
     va_end(arguments);
 }
 
+/* What the database says of its memory; what the recorder has is taken without
+ * a question, beside figures that heapwired had asked for before, and the
+ * kernel's. */
 static void
 take_memory(struct dump *dump, struct agent_client *client)
 {
     const char *elsewhere = client->status.elsewhere;
     struct error unsaid;
-    struct stats *stats = stats_take(client, &unsaid);
+    struct stats *stats;
 
-    if (stats)
-        reconciliation_take(stats, &dump->memory);
-    stats_unref(stats);
+    if (dump->recorded) {
+        dump->memory = client->memory;
+        if (client->status.state != NODE_GONE && client->peer != 0)
+            stats_take_kernel(client, &dump->memory);
+    } else {
+        stats = stats_take(client, &unsaid);
+        if (stats)
+            reconciliation_take(stats, &dump->memory);
+        stats_unref(stats);
+    }
     if (*elsewhere)
         append_note(dump, "%s", elsewhere);
 }
@@ -187,36 +197,36 @@ note_recorded(struct dump *dump, const struct agent_client *client)
 }
 
 /* Where a file cannot be found from here, in a container for instance, the
- * agent has it. */
+ * agent has it.  It is asked once for each that is new. */
 static void
 ask_files(struct dump *dump, struct agent_client *client,
-          struct objects *objects)
+          struct objects *objects, struct recorded_maps *maps)
 {
-    struct buffer modules = dump->maps;
+    struct arena *arena = arena_new(MAPS_ARENA_BYTES);
+    struct mappings mapped;
     struct error unsaid;
-    int rc = -1;
+    bool complete;
 
-    buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
-    if (client->status.state == NODE_CONNECTED &&
-        take_maps(dump, client, &unsaid) == 0)
-        rc = fetch_objects(dump, client, objects, &unsaid);
-    if (rc == 0) {
-        buffer_fini(&modules);
-    } else {
-        buffer_fini(&dump->maps);
-        dump->maps = modules;
-    }
+    if (arena && take_maps(dump, client, &unsaid) == 0 &&
+        fetch_objects(dump, client, objects, &unsaid) == 0 &&
+        mappings_parse(arena, dump->maps.data, dump->maps.size, &mapped, NULL,
+                       &unsaid) == 0)
+        (void)recorded_maps_find(maps, dump->recorded, &mapped, objects,
+                                 &complete, &unsaid);
+    buffer_clear(&dump->maps);
+    arena_free(arena);
 }
 
 /* The database does not notice, unless a file is missing here; or it hangs, or
  * has ended. */
 static int
-take_recorded(struct dump *dump, struct agent_client *client, int segment,
-              struct objects *objects, struct error *err)
+take_recorded(struct dump *dump, struct agent_client *client,
+              struct objects *objects, struct recorded_maps *maps,
+              struct error *err)
 {
     bool complete;
 
-    if (segment < 0) {
+    if (maps->segment < 0) {
         error_set(err, ER_UNKNOWN,
                   "the database (pid %d) records its heap for another "
                   "heapwired: restart it under heapwire-run",
@@ -225,14 +235,15 @@ take_recorded(struct dump *dump, struct agent_client *client, int segment,
     }
     dump->taken_ms = clock_wall_ms();
     dump->recorded_ms = clock_ms();
-    dump->recorded = segment_read(segment, err);
+    dump->recorded = segment_read(maps->segment, err);
     if (!dump->recorded || check_owner(dump, client, err) != 0 ||
-        recorded_maps(dump->recorded, objects, &dump->maps, &complete, err) !=
-            0)
+        recorded_maps_find(maps, dump->recorded, NULL, objects, &complete,
+                           err) != 0)
         return -1;
-    if (!complete)
-        ask_files(dump, client, objects);
-    return 0;
+    if (!complete && client->status.state == NODE_CONNECTED &&
+        !agent_client_is_stopped(client))
+        ask_files(dump, client, objects, maps);
+    return recorded_maps_write(maps, dump->recorded, &dump->maps, err);
 }
 
 static int
@@ -263,15 +274,16 @@ take_jemallocs(struct dump *dump, struct agent_client *client,
 }
 
 int
-dump_take(struct dump *dump, struct agent_client *client, int segment,
-          struct objects *objects, struct error *err)
+dump_take(struct dump *dump, struct agent_client *client,
+          struct objects *objects, struct recorded_maps *maps,
+          struct error *err)
 {
     int rc;
 
     buffer_init(&dump->text, DUMP_MAX_BYTES);
     buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
     rc = client->status.hello.opt_prof == AGENT_PROF_RECORDED
-             ? take_recorded(dump, client, segment, objects, err)
+             ? take_recorded(dump, client, objects, maps, err)
              : take_jemallocs(dump, client, objects, err);
     dump->hello = client->status.hello;
     if (rc == 0 && dump->recorded)

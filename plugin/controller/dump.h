@@ -17,6 +17,7 @@
 struct error;
 struct agent_client;
 struct objects;
+struct recorded_maps;
 struct snapshot;
 struct symbolizer;
 struct segment_copy;
@@ -42,9 +43,11 @@ struct dump {
 
 /* Into a zeroed struct.  Dumps, copies, makes sure that objects has every
  * mapped file, and reads the statistics: not beside the dump, for both take the
- * same locks of the allocator.  segment: the recorder's, or -1. */
-int dump_take(struct dump *dump, struct agent_client *client, int segment,
-              struct objects *objects, struct error *err);
+ * same locks of the allocator.  Of a recorder's segment, which maps has, it
+ * waits for nothing: the statistics are those that were taken last. */
+int dump_take(struct dump *dump, struct agent_client *client,
+              struct objects *objects, struct recorded_maps *maps,
+              struct error *err);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 
 enum dump_stage { DUMP_TAKING = 1, DUMP_NAMING, DUMP_MAKING };

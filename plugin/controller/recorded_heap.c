@@ -1,9 +1,9 @@
 /*
  * recorded_heap.c - see recorded_heap.h.
  *
- * A heap dump's stack may repeat: each live sample is an entry of its own, for
- * samples of one stack have weights by their sizes.  They are listed by stack
- * first, because entries in a row share the memory of their addresses.
+ * Each live sample has a weight of its own, by its size and mean.  They are
+ * summed here by stack, thread and age: what follows, names above all, costs
+ * by stack, and a stack may have thousands of samples.
  */
 #include "recorded_heap.h"
 
@@ -11,49 +11,124 @@
 
 #include "arena.h"
 #include "errors.h"
+#include "hash.h"
 #include "heap_dump.h"
 #include "memory.h"
+#include "profile.h"
+#include "recorded_maps.h"
 #include "recorded_threads.h"
 #include "segment_read.h"
 
-enum { MEMORY_MAX = 512 << 20, NONE = UINT32_MAX, NS_PER_MS = 1000000 };
+enum {
+    MEMORY_MAX = 512 << 20,
+    NONE = UINT32_MAX,
+    NS_PER_MS = 1000000,
+    ADDRESSES_FIRST = 1 << 12 /* a power of two */
+};
 
-/* Live samples of each stack, as lists of places. */
+/* Live samples of each stack, as lists. */
 struct lists {
     uint32_t *first; /* by stack; NONE: it has none */
-    uint32_t *next;  /* by place */
+    uint32_t *next;  /* by sample */
+};
+
+/* The distinct addresses, in the dump's list; their places + 1 by hash. */
+struct addresses {
+    uint32_t *slots;
+    size_t room; /* of the list; there are twice as many slots */
+};
+
+/* The last entry of a thread and an age. */
+struct part_entry {
+    uint32_t stack; /* + 1 */
+    struct heap_stack *entry;
 };
 
 struct making {
     const struct segment_copy *copy;
     struct heap_dump *dump;
     struct lists lists;
+    struct addresses addresses;
     struct recorded_threads threads;
+    struct part_entry *entries; /* by thread and age */
+    uint64_t *moves;            /* by module: recorded_modules.h */
     uint64_t since_ns, at_ms;
-    size_t room; /* of dump->addresses */
 };
 
 static int
 list_samples(struct making *m)
 {
-    uint32_t stacks = segment_copy_room(m->copy, SEGMENT_STACKS);
-    uint32_t places = segment_copy_room(m->copy, SEGMENT_SAMPLES);
+    uint32_t stacks = segment_copy_count(m->copy, SEGMENT_STACKS);
+    uint32_t samples = segment_copy_count(m->copy, SEGMENT_SAMPLES);
     struct segment_sample sample;
     double weight;
 
     m->lists.first = mem_zalloc(stacks, sizeof(*m->lists.first));
-    m->lists.next = mem_zalloc(places, sizeof(*m->lists.next));
+    m->lists.next = mem_zalloc(samples, sizeof(*m->lists.next));
     if (!m->lists.first || !m->lists.next)
         return -1;
     for (uint32_t i = 0; i < stacks; i++)
         m->lists.first[i] = NONE;
-    for (uint32_t i = 0; i < places; i++) {
+    for (uint32_t i = 0; i < samples; i++) {
         if (!segment_copy_sample(m->copy, i, &sample, &weight) ||
-            sample.time_ns < m->since_ns || sample.stack >= stacks)
+            sample.time_ns < m->since_ns)
             continue;
         m->lists.next[i] = m->lists.first[sample.stack];
         m->lists.first[sample.stack] = i;
     }
+    return 0;
+}
+
+/* ---- addresses ---- */
+
+static uint32_t *
+find_slot(const struct making *m, uint64_t address)
+{
+    const struct addresses *a = &m->addresses;
+    const size_t mask = a->room * 2 - 1;
+    size_t i = hash_mix(hash_seed(a->slots), address) & mask;
+
+    while (a->slots[i] && m->dump->addresses[a->slots[i] - 1] != address)
+        i = (i + 1) & mask;
+    return &a->slots[i];
+}
+
+static int
+grow_addresses(struct making *m)
+{
+    struct addresses *a = &m->addresses;
+    size_t room = a->room > 0 ? a->room * 2 : ADDRESSES_FIRST;
+    uint64_t *list;
+
+    if (room > HEAP_DUMP_ADDRESSES_MAX)
+        return -1;
+    list = mem_realloc(m->dump->addresses, room * sizeof(*list));
+    if (!list)
+        return -1;
+    m->dump->addresses = list;
+    mem_free(a->slots);
+    a->slots = mem_zalloc(room * 2, sizeof(*a->slots));
+    if (!a->slots)
+        return -1;
+    a->room = room;
+    for (size_t i = 0; i < m->dump->address_count; i++)
+        *find_slot(m, list[i]) = (uint32_t)i + 1;
+    return 0;
+}
+
+static int
+add_address(struct making *m, uint64_t address, uint32_t *index)
+{
+    uint32_t *slot;
+
+    if (m->dump->address_count == m->addresses.room && grow_addresses(m) != 0)
+        return -1;
+    slot = find_slot(m, address);
+    if (*slot == 0) {
+        m->dump->addresses[m->dump->address_count] = address;
+        *slot = (uint32_t)++m->dump->address_count;
+    }
+    *index = *slot - 1;
     return 0;
 }
 
@@ -62,30 +137,27 @@ static int
 add_addresses(struct making *m, uint32_t stack, uint32_t depth,
               uint32_t **indices)
 {
-    struct heap_dump *dump = m->dump;
     uint32_t module;
-    uint64_t pc, *more;
+    uint64_t pc;
 
-    if (dump->address_count + depth > HEAP_DUMP_ADDRESSES_MAX)
-        return -1;
-    if (dump->address_count + depth > m->room) {
-        m->room = (m->room + depth) * 2;
-        more = mem_realloc(dump->addresses, m->room * sizeof(*more));
-        if (!more)
-            return -1;
-        dump->addresses = more;
-    }
-    *indices = arena_alloc(dump->stacks.indices, depth * sizeof(**indices));
-    if (depth > 0 && !*indices)
+    /* One at least: entries are of one stack where they share the place. */
+    *indices =
+        arena_alloc(m->dump->stacks.indices, (depth + 1) * sizeof(**indices));
+    if (!*indices)
         return -1;
     for (uint32_t n = 0; n < depth; n++) {
-        if (!segment_copy_frame(m->copy, stack, n, &pc, &module))
+        if (!segment_copy_frame(m->copy, stack, n, &pc, &module) || pc == 0)
             pc = 1;
-        (*indices)[n] = (uint32_t)dump->address_count;
-        dump->addresses[dump->address_count++] = pc - 1;
+        pc--;
+        if (module != UINT32_MAX)
+            pc += m->moves[module];
+        if (add_address(m, pc, &(*indices)[n]) != 0)
+            return -1;
     }
     return 0;
 }
+
+/* ---- entries ---- */
 
 static struct heap_stack *
 add_entry(struct making *m, uint32_t *indices, uint32_t depth)
@@ -94,8 +166,7 @@ add_entry(struct making *m, uint32_t *indices, uint32_t depth)
 
     if (!entry)
         return NULL;
-    *entry =
-        (struct heap_stack){.addresses = indices, .depth = depth, .weight = 1};
+    *entry = (struct heap_stack){.addresses = indices, .depth = depth};
     m->dump->stack_count++;
     return entry;
 }
@@ -127,19 +198,26 @@ before_ms(const struct making *m, uint64_t time_ns)
 }
 
 static int
-add_sample(struct making *m, const struct segment_sample *sample, double weight,
-           uint32_t *indices, uint32_t depth)
+add_sample(struct making *m, uint32_t stack, uint32_t *indices, uint32_t depth,
+           const struct segment_sample *sample, double weight)
 {
-    struct heap_stack *entry = add_entry(m, indices, depth);
-    uint32_t thread;
+    uint32_t age = heap_age_of(before_ms(m, sample->time_ns)), thread;
+    struct part_entry *part;
 
-    if (!entry || recorded_threads_find(&m->threads, sample, &thread) != 0)
+    if (recorded_threads_find(&m->threads, sample, &thread) != 0)
         return -1;
-    entry->objects = 1;
-    entry->bytes = sample->size;
-    entry->weight = weight;
-    entry->thread = thread;
-    entry->age = heap_age_of(before_ms(m, sample->time_ns));
+    part = &m->entries[thread * HEAP_AGE_CLASSES + age];
+    if (part->stack != stack + 1) {
+        part->entry = add_entry(m, indices, depth);
+        if (!part->entry)
+            return -1;
+        part->stack = stack + 1;
+        part->entry->thread = thread;
+        part->entry->age = age;
+    }
+    part->entry->objects++;
+    part->entry->bytes += sample->size; /* at most 2^48 */
+    profile_add_estimate(&part->entry->estimate, 1, sample->size, weight);
     return 0;
 }
 
@@ -153,14 +231,15 @@ add_stack(struct making *m, uint32_t stack)
 
     if (!segment_copy_stack(m->copy, stack, &seen))
         return 0;
-    if (m->lists.first[stack] == NONE && m->since_ns != 0)
+    if (m->lists.first[stack] == NONE &&
+        (m->since_ns != 0 || seen.allocated_objects <= 0))
         return 0;
     if (add_addresses(m, stack, seen.depth, &indices) != 0 ||
         add_sums(m, &seen, indices) != 0)
         return -1;
     for (uint32_t i = m->lists.first[stack]; i != NONE; i = m->lists.next[i]) {
         if (segment_copy_sample(m->copy, i, &sample, &weight) &&
-            add_sample(m, &sample, weight, indices, seen.depth) != 0)
+            add_sample(m, stack, indices, seen.depth, &sample, weight) != 0)
             return -1;
     }
     return 0;
@@ -169,7 +248,7 @@ add_stack(struct making *m, uint32_t stack)
 static int
 add_stacks(struct making *m)
 {
-    uint32_t stacks = segment_copy_room(m->copy, SEGMENT_STACKS);
+    uint32_t stacks = segment_copy_count(m->copy, SEGMENT_STACKS);
 
     for (uint32_t i = 0; i < stacks; i++)
         if (add_stack(m, i) != 0)
@@ -194,7 +273,7 @@ counted_ms(const struct making *m)
     uint64_t first_ns = UINT64_MAX;
     struct segment_thread thread;
 
-    for (uint32_t i = 0; i < segment_copy_room(m->copy, SEGMENT_THREADS); i++)
+    for (uint32_t i = 0; i < segment_copy_count(m->copy, SEGMENT_THREADS); i++)
         if (segment_copy_thread(m->copy, i, &thread) &&
             thread.started_ns < first_ns)
             first_ns = thread.started_ns;
@@ -204,7 +283,11 @@ counted_ms(const struct making *m)
 static int
 fill(struct making *m)
 {
-    if (list_samples(m) != 0 ||
+    const size_t threads = segment_copy_count(m->copy, SEGMENT_THREADS) + 1;
+
+    m->entries = mem_zalloc(threads * HEAP_AGE_CLASSES, sizeof(*m->entries));
+    m->moves = recorded_moves(m->copy);
+    if (!m->entries || !m->moves || list_samples(m) != 0 ||
         recorded_threads_init(&m->threads, m->copy, m->dump->arena) != 0 ||
         add_stacks(m) != 0)
         return -1;
@@ -229,10 +312,14 @@ recorded_heap(const struct segment_copy *copy, uint64_t at_ms,
     if (m.dump && m.dump->arena &&
         heap_stacks_init(&m.dump->stacks, MEMORY_MAX) == 0) {
         m.dump->rate = rate_of(header);
+        m.dump->weighted = true;
         rc = fill(&m);
     }
     mem_free(m.lists.first);
     mem_free(m.lists.next);
+    mem_free(m.addresses.slots);
+    mem_free(m.entries);
+    mem_free(m.moves);
     recorded_threads_fini(&m.threads);
     if (rc == 0)
         return m.dump;

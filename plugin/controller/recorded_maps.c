@@ -1,8 +1,8 @@
 /*
  * recorded_maps.c - see recorded_maps.h.
  *
- * A module that was loaded later hides what lay at its addresses before: only
- * one can have the names, and the newer one's samples are more likely to live.
+ * The modules are read off the segment, and their files opened, once for each:
+ * they never change, and a file that is replaced later has been found by then.
  */
 #include "recorded_maps.h"
 
@@ -18,42 +18,25 @@
 #include "elf_file.h"
 #include "errors.h"
 #include "files.h"
+#include "mappings.h"
 #include "memory.h"
 #include "objects.h"
 #include "segment_read.h"
 
 enum { PAGE = 4096 };
 
+/* ---- files ---- */
+
 static bool
 is_of(const struct segment_module *module, const struct elf_file *elf)
 {
-    return module->build_id_size > 0 &&
-           module->build_id_size == elf->build_id_size &&
+    return module->build_id_size == elf->build_id_size &&
            memcmp(module->build_id, elf->build_id, elf->build_id_size) == 0;
 }
 
-/* Its file, if it is the same still; -1. */
-static int
-open_module(const struct segment_module *module, const char *path,
-            struct elf_file *elf, struct stat *st)
-{
-    struct error unsaid;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-
-    if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
-        elf_init(elf, fd, path, &unsaid) == 0) {
-        if (is_of(module, elf))
-            return fd;
-        elf_fini(elf);
-    }
-    fd_close(fd);
-    return -1;
-}
-
 static void
-write_code(const struct segment_module *module, const char *path,
-           const struct elf_file *elf, const struct stat *st,
-           struct buffer *out)
+keep_code(struct recorded_module *to, const struct segment_module *module,
+          const struct elf_file *elf)
 {
     enum { EXECUTABLE = 1, LOAD = 1 }; /* PF_X, PT_LOAD */
 
@@ -63,100 +46,279 @@ write_code(const struct segment_module *module, const char *path,
         uint64_t start = module->base + s->address - in_page;
         uint64_t end = module->base + s->address + s->memory_size;
 
-        if (s->type != LOAD || !(s->flags & EXECUTABLE) || start >= end ||
-            start < module->start || start >= module->end)
-            continue;
-        buffer_format(
-            out,
-            "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %x:%x %" PRIu64 " %s\n",
-            start, (end + PAGE - 1) / PAGE * PAGE, s->offset - in_page,
-            major(st->st_dev), minor(st->st_dev), (uint64_t)st->st_ino, path);
+        if (end > module->end)
+            end = module->end;
+        end = (end + PAGE - 1) / PAGE * PAGE;
+        if (s->type == LOAD && (s->flags & EXECUTABLE) && start < end &&
+            start >= module->start && start < module->end &&
+            end <= SEGMENT_PC_MASK && to->code_count < RECORDED_CODE_MAX)
+            to->code[to->code_count++] =
+                (struct recorded_code){start, end, s->offset - in_page};
     }
 }
 
-/* Without its file: what lies in it is named by the module alone. */
-static void
-write_whole(const struct segment_module *module, const char *path,
-            struct buffer *out)
+/* Whether the file is the module's; then where its code lies is known. */
+static bool
+look_into(struct recorded_module *to, const struct segment_module *module,
+          int fd, const char *path)
 {
-    buffer_format(out, "%" PRIx64 "-%" PRIx64 " r-xp 0 00:00 0 %s\n",
-                  module->start, module->end, path);
+    struct error unsaid;
+    struct elf_file elf;
+
+    if (fd < 0 || elf_init(&elf, fd, path, &unsaid) != 0)
+        return false;
+    to->found = is_of(module, &elf);
+    if (to->found)
+        keep_code(to, module, &elf);
+    elf_fini(&elf);
+    return to->found;
 }
 
-/* False: its file is not found. */
-static bool
-add_module(const struct segment_module *module, struct objects *objects,
-           struct buffer *out)
+static void
+write_path(const struct segment_module *module, char path[SEGMENT_PATH_MAX + 1])
 {
-    char path[SEGMENT_PATH_MAX + 1];
-    struct elf_file elf;
-    struct stat st;
-    int fd;
-
-    if (module->path_size > SEGMENT_PATH_MAX)
-        return false;
     memcpy(path, module->path, module->path_size);
     path[module->path_size] = '\0';
     for (char *c = path; *c; c++)
         if (*c == '\n') /* of a file, or of a process that wrote to it */
             *c = '?';
-    fd = open_module(module, path, &elf, &st);
-    if (fd < 0) {
-        write_whole(module, path, out);
-        return path[0] != '/'; /* the kernel's */
+}
+
+/* At its path, if it is the same still. */
+static void
+find_here(struct recorded_module *to, const struct segment_module *module,
+          struct objects *objects)
+{
+    char path[SEGMENT_PATH_MAX + 1];
+    struct stat st;
+    int fd;
+
+    if (module->build_id_size == 0)
+        return;
+    write_path(module, path);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        look_into(to, module, fd, path)) {
+        to->device = st.st_dev;
+        to->inode = st.st_ino;
+        if (!objects_known(objects, st.st_dev, st.st_ino)) {
+            objects_put(objects, st.st_dev, st.st_ino, fd);
+            return;
+        }
     }
-    write_code(module, path, &elf, &st, out);
-    elf_fini(&elf);
-    if (objects_known(objects, st.st_dev, st.st_ino))
+    fd_close(fd);
+}
+
+/* What the process has there now, if it is the same. */
+static void
+find_mapped(struct recorded_module *to, const struct segment_module *module,
+            const struct mappings *mapped, struct objects *objects)
+{
+    for (size_t i = 0; i < mapped->count && !to->found; i++) {
+        const struct mapping *m = &mapped->list[i];
+        int fd;
+
+        if (!m->executable || m->inode == 0 || m->start < module->start ||
+            m->start >= module->end)
+            continue;
+        fd = objects_open(objects, m->device, m->inode);
+        if (look_into(to, module, fd, m->path)) {
+            to->device = m->device;
+            to->inode = m->inode;
+        }
         fd_close(fd);
-    else
-        objects_put(objects, st.st_dev, st.st_ino, fd);
-    return true;
+    }
+}
+
+/* The kernel's own, and one whose path was cut, are not looked for. */
+static bool
+has_file(const struct segment_module *module)
+{
+    return module->path_size <= SEGMENT_PATH_MAX &&
+           memchr(module->path, '/', module->path_size) != NULL;
+}
+
+/* A segment of another program, or of the same, executed again. */
+static void
+forget_others(struct recorded_maps *maps, const struct segment_header *header)
+{
+    if (maps->owner == header->owner &&
+        maps->owner_started == header->owner_started &&
+        maps->executions == header->executions)
+        return;
+    recorded_maps_clear(maps);
+    maps->owner = header->owner;
+    maps->owner_started = header->owner_started;
+    maps->executions = header->executions;
 }
 
 static int
-compare_starts(const void *a, const void *b)
+make_room(struct recorded_maps *maps, uint32_t count)
 {
-    const struct segment_module *const *x = a, *const *y = b;
+    struct recorded_module *more;
 
-    return ((*x)->start > (*y)->start) - ((*x)->start < (*y)->start);
+    if (count <= maps->count)
+        return 0;
+    more = mem_realloc(maps->list, count * sizeof(*more));
+    if (!more)
+        return -1;
+    memset(more + maps->count, 0, (count - maps->count) * sizeof(*more));
+    maps->list = more;
+    maps->count = count;
+    return 0;
 }
 
 static bool
-is_hidden(const struct segment_module *module,
-          const struct segment_module *const *kept, size_t count)
+overlap(const struct segment_module *a, const struct segment_module *b)
 {
-    for (size_t i = 0; i < count; i++)
-        if (module->start < kept[i]->end && kept[i]->start < module->end)
+    return a->start < b->end && b->start < a->end;
+}
+
+/* Without a build-id a file is known by its place alone. */
+static bool
+is_replaced(const struct segment_copy *copy, uint32_t index,
+            const struct segment_module *module)
+{
+    struct segment_module after;
+
+    for (uint32_t i = index + 1; i < segment_copy_count(copy, SEGMENT_MODULES);
+         i++)
+        if (segment_copy_module(copy, i, &after) && overlap(module, &after))
             return true;
     return false;
 }
 
 int
-recorded_maps(const struct segment_copy *copy, struct objects *objects,
-              struct buffer *out, bool *complete, struct error *err)
+recorded_maps_find(struct recorded_maps *maps, const struct segment_copy *copy,
+                   const struct mappings *mapped, struct objects *objects,
+                   bool *complete, struct error *err)
 {
-    uint32_t count = segment_copy_room(copy, SEGMENT_MODULES);
-    struct segment_module *modules = mem_zalloc(count, sizeof(*modules));
-    const struct segment_module **kept = mem_zalloc(count, sizeof(*kept));
-    size_t kept_count = 0;
+    uint32_t count = segment_copy_count(copy, SEGMENT_MODULES);
+    struct segment_module module;
+
+    forget_others(maps, segment_copy_header(copy));
+    if (make_room(maps, count) != 0) {
+        error_memory(err, "the recorder's modules");
+        return -1;
+    }
+    *complete = true;
+    for (uint32_t i = 0; i < count; i++) {
+        struct recorded_module *to = &maps->list[i];
+
+        if (!segment_copy_module(copy, i, &module) || !has_file(&module))
+            continue;
+        if (!to->looked)
+            find_here(to, &module, objects);
+        if (!to->found && mapped &&
+            (module.build_id_size > 0 || !is_replaced(copy, i, &module)))
+            find_mapped(to, &module, mapped, objects);
+        to->looked = true;
+        *complete &= to->found || to->asked;
+        to->asked |= mapped != NULL;
+    }
+    return 0;
+}
+
+void
+recorded_maps_clear(struct recorded_maps *maps)
+{
+    mem_free(maps->list);
+    *maps = (struct recorded_maps){.segment = maps->segment};
+}
+
+/* ---- moves ---- */
+
+/* Whether one of those before it, which has stayed, lies there. */
+static bool
+is_taken(const struct segment_copy *copy, const uint64_t *moves, uint32_t index,
+         const struct segment_module *module)
+{
+    struct segment_module before;
+
+    for (uint32_t i = 0; i < index; i++)
+        if (moves[i] == 0 && segment_copy_module(copy, i, &before) &&
+            overlap(&before, module))
+            return true;
+    return false;
+}
+
+uint64_t *
+recorded_moves(const struct segment_copy *copy)
+{
+    uint32_t count = segment_copy_count(copy, SEGMENT_MODULES);
+    uint64_t *moves = mem_zalloc(count, sizeof(*moves));
+    struct segment_module module;
+
+    for (uint32_t i = 0; moves && i < count; i++)
+        if (segment_copy_module(copy, i, &module) &&
+            is_taken(copy, moves, i, &module))
+            moves[i] = (uint64_t)(i + 1) << SEGMENT_PC_BITS;
+    return moves;
+}
+
+/* ---- as text ---- */
+
+static void
+write_code(const struct segment_module *module,
+           const struct recorded_module *file, uint64_t move,
+           struct buffer *out)
+{
+    char path[SEGMENT_PATH_MAX + 1];
+
+    write_path(module, path);
+    /* Without its file: what lies in it is named by the module alone. */
+    if (!file->found)
+        buffer_format(out, "%" PRIx64 "-%" PRIx64 " r-xp 0 00:00 0 %s\n",
+                      module->start + move, module->end + move, path);
+    for (uint32_t i = 0; file->found && i < file->code_count; i++)
+        buffer_format(out,
+                      "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %x:%x %" PRIu64
+                      " %s\n",
+                      file->code[i].start + move, file->code[i].end + move,
+                      file->code[i].offset, major(file->device),
+                      minor(file->device), file->inode, path);
+}
+
+struct place {
+    uint64_t start;
+    uint32_t index;
+};
+
+static int
+compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+int
+recorded_maps_write(const struct recorded_maps *maps,
+                    const struct segment_copy *copy, struct buffer *out,
+                    struct error *err)
+{
+    uint32_t count = maps->count, kept = 0;
+    struct place *places = mem_zalloc(count, sizeof(*places));
+    uint64_t *moves = recorded_moves(copy);
+    struct segment_module module;
     int rc = -1;
 
-    *complete = true;
-    if (!modules || !kept)
+    if (!places || !moves)
         goto out;
-    for (uint32_t i = count; i-- > 0;)
-        if (segment_copy_module(copy, i, &modules[i]) &&
-            !is_hidden(&modules[i], kept, kept_count))
-            kept[kept_count++] = &modules[i];
-    qsort(kept, kept_count, sizeof(*kept), compare_starts);
-    for (size_t i = 0; i < kept_count; i++)
-        *complete &= add_module(kept[i], objects, out);
+    for (uint32_t i = 0; i < count; i++)
+        if (segment_copy_module(copy, i, &module) &&
+            module.path_size <= SEGMENT_PATH_MAX)
+            places[kept++] = (struct place){module.start + moves[i], i};
+    qsort(places, kept, sizeof(*places), compare_places);
+    for (uint32_t i = 0; i < kept; i++)
+        if (segment_copy_module(copy, places[i].index, &module))
+            write_code(&module, &maps->list[places[i].index],
+                       moves[places[i].index], out);
     rc = out->failed ? -1 : 0;
 out:
     if (rc != 0)
         error_memory(err, "the recorder's modules");
-    mem_free(kept);
-    mem_free(modules);
+    mem_free(places);
+    mem_free(moves);
     return rc;
 }

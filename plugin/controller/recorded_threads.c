@@ -16,7 +16,7 @@ int
 recorded_threads_init(struct recorded_threads *threads,
                       const struct segment_copy *copy, struct arena *arena)
 {
-    uint32_t places = segment_copy_room(copy, SEGMENT_THREADS);
+    uint32_t places = segment_copy_count(copy, SEGMENT_THREADS);
     uint32_t room = places < HEAP_THREADS_MAX ? places + 1 : HEAP_THREADS_MAX;
 
     threads->copy = copy;

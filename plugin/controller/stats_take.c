@@ -18,6 +18,7 @@
 #include "memory.h"
 #include "node_status.h"
 #include "process_memory.h"
+#include "reconciliation.h"
 #include "stats.h"
 #include "stats_allocators.h"
 #include "store.h"
@@ -352,6 +353,22 @@ add_allocators(struct stats *stats, struct agent_client *client,
 }
 
 void
+stats_take_kernel(const struct agent_client *client,
+                  struct snapshot_memory *memory)
+{
+    struct stats kernel = {0};
+
+    process_memory_read(client->peer, &kernel);
+    if (!kernel.rss.known)
+        return; /* it has just ended */
+    memory->rss_ms = clock_wall_ms();
+    memory->rss = kernel.rss;
+    memory->rss_file = kernel.rss_file;
+    memory->cgroup_current = kernel.cgroup_current;
+    memory->cgroup_limit = kernel.cgroup_limit;
+}
+
+void
 stats_take_elsewhere(struct agent_client *client)
 {
     struct error unsaid;
@@ -380,6 +397,7 @@ stats_take(struct agent_client *client, struct error *err)
     } else if (stats) {
         add_kernel(stats, client);
         keep_elsewhere(stats, client);
+        reconciliation_take(stats, &client->memory);
     }
 out:
     buffer_fini(&text);

@@ -15,12 +15,18 @@ struct agent_client;
 struct error;
 struct job_request;
 struct job_result;
+struct snapshot_memory;
 struct stats;
 struct store;
 
-/* Where no jemalloc serves the process, the kernel's figures alone.  NULL with
- * *err. */
+/* Where no jemalloc serves the process, the kernel's figures alone.  Those of
+ * the agent are kept in client->memory, too.  NULL with *err. */
 struct stats *stats_take(struct agent_client *client, struct error *err);
+
+/* The kernel's figures of the process that is served, in memory, whose others
+ * stay. */
+void stats_take_kernel(const struct agent_client *client,
+                       struct snapshot_memory *memory);
 
 /* Only what lies in jemallocs that are not profiled: for the client's status,
  * as stats_take does too. */

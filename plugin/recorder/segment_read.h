@@ -28,10 +28,13 @@ int segment_copy_check(const struct segment_copy *copy, struct error *err);
 const struct segment_header *
 segment_copy_header(const struct segment_copy *copy);
 
-/* How many places a part has: the indexes of the functions below, which are
- * false where nothing is there. */
-uint32_t segment_copy_room(const struct segment_copy *copy,
-                           enum segment_part_id part);
+/* How many entries of a part the copy has: the indexes of the functions below,
+ * which are false where nothing is there.  Those of modules and threads are the
+ * segment's own; those of stacks and samples (SEGMENT_SAMPLES) are
+ * the copy's, without gaps, and its samples' stacks are such.  The first stack
+ * is always there: that of the samples that lost theirs. */
+uint32_t segment_copy_count(const struct segment_copy *copy,
+                            enum segment_part_id part);
 
 struct segment_stack_seen {
     uint32_t depth;
@@ -47,9 +50,9 @@ bool segment_copy_stack(const struct segment_copy *copy, uint32_t stack,
 bool segment_copy_frame(const struct segment_copy *copy, uint32_t stack,
                         uint32_t n, uint64_t *pc, uint32_t *module);
 
-/* A live sample.  Its thread's generation is that of the thread's place, or
- * the thread has gone. */
-bool segment_copy_sample(const struct segment_copy *copy, uint32_t place,
+/* A live sample; unused has no meaning.  Its thread's generation is that of the
+ * thread's place, or the thread has gone. */
+bool segment_copy_sample(const struct segment_copy *copy, uint32_t index,
                          struct segment_sample *sample, double *weight);
 
 bool segment_copy_module(const struct segment_copy *copy, uint32_t index,

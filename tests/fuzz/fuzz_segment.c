@@ -61,7 +61,7 @@ fill(int fd, const struct segment_header *header)
 static void
 visit_stacks(const struct segment_copy *copy)
 {
-    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_STACKS); i++) {
+    for (uint32_t i = 0; i < segment_copy_count(copy, SEGMENT_STACKS); i++) {
         struct segment_stack_seen seen;
         struct segment_module module;
         uint64_t pc;
@@ -79,7 +79,7 @@ visit_stacks(const struct segment_copy *copy)
 static void
 visit_samples(const struct segment_copy *copy)
 {
-    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_KEYS); i++) {
+    for (uint32_t i = 0; i < segment_copy_count(copy, SEGMENT_SAMPLES); i++) {
         struct segment_stack_seen seen;
         struct segment_sample sample;
         struct segment_thread thread;

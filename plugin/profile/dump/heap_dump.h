@@ -33,6 +33,11 @@ struct error;
  * an arena's block of 64 kB. */
 enum { HEAP_STACKS_PIECE = 1400 };
 
+/* What samples in use stand for, and the variance of bytes. */
+struct heap_estimate {
+    double objects, bytes, variance;
+};
+
 struct heap_stack {
     uint32_t *addresses; /* indices; leaf first */
     uint32_t depth;      /* may be 0: the unwinder found nothing */
@@ -40,7 +45,8 @@ struct heap_stack {
     uint32_t thread : 24, age : 8;
     uint64_t objects, bytes; /* in use */
     uint64_t objects_ever, bytes_ever;
-    double weight; /* what a sampled object stands for; 0: by the rate */
+    /* Where the dump is weighted, as one rate does not tell them. */
+    struct heap_estimate estimate;
 };
 
 struct heap_piece {
@@ -84,6 +90,8 @@ struct heap_dump {
     struct heap_stacks stacks;
     size_t stack_count;
     bool sorted;
+    /* Stacks have estimates, and what was ever allocated is one. */
+    bool weighted;
     /* The addresses to be named: ascending, distinct.  All but a stack's first
      * are one less than in the text: the text has return addresses, and the
      * call itself has the name (jeprof's rule). */

@@ -213,42 +213,54 @@ estimate(uint64_t sampled, double scale)
     return rint((double)sampled * scale * ESTIMATE_PARTS) / ESTIMATE_PARTS;
 }
 
-static double
-scale_of(const struct heap_stack *from, uint64_t rate)
+void
+profile_add_estimate(struct heap_estimate *to, uint64_t objects, uint64_t bytes,
+                     double scale)
 {
-    return from->weight > 0 ? from->weight
-                            : profile_scale(from->objects, from->bytes, rate);
+    to->objects += estimate(objects, scale);
+    to->bytes += estimate(bytes, scale);
+    to->variance += variance_of(objects, bytes, scale);
+}
+
+static struct heap_estimate
+estimate_of(const struct heap_stack *from, const struct heap_dump *dump)
+{
+    struct heap_estimate e = {0};
+
+    if (dump->weighted)
+        return from->estimate;
+    profile_add_estimate(&e, from->objects, from->bytes,
+                         profile_scale(from->objects, from->bytes, dump->rate));
+    return e;
 }
 
 static void
 add_counts(struct profile_stack *to, const struct heap_stack *from,
-           uint64_t rate)
+           const struct heap_estimate *in_use, const struct heap_dump *dump)
 {
-    double scale = scale_of(from, rate);
-    double ever = from->weight > 0 ? 1
-                                   : profile_scale(from->objects_ever,
-                                                   from->bytes_ever, rate);
+    double ever = dump->weighted ? 1
+                                 : profile_scale(from->objects_ever,
+                                                 from->bytes_ever, dump->rate);
 
-    to->objects += estimate(from->objects, scale);
-    to->bytes += estimate(from->bytes, scale);
+    to->objects += in_use->objects;
+    to->bytes += in_use->bytes;
+    to->variance += in_use->variance;
     to->objects_ever += estimate(from->objects_ever, ever);
     to->bytes_ever += estimate(from->bytes_ever, ever);
-    to->variance += variance_of(from->objects, from->bytes, scale);
     add_sampled(&to->in_use, from->objects, from->bytes);
     add_sampled(&to->ever, from->objects_ever, from->bytes_ever);
 }
 
 static void
 add_part(struct taking *t, const struct profile_stack *to,
-         const struct heap_stack *from, uint64_t rate)
+         const struct heap_stack *from, const struct heap_estimate *in_use)
 {
-    double scale = scale_of(from, rate);
     struct live_part part = {.stack = (uint32_t)(to - t->list),
                              .thread = from->thread,
                              .age = from->age,
                              .samples = from->objects,
-                             .objects = estimate(from->objects, scale),
-                             .bytes = estimate(from->bytes, scale)};
+                             .objects = in_use->objects,
+                             .bytes = in_use->bytes};
 
     live_parts_add(t->parts, &part);
 }
@@ -257,20 +269,23 @@ static void
 add_stacks(struct taking *t, const struct heap_dump *dump)
 {
     struct profile *profile = t->profile;
+    struct profile_stack *to = NULL;
 
     for (struct heap_piece *piece = dump->stacks.first; piece;
          piece = piece->next)
         for (size_t i = 0; i < piece->count; i++) {
             const struct heap_stack *from = &piece->stacks[i];
-            struct profile_stack *to =
-                t->slots ? place_stack(t, from) : add_stack(t, from);
+            struct heap_estimate in_use = estimate_of(from, dump);
 
-            add_counts(to, from, dump->rate);
+            /* Entries of one stack are in a row, and share its addresses. */
+            if (!to || from->addresses != to->locations ||
+                from->depth != to->depth)
+                to = t->slots ? place_stack(t, from) : add_stack(t, from);
+            add_counts(to, from, &in_use, dump);
             if (t->parts && from->objects > 0)
-                add_part(t, to, from, dump->rate);
+                add_part(t, to, from, &in_use);
             add_saturated(&profile->samples, from->objects);
             profile->accumulated |= from->objects_ever > 0;
-            profile->weighted |= from->weight > 0;
         }
 }
 
@@ -373,6 +388,7 @@ profile_new(struct heap_dump *dump, struct names *names, const char *program,
     profile->names = names_ref(names);
     profile->rate = dump->rate;
     profile->truncated = dump->truncated;
+    profile->weighted = dump->weighted;
     profile->counted_ms = dump->counted_ms;
     profile->memory = "";
     profile->unseen.why = "";

@@ -18,6 +18,7 @@
 struct arena;
 struct error;
 struct heap_dump;
+struct heap_estimate;
 struct live_parts;
 struct texts;
 
@@ -125,5 +126,8 @@ int location_copy(struct arena *arena, struct texts *texts,
  * sampled, and each allocated byte had a chance of 1/rate.
  */
 double profile_scale(uint64_t count, uint64_t bytes, uint64_t rate);
+/* Adds samples of equal size with such a factor to an estimate. */
+void profile_add_estimate(struct heap_estimate *to, uint64_t objects,
+                          uint64_t bytes, double scale);
 
 #endif

@@ -2,7 +2,9 @@
  * module_list.c - see module_list.h.
  *
  * _dl_find_object tells what is loaded now: a library that has come to the
- * addresses of another one is a module of its own.
+ * addresses of another one is a module of its own, also where it has come to
+ * its path.  The loader never unloads what the program began with: only frames
+ * of other modules are looked at each time.
  */
 #include "module_list.h"
 
@@ -17,13 +19,30 @@
 enum { PROGRAM_PATH_MAX = 4096, PAGE = 4096 };
 
 static char program_path[PROGRAM_PATH_MAX];
+static const struct link_map *last_at_start;
+static uint8_t passing[UINT16_MAX]; /* by module: it may be unloaded */
 
 void
 module_list_begin(void)
 {
+    const struct link_map *map = _r_debug.r_map;
     ssize_t n = readlink("/proc/self/exe", program_path, PROGRAM_PATH_MAX - 1);
 
     program_path[n > 0 ? n : 0] = '\0';
+    while (map && map->l_next)
+        map = map->l_next;
+    last_at_start = map;
+}
+
+/* The loader's list up to that one does not change. */
+static bool
+may_be_unloaded(const struct link_map *object)
+{
+    const struct link_map *map = _r_debug.r_map;
+
+    while (map && map != object && map != last_at_start)
+        map = map->l_next;
+    return map != object;
 }
 
 /* Its first page, which the loader has read its program headers from. */
@@ -63,12 +82,49 @@ is_module(const struct segment_module *m, const struct dl_find_object *found,
           const char *path)
 {
     size_t size = strlen(path);
+    uint8_t id[SEGMENT_BUILD_ID_MAX];
 
     return __atomic_load_n(&m->start, __ATOMIC_ACQUIRE) ==
                (uint64_t)found->dlfo_map_start &&
            m->end == (uint64_t)found->dlfo_map_end && m->path_size == size &&
            memcmp(m->path, path,
-                  size < SEGMENT_PATH_MAX ? size : SEGMENT_PATH_MAX) == 0;
+                  size < SEGMENT_PATH_MAX ? size : SEGMENT_PATH_MAX) == 0 &&
+           m->build_id_size == read_build_id(found, id) &&
+           memcmp(m->build_id, id, m->build_id_size) == 0;
+}
+
+/* What is loaded at pc; its path, or NULL. */
+static const char *
+find_loaded(uint64_t pc, struct dl_find_object *found)
+{
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (_dl_find_object((void *)pc, found) != 0 || !found->dlfo_link_map)
+        return NULL;
+    return found->dlfo_link_map->l_name && *found->dlfo_link_map->l_name
+               ? found->dlfo_link_map->l_name
+               : program_path;
+}
+
+bool
+modules_are_loaded(const uint64_t *frames, uint32_t depth)
+{
+    struct dl_find_object found;
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < depth; i++) {
+        uint32_t module = (uint32_t)(frames[i] >> SEGMENT_PC_BITS); /* + 1 */
+        const char *path;
+
+        if (module == last || module == 0 ||
+            module > recorder_state.module_room || !passing[module - 1])
+            continue;
+        path = find_loaded(frames[i] & SEGMENT_PC_MASK, &found);
+        if (!path ||
+            !is_module(&recorder_state.modules[module - 1], &found, path))
+            return false;
+        last = module;
+    }
+    return true;
 }
 
 uint64_t
@@ -77,14 +133,10 @@ module_frame(uint64_t pc)
     struct segment_header *header = recorder_state.header;
     uint32_t count = __atomic_load_n(&header->module_count, __ATOMIC_RELAXED);
     struct dl_find_object found;
-    const char *path;
+    const char *path = find_loaded(pc, &found);
 
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    if (_dl_find_object((void *)pc, &found) != 0 || !found.dlfo_link_map)
+    if (!path)
         return pc;
-    path = found.dlfo_link_map->l_name;
-    if (!path || !*path)
-        path = program_path;
     for (uint32_t i = 0; i < count && i < recorder_state.module_room; i++) {
         if (is_module(&recorder_state.modules[i], &found, path))
             return pc | (uint64_t)(i + 1) << SEGMENT_PC_BITS;
@@ -94,6 +146,7 @@ module_frame(uint64_t pc)
     count = __atomic_fetch_add(&header->module_count, 1, __ATOMIC_RELAXED);
     if (count >= recorder_state.module_room)
         return pc;
+    passing[count] = may_be_unloaded(found.dlfo_link_map);
     fill_module(&recorder_state.modules[count], &found, path);
     return pc | (uint64_t)(count + 1) << SEGMENT_PC_BITS;
 }

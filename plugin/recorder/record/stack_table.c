@@ -3,7 +3,8 @@
  *
  * Open addressing, and nothing is ever removed.  Two threads that bring the
  * same new stack at once may both keep it: the reader's sums are the same.
- * A stack is known by 63 bits of hash.
+ * A stack is known by 63 bits of hash, and by its modules: a library that is
+ * loaded where another one was has stacks of its own.
  */
 #include "stack_table.h"
 
@@ -49,6 +50,15 @@ keep_frames(struct segment_stack *stack, const uint64_t *frames, uint32_t depth)
     return true;
 }
 
+static bool
+is_loaded(const struct segment_stack *stack, uint32_t depth)
+{
+    return stack->depth == depth &&
+           stack->first_frame <= recorder_state.frame_room - depth &&
+           modules_are_loaded(recorder_state.frames + stack->first_frame,
+                              depth);
+}
+
 void
 stack_count_lost(void)
 {
@@ -67,7 +77,7 @@ stack_find(const uint64_t *frames, uint32_t depth, bool *fresh)
         struct segment_stack *stack = &recorder_state.stacks[i];
         uint64_t there = __atomic_load_n(&stack->hash, __ATOMIC_ACQUIRE);
 
-        if (there == hash && i != SEGMENT_STACK_LOST)
+        if (there == hash && i != SEGMENT_STACK_LOST && is_loaded(stack, depth))
             return i;
         if (there != 0 || i == SEGMENT_STACK_LOST ||
             !__atomic_compare_exchange_n(

@@ -343,6 +343,40 @@ def test_large():
     assert segment.header["mean"] <= 1 << 17, segment.header
 
 
+def reloaded(link, *pairs):
+    """Blocks and stacks by the library that has them, of one place."""
+    with Recorded(f"{BUILD}/bin/recorded_modules", link, "1000",
+                  *map(str, pairs)) as host:
+        host.await_line("done")
+        segment = host.read()
+    libraries = {module: (path, build_id) for module, (*_, build_id, path) in
+                 segment.modules.items() if path == link or "_module_" in path}
+    found = collections.Counter()
+    code = collections.defaultdict(set)
+    for stack in segment.stacks:
+        for pc, module in stack.frames:
+            if module in libraries and stack.live_bytes >= 1000:
+                found[libraries[module]] += stack.live_objects / 2
+                code[pc].add(module)
+    assert len(code) == 2, code  # a library's two functions, at one place
+    assert all(len(modules) > 1 for modules in code.values()), code
+    return found
+
+
+def test_modules():
+    """Closed, and another one comes to its place: also by its path."""
+    one, other = (os.path.abspath(f"{BUILD}/lib/librecorded_module_{x}.so")
+                  for x in "ab")
+    found = reloaded("-", one, 3, other, 5, one, 7)
+    assert {path: n for (path, _), n in found.items()} == {
+        one: 10, other: 5}, found
+    with tempfile.TemporaryDirectory() as directory:
+        link = os.path.join(directory, "plugin.so")
+        found = reloaded(link, one, 3, other, 5, one, 7)
+        assert sorted(found.values()) == [5, 10], found
+        assert {path for path, _ in found} == {link}, found
+
+
 def test_switch():
     """Off, on, and off again, while it runs."""
     def live():

@@ -72,16 +72,16 @@ print_copy(const struct segment_copy *copy)
            " doublings=%" PRIu64 "\n",
            h->owner, h->executions, h->mean_bytes, h->live_samples,
            h->lost_samples, h->lost_stacks, h->doublings);
-    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_MODULES); i++)
+    for (uint32_t i = 0; i < segment_copy_count(copy, SEGMENT_MODULES); i++)
         print_module(copy, i);
-    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_STACKS); i++)
+    for (uint32_t i = 0; i < segment_copy_count(copy, SEGMENT_STACKS); i++)
         print_stack(copy, i);
-    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_THREADS); i++) {
+    for (uint32_t i = 0; i < segment_copy_count(copy, SEGMENT_THREADS); i++) {
         if (segment_copy_thread(copy, i, &thread))
             printf("thread %u %u %.16s\n", thread.tid, thread.generation,
                    thread.name);
     }
-    for (uint32_t i = 0; i < segment_copy_room(copy, SEGMENT_KEYS); i++) {
+    for (uint32_t i = 0; i < segment_copy_count(copy, SEGMENT_SAMPLES); i++) {
         if (segment_copy_sample(copy, i, &sample, &weight) &&
             segment_copy_thread(copy, sample.thread, &thread))
             printf("sample %" PRIx64 " %" PRIu64 " %u %u\n", sample.key,

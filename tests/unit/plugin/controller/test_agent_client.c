@@ -21,6 +21,7 @@
 #include "agent_client.h"
 #include "node_status.h"
 #include "objects.h"
+#include "recorded_maps.h"
 #include "suite.h"
 
 enum { SOON_MS = 1000 };
@@ -296,6 +297,8 @@ START_TEST(stopped_and_ended_processes_are_reported)
 }
 END_TEST
 
+static struct recorded_maps recorded = {.segment = -1};
+
 START_TEST(a_dump_is_read_from_memory_only)
 {
     struct agent_reply reply = reply_to(1);
@@ -306,14 +309,14 @@ START_TEST(a_dump_is_read_from_memory_only)
 
     objects_init(&objects);
     say(&reply, sizeof(reply), wake_pipe[0], 2); /* would never end */
-    ck_assert_int_eq(dump_take(&dump, &client, -1, &objects, &err), -1);
+    ck_assert_int_eq(dump_take(&dump, &client, &objects, &recorded, &err), -1);
     ck_assert_uint_lt(clock_ms() - start, SOON_MS);
     ck_assert_ptr_nonnull(strstr(err.text, "no file in memory"));
     ck_assert_int_eq(client.status.state, NODE_CONNECTED);
     dump_fini(&dump);
     reply.id = 2;
     say(&reply, sizeof(reply), -1, 0);
-    ck_assert_int_eq(dump_take(&dump, &client, -1, &objects, &err), -1);
+    ck_assert_int_eq(dump_take(&dump, &client, &objects, &recorded, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "no file in memory"));
     dump_fini(&dump);
     objects_fini(&objects);
@@ -384,7 +387,7 @@ START_TEST(any_mappings_are_survived)
     say(&reply, sizeof(reply), fd, 2);
     close(fd);
     stop = true; /* what is asked next is not waited for */
-    ck_assert_int_eq(dump_take(&dump, &client, -1, &objects, &err),
+    ck_assert_int_eq(dump_take(&dump, &client, &objects, &recorded, &err),
                      maps[_i].says ? -1 : 0);
     if (maps[_i].says)
         ck_assert_msg(strstr(err.text, maps[_i].says) != NULL, "%s", err.text);

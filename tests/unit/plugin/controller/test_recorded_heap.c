@@ -95,7 +95,7 @@ live_bytes(const struct heap_dump *dump)
     double bytes = 0;
 
     for (size_t i = 0; (entry = entry_at(dump, i)); i++)
-        bytes += (double)entry->bytes * entry->weight;
+        bytes += entry->estimate.bytes;
     return bytes;
 }
 
@@ -113,6 +113,7 @@ END_TEST
 START_TEST(each_sample_has_the_weight_of_its_size_and_mean)
 {
     static const uint64_t stack[] = {0x5001, 0x6001};
+    const struct heap_stack *entry;
     struct heap_dump *dump;
     double all = 1000 / estimator_chance(1000, MEAN) +
                  9000 / estimator_chance(9000, 4 * MEAN);
@@ -121,15 +122,13 @@ START_TEST(each_sample_has_the_weight_of_its_size_and_mean)
     put_sample(3, 7, 1000, MEAN, 1);
     put_sample(9, 7, 9000, 4 * MEAN, 2);
     dump = dump_all();
-    ck_assert_uint_eq(dump->stack_count, 2);
-    for (size_t i = 0; i < 2; i++) {
-        const struct heap_stack *entry = entry_at(dump, i);
-
-        ck_assert_uint_eq(entry->objects, 1);
-        ck_assert_uint_eq(entry->depth, 2);
-        ck_assert_uint_eq(dump->addresses[entry->addresses[0]], 0x5000);
-        ck_assert_uint_eq(dump->addresses[entry->addresses[1]], 0x6000);
-    }
+    ck_assert_uint_eq(dump->stack_count, 1);
+    entry = entry_at(dump, 0);
+    ck_assert_uint_eq(entry->objects, 2);
+    ck_assert_uint_eq(entry->bytes, 10000);
+    ck_assert_uint_eq(entry->depth, 2);
+    ck_assert_uint_eq(dump->addresses[entry->addresses[0]], 0x5000);
+    ck_assert_uint_eq(dump->addresses[entry->addresses[1]], 0x6000);
     ck_assert_double_eq_tol(live_bytes(dump), all, 1e-6 * all);
     heap_dump_free(dump);
 }
@@ -150,6 +149,47 @@ START_TEST(addresses_are_listed_once_and_ascend)
     ck_assert_uint_eq(dump->addresses[1], 0x5000);
     ck_assert_uint_eq(dump->addresses[2], 0x9000);
     ck_assert_double_eq(live_bytes(dump), 300);
+    heap_dump_free(dump);
+}
+END_TEST
+
+/* The lost one has no frames: its entries share nobody's. */
+START_TEST(a_stack_without_frames_changes_no_other)
+{
+    static const uint64_t stack[] = {0x9001, 0x3001};
+    const struct heap_stack *entry;
+    struct heap_dump *dump;
+
+    put_stack(1, stack, 2);
+    put_sample(1, SEGMENT_STACK_LOST, 100, 1, 1);
+    put_sample(2, 1, 200, 1, 1);
+    dump = dump_all();
+    ck_assert_uint_eq(dump->stack_count, 2);
+    ck_assert_uint_eq(entry_at(dump, 0)->depth, 0);
+    entry = entry_at(dump, 1);
+    ck_assert_uint_eq(dump->addresses[entry->addresses[0]], 0x9000);
+    ck_assert_uint_eq(dump->addresses[entry->addresses[1]], 0x3000);
+    heap_dump_free(dump);
+}
+END_TEST
+
+START_TEST(two_modules_at_one_place_have_addresses_of_their_own)
+{
+    struct segment_module *modules = fixture_part(&f, SEGMENT_MODULES);
+    const uint64_t one[] = {0x5001 | 1ULL << SEGMENT_PC_BITS};
+    const uint64_t other[] = {0x5001 | 2ULL << SEGMENT_PC_BITS};
+    struct heap_dump *dump;
+
+    modules[0] = (struct segment_module){.start = 0x5000, .end = 0x6000};
+    modules[1] = (struct segment_module){.start = 0x4000, .end = 0x6000};
+    put_stack(1, one, 1);
+    put_stack(2, other, 1);
+    put_sample(1, 1, 100, 1, 1);
+    put_sample(2, 2, 200, 1, 1);
+    dump = dump_all();
+    ck_assert_uint_eq(dump->address_count, 2);
+    ck_assert_uint_eq(dump->addresses[0], 0x5000);
+    ck_assert_uint_eq(dump->addresses[1], 0x5000 + (2ULL << SEGMENT_PC_BITS));
     heap_dump_free(dump);
 }
 END_TEST
@@ -270,6 +310,8 @@ main(void)
                    an_empty_segment_is_an_empty_profile_of_the_wished_rate);
     tcase_add_test(tcase, each_sample_has_the_weight_of_its_size_and_mean);
     tcase_add_test(tcase, addresses_are_listed_once_and_ascend);
+    tcase_add_test(tcase, a_stack_without_frames_changes_no_other);
+    tcase_add_test(tcase, two_modules_at_one_place_have_addresses_of_their_own);
     tcase_add_test(tcase,
                    what_was_ever_allocated_is_an_entry_without_live_bytes);
     tcase_add_test(tcase, a_reset_forgets_samples_and_sums);

@@ -2,6 +2,7 @@
  * those that are still what they were. */
 #include "recorded_maps.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@ static struct objects objects;
 static struct buffer text;
 static struct arena *arena;
 static char own[PATH_MAX]; /* this program */
-static bool complete;      /* of the last recorded_maps() */
+static bool complete;      /* of the last recorded_maps_find() */
+static struct recorded_maps known;
 
 static void
 set_up(void)
@@ -41,12 +43,14 @@ set_up(void)
 static void
 tear_down(void)
 {
+    recorded_maps_clear(&known);
     arena_free(arena);
     buffer_fini(&text);
     objects_fini(&objects);
     fixture_fini(&f);
 }
 
+/* And a stack of it: what no stack names is not read. */
 static struct segment_module *
 put_module(uint32_t index, uint64_t start, const char *path)
 {
@@ -59,6 +63,11 @@ put_module(uint32_t index, uint64_t start, const char *path)
     ck_assert_uint_le(module->path_size, SEGMENT_PATH_MAX);
     memcpy(module->path, path, module->path_size);
     module->start = start;
+    ((uint64_t *)fixture_part(&f, SEGMENT_FRAMES))[f.frames] =
+        start | (uint64_t)(index + 1) << SEGMENT_PC_BITS;
+    ((struct segment_stack *)fixture_part(&f, SEGMENT_STACKS))[index + 1] =
+        (struct segment_stack){
+            .hash = index + 1, .first_frame = f.frames++, .depth = 1};
     return module;
 }
 
@@ -79,14 +88,17 @@ put_own_build_id(struct segment_module *module)
 
 /* All of them, parsed as heapwired does. */
 static struct mappings
-map_all(void)
+map_all(const struct mappings *mapped)
 {
     struct segment_copy *copy = fixture_copy(&f);
     struct mappings maps;
     struct error err;
     size_t skipped;
 
-    ck_assert_int_eq(recorded_maps(copy, &objects, &text, &complete, &err), 0);
+    buffer_clear(&text);
+    ck_assert_int_eq(
+        recorded_maps_find(&known, copy, mapped, &objects, &complete, &err), 0);
+    ck_assert_int_eq(recorded_maps_write(&known, copy, &text, &err), 0);
     segment_copy_free(copy);
     ck_assert_int_eq(
         mappings_parse(arena, text.data, text.size, &maps, &skipped, &err), 0);
@@ -106,7 +118,7 @@ START_TEST(the_code_of_a_file_that_is_the_same_is_mapped)
     int fd;
 
     put_own_build_id(put_module(0, BASE, own));
-    maps = map_all();
+    maps = map_all(NULL);
     ck_assert(complete);
     ck_assert_int_eq(stat(own, &st), 0);
     ck_assert_uint_eq(maps.count, 1);
@@ -128,6 +140,31 @@ START_TEST(the_code_of_a_file_that_is_the_same_is_mapped)
 }
 END_TEST
 
+/* Of one segment of code. */
+static int
+make_bare_elf(void)
+{
+    const Elf64_Ehdr head = {
+        .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+        .e_type = ET_DYN,
+        .e_machine = EM_X86_64,
+        .e_version = EV_CURRENT,
+        .e_phoff = sizeof(head),
+        .e_ehsize = sizeof(head),
+        .e_phentsize = sizeof(Elf64_Phdr),
+        .e_phnum = 1};
+    const Elf64_Phdr code = {.p_type = PT_LOAD,
+                             .p_flags = PF_R | PF_X,
+                             .p_filesz = 4096,
+                             .p_memsz = 4096};
+    int fd = memfd_create("bare", MFD_CLOEXEC);
+
+    ck_assert_int_eq((int)write(fd, &head, sizeof(head)), (int)sizeof(head));
+    ck_assert_int_eq((int)write(fd, &code, sizeof(code)), (int)sizeof(code));
+    ck_assert_int_eq(ftruncate(fd, 4096), 0);
+    return fd;
+}
+
 static void
 is_whole(const struct mapping *m, uint64_t start, const char *path)
 {
@@ -148,7 +185,7 @@ START_TEST(of_another_file_only_the_name_is_known)
     put_module(1, BASE + WHOLE, own); /* without any build-id */
     put_module(2, BASE + 2 * WHOLE, "/nowhere/at all");
     put_module(3, BASE + 3 * WHOLE, "/dev/null");
-    maps = map_all();
+    maps = map_all(NULL);
     ck_assert(!complete);
     ck_assert_uint_eq(maps.count, 4);
     is_whole(&maps.list[0], BASE, own);
@@ -159,17 +196,71 @@ START_TEST(of_another_file_only_the_name_is_known)
 }
 END_TEST
 
-START_TEST(they_are_sorted_and_the_last_loaded_hides_what_lay_there)
+/* In another container, for instance; it is asked once. */
+START_TEST(a_file_that_lies_elsewhere_is_found_among_what_is_mapped)
+{
+    struct mapping there = {.start = BASE,
+                            .end = BASE + WHOLE,
+                            .device = 7,
+                            .inode = 77,
+                            .executable = true,
+                            .path = "/there"};
+    struct mappings maps;
+
+    put_own_build_id(put_module(0, BASE, "/nowhere/at all"));
+    put_module(1, BASE + WHOLE, "/nowhere/to be found");
+    objects_put(&objects, 7, 77, open(own, O_RDONLY | O_CLOEXEC));
+    maps = map_all(NULL);
+    ck_assert(!complete);
+    is_whole(&maps.list[0], BASE, "/nowhere/at all");
+    maps = map_all(&(struct mappings){&there, 1});
+    ck_assert_uint_eq(maps.list[0].device, 7);
+    ck_assert_uint_eq(maps.list[0].inode, 77);
+    maps = map_all(NULL);
+    ck_assert(complete);
+    ck_assert_uint_eq(maps.list[0].inode, 77);
+    is_whole(&maps.list[1], BASE + WHOLE, "/nowhere/to be found");
+    f.header->executions++; /* another table */
+    map_all(NULL);
+    ck_assert(!complete);
+}
+END_TEST
+
+/* Without a build-id: the one that lies there now may be the last alone. */
+START_TEST(a_file_without_a_build_id_is_known_by_its_place)
+{
+    struct mapping there = {.start = BASE,
+                            .end = BASE + WHOLE,
+                            .device = 7,
+                            .inode = 77,
+                            .executable = true,
+                            .path = "/there"};
+    struct mappings maps;
+
+    put_module(0, BASE, "/nowhere/first");
+    put_module(1, BASE, "/nowhere/last");
+    objects_put(&objects, 7, 77, make_bare_elf());
+    maps = map_all(&(struct mappings){&there, 1});
+    ck_assert_uint_eq(maps.count, 2);
+    is_whole(&maps.list[0], BASE, "/nowhere/first");
+    ck_assert_uint_eq(maps.list[1].inode, 77);
+    ck_assert_uint_eq(maps.list[1].start, BASE + (2ULL << SEGMENT_PC_BITS));
+    ck_assert_str_eq(maps.list[1].path, "/nowhere/last");
+}
+END_TEST
+
+START_TEST(they_are_sorted_and_the_later_of_two_at_one_place_is_moved)
 {
     struct mappings maps;
 
     put_module(0, BASE + WHOLE / 2, "/unloaded");
     put_module(1, BASE + 4 * WHOLE, "/above");
     put_module(2, BASE, "/below");
-    maps = map_all();
-    ck_assert_uint_eq(maps.count, 2);
-    is_whole(&maps.list[0], BASE, "/below");
+    maps = map_all(NULL);
+    ck_assert_uint_eq(maps.count, 3);
+    is_whole(&maps.list[0], BASE + WHOLE / 2, "/unloaded");
     is_whole(&maps.list[1], BASE + 4 * WHOLE, "/above");
+    is_whole(&maps.list[2], BASE + (3ULL << SEGMENT_PC_BITS), "/below");
 }
 END_TEST
 
@@ -180,7 +271,7 @@ START_TEST(a_path_cannot_be_two_lines_and_a_cut_one_is_left_out)
     put_module(0, BASE, "/a\n1-2 r-xp 0 00:00 0 /b");
     put_module(1, BASE + WHOLE, "/cut")->path_size = SEGMENT_PATH_MAX + 1;
     put_module(2, BASE + 2 * WHOLE, "/empty")->end = BASE;
-    maps = map_all();
+    maps = map_all(NULL);
     ck_assert_uint_eq(maps.count, 1);
     is_whole(&maps.list[0], BASE, "/a?1-2 r-xp 0 00:00 0 /b");
 }
@@ -199,7 +290,10 @@ START_TEST(whichever_allocation_fails_it_is_an_error_or_a_name_alone)
         allocations = 0;
         memset(&err, 0, sizeof(err));
         buffer_clear(&text);
-        rc = recorded_maps(copy, &objects, &text, &complete, &err);
+        recorded_maps_clear(&known);
+        rc = recorded_maps_find(&known, copy, NULL, &objects, &complete, &err);
+        if (rc == 0)
+            rc = recorded_maps_write(&known, copy, &text, &err);
         ck_assert(rc == 0 || err.code == ER_OUT_OF_MEMORY);
     }
     failing = 0;
@@ -217,7 +311,10 @@ main(void)
     tcase_add_test(tcase, the_code_of_a_file_that_is_the_same_is_mapped);
     tcase_add_test(tcase, of_another_file_only_the_name_is_known);
     tcase_add_test(tcase,
-                   they_are_sorted_and_the_last_loaded_hides_what_lay_there);
+                   a_file_that_lies_elsewhere_is_found_among_what_is_mapped);
+    tcase_add_test(tcase, a_file_without_a_build_id_is_known_by_its_place);
+    tcase_add_test(tcase,
+                   they_are_sorted_and_the_later_of_two_at_one_place_is_moved);
     tcase_add_test(tcase, a_path_cannot_be_two_lines_and_a_cut_one_is_left_out);
     tcase_add_test(tcase,
                    whichever_allocation_fails_it_is_an_error_or_a_name_alone);

@@ -1,6 +1,7 @@
 /* test_segment_read.c - a segment read back, whole and spoilt. */
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "errors.h"
@@ -10,6 +11,8 @@
 #include "suite.h"
 
 enum { STACK = 7, FIRST = 3, PLACE = 12, MODULE = 0, THREAD = 1 };
+/* In the copy, the lost one before it. */
+enum { SEEN = 1 };
 
 static const struct segment_room room = {
     .modules = 8, .stacks = 64, .frames = 256, .samples = 64, .threads = 4};
@@ -88,7 +91,7 @@ visit(const struct segment_copy *copy)
     uint64_t pc;
     uint32_t frame_module;
 
-    for (uint32_t i = 0; i <= segment_copy_room(copy, SEGMENT_STACKS); i++) {
+    for (uint32_t i = 0; i <= segment_copy_count(copy, SEGMENT_STACKS); i++) {
         if (!segment_copy_stack(copy, i, &stack))
             continue;
         live += stack.live_bytes;
@@ -99,7 +102,7 @@ visit(const struct segment_copy *copy)
                 ck_assert(segment_copy_module(copy, frame_module, &module));
         }
     }
-    for (uint32_t i = 0; i <= segment_copy_room(copy, SEGMENT_KEYS); i++) {
+    for (uint32_t i = 0; i <= segment_copy_count(copy, SEGMENT_SAMPLES); i++) {
         if (segment_copy_sample(copy, i, &sample, &weight))
             segment_copy_thread(copy, sample.thread, &thread);
     }
@@ -119,19 +122,19 @@ START_TEST(what_was_written_is_read)
 
     ck_assert_ptr_nonnull(copy);
     ck_assert_int_eq(segment_copy_check(copy, &err), 0);
-    ck_assert(segment_copy_stack(copy, STACK, &stack));
+    ck_assert(segment_copy_stack(copy, SEEN, &stack));
     ck_assert_double_eq(stack.live_bytes, 1000);
     ck_assert_double_eq(stack.live_objects, 1);
     ck_assert_double_eq(stack.allocated_bytes, 5000);
     ck_assert_double_eq(stack.allocated_objects, 2);
-    ck_assert(!segment_copy_stack(copy, STACK + 1, &stack));
-    ck_assert(segment_copy_frame(copy, STACK, 0, &pc, &module));
+    ck_assert(!segment_copy_stack(copy, SEEN + 1, &stack));
+    ck_assert(segment_copy_frame(copy, SEEN, 0, &pc, &module));
     ck_assert_uint_eq(pc, 0x1234);
     ck_assert_uint_eq(module, MODULE);
-    ck_assert(segment_copy_frame(copy, STACK, 1, &pc, &module));
+    ck_assert(segment_copy_frame(copy, SEEN, 1, &pc, &module));
     ck_assert_uint_eq(module, UINT32_MAX);
-    ck_assert(!segment_copy_frame(copy, STACK, 2, &pc, &module));
-    ck_assert(segment_copy_sample(copy, PLACE, &sample, &weight));
+    ck_assert(!segment_copy_frame(copy, SEEN, 2, &pc, &module));
+    ck_assert(segment_copy_sample(copy, 0, &sample, &weight));
     ck_assert_uint_eq(sample.size, 1000);
     ck_assert_double_eq(weight, 1);
     ck_assert(segment_copy_thread(copy, THREAD, &thread));
@@ -150,7 +153,7 @@ START_TEST(a_sample_stands_for_those_that_were_not_taken)
     f.samples[PLACE].size = 99;
     f.samples[PLACE].mean = 1000;
     copy = segment_read(f.fd, &err);
-    ck_assert(segment_copy_stack(copy, STACK, &stack));
+    ck_assert(segment_copy_stack(copy, SEEN, &stack));
     /* 1 / (1 - e^-0.1) */
     ck_assert_double_eq_tol(stack.live_objects, 10.508331944775, 1e-9);
     ck_assert_double_eq_tol(stack.live_bytes, 99 * 10.508331944775, 1e-7);
@@ -183,7 +186,7 @@ START_TEST(a_sample_that_a_realloc_holds_counts)
     copy = segment_read(f.fd, &err);
     ck_assert_int_eq(segment_copy_check(copy, &err), 0);
     ck_assert_double_eq(visit(copy), 1000);
-    ck_assert(segment_copy_sample(copy, PLACE, &sample, &weight));
+    ck_assert(segment_copy_sample(copy, 0, &sample, &weight));
     ck_assert_uint_eq(sample.key, 0x5550);
     segment_copy_free(copy);
 }
@@ -251,8 +254,9 @@ START_TEST(what_cannot_be_is_left_out_and_said)
     ck_assert_ptr_nonnull(copy);
     ck_assert_int_eq(segment_copy_check(copy, &err), -1);
     ck_assert_double_eq(visit(copy), 30);
-    ck_assert(!segment_copy_sample(copy, PLACE, &sample, &weight));
-    ck_assert(segment_copy_sample(copy, PLACE + 1, &sample, &weight));
+    ck_assert(segment_copy_sample(copy, 0, &sample, &weight));
+    ck_assert_uint_eq(sample.key, 0x8880);
+    ck_assert(!segment_copy_sample(copy, 1, &sample, &weight));
     segment_copy_free(copy);
 }
 END_TEST
@@ -267,9 +271,9 @@ START_TEST(a_frame_of_a_module_that_is_not_there_has_none)
     f.frames[FIRST] = 0x1234 | 0xffffULL << SEGMENT_PC_BITS;
     f.frames[FIRST + 1] = 0x1234 | 2ULL << SEGMENT_PC_BITS;
     copy = segment_read(f.fd, &err);
-    ck_assert(segment_copy_frame(copy, STACK, 0, &pc, &module));
+    ck_assert(segment_copy_frame(copy, SEEN, 0, &pc, &module));
     ck_assert_uint_eq(module, UINT32_MAX);
-    ck_assert(segment_copy_frame(copy, STACK, 1, &pc, &module));
+    ck_assert(segment_copy_frame(copy, SEEN, 1, &pc, &module));
     ck_assert_uint_eq(module, UINT32_MAX);
     segment_copy_free(copy);
 }
@@ -332,6 +336,21 @@ START_TEST(bytes_at_random_are_read_in_bounds)
 }
 END_TEST
 
+START_TEST(a_hole_is_left_a_hole)
+{
+    struct error err;
+    struct segment_copy *copy;
+    struct stat before, after;
+
+    ck_assert_int_eq(fstat(f.fd, &before), 0);
+    copy = segment_read(f.fd, &err);
+    ck_assert_ptr_nonnull(copy);
+    segment_copy_free(copy);
+    ck_assert_int_eq(fstat(f.fd, &after), 0);
+    ck_assert_int_eq(before.st_blocks, after.st_blocks);
+}
+END_TEST
+
 START_TEST(what_is_no_segment_is_refused)
 {
     char name[] = "/tmp/segment_read_XXXXXX";
@@ -346,6 +365,9 @@ START_TEST(what_is_no_segment_is_refused)
                      SEGMENT_HEADER_BYTES);
     ck_assert_ptr_null(segment_read(fd, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "size"));
+    ck_assert_int_eq(ftruncate(fd, (off_t)f.header->segment_bytes), 0);
+    ck_assert_ptr_null(segment_read(fd, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "shrink"));
     ck_assert_ptr_null(segment_read(-1, &err));
     close(fd);
 }
@@ -382,6 +404,7 @@ main(void)
     tcase_add_test(
         tcase, a_header_that_is_wrong_anywhere_is_refused_or_read_in_bounds);
     tcase_add_loop_test(tcase, bytes_at_random_are_read_in_bounds, 0, 4);
+    tcase_add_test(tcase, a_hole_is_left_a_hole);
     tcase_add_test(tcase, what_is_no_segment_is_refused);
     tcase_add_test(tcase, a_segment_has_its_seals);
     suite_add_tcase(suite, tcase);
