@@ -186,7 +186,7 @@ oversee(struct controller *c)
     pthread_mutex_lock(&c->jobs.flights.lock);
     frames = c->last.profiled ? c->last.frames : 0;
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    count_taken(c->segment, &c->client.status);
+    count_taken(c->recorded.segment, &c->client.status);
     ended = overhead_limit_look(&c->overhead_limit, &c->client, frames);
     pthread_mutex_lock(&c->jobs.flights.lock);
     copy_status(c);
@@ -525,7 +525,7 @@ controller_status(struct controller *c, struct node_status *out)
     out->profiled_ms = c->last.profiled_ms;
     out->failed_snapshots = c->jobs.failed_snapshots;
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    count_taken(c->segment, out);
+    count_taken(c->recorded.segment, out);
 }
 
 void

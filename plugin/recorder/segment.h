@@ -89,7 +89,7 @@ struct segment_header {
     uint32_t executions;    /* of that process, with a table of their own */
     uint32_t module_count;
     uint32_t thread_count;
-    uint32_t thinning;       /* thread that thins, or 0 */
+    uint32_t thinning;       /* tid of the thread that thins, or 0 */
     uint64_t mean_bytes;     /* in use: the wish's, doubled where need was */
     uint64_t mean_large;     /* that of large blocks, if it is greater */
     uint64_t mean_wished;    /* the wish that they come from */

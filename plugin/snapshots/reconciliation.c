@@ -33,6 +33,15 @@ reason_of(const struct profile *profile, const struct agent_hello *hello)
     return "free in caches of threads, or grown while the profile was taken";
 }
 
+/* Whether the figures are those of a jemalloc whose functions have a prefix, as
+ * it is built into a library: what is recorded is what malloc gives. */
+static bool
+is_beside_malloc(const struct agent_hello *hello)
+{
+    return hello->opt_prof == AGENT_PROF_RECORDED && *hello->mallctl &&
+           strcmp(hello->mallctl, "mallctl") != 0;
+}
+
 double
 reconciliation_sample_pages(const struct agent_hello *hello, uint64_t samples)
 {
@@ -50,6 +59,10 @@ unseen_find(const struct profile *profile, const struct snapshot_memory *memory,
     out->margin = profile_margin(profile);
     out->elsewhere =
         memory->elsewhere.known ? (double)memory->elsewhere.value : 0;
+    if (memory->allocated.known && is_beside_malloc(hello)) {
+        out->elsewhere += (double)memory->allocated.value;
+        return;
+    }
     if (!memory->allocated.known ||
         !stats_together(memory->allocator_ms, profile->origin.taken_ms))
         return;
@@ -190,6 +203,18 @@ write_allocated(const struct profile *profile, const struct snapshot_memory *m,
                       apart_ms < 0 ? "before" : "after");
 }
 
+/* Not all jemallocs have figures. */
+static void
+write_beside(const struct snapshot_memory *m, struct buffer *out)
+{
+    buffer_text(out, ", and nothing of ");
+    if (m->allocated.known)
+        buffer_format(out, "the %.1f MB of ",
+                      megabytes((double)m->allocated.value));
+    buffer_text(out, "a jemalloc that has another name for malloc, which alone "
+                     "the recorder sees");
+}
+
 static void
 write_allocator(const struct snapshot_memory *m, struct buffer *out)
 {
@@ -287,7 +312,9 @@ reconciliation_write(const struct profile *profile,
 
     unseen_find(profile, memory, hello, &unseen);
     write_profile(profile, out);
-    if (memory->allocated.known)
+    if (is_beside_malloc(hello))
+        write_beside(memory, out);
+    else if (memory->allocated.known)
         write_allocated(profile, memory, &unseen, out);
     if (*note)
         buffer_format(out, "; %s", note);

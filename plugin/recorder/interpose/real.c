@@ -3,25 +3,77 @@
  *
  * Each entry begins as a function that finds all of them and calls the right
  * one: ours look nothing up, and ask nothing, at a call.  An entry that nothing
- * has stays so, and is looked for again when it is called.
+ * has stays so.  One of an allocator is looked for again when it is called, as
+ * that may have been loaded.
+ *
+ * An operator is not: which one a library means depends on who has loaded it,
+ * and what is found may be unloaded.  It becomes malloc or free, as
+ * libstdc++'s; where there is no memory, one that throws is called.
  */
 #include "real.h"
 
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 
 #include "elf_lookup.h"
+#include "interpose.h"
+
+/* Whether real_find() has been called. */
+static bool searched;
+
+static void find_loaded(void);
+static void *find_operator(const char *name);
+
+static void
+find_once(void)
+{
+    if (!searched)
+        real_find();
+}
 
 #define FIRST(result, name, parameters, arguments, missing)                    \
     static result first_##name parameters                                      \
     {                                                                          \
-        real_find();                                                           \
+        find_loaded();                                                         \
         if (real.name == first_##name)                                         \
             return missing;                                                    \
         return real.name arguments;                                            \
     }
-REAL_FUNCTIONS(FIRST)
+REAL_MALLOC(FIRST)
+REAL_OTHER(FIRST)
 #undef FIRST
+
+#define FIRST_NEW(result, name, parameters, arguments, missing)                \
+    static result first_##name parameters                                      \
+    {                                                                          \
+        void *block, *late;                                                    \
+        result(*throws) parameters;                                            \
+                                                                               \
+        find_once();                                                           \
+        if (real.name != first_##name)                                         \
+            return real.name arguments;                                        \
+        block = missing;                                                       \
+        late = block ? NULL : find_operator(#name);                            \
+        if (!late)                                                             \
+            return block;                                                      \
+        memcpy(&throws, &late, sizeof(throws));                                \
+        return throws arguments;                                               \
+    }
+REAL_NEW(FIRST_NEW)
+#undef FIRST_NEW
+
+#define FIRST_DELETE(result, name, parameters, arguments, missing)             \
+    static result first_##name parameters                                      \
+    {                                                                          \
+        find_once();                                                           \
+        if (real.name == first_##name)                                         \
+            missing;                                                           \
+        else                                                                   \
+            real.name arguments;                                               \
+    }
+REAL_DELETE(FIRST_DELETE)
+#undef FIRST_DELETE
 
 #define INITIAL(result, name, parameters, arguments, missing)                  \
     .name = first_##name,
@@ -39,24 +91,71 @@ static const struct {
 
 bool real_new_is_allocators;
 
-void
-real_find(void)
+/* Those that were not found yet, and lie before end. */
+static void
+find_entries(const struct link_map *own, size_t end)
 {
-    const struct link_map *own = elf_own_map(), *of_malloc = NULL,
-                          *of_new = NULL, *where;
+    const struct link_map *where;
 
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         char *entry = (char *)&real + entries[i].offset;
         void *found;
 
-        if (memcmp(entry, (const char *)&firsts + entries[i].offset,
+        if (entries[i].offset >= end ||
+            memcmp(entry, (const char *)&firsts + entries[i].offset,
                    sizeof(found)) != 0)
             continue;
         found = elf_lookup(own, entries[i].name, &where);
         if (found)
             memcpy(entry, &found, sizeof(found));
     }
+}
+
+void
+real_find(void)
+{
+    const struct link_map *own = elf_own_map(), *of_malloc = NULL,
+                          *of_new = NULL;
+
+    searched = true;
+    find_entries(own, sizeof(real));
     if (elf_lookup(own, "malloc", &of_malloc) &&
         elf_lookup(own, "_Znwm", &of_new))
         real_new_is_allocators = of_malloc == of_new;
+}
+
+static int
+on_list_held(struct dl_phdr_info *info, size_t size, void *data)
+{
+    void **wanted = data; /* a name, then its function */
+    const struct link_map *own = elf_own_map(), *where;
+
+    (void)info, (void)size;
+    if (*wanted)
+        *wanted = elf_lookup(own, *wanted, &where);
+    else
+        find_entries(own, offsetof(struct real_functions, _Znwm));
+    return 1;
+}
+
+/* Other threads load and unload now: the loader's list stands still while
+ * dl_iterate_phdr is in its callback. */
+static void
+find_loaded(void)
+{
+    void *all = NULL;
+
+    if (searched)
+        dl_iterate_phdr(on_list_held, &all);
+    else
+        real_find();
+}
+
+static void *
+find_operator(const char *name)
+{
+    void *wanted = (void *)name;
+
+    dl_iterate_phdr(on_list_held, &wanted);
+    return wanted;
 }

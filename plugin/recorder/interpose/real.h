@@ -49,47 +49,47 @@ struct nothrow; /* C++'s std::nothrow_t */
 /* operator new, new[]: plain, nothrow, aligned, both; by their mangled names
  * where size_t is unsigned long. */
 #define REAL_NEW(X)                                                            \
-    X(void *, _Znwm, (size_t size), (size), NULL)                              \
-    X(void *, _Znam, (size_t size), (size), NULL)                              \
+    X(void *, _Znwm, (size_t size), (size), malloc(size))                      \
+    X(void *, _Znam, (size_t size), (size), malloc(size))                      \
     X(void *, _ZnwmRKSt9nothrow_t, (size_t size, const struct nothrow *tag),   \
-      (size, tag), NULL)                                                       \
+      (size, tag), malloc(size))                                               \
     X(void *, _ZnamRKSt9nothrow_t, (size_t size, const struct nothrow *tag),   \
-      (size, tag), NULL)                                                       \
+      (size, tag), malloc(size))                                               \
     X(void *, _ZnwmSt11align_val_t, (size_t size, size_t align),               \
-      (size, align), NULL)                                                     \
+      (size, align), memalign(align, size))                                    \
     X(void *, _ZnamSt11align_val_t, (size_t size, size_t align),               \
-      (size, align), NULL)                                                     \
+      (size, align), memalign(align, size))                                    \
     X(void *, _ZnwmSt11align_val_tRKSt9nothrow_t,                              \
       (size_t size, size_t align, const struct nothrow *tag),                  \
-      (size, align, tag), NULL)                                                \
+      (size, align, tag), memalign(align, size))                               \
     X(void *, _ZnamSt11align_val_tRKSt9nothrow_t,                              \
       (size_t size, size_t align, const struct nothrow *tag),                  \
-      (size, align, tag), NULL)
+      (size, align, tag), memalign(align, size))
 
 /* operator delete, delete[]: plain, nothrow, with size, aligned, and so on. */
 #define REAL_DELETE(X)                                                         \
-    X(void, _ZdlPv, (void *block), (block), (void)0)                           \
-    X(void, _ZdaPv, (void *block), (block), (void)0)                           \
-    X(void, _ZdlPvm, (void *block, size_t size), (block, size), (void)0)       \
-    X(void, _ZdaPvm, (void *block, size_t size), (block, size), (void)0)       \
+    X(void, _ZdlPv, (void *block), (block), free(block))                       \
+    X(void, _ZdaPv, (void *block), (block), free(block))                       \
+    X(void, _ZdlPvm, (void *block, size_t size), (block, size), free(block))   \
+    X(void, _ZdaPvm, (void *block, size_t size), (block, size), free(block))   \
     X(void, _ZdlPvRKSt9nothrow_t, (void *block, const struct nothrow *tag),    \
-      (block, tag), (void)0)                                                   \
+      (block, tag), free(block))                                               \
     X(void, _ZdaPvRKSt9nothrow_t, (void *block, const struct nothrow *tag),    \
-      (block, tag), (void)0)                                                   \
+      (block, tag), free(block))                                               \
     X(void, _ZdlPvSt11align_val_t, (void *block, size_t align),                \
-      (block, align), (void)0)                                                 \
+      (block, align), free(block))                                             \
     X(void, _ZdaPvSt11align_val_t, (void *block, size_t align),                \
-      (block, align), (void)0)                                                 \
+      (block, align), free(block))                                             \
     X(void, _ZdlPvmSt11align_val_t, (void *block, size_t size, size_t align),  \
-      (block, size, align), (void)0)                                           \
+      (block, size, align), free(block))                                       \
     X(void, _ZdaPvmSt11align_val_t, (void *block, size_t size, size_t align),  \
-      (block, size, align), (void)0)                                           \
+      (block, size, align), free(block))                                       \
     X(void, _ZdlPvSt11align_val_tRKSt9nothrow_t,                               \
       (void *block, size_t align, const struct nothrow *tag),                  \
-      (block, align, tag), (void)0)                                            \
+      (block, align, tag), free(block))                                        \
     X(void, _ZdaPvSt11align_val_tRKSt9nothrow_t,                               \
       (void *block, size_t align, const struct nothrow *tag),                  \
-      (block, align, tag), (void)0)
+      (block, align, tag), free(block))
 
 #define REAL_FUNCTIONS(X)                                                      \
     REAL_MALLOC(X) REAL_OTHER(X) REAL_NEW(X) REAL_DELETE(X)
@@ -109,7 +109,7 @@ extern struct real_functions real;
  * calls malloc, which counts. */
 extern bool real_new_is_allocators;
 
-/* Finds those that were not called yet. */
+/* Before main, when the program has one thread. */
 void real_find(void);
 
 #endif

@@ -35,7 +35,8 @@ struct recorder_local {
     /* The part of a stack that is known to be there. */
     uint64_t stack_low;
     uint32_t stack_bytes;
-    uint32_t busy_skips; /* allocations that found the thread busy */
+    uint16_t busy_skips; /* allocations that found the thread busy */
+    bool no_place;       /* the list had no room: not to be looked for again */
 };
 _Static_assert(sizeof(struct recorder_local) == 64, "TLS of at most 64 bytes");
 

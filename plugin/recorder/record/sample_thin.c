@@ -6,6 +6,9 @@
  */
 #include "sample_thin.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "recorder_state.h"
 #include "sample_table.h"
 
@@ -117,13 +120,14 @@ sample_thin(void)
     struct segment_header *header = recorder_state.header;
     const uint64_t many_large = ceiling(LARGE_EIGHTHS) * THINNED_16TH / 16;
     const uint64_t many = ceiling(FULL_EIGHTHS) * THINNED_16TH / 16;
+    const uint32_t own = (uint32_t)syscall(SYS_gettid);
     uint32_t nobody = 0;
 
-    /* If it is ours already, a longjmp has left it behind. */
-    if (!__atomic_compare_exchange_n(&header->thinning, &nobody,
-                                     recorder_local.thread, false,
+    /* By its tid, as not all threads have a place in the list.  If it is ours
+     * already, a longjmp has left it behind. */
+    if (!__atomic_compare_exchange_n(&header->thinning, &nobody, own, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) &&
-        nobody != recorder_local.thread)
+        nobody != own)
         return false;
     for (int i = 0; i < DOUBLINGS_MAX &&
                     (i == 0 || live(false) > many || live(true) > many_large);

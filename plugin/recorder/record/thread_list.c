@@ -74,10 +74,12 @@ thread_list_name(void)
 void
 thread_list_join(uint64_t now_ns)
 {
-    uint32_t tid = (uint32_t)syscall(SYS_gettid), place;
     struct segment_thread *thread;
+    uint32_t tid, place;
 
-    if (!find_place(tid, &place)) {
+    tid = recorder_local.no_place ? 0 : (uint32_t)syscall(SYS_gettid);
+    if (tid == 0 || !find_place(tid, &place)) {
+        recorder_local.no_place = true;
         __atomic_fetch_add(&recorder_state.header->missed_threads, 1,
                            __ATOMIC_RELAXED);
         return;

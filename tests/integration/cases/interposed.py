@@ -16,7 +16,7 @@ import time
 from contextlib import contextmanager
 
 from http_door import local, redis, same
-from machine import no_root
+from machine import no_namespaces, no_root
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
 from ports import free_port
@@ -511,17 +511,56 @@ def built(directory, flag):
     return path
 
 
+def why_not(*wrapper, program=BLOCKS):
+    """What heapwire-run says of a program that it does not record."""
+    explained = subprocess.run(
+        [*wrapper, RUN, "--profiling-source", "interposed", "--explain", "--",
+         program], check=True, capture_output=True, text=True)
+    assert re.search("^source +(none|jemalloc)", explained.stdout, re.M), \
+        explained.stdout
+    return explained.stderr
+
+
+def mapped_bytes(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as f:
+        return int(f.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@beside
+def test_limits(_):
+    """Started without stdio; no file may grow; few descriptors; little
+    memory."""
+    with script("ulimit -f 0; ulimit -n 20; ulimit -v 200000\n"
+                f"exec {BLOCKS}\n") as name, \
+            Ran(name, settings=f"exe = {BLOCKS}\n", wrapper=[
+                "sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]) as node:
+        wait_for(lambda: serves_the_living(node))
+        os.kill(node.pid(), signal.SIGUSR1)
+        wait_for(lambda: mapped_bytes(node.pid()) > SMALL + LARGE)
+        with node.asks() as w:
+            within("all", SMALL + LARGE, profiled(w), 0.6)
+    assert "a memfd cannot be made; profiling_source" in \
+        why_not("prlimit", "--fsize=0")
+
+
+@beside
+@needs(no_namespaces)
+def test_strict_overcommit(_):
+    """The whole machine's: in the place of its file stands another."""
+    with tempfile.NamedTemporaryFile("w") as f:
+        f.write("2\n")
+        f.flush()
+        said_of_it = why_not(
+            "unshare", "--mount", "sh", "-c", 'mount --bind "$0" '
+            '/proc/sys/vm/overcommit_memory && exec "$@"', f.name)
+    assert "with vm.overcommit_memory = 2 a page" in said_of_it, said_of_it
+
+
 @beside
 def test_where_nothing_can_stand_in_front_of_malloc(_):
     with tempfile.TemporaryDirectory(prefix="hw-i-") as directory:
-        explained = subprocess.run(
-            [RUN, "--profiling-source", "interposed", "--explain", "--",
-             built(directory, "-static")], check=True, capture_output=True,
-            text=True)
         assert "nothing can be preloaded into it; profiling_source" in \
-            explained.stderr, explained.stderr
-        assert re.search("^source +none", explained.stdout, re.M), \
-            explained.stdout
+            why_not(program=built(directory, "-static"))
         forked = subprocess.run(
             [RUN, "--profiling-source", "interposed", "--process", "child",
              "--explain", "--", BLOCKS], check=True, capture_output=True,

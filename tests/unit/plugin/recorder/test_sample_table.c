@@ -14,8 +14,9 @@
 #include "segment_make.h"
 #include "stack_table.h"
 #include "suite.h"
+#include "thread_list.h"
 
-enum { PLACES = 1024, STACKS = 128, FRAMES = 300 };
+enum { PLACES = 1024, STACKS = 128, FRAMES = 300, THREADS = 4 };
 
 static int fd;
 
@@ -26,7 +27,7 @@ set_up(void)
                                       .stacks = STACKS,
                                       .frames = FRAMES,
                                       .samples = PLACES,
-                                      .threads = 4};
+                                      .threads = THREADS};
     struct segment_header header;
     char variable[64], *environment[] = {variable, NULL};
 
@@ -141,15 +142,35 @@ START_TEST(a_full_table_is_thinned)
 
     while (!sample_table_is_full())
         ck_assert(insert(count++, 100));
-    recorder_local.thread = 1;
     ck_assert(sample_thin());
     ck_assert(!sample_table_is_full());
     ck_assert_uint_gt(recorder_state.header->mean_bytes, 32);
     ck_assert_uint_eq(recorder_state.header->mean_large, 1);
     ck_assert_uint_gt(recorder_state.header->live_samples, PLACES / 4);
-    /* Another thread is at it. */
+    /* Another thread is at it; or this one was, and left it by longjmp. */
     recorder_state.header->thinning = 2;
     ck_assert(!sample_thin());
+    recorder_state.header->thinning = (uint32_t)getpid();
+    ck_assert(sample_thin());
+}
+END_TEST
+
+START_TEST(a_thread_that_found_no_place_looks_for_none_again)
+{
+    recorder_state.header->thread_count = THREADS;
+    for (int i = 0; i < THREADS; i++)
+        recorder_state.threads[i].tid = (uint32_t)getpid();
+    thread_list_join(1);
+    ck_assert_uint_eq(recorder_local.thread, 0);
+    ck_assert_uint_eq(recorder_state.header->missed_threads, 1);
+    for (int i = 0; i < THREADS; i++)
+        recorder_state.threads[i].tid = INT32_MAX; /* gone */
+    thread_list_join(1);
+    ck_assert_uint_eq(recorder_local.thread, 0);
+    ck_assert_uint_eq(recorder_state.header->missed_threads, 2);
+    recorder_local.no_place = false;
+    thread_list_join(1);
+    ck_assert_uint_ne(recorder_local.thread, 0);
 }
 END_TEST
 
@@ -228,6 +249,7 @@ main(void)
                    a_table_is_well_filled_before_it_refuses_and_loses_nothing);
     tcase_add_test(tcase, a_sample_that_is_held_is_put_back_or_dropped);
     tcase_add_test(tcase, a_full_table_is_thinned);
+    tcase_add_test(tcase, a_thread_that_found_no_place_looks_for_none_again);
     tcase_add_test(tcase, thinning_finds_the_claims_of_those_who_are_gone);
     tcase_add_test(tcase, a_forked_child_finds_nothing);
     tcase_add_test(tcase, a_stack_is_kept_once_while_there_is_room);

@@ -289,6 +289,36 @@ START_TEST(every_gap_is_shown_with_its_reason)
 }
 END_TEST
 
+START_TEST(a_jemalloc_beside_malloc_is_not_compared)
+{
+    struct profile profile = {.bytes = 12 * 1048576.0,
+                              .samples = 24,
+                              .origin = {.taken_ms = TAKEN_MS}};
+    struct snapshot_memory memory = {.allocator_ms = TAKEN_MS,
+                                     .allocated = MB(60)};
+    struct agent_hello hello = {.started_ms = STARTED_MS,
+                                .mallctl = "duckdb_je_mallctl",
+                                .opt_prof = AGENT_PROF_RECORDED};
+    struct unseen unseen;
+    struct buffer line;
+
+    buffer_init(&line, 1024);
+    unseen_find(&profile, &memory, &hello, &unseen);
+    ck_assert(!unseen.compared);
+    ck_assert_double_eq(unseen.elsewhere, 60 * 1048576.0);
+    reconciliation_write(&profile, &memory, &hello, "", &line);
+    ck_assert_str_eq(
+        line.data,
+        "profile 12.0 MB (24 samples, profiling is not active), and nothing of "
+        "the 60.0 MB of a jemalloc that has another name for malloc, which "
+        "alone the recorder sees");
+    memcpy(hello.mallctl, "mallctl", sizeof("mallctl"));
+    unseen_find(&profile, &memory, &hello, &unseen);
+    ck_assert(unseen.compared);
+    buffer_fini(&line);
+}
+END_TEST
+
 START_TEST(a_snapshot_keeps_the_figures)
 {
     struct snapshot_memory memory;
@@ -321,6 +351,7 @@ main(void)
 
     tcase_add_loop_test(tc, every_gap_is_shown_with_its_reason, 0,
                         sizeof(cases) / sizeof(cases[0]));
+    tcase_add_test(tc, a_jemalloc_beside_malloc_is_not_compared);
     tcase_add_test(tc, a_snapshot_keeps_the_figures);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
