@@ -36,7 +36,8 @@ op_hello(struct agent *agent, const struct agent_request *request,
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
     jemalloc_hello(&agent->jemalloc, &reply->hello);
-    reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT;
+    reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT |
+                   (recorder_switch_patched() ? AGENT_KNOWS_PATCHED : 0);
     snprintf(reply->text, sizeof(reply->text), "%s",
              jemalloc_note(&agent->jemalloc));
 }

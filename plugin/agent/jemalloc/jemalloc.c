@@ -194,7 +194,7 @@ const char *
 jemalloc_note(struct jemalloc *jemalloc)
 {
     if (recorder_switch_is_there())
-        return "";
+        return recorder_switch_why();
     if (!jemalloc->mallctl)
         return jemalloc->all.why;
     if (!jemalloc->config_prof) {

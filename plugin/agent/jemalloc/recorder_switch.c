@@ -39,6 +39,43 @@ recorder_switch_is_parents(void)
 }
 
 bool
+recorder_switch_patched(void)
+{
+    struct segment_header *segment = find_segment();
+
+    return segment && segment->patch == SEGMENT_PATCH_DONE;
+}
+
+const char *
+recorder_switch_why(void)
+{
+    static const char *const texts[] = {
+        [SEGMENT_PATCH_NONE] = "",
+        [SEGMENT_PATCH_DONE] = "",
+        [SEGMENT_PATCH_NO_PLAN] =
+            "the program's own malloc is not recorded: the plan for it was "
+            "lost",
+        [SEGMENT_PATCH_THREADS] =
+            "the program's own malloc is not recorded: other threads ran "
+            "before main, or /proc is not there",
+        [SEGMENT_PATCH_OTHER] =
+            "the program's own malloc is not recorded: its code is not that of "
+            "the file that heapwire-run looked at",
+        [SEGMENT_PATCH_NO_ROOM] =
+            "the program's own malloc is not recorded: there is no room near "
+            "its code",
+        [SEGMENT_PATCH_FORBIDDEN] =
+            "the program's own malloc is not recorded: what was written may "
+            "not be executed here (MemoryDenyWriteExecute of systemd, or "
+            "SELinux)",
+    };
+    struct segment_header *segment = find_segment();
+    uint32_t patch = segment ? segment->patch : SEGMENT_PATCH_NONE;
+
+    return patch < sizeof(texts) / sizeof(texts[0]) ? texts[patch] : "";
+}
+
+bool
 recorder_switch_active(void)
 {
     return __atomic_load_n(&find_segment()->wish.active, __ATOMIC_RELAXED) != 0;

@@ -15,6 +15,11 @@ bool recorder_switch_is_there(void);
 /* It is such a child. */
 bool recorder_switch_is_parents(void);
 
+/* Whether the program's own malloc is led to it. */
+bool recorder_switch_patched(void);
+/* Why not, where heapwire-run has planned it; or "". */
+const char *recorder_switch_why(void);
+
 /* All that follow: where it is there. */
 bool recorder_switch_active(void);
 void recorder_switch_set(bool active);
