@@ -4,8 +4,8 @@
  * What jemalloc gives away is global; what its own files alone call is not.  A
  * global function with its prefix that allocates or frees, and is not known
  * here, would free behind the recorder's back.  So would a call that link-time
- * optimisation has put into the caller: then jemalloc.c is not among the files
- * that the symbols name.
+ * optimisation has put into the caller: its files have no names among the
+ * symbols (the linker itself leaves one such), and jemalloc.c is not there.
  */
 #include "malloc_symbols.h"
 
@@ -34,15 +34,16 @@ static const char *const harmless[] = {"malloc_usable_size",
 
 struct symbol {
     const char *name;
-    unsigned type, bind;
-    bool defined;
+    unsigned type;
+    bool defined, given; /* given: to all other files */
     uint64_t address, size;
 };
 
 struct looking {
     const char *prefix;
     struct malloc_symbols *out;
-    bool files, own_file, cxx_file, operators;
+    bool own_file, cxx_file, operators;
+    size_t nameless; /* files */
     struct error *err;
 };
 
@@ -89,14 +90,14 @@ see_function(struct looking *l, const struct symbol *symbol)
     const char *rest = symbol->name + prefix, *name;
     size_t size;
 
-    l->operators = l->operators || strncmp(symbol->name, "_Zdl", 4) == 0;
+    l->operators = l->operators || strncmp(symbol->name, "_ZdlPv", 6) == 0;
     if (strncmp(symbol->name, l->prefix, prefix) != 0)
         return 0;
     size = strcspn(rest, ".");
     name = find_name(family, rest, size);
     if (name)
         return add_symbol(l, symbol, name, rest[size] != '\0');
-    if (prefix == 0 || symbol->bind == STB_LOCAL ||
+    if (prefix == 0 || !symbol->given ||
         (!strstr(rest, "alloc") && !strstr(rest, "free")) ||
         find_name(harmless, rest, strlen(rest)))
         return 0;
@@ -110,7 +111,7 @@ static int
 see_symbol(struct looking *l, const struct symbol *symbol)
 {
     if (symbol->type == STT_FILE) {
-        l->files = true;
+        l->nameless += !*symbol->name || strcmp(symbol->name, "ld-temp.o") == 0;
         l->own_file = l->own_file || strcmp(symbol->name, "jemalloc.c") == 0;
         l->cxx_file =
             l->cxx_file || strcmp(symbol->name, "jemalloc_cpp.cpp") == 0;
@@ -127,14 +128,14 @@ read_symbol(struct reader *r, const struct buffer *names)
 {
     struct symbol symbol = {.name = ""};
     uint32_t at = reader_u32(r);
-    uint8_t info = reader_u8(r);
+    uint8_t info = reader_u8(r), visibility = reader_u8(r);
 
-    reader_u8(r); /* visibility */
     symbol.defined = reader_u16(r) != SHN_UNDEF;
     symbol.address = reader_u64(r);
     symbol.size = reader_u64(r);
     symbol.type = ELF64_ST_TYPE(info);
-    symbol.bind = ELF64_ST_BIND(info);
+    symbol.given = ELF64_ST_BIND(info) != STB_LOCAL &&
+                   ELF64_ST_VISIBILITY(visibility) == STV_DEFAULT;
     if (at < names->size) /* NUL-terminated, as all buffers are */
         symbol.name = names->data + at;
     return symbol;
@@ -176,10 +177,10 @@ check_origin(const struct looking *l)
 {
     const char *why = NULL;
 
-    if (l->files && !l->own_file)
+    if (l->nameless > 1 && !l->own_file)
         why = "its malloc was optimised when it was linked: some calls may be "
               "inlined";
-    else if (l->operators && (l->cxx_file || !l->files))
+    else if (l->operators && (l->cxx_file || !l->own_file))
         why = "its operators new and delete may be jemalloc's own";
     if (why)
         error_set(l->err, ER_FEATURE_DISABLED, "%s", why);
