@@ -16,6 +16,12 @@ build="gcc libc6-dev cmake ninja-build pkg-config binutils-dev libiberty-dev
     zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev
     libpcre2-dev libdeflate-dev default-libmysqlclient-dev
     libcurl4-openssl-dev libcjson-dev"
+case "$(dpkg --print-architecture)" in
+amd64) # what decodes its instructions
+    runtime="$runtime libzydis4.0"
+    build="$build libzydis-dev"
+    ;;
+esac
 demo="redis-server redis-tools mariadb-client-core"
 tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev git llvm
     libjemalloc-dev gosu haproxy numactl redis-server redis-tools mariadb-server mariadb-client

@@ -35,10 +35,11 @@ op_hello(struct agent *agent, const struct agent_request *request,
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
     profiling_hello(&agent->jemalloc, &reply->hello);
-    reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT;
-    if (agent->jemalloc.profiler->dumps)
-        snprintf(reply->text, sizeof(reply->text), "%s",
-                 jemalloc_note(&agent->jemalloc));
+    reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT |
+                   (recorder_is_patched() ? AGENT_KNOWS_PATCHED : 0);
+    snprintf(reply->text, sizeof(reply->text), "%s",
+             agent->jemalloc.profiler->dumps ? jemalloc_note(&agent->jemalloc)
+                                             : recorder_note());
 }
 
 static void

@@ -45,8 +45,9 @@ profiler_state_source(const struct node_status *status)
 {
     if (status->state != NODE_CONNECTED || status->hello.allocator != AGENT_OK)
         return "";
-    return status->hello.opt_prof == AGENT_PROF_RECORDED ? "interposed"
-                                                         : "jemalloc";
+    if (status->hello.opt_prof != AGENT_PROF_RECORDED)
+        return "jemalloc";
+    return status->knows & AGENT_KNOWS_PATCHED ? "patched" : "interposed";
 }
 
 const char *
@@ -212,6 +213,21 @@ profiler_state_risks(const struct node_status *status, struct buffer *out)
         buffer_format(out, "%s%s", out->size ? "; " : "", status->children);
 }
 
+static void
+write_source(const struct node_status *status, struct buffer *out)
+{
+    const char *source = "jemalloc: its own profiling", *why = "";
+
+    if (status->hello.opt_prof == AGENT_PROF_RECORDED) {
+        source = status->knows & AGENT_KNOWS_PATCHED
+                     ? "patched: what the preloaded recorder samples, the "
+                       "program's own malloc with it"
+                     : "interposed: what the preloaded recorder samples";
+        why = status->note;
+    }
+    buffer_format(out, "source: %s%s%s\n", source, *why ? "; " : "", why);
+}
+
 void
 profiler_state_write(const struct node_status *status, struct buffer *out)
 {
@@ -241,10 +257,7 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
                       hello->mallctl);
     if (state == PROFILER_NOT_BUILT || state == PROFILER_OPT_OFF)
         return;
-    buffer_format(out, "source: %s\n",
-                  hello->opt_prof == AGENT_PROF_RECORDED
-                      ? "interposed: what the preloaded recorder samples"
-                      : "jemalloc: its own profiling");
+    write_source(status, out);
     write_times(hello, out);
     write_samples(status, out);
     write_overhead(&status->overhead, out);

@@ -73,13 +73,25 @@ struct segment_wish {
     uint64_t since_ns;           /* samples taken before are forgotten */
 };
 
+/* What became of patch_plan.h's plan, if there was one. */
+enum segment_patch {
+    SEGMENT_PATCH_NONE,
+    SEGMENT_PATCH_DONE,
+    SEGMENT_PATCH_NO_PLAN, /* it cannot be read */
+    SEGMENT_PATCH_THREADS, /* the process has several, or no /proc */
+    SEGMENT_PATCH_OTHER,   /* the program is not the one that was planned for */
+    SEGMENT_PATCH_NO_ROOM, /* none near the program's code */
+    SEGMENT_PATCH_FORBIDDEN /* memory that was written to may not be executed */
+};
+
 struct segment_header {
     uint64_t magic;
     uint32_t version;
     uint32_t header_bytes;
     uint64_t segment_bytes;
     struct segment_part parts[SEGMENT_PARTS];
-    uint64_t unused[1];
+    uint32_t patch; /* enum segment_patch, by the recorder */
+    uint32_t unused;
     /* 128: a cache line of the observer's. */
     struct segment_wish wish;
     uint64_t wish_unused[5];

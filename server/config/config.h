@@ -184,8 +184,9 @@ struct config_address {
 /* Who samples. */
 enum config_source {
     CONFIG_SOURCE_AUTO,
-    CONFIG_SOURCE_JEMALLOC,  /* its own profiling */
-    CONFIG_SOURCE_INTERPOSED /* plugin/recorder */
+    CONFIG_SOURCE_JEMALLOC,   /* its own profiling */
+    CONFIG_SOURCE_INTERPOSED, /* plugin/recorder */
+    CONFIG_SOURCE_PATCHED     /* likewise, in front of the program's own */
 };
 
 enum config_profiling {

@@ -23,7 +23,8 @@ enum { WRITTEN_MAX = 4096 };
 /* By enum config_profiling. */
 static const char *const profilings[] = {"prepared", "on", "off", NULL};
 /* By enum config_source. */
-static const char *const sources[] = {"auto", "jemalloc", "interposed", NULL};
+static const char *const sources[] = {"auto", "jemalloc", "interposed",
+                                      "patched", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
 static const char *const off_on[] = {"off", "on", NULL};
 static const char *const auto_no[] = {"auto", "no", NULL};
@@ -59,7 +60,8 @@ static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_PROFILING_SOURCE] = {"profiling_source", "profiling-source",
                                  SETTING_WORD, FIELD(profiling_source),
                                  .words = sources,
-                                 .such_as = "auto, jemalloc or interposed"},
+                                 .such_as = "auto, jemalloc, interposed or "
+                                            "patched"},
     [CONFIG_ALLOCATOR] = {"allocator", "allocator", SETTING_TEXT,
                           FIELD(allocator), .most = CONFIG_PATH_MAX - 1},
     [CONFIG_MALLCTL] = {"mallctl", "mallctl", SETTING_TEXT, FIELD(mallctl),

@@ -176,8 +176,9 @@ run_attached(struct run *run, char **envp)
                             run->heapwired.list, &err);
     if (checked == CHECK_REFUSED)
         error_set(&err, ER_WRONG_VALUE, "the configuration is wrong");
-    if (strcmp(options->value[SETTING_PROFILING_SOURCE], "interposed") == 0)
-        run_say("profiling_source = interposed is ignored",
+    if (strcmp(options->value[SETTING_PROFILING_SOURCE], "interposed") == 0 ||
+        strcmp(options->value[SETTING_PROFILING_SOURCE], "patched") == 0)
+        run_say("the setting profiling_source is ignored",
                 ": nothing can be preloaded into a program that runs");
     rc = checked == CHECK_GOOD ? plan_attached(run, &attach, &settings, &err)
                                : -1;

@@ -17,6 +17,7 @@
 #include "supervise.h"
 #include "errors.h"
 #include "files.h"
+#include "run_patch.h"
 #include "segment_layout.h"
 #include "segment_make.h"
 #include "supervised_env.h"
@@ -280,8 +281,9 @@ plan_start(struct run *run)
 static bool
 wants_recorder(const struct run *run)
 {
-    return strcmp(run->options.value[SETTING_PROFILING_SOURCE], "interposed") ==
-               0 &&
+    const char *source = run->options.value[SETTING_PROFILING_SOURCE];
+
+    return (strcmp(source, "interposed") == 0 || run_wants_patch(run)) &&
            !profiling_is(run, "off");
 }
 
@@ -313,7 +315,7 @@ why_no_recorder(const struct run *run)
         return "nothing can be preloaded into it";
     if (allocators->asan)
         return "the malloc of -fsanitize=address has to come first";
-    if (allocators->own_malloc)
+    if (allocators->own_malloc && !run_wants_patch(run))
         return "its malloc is a part of the program, which calls it directly";
     if (is_overcommit_strict())
         return "with vm.overcommit_memory = 2 a page of the recorder's that is "
@@ -341,14 +343,19 @@ open_segment(const struct segment_header *header)
 
 /* -1: there is none, and the database runs with jemalloc's profiling alone. */
 static int
-make_segment(const struct run *run)
+make_segment(struct run *run)
 {
-    static const char without[] = "; profiling_source = interposed is ignored";
+    const char *without = run_wants_patch(run)
+                              ? "; profiling_source = patched is ignored"
+                              : "; profiling_source = interposed is ignored";
     const char *why = why_no_recorder(run);
+    struct error unpatched;
     struct segment_room room = segment_room_usual();
     struct segment_header header;
     int fd = -1;
 
+    if (!why && run_wants_patch(run) && run_plan_patch(run, &unpatched) != 0)
+        why = unpatched.text;
     if (why) {
         fprintf(stderr, "heapwire-run: %s: %s%s\n", run->exe, why, without);
     } else if (!segment_plan(&room, &header)) {
@@ -374,6 +381,8 @@ prepare_recorder(struct run *run, struct error *err)
     return environment_preload(&run->database, run->recorder, true, err) != 0 ||
                    environment_set(&run->database, AGENT_ENV_RECORDER, number,
                                    err) != 0 ||
+                   (*run->patch && environment_set(&run->database, PATCH_ENV,
+                                                   run->patch, err) != 0) ||
                    environment_set(&run->heapwired, SUPERVISED_RECORDER, "1",
                                    err) != 0
                ? -1
@@ -418,6 +427,9 @@ run_prepare_environments(struct run *run, struct error *err)
 static const char *
 name_source(const struct run *run)
 {
+    if (run->plan.segment >= 0 && *run->patch)
+        return "patched: a recorder of ours samples, to which the program's "
+               "own malloc jumps";
     if (run->plan.segment >= 0)
         return "interposed: a recorder of ours samples, in front of malloc";
     if (run->plan.prof)

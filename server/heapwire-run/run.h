@@ -8,6 +8,7 @@
 #include "confined.h"
 #include "environment.h"
 #include "options.h"
+#include "patch_plan.h"
 #include "supervise.h"
 
 struct error;
@@ -23,7 +24,9 @@ struct run {
     char *program, *exe, *name, *user; /* name: of exe, as it is called */
     struct allocators allocators;
     char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
-    char recorder[PATH_MAX]; /* libheapwire-recorder.so; "": there is none */
+    char recorder[PATH_MAX];    /* libheapwire-recorder.so; "": there is none */
+    char patch[PATCH_TEXT_MAX]; /* the plan for its malloc; "": none */
+    size_t patch_count;         /* of functions */
     const char *heapwired_argv[OPTIONS_ARGV];
     struct plan plan;
     char filters[CONFINED_TEXT]; /* probe_filters() */

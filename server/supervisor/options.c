@@ -46,10 +46,12 @@ static const struct {
                            "from the start, ready to be switched on "
                            "(prepared), or nothing is set"},
     [SETTING_PROFILING_SOURCE] = {"profiling-source",
-                                  "auto|jemalloc|interposed",
+                                  "auto|jemalloc|interposed|patched",
                                   "profiling_source",
                                   "who samples: jemalloc's own profiling "
-                                  "(auto), or a preload of ours"},
+                                  "(auto), or a preload of ours, in front "
+                                  "of a shared malloc (interposed) or the "
+                                  "program's own jemalloc (patched)"},
     [SETTING_ALLOCATOR] = {"allocator", "auto|NAME", "allocator",
                            "which one, where there are several: its mallctl, "
                            "or its file (auto); of a library that is loaded "

@@ -280,7 +280,7 @@ static const struct catalog_column profiler[] = {
     {"program", &type_text_nn,
      "The database's executable; empty: not known yet"},
     {"source", &type_name_nn,
-     "Who samples: interposed or jemalloc; empty: nobody can"},
+     "Who samples: interposed, patched or jemalloc; empty: nobody can"},
 };
 
 const struct catalog_table tables_node[] = {

@@ -113,7 +113,9 @@ enum agent_knows {
     AGENT_KNOWS_ALLOCATORS = 1,
     /* Of a jemalloc with AGENT_NO_PROF, the text of AGENT_HELLO is the name of
      * the file that has it. */
-    AGENT_KNOWS_OBJECT = 2
+    AGENT_KNOWS_OBJECT = 2,
+    /* Of AGENT_PROF_RECORDED: the program's own malloc is patched. */
+    AGENT_KNOWS_PATCHED = 4
 };
 
 enum agent_status {

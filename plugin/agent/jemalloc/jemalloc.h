@@ -204,6 +204,10 @@ extern const struct profiler jemalloc_profiler; /* its own profiling */
  * one that has forked it. */
 bool recorder_is_ours(void);
 bool recorder_is_parents(void);
+/* Whether the program's own malloc is led to it; and why not, where
+ * heapwire-run has planned it, or "". */
+bool recorder_is_patched(void);
+const char *recorder_note(void);
 /* In a daemonising child, on its first thread; and once its parent has ended:
  * the recorder records this process from now on. */
 void recorder_forked(void);

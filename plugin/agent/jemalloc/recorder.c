@@ -31,6 +31,43 @@ recorder_is_parents(void)
     return find_segment() && !recorder_is_ours();
 }
 
+bool
+recorder_is_patched(void)
+{
+    const struct segment_header *segment = find_segment();
+
+    return recorder_is_ours() && segment->patch == SEGMENT_PATCH_DONE;
+}
+
+const char *
+recorder_note(void)
+{
+    static const char *const texts[] = {
+        [SEGMENT_PATCH_NONE] = "",
+        [SEGMENT_PATCH_DONE] = "",
+        [SEGMENT_PATCH_NO_PLAN] =
+            "the program's own malloc is not recorded: the plan for it was "
+            "lost",
+        [SEGMENT_PATCH_THREADS] =
+            "the program's own malloc is not recorded: other threads ran "
+            "before main, or /proc is not there",
+        [SEGMENT_PATCH_OTHER] =
+            "the program's own malloc is not recorded: its code is not that of "
+            "the file that heapwire-run looked at",
+        [SEGMENT_PATCH_NO_ROOM] =
+            "the program's own malloc is not recorded: there is no room near "
+            "its code",
+        [SEGMENT_PATCH_FORBIDDEN] =
+            "the program's own malloc is not recorded: what was written may "
+            "not be executed here (MemoryDenyWriteExecute of systemd, or "
+            "SELinux)",
+    };
+    const struct segment_header *segment = find_segment();
+    uint32_t patch = recorder_is_ours() ? segment->patch : SEGMENT_PATCH_NONE;
+
+    return patch < sizeof(texts) / sizeof(texts[0]) ? texts[patch] : "";
+}
+
 /* Likewise: see claim_segment.h. */
 extern void heapwire_recorder_forked(void) __attribute__((weak));
 extern void heapwire_recorder_adopt(void) __attribute__((weak));

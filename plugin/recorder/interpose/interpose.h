@@ -7,7 +7,6 @@
 #include "real.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
-#define COLD       __attribute__((noinline, cold))
 
 #define INTERPOSE(result, name, parameters, arguments, missing)                \
     INTERPOSED result name parameters;

@@ -1,69 +1,14 @@
 /* interpose_other.c - jemalloc's own functions, and glibc's second names. */
-#include <stdint.h>
-
+#include "family.h"
 #include "interpose.h"
-#include "take_sample.h"
 
-INTERPOSED void *
-mallocx(size_t size, int flags)
-{
-    if (likely(sample_passes(size)))
-        return real.mallocx(size, flags);
-    return sample_block(real.mallocx(size, flags), size);
-}
-
-INTERPOSED void *
-rallocx(void *block, size_t size, int flags)
-{
-    struct sample_held held = {.place = 0};
-    void *moved;
-
-    if (unlikely(block_filter_hits(block)))
-        sample_realloc_begin(block, &held);
-    moved = real.rallocx(block, size, flags);
-    if (!moved) {
-        sample_realloc_failed(block, &held);
-        return NULL;
+#define INTERPOSE(result, name, parameters, arguments, missing)                \
+    INTERPOSED result name parameters                                          \
+    {                                                                          \
+        return family_##name(&real FAMILY_AND arguments);                      \
     }
-    sample_realloc_done(&held);
-    return likely(sample_passes(size)) ? moved : sample_block(moved, size);
-}
-
-/* Where it succeeds, a block of another size begins its life here. */
-INTERPOSED size_t
-xallocx(void *block, size_t size, size_t extra, int flags)
-{
-    struct sample_held held = {.place = 0};
-    size_t now;
-
-    if (unlikely(block_filter_hits(block)))
-        sample_realloc_begin(block, &held);
-    now = real.xallocx(block, size, extra, flags);
-    if (now < size) {
-        sample_realloc_failed(block, &held);
-        return now;
-    }
-    sample_realloc_done(&held);
-    if (unlikely(!sample_passes(size)))
-        sample_block(block, size);
-    return now;
-}
-
-INTERPOSED void
-dallocx(void *block, int flags)
-{
-    if (unlikely(block_filter_hits(block)))
-        sample_forget(block);
-    real.dallocx(block, flags);
-}
-
-INTERPOSED void
-sdallocx(void *block, size_t size, int flags)
-{
-    if (unlikely(block_filter_hits(block)))
-        sample_forget(block);
-    real.sdallocx(block, size, flags);
-}
+REAL_JEMALLOC(INTERPOSE)
+#undef INTERPOSE
 
 INTERPOSED void *
 __libc_malloc(size_t size)

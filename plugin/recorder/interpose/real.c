@@ -41,7 +41,8 @@ find_once(void)
         return real.name arguments;                                            \
     }
 REAL_MALLOC(FIRST)
-REAL_OTHER(FIRST)
+REAL_JEMALLOC(FIRST)
+REAL_LIBC(FIRST)
 #undef FIRST
 
 #define FIRST_NEW(result, name, parameters, arguments, missing)                \

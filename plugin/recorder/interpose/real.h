@@ -26,8 +26,8 @@ struct nothrow; /* C++'s std::nothrow_t */
     X(void *, valloc, (size_t size), (size), NULL)                             \
     X(void *, pvalloc, (size_t size), (size), NULL)
 
-/* jemalloc's, and the names that glibc gives its own as well. */
-#define REAL_OTHER(X)                                                          \
+/* jemalloc's. */
+#define REAL_JEMALLOC(X)                                                       \
     X(void *, mallocx, (size_t size, int flags), (size, flags), NULL)          \
     X(void *, rallocx, (void *block, size_t size, int flags),                  \
       (block, size, flags), NULL)                                              \
@@ -36,7 +36,10 @@ struct nothrow; /* C++'s std::nothrow_t */
     X(void, dallocx, (void *block, int flags), (block, flags),                 \
       real.free(block))                                                        \
     X(void, sdallocx, (void *block, size_t size, int flags),                   \
-      (block, size, flags), real.free(block))                                  \
+      (block, size, flags), real.free(block))
+
+/* The names that glibc gives its own as well. */
+#define REAL_LIBC(X)                                                           \
     X(void *, __libc_malloc, (size_t size), (size), NULL)                      \
     X(void *, __libc_calloc, (size_t count, size_t size), (count, size), NULL) \
     X(void *, __libc_realloc, (void *block, size_t size), (block, size), NULL) \
@@ -92,7 +95,8 @@ struct nothrow; /* C++'s std::nothrow_t */
       (block, align, tag), free(block))
 
 #define REAL_FUNCTIONS(X)                                                      \
-    REAL_MALLOC(X) REAL_OTHER(X) REAL_NEW(X) REAL_DELETE(X)
+    REAL_MALLOC(X)                                                             \
+    REAL_JEMALLOC(X) REAL_LIBC(X) REAL_NEW(X) REAL_DELETE(X)
 
 struct real_functions {
 /* NOLINTBEGIN(bugprone-macro-parentheses): these declare. */

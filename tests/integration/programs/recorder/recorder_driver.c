@@ -4,11 +4,14 @@
  *
  * recorder_driver LIBRARY MEAN CAP SAMPLES OUT PROGRAM [ARGUMENT...]
  *
+ * RECORDER_PATCH in the environment is the prefix of the program's own malloc,
+ * which is patched; where it cannot be, that is an answer's "error".
  * MEAN "off": not yet.  OUT is the program's standard output.  Commands,
  * one a line: "read" prints the segment, "wish ACTIVE MEAN" changes the wish,
  * "kill" kills the program, "wait" waits for its end.  Each answers, and ends
  * with a line ".".
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,12 +21,15 @@
 #include <unistd.h>
 
 #include "errors.h"
+#include "make_plan.h"
+#include "patch_plan.h"
 #include "segment_layout.h"
 #include "segment_make.h"
 #include "segment_read.h"
 
 static int segment = -1;
 static pid_t program;
+static struct error unpatched; /* text: "": it could be, or need not */
 
 static void
 print_stack(const struct segment_copy *copy, uint32_t i)
@@ -67,10 +73,12 @@ print_copy(const struct segment_copy *copy)
     struct segment_sample sample;
     double weight;
 
-    printf("header owner=%" PRIu64 " executions=%u mean=%" PRIu64
+    if (*unpatched.text)
+        printf("error %s\n", unpatched.text);
+    printf("header patch=%u owner=%" PRIu64 " executions=%u mean=%" PRIu64
            " live=%" PRIu64 " lost_samples=%" PRIu64 " lost_stacks=%" PRIu64
            " doublings=%" PRIu64 "\n",
-           h->owner, h->executions, h->mean_bytes, h->live_samples,
+           h->patch, h->owner, h->executions, h->mean_bytes, h->live_samples,
            h->lost_samples, h->lost_stacks, h->doublings);
     for (uint32_t i = 0; i < segment_copy_count(copy, SEGMENT_MODULES); i++)
         print_module(copy, i);
@@ -132,6 +140,22 @@ obey(const char *line)
 }
 
 static void
+plan_patch(const char *path)
+{
+    const char *prefix = getenv("RECORDER_PATCH");
+    int fd = prefix ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    char text[PATCH_TEXT_MAX];
+    struct patch_plan plan;
+
+    if (!prefix)
+        return;
+    if (patch_plan_make(fd, prefix, &plan, &unpatched) == 0 &&
+        patch_plan_write(&plan, text))
+        setenv(PATCH_ENV, text, 1);
+    close(fd);
+}
+
+static void
 run_program(char **argv)
 {
     char number[16];
@@ -160,6 +184,7 @@ main(int argc, char **argv)
         return 1;
     set_wish(strcmp(argv[2], "off") != 0, strtoull(argv[2], NULL, 10),
              (uint32_t)atoi(argv[3]));
+    plan_patch(argv[6]);
     program = fork();
     if (program == 0)
         run_program(argv);

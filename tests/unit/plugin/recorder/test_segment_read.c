@@ -284,7 +284,7 @@ START_TEST(a_header_that_is_wrong_anywhere_is_refused_or_read_in_bounds)
 {
     static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff};
     uint8_t *bytes = (uint8_t *)f.header;
-    const size_t layout = offsetof(struct segment_header, unused);
+    const size_t layout = offsetof(struct segment_header, patch);
     const size_t size = f.header->segment_bytes;
     int refused = 0;
 

@@ -1,0 +1,202 @@
+/*
+ * family.h - what stands before each function of an allocator: before libc's,
+ * or whatever else the loader has (interpose.c), and before that which a
+ * program brings (patched.c).
+ *
+ * Most calls count bytes, or look at a filter, and go on by a jump.  r is a
+ * constant where these are inlined.
+ */
+#ifndef HW_FAMILY_H
+#define HW_FAMILY_H
+
+#include <stdint.h>
+
+#include "real.h"
+#include "take_sample.h"
+
+#define FAMILY static inline __attribute__((always_inline))
+#define COLD   static __attribute__((noinline, cold, unused))
+
+/* (a, b) as further arguments. */
+#define FAMILY_AND(...) , __VA_ARGS__
+
+FAMILY void *
+family_malloc(const struct real_functions *r, size_t size)
+{
+    if (likely(sample_passes(size)))
+        return r->malloc(size);
+    return sample_block(r->malloc(size), size);
+}
+
+COLD void
+forget_and_free(const struct real_functions *r, void *block)
+{
+    sample_forget(block);
+    r->free(block);
+}
+
+FAMILY void
+family_free(const struct real_functions *r, void *block)
+{
+    if (unlikely(block_filter_hits(block)))
+        forget_and_free(r, block);
+    else
+        r->free(block);
+}
+
+/* count * size, or what no allocator has. */
+FAMILY size_t
+family_product(size_t count, size_t size)
+{
+    size_t bytes;
+
+    return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
+FAMILY void *
+family_calloc(const struct real_functions *r, size_t count, size_t size)
+{
+    size_t bytes = family_product(count, size);
+
+    if (likely(sample_passes(bytes)))
+        return r->calloc(count, size);
+    return sample_block(r->calloc(count, size), bytes);
+}
+
+COLD void *
+realloc_sampled(const struct real_functions *r, void *block, size_t size)
+{
+    struct sample_held held;
+    void *moved;
+
+    sample_realloc_begin(block, &held);
+    moved = r->realloc(block, size);
+    if (!moved && size != 0) {
+        sample_realloc_failed(block, &held);
+        return NULL;
+    }
+    sample_realloc_done(&held);
+    return sample_passes(size) ? moved : sample_block(moved, size);
+}
+
+FAMILY void *
+family_realloc(const struct real_functions *r, void *block, size_t size)
+{
+    if (unlikely(block_filter_hits(block)))
+        return realloc_sampled(r, block, size);
+    if (likely(sample_passes(size)))
+        return r->realloc(block, size);
+    return sample_block(r->realloc(block, size), size);
+}
+
+FAMILY void *
+family_aligned_alloc(const struct real_functions *r, size_t align, size_t size)
+{
+    if (likely(sample_passes(size)))
+        return r->aligned_alloc(align, size);
+    return sample_block(r->aligned_alloc(align, size), size);
+}
+
+FAMILY void *
+family_memalign(const struct real_functions *r, size_t align, size_t size)
+{
+    if (likely(sample_passes(size)))
+        return r->memalign(align, size);
+    return sample_block(r->memalign(align, size), size);
+}
+
+FAMILY int
+family_posix_memalign(const struct real_functions *r, void **block,
+                      size_t align, size_t size)
+{
+    int error;
+
+    if (likely(sample_passes(size)))
+        return r->posix_memalign(block, align, size);
+    error = r->posix_memalign(block, align, size);
+    if (error == 0)
+        sample_block(*block, size);
+    return error;
+}
+
+FAMILY void *
+family_valloc(const struct real_functions *r, size_t size)
+{
+    if (likely(sample_passes(size)))
+        return r->valloc(size);
+    return sample_block(r->valloc(size), size);
+}
+
+FAMILY void *
+family_pvalloc(const struct real_functions *r, size_t size)
+{
+    if (likely(sample_passes(size)))
+        return r->pvalloc(size);
+    return sample_block(r->pvalloc(size), size);
+}
+
+FAMILY void *
+family_mallocx(const struct real_functions *r, size_t size, int flags)
+{
+    if (likely(sample_passes(size)))
+        return r->mallocx(size, flags);
+    return sample_block(r->mallocx(size, flags), size);
+}
+
+FAMILY void *
+family_rallocx(const struct real_functions *r, void *block, size_t size,
+               int flags)
+{
+    struct sample_held held = {.place = 0};
+    void *moved;
+
+    if (unlikely(block_filter_hits(block)))
+        sample_realloc_begin(block, &held);
+    moved = r->rallocx(block, size, flags);
+    if (!moved) {
+        sample_realloc_failed(block, &held);
+        return NULL;
+    }
+    sample_realloc_done(&held);
+    return likely(sample_passes(size)) ? moved : sample_block(moved, size);
+}
+
+/* Where it succeeds, a block of another size begins its life here. */
+FAMILY size_t
+family_xallocx(const struct real_functions *r, void *block, size_t size,
+               size_t extra, int flags)
+{
+    struct sample_held held = {.place = 0};
+    size_t now;
+
+    if (unlikely(block_filter_hits(block)))
+        sample_realloc_begin(block, &held);
+    now = r->xallocx(block, size, extra, flags);
+    if (now < size) {
+        sample_realloc_failed(block, &held);
+        return now;
+    }
+    sample_realloc_done(&held);
+    if (unlikely(!sample_passes(size)))
+        sample_block(block, size);
+    return now;
+}
+
+FAMILY void
+family_dallocx(const struct real_functions *r, void *block, int flags)
+{
+    if (unlikely(block_filter_hits(block)))
+        sample_forget(block);
+    r->dallocx(block, flags);
+}
+
+FAMILY void
+family_sdallocx(const struct real_functions *r, void *block, size_t size,
+                int flags)
+{
+    if (unlikely(block_filter_hits(block)))
+        sample_forget(block);
+    r->sdallocx(block, size, flags);
+}
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * patch_program.c - see patch_program.h.
+ *
+ * The program's code is not written to.  A private copy of those pages, from
+ * its file, gets the jumps, is made executable, and takes the place of the
+ * pages by one mremap: what forbids it does so before anything has changed, and
+ * no call ever sees a part of it.  The name and the offsets in /proc/self/maps
+ * stay as they were.
+ *
+ * Below the program lies the island, a slot a function: a jump to ours, which
+ * may be far from the program, and the moved entry.  Not above the program,
+ * where its heap grows.
+ */
+#include "patch_program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "claim_segment.h"
+#include "patch_plan.h"
+#include "patched.h"
+#include "segment.h"
+
+enum {
+    PAGE_BYTES = 4096, /* of x86-64 */
+    SLOT = 128,
+    SLOT_MOVED = 32,
+    ISLAND = PATCH_FUNCTIONS_MAX * SLOT,
+    ISLAND_STEP = 64 << 10,
+    ISLAND_TRIES = 1024,
+    LINKS_OF_ONE_THREAD = 3, /* of /proc/self/task: ., .. and the thread */
+    TEXT_MAX = 64 << 20
+};
+
+struct patching {
+    struct patch_plan plan;
+    uint64_t bias, base;  /* the program's; base: its lowest byte */
+    uint64_t low, high;   /* of the pages, as the file has them */
+    uint64_t file_offset; /* of low */
+    uint8_t *copy;        /* of those pages; NULL: none */
+    uint8_t *island;      /* NULL: none */
+};
+
+// NOLINTBEGIN(performance-no-int-to-ptr): addresses come from a plan
+
+static const char *
+find_plan(char *const *envp)
+{
+    static const char name[] = PATCH_ENV "=";
+
+    for (; envp && *envp; envp++)
+        if (strncmp(*envp, name, sizeof(name) - 1) == 0)
+            return *envp + sizeof(name) - 1;
+    return NULL;
+}
+
+static bool
+has_one_thread(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/task", &status) == 0 &&
+           status.st_nlink == LINKS_OF_ONE_THREAD;
+}
+
+static void
+find_pages(struct patching *p)
+{
+    p->low = UINT64_MAX;
+    for (size_t i = 0; i < p->plan.count; i++) {
+        const struct patch_function *f = &p->plan.functions[i];
+        uint64_t end = f->address + f->original_size;
+
+        p->low = f->address < p->low ? f->address : p->low;
+        p->high = end > p->high ? end : p->high;
+    }
+    p->low &= ~(uint64_t)(PAGE_BYTES - 1);
+    p->high = (p->high + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/* One segment of the program, which is executable and not writable, has all. */
+static bool
+find_text(struct patching *p)
+{
+    const ElfW(Phdr) *phdr = (const void *)getauxval(AT_PHDR);
+    uint64_t count = phdr ? getauxval(AT_PHNUM) : 0;
+    bool found = false;
+
+    p->bias = _r_debug.r_map->l_addr;
+    p->base = UINT64_MAX;
+    find_pages(p);
+    for (; count > 0; count--, phdr++) {
+        if (phdr->p_type != PT_LOAD)
+            continue;
+        if (phdr->p_vaddr + p->bias < p->base)
+            p->base = phdr->p_vaddr + p->bias;
+        if (p->low + PAGE_BYTES <= phdr->p_vaddr || p->low >= p->high ||
+            p->high - PAGE_BYTES >= phdr->p_vaddr + phdr->p_filesz ||
+            (phdr->p_flags & (PF_R | PF_W | PF_X)) != (PF_R | PF_X))
+            continue;
+        p->file_offset = p->low - phdr->p_vaddr + phdr->p_offset;
+        found = true;
+    }
+    return found && p->high - p->low <= TEXT_MAX;
+}
+
+/* False: it cannot be had, or is not what runs. */
+static bool
+copy_text(struct patching *p)
+{
+    const uint8_t *live = (const uint8_t *)(p->low + p->bias);
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    void *copy = MAP_FAILED;
+
+    if (fd >= 0) {
+        copy = mmap(NULL, p->high - p->low, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+                    fd, (off_t)p->file_offset);
+        close(fd);
+    }
+    if (copy == MAP_FAILED)
+        return false;
+    p->copy = copy;
+    if (memcmp(copy, live, p->high - p->low) != 0)
+        return false;
+    for (size_t i = 0; i < p->plan.count; i++) {
+        const struct patch_function *f = &p->plan.functions[i];
+
+        if (memcmp(p->copy + (f->address - p->low), f->original,
+                   f->original_size) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool
+make_island(struct patching *p)
+{
+    uint64_t place = p->base & ~(uint64_t)(ISLAND_STEP - 1);
+
+    for (int i = 0; i < ISLAND_TRIES && place > 2 * ISLAND_STEP; i++) {
+        void *got;
+
+        place -= ISLAND_STEP;
+        got = mmap((void *)place, ISLAND, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (got == (void *)place) {
+            p->island = got;
+            return true;
+        }
+        if (got != MAP_FAILED)
+            munmap(got, ISLAND); /* a kernel before 4.17 */
+    }
+    return false;
+}
+
+/* A slot, and in the copy the jump to it. */
+static bool
+write_function(struct patching *p, size_t i)
+{
+    static const uint8_t to_ours[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *(rip) */
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    const struct patch_function *f = &p->plan.functions[i];
+    const struct patched_entry *entry = patched_find(f->name);
+    uint8_t *slot = p->island + i * SLOT, *moved = slot + SLOT_MOVED;
+    uint8_t *jump = p->copy + (f->address - p->low);
+
+    _Static_assert(SLOT_MOVED + sizeof(endbr64) + PATCH_CODE_MAX <= SLOT,
+                   "a slot has room");
+    if (!entry)
+        return false;
+    memcpy(slot, to_ours, sizeof(to_ours));
+    memcpy(slot + sizeof(to_ours), &entry->ours, sizeof(entry->ours));
+    memcpy(moved, endbr64, sizeof(endbr64));
+    patched_set(entry, moved);
+    jump[0] = 0xe9;
+    return patch_distance(f->address + p->bias + PATCH_JUMP, (uint64_t)slot,
+                          jump + 1) &&
+           patch_fix_code(f, (uint64_t)(moved + sizeof(endbr64)), p->bias,
+                          moved + sizeof(endbr64));
+}
+
+static enum segment_patch
+patch(struct patching *p)
+{
+    void *live;
+
+    if (!has_one_thread())
+        return SEGMENT_PATCH_THREADS;
+    if (!find_text(p) || !copy_text(p))
+        return SEGMENT_PATCH_OTHER;
+    if (!make_island(p))
+        return SEGMENT_PATCH_NO_ROOM;
+    for (size_t i = 0; i < p->plan.count; i++)
+        if (!write_function(p, i))
+            return SEGMENT_PATCH_NO_ROOM;
+    live = (void *)(p->low + p->bias);
+    if (mprotect(p->island, ISLAND, PROT_READ | PROT_EXEC) != 0 ||
+        mprotect(p->copy, p->high - p->low, PROT_READ | PROT_EXEC) != 0 ||
+        mremap(p->copy, p->high - p->low, p->high - p->low,
+               MREMAP_MAYMOVE | MREMAP_FIXED, live) != live)
+        return SEGMENT_PATCH_FORBIDDEN;
+    return SEGMENT_PATCH_DONE;
+}
+
+// NOLINTEND(performance-no-int-to-ptr)
+
+void
+patch_program(char *const *envp)
+{
+    struct segment_header *header = heapwire_recorder_segment();
+    const char *text = find_plan(envp);
+    struct patching p = {.copy = NULL};
+    enum segment_patch result = SEGMENT_PATCH_NO_PLAN;
+    int error = errno;
+
+    if (!header)
+        return;
+    if (!text)
+        result = SEGMENT_PATCH_NONE;
+    else if (patch_plan_read(text, &p.plan))
+        result = patch(&p);
+    if (result != SEGMENT_PATCH_DONE) {
+        if (p.copy)
+            munmap(p.copy, p.high - p.low);
+        if (p.island)
+            munmap(p.island, ISLAND);
+    }
+    header->patch = result;
+    errno = error;
+}

@@ -1,0 +1,211 @@
+/*
+ * make_plan.c - see make_plan.h.
+ *
+ * Each function's whole code is decoded, not its entry alone: no jump may land
+ * within what is replaced.  A function that calls another one of them would
+ * count twice; one that is a jump to another, as a compiler makes of two that
+ * are alike, is left as it is.
+ */
+#include "make_plan.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "elf_file.h"
+#include "errors.h"
+#include "malloc_symbols.h"
+#include "memory.h"
+#include "move_code.h"
+#include "patch_plan.h"
+
+struct planning {
+    const struct elf_file *elf;
+    const char *prefix;
+    struct malloc_symbols symbols;
+    struct code code[MALLOC_SYMBOLS_MAX]; /* of each symbol; bytes owned */
+    struct patch_function moved[MALLOC_SYMBOLS_MAX]; /* of each but parts */
+    bool left[MALLOC_SYMBOLS_MAX];                   /* as it is */
+    struct error *err;
+};
+
+static int
+refuse(const struct planning *p, size_t i, const char *why)
+{
+    error_set(p->err, ER_FEATURE_DISABLED, "its %s%s %s", p->prefix,
+              p->symbols.list[i].name, why);
+    return -1;
+}
+
+static int
+read_code(struct planning *p, size_t i)
+{
+    const struct malloc_symbol *symbol = &p->symbols.list[i];
+    uint8_t *bytes = mem_alloc(symbol->size);
+    uint64_t offset, left;
+
+    p->code[i] = (struct code){bytes, symbol->size, symbol->address};
+    if (!bytes) {
+        error_memory(p->err, "the code of its malloc");
+        return -1;
+    }
+    if (!elf_is_code(p->elf, symbol->address) ||
+        !elf_offset_of(p->elf, symbol->address, &offset, &left) ||
+        left < symbol->size ||
+        elf_read_at(p->elf, offset, symbol->size, bytes) != 0)
+        return refuse(p, i, "is not in its code");
+    return 0;
+}
+
+/* Two names of the same code: what stands for one stands for the other. */
+static bool
+are_alike(const char *a, const char *b)
+{
+    return (strcmp(a, "aligned_alloc") == 0 && strcmp(b, "memalign") == 0) ||
+           (strcmp(a, "memalign") == 0 && strcmp(b, "aligned_alloc") == 0);
+}
+
+/* -1: refused.  Leaves the second symbol of a function. */
+static int
+check_again(struct planning *p, size_t i)
+{
+    const struct malloc_symbol *list = p->symbols.list;
+
+    for (size_t k = 0; k < i; k++) {
+        if (list[k].part || list[k].address != list[i].address)
+            continue;
+        if (strcmp(list[k].name, list[i].name) != 0 &&
+            !are_alike(list[k].name, list[i].name))
+            return refuse(p, i, "is the code of another function, too");
+        p->left[i] = true;
+    }
+    return 0;
+}
+
+static int
+move_entry(struct planning *p, size_t i)
+{
+    struct patch_function *moved = &p->moved[i];
+    struct error why;
+
+    memcpy(moved->name, p->symbols.list[i].name,
+           strlen(p->symbols.list[i].name));
+    return code_move_entry(&p->code[i], moved, &why) == 0
+               ? 0
+               : refuse(p, i, why.text);
+}
+
+static enum code_reach
+reach(const struct planning *p, size_t from, size_t to)
+{
+    return code_reaches(&p->code[from], p->symbols.list[to].address,
+                        p->moved[to].address + p->moved[to].original_size);
+}
+
+/* Is it nothing but a jump to another function of the family? */
+static bool
+only_jumps(const struct planning *p, size_t i)
+{
+    const struct patch_function *moved = &p->moved[i];
+
+    return moved->fix_count > 0 && moved->code[0] == 0xe9 &&
+           moved->fixes[0].at == 1;
+}
+
+/* Of one symbol's code, into the entries of all functions. */
+static int
+check_reach(struct planning *p, size_t from)
+{
+    const struct malloc_symbol *list = p->symbols.list;
+
+    for (size_t to = 0; to < p->symbols.count; to++) {
+        enum code_reach reached;
+
+        if (list[to].part || p->left[from])
+            continue;
+        reached = reach(p, from, to);
+        if (reached == CODE_REACH_UNKNOWN)
+            return refuse(p, from, "has bytes that are no instruction");
+        if (reached == CODE_REACHES_NOT)
+            continue;
+        if (strcmp(list[from].name, list[to].name) == 0)
+            return refuse(p, from, "jumps back to its first instructions");
+        if (!list[from].part && only_jumps(p, from))
+            p->left[from] = true;
+        else
+            return refuse(p, from,
+                          "calls another one of its functions, which would "
+                          "count twice");
+    }
+    return 0;
+}
+
+static int
+take_functions(const struct planning *p, struct patch_plan *plan)
+{
+    bool has_malloc = false, has_free = false;
+
+    plan->count = 0;
+    for (size_t i = 0; i < p->symbols.count; i++) {
+        const char *name = p->symbols.list[i].name;
+
+        if (p->symbols.list[i].part || p->left[i])
+            continue;
+        if (plan->count == PATCH_FUNCTIONS_MAX)
+            return refuse(p, i, "is one of too many functions");
+        plan->functions[plan->count++] = p->moved[i];
+        has_malloc = has_malloc || strcmp(name, "malloc") == 0;
+        has_free = has_free || strcmp(name, "free") == 0;
+    }
+    if (has_malloc && has_free)
+        return 0;
+    error_set(p->err, ER_FEATURE_DISABLED, "it has no symbol %s%s", p->prefix,
+              has_malloc ? "free" : "malloc");
+    return -1;
+}
+
+static int
+make(struct planning *p, struct patch_plan *plan)
+{
+    size_t count = p->symbols.count;
+
+    for (size_t i = 0; i < count; i++) {
+        if (read_code(p, i) != 0 ||
+            (!p->symbols.list[i].part &&
+             (check_again(p, i) != 0 || move_entry(p, i) != 0)))
+            return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (check_reach(p, i) != 0)
+            return -1;
+    }
+    return take_functions(p, plan);
+}
+
+int
+patch_plan_make(int fd, const char *prefix, struct patch_plan *plan,
+                struct error *err)
+{
+    struct planning *p = mem_alloc(sizeof(*p));
+    struct elf_file elf = {.fd = -1};
+    int rc = -1;
+
+    if (!p) {
+        error_memory(err, "a plan");
+        return -1;
+    }
+    p->elf = &elf;
+    p->prefix = prefix;
+    p->err = err;
+    if (elf_init(&elf, fd, "it", err) == 0) {
+        if (elf.machine != EM_X86_64)
+            error_set(err, ER_FEATURE_DISABLED,
+                      "only on x86-64 is its malloc patched");
+        else if (malloc_symbols_read(&elf, prefix, &p->symbols, err) == 0)
+            rc = make(p, plan);
+    }
+    for (size_t i = 0; i < MALLOC_SYMBOLS_MAX; i++)
+        mem_free((void *)p->code[i].bytes);
+    elf_fini(&elf);
+    mem_free(p);
+    return rc;
+}

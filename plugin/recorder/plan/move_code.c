@@ -1,0 +1,170 @@
+/* move_code.c - see move_code.h. */
+#include "move_code.h"
+
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+#include "errors.h"
+#include "patch_plan.h"
+
+struct instruction {
+    ZydisDecodedInstruction zydis;
+    const uint8_t *bytes;
+    uint64_t address;
+};
+
+/* The instruction at a place of the code. */
+static bool
+decode(const struct code *code, size_t at, struct instruction *out)
+{
+    ZydisDecoder decoder;
+
+    out->bytes = code->bytes + at;
+    out->address = code->address + at;
+    return ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
+                                         ZYDIS_STACK_WIDTH_64)) &&
+           ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+               &decoder, NULL, out->bytes, code->size - at, &out->zydis));
+}
+
+static bool
+is_relative_branch(const struct instruction *in)
+{
+    return in->zydis.raw.imm[0].is_relative;
+}
+
+static uint64_t
+branch_target(const struct instruction *in)
+{
+    return in->address + in->zydis.length +
+           (uint64_t)in->zydis.raw.imm[0].value.s;
+}
+
+enum code_reach
+code_reaches(const struct code *code, uint64_t low, uint64_t high)
+{
+    struct instruction in;
+    enum code_reach reach = CODE_REACHES_NOT;
+
+    for (size_t at = 0; at < code->size; at += in.zydis.length) {
+        if (!decode(code, at, &in))
+            return CODE_REACH_UNKNOWN;
+        if (is_relative_branch(&in) && branch_target(&in) >= low &&
+            branch_target(&in) < high)
+            reach = CODE_REACHES;
+    }
+    return reach;
+}
+
+/* ---- moving ---- */
+
+/* False: there is no room. */
+static bool
+emit(struct patch_function *out, const void *bytes, size_t size)
+{
+    if (size > (size_t)(PATCH_CODE_MAX - out->code_size))
+        return false;
+    memcpy(out->code + out->code_size, bytes, size);
+    out->code_size = (uint8_t)(out->code_size + size);
+    return true;
+}
+
+/* The 4 bytes that begin so many before the end of what was emitted. */
+static bool
+emit_fix(struct patch_function *out, size_t before_end, uint64_t target)
+{
+    if (out->fix_count == PATCH_FIXES_MAX)
+        return false;
+    out->fixes[out->fix_count++] =
+        (struct patch_fix){.at = (uint8_t)(out->code_size - before_end),
+                           .behind = (uint8_t)(before_end - 4),
+                           .target = target};
+    return true;
+}
+
+static bool
+emit_jump(struct patch_function *out, uint64_t target)
+{
+    return emit(out, "\xe9\0\0\0", PATCH_JUMP) && emit_fix(out, 4, target);
+}
+
+/* A jump, conditional or not, in its long form.  NULL, or why it is none. */
+static const char *
+move_branch(const struct instruction *in, struct patch_function *out)
+{
+    const ZydisDecodedInstruction *z = &in->zydis;
+    bool is_short = z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
+    uint8_t conditional[] = {0x0f, 0x80 | (z->opcode & 0x0f), 0, 0, 0, 0};
+    bool moved;
+
+    if (z->meta.category == ZYDIS_CATEGORY_CALL)
+        return "begins with a call";
+    if (z->raw.prefix_count > 0)
+        return "begins with a jump that has a prefix";
+    if (is_short && (z->opcode == 0xe9 || z->opcode == 0xeb))
+        moved = emit_jump(out, branch_target(in));
+    else if (is_short
+                 ? z->opcode >> 4 == 7
+                 : z->opcode_map == ZYDIS_OPCODE_MAP_0F && z->opcode >> 4 == 8)
+        moved = emit(out, conditional, sizeof(conditional)) &&
+                emit_fix(out, 4, branch_target(in));
+    else
+        return "begins with a jump that has no long form";
+    return moved ? NULL : "begins with too many jumps";
+}
+
+/* NULL, or why it cannot be moved. */
+static const char *
+move_instruction(const struct instruction *in, struct patch_function *out)
+{
+    const ZydisDecodedInstruction *z = &in->zydis;
+    bool relative = z->attributes & ZYDIS_ATTRIB_IS_RELATIVE;
+
+    if (is_relative_branch(in))
+        return move_branch(in, out);
+    if (z->meta.category == ZYDIS_CATEGORY_CALL ||
+        z->meta.category == ZYDIS_CATEGORY_INTERRUPT)
+        return "begins with a call";
+    if (relative && (z->raw.modrm.mod != 0 || z->raw.modrm.rm != 5 ||
+                     z->raw.disp.size != 32 || z->address_width != 64))
+        return "begins with an instruction that only its own place gives sense";
+    if (!emit(out, in->bytes, z->length) ||
+        (relative &&
+         !emit_fix(out, (size_t)(z->length - z->raw.disp.offset),
+                   in->address + z->length + (uint64_t)z->raw.disp.value)))
+        return "begins with too many instructions";
+    return NULL;
+}
+
+int
+code_move_entry(const struct code *code, struct patch_function *out,
+                struct error *err)
+{
+    const char *why = NULL;
+    struct instruction in;
+    size_t from = 0, to;
+
+    if (decode(code, 0, &in) && in.zydis.mnemonic == ZYDIS_MNEMONIC_ENDBR64)
+        from = in.zydis.length;
+    out->address = code->address + from;
+    out->code_size = out->fix_count = 0;
+    for (to = from; !why && to < from + PATCH_JUMP; to += in.zydis.length) {
+        if (to >= code->size)
+            why = "is too short for a jump";
+        else if (!decode(code, to, &in))
+            why = "begins with what is no instruction";
+        else
+            why = move_instruction(&in, out);
+        if (why)
+            break;
+    }
+    if (!why && !emit_jump(out, code->address + to))
+        why = "begins with too many instructions";
+    if (why) {
+        error_set(err, ER_FEATURE_DISABLED, "%s", why);
+        return -1;
+    }
+    out->original_size = (uint8_t)(to - from);
+    memcpy(out->original, code->bytes + from, to - from);
+    return 0;
+}
