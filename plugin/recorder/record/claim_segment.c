@@ -219,7 +219,8 @@ begin(int fd, const struct segment_header *found)
     module_list_begin();
     call_stack_warm_up();
     recorder_local = (struct recorder_local){.sampler.left = 0};
-    block_filter = (struct block_filter){memory + PAGE, places - 1};
+    block_filter.places = memory + PAGE;
+    __atomic_store_n(&block_filter.mask, places - 1, __ATOMIC_RELEASE);
     *(uint32_t *)memory = 1;
     recorder_alive = (uint32_t *)memory;
     return true;
