@@ -24,6 +24,7 @@
 #include "errors.h"
 #include "files.h"
 #include "node_status.h"
+#include "stats.h"
 #include "process_stat.h"
 
 enum {
@@ -51,6 +52,8 @@ agent_client_fini(struct agent_client *client)
 {
     fd_close(client->fd);
     client->fd = -1;
+    stats_unref(client->told);
+    client->told = NULL;
 }
 
 void
@@ -419,9 +422,12 @@ greet(struct agent_client *client)
     else if (changed && client->status.hello.active)
         client->status.replaced_ms = clock_wall_ms();
     client->status.hello = answer.reply.hello;
-    if (changed)
+    if (changed) {
         client->status.restarted =
             node_status_restarted(client->state_dir, &client->status.hello);
+        stats_unref(client->told);
+        client->told = NULL;
+    }
     client->status.unguarded_ms = (int64_t)answer.reply.value;
     client->status.knows = (uint32_t)answer.reply.error;
     memcpy(client->status.note, answer.reply.text, sizeof(client->status.note));

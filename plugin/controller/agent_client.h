@@ -19,6 +19,7 @@
 
 struct buffer;
 struct error;
+struct stats;
 
 struct agent_client {
     const char *state_dir; /* borrowed */
@@ -32,8 +33,9 @@ struct agent_client {
     /* stats_take.h: the parent last looked at, and when to look again. */
     pid_t children_of;
     uint64_t children_due_ms;
-    bool word;     /* status.note is the agent's last word */
-    pid_t hung_up; /* the peer that did when it was greeted last */
+    struct stats *told; /* what this process told last, or NULL: stats_take.h */
+    bool word;          /* status.note is the agent's last word */
+    pid_t hung_up;      /* the peer that did when it was greeted last */
     struct node_status status;
     const bool *stop; /* atomic: the controller is ending */
 };

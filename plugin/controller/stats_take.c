@@ -251,25 +251,51 @@ add_children(struct stats *stats, struct agent_client *client)
         stats->children = arena_strndup(stats->arena, text, strlen(text));
 }
 
-/* The kernel's figures, of a process that is there but does not answer: NULL
- * where there are none, or no memory. */
+/* Not its arenas and size classes: those tables have no time. */
+static void
+copy_figures(struct stats *to, const struct stats *from)
+{
+    to->taken_ms = from->taken_ms;
+    to->allocator_ms = from->allocator_ms;
+    to->allocated = from->allocated;
+    to->active = from->active;
+    to->metadata = from->metadata;
+    to->resident = from->resident;
+    to->mapped = from->mapped;
+    to->retained = from->retained;
+    to->rss = from->rss;
+    to->rss_file = from->rss_file;
+    to->rss_shared = from->rss_shared;
+    to->cgroup_current = from->cgroup_current;
+    to->cgroup_cache = from->cgroup_cache;
+    to->cgroup_limit = from->cgroup_limit;
+}
+
+/* Of a process that does not answer, or has ended: what it told last, and the
+ * kernel's figures of now as long as it is there.  NULL where there is neither,
+ * or no memory. */
 static struct stats *
 without_agent(struct agent_client *client, const struct error *failure)
 {
+    enum node_state state = client->status.state;
     struct stats *stats;
     struct error unsaid;
 
-    if (client->status.state != NODE_UNRESPONSIVE || client->peer == 0)
+    if (state != NODE_UNRESPONSIVE && state != NODE_GONE)
         return NULL;
     stats = stats_parse("", 0, &unsaid);
     if (!stats)
         return NULL;
     stats->failure =
         arena_strndup(stats->arena, failure->text, strlen(failure->text));
-    stats->taken_ms = clock_wall_ms();
-    process_memory_read(client->peer, stats);
-    add_children(stats, client);
-    if (stats->failure && stats->rss.known)
+    if (client->told)
+        copy_figures(stats, client->told);
+    if (state == NODE_UNRESPONSIVE && client->peer != 0) {
+        stats->taken_ms = clock_wall_ms();
+        process_memory_read(client->peer, stats);
+        add_children(stats, client);
+    }
+    if (stats->failure && (stats->rss.known || stats->allocated.known))
         return stats;
     stats_unref(stats);
     return NULL;
@@ -368,6 +394,9 @@ stats_take(struct agent_client *client, struct error *err)
     struct stats *stats = NULL;
     struct buffer text;
 
+    if (client->status.state == NODE_GONE &&
+        node_status_check(&client->status, err) != 0)
+        return without_agent(client, err);
     buffer_init(&text, STATS_TEXT_MAX);
     if (has_allocator(client) && ask(client, &text, err) != 0) {
         stats = without_agent(client, err);
@@ -380,6 +409,8 @@ stats_take(struct agent_client *client, struct error *err)
     } else if (stats) {
         add_kernel(stats, client);
         keep_elsewhere(stats, client);
+        stats_unref(client->told);
+        client->told = stats_ref(stats);
     }
 out:
     buffer_fini(&text);

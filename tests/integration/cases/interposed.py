@@ -142,8 +142,8 @@ def test_source(node):
     assert re.search("^source +interposed", explained, re.M), explained
     assert "prof:true" not in explained, explained
     with Wire(node.socket).login() as w:
-        same("source", [[b"interposed", b"active", b"524288"]], w.query(
-            "SELECT source, profiling, sample_rate FROM heapwire.profiler"))
+        same("source", [[b"interposed", b"1", b"524288"]], w.query(
+            "SELECT source, active, sample_rate FROM heapwire.profiler"))
         assert "source: interposed" in "\n".join(heap(w, "state()"))
         same("jemalloc's own", [[b"0"]], w.query(
             "SELECT value FROM heapwire.malloc_stats WHERE name = 'opt.prof'"))
@@ -318,6 +318,7 @@ def test_hangs(node):
             assert time.monotonic() - began < 1
             assert "debugCommand" in "\n".join(heap(w, "dump_dot_snapshot()"))
             said(w, "now", "the process does not respond")
+            assert allocated(w) > 0, "what it told last is forgotten"
         wait_for(lambda: value(w, "SELECT state FROM heapwire.profiler") ==
                  "connected")
 
