@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -178,7 +179,7 @@ set_parts(struct segment_header *header, const struct segment_part *parts)
     };
 }
 
-/* What the program before the exec has left. */
+/* Of what the owner before has left: all counts, which come last. */
 static void
 empty(struct segment_header *header, uint64_t segment_bytes)
 {
@@ -186,11 +187,8 @@ empty(struct segment_header *header, uint64_t segment_bytes)
 
     madvise(base + SEGMENT_HEADER_BYTES, segment_bytes - SEGMENT_HEADER_BYTES,
             MADV_REMOVE);
-    header->module_count = header->thread_count = header->thinning = 0;
-    header->frame_count = header->live_samples = header->live_large = 0;
-    header->mean_wished = 0;
-    header->lost_samples = header->lost_stacks = header->doublings = 0;
-    header->missed_threads = header->taken_samples = 0;
+    memset(&header->module_count, 0,
+           sizeof(*header) - offsetof(struct segment_header, module_count));
 }
 
 static bool
