@@ -24,7 +24,6 @@
 #include "errors.h"
 #include "files.h"
 #include "node_status.h"
-#include "stats.h"
 #include "process_stat.h"
 
 enum {
@@ -52,8 +51,6 @@ agent_client_fini(struct agent_client *client)
 {
     fd_close(client->fd);
     client->fd = -1;
-    stats_unref(client->told);
-    client->told = NULL;
 }
 
 void
@@ -422,12 +419,11 @@ greet(struct agent_client *client)
     else if (changed && client->status.hello.active)
         client->status.replaced_ms = clock_wall_ms();
     client->status.hello = answer.reply.hello;
-    if (changed) {
+    if (changed)
+        memset(&client->memory, 0, sizeof(client->memory));
+    if (changed)
         client->status.restarted =
             node_status_restarted(client->state_dir, &client->status.hello);
-        stats_unref(client->told);
-        client->told = NULL;
-    }
     client->status.unguarded_ms = (int64_t)answer.reply.value;
     client->status.knows = (uint32_t)answer.reply.error;
     memcpy(client->status.note, answer.reply.text, sizeof(client->status.note));

@@ -16,10 +16,10 @@
 
 #include "agent_protocol.h"
 #include "controller.h"
+#include "snapshot.h"
 
 struct buffer;
 struct error;
-struct stats;
 
 struct agent_client {
     const char *state_dir; /* borrowed */
@@ -33,11 +33,11 @@ struct agent_client {
     /* stats_take.h: the parent last looked at, and when to look again. */
     pid_t children_of;
     uint64_t children_due_ms;
-    struct stats *told; /* what this process told last, or NULL: stats_take.h */
-    bool word;          /* status.note is the agent's last word */
-    pid_t hung_up;      /* the peer that did when it was greeted last */
+    bool word;     /* status.note is the agent's last word */
+    pid_t hung_up; /* the peer that did when it was greeted last */
     struct node_status status;
-    const bool *stop; /* atomic: the controller is ending */
+    struct snapshot_memory memory; /* as stats_take has seen it last */
+    const bool *stop;              /* atomic: the controller is ending */
 };
 
 /* A descriptor in a reply is the caller's; absent ones are -1. */

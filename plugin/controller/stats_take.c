@@ -18,6 +18,7 @@
 #include "memory.h"
 #include "node_status.h"
 #include "process_memory.h"
+#include "reconciliation.h"
 #include "stats.h"
 #include "stats_allocators.h"
 #include "store.h"
@@ -253,9 +254,9 @@ add_children(struct stats *stats, struct agent_client *client)
 
 /* Not its arenas and size classes: those tables have no time. */
 static void
-copy_figures(struct stats *to, const struct stats *from)
+copy_figures(struct stats *to, const struct snapshot_memory *from)
 {
-    to->taken_ms = from->taken_ms;
+    to->taken_ms = from->rss_ms;
     to->allocator_ms = from->allocator_ms;
     to->allocated = from->allocated;
     to->active = from->active;
@@ -265,9 +266,7 @@ copy_figures(struct stats *to, const struct stats *from)
     to->retained = from->retained;
     to->rss = from->rss;
     to->rss_file = from->rss_file;
-    to->rss_shared = from->rss_shared;
     to->cgroup_current = from->cgroup_current;
-    to->cgroup_cache = from->cgroup_cache;
     to->cgroup_limit = from->cgroup_limit;
 }
 
@@ -288,8 +287,7 @@ without_agent(struct agent_client *client, const struct error *failure)
         return NULL;
     stats->failure =
         arena_strndup(stats->arena, failure->text, strlen(failure->text));
-    if (client->told)
-        copy_figures(stats, client->told);
+    copy_figures(stats, &client->memory);
     if (state == NODE_UNRESPONSIVE && client->peer != 0) {
         stats->taken_ms = clock_wall_ms();
         process_memory_read(client->peer, stats);
@@ -409,8 +407,7 @@ stats_take(struct agent_client *client, struct error *err)
     } else if (stats) {
         add_kernel(stats, client);
         keep_elsewhere(stats, client);
-        stats_unref(client->told);
-        client->told = stats_ref(stats);
+        reconciliation_take(stats, &client->memory);
     }
 out:
     buffer_fini(&text);
