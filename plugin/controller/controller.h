@@ -117,8 +117,8 @@ enum job_kind {
     JOB_PROFILE,  /* result.snapshot, not kept */
     JOB_SNAPSHOT, /* result.snapshot, kept under its name */
     JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
-    /* result.stats, likewise; the kernel's alone without jemalloc, and, with
-     * its failure, where the agent does not answer. */
+    /* result.stats, likewise; the kernel's alone without jemalloc; with its
+     * failure, and what was known last, where the agent does not answer. */
     JOB_STATS
 };
 

@@ -252,12 +252,13 @@ job_is_profile(enum job_kind kind)
     return kind == JOB_PROFILE || kind == JOB_SNAPSHOT || kind == JOB_RECENT;
 }
 
-/* The kernel still has figures for an unresponsive process. */
+/* Of a process that does not answer, or has ended, some figures are known. */
 static bool
 can_serve(const struct node_status *status, enum job_kind kind,
           struct error *err)
 {
-    if (kind == JOB_STATS && status->state == NODE_UNRESPONSIVE)
+    if (kind == JOB_STATS &&
+        (status->state == NODE_UNRESPONSIVE || status->state == NODE_GONE))
         return true;
     if (job_is_profile(kind) && node_status_is_recorded(status))
         return true; /* whatever has become of it */

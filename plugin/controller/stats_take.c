@@ -252,25 +252,48 @@ add_children(struct stats *stats, struct agent_client *client)
         stats->children = arena_strndup(stats->arena, text, strlen(text));
 }
 
-/* The kernel's figures, of a process that is there but does not answer: NULL
- * where there are none, or no memory. */
+/* Not its arenas and size classes: those tables have no time. */
+static void
+copy_figures(struct stats *to, const struct snapshot_memory *from)
+{
+    to->taken_ms = from->rss_ms;
+    to->allocator_ms = from->allocator_ms;
+    to->allocated = from->allocated;
+    to->active = from->active;
+    to->metadata = from->metadata;
+    to->resident = from->resident;
+    to->mapped = from->mapped;
+    to->retained = from->retained;
+    to->rss = from->rss;
+    to->rss_file = from->rss_file;
+    to->cgroup_current = from->cgroup_current;
+    to->cgroup_limit = from->cgroup_limit;
+}
+
+/* Of a process that does not answer, or has ended: what it told last, and the
+ * kernel's figures of now as long as it is there.  NULL where there is neither,
+ * or no memory. */
 static struct stats *
 without_agent(struct agent_client *client, const struct error *failure)
 {
+    enum node_state state = client->status.state;
     struct stats *stats;
     struct error unsaid;
 
-    if (client->status.state != NODE_UNRESPONSIVE || client->peer == 0)
+    if (state != NODE_UNRESPONSIVE && state != NODE_GONE)
         return NULL;
     stats = stats_parse("", 0, &unsaid);
     if (!stats)
         return NULL;
     stats->failure =
         arena_strndup(stats->arena, failure->text, strlen(failure->text));
-    stats->taken_ms = clock_wall_ms();
-    process_memory_read(client->peer, stats);
-    add_children(stats, client);
-    if (stats->failure && stats->rss.known)
+    copy_figures(stats, &client->memory);
+    if (state == NODE_UNRESPONSIVE && client->peer != 0) {
+        stats->taken_ms = clock_wall_ms();
+        process_memory_read(client->peer, stats);
+        add_children(stats, client);
+    }
+    if (stats->failure && (stats->rss.known || stats->allocated.known))
         return stats;
     stats_unref(stats);
     return NULL;
@@ -385,6 +408,9 @@ stats_take(struct agent_client *client, struct error *err)
     struct stats *stats = NULL;
     struct buffer text;
 
+    if (client->status.state == NODE_GONE &&
+        node_status_check(&client->status, err) != 0)
+        return without_agent(client, err);
     buffer_init(&text, STATS_TEXT_MAX);
     if (has_allocator(client) && ask(client, &text, err) != 0) {
         stats = without_agent(client, err);

@@ -99,13 +99,13 @@ sampler_hits(struct sampler *s, uint64_t size)
 }
 
 void
-sampler_draw(struct sampler *s, uint64_t mean, uint64_t off_bytes)
+sampler_draw(struct sampler *s, uint64_t mean)
 {
     double distance;
 
     s->mean = mean;
     s->mark = mean == 1;
-    s->left = mean == 0 ? off_bytes : 0;
+    s->left = mean == 0 ? SAMPLER_LOOK : 0;
     if (mean <= 1)
         return;
     distance = draw_exponential(sampler_random(s)) * (double)mean;

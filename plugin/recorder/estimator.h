@@ -41,8 +41,8 @@ bool sampler_chooses(struct sampler *s, double chance);
  * for s->mean.  Then sampler_draw() is due. */
 bool sampler_hits(struct sampler *s, uint64_t size);
 
-/* Draws anew.  0 switches off, until bytes have passed. */
-void sampler_draw(struct sampler *s, uint64_t mean, uint64_t off_bytes);
+/* Draws anew.  0 switches off, until SAMPLER_LOOK bytes have passed. */
+void sampler_draw(struct sampler *s, uint64_t mean);
 
 /* The mean for a thread that takes a sample in this second, of at most cap. */
 uint64_t sampler_capped(struct sampler *s, uint64_t mean, uint64_t second,

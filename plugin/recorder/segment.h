@@ -99,6 +99,7 @@ struct segment_header {
     uint64_t owner;         /* process id: 0 until a program claims it */
     uint64_t owner_started; /* its start, in ticks since boot */
     uint32_t executions;    /* of that process, with a table of their own */
+    /* Each owner begins with zeros from here on. */
     uint32_t module_count;
     uint32_t thread_count;
     uint32_t thinning;       /* tid of the thread that thins, or 0 */

@@ -1,6 +1,7 @@
 /*
- * run.c - where our parts lie, which jemallocs the database has, which one to
- * preload, and the environment that it and its agent get.
+ * run.c - where our parts lie, which jemallocs the database has, which one or
+ * whether the recorder is preloaded, and the environment that it and its agent
+ * get.
  */
 #include "run.h"
 
@@ -14,12 +15,12 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
-#include "supervise.h"
 #include "errors.h"
 #include "files.h"
 #include "run_patch.h"
 #include "segment_layout.h"
 #include "segment_make.h"
+#include "supervise.h"
 #include "supervised_env.h"
 #include "wrapper.h"
 
@@ -37,8 +38,8 @@ run_say(const char *text, const char *then)
 /* Finds the first of places with that access mode: in the build tree and
  * installed, both relative to our own executable. */
 static bool
-run_find_beside(const char *self, const char *const places[], int mode,
-                char out[PATH_MAX])
+find_beside(const char *self, const char *const places[], int mode,
+            char out[PATH_MAX])
 {
     for (; *places; places++) {
         if (snprintf(out, PATH_MAX, "%s/%s", self, *places) < PATH_MAX &&
@@ -68,17 +69,17 @@ run_find_parts(struct run *run, struct error *err)
     }
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
-    if (!run_find_beside(self, servers, X_OK, run->heapwired_path)) {
+    if (!find_beside(self, servers, X_OK, run->heapwired_path)) {
         error_set(err, ER_UNKNOWN, "there is no heapwired beside %s", self);
         return -1;
     }
-    if (!run_find_beside(self, libraries, R_OK, library) ||
+    if (!find_beside(self, libraries, R_OK, library) ||
         !realpath(library, run->library)) {
         error_set(err, ER_UNKNOWN, "there is no libheapwire.so beside %s",
                   self);
         return -1;
     }
-    if (!run_find_beside(self, recorders, R_OK, recorder) ||
+    if (!find_beside(self, recorders, R_OK, recorder) ||
         !realpath(recorder, run->recorder))
         run->recorder[0] = '\0';
     return 0;
@@ -128,7 +129,7 @@ find_jemalloc(char out[PATH_MAX])
         HW_MULTIARCH_JEMALLOC, "lib64/libjemalloc.so.2", "lib/libjemalloc.so.2",
         "local/lib/libjemalloc.so.2", NULL};
 
-    return run_find_beside("/usr", places, R_OK, out);
+    return find_beside("/usr", places, R_OK, out);
 }
 
 static bool
@@ -341,7 +342,7 @@ open_segment(const struct segment_header *header)
     return above;
 }
 
-/* -1: there is none, and the database runs with jemalloc's profiling alone. */
+/* -1: there is none, and jemalloc is prepared as if nobody had asked for it. */
 static int
 make_segment(struct run *run)
 {

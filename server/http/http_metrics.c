@@ -24,8 +24,8 @@ enum metric_kind { GAUGE, COUNTER, INFO };
 /* A database that hangs may show by the question for its figures alone. */
 #define STATE "p.state"
 
-/* The statement's tables: p profiler, m memory, s snapshots, d deaths, h
- * daemon.  Those of one name follow each other, and the first has its help. */
+/* The statement's tables: p profiler, m memory, j memory while the database
+ * answers, s snapshots, d deaths, h daemon.  Those of one name follow each other, and the first has its help. */
 static const struct metric {
     const char *name;
     enum metric_kind kind;
@@ -40,17 +40,17 @@ static const struct metric {
      "connected, unresponsive, gone or absent", "state"},
     {"heapwire_database_start_time_seconds", GAUGE, "unix_timestamp(p.started)",
      "When the database started"},
-    {"heapwire_allocator_allocated_bytes", GAUGE, "m.allocated",
+    {"heapwire_allocator_allocated_bytes", GAUGE, "j.allocated",
      "Bytes that the program has in use"},
-    {"heapwire_allocator_active_bytes", GAUGE, "m.active",
+    {"heapwire_allocator_active_bytes", GAUGE, "j.active",
      "Bytes of the pages that hold them"},
-    {"heapwire_allocator_metadata_bytes", GAUGE, "m.metadata",
+    {"heapwire_allocator_metadata_bytes", GAUGE, "j.metadata",
      "Bytes of jemalloc's bookkeeping"},
-    {"heapwire_allocator_resident_bytes", GAUGE, "m.resident",
+    {"heapwire_allocator_resident_bytes", GAUGE, "j.resident",
      "Bytes in memory by jemalloc's count"},
-    {"heapwire_allocator_mapped_bytes", GAUGE, "m.mapped",
+    {"heapwire_allocator_mapped_bytes", GAUGE, "j.mapped",
      "Bytes of address space in use"},
-    {"heapwire_allocator_retained_bytes", GAUGE, "m.retained",
+    {"heapwire_allocator_retained_bytes", GAUGE, "j.retained",
      "Bytes of address space that jemalloc keeps without memory"},
     {"heapwire_allocator_info", INFO, "nullif(p.jemalloc_version, '')",
      "The database's jemalloc", "version"},
@@ -60,7 +60,7 @@ static const struct metric {
      "The part of them that is mapped files and shared memory"},
     {"heapwire_process_resident_shared_bytes", GAUGE, "m.rss_shared",
      "The part of these that is shared memory without a file"},
-    {"heapwire_memory_unexplained_bytes", GAUGE, "m.unexplained",
+    {"heapwire_memory_unexplained_bytes", GAUGE, "j.unexplained",
      "RSS beyond the resident bytes of all jemallocs"},
     {"heapwire_cgroup_memory_bytes", GAUGE, "m.cgroup_current",
      "Bytes that the database's cgroup uses with page cache"},
@@ -175,23 +175,22 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 static void
 add_memory(const char *column, const char *id, struct buffer *out)
 {
-    /* Without a database the table is an error, which would hide the rest. */
+    /* Without a database the table is an error, which would hide the rest; of
+     * one that has ended it has what is no more. */
     buffer_format(out,
                   "CASE WHEN p.state IN ('connected', 'unresponsive') THEN "
-                  "(SELECT %s FROM ",
-                  column);
+                  "(SELECT %s FROM heapwire.%smemory %c WHERE %s",
+                  column, *id ? "cluster_" : "", *column,
+                  *column == 'j' ? "j.answered" : "1");
     if (*id)
-        buffer_format(out, "heapwire.cluster_memory m WHERE m.node_id = %s",
-                      id);
-    else
-        buffer_text(out, "heapwire.memory m");
+        buffer_format(out, " AND %c.node_id = %s", *column, id);
     buffer_text(out, ") END");
 }
 
 static void
 add_expression(const char *expression, const char *id, struct buffer *out)
 {
-    if (strncmp(expression, "m.", 2) == 0) {
+    if (expression[1] == '.' && strchr("mj", *expression)) {
         add_memory(expression, id, out);
         return;
     }

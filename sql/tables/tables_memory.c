@@ -174,8 +174,15 @@ word_of(const struct stats *stats, const char *name)
 static void
 explain_allocator(const struct stats *stats, struct buffer *note)
 {
+    char at[CLOCK_TEXT];
     int64_t gap;
 
+    if (stats->failure && stats->allocator_ms > 0) {
+        clock_text(stats->allocator_ms, at, sizeof(at));
+        say_text(note, "the allocator's figures are of ");
+        buffer_format(note, "%s UTC: %s", at, stats->failure);
+        return;
+    }
     if (stats->failure) {
         say_text(note, "the allocator's figures are not known: ");
         buffer_text(note, stats->failure);
@@ -428,7 +435,8 @@ static const struct catalog_column memory_columns[] = {
     {"note", &type_text, "What lies between the figures, in words", 0,
      NEED_TOTAL},
     {"answered", &type_boolean_nn,
-     "Whether the database answered; 0: only the kernel's figures are known"},
+     "Whether the database answered; 0: jemalloc's figures are of when it did "
+     "last, as are all where it has ended"},
 };
 
 const struct catalog_table tables_memory[] = {

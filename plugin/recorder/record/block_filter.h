@@ -20,6 +20,8 @@ enum {
     BLOCK_FILTER_FULL = 255       /* such a counter stays: it only costs time */
 };
 
+/* Set once, the places first: whoever frees meanwhile, in a signal's handler,
+ * sees few places or all. */
 struct block_filter {
     uint8_t *pages, *places;
     uint64_t mask; /* of places */

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -180,7 +181,7 @@ set_state(struct segment_header *header, const struct segment_header *found)
     };
 }
 
-/* What the program before the exec has left. */
+/* Of what the owner before has left: all counts, which come last. */
 static void
 empty(struct segment_header *header, uint64_t segment_bytes)
 {
@@ -188,11 +189,8 @@ empty(struct segment_header *header, uint64_t segment_bytes)
 
     madvise(base + SEGMENT_HEADER_BYTES, segment_bytes - SEGMENT_HEADER_BYTES,
             MADV_REMOVE);
-    header->module_count = header->thread_count = header->thinning = 0;
-    header->frame_count = header->live_samples = header->live_large = 0;
-    header->mean_wished = 0;
-    header->lost_samples = header->lost_stacks = header->doublings = 0;
-    header->missed_threads = header->taken_samples = 0;
+    memset(&header->module_count, 0,
+           sizeof(*header) - offsetof(struct segment_header, module_count));
 }
 
 static bool
@@ -222,8 +220,9 @@ begin(int fd, const struct segment_header *found)
     module_list_begin();
     call_stack_warm_up();
     recorder_local = (struct recorder_local){.sampler.left = 0};
-    block_filter = (struct block_filter){
-        memory + PAGE, memory + PAGE + BLOCK_FILTER_PAGES, places - 1};
+    block_filter.pages = memory + PAGE;
+    block_filter.places = memory + PAGE + BLOCK_FILTER_PAGES;
+    __atomic_store_n(&block_filter.mask, places - 1, __ATOMIC_RELEASE);
     *(uint32_t *)memory = 1;
     recorder_alive = (uint32_t *)memory;
     return true;

@@ -1,12 +1,12 @@
 /*
  * claim_segment.h - finds the segment that this process records into.
  *
- * The environment's HEAPWIRE_RECORDER is the number of its descriptor.  The
- * first process that finds the segment unclaimed has it, where HEAPWIRE_EXE is
- * its executable or unset; so has the program
- * that this process executes after that, with an empty table; and what it forks
- * to be a daemon, once its agent says so.  All others are inert: what else it
- * forks, and what these execute.
+ * The environment's HEAPWIRE_RECORDER is the number of its descriptor.  A
+ * process has the segment that finds it unclaimed, or its owner ended, where
+ * HEAPWIRE_EXE is its executable or unset.  Only where it is unset do programs
+ * find the descriptor that this process executes later: each begins with an
+ * empty table; and what the owner forks to be a daemon, once its agent says so.
+ * All others are inert: what else the owner forks, and what these execute.
  */
 #ifndef HW_CLAIM_SEGMENT_H
 #define HW_CLAIM_SEGMENT_H

@@ -21,7 +21,7 @@ buckets_of(uint64_t key)
          (uint32_t)((h & UINT32_MAX) * count >> 32) * SEGMENT_BUCKET}};
 }
 
-/* A place whose key is this: for 0, one that is free, in the emptier bucket. */
+/* A place whose key is this; 0: one that is free. */
 static bool
 find_place(const struct buckets *buckets, uint64_t key, uint32_t *place)
 {
@@ -64,6 +64,7 @@ own_claim(void)
     return SEGMENT_CLAIM | generation << 32 | recorder_local.thread;
 }
 
+/* In the emptier bucket, so that both seldom overflow. */
 static bool
 claim_place(struct buckets buckets, uint32_t *place)
 {

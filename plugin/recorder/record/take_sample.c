@@ -152,7 +152,7 @@ sample_block(void *block, size_t size)
     if (sampler_hits(s, size) &&
         __atomic_load_n(&recorder_state.header->wish.active, __ATOMIC_RELAXED))
         record(block, size, mean, now);
-    sampler_draw(s, current_mean(now), SAMPLER_LOOK);
+    sampler_draw(s, current_mean(now));
     recorder_local.busy_at = 0;
     errno = error;
     return block;

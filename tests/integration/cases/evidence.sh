@@ -121,6 +121,9 @@ wait_for 60 grep -q 'serves what is known' "$work/node.log"
 contains "heapwire-run says so" \
     "redis-server (pid $redis) was killed by signal 9 (SIGKILL)" \
     "$(sed 's,/[^ ]*/,,' "$work/node.log")"
+same "its memory is that of before, with its time" "0	1" "$(sql 'select answered,
+    rss > 40000000 and allocated > 1000000 and
+    timestampdiff(second, taken, utc_timestamp()) < 60 from heapwire.memory')"
 death="select pid, how, exit_status, killed_by, told_by, profiling, last_snapshot,
     rss > 40000000, timestampdiff(second, sampled, at) between 0 and 3,
     allocated > 1000000 from heapwire.deaths"

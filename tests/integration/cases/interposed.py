@@ -142,8 +142,8 @@ def test_source(node):
     assert re.search("^source +interposed", explained, re.M), explained
     assert "prof:true" not in explained, explained
     with Wire(node.socket).login() as w:
-        same("source", [[b"interposed", b"active", b"524288"]], w.query(
-            "SELECT source, profiling, sample_rate FROM heapwire.profiler"))
+        same("source", [[b"interposed", b"1", b"524288"]], w.query(
+            "SELECT source, active, sample_rate FROM heapwire.profiler"))
         assert "source: interposed" in "\n".join(heap(w, "state()"))
         same("jemalloc's own", [[b"0"]], w.query(
             "SELECT value FROM heapwire.malloc_stats WHERE name = 'opt.prof'"))
@@ -328,6 +328,7 @@ def test_hangs(node):
             assert min(hung) < 3 * max(running), (running, hung)
             assert "debugCommand" in "\n".join(heap(w, "dump_dot_snapshot()"))
             said(w, "now", "the process does not respond")
+            assert allocated(w) > 0, "what it told last is forgotten"
             said(w, "now", "MB allocated")
         wait_for(lambda: value(w, "SELECT state FROM heapwire.profiler") ==
                  "connected")

@@ -105,22 +105,23 @@ took=$(($(milliseconds) - started))
 check
 [ "$took" -lt 1000 ] || fault "five reads took $took ms"
 
-# Of a stopped database there are the kernel's figures, and why there are no
-# others; the allocator's tables have none.
+# Of a stopped database there are the kernel's figures, and the allocator's of
+# before, with their time; the allocator's tables have none.
+told=$(one allocated)
 freeze "$redis"
-wait_for 60 sql_is 1 "select allocated is null from heapwire.memory"
-contains "stopped" "the allocator's figures are not known: the database (pid" \
-    "$(one note)"
+wait_for 60 sql_is 0 "select answered from heapwire.memory"
+contains "stopped" "the allocator's figures are of 20" "$(one note)"
 contains "stopped, and why" "is stopped by a signal" "$(one note)"
-same "stopped: jemalloc's" 1 "$(one 'coalesce(allocated, active, metadata,
-    resident, mapped, retained, unexplained, profile_bytes) is null')"
+near "stopped: jemalloc's" "$(one allocated)" "$told" 3
+same "stopped: not compared" 1 "$(one 'active + metadata + resident + mapped +
+    retained > 0 and coalesce(unexplained, profile_bytes) is null')"
 near "stopped: rss" "$(one rss)" "$(status_rss "$redis")" 3
 for table in malloc_stats malloc_bins malloc_arenas allocators; do
     contains "stopped: $table" "ERROR 1105 (HY000) at line 1: the database" \
         "$(sql "select * from heapwire.$table" || true)"
 done
 kill -CONT "$redis"
-wait_for 60 sql_is 1 "select allocated > 0 from heapwire.memory"
+wait_for 60 sql_is 1 "select answered from heapwire.memory"
 stop_node
 
 # What is allocated right after jemalloc's figures were refreshed, which is done

@@ -45,7 +45,7 @@ is_taken(struct sampler *s, uint64_t size, uint64_t mean, uint64_t *drawn_for)
         return false;
     }
     hit = sampler_hits(s, size);
-    sampler_draw(s, mean, SAMPLER_LOOK);
+    sampler_draw(s, mean);
     return hit;
 }
 
@@ -65,7 +65,7 @@ begun(uint64_t seed, uint64_t mean)
 {
     struct sampler s = {.random = seed};
 
-    sampler_draw(&s, mean, SAMPLER_LOOK);
+    sampler_draw(&s, mean);
     return s;
 }
 

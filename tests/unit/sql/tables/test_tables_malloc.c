@@ -251,6 +251,11 @@ START_TEST(memory_is_one_row_with_its_gaps_in_words)
     stats->allocator_count = 0;
     stats->failure = "it hangs";
     row = produce("memory", &scope);
+    ck_assert_msg(strstr(row, "figures are of 2026-11-21 02:31:07 UTC: it "
+                              "hangs; ") != NULL,
+                  "%s", row);
+    stats->allocator_ms = 0;
+    row = produce("memory", &scope);
     ck_assert_msg(strstr(row, "not known: it hangs") != NULL, "%s", row);
     ck_assert_str_eq(row + strlen(row) - 3, "|0\n");
     stats_unref(stats);
