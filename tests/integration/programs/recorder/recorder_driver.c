@@ -92,8 +92,9 @@ print_copy(const struct segment_copy *copy)
     for (uint32_t i = 0; i < segment_copy_count(copy, SEGMENT_SAMPLES); i++) {
         if (segment_copy_sample(copy, i, &sample, &weight) &&
             segment_copy_thread(copy, sample.thread, &thread))
-            printf("sample %" PRIx64 " %" PRIu64 " %u %u\n", sample.key,
-                   sample.size, sample.stack, thread.tid);
+            printf("sample %" PRIx64 " %" PRIu64 " %u %u %.17g %" PRIu64 "\n",
+                   sample.key, sample.size, sample.stack, thread.tid, weight,
+                   sample.time_ns);
     }
 }
 
