@@ -44,6 +44,7 @@ REAL_MALLOC(FIRST)
 REAL_OTHER(FIRST)
 #undef FIRST
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): these declare. */
 #define FIRST_NEW(result, name, parameters, arguments, missing)                \
     static result first_##name parameters                                      \
     {                                                                          \
@@ -62,13 +63,14 @@ REAL_OTHER(FIRST)
     }
 REAL_NEW(FIRST_NEW)
 #undef FIRST_NEW
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #define FIRST_DELETE(result, name, parameters, arguments, missing)             \
     static result first_##name parameters                                      \
     {                                                                          \
         find_once();                                                           \
         if (real.name == first_##name)                                         \
-            missing;                                                           \
+            (missing);                                                         \
         else                                                                   \
             real.name arguments;                                               \
     }
