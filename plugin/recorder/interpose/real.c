@@ -45,6 +45,7 @@ REAL_JEMALLOC(FIRST)
 REAL_LIBC(FIRST)
 #undef FIRST
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): these declare. */
 #define FIRST_NEW(result, name, parameters, arguments, missing)                \
     static result first_##name parameters                                      \
     {                                                                          \
@@ -63,13 +64,14 @@ REAL_LIBC(FIRST)
     }
 REAL_NEW(FIRST_NEW)
 #undef FIRST_NEW
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #define FIRST_DELETE(result, name, parameters, arguments, missing)             \
     static result first_##name parameters                                      \
     {                                                                          \
         find_once();                                                           \
         if (real.name == first_##name)                                         \
-            missing;                                                           \
+            (missing);                                                         \
         else                                                                   \
             real.name arguments;                                               \
     }

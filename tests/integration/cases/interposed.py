@@ -502,10 +502,10 @@ def test_another_user(_):
         same("signal", 9, killed(node)[0])
 
 
-def built(directory, flag):
+def built(directory, flag, compiler="gcc"):
     """A program that allocates, and waits."""
     path = os.path.join(directory, "waits")
-    subprocess.run(["gcc", "-x", "c", "-", "-o", path, flag], check=True,
+    subprocess.run([compiler, "-x", "c", "-", "-o", path, flag], check=True,
                    input=b"#include <stdlib.h>\n#include <unistd.h>\n"
                          b"int main(void) { void *volatile b = malloc(1);\n"
                          b"for (;;) { pause(); free(b); } }\n")
@@ -571,6 +571,19 @@ def test_where_nothing_can_stand_in_front_of_malloc(_):
         with Ran(built(directory, "-fsanitize=address")) as node:
             assert "-fsanitize=address has to come first; profiling_source" \
                 in node.said(), node.said()
+
+
+@beside
+def test_thread_sanitizer(_):
+    """Of gcc, whose malloc is behind ours; of clang, a part of the program."""
+    with tempfile.TemporaryDirectory(prefix="hw-i-") as directory:
+        with Ran(built(directory, "-fsanitize=thread")) as node:
+            assert serves_the_living(node)
+        with Ran(built(directory, "-fsanitize=thread", "clang")) as node:
+            assert "its malloc is a part of the program" in node.said()
+            with node.asks() as w:
+                same("state", "connected",
+                     value(w, "SELECT state FROM heapwire.profiler"))
 
 
 @beside

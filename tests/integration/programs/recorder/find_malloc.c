@@ -9,8 +9,6 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED int _dl_find_object(void *pc, struct dl_find_object *result);
-
 static int (*real)(void *pc, struct dl_find_object *result);
 static __thread int within;
 
@@ -22,9 +20,13 @@ find_real(void)
     memcpy(&real, &found, sizeof(real)); // NOLINT(bugprone-sizeof-expression)
 }
 
+/* By another name here: the header's parameters have names of their own. */
+EXPORTED int
+find_object(void *pc, struct dl_find_object *result) __asm__("_dl_find_object");
+
 /* What it allocates is not sampled: else it would come here again. */
 int
-_dl_find_object(void *pc, struct dl_find_object *result)
+find_object(void *pc, struct dl_find_object *result)
 {
     if (within++ > 0)
         abort();
