@@ -317,7 +317,8 @@ why_no_recorder(const struct run *run)
     if (allocators->asan)
         return "the malloc of -fsanitize=address has to come first";
     if (allocators->own_malloc && !run_wants_patch(run))
-        return "its malloc is a part of the program, which calls it directly";
+        return "its malloc is a part of the program, which calls it directly "
+               "(profiling_source = patched may record it)";
     if (is_overcommit_strict())
         return "with vm.overcommit_memory = 2 a page of the recorder's that is "
                "not there would kill it";
@@ -437,6 +438,9 @@ name_source(const struct run *run)
         return "jemalloc: its own profiling";
     if (profiling_is(run, "off"))
         return "none: profiling is off";
+    if (run_may_patch(run))
+        return "none: the setting profiling_source = patched may lead its own "
+               "jemalloc to a recorder";
     return why_no_recorder(run)
                ? "none"
                : "none: the setting profiling_source = interposed needs no "

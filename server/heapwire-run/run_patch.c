@@ -27,6 +27,12 @@ find_own(const struct allocators *allocators)
     return NULL;
 }
 
+bool
+run_may_patch(const struct run *run)
+{
+    return find_own(&run->allocators) && run->allocators.kind == LOCATE_DYNAMIC;
+}
+
 int
 run_plan_patch(struct run *run, struct error *err)
 {

@@ -144,7 +144,8 @@ make_island(struct patching *p)
 {
     uint64_t place = p->base & ~(uint64_t)(ISLAND_STEP - 1);
 
-    for (int i = 0; i < ISLAND_TRIES && place > 2 * ISLAND_STEP; i++) {
+    for (int i = 0; i < ISLAND_TRIES && place > (uint64_t)2 * ISLAND_STEP;
+         i++) {
         void *got;
 
         place -= ISLAND_STEP;
