@@ -400,7 +400,8 @@ start_watch(struct daemon *d, struct error *err)
                                              .rules = d->config.marks,
                                              .log = log_text,
                                              .keeps_ends =
-                                                 d->supervised.line < 0};
+                                                 d->supervised.line < 0,
+                                             .segment = d->supervised.segment};
 
     d->sampler = memory_sampler_start(d->controller, &options, err);
     return d->sampler ? 0 : -1;

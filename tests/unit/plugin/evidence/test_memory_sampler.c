@@ -253,7 +253,8 @@ tear_down(void)
 static struct memory_sampler *
 start(const struct marks_rules *rules)
 {
-    struct memory_sampler_options options = {.rules = *rules, .log = hear};
+    struct memory_sampler_options options = {
+        .rules = *rules, .log = hear, .segment = -1};
     struct error err;
     struct memory_sampler *sampler = memory_sampler_start(NULL, &options, &err);
 
@@ -394,8 +395,8 @@ static const struct {
 START_TEST(an_unseen_end_is_recorded_with_the_successor)
 {
     char dir[] = "/tmp/hw-sampler-XXXXXX", command[64], how[512];
-    struct memory_sampler_options options = {.rules = marks_defaults,
-                                             .log = hear};
+    struct memory_sampler_options options = {
+        .rules = marks_defaults, .segment = -1, .log = hear};
     struct history_sample sample;
     struct death deaths[4], told = {.pid = 4711, .signalled = true, .code = 9};
     struct memory_sampler *sampler;
@@ -448,8 +449,8 @@ static const struct {
 START_TEST(a_life_without_an_end_ended_unseen)
 {
     char dir[] = "/tmp/hw-sampler-XXXXXX", command[64], how[512];
-    struct memory_sampler_options options = {.rules = marks_defaults,
-                                             .log = hear};
+    struct memory_sampler_options options = {
+        .rules = marks_defaults, .segment = -1, .log = hear};
     struct history_sample life = {.pid = 815, .start_ticks = 12};
     struct process_stat self;
     /* As heapwire-run records it: of a wrapper. */
