@@ -506,7 +506,11 @@ look_at_peak(struct last_moment *last, const struct history_sample *sample,
         return;
     live = segment_live_bytes(last->segment);
     before = highest_rss(last, highest);
-    if (live >= PEAK_MIN && rss >= before + before / PEAK_RISE) {
+    if (is_past_peak(last, live)) {
+        if (last->peak_kept_ms == 0 ||
+            now.monotonic_ms - last->peak_kept_ms >= PEAK_EVERY_MS)
+            add_peak(last);
+    } else if (live >= PEAK_MIN && rss >= before + before / PEAK_RISE) {
         now.segment = segment_clone(last->segment, &last->owner);
         if (now.segment < 0)
             return;
@@ -514,10 +518,6 @@ look_at_peak(struct last_moment *last, const struct history_sample *sample,
         last->peak = now;
         last->peak_rss = rss;
         last->peak_live = live;
-    } else if (is_past_peak(last, live) &&
-               (last->peak_kept_ms == 0 ||
-                clock_ms() - last->peak_kept_ms >= PEAK_EVERY_MS)) {
-        add_peak(last);
     }
 }
 

@@ -7,13 +7,13 @@ import functools
 import os
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 
 from node_under_test import wait_for
 from ports import free_port
+from recorder_truth import LARGEST, read_truth
 from runner import named, run_tests
 
 BUILD = os.environ.get("BUILD", "build/release")
@@ -22,8 +22,6 @@ HOST = f"{BUILD}/bin/recorded_host"
 ODD = f"{BUILD}/bin/recorded_odd"
 JEMALLOC = "libjemalloc.so.2"
 BUMP = f"{BUILD}/lib/libbump_malloc.so"
-SITES = ["small", "middle", "huge", "zeroed", "chain", "array", "posix",
-         "aligned", "by_align", "by_page"]
 EXPORTED = set("""
 malloc calloc realloc reallocarray free cfree aligned_alloc posix_memalign
 memalign valloc pvalloc mallocx rallocx xallocx dallocx sdallocx __libc_malloc
@@ -36,7 +34,6 @@ _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t
 heapwire_recorder_segment
 _ZdlPvSt11align_val_tRKSt9nothrow_t _ZdaPvSt11align_val_tRKSt9nothrow_t
 """.split())
-LARGEST = [200, 9000, 3 << 20, 603, 20000, 800, 5000, 900, 3000, 6000]
 EVERY = 1  # the mean at which every allocation is sampled
 STEPS = 20000  # of a thread
 
@@ -166,15 +163,7 @@ class Host(Recorded):
 
     def known(self):
         """Its own count: objects and bytes by site, and each site's code."""
-        with open(self.truth.name, "rb") as f:
-            data = f.read()
-        numbers = struct.unpack(f"<{len(data) // 8}q", data)
-        count = len(SITES)
-        code = [numbers[2 * i:2 * i + 2] for i in range(count)]
-        live = numbers[2 * count:]
-        return code, [
-            (sum(live[2 * i::2 * count]), sum(live[2 * i + 1::2 * count]))
-            for i in range(count)]
+        return read_truth(self.truth.name)
 
 
 def by_site(segment, code):
