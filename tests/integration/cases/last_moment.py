@@ -20,13 +20,14 @@ from node_under_test import BUILD, wait_for
 from recorded_node import (BLOCKS, LARGE, LINGERS_S, SMALL, Ran, heap, profiled,
                            said, script, value, within)
 from recorder_truth import LARGEST, SITES, read_truth
-from redis_node import has_ended
+from redis_node import RedisNode, has_ended
 from runner import beside, named, needs, run_tests
 
 HOST = os.path.abspath(os.path.join(BUILD, "bin", "recorded_host"))
 RUNS = int(os.environ.get("DEATHS", "1"))
 THREADS = 4
 MEAN = 512 << 10
+ONCE = "start_timeout = 0\n"  # a fault at the start is not made up for
 ENDED = "the database (pid {}) ended"
 
 
@@ -72,6 +73,12 @@ def is_whole(w, name):
     functions = dict(w.query("SELECT function, cum_bytes FROM "
                              f"heapwire.heap_functions WHERE snapshot = '{name}'"))
     within("small", SMALL, int(functions[b"keep_small"]), 0.15)
+
+
+def read_later(node):
+    """Another program starts, which is not looked at."""
+    node.command[node.command.index("--") + 1:] = [BLOCKS]
+    RedisNode.wait(node.start())
 
 
 def fine(node):
@@ -134,15 +141,11 @@ def test_with_heapwired(_):
 def test_before_its_first_greeting(_):
     """The segment says who it was."""
     with tempfile.NamedTemporaryFile() as truth, \
-            script(f"exec {HOST} {truth.name} 1 20000 abort every\n") as name, \
-            tempfile.TemporaryDirectory():
-        node = Ran(name, settings=f"exe = {HOST}\n")
+            script(f"exec {HOST} {truth.name} 1 20000 abort every\n") as name:
+        node = Ran(name, settings=ONCE + f"exe = {HOST}\n")
         try:
             same("status", 128 + signal.SIGABRT, node.process.wait(30))
-            pid = node.process.pid
-            node.command[-1] = BLOCKS
-            node.settings = "exe = {BLOCKS}\n"
-            node.start().wait()
+            read_later(node)
             with node.asks() as w:
                 pid = value(w, "SELECT pid FROM heapwire.deaths")
                 compare(w, last_of(w, pid), read_truth(truth.name)[1], 1)
@@ -242,8 +245,8 @@ class Deaths:
                 node.command[node.command.index("--") + 1:] = command
                 node.start()
             else:
-                node = Ran(*command, settings=f"exe = {HOST}\n"
-                           "[snapshots]\nkeep = 200\n")
+                node = Ran(*command, settings=ONCE + f"exe = {HOST}\n"
+                           "[snapshots]\nkeep = 200\n", linger=0)
             wait_for(lambda: "running" in node.said() or
                      node.process.poll() is not None, 30, 0.002)
             pid = self.kill(node) if self.by else None
@@ -259,8 +262,7 @@ class Deaths:
         return pid
 
     def read(self, node):
-        node.command[node.command.index("--") + 1:] = [BLOCKS]
-        node.start().wait()
+        read_later(node)
         with node.asks() as w:
             deaths = w.query("SELECT pid, how, last_snapshot "
                              "FROM heapwire.deaths")
@@ -301,17 +303,17 @@ def test_killed_at_its_start(_):
 
 @beside
 def test_faults(_):
-    die("SIGSEGV", "50000", "fault")
+    die("SIGSEGV", "3000", "fault")
 
 
 @beside
 def test_aborts(_):
-    die("abort", "50000", "abort")
+    die("abort", "3000", "abort")
 
 
 @beside
 def test_exits(_):
-    die("exit", "50000", "exit")
+    die("exit", "3000", "exit")
 
 
 @beside
