@@ -316,6 +316,7 @@ static void
 start_signals(struct daemon *d)
 {
     static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    sigset_t waits;
 
     for (size_t i = 0; i < SIGNALS; i++) {
         uv_signal_init(&d->loop, &d->signals[i]);
@@ -323,6 +324,9 @@ start_signals(struct daemon *d)
         uv_signal_start(&d->signals[i], on_signal, numbers[i]);
     }
     d->signals_open = true;
+    sigemptyset(&waits);
+    sigaddset(&waits, SIGTERM); /* heapwire-run's, which may be there */
+    pthread_sigmask(SIG_UNBLOCK, &waits, NULL);
 }
 
 /* Start */
