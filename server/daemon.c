@@ -21,6 +21,7 @@
 #include "http.h"
 #include "index_keeper.h"
 #include "keeper.h"
+#include "last_moment.h"
 #include "log.h"
 #include "memory.h"
 #include "server.h"
@@ -150,6 +151,8 @@ leave_root(void *arg, const struct account *account)
                               account) != 0) ||
         given_files_give_two(&d->given, DEATHS_FILE, LINGER_FILE, account) !=
             0 ||
+        given_files_give_two(&d->given, LAST_MOMENT_FILE, LAST_MOMENT_AGAIN,
+                             account) != 0 ||
         memory_sampler_give(d->sampler, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
         given_files_give_two(&d->given, AGENT_SOCKET, AGENT_LOCK, account) !=

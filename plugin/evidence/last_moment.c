@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent_word.h"
@@ -28,10 +27,8 @@
 #include "node_status.h"
 #include "own_file.h"
 #include "process_stat.h"
-#include "profile.h"
-#include "reader.h"
-#include "segment_read.h"
-#include "snapshot_head.h"
+#include "recorded_process.h"
+#include "recording_note.h"
 #include "store.h"
 
 enum {
@@ -56,87 +53,6 @@ discard(struct recording *recording)
 
 /* ---- whose it is ---- */
 
-static bool
-is_process(const struct agent_hello *hello, const struct segment_owner *owner)
-{
-    return owner->pid != 0 && (uint64_t)hello->pid == owner->pid &&
-           (owner->started == 0 || hello->start_ticks == owner->started);
-}
-
-static void
-read_boot_id(char *out, size_t size)
-{
-    int fd = open("/proc/sys/kernel/random/boot_id",
-                  O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
-
-    fd_close(fd);
-    out[n > 0 ? n : 0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-}
-
-/* Of a process that has not greeted. */
-static void
-find_exe(const struct last_moment *last, char *out, size_t size)
-{
-    struct segment_module module;
-    struct segment_copy *copy = NULL;
-    struct error unsaid;
-    char link[32];
-    ssize_t n = -1;
-
-    snprintf(link, sizeof(link), "/proc/%d/exe", (int)last->owner.pid);
-    if (process_lives((pid_t)last->owner.pid, last->owner.started))
-        n = readlink(link, out, size - 1);
-    out[n > 0 ? n : 0] = '\0';
-    if (n <= 0)
-        copy = segment_read(last->segment, &unsaid);
-    for (uint32_t i = 0;
-         copy && !*out && i < segment_copy_room(copy, SEGMENT_MODULES); i++) {
-        if (!segment_copy_module(copy, i, &module) ||
-            module.path_size > SEGMENT_PATH_MAX || module.path[0] != '/' ||
-            memmem(module.path, module.path_size, ".so", 3))
-            continue;
-        snprintf(out, size, "%.*s", (int)module.path_size, module.path);
-    }
-    segment_copy_free(copy);
-}
-
-static int64_t
-started_at(uint64_t start_ticks)
-{
-    struct timespec boot;
-    long hz = sysconf(_SC_CLK_TCK);
-    int64_t up_ms;
-
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    up_ms = (int64_t)boot.tv_sec * 1000 + boot.tv_nsec / 1000000;
-    return clock_wall_ms() - up_ms +
-           (int64_t)(start_ticks * 1000 / (uint64_t)(hz > 0 ? hz : 100));
-}
-
-/* What its agent would say. */
-static void
-introduce(struct last_moment *last)
-{
-    struct agent_hello *hello = &last->hello;
-    uint64_t mean = last->owner.mean_bytes;
-
-    memset(hello, 0, sizeof(*hello));
-    hello->pid = (int32_t)last->owner.pid;
-    hello->start_ticks = last->owner.started;
-    hello->started_ms = started_at(last->owner.started);
-    hello->allocator = AGENT_OK;
-    hello->config_prof = 1;
-    hello->opt_prof = AGENT_PROF_RECORDED;
-    hello->active = last->owner.active;
-    hello->active_since_ms = hello->active ? hello->started_ms : 0;
-    while (mean >> 1 >> hello->lg_sample)
-        hello->lg_sample++;
-    read_boot_id(hello->boot_id, sizeof(hello->boot_id));
-    find_exe(last, hello->exe, sizeof(hello->exe));
-}
-
 static void
 meet(struct last_moment *last, const struct segment_owner *owner)
 {
@@ -144,7 +60,7 @@ meet(struct last_moment *last, const struct segment_owner *owner)
     memset(&last->memory, 0, sizeof(last->memory));
     last->missed_ms = 0;
     last->peak_rss = last->peak_live = last->peak_kept_ms = 0;
-    introduce(last);
+    recorded_process_hello(last->segment, owner, &last->hello);
     last->lived_ms = last->hello.started_ms;
 }
 
@@ -165,7 +81,7 @@ note_memory(struct last_moment *last, const struct history_sample *sample)
 static bool
 has_ended(struct last_moment *last, const struct node_status *status, bool ends)
 {
-    bool greeted = is_process(&status->hello, &last->owner);
+    bool greeted = recorded_process_is(&status->hello, &last->owner);
     pid_t pid = greeted ? status->peer : (pid_t)last->owner.pid;
     uint64_t now = clock_ms();
 
@@ -266,46 +182,6 @@ add_end(struct last_moment *last, const struct recording *recording, bool aside)
 
 /* ---- copies ---- */
 
-/* With the encoding of a snapshot's head. */
-static bool
-write_note(const struct last_moment *last, struct buffer *note)
-{
-    struct profile none = {.rate = 1};
-    struct snapshot_body body = {0};
-    struct snapshot snapshot = {.taken_ms = clock_wall_ms(),
-                                .hello = last->hello,
-                                .memory = last->memory,
-                                .profile = &none};
-    struct buffer head;
-
-    buffer_init(&head, NOTE_MAX);
-    snapshot_head_encode(&snapshot, &body, &head);
-    buffer_u64(note, clock_ms());
-    buffer_add(note, head.data, head.size);
-    note->failed |= head.failed;
-    buffer_fini(&head);
-    return !note->failed;
-}
-
-static bool
-read_note(const struct buffer *note, struct recording *out)
-{
-    struct reader r = reader_of(note->data, note->size);
-    struct snapshot_head head;
-    struct span rest;
-    struct error unsaid;
-
-    out->monotonic_ms = reader_u64(&r);
-    rest = reader_rest(&r);
-    if (r.failed ||
-        snapshot_head_decode(rest.data, rest.size, &head, &unsaid) != 0)
-        return false;
-    out->hello = head.entry.hello;
-    out->memory = head.entry.memory;
-    out->taken_ms = head.entry.taken_ms;
-    return true;
-}
-
 /* Anew, for the pages of one that is there are not known. */
 static bool
 open_file(struct last_moment *last)
@@ -354,6 +230,10 @@ static void
 copy_segment(struct last_moment *last)
 {
     uint64_t began = clock_ms(), took;
+    const struct recording now = {.hello = last->hello,
+                                  .memory = last->memory,
+                                  .taken_ms = clock_wall_ms(),
+                                  .monotonic_ms = began};
     struct buffer note;
     bool ok;
 
@@ -362,7 +242,7 @@ copy_segment(struct last_moment *last)
     buffer_init(&note, NOTE_MAX);
     leave_deleted(last);
     ok = open_file(last);
-    if (ok && !write_note(last, &note)) {
+    if (ok && !recording_note_write(&now, &note)) {
         errno = ENOMEM;
         ok = false;
     }
@@ -370,8 +250,8 @@ copy_segment(struct last_moment *last)
         ok = segment_file_write(last->file, last->segment, &last->owner,
                                 note.data, note.size) >= 0;
     if (ok) {
-        last->copied_ms = clock_wall_ms();
-        last->copied_monotonic_ms = clock_ms();
+        last->copied_ms = now.taken_ms;
+        last->copied_monotonic_ms = now.monotonic_ms;
         last->faulty = false;
     } else if (errno != ESTALE) {
         say_faulty(last);
@@ -407,7 +287,7 @@ end_of(const struct last_moment *last, const struct node_status *status)
                        : 0;
     int64_t at_ms = clock_wall_ms();
 
-    if (is_process(&status->hello, &last->owner) &&
+    if (recorded_process_is(&status->hello, &last->owner) &&
         status->state == NODE_GONE && status->since_ms < at_ms)
         at_ms = status->since_ms;
     for (size_t i = 0; i < count; i++)
@@ -539,7 +419,7 @@ find_copy(struct last_moment *last)
         return;
     buffer_init(&note, NOTE_MAX);
     last->found.segment = segment_file_read(fd, &note);
-    if (last->found.segment < 0 || !read_note(&note, &last->found)) {
+    if (last->found.segment < 0 || !recording_note_read(&note, &last->found)) {
         discard(&last->found);
         log_to(last->log, "%s/%s has no copy that is whole: it is removed",
                last->state_dir, name);
@@ -560,7 +440,7 @@ found_has_ended(const struct last_moment *last,
     const struct agent_hello *hello = &last->found.hello;
     char boot[sizeof(hello->boot_id)];
 
-    read_boot_id(boot, sizeof(boot));
+    recorded_process_boot(boot, sizeof(boot));
     if (strcmp(boot, hello->boot_id) != 0)
         return true;
     if (process_lives(hello->pid, hello->start_ticks))
@@ -578,10 +458,10 @@ look_at_found(struct last_moment *last, const struct node_status *status,
 {
     if (last->found.segment < 0)
         return;
-    if (is_process(&last->found.hello, &last->owner)) {
+    if (recorded_process_is(&last->found.hello, &last->owner)) {
         if (last->copied_ms == 0)
             return; /* its segment is here, and there is no other copy yet */
-    } else if (is_process(&last->found.hello, &last->done)) {
+    } else if (recorded_process_is(&last->found.hello, &last->done)) {
         discard(&last->found); /* it has been taken from the segment */
         return;
     } else if (found_has_ended(last, status, ends)) {
@@ -624,7 +504,7 @@ is_daemons_parent(const struct last_moment *last,
                   const struct node_status *status)
 {
     return status->hello.opt_prof == AGENT_PROF_FORKED &&
-           !is_process(&status->hello, &last->owner);
+           !recorded_process_is(&status->hello, &last->owner);
 }
 
 static void
@@ -646,7 +526,7 @@ look_at_owner(struct last_moment *last, const struct node_status *status,
         return;
     if (last->owner.pid == 0)
         meet(last, &owner);
-    if (is_process(&status->hello, &last->owner))
+    if (recorded_process_is(&status->hello, &last->owner))
         last->hello = status->hello;
     note_memory(last, sample);
     if (is_daemons_parent(last, status)) {
@@ -682,18 +562,12 @@ last_moment_given(struct last_moment *last)
 }
 
 void
-last_moment_done(struct last_moment *last)
+last_moment_done(struct last_moment *last, bool kept)
 {
     discard(&last->due[0].recording);
-    if (last->due[0].aside)
+    if (last->due[0].aside && kept)
         remove_file(last, LAST_MOMENT_AGAIN);
     last->due_count--;
     memmove(&last->due[0], &last->due[1],
             last->due_count * sizeof(last->due[0]));
-}
-
-int
-last_moment_give(struct last_moment *last, uid_t uid, gid_t gid)
-{
-    return last->file ? fchown(segment_file_fd(last->file), uid, gid) : 0;
 }

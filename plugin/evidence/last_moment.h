@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "controller.h"
 #include "segment_file.h"
@@ -81,10 +80,7 @@ void last_moment_look(struct last_moment *last,
 const struct last_due *last_moment_due(const struct last_moment *last);
 /* It was submitted; its segment is another's now. */
 void last_moment_given(struct last_moment *last);
-/* And is kept, or cannot be. */
-void last_moment_done(struct last_moment *last);
-
-/* Its file becomes another user's.  -1 with errno. */
-int last_moment_give(struct last_moment *last, uid_t uid, gid_t gid);
+/* And is kept; or cannot be: then the next heapwired tries it again, once. */
+void last_moment_done(struct last_moment *last, bool kept);
 
 #endif

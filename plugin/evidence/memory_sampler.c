@@ -282,7 +282,7 @@ take_snapshot(struct memory_sampler *sampler)
     flight_leave(sampler->snapshot);
     sampler->snapshot = NULL;
     if (sampler->recorded)
-        last_moment_done(&sampler->last);
+        last_moment_done(&sampler->last, state == FLIGHT_DONE);
     if (state == FLIGHT_FAILED) {
         say_refused(sampler, sampler->snapshot_reason, err.text);
         return;
@@ -382,7 +382,7 @@ ask_recorded(struct memory_sampler *sampler)
         last_moment_given(&sampler->last);
     } else {
         say_refused(sampler, due->reason, err.text);
-        last_moment_done(&sampler->last);
+        last_moment_done(&sampler->last, false);
     }
 }
 
@@ -582,7 +582,5 @@ memory_sampler_set_rules(struct memory_sampler *sampler,
 int
 memory_sampler_give(struct memory_sampler *sampler, uid_t uid, gid_t gid)
 {
-    return history_give(sampler->history, uid, gid) == 0
-               ? last_moment_give(&sampler->last, uid, gid)
-               : -1;
+    return history_give(sampler->history, uid, gid);
 }
