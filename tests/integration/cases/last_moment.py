@@ -225,7 +225,7 @@ class Deaths:
     def __init__(self, *end, wrapper=(), every, by=0, within_s=1.5):
         self.end, self.by, self.within_s = end, by, within_s
         self.wrapper, self.every = wrapper, every
-        self.known = []  # a truth by pid
+        self.known = []  # pid, truth and log of each
 
     def run(self):
         node = None
@@ -251,7 +251,7 @@ class Deaths:
                      node.process.poll() is not None, 30, 0.002)
             pid = self.kill(node) if self.by else None
             node.process.wait(60)
-            self.known.append((pid, read_truth(truth.name)[1]))
+            self.known.append((pid, read_truth(truth.name)[1], node.log()))
         return node
 
     def kill(self, node):
@@ -266,11 +266,12 @@ class Deaths:
         with node.asks() as w:
             deaths = w.query("SELECT pid, how, last_snapshot "
                              "FROM heapwire.deaths")
-            same("deaths", RUNS, len(deaths))
+            assert len(deaths) == RUNS, (deaths, [k[0] for k in self.known])
             found = []
-            for (pid, how, name), (killed, known) in zip(deaths, self.known):
+            for (pid, how, name), (killed, known, log) in zip(
+                    deaths, self.known):
                 assert killed in (None, int(pid)), (killed, pid)
-                assert name, (how, node.log()[-2000:])
+                assert name, (how, known, log[-2000:])
                 same("reason", ENDED.format(int(pid)), value(
                     w, "SELECT reason FROM heapwire.snapshots WHERE name = "
                     f"'{name.decode()}'"))

@@ -1,7 +1,9 @@
 /* test_segment_file.c - copies of a segment in a file, whole and cut short. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -201,6 +203,34 @@ START_TEST(another_owner_is_no_copy)
 }
 END_TEST
 
+/* As on a full disk: what was there stays, and all is well once there is room.
+ */
+START_TEST(where_nothing_can_be_written_the_copy_before_stays)
+{
+    struct rlimit before, none = {3 * PAGE, RLIM_INFINITY};
+    char note[64];
+
+    signal(SIGXFSZ, SIG_IGN);
+    keys[0] = 1;
+    ck_assert_int_gt(write_copy("a"), 0);
+    ck_assert_int_gt(write_copy("b"), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    for (uint64_t i = 2; i < 5; i++) {
+        keys[0] = i;
+        ck_assert_int_eq(write_copy("c"), -1);
+        ck_assert_int_eq(errno, EFBIG);
+        setrlimit(RLIMIT_FSIZE, &before); /* for the memory of the reader */
+        ck_assert_uint_eq(read_copy(note), 1);
+        setrlimit(RLIMIT_FSIZE, &none);
+    }
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    ck_assert_int_gt(write_copy("d"), 0);
+    ck_assert_uint_eq(read_copy(note), 4);
+}
+END_TEST
+
 START_TEST(live_bytes_are_what_was_not_freed)
 {
     stacks[3] =
@@ -226,6 +256,7 @@ main(void)
     tcase_add_test(cases, a_file_of_anything_has_none);
     tcase_add_loop_test(cases, a_damaged_head_is_passed_over, 0, 49);
     tcase_add_test(cases, another_owner_is_no_copy);
+    tcase_add_test(cases, where_nothing_can_be_written_the_copy_before_stays);
     tcase_add_test(cases, live_bytes_are_what_was_not_freed);
     suite_add_tcase(suite, cases);
     return suite_run(suite);
