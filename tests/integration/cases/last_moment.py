@@ -170,6 +170,26 @@ def test_the_next_at_once(_):
 
 
 @beside
+def test_a_script_that_swallows_the_status(_):
+    """The death is the script's, and says whose the profile is."""
+    with script(f"{BLOCKS}\nexit 0\n") as name, \
+            Ran(name, settings=f"exe = {BLOCKS}\n", linger=0) as node:
+        pid = node.pid()
+        fine(node)
+        node.keeps()
+        kill(pid)
+        same("status", 0, node.process.wait(30))
+        node.start().wait()
+        with node.asks() as w:
+            last = last_of(w, pid)
+            is_whole(w, last)
+            death_names(w, last)
+            how = value(w, "SELECT how FROM heapwire.deaths")
+            same("how", f"ended with status 0; the recorded process {pid}, "
+                 "behind it, had ended before", how)
+
+
+@beside
 def test_the_peak(_):
     """Its copy is there before memory falls, and kept after."""
     with Ran(BLOCKS) as node:
