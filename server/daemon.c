@@ -21,6 +21,7 @@
 #include "http.h"
 #include "index_keeper.h"
 #include "keeper.h"
+#include "last_moment.h"
 #include "log.h"
 #include "memory.h"
 #include "server.h"
@@ -150,6 +151,8 @@ leave_root(void *arg, const struct account *account)
                               account) != 0) ||
         given_files_give_two(&d->given, DEATHS_FILE, LINGER_FILE, account) !=
             0 ||
+        given_files_give_two(&d->given, LAST_MOMENT_FILE, LAST_MOMENT_AGAIN,
+                             account) != 0 ||
         memory_sampler_give(d->sampler, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
         given_files_give_two(&d->given, AGENT_SOCKET, AGENT_LOCK, account) !=
@@ -316,6 +319,7 @@ static void
 start_signals(struct daemon *d)
 {
     static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    sigset_t waits;
 
     for (size_t i = 0; i < SIGNALS; i++) {
         uv_signal_init(&d->loop, &d->signals[i]);
@@ -323,6 +327,9 @@ start_signals(struct daemon *d)
         uv_signal_start(&d->signals[i], on_signal, numbers[i]);
     }
     d->signals_open = true;
+    sigemptyset(&waits);
+    sigaddset(&waits, SIGTERM); /* heapwire-run's, which may be there */
+    pthread_sigmask(SIG_UNBLOCK, &waits, NULL);
 }
 
 /* Start */
@@ -400,7 +407,8 @@ start_watch(struct daemon *d, struct error *err)
                                              .rules = d->config.marks,
                                              .log = log_text,
                                              .keeps_ends =
-                                                 d->supervised.line < 0};
+                                                 d->supervised.line < 0,
+                                             .segment = d->supervised.segment};
 
     d->sampler = memory_sampler_start(d->controller, &options, err);
     return d->sampler ? 0 : -1;

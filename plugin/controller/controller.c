@@ -204,7 +204,10 @@ take_snapshot(struct controller *c, struct job *job, struct error *err)
     struct snapshot *snapshot = NULL;
     struct dump dump = {.mapped = NULL};
     bool taken =
-        dump_take(&dump, &c->client, &c->objects, &c->recorded, err) == 0;
+        (job->request.kind == JOB_RECORDED
+             ? dump_take_recording(&dump, &job->recording, &c->objects, err)
+             : dump_take(&dump, &c->client, &c->objects, &c->recorded, err)) ==
+        0;
 
     pthread_mutex_lock(&c->jobs.flights.lock);
     publish_status(c);
@@ -271,9 +274,10 @@ run_dump(struct controller *c, struct job *job)
             job->flight.error = err;
         job->result.snapshot = snapshot;
         /* One of before a reset counts samples that are forgotten now. */
-        c->last = (struct last){
-            snapshot->hello.resets == c->status.hello.resets,
-            snapshot->profile->samples, snapshot->taken_ms, frames};
+        if (job->request.kind != JOB_RECORDED)
+            c->last = (struct last){
+                snapshot->hello.resets == c->status.hello.resets,
+                snapshot->profile->samples, snapshot->taken_ms, frames};
     }
     jobs_finish(job, snapshot ? NULL : &err);
     pthread_mutex_unlock(&c->jobs.flights.lock);

@@ -119,10 +119,22 @@ enum job_kind {
     JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
     /* result.stats, likewise; the kernel's alone without jemalloc; with its
      * failure, and what was known last, where the agent does not answer. */
-    JOB_STATS
+    JOB_STATS,
+    JOB_RECORDED /* result.snapshot, of request.recording, kept */
 };
 
 enum { CONTROLLER_RECENT_MS = 1000 };
+
+/* A recorder's segment as it was, of a process that may have ended: nobody is
+ * asked anything. */
+struct recording {
+    int segment; /* a copy of it; -1: none */
+    struct agent_hello hello;
+    int64_t taken_ms;              /* wall clock */
+    uint64_t monotonic_ms;         /* likewise, of clock_ms() */
+    struct snapshot_memory memory; /* of about then */
+    bool ended;                    /* it is of a process that has ended since */
+};
 
 /* Texts are copied; what a kind does not use is 0. */
 struct job_request {
@@ -134,6 +146,8 @@ struct job_request {
     uint32_t seconds;   /* at most AGENT_SECONDS_MAX */
     uint32_t lg_sample; /* 0: as it is; else AGENT_LG_SAMPLE_MIN to _MAX */
     bool force;         /* JOB_RESET: lg_sample from 1; kept snapshots or not */
+    /* JOB_RECORDED: its segment is the job's, once that is submitted. */
+    const struct recording *recording;
 };
 
 struct job_result {

@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "clock.h"
+#include "controller.h"
 #include "errors.h"
 #include "files.h"
 #include "heap_dump.h"
@@ -145,10 +146,9 @@ take_maps(struct dump *dump, struct agent_client *client, struct error *err)
 
 /* Whether the segment is of the process that was greeted last. */
 static int
-check_owner(const struct dump *dump, const struct agent_client *client,
+check_owner(const struct dump *dump, const struct agent_hello *hello,
             struct error *err)
 {
-    const struct agent_hello *hello = &client->status.hello;
     const struct segment_header *header = segment_copy_header(dump->recorded);
 
     if (header->owner == (uint64_t)hello->pid &&
@@ -160,6 +160,8 @@ check_owner(const struct dump *dump, const struct agent_client *client,
               hello->pid);
     return -1;
 }
+
+#define DUMP_OF_THE_END "of its last moment: the process has ended"
 
 /* What the profile lacks. */
 static void
@@ -188,7 +190,7 @@ note_recorded(struct dump *dump, const struct agent_client *client)
     if (client->status.state == NODE_UNRESPONSIVE)
         note = "read from outside: the process does not respond";
     if (client->status.state == NODE_GONE) {
-        note = "of its last moment: the process has ended";
+        note = DUMP_OF_THE_END;
         dump->taken_ms = client->status.since_ms;
         dump->recorded_ms -= since_ms > 0 ? (uint64_t)since_ms : 0;
     }
@@ -236,7 +238,7 @@ take_recorded(struct dump *dump, struct agent_client *client,
     dump->taken_ms = clock_wall_ms();
     dump->recorded_ms = clock_ms();
     dump->recorded = segment_read(maps->segment, err);
-    if (!dump->recorded || check_owner(dump, client, err) != 0 ||
+    if (!dump->recorded || check_owner(dump, &client->status.hello, err) != 0 ||
         recorded_maps_find(maps, dump->recorded, NULL, objects, &complete,
                            err) != 0)
         return -1;
@@ -290,6 +292,44 @@ dump_take(struct dump *dump, struct agent_client *client,
         note_recorded(dump, client);
     if (rc == 0)
         take_memory(dump, client);
+    return rc;
+}
+
+/* The copy may be older than the end. */
+static void
+note_recording(struct dump *dump, const struct recording *recording)
+{
+    char at[CLOCK_TEXT];
+
+    clock_text(recording->taken_ms, at, sizeof(at));
+    if (recording->ended)
+        append_note(dump, "%s", DUMP_OF_THE_END);
+    else
+        append_note(dump, "of %s UTC, without asking the process", at);
+    note_losses(dump);
+}
+
+int
+dump_take_recording(struct dump *dump, const struct recording *recording,
+                    struct objects *objects, struct error *err)
+{
+    struct recorded_maps maps = {.segment = recording->segment};
+    bool complete;
+    int rc = -1;
+
+    buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
+    dump->hello = recording->hello;
+    dump->taken_ms = recording->taken_ms;
+    dump->recorded_ms = recording->monotonic_ms;
+    dump->memory = recording->memory;
+    dump->recorded = segment_read(recording->segment, err);
+    if (dump->recorded && check_owner(dump, &recording->hello, err) == 0 &&
+        recorded_maps_find(&maps, dump->recorded, NULL, objects, &complete,
+                           err) == 0)
+        rc = recorded_maps_write(&maps, dump->recorded, &dump->maps, err);
+    recorded_maps_clear(&maps);
+    if (rc == 0)
+        note_recording(dump, recording);
     return rc;
 }
 

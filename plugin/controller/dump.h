@@ -18,6 +18,7 @@ struct error;
 struct agent_client;
 struct objects;
 struct recorded_maps;
+struct recording;
 struct snapshot;
 struct symbolizer;
 struct segment_copy;
@@ -48,6 +49,9 @@ struct dump {
 int dump_take(struct dump *dump, struct agent_client *client,
               struct objects *objects, struct recorded_maps *maps,
               struct error *err);
+/* Likewise of a copy of the segment, without the agent. */
+int dump_take_recording(struct dump *dump, const struct recording *recording,
+                        struct objects *objects, struct error *err);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 
 enum dump_stage { DUMP_TAKING = 1, DUMP_NAMING, DUMP_MAKING };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "files.h"
 #include "memory.h"
 #include "share.h"
 #include "snapshot.h"
@@ -32,6 +33,7 @@ static const struct {
     [JOB_PROFILE] = {.dumps = true},
     [JOB_SNAPSHOT] = {.dumps = true},
     [JOB_RECENT] = {.dumps = true},
+    [JOB_RECORDED] = {.dumps = true},
     [JOB_STATS] = {.text = "Reading statistics"},
 };
 
@@ -87,6 +89,7 @@ on_free(struct flight *flight)
 
     snapshot_unref(job->result.snapshot);
     stats_unref(job->result.stats);
+    fd_close(job->recording.segment);
     mem_free(job);
 }
 
@@ -177,6 +180,13 @@ is_recent(const struct jobs *jobs, const struct job *job)
            clock_ms() - job->at_ms <= CONTROLLER_RECENT_MS;
 }
 
+/* Of what is recorded now: not of another moment, or of another process. */
+static bool
+is_of_now(const struct job *job)
+{
+    return job && job->request.kind != JOB_RECORDED;
+}
+
 /* A job that has begun, where an answer that is a little old will do: but not
  * a snapshot that is kept, nor one from before it, for it may be what the new
  * one is to be compared with. */
@@ -192,7 +202,7 @@ shareable(struct jobs *jobs, enum job_kind kind)
 
     if (is_recent(jobs, recent))
         return recent;
-    if (is_recent(jobs, under_way) && !under_way->keep &&
+    if (is_of_now(under_way) && is_recent(jobs, under_way) && !under_way->keep &&
         (kind == JOB_RECENT || under_way->request.kind == kind))
         return under_way;
     return NULL;
@@ -218,7 +228,7 @@ joinable(struct jobs *jobs, const struct job_request *request)
     for (struct flight *f = jobs->flights.first; f; f = f->next)
         if (!f->started)
             last = (struct job *)f;
-    if (!last ||
+    if (!is_of_now(last) || kind == JOB_RECORDED ||
         (kind == JOB_SNAPSHOT && last->keep && !can_share(last, request)))
         return NULL;
     if (kinds[kind].dumps ? job_is_dump(last)
@@ -247,6 +257,8 @@ job_new(struct jobs *jobs, const struct job_request *request, struct error *err)
     flight_init(&job->flight, &job_kind, &jobs->flights, request->owner);
     job->request = *request;
     job->asks = true;
+    job->request.recording = NULL;
+    job->recording.segment = -1;
     return job;
 }
 
@@ -275,9 +287,12 @@ jobs_join(struct jobs *jobs, const struct job_request *request,
     if (job)
         seat = flight_join(&job->flight, waker, err);
     if (seat) {
-        seat->keep = request->kind == JOB_SNAPSHOT;
+        seat->keep =
+            request->kind == JOB_SNAPSHOT || request->kind == JOB_RECORDED;
         if (seat->keep && !job->keep)
             keep_as(job, request);
+        if (request->recording)
+            job->recording = *request->recording;
         /* After a change, its requester never gets an older answer. */
         jobs->generation += kinds[request->kind].changes;
     }
@@ -335,7 +350,7 @@ jobs_finish(struct job *job, const struct error *failure)
     pthread_cond_signal(&jobs->agent_free);
     jobs->generation += kinds[job->request.kind].changes;
     jobs->failed_snapshots += job->keep && (failure || job->not_kept);
-    if (!failure && job_is_dump(job))
+    if (!failure && job_is_dump(job) && is_of_now(job))
         keep_recent(&jobs->recent_dump, job->keep ? NULL : job);
     if (!failure && job->request.kind == JOB_STATS &&
         !job->result.stats->failure)

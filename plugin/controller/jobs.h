@@ -25,10 +25,11 @@ struct job {
     struct flight flight;       /* first */
     struct job_request request; /* its texts are these: */
     char name[SNAPSHOT_NAME_MAX + 1], reason[SNAPSHOT_REASON_MAX + 1];
-    bool keep;                /* some follower asked for a kept snapshot */
-    bool not_kept;            /* all else is well; flight.error says why */
-    bool asks;                /* needs the agent, or has it */
-    struct job_result result; /* the job's own references */
+    struct recording recording; /* of JOB_RECORDED */
+    bool keep;                  /* some follower asked for a kept snapshot */
+    bool not_kept;              /* all else is well; flight.error says why */
+    bool asks;                  /* needs the agent, or has it */
+    struct job_result result;   /* the job's own references */
     uint64_t at_ms;      /* monotonic: when it began; then when it finished */
     uint64_t generation; /* of jobs, when it began */
     struct dump_progress progress; /* atomics: written without the lock */

@@ -14,11 +14,11 @@
 #include "store.h"
 
 enum {
-    DEATHS_LOOKED_AT = 8,
-    ENDED_MS = 3000,  /* what comes back before was away, not gone */
-    LIVED_MS = 10000, /* what ends earlier was no database */
-    LATE_MS = 1000,   /* a sample may be taken while the end is recorded */
-    GROWTH_MS = 10000 /* over which growth is measured */
+    DEATHS_LOOKED_AT = 64, /* those of a script that starts it anew */
+    ENDED_MS = 3000,       /* what comes back before was away, not gone */
+    LIVED_MS = 10000,      /* what ends earlier was no database */
+    LATE_MS = 1000,        /* a sample may be taken while the end is recorded */
+    GROWTH_MS = 10000      /* over which growth is measured */
 };
 
 static bool

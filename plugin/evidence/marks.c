@@ -281,6 +281,21 @@ highest_adopt(struct highest *highest, struct store *store)
     mem_free(list);
 }
 
+static void
+let_go(struct store *store, const struct highest_pin *dropped,
+       const struct highest_pin *pin)
+{
+    bool same =
+        dropped->pid == pin->pid && dropped->start_ticks == pin->start_ticks;
+    struct store_entry entry;
+
+    if (same && store_find(store, dropped->name, &entry, NULL) == 0 &&
+        strncmp(entry.reason, HIGHEST_PEAK, strlen(HIGHEST_PEAK)) == 0)
+        store_delete(store, dropped->name, NULL);
+    else
+        store_pin(store, dropped->name, false, NULL);
+}
+
 /* First the new pin: whatever ends us between the two loses nothing. */
 void
 highest_note(struct highest *highest, struct store *store,
@@ -300,5 +315,5 @@ highest_note(struct highest *highest, struct store *store,
     if (store_pin(store, pin.name, true, NULL) != 0)
         *highest = before;
     else if (dropped.name[0])
-        store_pin(store, dropped.name, false, NULL);
+        let_go(store, &dropped, &pin);
 }

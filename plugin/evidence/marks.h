@@ -111,6 +111,10 @@ struct highest_pin {
     uint64_t start_ticks, rss;
 };
 
+/* Begins the reason of one that was taken when memory had fallen since: it goes
+ * when another of that database is higher. */
+#define HIGHEST_PEAK "the peak"
+
 /* A zeroed struct has none. */
 struct highest {
     struct highest_pin now, before;

@@ -18,6 +18,7 @@
 #include "controller.h"
 #include "errors.h"
 #include "history.h"
+#include "last_moment.h"
 #include "log.h"
 #include "memory.h"
 #include "node_status.h"
@@ -71,8 +72,8 @@ struct memory_sampler {
     uint64_t look_ms; /* monotonic: the next look is due */
     bool urgent;      /* pace_is_urgent */
     struct ends ends;
-    uint64_t ended_ticks;
-    int32_t ended_pid; /* whose last profile was asked for */
+    struct last_moment last;
+    bool recorded; /* snapshot is of last's */
 };
 
 static void
@@ -257,6 +258,7 @@ ask_snapshot(struct memory_sampler *sampler, const struct marks_due *due)
     struct waker waker = {wake, sampler};
     struct error err;
 
+    sampler->recorded = false;
     sampler->snapshot =
         controller_submit(sampler->controller, &request, waker, &err);
     if (!sampler->snapshot)
@@ -279,13 +281,16 @@ take_snapshot(struct memory_sampler *sampler)
         return;
     flight_leave(sampler->snapshot);
     sampler->snapshot = NULL;
+    if (sampler->recorded)
+        last_moment_done(&sampler->last, state == FLIGHT_DONE);
     if (state == FLIGHT_FAILED) {
         say_refused(sampler, sampler->snapshot_reason, err.text);
         return;
     }
     sampler->refused[0] = '\0';
-    marks_taken(&sampler->marks, &sampler->snapshot_rules,
-                &sampler->snapshot_now);
+    if (!sampler->recorded)
+        marks_taken(&sampler->marks, &sampler->snapshot_rules,
+                    &sampler->snapshot_now);
     highest_note(&sampler->highest, controller_store(sampler->controller),
                  result.snapshot);
     log_to(sampler->log, "took the automatic snapshot %s: %s",
@@ -353,25 +358,31 @@ look_at_marks(struct memory_sampler *sampler,
     }
 }
 
-/* What the recorder has of it is of its last moment; nothing, if it was never
- * switched on. */
+/* One at a time, and each after what a mark has asked for. */
 static void
-look_at_end(struct memory_sampler *sampler, const struct node_status *status)
+ask_recorded(struct memory_sampler *sampler)
 {
-    const struct agent_hello *hello = &status->hello;
-    struct marks_due due = {.cause = SNAPSHOT_MARK};
+    const struct last_due *due = last_moment_due(&sampler->last);
+    struct waker waker = {wake, sampler};
+    struct error err;
 
-    if (status->state != NODE_GONE || !node_status_is_recorded(status) ||
-        (!hello->active && hello->changes == 0) || sampler->snapshot ||
-        (sampler->ended_pid == hello->pid &&
-         sampler->ended_ticks == hello->start_ticks))
+    if (!due || sampler->snapshot)
         return;
-    snprintf(due.reason, sizeof(due.reason), "the database (pid %d) ended",
-             hello->pid);
-    ask_snapshot(sampler, &due);
-    if (sampler->snapshot) {
-        sampler->ended_pid = hello->pid;
-        sampler->ended_ticks = hello->start_ticks;
+    sampler->snapshot =
+        controller_submit(sampler->controller,
+                          &(struct job_request){.kind = JOB_RECORDED,
+                                                .cause = SNAPSHOT_MARK,
+                                                .reason = due->reason,
+                                                .recording = &due->recording},
+                          waker, &err);
+    sampler->recorded = sampler->snapshot != NULL;
+    memcpy(sampler->snapshot_reason, due->reason,
+           sizeof(sampler->snapshot_reason));
+    if (sampler->recorded) {
+        last_moment_given(&sampler->last);
+    } else {
+        say_refused(sampler, due->reason, err.text);
+        last_moment_done(&sampler->last, false);
     }
 }
 
@@ -419,7 +430,9 @@ look(struct memory_sampler *sampler)
     }
     ends_look(&sampler->ends, &status);
     look_at_marks(sampler, &now, there);
-    look_at_end(sampler, &status);
+    last_moment_look(&sampler->last, &status, there ? &now : NULL,
+                     &sampler->highest, false);
+    ask_recorded(sampler);
     expire_snapshots(sampler, clock_ms());
 }
 
@@ -453,15 +466,6 @@ rest(struct memory_sampler *sampler)
     return !stop;
 }
 
-/* It has ended, and the greeter has not seen so yet. */
-static bool
-is_ending(const struct node_status *status)
-{
-    return status->hello.opt_prof == AGENT_PROF_RECORDED && status->peer != 0 &&
-           status->state != NODE_GONE && kill(status->peer, 0) != 0 &&
-           errno == ESRCH;
-}
-
 /* heapwire-run ends us where the database has ended soon after its start: what
  * the recorder has of it is taken first. */
 static void
@@ -472,9 +476,11 @@ take_last(struct memory_sampler *sampler)
 
     do {
         controller_status(sampler->controller, &status);
-        look_at_end(sampler, &status);
+        last_moment_look(&sampler->last, &status, NULL, &sampler->highest,
+                         true);
         take_snapshot(sampler);
-        if (!sampler->snapshot && !is_ending(&status))
+        ask_recorded(sampler);
+        if (!sampler->snapshot && !last_moment_due(&sampler->last))
             return;
         pthread_mutex_lock(&sampler->lock);
         clock_cond_wait(&sampler->wakes, &sampler->lock,
@@ -491,9 +497,11 @@ sampler_main(void *arg)
     highest_adopt(&sampler->highest, controller_store(sampler->controller));
     ends_adopt(&sampler->ends, sampler->history,
                controller_store(sampler->controller));
+    last_moment_start(&sampler->last);
     while (rest(sampler))
         look(sampler);
     take_last(sampler);
+    last_moment_stop(&sampler->last);
     return NULL;
 }
 
@@ -519,6 +527,10 @@ memory_sampler_start(struct controller *controller,
     sampler->ends.state_dir = options->state_dir;
     sampler->ends.keeps = options->keeps_ends;
     sampler->ends.log = options->log;
+    sampler->last.segment = options->segment;
+    sampler->last.state_dir = options->state_dir;
+    sampler->last.store = controller_store(controller);
+    sampler->last.log = options->log;
     sampler->history = history_open(options->state_dir, options->log);
     if (!sampler->history)
         error_memory(err, "the history of memory");

@@ -2,8 +2,9 @@
  * memory_sampler.h - the thread that looks at the database's memory each
  * second.
  *
- * It writes the history, takes snapshots where marks.h says so, and records the
- * death of a database that no heapwire-run watches (deaths.h). It asks the
+ * It writes the history, takes snapshots where marks.h says so and of recorded
+ * databases that ended (last_moment.h), and records the death of one that no
+ * heapwire-run watches (deaths.h). It asks the
  * controller like any other client and never waits for an answer.
  */
 #ifndef HW_MEMORY_SAMPLER_H
@@ -60,6 +61,7 @@ struct memory_sampler_options {
     struct marks_rules rules;
     void (*log)(const char *line); /* NULL: no messages */
     bool keeps_ends;               /* that are seen: no heapwire-run does */
+    int segment; /* of the database's recorder; borrowed; -1: none */
 };
 
 /* The controller outlives it.  NULL with *err. */

@@ -115,6 +115,11 @@ death_describe(const struct death *death, char *out, size_t size)
         snprintf(out + used, size - used, ", asked to end by signal %d",
                  death->asked);
     used = strlen(out);
+    if (death->recorded)
+        snprintf(out + used, size - used,
+                 "; the recorded process %d, behind it, had ended before",
+                 (int)death->recorded);
+    used = strlen(out);
     snprintf(out + used, size - used, "%s", restarts[death->restarted]);
     used = strlen(out);
     if (kills > 0)
@@ -155,6 +160,8 @@ death_format(const struct death *death, struct buffer *out)
                   death->unknown ? 1 : death->code, death->asked);
     if (death->restarted)
         buffer_format(out, "restarted=%d ", (int)death->restarted);
+    if (death->recorded)
+        buffer_format(out, "recorded=%d ", (int)death->recorded);
     if (death->attached)
         buffer_text(out, "attached=1 ");
     add_figure(out, "oom_before", death->oom_before);
@@ -201,7 +208,7 @@ take_number(struct span word, const char *key, int64_t *out)
 
 struct numbers {
     int64_t at, started, pid, status, signal, asked, before, after, unknown,
-        restarted, attached, own, machine, unseen, rss, limit, growth;
+        restarted, attached, own, machine, unseen, rss, limit, growth, recorded;
 };
 
 static void
@@ -226,7 +233,8 @@ take_word(struct span word, struct numbers *n)
                 {"unseen", &n->unseen},
                 {"rss", &n->rss},
                 {"limit", &n->limit},
-                {"growth", &n->growth}};
+                {"growth", &n->growth},
+                {"recorded", &n->recorded}};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (take_number(word, keys[i].key, keys[i].number))
@@ -273,6 +281,8 @@ make_death(const struct numbers *n, struct death *out)
     out->rss = figure_of(n->rss);
     out->limit = figure_of(n->limit);
     out->growth = figure_of(n->growth);
+    if (is_within(n->recorded, INT32_MAX))
+        out->recorded = (int32_t)n->recorded;
     return true;
 }
 
@@ -283,7 +293,7 @@ death_parse(struct span line, struct death *out)
     const char *end = line.data + line.size;
     const char *at = memmem(line.data, line.size, program, strlen(program));
     struct numbers n = {-1, -1, -1, -1, -1, -1, -1, -1, -1,
-                        -1, -1, -1, -1, -1, -1, -1, -1};
+                        -1, -1, -1, -1, -1, -1, -1, -1, -1};
     const char *name;
 
     memset(out, 0, sizeof(*out));

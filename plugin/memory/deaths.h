@@ -43,9 +43,11 @@ struct death {
     int64_t at_ms;      /* wall clock */
     int64_t started_ms; /* likewise */
     int32_t pid;
-    bool unknown;  /* signalled and code are meaningless */
-    bool attached; /* unknown because heapwire-run was attached to it */
-    bool unseen;   /* unknown because whatever looked at it ended, too */
+    int32_t recorded; /* the recorder's process, where that is another, which
+                         had ended before, behind a script; 0 */
+    bool unknown;     /* signalled and code are meaningless */
+    bool attached;    /* unknown because heapwire-run was attached to it */
+    bool unseen;      /* unknown because whatever looked at it ended, too */
     bool signalled;
     bool oom_machine; /* oom_... are of all of the machine: its cgroup does not
                          count them */

@@ -22,16 +22,18 @@ set_descriptors(posix_spawn_file_actions_t *actions, const int fds[FIRST_OTHER])
 }
 
 static int
-set_attributes(posix_spawnattr_t *attributes, bool session)
+set_attributes(posix_spawnattr_t *attributes, const struct spawn_apart *spawn)
 {
-    short apart = session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
-    sigset_t all, none;
+    short apart = spawn->session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
+    sigset_t all, blocked;
     int rc;
 
     sigfillset(&all);
-    sigemptyset(&none);
+    sigemptyset(&blocked);
+    if (spawn->ready)
+        sigaddset(&blocked, SIGTERM);
     if ((rc = posix_spawnattr_setsigdefault(attributes, &all)) ||
-        (rc = posix_spawnattr_setsigmask(attributes, &none)))
+        (rc = posix_spawnattr_setsigmask(attributes, &blocked)))
         return rc;
     return posix_spawnattr_setflags(
         attributes,
@@ -53,7 +55,7 @@ spawn_apart(const struct spawn_apart *spawn, pid_t *pid)
         return rc;
     }
     if ((rc = set_descriptors(&actions, spawn->fds)) == 0 &&
-        (rc = set_attributes(&attributes, spawn->session)) == 0)
+        (rc = set_attributes(&attributes, spawn)) == 0)
         rc = posix_spawn(pid, spawn->program, &actions, &attributes,
                          spawn->argv, spawn->environment);
     posix_spawnattr_destroy(&attributes);

@@ -10,11 +10,12 @@ struct spawn_apart {
     char *const *argv, *const *environment;
     int fds[3];   /* its 0, 1 and 2; -1: /dev/null, to be written to */
     bool session; /* of its own, not a process group alone */
+    bool ready;   /* SIGTERM waits until it is: it unblocks it */
 };
 
 /* Starts it in a process group, or a session, of its own; it inherits no signal
- * handler, mask, descriptor or variable of ours.  An errno, 0 when it runs; the
- * caller reaps. */
+ * handler, mask (but for ready), descriptor or variable of ours.  An errno, 0
+ * when it runs; the caller reaps. */
 int spawn_apart(const struct spawn_apart *spawn, pid_t *pid);
 
 #endif

@@ -42,7 +42,8 @@ spawn(struct companion *companion, int line)
         .argv = plan->heapwired_argv,
         .environment = plan->heapwired_envp,
         .fds = {line, plan->segment, says ? STDERR_FILENO : -1},
-        .session = true};
+        .session = true,
+        .ready = true /* a database may end before it */};
 
     return spawn_apart(&heapwired, &companion->pid);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "process_stat.h"
+#include "segment_file.h"
 
 pid_t
 process_parent(pid_t pid)
@@ -18,6 +19,18 @@ process_parent(pid_t pid)
     struct process_stat stat;
 
     return process_stat_read(pid, &stat) ? stat.parent : -1;
+}
+
+pid_t
+process_recorded(int segment, pid_t child)
+{
+    struct segment_owner owner;
+
+    return segment_owner_read(segment, &owner) && owner.pid != 0 &&
+                   owner.pid != (uint64_t)child &&
+                   !process_lives((pid_t)owner.pid, owner.started)
+               ? (pid_t)owner.pid
+               : 0;
 }
 
 uid_t

@@ -24,6 +24,10 @@ bool process_is_stopped(pid_t pid);
 /* Whether it listens on a socket, or cannot be looked into. */
 bool process_may_serve(pid_t pid);
 
+/* The process that the recorder's segment is of, where it has ended and is not
+ * child, a script for instance; 0.  segment -1: 0. */
+pid_t process_recorded(int segment, pid_t child);
+
 enum { OWN_KILLS_STEP_MS = 10000 };
 
 /* How many processes that the kernel killed for want of memory were heapwired

@@ -245,6 +245,8 @@ note_death(struct supervisor *s, int status)
     death->signalled = WIFSIGNALED(status);
     death->code = death->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
     death->asked = s->asked;
+    if (!s->plan->start || s->plan->start->again == DEATH_FINAL)
+        death->recorded = process_recorded(s->plan->segment, death->pid);
     if (was_killed(s->companion.pid) && !s->companion.hung)
         note_own_kills(s, death->signalled && death->code == SIGKILL);
     death->oom_after = count_kills(s);

@@ -52,7 +52,9 @@ is_of_its_life(const struct store_entry *kept, const struct death *death)
     if (kept->cause == SNAPSHOT_IMPORTED || kept->taken_ms < death->started_ms)
         return false;
     if (kept->hello.opt_prof == AGENT_PROF_RECORDED &&
-        kept->hello.pid == death->pid) /* it can be taken after the end */
+        (kept->hello.pid == death->pid ||
+         kept->hello.pid ==
+             death->recorded)) /* it can be taken after the end */
         return kept->taken_ms <= death->at_ms + SEEN_LATE_MS;
     return kept->taken_ms <= death->at_ms ||
            (death->unknown && kept->hello.pid == death->pid &&

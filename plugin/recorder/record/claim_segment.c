@@ -213,9 +213,9 @@ begin(int fd, const struct segment_header *found)
         return false;
     }
     madvise(header, found->segment_bytes, MADV_DONTDUMP);
-    if (again)
+    __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
+    if (again) /* who copies it meanwhile finds another execution behind it */
         empty(header, found->segment_bytes);
-    header->executions++;
     set_state(header, found);
     module_list_begin();
     call_stack_warm_up();

@@ -7,13 +7,13 @@ import functools
 import os
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 
 from node_under_test import wait_for
 from ports import free_port
+from recorder_truth import LARGEST, read_truth
 from runner import named, run_tests
 
 BUILD = os.environ.get("BUILD", "build/release")
@@ -24,8 +24,6 @@ HARD = f"{BUILD}/bin/recorded_hard"
 JEMALLOC = "libjemalloc.so.2"
 BUMP = f"{BUILD}/lib/libbump_malloc.so"
 FIND = f"{BUILD}/lib/libfind_malloc.so"
-SITES = ["small", "middle", "huge", "zeroed", "chain", "array", "posix",
-         "aligned", "by_align", "by_page"]
 EXPORTED = set("""
 malloc calloc realloc reallocarray free cfree aligned_alloc posix_memalign
 memalign valloc pvalloc mallocx rallocx xallocx dallocx sdallocx __libc_malloc
@@ -35,10 +33,9 @@ _ZnwmSt11align_val_t _ZnamSt11align_val_t _ZnwmSt11align_val_tRKSt9nothrow_t
 _ZnamSt11align_val_tRKSt9nothrow_t _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm
 _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t _ZdlPvSt11align_val_t
 _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t
-heapwire_recorder_segment
+heapwire_recorder_segment heapwire_recorder_forked heapwire_recorder_adopt
 _ZdlPvSt11align_val_tRKSt9nothrow_t _ZdaPvSt11align_val_tRKSt9nothrow_t
 """.split())
-LARGEST = [200, 9000, 3 << 20, 603, 20000, 800, 5000, 900, 3000, 6000]
 EVERY = 1  # the mean at which every allocation is sampled
 STEPS = 20000  # of a thread
 
@@ -168,15 +165,7 @@ class Host(Recorded):
 
     def known(self):
         """Its own count: objects and bytes by site, and each site's code."""
-        with open(self.truth.name, "rb") as f:
-            data = f.read()
-        numbers = struct.unpack(f"<{len(data) // 8}q", data)
-        count = len(SITES)
-        code = [numbers[2 * i:2 * i + 2] for i in range(count)]
-        live = numbers[2 * count:]
-        return code, [
-            (sum(live[2 * i::2 * count]), sum(live[2 * i + 1::2 * count]))
-            for i in range(count)]
+        return read_truth(self.truth.name)
 
 
 def by_site(segment, code):

@@ -1,21 +1,29 @@
 /*
  * recorded_host.c - a program that knows its live bytes by site.
  *
- * recorded_host TRUTH THREADS STEPS
+ * recorded_host TRUTH THREADS STEPS [END [every]]
  *
  * TRUTH is a file of struct truth, which each thread brings up to date after
  * each call of the allocator.  STEPS 0: until it is killed.  Says "running"
  * once all threads run, "done" after the last step, and waits to be killed.
  * Blocks go from thread to thread: what one allocates, another frees.
+ *
+ * With END the first thread dies in that way after its last step, while the
+ * others go on.  every: the recorder, which has begun, samples each allocation
+ * from here on.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "segment.h"
 
 enum { THREADS_MAX = 64, OWN_BLOCKS = 64, SHARED_BLOCKS = 256 };
 
@@ -68,6 +76,8 @@ static struct truth *truth;
 static struct thread threads[THREADS_MAX];
 static struct block *shared[SHARED_BLOCKS]; /* exchanged atomically */
 static long steps;
+static const char *end; /* how, or NULL */
+static int *volatile nowhere;
 static pthread_barrier_t all_run, all_done;
 
 /* A call through these is what it says: no compiler knows better. */
@@ -209,14 +219,46 @@ step(struct thread *t)
         drop(t, b);
 }
 
+/* Until the kernel ends us, or there is nothing left. */
+static _Noreturn void
+grow_on(struct thread *t, bool touch)
+{
+    struct block b = {.site = SITE_huge, .bytes = 1 << 20};
+
+    for (;;) {
+        b.memory = calls[b.site](NULL, b.bytes);
+        if (!b.memory)
+            abort();
+        count(t, &b, 1);
+        if (touch)
+            memset(b.memory, 1, b.bytes);
+    }
+}
+
+static void
+die(struct thread *t)
+{
+    if (strcmp(end, "fault") == 0)
+        *nowhere = 1;
+    if (strcmp(end, "abort") == 0)
+        abort();
+    if (strcmp(end, "exit") == 0)
+        exit(3); // NOLINT(concurrency-mt-unsafe)
+    grow_on(t, strcmp(end, "fill") == 0);
+}
+
+/* All of them, but where one dies the others never end. */
 static void *
 run(void *argument)
 {
     struct thread *t = argument;
+    long count = end && t->number > 0 ? 0 : steps;
 
     pthread_barrier_wait(&all_run);
-    for (long i = 0; steps == 0 || i < steps; i++)
+    for (long i = 0; count == 0 || i < count; i++)
         step(t);
+    if (end)
+        die(t);
     pthread_barrier_wait(&all_done);
     pause();
     return NULL;
@@ -229,10 +271,22 @@ say(const char *text)
         _exit(1);
 }
 
+static void
+sample_each(void)
+{
+    struct segment_header *(*find)(void) = NULL;
+
+    *(void **)&find = dlsym(RTLD_DEFAULT, "heapwire_recorder_segment");
+    if (!find || !find())
+        _exit(65);
+    find()->wish.samples_per_second = 0;
+    find()->wish.mean_bytes = 1;
+}
+
 int
 main(int argc, char **argv)
 {
-    int fd = argc == 4 ? open(argv[1], O_RDWR) : -1, n;
+    int fd = argc >= 4 ? open(argv[1], O_RDWR) : -1, n;
 
     if (fd < 0 || ftruncate(fd, sizeof(*truth)) != 0)
         return 64;
@@ -240,6 +294,9 @@ main(int argc, char **argv)
         mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     n = atoi(argv[2]);
     steps = atol(argv[3]);
+    end = argc > 4 && strcmp(argv[4], "never") != 0 ? argv[4] : NULL;
+    if (argc > 5)
+        sample_each();
     if (truth == MAP_FAILED || n < 1 || n > THREADS_MAX)
         return 64;
 #define SITE(name, call)                                                       \

@@ -12,6 +12,7 @@
 
 static struct store *store;
 static struct highest highest;
+static const char *reason = ""; /* of those that are taken */
 
 static void
 set_up(void)
@@ -44,6 +45,7 @@ take(const char *name, enum snapshot_cause cause, int32_t pid, uint64_t rss)
     snapshot->profile->arena = arena_new(SIZE_MAX);
     snprintf(snapshot->name, sizeof(snapshot->name), "%s", name);
     snapshot->cause = cause;
+    snprintf(snapshot->reason, sizeof(snapshot->reason), "%s", reason);
     snapshot->taken_ms = taken_ms += 1000;
     snapshot->hello.pid = pid;
     snapshot->memory.rss = (struct stats_figure){true, rss};
@@ -69,6 +71,26 @@ check_kept(const char *expected)
     }
     ck_assert_str_eq(got, expected);
 }
+
+/* Of one database: it would only take the place of others. */
+START_TEST(a_peak_goes_with_a_higher_one)
+{
+    reason = HIGHEST_PEAK ": 100 bytes";
+    take("a", SNAPSHOT_MARK, 1, 100);
+    check_kept("a*");
+    take("b", SNAPSHOT_MARK, 1, 300);
+    check_kept("b*");
+    reason = "";
+    take("c", SNAPSHOT_MARK, 1, 400);
+    check_kept("c*");
+    take("d", SNAPSHOT_MARK, 1, 500);
+    check_kept("c d*");
+    reason = HIGHEST_PEAK ": 600 bytes";
+    take("e", SNAPSHOT_MARK, 2, 600); /* the next database's */
+    take("f", SNAPSHOT_MARK, 3, 10);
+    check_kept("c d e* f*");
+}
+END_TEST
 
 START_TEST(the_highest_outlives_newer_ones)
 {
@@ -138,6 +160,7 @@ main(void)
     TCase *tc = tcase_create("highest");
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, a_peak_goes_with_a_higher_one);
     tcase_add_test(tc, the_highest_outlives_newer_ones);
     tcase_add_test(tc, that_of_the_database_before_stays_too);
     tcase_add_test(tc, another_heapwired_goes_on_with_what_is_pinned);

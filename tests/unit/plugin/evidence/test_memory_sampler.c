@@ -253,7 +253,8 @@ tear_down(void)
 static struct memory_sampler *
 start(const struct marks_rules *rules)
 {
-    struct memory_sampler_options options = {.rules = *rules, .log = hear};
+    struct memory_sampler_options options = {
+        .rules = *rules, .log = hear, .segment = -1};
     struct error err;
     struct memory_sampler *sampler = memory_sampler_start(NULL, &options, &err);
 
@@ -394,8 +395,8 @@ static const struct {
 START_TEST(an_unseen_end_is_recorded_with_the_successor)
 {
     char dir[] = "/tmp/hw-sampler-XXXXXX", command[64], how[512];
-    struct memory_sampler_options options = {.rules = marks_defaults,
-                                             .log = hear};
+    struct memory_sampler_options options = {
+        .rules = marks_defaults, .segment = -1, .log = hear};
     struct history_sample sample;
     struct death deaths[4], told = {.pid = 4711, .signalled = true, .code = 9};
     struct memory_sampler *sampler;
@@ -435,25 +436,27 @@ END_TEST
 
 /* A life in an earlier heapwired's history, and what is there now. */
 static const struct {
-    bool same, told, away; /* the same database; recorded; none is there */
-    bool detached;         /* it lives, without an agent */
+    bool same, away; /* the same database; none is there */
+    bool detached;   /* it lives, without an agent */
+    size_t told;     /* its end is recorded, and so many - 1 later ones */
     size_t deaths;
 } lives[] = {{.deaths = 1},
              {.away = true, .detached = true},
              {.detached = true}, /* and another is attached to */
              {.same = true},
-             {.told = true, .deaths = 1},
+             {.told = 1, .deaths = 1},
+             {.told = 12, .deaths = 12},
              {.away = true, .deaths = 1}};
 
 START_TEST(a_life_without_an_end_ended_unseen)
 {
     char dir[] = "/tmp/hw-sampler-XXXXXX", command[64], how[512];
-    struct memory_sampler_options options = {.rules = marks_defaults,
-                                             .log = hear};
+    struct memory_sampler_options options = {
+        .rules = marks_defaults, .segment = -1, .log = hear};
     struct history_sample life = {.pid = 815, .start_ticks = 12};
     struct process_stat self;
     /* As heapwire-run records it: of a wrapper. */
-    struct death deaths[4], told = {.pid = 814, .signalled = true, .code = 9};
+    struct death deaths[16], told = {.pid = 814, .signalled = true, .code = 9};
     struct memory_sampler *sampler;
     struct history *history;
     struct error err;
@@ -475,8 +478,12 @@ START_TEST(a_life_without_an_end_ended_unseen)
     history_close(history);
     told.started_ms = life.started_ms - 5;
     told.at_ms = life.at_ms + 500;
-    if (lives[_i].told)
+    for (size_t i = 0; i < lives[_i].told; i++) {
         ck_assert_int_eq(deaths_append(dir, &told, &err), 0);
+        told.pid++; /* a database that ends as soon as it has started */
+        told.started_ms = told.at_ms + 2000;
+        told.at_ms = told.started_ms + 100;
+    }
     if (lives[_i].same) {
         status.hello.pid = 815;
         status.hello.start_ticks = 12;
@@ -487,7 +494,7 @@ START_TEST(a_life_without_an_end_ended_unseen)
     for (int i = 0; i < 6; i++)
         pass_second();
     memory_sampler_stop(sampler);
-    ck_assert_uint_eq(deaths_read(dir, deaths, 4), lives[_i].deaths);
+    ck_assert_uint_eq(deaths_read(dir, deaths, 16), lives[_i].deaths);
     if (lives[_i].deaths > 0 && !lives[_i].told) {
         ck_assert(deaths[0].unseen && !death_was_clean(&deaths[0]));
         ck_assert_int_eq(deaths[0].pid, 815);

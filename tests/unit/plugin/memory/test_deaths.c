@@ -49,7 +49,8 @@ death_of(int n)
                           .attached = n % 8 == 6,
                           .oom_before = {n % 3 == 0, n % 3 ? 0 : 5},
                           .oom_after = {true, 7},
-                          .oom_machine = n % 4 == 1};
+                          .oom_machine = n % 4 == 1,
+                          .recorded = n % 5 == 4 ? 4712 : 0};
 
     snprintf(death.program, sizeof(death.program), "/usr/bin/a program=%d", n);
     return death;
@@ -73,6 +74,7 @@ check_death(const struct death *got, int n)
     ck_assert_uint_eq(got->oom_after.value, 7);
     ck_assert_int_eq(got->oom_machine, expected.oom_machine);
     ck_assert_int_eq(got->restarted, expected.restarted);
+    ck_assert_int_eq(got->recorded, expected.recorded);
     ck_assert_str_eq(got->program, expected.program);
 }
 

@@ -1,0 +1,95 @@
+/* recorded_process.c - see recorded_process.h. */
+#include "recorded_process.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent_protocol.h"
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "process_stat.h"
+#include "segment_file.h"
+#include "segment_read.h"
+
+void
+recorded_process_boot(char *out, size_t size)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id",
+                  O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+
+    fd_close(fd);
+    out[n > 0 ? n : 0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+}
+
+/* Of a process that has not greeted. */
+static void
+find_exe(int segment, const struct segment_owner *owner, char *out, size_t size)
+{
+    struct segment_module module;
+    struct segment_copy *copy = NULL;
+    struct error unsaid;
+    char link[32];
+    ssize_t n = -1;
+
+    snprintf(link, sizeof(link), "/proc/%d/exe", (int)owner->pid);
+    if (process_lives((pid_t)owner->pid, owner->started))
+        n = readlink(link, out, size - 1);
+    out[n > 0 ? n : 0] = '\0';
+    if (n <= 0)
+        copy = segment_read(segment, &unsaid);
+    for (uint32_t i = 0;
+         copy && !*out && i < segment_copy_count(copy, SEGMENT_MODULES); i++) {
+        if (!segment_copy_module(copy, i, &module) ||
+            module.path_size > SEGMENT_PATH_MAX || module.path[0] != '/' ||
+            memmem(module.path, module.path_size, ".so", 3))
+            continue;
+        snprintf(out, size, "%.*s", (int)module.path_size, module.path);
+    }
+    segment_copy_free(copy);
+}
+
+static int64_t
+started_at(uint64_t start_ticks)
+{
+    struct timespec boot;
+    long hz = sysconf(_SC_CLK_TCK);
+    int64_t up_ms;
+
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    up_ms = (int64_t)boot.tv_sec * 1000 + boot.tv_nsec / 1000000;
+    return clock_wall_ms() - up_ms +
+           (int64_t)(start_ticks * 1000 / (uint64_t)(hz > 0 ? hz : 100));
+}
+
+bool
+recorded_process_is(const struct agent_hello *hello,
+                    const struct segment_owner *owner)
+{
+    return owner->pid != 0 && (uint64_t)hello->pid == owner->pid &&
+           (owner->started == 0 || hello->start_ticks == owner->started);
+}
+
+void
+recorded_process_hello(int segment, const struct segment_owner *owner,
+                       struct agent_hello *hello)
+{
+    memset(hello, 0, sizeof(*hello));
+    hello->pid = (int32_t)owner->pid;
+    hello->start_ticks = owner->started;
+    hello->started_ms = started_at(owner->started);
+    hello->allocator = AGENT_OK;
+    hello->config_prof = 1;
+    hello->opt_prof = AGENT_PROF_RECORDED;
+    hello->active = owner->active;
+    hello->active_since_ms = hello->active ? hello->started_ms : 0;
+    while (owner->mean_bytes >> 1 >> hello->lg_sample)
+        hello->lg_sample++;
+    recorded_process_boot(hello->boot_id, sizeof(hello->boot_id));
+    find_exe(segment, owner, hello->exe, sizeof(hello->exe));
+}

@@ -1,0 +1,54 @@
+/*
+ * recording_note.c - see recording_note.h.
+ *
+ * The monotonic clock's time, and behind it the head of a snapshot without a
+ * profile: it has all the fields, a version and a checksum.
+ */
+#include "recording_note.h"
+
+#include "buffer.h"
+#include "controller.h"
+#include "errors.h"
+#include "profile.h"
+#include "reader.h"
+#include "segment_file.h"
+#include "snapshot_head.h"
+
+bool
+recording_note_write(const struct recording *recording, struct buffer *out)
+{
+    struct profile none = {.rate = 1};
+    const struct snapshot_body body = {0};
+    const struct snapshot snapshot = {.taken_ms = recording->taken_ms,
+                                      .hello = recording->hello,
+                                      .memory = recording->memory,
+                                      .profile = &none};
+    struct buffer head;
+
+    buffer_init(&head, SEGMENT_FILE_NOTE_MAX);
+    snapshot_head_encode(&snapshot, &body, &head);
+    buffer_u64(out, recording->monotonic_ms);
+    buffer_add(out, head.data, head.size);
+    out->failed |= head.failed;
+    buffer_fini(&head);
+    return !out->failed;
+}
+
+bool
+recording_note_read(const struct buffer *note, struct recording *out)
+{
+    struct reader r = reader_of(note->data, note->size);
+    struct snapshot_head head;
+    struct span rest;
+    struct error unsaid;
+
+    out->monotonic_ms = reader_u64(&r);
+    rest = reader_rest(&r);
+    if (r.failed ||
+        snapshot_head_decode(rest.data, rest.size, &head, &unsaid) != 0)
+        return false;
+    out->hello = head.entry.hello;
+    out->memory = head.entry.memory;
+    out->taken_ms = head.entry.taken_ms;
+    return true;
+}
