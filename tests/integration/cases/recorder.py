@@ -489,7 +489,7 @@ def fill_redis(port, requests):
 def unknown_to_redis(host, port):
     """What lives but for what Redis counts: by libc, OpenSSL and others."""
     segment = host.read()
-    return segment, sum(size_class(int(size)) for _, size, _, _ in
+    return segment, sum(size_class(int(size)) for _, size, *_ in
                         segment.samples) - int(redis_info(port)["used_memory"])
 
 
