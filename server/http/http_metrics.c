@@ -25,7 +25,8 @@ enum metric_kind { GAUGE, COUNTER, INFO };
 #define STATE "p.state"
 
 /* The statement's tables: p profiler, m memory, j memory while the database
- * answers, s snapshots, d deaths, h daemon.  Those of one name follow each other, and the first has its help. */
+ * answers, s snapshots, d deaths, h daemon.  Those of one name follow each
+ * other, and the first has its help. */
 static const struct metric {
     const char *name;
     enum metric_kind kind;
