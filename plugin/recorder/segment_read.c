@@ -2,20 +2,18 @@
  * segment_read.c - see segment_read.h.
  *
  * A segment is mostly room: 15 MB, of which a database of 2,000 stacks uses one
- * or two, spread by hashes.  To read it all costs more than all that is made of
- * it, so it is mapped, and what is in use is copied.  It cannot shrink, by its
- * seal; holes, which would be filled, are passed over.  Its owner writes on:
- * an entry is copied once, and the copy is looked at.
+ * or two, spread by hashes.  So hashed parts are read in pieces that fit a
+ * core's cache, and only what is in use is kept; of the others only as much is
+ * read as something refers to.
  *
- * What refers to something is copied before it: as the writer publishes the
+ * What refers to something is read before it: as the writer publishes the
  * other way round, the thing is there.  A place of the samples that has been
  * used again between key and fields is known by the key among the fields.
  */
 #include "segment_read.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,9 +24,9 @@
 
 /* A place that is in use. */
 struct live_sample {
-    struct segment_sample sample;
+    struct segment_sample sample; /* unused: its place */
     union {
-        uint64_t key; /* until the fields are compared */
+        uint64_t key; /* until the fields are there */
         double weight;
     };
 };
@@ -47,6 +45,7 @@ _Static_assert(sizeof(struct seen_stack) == sizeof(struct segment_stack),
 struct segment_copy {
     struct segment_header header;
     uint64_t damaged; /* entries that cannot be */
+    bool cut;         /* it could not be read to its end */
     struct live_sample *samples;
     struct seen_stack *stacks;      /* the first is SEGMENT_STACK_LOST */
     uint64_t *frames;               /* as far as the stacks name them */
@@ -58,69 +57,68 @@ struct segment_copy {
 /* A copy that is being made. */
 struct reading {
     int fd;
-    const uint8_t *bytes; /* the segment, mapped: */
-    size_t size;
     struct segment_copy *copy;
+    uint8_t *piece;    /* PIECE_BYTES */
     uint32_t *numbers; /* of a place of the stacks: in the copy, + 1; or 0 */
     uint32_t rooms[SEGMENT_PARTS]; /* of the copy's lists */
 };
 
-enum { LIST_FIRST = 256 };
+enum { PIECE_BYTES = 64 << 10, LIST_FIRST = 256 };
 
-static const uint8_t *
-entry_at(const struct reading *r, enum segment_part_id id, uint32_t index)
+static bool
+read_range(int fd, void *to, uint64_t at, uint64_t size)
 {
-    const struct segment_part *part = &r->copy->header.parts[id];
+    uint8_t *out = to;
 
-    return r->bytes + part->offset + (uint64_t)index * part->entry_bytes;
+    while (size > 0) {
+        ssize_t n = pread(fd, out, size, (off_t)at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        out += n;
+        at += (uint64_t)n;
+        size -= (uint64_t)n;
+    }
+    return true;
 }
 
-/* Whatever is written there meanwhile, the copy stays. */
-static void
-copy_entries(void *to, const uint8_t *from, size_t size)
-{
-    memcpy(to, from, size);
-    __asm__ volatile("" : : "r"(to) : "memory");
-}
-
+/* Where the next bytes begin that are no hole, of at to end. */
 static uint64_t
-load_word(const uint8_t *at)
+skip_hole(int fd, uint64_t at, uint64_t end)
 {
-    return __atomic_load_n((const uint64_t *)(const void *)at,
-                           __ATOMIC_ACQUIRE);
-}
+    off_t data = lseek(fd, (off_t)at, SEEK_DATA);
 
-/* Of at to end the first bytes that are no hole; where there is none, end. */
-static uint64_t
-find_data(int fd, uint64_t at, uint64_t end, uint64_t *data_end)
-{
-    off_t data = lseek(fd, (off_t)at, SEEK_DATA), hole;
-
-    *data_end = end;
-    if (data < 0 || (uint64_t)data >= end)
-        return end;
-    hole = lseek(fd, data, SEEK_HOLE);
-    if (hole > data && (uint64_t)hole < end)
-        *data_end = (uint64_t)hole;
+    if (data < 0)
+        return errno == ENXIO ? end : at;
     return (uint64_t)data > at ? (uint64_t)data : at;
 }
 
-/* Gives take all entries of a part, but for those of holes, which are zero.
- * -1: no memory. */
+/* Gives take all entries of a part, but for those of holes, which are zero: in
+ * pieces that fit a core's cache.  -1: no memory. */
 static int
 scan_part(struct reading *r, enum segment_part_id id,
-          int (*take)(struct reading *r, uint32_t first, uint32_t end))
+          int (*take)(struct reading *r, uint32_t first, uint32_t count))
 {
     const struct segment_part *part = &r->copy->header.parts[id];
     const uint64_t size = part->entry_bytes;
-    const uint64_t end = part->offset + part->count * size;
+    const uint32_t most = PIECE_BYTES / part->entry_bytes;
+    uint32_t at = 0, count;
 
-    for (uint64_t at = part->offset, data_end; at < end; at = data_end) {
-        uint64_t data = find_data(r->fd, at, end, &data_end);
+    for (; at < part->count; at += count) {
+        uint64_t from = part->offset + at * size;
+        uint64_t data =
+            skip_hole(r->fd, from, part->offset + part->count * size);
 
-        if (data < end &&
-            take(r, (uint32_t)((data - part->offset) / size),
-                 (uint32_t)((data_end - part->offset) / size)) != 0)
+        at += (uint32_t)((data - from) / size);
+        count = part->count - at < most ? part->count - at : most;
+        if (!read_range(r->fd, r->piece, part->offset + at * size,
+                        count * size)) {
+            r->copy->cut = true;
+            return 0;
+        }
+        if (take(r, at, count) != 0)
             return -1;
     }
     return 0;
@@ -151,14 +149,13 @@ add_entry(struct reading *r, enum segment_part_id id, void **list, size_t size)
 
 /* A claim is no damage: its writer is at work, or has been interrupted. */
 static int
-take_keys(struct reading *r, uint32_t first, uint32_t end)
+take_keys(struct reading *r, uint32_t first, uint32_t count)
 {
-    const uint8_t *at = entry_at(r, SEGMENT_KEYS, first);
-
-    for (uint32_t i = first; i < end; i++, at += sizeof(uint64_t)) {
-        uint64_t key = load_word(at);
+    for (uint32_t i = 0; i < count; i++) {
         struct live_sample *live;
+        uint64_t key;
 
+        memcpy(&key, r->piece + i * sizeof(key), sizeof(key));
         if (key == 0 || ((key & SEGMENT_CLAIM) && !(key & SEGMENT_HELD)))
             continue;
         live = add_entry(r, SEGMENT_SAMPLES, (void **)&r->copy->samples,
@@ -166,10 +163,43 @@ take_keys(struct reading *r, uint32_t first, uint32_t end)
         if (!live)
             return -1;
         live->key = key;
-        copy_entries(&live->sample, entry_at(r, SEGMENT_SAMPLES, i),
-                     sizeof(live->sample));
+        live->sample.unused = first + i;
     }
     return 0;
+}
+
+/* Those of one piece, from the i-th on, without what is behind the last. */
+static uint32_t
+read_piece(struct reading *r, uint32_t i)
+{
+    const struct segment_part *part = &r->copy->header.parts[SEGMENT_SAMPLES];
+    struct live_sample *list = r->copy->samples;
+    const uint32_t first = list[i].sample.unused;
+    uint32_t end = i + 1;
+
+    while (end < r->copy->counts[SEGMENT_SAMPLES] &&
+           list[end].sample.unused - first < PIECE_BYTES / sizeof(list->sample))
+        end++;
+    if (!read_range(r->fd, r->piece,
+                    part->offset + (uint64_t)first * sizeof(list->sample),
+                    (list[end - 1].sample.unused - first + 1) *
+                        sizeof(list->sample))) {
+        r->copy->cut = true;
+        memset(r->piece, 0, PIECE_BYTES);
+    }
+    for (; i < end; i++)
+        memcpy(&list[i].sample,
+               r->piece +
+                   (list[i].sample.unused - first) * sizeof(list->sample),
+               sizeof(list->sample));
+    return end;
+}
+
+static void
+read_fields(struct reading *r)
+{
+    for (uint32_t i = 0; i < r->copy->counts[SEGMENT_SAMPLES];)
+        i = read_piece(r, i);
 }
 
 static bool
@@ -243,20 +273,17 @@ see_stack(const struct segment_stack *stack, struct seen_stack *seen)
 }
 
 static int
-take_stacks(struct reading *r, uint32_t first, uint32_t end)
+take_stacks(struct reading *r, uint32_t first, uint32_t count)
 {
-    const uint8_t *at = entry_at(r, SEGMENT_STACKS, first);
-
-    for (uint32_t place = first; place < end;
-         place++, at += sizeof(struct segment_stack)) {
-        const uint64_t hash = load_word(at);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t place = first + i;
         struct segment_stack stack;
         struct seen_stack *seen;
 
-        if ((hash == 0 && place != SEGMENT_STACK_LOST) ||
-            (hash & SEGMENT_CLAIM))
+        memcpy(&stack, r->piece + i * sizeof(stack), sizeof(stack));
+        if ((stack.hash == 0 && place != SEGMENT_STACK_LOST) ||
+            (stack.hash & SEGMENT_CLAIM))
             continue;
-        copy_entries(&stack, at, sizeof(stack));
         if (!is_in_bounds(r, &stack)) {
             r->copy->damaged++;
             continue;
@@ -276,7 +303,7 @@ take_stacks(struct reading *r, uint32_t first, uint32_t end)
 
 /* The one whose samples have none is always there. */
 static int
-copy_stacks(struct reading *r)
+read_stacks(struct reading *r)
 {
     struct seen_stack *lost;
 
@@ -295,21 +322,22 @@ copy_stacks(struct reading *r)
 
 /* The first entries of a part.  NULL: no memory. */
 static void *
-copy_first(struct reading *r, enum segment_part_id id, uint32_t count)
+read_first(struct reading *r, enum segment_part_id id, uint32_t count)
 {
-    const size_t size = (size_t)count * r->copy->header.parts[id].entry_bytes;
-    void *list = mem_alloc_unset(size); /* written as a whole */
+    const struct segment_part *part = &r->copy->header.parts[id];
+    void *list = mem_zalloc(count, part->entry_bytes);
 
     if (!list)
         return NULL;
-    if (size > 0)
-        copy_entries(list, entry_at(r, id, 0), size);
+    if (!read_range(r->fd, list, part->offset,
+                    (uint64_t)count * part->entry_bytes))
+        r->copy->cut = true;
     r->copy->counts[id] = count;
     return list;
 }
 
 static int
-copy_frames(struct reading *r)
+read_frames(struct reading *r)
 {
     uint32_t end = 0;
 
@@ -319,7 +347,7 @@ copy_frames(struct reading *r)
         if (stack->first_frame + stack->seen.depth > end)
             end = stack->first_frame + stack->seen.depth;
     }
-    r->copy->frames = copy_first(r, SEGMENT_FRAMES, end);
+    r->copy->frames = read_first(r, SEGMENT_FRAMES, end);
     return r->copy->frames ? 0 : -1;
 }
 
@@ -338,7 +366,7 @@ module_of(uint64_t frame)
 
 /* A frame of a module that cannot be has none. */
 static int
-copy_modules(struct reading *r)
+read_modules(struct reading *r)
 {
     const uint32_t room = r->copy->header.parts[SEGMENT_MODULES].count;
     uint64_t *frames = r->copy->frames;
@@ -351,7 +379,7 @@ copy_modules(struct reading *r)
         if (module_of(frames[i]) > end)
             end = module_of(frames[i]);
     }
-    r->copy->modules = list = copy_first(r, SEGMENT_MODULES, end);
+    r->copy->modules = list = read_first(r, SEGMENT_MODULES, end);
     if (!list)
         return -1;
     for (uint32_t i = 0; i < end; i++)
@@ -366,7 +394,7 @@ copy_modules(struct reading *r)
 }
 
 static int
-copy_threads(struct reading *r)
+read_threads(struct reading *r)
 {
     const uint32_t room = r->copy->header.parts[SEGMENT_THREADS].count;
     uint32_t end = r->copy->header.thread_count;
@@ -379,7 +407,7 @@ copy_threads(struct reading *r)
         if (thread >= end && thread < room)
             end = thread + 1;
     }
-    r->copy->threads = copy_first(r, SEGMENT_THREADS, end);
+    r->copy->threads = read_first(r, SEGMENT_THREADS, end);
     return r->copy->threads ? 0 : -1;
 }
 
@@ -389,7 +417,6 @@ read_header(int fd, struct segment_header *header, struct error *err)
     struct stat status;
     ssize_t n = pread(fd, header, sizeof(*header), 0);
     const char *fault;
-    int seals;
 
     if (n < 0 || fstat(fd, &status) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot read the recorder's segment");
@@ -398,9 +425,6 @@ read_header(int fd, struct segment_header *header, struct error *err)
     fault = n == (ssize_t)sizeof(*header)
                 ? segment_check(header, (uint64_t)status.st_size)
                 : "it is too short";
-    seals = fcntl(fd, F_GET_SEALS);
-    if (!fault && (seals < 0 || !(seals & F_SEAL_SHRINK)))
-        fault = "it could shrink";
     if (fault)
         error_set(err, ER_UNKNOWN, "cannot read the recorder's segment: %s",
                   fault);
@@ -409,34 +433,23 @@ read_header(int fd, struct segment_header *header, struct error *err)
 
 /* What refers to something comes before it. */
 static int
-copy_parts(struct reading *r)
+read_parts(struct reading *r)
 {
     struct segment_header *header = &r->copy->header, now;
 
-    if (scan_part(r, SEGMENT_KEYS, take_keys) != 0 || copy_stacks(r) != 0)
+    if (scan_part(r, SEGMENT_KEYS, take_keys) != 0)
+        return -1;
+    read_fields(r);
+    if (read_stacks(r) != 0)
         return -1;
     check_samples(r);
-    copy_entries(&now, r->bytes, sizeof(now));
-    memcpy(now.parts, header->parts, sizeof(now.parts));
-    *header = now;
-    return copy_frames(r) == 0 && copy_modules(r) == 0 && copy_threads(r) == 0
+    if (pread(r->fd, &now, sizeof(now), 0) == (ssize_t)sizeof(now)) {
+        memcpy(now.parts, header->parts, sizeof(now.parts));
+        *header = now;
+    }
+    return read_frames(r) == 0 && read_modules(r) == 0 && read_threads(r) == 0
                ? 0
                : -1;
-}
-
-static int
-map_segment(struct reading *r, struct error *err)
-{
-    const size_t size = r->copy->header.segment_bytes;
-    void *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, r->fd, 0);
-
-    if (bytes == MAP_FAILED) {
-        error_sys(err, ER_UNKNOWN, "cannot map the recorder's segment");
-        return -1;
-    }
-    r->bytes = bytes;
-    r->size = size;
-    return 0;
 }
 
 struct segment_copy *
@@ -446,20 +459,19 @@ segment_read(int fd, struct error *err)
     int rc = -1;
 
     r.copy = mem_zalloc(1, sizeof(*r.copy));
-    if (!r.copy) {
-        error_memory(err, "a copy of the recorder's segment");
+    if (r.copy && read_header(fd, &r.copy->header, err) != 0) {
+        segment_copy_free(r.copy);
         return NULL;
     }
-    if (read_header(fd, &r.copy->header, err) == 0 &&
-        map_segment(&r, err) == 0) {
-        rc = copy_parts(&r);
-        if (rc != 0)
-            error_memory(err, "a copy of the recorder's segment");
-        munmap((void *)(uintptr_t)r.bytes, r.size);
-    }
+    /* Written as far as it is read. */
+    r.piece = r.copy ? mem_alloc_unset(PIECE_BYTES) : NULL;
+    if (r.piece)
+        rc = read_parts(&r);
+    mem_free(r.piece);
     mem_free(r.numbers);
     if (rc == 0)
         return r.copy;
+    error_memory(err, "a copy of the recorder's segment");
     segment_copy_free(r.copy);
     return NULL;
 }
@@ -480,12 +492,13 @@ segment_copy_free(struct segment_copy *copy)
 int
 segment_copy_check(const struct segment_copy *copy, struct error *err)
 {
-    if (copy->damaged == 0)
+    if (copy->damaged == 0 && !copy->cut)
         return 0;
     error_set(err, ER_UNKNOWN,
               "the recorder's segment is damaged: %llu of its entries were "
-              "left out",
-              (unsigned long long)copy->damaged);
+              "left out%s",
+              (unsigned long long)copy->damaged,
+              copy->cut ? ", and it could not be read to its end" : "");
     return -1;
 }
 

@@ -31,7 +31,7 @@ struct error;
 
 /* Stacks are in pieces, for they never move.  Sized so that a freed piece fits
  * an arena's block of 64 kB. */
-enum { HEAP_STACKS_PIECE = 1400 };
+enum { HEAP_STACKS_PIECE = 900 };
 
 /* What samples in use stand for, and the variance of bytes. */
 struct heap_estimate {

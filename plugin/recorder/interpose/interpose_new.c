@@ -1,35 +1,41 @@
 /*
  * interpose_new.c - C++'s operators, where they are the allocator's own.
  *
- * Some allocators' operators call malloc by its name, which is ours and counts.
- * An exception of theirs passes through these frames.
+ * Some allocators' operators call malloc by its name, which is ours and counts;
+ * of jemalloc's those that align do.  An exception of theirs passes through
+ * these frames.
  */
 #include "interpose_new.h"
 
 #include "interpose.h"
 #include "take_sample.h"
 
-/* Whether operator new is to be counted here. */
-static bool new_counts;
+/* Whether an operator is to be counted here. */
+#define NEW_COUNTS(result, name, parameters, arguments, missing)               \
+    static bool counts_##name;
+REAL_NEW(NEW_COUNTS)
 
 void
 interpose_new_begin(void)
 {
-    uint64_t left = SAMPLER_LOOK;
+    const size_t size = 1, align = 64;
+    const struct nothrow *tag = NULL;
     void *block;
 
     if (!real_new_is_allocators)
         return;
-    recorder_local.sampler.left = left;
-    block = real._Znwm(1);
-    new_counts = recorder_local.sampler.left == left;
+#define TRY_NEW(result, name, parameters, arguments, missing)                  \
+    recorder_local.sampler.left = SAMPLER_LOOK;                                \
+    block = real.name arguments;                                               \
+    counts_##name = block && recorder_local.sampler.left == SAMPLER_LOOK;      \
     real._ZdlPv(block);
+    REAL_NEW(TRY_NEW)
 }
 
 #define INTERPOSE_NEW(result, name, parameters, arguments, missing)            \
     INTERPOSED void *name parameters                                           \
     {                                                                          \
-        if (!new_counts || likely(sample_passes(size)))                        \
+        if (!counts_##name || likely(sample_passes(size)))                     \
             return real.name arguments;                                        \
         return sample_block(real.name arguments, size);                        \
     }

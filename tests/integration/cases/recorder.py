@@ -4,6 +4,7 @@ import collections
 import contextlib
 import fcntl
 import functools
+import math
 import os
 import random
 import re
@@ -414,6 +415,33 @@ def test_modules():
         found = reloaded(link, one, 3, other, 5, one, 7)
         assert sorted(found.values()) == [5, 10], found
         assert {path for path, _ in found} == {link}, found
+
+
+def test_truth():
+    """Of each way to allocate, at a mean at which few blocks are sampled: who
+    counts one twice is 15 deviations off or more.  More runs: tests/bench."""
+    with tempfile.TemporaryDirectory() as directory:
+        program = os.path.join(directory, "truth")
+        subprocess.run(["c++", "-std=c++17", "-O2", "-o", program,
+                        "-Itests/integration/programs/recorder",
+                        "tests/bench/truth.cc", "-pthread"], check=True)
+
+        def run(behind):
+            with Recorded(program, "27", "65536", "32", "asked", mean=65536,
+                          behind=behind) as host:
+                lines = list(iter(host.output.readline, "done\n"))
+                segment = host.read()
+            sites = {name: (int(start, 16), int(end, 16), size, variance)
+                     for _, name, start, end, _, size, variance, *_ in
+                     (line.split() for line in lines if line[0] == "s")}
+            assert len(sites) == 16, sites
+            found = by_site(segment, [site[:2] for site in sites.values()])
+            for name, (_, size) in zip(sites, found):
+                truth, variance = map(float, sites[name][2:])
+                z = (size - truth) / math.sqrt(variance)
+                assert abs(z) < 6, (name, behind, z)
+
+        of_each_allocator(run)
 
 
 def test_switch():
