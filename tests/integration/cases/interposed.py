@@ -487,6 +487,9 @@ def test_where_nothing_can_stand_in_front_of_malloc(_):
     with tempfile.TemporaryDirectory(prefix="hw-i-") as directory:
         assert "nothing can be preloaded into it; profiling_source" in \
             why_not(program=built(directory, "-static"))
+        musl = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"
+        assert "runs with musl: only glibc is supported" in \
+            why_not(program=built(directory, musl))
         with Ran(built(directory, "-fsanitize=address")) as node:
             assert "-fsanitize=address has to come first; profiling_source" \
                 in node.said(), node.said()
