@@ -64,6 +64,19 @@ is_pie(const struct elf_file *elf)
     return pie;
 }
 
+/* Whether the program's loader is musl's. */
+static bool
+is_musl(const struct elf_file *elf, const struct elf_segment *interpreter)
+{
+    char path[64] = "";
+    uint64_t size = interpreter->file_size;
+
+    if (size >= sizeof(path))
+        size = sizeof(path) - 1;
+    return elf_read_at(elf, interpreter->offset, size, path) == 0 &&
+           strstr(path, "/ld-musl-") != NULL;
+}
+
 static enum locate_kind
 kind_of(const struct elf_file *elf)
 {
@@ -71,7 +84,8 @@ kind_of(const struct elf_file *elf)
         return LOCATE_OTHER;
     for (size_t i = 0; i < elf->segment_count; i++) {
         if (elf->segments[i].type == PT_INTERP)
-            return LOCATE_DYNAMIC;
+            return is_musl(elf, &elf->segments[i]) ? LOCATE_MUSL
+                                                   : LOCATE_DYNAMIC;
     }
     if (elf->type == ET_EXEC)
         return LOCATE_STATIC;

@@ -43,7 +43,8 @@ enum locate_kind {
     LOCATE_STATIC,     /* nothing can be preloaded */
     LOCATE_STATIC_PIE, /* likewise */
     LOCATE_DYNAMIC,
-    LOCATE_LIBRARY
+    LOCATE_LIBRARY,
+    LOCATE_MUSL /* dynamic, of a libc that loads none of our libraries */
 };
 
 /* Texts that the file has. */

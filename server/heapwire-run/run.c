@@ -189,7 +189,10 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
 static void
 warn_about(const struct run *run)
 {
-    if (allocators_static(&run->allocators))
+    if (run->allocators.kind == LOCATE_MUSL)
+        run_say(run->exe, " runs with musl: only glibc is supported, and there "
+                          "will be no agent in it");
+    else if (allocators_static(&run->allocators))
         run_say(
             run->exe,
             " is static: the agent cannot be loaded into it, and nothing is "

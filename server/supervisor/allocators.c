@@ -140,7 +140,8 @@ allocators_add(struct allocators *a, const char *path,
 bool
 allocators_static(const struct allocators *a)
 {
-    return a->kind == LOCATE_STATIC || a->kind == LOCATE_STATIC_PIE;
+    return a->kind == LOCATE_STATIC || a->kind == LOCATE_STATIC_PIE ||
+           a->kind == LOCATE_MUSL;
 }
 
 bool
@@ -472,6 +473,7 @@ allocators_explain(const struct allocators *a, const struct environment *env)
         [LOCATE_STATIC_PIE] = "static-pie",
         [LOCATE_DYNAMIC] = "dynamic",
         [LOCATE_LIBRARY] = "a shared library",
+        [LOCATE_MUSL] = "dynamic, of musl",
     };
     const char *preload = environment_get(env, "LD_PRELOAD");
 

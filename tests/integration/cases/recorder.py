@@ -338,7 +338,7 @@ def test_plugins():
     with tempfile.TemporaryDirectory() as directory:
         paths = [f"{directory}/{i}" for i in range(3)]
         for path, option in zip(paths, (
-                '-DOWN="0"', '-DOWN="40000"', "-l:libstdc++.so.6")):
+                '-DOWN="16"', '-DOWN="40000"', "-l:libstdc++.so.6")):
             subprocess.run(
                 ["cc", "-x", "c", "-shared", "-fPIC", "-o", path, "-",
                  "-Wl,--no-as-needed", option], input=PLUGIN, check=True)
