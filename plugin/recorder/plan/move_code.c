@@ -56,6 +56,27 @@ code_reaches(const struct code *code, uint64_t low, uint64_t high)
     return reach;
 }
 
+size_t
+code_find_calls(const struct code *code, uint64_t target, size_t *places,
+                size_t max)
+{
+    struct instruction in;
+    size_t count = 0;
+
+    for (size_t at = 0; at < code->size; at += in.zydis.length) {
+        if (!decode(code, at, &in))
+            return max + 1;
+        if (!is_relative_branch(&in) || branch_target(&in) != target)
+            continue;
+        if (in.zydis.raw.imm[0].size != 32)
+            return max + 1;
+        if (count < max)
+            places[count] = at + in.zydis.raw.imm[0].offset;
+        count++;
+    }
+    return count;
+}
+
 /* ---- moving ---- */
 
 /* False: there is no room. */

@@ -128,6 +128,27 @@ START_TEST(a_loop_back_is_seen)
 }
 END_TEST
 
+START_TEST(calls_of_a_function_are_found)
+{
+    /* call .+0x10; jmp .+0xb; je .+6; ret */
+    const struct code code = {BYTES("\xe8\x0b\x00\x00\x00\xe9\x06\x00\x00\x00"
+                                    "\x0f\x84\x00\x00\x00\x00\xc3"),
+                              ADDRESS};
+    const struct code near = {BYTES("\xeb\x0e"), ADDRESS};
+    const struct code broken = {BYTES("\x06"), ADDRESS};
+    size_t places[3] = {0};
+
+    ck_assert_uint_eq(code_find_calls(&code, ADDRESS + 16, places, 3), 3);
+    ck_assert_uint_eq(places[0], 1);
+    ck_assert_uint_eq(places[1], 6);
+    ck_assert_uint_eq(places[2], 12);
+    ck_assert_uint_eq(code_find_calls(&code, ADDRESS + 15, places, 3), 0);
+    ck_assert_uint_eq(code_find_calls(&code, ADDRESS + 16, places, 2), 3);
+    ck_assert_uint_eq(code_find_calls(&near, ADDRESS + 16, places, 3), 4);
+    ck_assert_uint_eq(code_find_calls(&broken, ADDRESS, places, 3), 4);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -140,6 +161,7 @@ main(void)
                         sizeof(refusals) / sizeof(refusals[0]));
     tcase_add_test(tcase, what_is_too_far_is_refused);
     tcase_add_test(tcase, a_loop_back_is_seen);
+    tcase_add_test(tcase, calls_of_a_function_are_found);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
