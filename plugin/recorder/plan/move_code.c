@@ -40,6 +40,14 @@ branch_target(const struct instruction *in)
            (uint64_t)in->zydis.raw.imm[0].value.s;
 }
 
+/* As by a table of a switch; not one through a slot that the linker fills. */
+static bool
+is_open_jump(const struct instruction *in)
+{
+    return in->zydis.meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
+           !(in->zydis.attributes & ZYDIS_ATTRIB_IS_RELATIVE);
+}
+
 enum code_reach
 code_reaches(const struct code *code, uint64_t low, uint64_t high)
 {
@@ -47,7 +55,7 @@ code_reaches(const struct code *code, uint64_t low, uint64_t high)
     enum code_reach reach = CODE_REACHES_NOT;
 
     for (size_t at = 0; at < code->size; at += in.zydis.length) {
-        if (!decode(code, at, &in))
+        if (!decode(code, at, &in) || is_open_jump(&in))
             return CODE_REACH_UNKNOWN;
         if (is_relative_branch(&in) && branch_target(&in) >= low &&
             branch_target(&in) < high)

@@ -30,7 +30,9 @@ int code_move_entry(const struct code *code, struct patch_function *out,
 enum code_reach {
     CODE_REACHES_NOT,
     CODE_REACHES,
-    CODE_REACH_UNKNOWN /* some bytes are no instruction */
+    /* Some bytes are no instruction, or a jump's target comes from a register
+     * or a table. */
+    CODE_REACH_UNKNOWN
 };
 enum code_reach code_reaches(const struct code *code, uint64_t low,
                              uint64_t high);

@@ -115,6 +115,9 @@ START_TEST(a_loop_back_is_seen)
     const struct code part = {BYTES("\xeb\x02\xe8\xf1\xff\xff\xff"),
                               ADDRESS + 8};
     const struct code broken = {BYTES("\x53\x06"), ADDRESS};
+    /* jmp *%rax; jmp *0x100(%rip) */
+    const struct code table = {BYTES("\x53\xff\xe0"), ADDRESS};
+    const struct code slot = {BYTES("\xff\x25\x00\x01\x00\x00"), ADDRESS};
 
     ck_assert_int_eq(code_reaches(&loop, ADDRESS, ADDRESS + 5), CODE_REACHES);
     ck_assert_int_eq(code_reaches(&loop, ADDRESS, ADDRESS + 1),
@@ -125,6 +128,8 @@ START_TEST(a_loop_back_is_seen)
     ck_assert_int_eq(code_reaches(&part, ADDRESS + 1, ADDRESS + 5),
                      CODE_REACHES_NOT);
     ck_assert_int_eq(code_reaches(&broken, 0, 1), CODE_REACH_UNKNOWN);
+    ck_assert_int_eq(code_reaches(&table, 0, 1), CODE_REACH_UNKNOWN);
+    ck_assert_int_eq(code_reaches(&slot, 0, 1), CODE_REACHES_NOT);
 }
 END_TEST
 
