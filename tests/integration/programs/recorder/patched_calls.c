@@ -2,7 +2,8 @@
  * patched_calls.c - a program whose own calloc and realloc call its own malloc,
  * as jemalloc 5.1's realloc does: for patched.py, with bump_malloc.c.
  *
- * Its functions begin with endbr64, as the compiler makes them here.
+ * Its functions begin with endbr64, as the compiler makes them here; stdlib.h
+ * declares them, whose names the build changes.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,9 +12,6 @@
 
 enum { BLOCKS = 300, SMALL = 100, LARGER = 5000 };
 
-extern void *je_calloc(size_t count, size_t size);
-extern void *je_realloc(void *block, size_t size);
-extern void *je_malloc(size_t size);
 extern void je_free(void *block);
 
 static void *held;
