@@ -74,6 +74,12 @@ patch_plan_write(const struct patch_plan *plan, char out[PATCH_TEXT_MAX])
             put_u64(&w, f->fixes[k].target);
         }
     }
+    put_u8(&w, plan->call_count);
+    for (size_t i = 0; i < plan->call_count; i++) {
+        put_u64(&w, plan->calls[i].address);
+        put_bytes(&w, plan->calls[i].original, 4);
+        put_u8(&w, plan->calls[i].function);
+    }
     out[w.size] = '\0';
     return !w.failed;
 }
@@ -141,6 +147,26 @@ read_function(struct reader *r, struct patch_function *f)
     }
 }
 
+static void
+read_calls(struct reader *r, struct patch_plan *plan)
+{
+    uint8_t count = reader_u8(r);
+
+    if (count > PATCH_CALLS_MAX)
+        r->failed = true;
+    for (size_t i = 0; !r->failed && i < count; i++) {
+        struct patch_call *call = &plan->calls[i];
+
+        call->address = reader_u64(r);
+        for (size_t k = 0; k < sizeof(call->original); k++)
+            call->original[k] = reader_u8(r);
+        call->function = reader_u8(r);
+        if (call->function >= plan->count)
+            r->failed = true;
+    }
+    plan->call_count = count;
+}
+
 bool
 patch_plan_read(const char *text, struct patch_plan *plan)
 {
@@ -157,6 +183,7 @@ patch_plan_read(const char *text, struct patch_plan *plan)
     for (size_t i = 0; !r.failed && i < count; i++)
         read_function(&r, &plan->functions[i]);
     plan->count = count;
+    read_calls(&r, plan);
     return count > 0 && reader_done(&r);
 }
 

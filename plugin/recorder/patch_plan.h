@@ -25,6 +25,7 @@ enum {
     PATCH_ORIGINAL_MAX = 19, /* replaced: whole instructions, at least a jump */
     PATCH_CODE_MAX = 64,     /* what they become elsewhere */
     PATCH_FIXES_MAX = 6,
+    PATCH_CALLS_MAX = 16,
     PATCH_TEXT_MAX = 8192 /* with the NUL */
 };
 
@@ -46,9 +47,19 @@ struct patch_function {
     uint8_t fix_count;
 };
 
+/* One of the functions calls another: that leads to its moved entry instead,
+ * and counts once.  At address are the 4 bytes of the distance. */
+struct patch_call {
+    uint64_t address;
+    uint8_t original[4];
+    uint8_t function; /* of the plan's */
+};
+
 struct patch_plan {
     struct patch_function functions[PATCH_FUNCTIONS_MAX];
     size_t count;
+    struct patch_call calls[PATCH_CALLS_MAX];
+    size_t call_count;
 };
 
 /* False: the plan is longer than PATCH_TEXT_MAX. */

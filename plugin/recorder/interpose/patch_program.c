@@ -71,16 +71,21 @@ has_one_thread(void)
 }
 
 static void
+include(struct patching *p, uint64_t address, uint64_t size)
+{
+    p->low = address < p->low ? address : p->low;
+    p->high = address + size > p->high ? address + size : p->high;
+}
+
+static void
 find_pages(struct patching *p)
 {
     p->low = UINT64_MAX;
-    for (size_t i = 0; i < p->plan.count; i++) {
-        const struct patch_function *f = &p->plan.functions[i];
-        uint64_t end = f->address + f->original_size;
-
-        p->low = f->address < p->low ? f->address : p->low;
-        p->high = end > p->high ? end : p->high;
-    }
+    for (size_t i = 0; i < p->plan.count; i++)
+        include(p, p->plan.functions[i].address,
+                p->plan.functions[i].original_size);
+    for (size_t i = 0; i < p->plan.call_count; i++)
+        include(p, p->plan.calls[i].address, sizeof(p->plan.calls[i].original));
     p->low &= ~(uint64_t)(PAGE_BYTES - 1);
     p->high = (p->high + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
@@ -187,6 +192,18 @@ write_function(struct patching *p, size_t i)
                           moved + sizeof(endbr64));
 }
 
+/* The call goes to the moved entry, past ours. */
+static bool
+write_call(struct patching *p, const struct patch_call *call)
+{
+    uint8_t *place = p->copy + (call->address - p->low);
+    uint8_t *moved = p->island + (size_t)call->function * SLOT + SLOT_MOVED;
+
+    return memcmp(place, call->original, sizeof(call->original)) == 0 &&
+           patch_distance(call->address + p->bias + sizeof(call->original),
+                          (uint64_t)moved, place);
+}
+
 static enum segment_patch
 patch(struct patching *p)
 {
@@ -201,6 +218,9 @@ patch(struct patching *p)
     for (size_t i = 0; i < p->plan.count; i++)
         if (!write_function(p, i))
             return SEGMENT_PATCH_NO_ROOM;
+    for (size_t i = 0; i < p->plan.call_count; i++)
+        if (!write_call(p, &p->plan.calls[i]))
+            return SEGMENT_PATCH_OTHER;
     live = (void *)(p->low + p->bias);
     if (mprotect(p->island, ISLAND, PROT_READ | PROT_EXEC) != 0 ||
         mprotect(p->copy, p->high - p->low, PROT_READ | PROT_EXEC) != 0 ||

@@ -2,8 +2,9 @@
  * make_plan.c - see make_plan.h.
  *
  * Each function's whole code is decoded, not its entry alone: no jump may land
- * within what is replaced.  A function that calls another one of them would
- * count twice; one that is a jump to another, as a compiler makes of two that
+ * within what is replaced.  Where a function calls another one of them, as
+ * realloc does malloc in jemalloc 5.1, that goes to the moved entry: it would
+ * count twice.  One that is a jump to another, as a compiler makes of two that
  * are alike, is left as it is.
  */
 #include "make_plan.h"
@@ -24,7 +25,11 @@ struct planning {
     struct malloc_symbols symbols;
     struct code code[MALLOC_SYMBOLS_MAX]; /* of each symbol; bytes owned */
     struct patch_function moved[MALLOC_SYMBOLS_MAX]; /* of each but parts */
-    bool left[MALLOC_SYMBOLS_MAX];                   /* as it is */
+    bool again[MALLOC_SYMBOLS_MAX]; /* the second symbol of a function */
+    bool left[MALLOC_SYMBOLS_MAX];  /* as it is: a jump to another */
+    struct patch_call calls[PATCH_CALLS_MAX];
+    size_t calls_to[PATCH_CALLS_MAX]; /* symbols */
+    size_t call_count;
     struct error *err;
 };
 
@@ -76,7 +81,7 @@ check_again(struct planning *p, size_t i)
         if (strcmp(list[k].name, list[i].name) != 0 &&
             !are_alike(list[k].name, list[i].name))
             return refuse(p, i, "is the code of another function, too");
-        p->left[i] = true;
+        p->again[i] = true;
     }
     return 0;
 }
@@ -94,21 +99,54 @@ move_entry(struct planning *p, size_t i)
                : refuse(p, i, why.text);
 }
 
-static enum code_reach
-reach(const struct planning *p, size_t from, size_t to)
-{
-    return code_reaches(&p->code[from], p->symbols.list[to].address,
-                        p->moved[to].address + p->moved[to].original_size);
-}
-
-/* Is it nothing but a jump to another function of the family? */
-static bool
-only_jumps(const struct planning *p, size_t i)
+/* Leaves what is nothing but a jump to another function of the family. */
+static void
+leave_jump(struct planning *p, size_t i)
 {
     const struct patch_function *moved = &p->moved[i];
 
-    return moved->fix_count > 0 && moved->code[0] == 0xe9 &&
-           moved->fixes[0].at == 1;
+    for (size_t k = 0; k < p->symbols.count; k++)
+        if (k != i && !p->symbols.list[k].part && moved->code[0] == 0xe9 &&
+            moved->fixes[0].at == 1 &&
+            moved->fixes[0].target == p->symbols.list[k].address)
+            p->left[i] = true;
+}
+
+/* Is the distance among the bytes of a function that are replaced? */
+static bool
+is_replaced(const struct planning *p, uint64_t address)
+{
+    for (size_t i = 0; i < p->symbols.count; i++) {
+        const struct patch_function *moved = &p->moved[i];
+
+        if (!p->symbols.list[i].part && address + 4 > moved->address &&
+            address < moved->address + moved->original_size)
+            return true;
+    }
+    return false;
+}
+
+/* The calls of one function, or of a part of it, to another. */
+static int
+take_calls(struct planning *p, size_t from, size_t to)
+{
+    size_t places[PATCH_CALLS_MAX];
+    size_t count = code_find_calls(&p->code[from], p->symbols.list[to].address,
+                                   places, PATCH_CALLS_MAX - p->call_count);
+
+    if (count > PATCH_CALLS_MAX - p->call_count || (count > 0 && p->left[to]))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t address = p->code[from].address + places[i];
+
+        if (is_replaced(p, address))
+            return -1;
+        p->calls[p->call_count].address = address;
+        memcpy(p->calls[p->call_count].original,
+               p->code[from].bytes + places[i], 4);
+        p->calls_to[p->call_count++] = to;
+    }
+    return 0;
 }
 
 /* Of one symbol's code, into the entries of all functions. */
@@ -117,21 +155,24 @@ check_reach(struct planning *p, size_t from)
 {
     const struct malloc_symbol *list = p->symbols.list;
 
-    for (size_t to = 0; to < p->symbols.count; to++) {
+    for (size_t to = 0; to < p->symbols.count && !p->left[from]; to++) {
+        bool itself = strcmp(list[from].name, list[to].name) == 0;
         enum code_reach reached;
 
-        if (list[to].part || p->left[from])
+        if (list[to].part || p->again[to] || p->again[from])
             continue;
-        reached = reach(p, from, to);
+        reached =
+            code_reaches(&p->code[from], list[to].address + (itself ? 0 : 1),
+                         p->moved[to].address + p->moved[to].original_size);
         if (reached == CODE_REACH_UNKNOWN)
-            return refuse(p, from, "has bytes that are no instruction");
-        if (reached == CODE_REACHES_NOT)
-            continue;
-        if (strcmp(list[from].name, list[to].name) == 0)
-            return refuse(p, from, "jumps back to its first instructions");
-        if (!list[from].part && only_jumps(p, from))
-            p->left[from] = true;
-        else
+            return refuse(p, from,
+                          "has a jump to where is not seen, or bytes "
+                          "that are no instruction");
+        if (reached == CODE_REACHES)
+            return refuse(p, from,
+                          itself ? "jumps back to its first instructions"
+                                 : "jumps into another one of its functions");
+        if (!itself && take_calls(p, from, to) != 0)
             return refuse(p, from,
                           "calls another one of its functions, which would "
                           "count twice");
@@ -140,22 +181,27 @@ check_reach(struct planning *p, size_t from)
 }
 
 static int
-take_functions(const struct planning *p, struct patch_plan *plan)
+take_functions(struct planning *p, struct patch_plan *plan)
 {
     bool has_malloc = false, has_free = false;
 
-    plan->count = 0;
+    memset(plan, 0, sizeof(*plan));
     for (size_t i = 0; i < p->symbols.count; i++) {
         const char *name = p->symbols.list[i].name;
 
-        if (p->symbols.list[i].part || p->left[i])
+        if (p->symbols.list[i].part || p->left[i] || p->again[i])
             continue;
+        for (size_t k = 0; k < p->call_count; k++)
+            if (p->calls_to[k] == i)
+                p->calls[k].function = (uint8_t)plan->count;
         if (plan->count == PATCH_FUNCTIONS_MAX)
             return refuse(p, i, "is one of too many functions");
         plan->functions[plan->count++] = p->moved[i];
         has_malloc = has_malloc || strcmp(name, "malloc") == 0;
         has_free = has_free || strcmp(name, "free") == 0;
     }
+    memcpy(plan->calls, p->calls, sizeof(p->calls));
+    plan->call_count = p->call_count;
     if (has_malloc && has_free)
         return 0;
     error_set(p->err, ER_FEATURE_DISABLED, "it has no symbol %s%s", p->prefix,
@@ -173,6 +219,10 @@ make(struct planning *p, struct patch_plan *plan)
             (!p->symbols.list[i].part &&
              (check_again(p, i) != 0 || move_entry(p, i) != 0)))
             return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!p->symbols.list[i].part)
+            leave_jump(p, i);
     }
     for (size_t i = 0; i < count; i++) {
         if (check_reach(p, i) != 0)

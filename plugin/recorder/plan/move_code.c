@@ -40,6 +40,14 @@ branch_target(const struct instruction *in)
            (uint64_t)in->zydis.raw.imm[0].value.s;
 }
 
+/* As by a table of a switch; not one through a slot that the linker fills. */
+static bool
+is_open_jump(const struct instruction *in)
+{
+    return in->zydis.meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
+           !(in->zydis.attributes & ZYDIS_ATTRIB_IS_RELATIVE);
+}
+
 enum code_reach
 code_reaches(const struct code *code, uint64_t low, uint64_t high)
 {
@@ -47,13 +55,34 @@ code_reaches(const struct code *code, uint64_t low, uint64_t high)
     enum code_reach reach = CODE_REACHES_NOT;
 
     for (size_t at = 0; at < code->size; at += in.zydis.length) {
-        if (!decode(code, at, &in))
+        if (!decode(code, at, &in) || is_open_jump(&in))
             return CODE_REACH_UNKNOWN;
         if (is_relative_branch(&in) && branch_target(&in) >= low &&
             branch_target(&in) < high)
             reach = CODE_REACHES;
     }
     return reach;
+}
+
+size_t
+code_find_calls(const struct code *code, uint64_t target, size_t *places,
+                size_t max)
+{
+    struct instruction in;
+    size_t count = 0;
+
+    for (size_t at = 0; at < code->size; at += in.zydis.length) {
+        if (!decode(code, at, &in))
+            return max + 1;
+        if (!is_relative_branch(&in) || branch_target(&in) != target)
+            continue;
+        if (in.zydis.raw.imm[0].size != 32)
+            return max + 1;
+        if (count < max)
+            places[count] = at + in.zydis.raw.imm[0].offset;
+        count++;
+    }
+    return count;
 }
 
 /* ---- moving ---- */

@@ -30,9 +30,17 @@ int code_move_entry(const struct code *code, struct patch_function *out,
 enum code_reach {
     CODE_REACHES_NOT,
     CODE_REACHES,
-    CODE_REACH_UNKNOWN /* some bytes are no instruction */
+    /* Some bytes are no instruction, or a jump's target comes from a register
+     * or a table. */
+    CODE_REACH_UNKNOWN
 };
 enum code_reach code_reaches(const struct code *code, uint64_t low,
                              uint64_t high);
+
+/* The places, in the code, of the distances that lead its jumps and calls to
+ * target exactly; how many, of which max are filled in.  Where one has no 32
+ * bits, more than max. */
+size_t code_find_calls(const struct code *code, uint64_t target, size_t *places,
+                       size_t max);
 
 #endif

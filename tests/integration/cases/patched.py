@@ -94,6 +94,17 @@ def test_own_functions():
             host.compare("extended", "regrown")
 
 
+def test_calls():
+    """Functions that call each other, and begin with endbr64: once each."""
+    os.environ["RECORDER_PATCH"] = "je_"
+    with Sites(f"{BUILD}/bin/patched_calls") as host:
+        segment = host.compare()
+    same("patch", DONE, segment.header["patch"])
+    same("allocated", [100, 300, 300, 300], sorted(
+        stack.allocated_objects for stack in segment.stacks
+        if stack.allocated_objects > 1))  # but for printf's
+
+
 def test_forks():
     """Children change nothing: of fork, of a raw clone, and executed."""
     for program in ODD:

@@ -115,6 +115,9 @@ START_TEST(a_loop_back_is_seen)
     const struct code part = {BYTES("\xeb\x02\xe8\xf1\xff\xff\xff"),
                               ADDRESS + 8};
     const struct code broken = {BYTES("\x53\x06"), ADDRESS};
+    /* jmp *%rax; jmp *0x100(%rip) */
+    const struct code table = {BYTES("\x53\xff\xe0"), ADDRESS};
+    const struct code slot = {BYTES("\xff\x25\x00\x01\x00\x00"), ADDRESS};
 
     ck_assert_int_eq(code_reaches(&loop, ADDRESS, ADDRESS + 5), CODE_REACHES);
     ck_assert_int_eq(code_reaches(&loop, ADDRESS, ADDRESS + 1),
@@ -125,6 +128,29 @@ START_TEST(a_loop_back_is_seen)
     ck_assert_int_eq(code_reaches(&part, ADDRESS + 1, ADDRESS + 5),
                      CODE_REACHES_NOT);
     ck_assert_int_eq(code_reaches(&broken, 0, 1), CODE_REACH_UNKNOWN);
+    ck_assert_int_eq(code_reaches(&table, 0, 1), CODE_REACH_UNKNOWN);
+    ck_assert_int_eq(code_reaches(&slot, 0, 1), CODE_REACHES_NOT);
+}
+END_TEST
+
+START_TEST(calls_of_a_function_are_found)
+{
+    /* call .+0x10; jmp .+0xb; je .+6; ret */
+    const struct code code = {BYTES("\xe8\x0b\x00\x00\x00\xe9\x06\x00\x00\x00"
+                                    "\x0f\x84\x00\x00\x00\x00\xc3"),
+                              ADDRESS};
+    const struct code near = {BYTES("\xeb\x0e"), ADDRESS};
+    const struct code broken = {BYTES("\x06"), ADDRESS};
+    size_t places[3] = {0};
+
+    ck_assert_uint_eq(code_find_calls(&code, ADDRESS + 16, places, 3), 3);
+    ck_assert_uint_eq(places[0], 1);
+    ck_assert_uint_eq(places[1], 6);
+    ck_assert_uint_eq(places[2], 12);
+    ck_assert_uint_eq(code_find_calls(&code, ADDRESS + 15, places, 3), 0);
+    ck_assert_uint_eq(code_find_calls(&code, ADDRESS + 16, places, 2), 3);
+    ck_assert_uint_eq(code_find_calls(&near, ADDRESS + 16, places, 3), 4);
+    ck_assert_uint_eq(code_find_calls(&broken, ADDRESS, places, 3), 4);
 }
 END_TEST
 
@@ -140,6 +166,7 @@ main(void)
                         sizeof(refusals) / sizeof(refusals[0]));
     tcase_add_test(tcase, what_is_too_far_is_refused);
     tcase_add_test(tcase, a_loop_back_is_seen);
+    tcase_add_test(tcase, calls_of_a_function_are_found);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

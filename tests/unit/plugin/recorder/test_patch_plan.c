@@ -20,6 +20,12 @@ make_plan(size_t count)
             .fixes = {{2, 1, 0xabcdef}, {6, 1, UINT64_MAX}},
             .fix_count = 2,
         };
+    for (size_t i = 0; i < count; i++)
+        plan.calls[plan.call_count++] = (struct patch_call){
+            .address = 0x9876543210 + i,
+            .original = {9, 8, 7, 6},
+            .function = (uint8_t)(count - i - 1),
+        };
     return plan;
 }
 
