@@ -1,7 +1,7 @@
 /*
  * recorded_host.c - a program that knows its live bytes by site.
  *
- * recorded_host TRUTH THREADS STEPS [END [every]]
+ * recorded_host TRUTH THREADS STEPS [END every|uncapped]
  *
  * TRUTH is a file of struct truth, which each thread brings up to date after
  * each call of the allocator.  STEPS 0: until it is killed.  Says "running"
@@ -9,8 +9,8 @@
  * Blocks go from thread to thread: what one allocates, another frees.
  *
  * With END the first thread dies in that way after its last step, while the
- * others go on.  every: the recorder, which has begun, samples each allocation
- * from here on.
+ * others go on.  From here on the recorder, which has begun, has no cap of
+ * samples a second, and samples every allocation or at its mean.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -162,6 +162,8 @@ take(struct thread *t, struct block *b)
     b->site = (enum site)draw(t, SITE_COUNT);
     size = 1 + draw(t, sizes[b->site]);
     b->memory = calls[b->site](NULL, size);
+    if (!b->memory)
+        return; /* there is none, and soon we end */
     b->bytes = asked_for(b->site, size);
     count(t, b, 1);
 }
@@ -179,8 +181,11 @@ grow(struct thread *t, struct block *b)
 {
     size_t size = 1 + draw(t, sizes[b->site]);
     int64_t more = (int64_t)size - (int64_t)b->bytes;
+    void *memory = at_chain(b->memory, size);
 
-    b->memory = at_chain(b->memory, size);
+    if (!memory)
+        return;
+    b->memory = memory;
     b->bytes = size;
     truth->live[t->number][b->site].bytes += more;
 }
@@ -192,6 +197,8 @@ hand_over(struct thread *t, struct block *b)
     struct block *given = calls[SITE_small](NULL, sizeof(*given)), *found;
     struct block itself = {given, sizeof(*given), SITE_small};
 
+    if (!given)
+        return;
     count(t, &itself, 1);
     *given = *b;
     b->memory = NULL;
@@ -272,7 +279,7 @@ say(const char *text)
 }
 
 static void
-sample_each(void)
+set_wish(bool every)
 {
     struct segment_header *(*find)(void) = NULL;
 
@@ -280,7 +287,8 @@ sample_each(void)
     if (!find || !find())
         _exit(65);
     find()->wish.samples_per_second = 0;
-    find()->wish.mean_bytes = 1;
+    if (every)
+        find()->wish.mean_bytes = 1;
 }
 
 int
@@ -296,7 +304,7 @@ main(int argc, char **argv)
     steps = atol(argv[3]);
     end = argc > 4 && strcmp(argv[4], "never") != 0 ? argv[4] : NULL;
     if (argc > 5)
-        sample_each();
+        set_wish(strcmp(argv[5], "every") == 0);
     if (truth == MAP_FAILED || n < 1 || n > THREADS_MAX)
         return 64;
 #define SITE(name, call)                                                       \
