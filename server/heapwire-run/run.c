@@ -282,15 +282,6 @@ plan_start(struct run *run)
 
 /* ---- the recorder (plugin/recorder) ---- */
 
-static bool
-wants_recorder(const struct run *run)
-{
-    const char *source = run->options.value[SETTING_PROFILING_SOURCE];
-
-    return (strcmp(source, "interposed") == 0 || run_wants_patch(run)) &&
-           !profiling_is(run, "off");
-}
-
 /* Then a page is had, or not, when it is first written to. */
 static bool
 is_overcommit_strict(void)
@@ -326,6 +317,32 @@ why_no_recorder(const struct run *run)
         return "with vm.overcommit_memory = 2 a page of the recorder's that is "
                "not there would kill it";
     return NULL;
+}
+
+/* The database's own profiles, or the user has named or preloads one. */
+static bool
+wants_jemalloc(const struct run *run)
+{
+    const char *named = run->options.value[SETTING_ALLOCATOR];
+    const char *preload = run->options.value[SETTING_JEMALLOC];
+
+    return allocators_profile(&run->allocators) ||
+           (*named && strcmp(named, "auto") != 0 &&
+            strcmp(named, "mallctl") != 0) ||
+           (*preload && strcmp(preload, "auto") != 0 &&
+            strcmp(preload, "no") != 0);
+}
+
+static bool
+wants_recorder(const struct run *run)
+{
+    const char *source = run->options.value[SETTING_PROFILING_SOURCE];
+
+    if (profiling_is(run, "off"))
+        return false;
+    if (*source && strcmp(source, "auto") != 0)
+        return strcmp(source, "jemalloc") != 0;
+    return !wants_jemalloc(run) && !why_no_recorder(run);
 }
 
 /* Not 0 to 2, which are stdio's even where they are closed; and none but the

@@ -48,10 +48,12 @@ static const struct {
     [SETTING_PROFILING_SOURCE] = {"profiling-source",
                                   "auto|jemalloc|interposed|patched",
                                   "profiling_source",
-                                  "who samples: jemalloc's own profiling "
-                                  "(auto), or a preload of ours, in front "
-                                  "of a shared malloc (interposed) or the "
-                                  "program's own jemalloc (patched)"},
+                                  "who samples: jemalloc's own profiling, "
+                                  "or a preload of ours, in front of a "
+                                  "shared malloc (interposed) or the "
+                                  "program's own jemalloc (patched); auto: "
+                                  "jemalloc's where the database has one "
+                                  "that can, else interposed"},
     [SETTING_ALLOCATOR] = {"allocator", "auto|NAME", "allocator",
                            "which one, where there are several: its mallctl, "
                            "or its file (auto); of a library that is loaded "
