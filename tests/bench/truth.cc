@@ -101,25 +101,26 @@ struct kind {
     const struct site *site;
     size_t least, most;
     void (*free)(void *block);
+    size_t step; /* libstdc++ asks aligned_alloc for multiples */
 };
 
 const kind kinds[] = {
-    {&site_small, 16, 240, free_plain},
-    {&site_eight, 8 * KB, 8 * KB, free_plain},
-    {&site_middle, 1 * KB, 40 * KB, free_plain},
-    {&site_huge, 100 * KB, 3000 * KB, free_plain},
-    {&site_zeroed, 50, 3000, free_plain},
-    {&site_array, 200, 9000, free_plain},
-    {&site_posix, 256, 5000, free_plain},
-    {&site_aligned, 64, 6000, free_plain},
-    {&site_by_page, 1 * KB, 20 * KB, free_plain},
-    {&site_plain_new, 24, 500, delete_one},
-    {&site_array_new, 100, 9000, delete_array},
-    {&site_quiet_new, 32, 4000, delete_one},
-    {&site_aligned_new, 64, 3000, delete_aligned},
-    {&site_aligned_array_new, 128, 8000, delete_aligned_array},
-    {&site_chain, 2 * KB, 60 * KB, free_plain},
-    {&site_shrunk, 100, 20 * KB, free_plain},
+    {&site_small, 16, 240, free_plain, 1},
+    {&site_eight, 8 * KB, 8 * KB, free_plain, 1},
+    {&site_middle, 1 * KB, 40 * KB, free_plain, 1},
+    {&site_huge, 100 * KB, 3000 * KB, free_plain, 1},
+    {&site_zeroed, 50, 3000, free_plain, 1},
+    {&site_array, 200, 9000, free_plain, 1},
+    {&site_posix, 256, 5000, free_plain, 1},
+    {&site_aligned, 64, 6000, free_plain, 1},
+    {&site_by_page, 1 * KB, 20 * KB, free_plain, 1},
+    {&site_plain_new, 24, 500, delete_one, 1},
+    {&site_array_new, 100, 9000, delete_array, 1},
+    {&site_quiet_new, 32, 4000, delete_one, 1},
+    {&site_aligned_new, 64, 3000, delete_aligned, 64},
+    {&site_aligned_array_new, 128, 8000, delete_aligned_array, 128},
+    {&site_chain, 2 * KB, 60 * KB, free_plain, 1},
+    {&site_shrunk, 100, 20 * KB, free_plain, 1},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -191,6 +192,7 @@ allocate(worker &w, uint64_t bytes, bool young)
         for (uint64_t done = 0; done < bytes;) {
             size_t size = draw_size(w, kinds[i]);
 
+            size -= size % kinds[i].step;
             w.blocks.push_back({take(kinds[i], size), size, i, young});
             done += size;
         }
