@@ -94,7 +94,8 @@ struct segment_header {
     uint32_t unused;
     /* 128: a cache line of the observer's. */
     struct segment_wish wish;
-    uint64_t wish_unused[5];
+    struct segment_wish first_wish; /* each owner's begins as this one */
+    uint64_t unused_wish[2];
     /* 192: the recorder's. */
     uint64_t owner;         /* process id: 0 until a program claims it */
     uint64_t owner_started; /* its start, in ticks since boot */

@@ -12,11 +12,13 @@ int
 segment_make(const struct segment_header *header)
 {
     int fd = memfd_create("heapwire-recorder", MFD_ALLOW_SEALING), error;
+    struct segment_header first = *header;
 
+    first.first_wish = first.wish;
     if (fd < 0)
         return -1;
-    if (ftruncate(fd, (off_t)header->segment_bytes) == 0 &&
-        pwrite(fd, header, sizeof(*header), 0) == (ssize_t)sizeof(*header) &&
+    if (ftruncate(fd, (off_t)first.segment_bytes) == 0 &&
+        pwrite(fd, &first, sizeof(first), 0) == (ssize_t)sizeof(first) &&
         fcntl(fd, F_ADD_SEALS, segment_seals()) == 0)
         return fd;
     error = errno;

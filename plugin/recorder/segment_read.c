@@ -92,6 +92,8 @@ skip_hole(int fd, uint64_t at, uint64_t end)
 
     if (data < 0)
         return errno == ENXIO ? end : at;
+    if ((uint64_t)data > end) /* of another part */
+        return end;
     return (uint64_t)data > at ? (uint64_t)data : at;
 }
 

@@ -191,6 +191,7 @@ empty(struct segment_header *header, uint64_t segment_bytes)
             MADV_REMOVE);
     memset(&header->module_count, 0,
            sizeof(*header) - offsetof(struct segment_header, module_count));
+    header->wish = header->first_wish;
 }
 
 static bool

@@ -57,7 +57,8 @@ host() {
     mkfifo "$work/orders"
     # Debian's is not built to be loaded late: its thread data wants such room.
     GLIBC_TUNABLES=glibc.rtld.optional_static_tls=32768 \
-        "$bin/heapwire-run" --listen none --linger 0 --state-dir "$work/node" \
+        "$bin/heapwire-run" --profiling-source jemalloc \
+        --listen none --linger 0 --state-dir "$work/node" \
         "$@" -- "$bin/library_host" \
         <"$work/orders" >"$work/out" 2>"$work/log" &
     run=$!

@@ -138,7 +138,7 @@ contains "dump with opt.prof off" "MALLOC_CONF" \
     "$(prof 'dump_dot_snapshot()' || true)"
 stop_node
 
-node_options="--listen none --jemalloc no"
+node_options="--listen none --profiling-source jemalloc --jemalloc no"
 start_node sleep 60
 no_jemalloc() {
     contains "no jemalloc: $1" "does not allocate through jemalloc" \

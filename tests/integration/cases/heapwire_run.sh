@@ -76,7 +76,10 @@ preloads() { LD_PRELOAD=$1 $start $2 -- env | field LD_PRELOAD; }
 ours=$BUILD/lib/libheapwire.so
 redis_exe="--exe $(command -v redis-server)"
 expect "for redis" "$ours" "$(preloads "" "$redis_exe")"
-expect "for others" "$ours:$JEMALLOC" "$(preloads "" "")"
+expect "for others" "$BUILD/lib/libheapwire-recorder.so:$ours" \
+    "$(preloads "" "")"
+start="$start --profiling-source jemalloc"
+expect "for others, of jemalloc" "$ours:$JEMALLOC" "$(preloads "" "")"
 expect "the user's first" "libm.so.6:$ours:$JEMALLOC" "$(preloads libm.so.6 "")"
 expect "the user's jemalloc" "$JEMALLOC:$ours" "$(preloads "$JEMALLOC" "")"
 expect "--jemalloc no" "$ours" "$(preloads "" "--jemalloc no")"

@@ -4,7 +4,8 @@
 # before they have served, without anything of ours.
 . tests/integration/lib/agent.inc
 fault=$BUILD/bin/start_fault
-start="$BUILD/bin/heapwire-run --listen none --state-dir $STATE"
+start="$BUILD/bin/heapwire-run --profiling-source jemalloc \
+    --listen none --state-dir $STATE"
 places='^heapwire-run: socket '
 
 # run OPTION... -- COMMAND...: its stdout, status, and what was said.

@@ -181,10 +181,14 @@ main(int argc, char **argv)
     if (argc < 7)
         return 64;
     room.samples = (uint32_t)strtoul(argv[4], NULL, 10);
-    if (!segment_plan(&room, &header) || (segment = segment_make(&header)) < 0)
+    if (!segment_plan(&room, &header))
         return 1;
-    set_wish(strcmp(argv[2], "off") != 0, strtoull(argv[2], NULL, 10),
-             (uint32_t)atoi(argv[3]));
+    header.wish = (struct segment_wish){strcmp(argv[2], "off") != 0,
+                                        (uint32_t)atoi(argv[3]),
+                                        strtoull(argv[2], NULL, 10)};
+    segment = segment_make(&header);
+    if (segment < 0)
+        return 1;
     plan_patch(argv[6]);
     program = fork();
     if (program == 0)

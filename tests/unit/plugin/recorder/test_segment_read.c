@@ -351,6 +351,32 @@ START_TEST(a_hole_is_left_a_hole)
 }
 END_TEST
 
+/* Where a part has none, data behind it is another's. */
+START_TEST(an_unused_part_has_no_entries)
+{
+    struct segment_room usual = segment_room_usual();
+    struct segment_header header;
+    struct segment_thread thread = {.tid = 42};
+    struct segment_copy *copy;
+    struct error err;
+    int fd;
+
+    ck_assert(segment_plan(&usual, &header));
+    fd = segment_make(&header);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(pwrite(fd, &thread, sizeof(thread),
+                            (off_t)header.parts[SEGMENT_THREADS].offset),
+                     sizeof(thread));
+    copy = segment_read(fd, &err);
+    ck_assert_ptr_nonnull(copy);
+    ck_assert_int_eq(segment_copy_check(copy, &err), 0);
+    ck_assert_uint_eq(segment_copy_count(copy, SEGMENT_STACKS), 1);
+    ck_assert_uint_eq(segment_copy_count(copy, SEGMENT_SAMPLES), 0);
+    segment_copy_free(copy);
+    close(fd);
+}
+END_TEST
+
 START_TEST(what_is_no_segment_is_refused)
 {
     char name[] = "/tmp/segment_read_XXXXXX";
@@ -402,6 +428,7 @@ main(void)
         tcase, a_header_that_is_wrong_anywhere_is_refused_or_read_in_bounds);
     tcase_add_loop_test(tcase, bytes_at_random_are_read_in_bounds, 0, 4);
     tcase_add_test(tcase, a_hole_is_left_a_hole);
+    tcase_add_test(tcase, an_unused_part_has_no_entries);
     tcase_add_test(tcase, what_is_no_segment_is_refused);
     tcase_add_test(tcase, a_segment_has_its_seals);
     suite_add_tcase(suite, tcase);
