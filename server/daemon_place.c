@@ -13,14 +13,16 @@
 #include "deaths.h"
 #include "errors.h"
 #include "files.h"
+#include "last_moment.h"
 #include "log.h"
 #include "state_dir.h"
 #include "supervised.h"
 
 /* Besides its lock and what has a directory there. */
 static const char *const names[GIVEN_FILES] = {
-    AGENT_SOCKET, AGENT_LOCK,  CERTIFICATE_OWN, CERTIFICATE_OWN_KEY,
-    DEATHS_FILE,  LINGER_FILE, "heapwired.log"};
+    AGENT_SOCKET,        AGENT_LOCK,        CERTIFICATE_OWN,
+    CERTIFICATE_OWN_KEY, DEATHS_FILE,       LINGER_FILE,
+    LAST_MOMENT_FILE,    LAST_MOMENT_AGAIN, "heapwired.log"};
 
 void
 given_files_note(struct given_files *files, const struct state_dir *dir)

@@ -393,8 +393,7 @@ begin(struct agent *agent, const struct agent_start *start)
     agent->opened_filters = agent->filters;
     if (start->child)
         fork_keep();
-    if (start->elders[0] != 0)
-        recorder_adopt();
+    recorder_adopt(start->elders);
     open_wake(agent);
     if (!agent->own_table)
         agent_say("the agent's descriptors are among the database's: %s",

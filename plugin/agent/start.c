@@ -256,6 +256,7 @@ start(const char *settings)
         error = handle_forks(start_forked);
     own.start.silent = own.start.late = true;
     own.start.child = false;
+    own.start.elders[0] = own.start.elders[1] = 0;
     if (error == 0)
         error = start_thread();
     if (error == 0) {

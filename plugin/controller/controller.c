@@ -73,6 +73,7 @@ struct controller {
     struct overhead_limit overhead_limit;
     struct objects objects;
     struct recorded_maps recorded; /* cleared with them */
+    int segment;                   /* the recorder's; borrowed; -1: none */
     struct symbolizer *symbolizer; /* of who has the names, but for cancel */
     struct store *store;
     struct index_keeper *indexes; /* or NULL */
@@ -186,7 +187,7 @@ oversee(struct controller *c)
     pthread_mutex_lock(&c->jobs.flights.lock);
     frames = c->last.profiled ? c->last.frames : 0;
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    count_taken(c->recorded.segment, &c->client.status);
+    count_taken(c->segment, &c->client.status);
     ended = overhead_limit_look(&c->overhead_limit, &c->client, frames);
     pthread_mutex_lock(&c->jobs.flights.lock);
     copy_status(c);
@@ -203,20 +204,24 @@ take_snapshot(struct controller *c, struct job *job, struct error *err)
 {
     struct snapshot *snapshot = NULL;
     struct dump dump = {.mapped = NULL};
-    bool taken =
-        (job->request.kind == JOB_RECORDED
-             ? dump_take_recording(&dump, &job->recording, &c->objects, err)
-             : dump_take(&dump, &c->client, &c->objects, &c->recorded, err)) ==
-        0;
+    /* What runs now may be another process than was recorded. */
+    bool recorded = job->request.kind == JOB_RECORDED, taken;
+    struct objects own, *objects = recorded ? &own : &c->objects;
 
+    objects_init(&own);
+    taken =
+        (recorded
+             ? dump_take_recording(&dump, &job->recording, objects, err)
+             : dump_take(&dump, &c->client, objects, &c->recorded, err)) == 0;
     pthread_mutex_lock(&c->jobs.flights.lock);
     publish_status(c);
     jobs_give_agent(job);
     pthread_mutex_unlock(&c->jobs.flights.lock);
     if (taken)
-        snapshot = dump_make_snapshot(&dump, &c->objects, c->symbolizer,
+        snapshot = dump_make_snapshot(&dump, objects, c->symbolizer,
                                       &job->progress, err);
     dump_fini(&dump);
+    objects_fini(&own);
     return snapshot;
 }
 
@@ -469,7 +474,7 @@ controller_start(const struct controller_options *options, struct error *err)
         goto fail;
     }
     c->node_id = options->node_id;
-    c->recorded.segment = options->segment;
+    c->segment = c->recorded.segment = options->segment;
     c->store = open_store(options, err);
     if (!c->store)
         goto fail;
@@ -529,7 +534,7 @@ controller_status(struct controller *c, struct node_status *out)
     out->profiled_ms = c->last.profiled_ms;
     out->failed_snapshots = c->jobs.failed_snapshots;
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    count_taken(c->recorded.segment, out);
+    count_taken(c->segment, out);
 }
 
 void

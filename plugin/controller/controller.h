@@ -134,6 +134,7 @@ struct recording {
     uint64_t monotonic_ms;         /* likewise, of clock_ms() */
     struct snapshot_memory memory; /* of about then */
     bool ended;                    /* it is of a process that has ended since */
+    bool copied;                   /* some time before that end */
 };
 
 /* Texts are copied; what a kind does not use is 0. */

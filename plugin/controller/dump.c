@@ -302,7 +302,10 @@ note_recording(struct dump *dump, const struct recording *recording)
     char at[CLOCK_TEXT];
 
     clock_text(recording->taken_ms, at, sizeof(at));
-    if (recording->ended)
+    if (recording->ended && recording->copied)
+        append_note(dump, "of %s UTC, the last copy before the process ended",
+                    at);
+    else if (recording->ended)
         append_note(dump, "%s", DUMP_OF_THE_END);
     else
         append_note(dump, "of %s UTC, without asking the process", at);

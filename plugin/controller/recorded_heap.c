@@ -51,7 +51,7 @@ struct making {
     struct addresses addresses;
     struct recorded_threads threads;
     struct part_entry *entries; /* by thread and age */
-    uint64_t *moves;            /* by module: recorded_modules.h */
+    uint64_t *moves;            /* by module: recorded_maps.h */
     uint64_t since_ns, at_ms;
 };
 

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,9 +35,10 @@
 #include "store.h"
 
 enum {
-    COPY_EVERY_MS = 950, /* looks come once a second, or more often */
-    COPY_SHARE = 20,     /* at most a twentieth of the time */
-    UNSEEN_MS = 3000,    /* what greets us till then is in another namespace */
+    COPY_EVERY_MS = 950,    /* looks come once a second, or more often */
+    COPY_SHARE = 20,        /* at most a twentieth of the time */
+    COPY_LATEST_MS = 60000, /* however long the disk has taken */
+    UNSEEN_MS = 3000, /* what greets us till then is in another namespace */
     DEATHS_LOOKED_AT = 8,
     PEAK_RISE = 20,        /* a twentieth above the last one */
     PEAK_FALL = 20,        /* of RSS */
@@ -78,6 +80,16 @@ note_memory(struct last_moment *last, const struct history_sample *sample)
     last->memory.cgroup_limit = sample->cgroup_limit;
 }
 
+/* It is there, and /proc does not show it: hidepid, for instance. */
+static bool
+is_hidden(pid_t pid)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    return access(path, R_OK) != 0 && (kill(pid, 0) == 0 || errno != ESRCH);
+}
+
 /* Whether it cannot be seen any more.  In another pid namespace its number says
  * nothing until it has greeted. */
 static bool
@@ -91,7 +103,7 @@ has_ended(struct last_moment *last, const struct node_status *status, bool ends)
         return true;
     if (pid == 0 || last->owner.started == 0)
         return false;
-    if (process_lives(pid, last->owner.started)) {
+    if (process_lives(pid, last->owner.started) || is_hidden(pid)) {
         last->missed_ms = 0;
         last->lived_ms = clock_wall_ms();
         return false;
@@ -137,6 +149,7 @@ is_kept(const struct last_moment *last, const struct last_due *due)
         kept |= list[i].cause == SNAPSHOT_MARK &&
                 list[i].hello.pid == hello->pid &&
                 list[i].hello.start_ticks == hello->start_ticks &&
+                strcmp(list[i].hello.boot_id, hello->boot_id) == 0 &&
                 strcmp(list[i].reason, due->reason) == 0;
     mem_free(list);
     return kept;
@@ -260,6 +273,8 @@ copy_segment(struct last_moment *last)
     }
     buffer_fini(&note);
     took = (clock_ms() - began) * COPY_SHARE;
+    if (took > COPY_LATEST_MS)
+        took = COPY_LATEST_MS;
     last->copy_ms = began + (took > COPY_EVERY_MS ? took : COPY_EVERY_MS);
 }
 
@@ -318,7 +333,8 @@ take_copy(struct last_moment *last)
     struct recording recording = {.hello = last->hello,
                                   .memory = last->memory,
                                   .taken_ms = last->copied_ms,
-                                  .monotonic_ms = last->copied_monotonic_ms};
+                                  .monotonic_ms = last->copied_monotonic_ms,
+                                  .copied = true};
     struct buffer note;
 
     buffer_init(&note, NOTE_MAX);
@@ -354,7 +370,8 @@ end(struct last_moment *last, const struct node_status *status)
             clock_ms() - (uint64_t)(now_ms - recording.taken_ms);
         last->copy_ms = 0;
         copy_segment(last);
-        set_aside(last);
+        if (last->copied_ms != 0)
+            set_aside(last);
         add_end(last, &recording, last->copied_ms != 0);
     }
     if (past)
@@ -405,33 +422,34 @@ look_at_peak(struct last_moment *last, const struct history_sample *sample,
 
 /* ---- what an earlier heapwired left ---- */
 
-static void
-find_copy(struct last_moment *last)
+/* Whether there is a copy that is whole.  What fails twice is not tried again.
+ */
+static bool
+find_copy(struct last_moment *last, const char *name, bool again)
 {
-    const char *name = LAST_MOMENT_FILE;
-    int fd = own_file_open(last->state_dir, name, O_RDWR);
-    bool again = fd < 0;
+    int fd = own_file_open(last->state_dir, name, O_RDONLY);
     struct buffer note;
+    bool found;
 
-    if (again) {
-        name = LAST_MOMENT_AGAIN;
-        fd = own_file_open(last->state_dir, name, O_RDWR);
-    }
     if (fd < 0)
-        return;
+        return false;
     buffer_init(&note, NOTE_MAX);
     last->found.segment = segment_file_read(fd, &note);
-    if (last->found.segment < 0 || !recording_note_read(&note, &last->found)) {
+    found =
+        last->found.segment >= 0 && recording_note_read(&note, &last->found);
+    if (!found) {
         discard(&last->found);
         log_to(last->log, "%s/%s has no copy that is whole: it is removed",
                last->state_dir, name);
     }
-    if (again || last->found.segment < 0)
-        remove_file(last, name); /* what fails twice is not tried again */
+    last->found.copied = true;
+    if (again || !found)
+        remove_file(last, name);
     else
         set_aside(last);
     buffer_fini(&note);
     fd_close(fd);
+    return found;
 }
 
 /* It may live on, with a segment that is ours, or not. */
@@ -484,8 +502,8 @@ last_moment_start(struct last_moment *last)
 {
     last->peak.segment = last->found.segment = -1;
     last->began_ms = clock_ms();
-    if (last->state_dir)
-        find_copy(last);
+    if (last->state_dir && !find_copy(last, LAST_MOMENT_FILE, false))
+        find_copy(last, LAST_MOMENT_AGAIN, true);
 }
 
 void
@@ -519,7 +537,9 @@ look_at_owner(struct last_moment *last, const struct node_status *status,
     if (!segment_owner_read(last->segment, &owner))
         return;
     if (last->owner.pid != 0 && !segment_owner_same(&owner, &last->owner)) {
-        if (owner.pid != last->owner.pid)
+        if ((owner.pid != last->owner.pid ||
+             owner.started != last->owner.started) &&
+            owner.forked_from != last->owner.pid)
             take_copy(last);
         part(last);
     }
@@ -566,10 +586,14 @@ last_moment_given(struct last_moment *last)
 void
 last_moment_done(struct last_moment *last, bool kept)
 {
+    bool aside = last->due[0].aside && kept;
+
     discard(&last->due[0].recording);
-    if (last->due[0].aside && kept)
-        remove_file(last, LAST_MOMENT_AGAIN);
     last->due_count--;
     memmove(&last->due[0], &last->due[1],
             last->due_count * sizeof(last->due[0]));
+    for (size_t i = 0; i < last->due_count; i++)
+        aside = aside && !last->due[i].aside; /* the file is the latest's */
+    if (aside)
+        remove_file(last, LAST_MOMENT_AGAIN);
 }

@@ -242,25 +242,32 @@ pin_of(const char *name, const struct agent_hello *hello,
     return pin;
 }
 
+static bool
+is_same(const struct highest_pin *a, const struct highest_pin *b)
+{
+    return a->name[0] && a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
+
 /* Whether it is to be pinned; *dropped is then what need not be any more. */
 static bool
 rise(struct highest *highest, const struct highest_pin *pin,
      struct highest_pin *dropped)
 {
-    struct highest_pin *now = &highest->now;
-    bool same = now->name[0] && now->pid == pin->pid &&
-                now->start_ticks == pin->start_ticks;
+    struct highest_pin *now = &highest->now, *before = &highest->before;
+    struct highest_pin *own = is_same(now, pin)      ? now
+                              : is_same(before, pin) ? before
+                                                     : NULL;
 
-    if (same && pin->rss < now->rss)
+    if (own && pin->rss < own->rss)
         return false;
     dropped->name[0] = '\0';
-    if (same) {
-        *dropped = *now;
+    if (own) {
+        *dropped = *own;
     } else if (now->name[0]) {
-        *dropped = highest->before;
-        highest->before = *now;
+        *dropped = *before;
+        *before = *now;
     }
-    *now = *pin;
+    *(own ? own : now) = *pin;
     return true;
 }
 

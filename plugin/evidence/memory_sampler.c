@@ -378,12 +378,10 @@ ask_recorded(struct memory_sampler *sampler)
     sampler->recorded = sampler->snapshot != NULL;
     memcpy(sampler->snapshot_reason, due->reason,
            sizeof(sampler->snapshot_reason));
-    if (sampler->recorded) {
+    if (sampler->recorded)
         last_moment_given(&sampler->last);
-    } else {
-        say_refused(sampler, due->reason, err.text);
-        last_moment_done(&sampler->last, false);
-    }
+    else
+        say_refused(sampler, due->reason, err.text); /* it stays due */
 }
 
 /* ---- the thread ---- */

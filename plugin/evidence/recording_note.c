@@ -17,7 +17,7 @@
 bool
 recording_note_write(const struct recording *recording, struct buffer *out)
 {
-    struct profile none = {.rate = 1};
+    struct profile none = {.rate = 1, .note = ""};
     const struct snapshot_body body = {0};
     const struct snapshot snapshot = {.taken_ms = recording->taken_ms,
                                       .hello = recording->hello,

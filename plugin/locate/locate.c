@@ -68,7 +68,7 @@ is_pie(const struct elf_file *elf)
 static bool
 is_musl(const struct elf_file *elf, const struct elf_segment *interpreter)
 {
-    char path[64] = "";
+    char path[256] = "";
     uint64_t size = interpreter->file_size;
 
     if (size >= sizeof(path))

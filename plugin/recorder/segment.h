@@ -95,11 +95,15 @@ struct segment_header {
     /* 128: a cache line of the observer's. */
     struct segment_wish wish;
     struct segment_wish first_wish; /* each owner's begins as this one */
-    uint64_t unused_wish[2];
+    /* The owner before, whose end made a daemon of this one; or 0. */
+    uint64_t forked_from;
+    uint64_t unused_wish;
     /* 192: the recorder's. */
     uint64_t owner;         /* process id: 0 until a program claims it */
     uint64_t owner_started; /* its start, in ticks since boot */
-    uint32_t executions;    /* of that process, with a table of their own */
+    /* Programs that have had it: each counts once before the table is emptied
+     * for it, and once after. */
+    uint32_t executions;
     /* Each owner begins with zeros from here on. */
     uint32_t module_count;
     uint32_t thread_count;

@@ -166,7 +166,11 @@ put_pages(struct copying *c, const uint8_t *pages, uint64_t at, size_t count)
     if (c->before && !c->before(c->arg))
         return false;
     c->to->written += (int64_t)count * PAGE;
-    return write_whole(c->to->fd, pages, count * PAGE, c->to->at + at * PAGE);
+    if (write_whole(c->to->fd, pages, count * PAGE, c->to->at + at * PAGE))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        c->to->hashes[at + i] = UINT64_MAX; /* nobody knows what it has */
+    return false;
 }
 
 /* Those of the chunk that differ, in runs. */
@@ -184,7 +188,6 @@ put_changed(struct copying *c, uint64_t at, size_t count)
                 return false;
             run = 0;
         } else {
-            /* Unknown, should the write fail. */
             c->to->hashes[at + i] = hash;
             run++;
         }
@@ -334,6 +337,7 @@ segment_owner_read(int segment, struct segment_owner *owner)
         return false;
     *owner = (struct segment_owner){.pid = header.owner,
                                     .started = header.owner_started,
+                                    .forked_from = header.forked_from,
                                     .executions = header.executions,
                                     .active = header.wish.active != 0,
                                     .sampled = header.frame_count > 0,
@@ -416,15 +420,6 @@ make_void(void *arg)
     return file->touched;
 }
 
-/* After a fault nobody knows what it has: all of it is written again. */
-static void
-forget_pages(struct copy *copy, uint64_t pages)
-{
-    for (uint64_t i = 0; i < pages; i++)
-        if (copy->hashes[i] != 0)
-            copy->hashes[i] = UINT64_MAX;
-}
-
 int64_t
 segment_file_write(struct segment_file *file, int segment,
                    const struct segment_owner *owner, const void *note,
@@ -445,10 +440,8 @@ segment_file_write(struct segment_file *file, int segment,
         return -1;
     copy->written = 0;
     head.bytes = file->bytes;
-    if (!copy_segment(&copying, &header, owner)) {
-        forget_pages(copy, pages_of(file->bytes));
+    if (!copy_segment(&copying, &header, owner))
         return -1;
-    }
     head.sum = sum_pages(copy->hashes, pages_of(file->bytes));
     if (!file->touched && file->number > 0 && head.sum == file->sum)
         return 0;

@@ -23,6 +23,7 @@ struct segment_file;
 struct segment_owner {
     uint64_t pid; /* 0: nobody's yet */
     uint64_t started;
+    uint64_t forked_from; /* the owner before, if this is its daemon; or 0 */
     uint32_t executions;
     bool active, sampled; /* now; ever */
     uint64_t mean_bytes;  /* between samples, as it is wished */

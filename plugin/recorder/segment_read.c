@@ -59,6 +59,7 @@ struct reading {
     int fd;
     struct segment_copy *copy;
     uint8_t *piece;    /* PIECE_BYTES */
+    bool passed_on;    /* to another process or program, while it was read */
     uint32_t *numbers; /* of a place of the stacks: in the copy, + 1; or 0 */
     uint32_t rooms[SEGMENT_PARTS]; /* of the copy's lists */
 };
@@ -446,9 +447,13 @@ read_parts(struct reading *r)
         return -1;
     check_samples(r);
     if (pread(r->fd, &now, sizeof(now), 0) == (ssize_t)sizeof(now)) {
+        r->passed_on =
+            now.owner != header->owner || now.executions != header->executions;
         memcpy(now.parts, header->parts, sizeof(now.parts));
         *header = now;
     }
+    if (r->passed_on)
+        return -1;
     return read_frames(r) == 0 && read_modules(r) == 0 && read_threads(r) == 0
                ? 0
                : -1;
@@ -473,7 +478,12 @@ segment_read(int fd, struct error *err)
     mem_free(r.numbers);
     if (rc == 0)
         return r.copy;
-    error_memory(err, "a copy of the recorder's segment");
+    if (r.passed_on)
+        error_set(err, ER_UNKNOWN,
+                  "another program took the recorder's segment over while it "
+                  "was read: try again");
+    else
+        error_memory(err, "a copy of the recorder's segment");
     segment_copy_free(r.copy);
     return NULL;
 }

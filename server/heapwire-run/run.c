@@ -367,9 +367,12 @@ open_segment(const struct segment_header *header)
 static int
 make_segment(struct run *run)
 {
+    const char *source = run->options.value[SETTING_PROFILING_SOURCE];
     const char *without = run_wants_patch(run)
                               ? "; profiling_source = patched is ignored"
-                              : "; profiling_source = interposed is ignored";
+                          : strcmp(source, "interposed") == 0
+                              ? "; profiling_source = interposed is ignored"
+                              : "; it runs without a recorder";
     const char *why = why_no_recorder(run);
     struct error unpatched;
     struct segment_room room = segment_room_usual();

@@ -26,7 +26,6 @@ struct run {
     char heapwired_path[PATH_MAX], library[PATH_MAX], jemalloc[PATH_MAX];
     char recorder[PATH_MAX];    /* libheapwire-recorder.so; "": there is none */
     char patch[PATCH_TEXT_MAX]; /* the plan for its malloc; "": none */
-    size_t patch_count;         /* of functions */
     const char *heapwired_argv[OPTIONS_ARGV];
     struct plan plan;
     char filters[CONFINED_TEXT]; /* probe_filters() */

@@ -58,6 +58,5 @@ run_plan_patch(struct run *run, struct error *err)
     }
     if (rc != 0)
         run->patch[0] = '\0';
-    run->patch_count = plan.count;
     return rc;
 }

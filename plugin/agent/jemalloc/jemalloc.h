@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "agent_protocol.h"
 
@@ -208,10 +209,14 @@ bool recorder_is_parents(void);
  * heapwire-run has planned it, or "". */
 bool recorder_is_patched(void);
 const char *recorder_note(void);
-/* In a daemonising child, on its first thread; and once its parent has ended:
+/* In a daemonising child, on its first thread; and once its elders have ended:
  * the recorder records this process from now on. */
 void recorder_forked(void);
-void recorder_adopt(void);
+void recorder_adopt(const pid_t elders[2]);
+/* Before a filter that kills for what a sample asks of the kernel, of all
+ * threads or of the calling one: it takes none any more. */
+void recorder_stop(bool stopped);
+void recorder_spare_thread(void);
 extern const struct profiler recorder_profiler; /* of ours: in its segment */
 
 /* ---- profiling.c ----

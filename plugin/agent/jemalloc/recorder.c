@@ -70,7 +70,10 @@ recorder_note(void)
 
 /* Likewise: see claim_segment.h. */
 extern void heapwire_recorder_forked(void) __attribute__((weak));
-extern void heapwire_recorder_adopt(void) __attribute__((weak));
+extern void heapwire_recorder_adopt(const pid_t elders[2])
+    __attribute__((weak));
+extern void heapwire_recorder_stop(bool stopped) __attribute__((weak));
+extern void heapwire_recorder_spare_thread(void) __attribute__((weak));
 
 void
 recorder_forked(void)
@@ -80,10 +83,24 @@ recorder_forked(void)
 }
 
 void
-recorder_adopt(void)
+recorder_adopt(const pid_t elders[2])
 {
-    if (heapwire_recorder_adopt)
-        heapwire_recorder_adopt();
+    if (heapwire_recorder_adopt && elders[0] != 0)
+        heapwire_recorder_adopt(elders);
+}
+
+void
+recorder_stop(bool stopped)
+{
+    if (heapwire_recorder_stop)
+        heapwire_recorder_stop(stopped);
+}
+
+void
+recorder_spare_thread(void)
+{
+    if (heapwire_recorder_spare_thread)
+        heapwire_recorder_spare_thread();
 }
 
 static int

@@ -28,6 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent.h"
 #include "agent_tools.h"
 #include "confined.h"
 #include "start.h"
@@ -280,12 +281,16 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         return f;
     if (!all_threads && !in_main_thread())
         away.main_alone = true;
-    if (!concerns_us(!all_threads))
+    if (!concerns_us(!all_threads)) {
+        if (!filter || !seccomp_filter_allows(filter, &calls))
+            recorder_spare_thread();
         return f;
+    }
     away.filtering = true;
     lock(&held);
     f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
     if (f.for_good) {
+        recorder_stop(true);
         away.inside++;
         away.due = start_leave(all_threads) || away.due;
     }
@@ -302,8 +307,10 @@ end_filter(struct filtering f, bool done)
 {
     if (f.begun && done && !f.for_good)
         start_refuse(f.refused);
-    if (f.for_good && !done)
+    if (f.for_good && !done) {
         away.shut = false;
+        recorder_stop(false);
+    }
     end(f.begun);
 }
 

@@ -76,8 +76,13 @@ check_again(struct planning *p, size_t i)
     const struct malloc_symbol *list = p->symbols.list;
 
     for (size_t k = 0; k < i; k++) {
-        if (list[k].part || list[k].address != list[i].address)
+        if (list[k].part)
             continue;
+        if (list[k].address != list[i].address) {
+            if (strcmp(list[k].name, list[i].name) == 0)
+                return refuse(p, i, "is there twice");
+            continue;
+        }
         if (strcmp(list[k].name, list[i].name) != 0 &&
             !are_alike(list[k].name, list[i].name))
             return refuse(p, i, "is the code of another function, too");

@@ -181,17 +181,21 @@ set_state(struct segment_header *header, const struct segment_header *found)
     };
 }
 
-/* Of what the owner before has left: all counts, which come last. */
+/* What the owner before has left goes.  A copy that was begun before, or
+ * meanwhile, finds other executions behind it. */
 static void
-empty(struct segment_header *header, uint64_t segment_bytes)
+start_over(struct segment_header *header, uint64_t segment_bytes)
 {
-    char *base = (char *)header;
+    char *parts = (char *)header + SEGMENT_HEADER_BYTES;
+    const size_t size = segment_bytes - SEGMENT_HEADER_BYTES;
 
-    madvise(base + SEGMENT_HEADER_BYTES, segment_bytes - SEGMENT_HEADER_BYTES,
-            MADV_REMOVE);
-    memset(&header->module_count, 0,
+    __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
+    if (madvise(parts, size, MADV_REMOVE) != 0)
+        memset(parts, 0, size);      /* it is locked: its pages are there */
+    memset(&header->module_count, 0, /* all counts, which come last */
            sizeof(*header) - offsetof(struct segment_header, module_count));
     header->wish = header->first_wish;
+    __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
 }
 
 static bool
@@ -214,9 +218,11 @@ begin(int fd, const struct segment_header *found)
         return false;
     }
     madvise(header, found->segment_bytes, MADV_DONTDUMP);
-    __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
-    if (again) /* who copies it meanwhile finds another execution behind it */
-        empty(header, found->segment_bytes);
+    header->forked_from = 0;
+    if (again)
+        start_over(header, found->segment_bytes);
+    else
+        __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
     set_state(header, found);
     module_list_begin();
     call_stack_warm_up();
@@ -243,20 +249,35 @@ heapwire_recorder_forked(void)
 
 /* The filter is zero already: the child has found it so. */
 void
-heapwire_recorder_adopt(void)
+heapwire_recorder_adopt(const pid_t elders[2])
 {
     struct segment_header *header = recorder_state.header;
-    uint64_t owner = recorder_state.pid, own = (uint64_t)getpid();
+    uint64_t owner = header ? header->owner : 0, own = (uint64_t)getpid();
 
-    if (!header || owner == own ||
+    if (owner == 0 ||
+        (owner != (uint64_t)elders[0] && owner != (uint64_t)elders[1]) ||
         !__atomic_compare_exchange_n(&header->owner, &owner, own, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
+    header->forked_from = owner;
     header->owner_started = own_start();
-    header->executions++;
-    empty(header, recorder_state.segment_bytes);
+    start_over(header, recorder_state.segment_bytes);
     recorder_state.pid = own;
-    __atomic_store_n((uint32_t *)recorder_alive, 1, __ATOMIC_RELEASE);
+    heapwire_recorder_stop(false);
+}
+
+void
+heapwire_recorder_stop(bool stopped)
+{
+    if (recorder_state.header && recorder_state.pid == (uint64_t)getpid())
+        __atomic_store_n((uint32_t *)recorder_alive, !stopped,
+                         __ATOMIC_RELEASE);
+}
+
+void
+heapwire_recorder_spare_thread(void)
+{
+    recorder_local.sampler.left = UINT64_MAX / 2;
 }
 
 void

@@ -14,6 +14,9 @@
 #define RECORDER_ENV "HEAPWIRE_RECORDER"
 #define EXE_ENV      "HEAPWIRE_EXE"
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 struct segment_header;
 
 /* For the agent in the same process: NULL without a segment. */
@@ -22,9 +25,17 @@ heapwire_recorder_segment(void);
 /* Likewise, in a forked child, on the only thread: it knows no thread's place.
  */
 __attribute__((visibility("default"))) void heapwire_recorder_forked(void);
-/* In that child, on any thread, once the owner has ended: the segment is its
- * own, and empty. */
-__attribute__((visibility("default"))) void heapwire_recorder_adopt(void);
+/* In that child, on any thread, once the owner, which is one of its elders, has
+ * ended: the segment is its own, and empty. */
+__attribute__((visibility("default"))) void
+heapwire_recorder_adopt(const pid_t elders[2]);
+
+/* A filter will kill for the system calls of a sample: none is taken any more,
+ * by no thread or not by the calling one.  Frees are followed. */
+__attribute__((visibility("default"))) void
+heapwire_recorder_stop(bool stopped);
+__attribute__((visibility("default"))) void
+heapwire_recorder_spare_thread(void);
 
 /* Before main, on the only thread. */
 void claim_segment(char *const *envp);

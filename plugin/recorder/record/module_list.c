@@ -16,10 +16,10 @@
 #include "loaded_objects.h"
 #include "recorder_state.h"
 
-enum { PROGRAM_PATH_MAX = 4096, PAGE = 4096 };
+enum { PROGRAM_PATH_MAX = 4096, PAGE = 4096, START_MAX = 512 };
 
 static char program_path[PROGRAM_PATH_MAX];
-static const struct link_map *last_at_start;
+static const struct link_map *at_start[START_MAX]; /* stay where they are */
 static uint8_t passing[UINT16_MAX]; /* by module: it may be unloaded */
 
 void
@@ -29,20 +29,19 @@ module_list_begin(void)
     ssize_t n = readlink("/proc/self/exe", program_path, PROGRAM_PATH_MAX - 1);
 
     program_path[n > 0 ? n : 0] = '\0';
-    while (map && map->l_next)
-        map = map->l_next;
-    last_at_start = map;
+    for (int i = 0; map && i < START_MAX; i++, map = map->l_next)
+        at_start[i] = map;
 }
 
-/* The loader's list up to that one does not change. */
+/* By the list of then: the loader's own changes beside us. */
 static bool
 may_be_unloaded(const struct link_map *object)
 {
-    const struct link_map *map = _r_debug.r_map;
+    int i = 0;
 
-    while (map && map != object && map != last_at_start)
-        map = map->l_next;
-    return map != object;
+    while (i < START_MAX && at_start[i] && at_start[i] != object)
+        i++;
+    return i == START_MAX || !at_start[i];
 }
 
 /* Its first page, which the loader has read its program headers from. */

@@ -29,6 +29,7 @@ THREADS = 4
 MEAN = 512 << 10
 ONCE = "start_timeout = 0\n"  # a fault at the start is not made up for
 ENDED = "the database (pid {}) ended"
+COPIED = "the last copy before the process ended"
 
 
 def in_state(node, name):
@@ -52,13 +53,13 @@ def await_copy(node):
     wait_for(lambda: newest_copy(node) >= before + 2, 10)
 
 
-def last_of(w, pid):
+def last_of(w, pid, words="of its last moment: the process has ended"):
     """The name of that database's last profile."""
     query = ("SELECT name FROM heapwire.snapshots WHERE reason = "
              f"'{ENDED.format(pid)}'")
     wait_for(lambda: w.query(query), 20)
     (name,), = w.query(query)
-    said(w, name.decode(), "of its last moment: the process has ended")
+    said(w, name.decode(), words)
     return name.decode()
 
 
@@ -107,7 +108,7 @@ def test_all_at_once(_):
         print(f"  on disk: {used / 1e6:.2f} MB")
         node.start().wait()
         with node.asks() as w:
-            name = last_of(w, pid)
+            name = last_of(w, pid, COPIED)
             is_whole(w, name)
             wait_for(lambda: value(w, "SELECT COUNT(*) FROM heapwire.deaths"))
             death_names(w, name)
@@ -165,7 +166,7 @@ def test_the_next_at_once(_):
         kill(first)
         wait_for(lambda: node.said().count("ready") == 2)
         with node.asks() as w:
-            is_whole(w, last_of(w, first))
+            is_whole(w, last_of(w, first, COPIED))
             assert value(w, "SELECT state FROM heapwire.profiler") != "gone"
 
 

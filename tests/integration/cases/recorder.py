@@ -35,6 +35,7 @@ _ZnamSt11align_val_tRKSt9nothrow_t _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm
 _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t _ZdlPvSt11align_val_t
 _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t
 heapwire_recorder_segment heapwire_recorder_forked heapwire_recorder_adopt
+heapwire_recorder_stop heapwire_recorder_spare_thread
 _ZdlPvSt11align_val_tRKSt9nothrow_t _ZdaPvSt11align_val_tRKSt9nothrow_t
 """.split())
 EVERY = 1  # the mean at which every allocation is sampled
@@ -276,7 +277,7 @@ def test_executed():
     """A shell that executes the program gives it its table, emptied."""
     with Sites("/bin/sh", "-c", f"x=$(echo); exec {ODD} forks") as host:
         segment = host.compare("kept")
-    assert segment.header["executions"] == 2, segment.header
+    assert segment.header["executions"] == 3, segment.header
     assert all("/sh" not in module[4] and "dash" not in module[4]
                for module in segment.modules.values()), segment.modules
 
@@ -359,7 +360,8 @@ def estimates(mode, runs, **settings):
             sites = host.await_sites()
             segment = host.read()
         assert segment.header["doublings"] > 5, segment.header
-        assert segment.header["lost_samples"] == 0, segment.header
+        # Both of a block's buckets may be full while another thread thins.
+        assert segment.header["lost_samples"] <= 3, segment.header
         assert len(segment.samples) <= settings["samples"] * 5 // 8 + 1
         names = "kept", "passing"
         found = by_site(segment, [sites[name][0] for name in names])
