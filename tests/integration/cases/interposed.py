@@ -477,6 +477,21 @@ def test_thread_sanitizer(_):
 
 
 @beside
+def test_a_filter_that_kills(_):
+    """For what a sample asks of the kernel: none is taken any more."""
+    with tempfile.TemporaryDirectory(prefix="hw-i-") as directory:
+        run = subprocess.Popen(
+            [RUN, "--profiling-source", "interposed", "--profiling", "on",
+             "--listen", "none", "--linger", "0", "--state-dir",
+             f"{directory}/node", "--", f"{BUILD}/bin/recorded_filter"],
+            stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: os.path.exists(f"{directory}/node/agent.sock"))
+        _, said = run.communicate("\n", timeout=60)
+        same("status", 0, run.returncode)
+        assert "SIGSYS" not in said, said
+
+
+@beside
 def test_a_daemon(_):
     """The survivor begins a table of its own, once its parent has ended."""
     with redis_command() as (port, command), \
