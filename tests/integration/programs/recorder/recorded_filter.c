@@ -12,7 +12,7 @@
 
 enum { BLOCKS = 20000, BLOCK_BYTES = 10000 };
 
-static void *blocks[BLOCKS];
+static void *volatile blocks[BLOCKS];
 
 static void *
 allocate(void *arg)
