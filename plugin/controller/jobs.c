@@ -202,7 +202,8 @@ shareable(struct jobs *jobs, enum job_kind kind)
 
     if (is_recent(jobs, recent))
         return recent;
-    if (is_of_now(under_way) && is_recent(jobs, under_way) && !under_way->keep &&
+    if (is_of_now(under_way) && is_recent(jobs, under_way) &&
+        !under_way->keep &&
         (kind == JOB_RECENT || under_way->request.kind == kind))
         return under_way;
     return NULL;

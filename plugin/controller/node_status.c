@@ -258,8 +258,8 @@ can_serve(const struct node_status *status, enum job_kind kind,
           struct error *err)
 {
     if (kind == JOB_RECORDED ||
-        (kind == JOB_STATS && (status->state == NODE_UNRESPONSIVE ||
-                               status->state == NODE_GONE)))
+        (kind == JOB_STATS &&
+         (status->state == NODE_UNRESPONSIVE || status->state == NODE_GONE)))
         return true;
     if (job_is_profile(kind) && node_status_is_recorded(status))
         return true; /* whatever has become of it */

@@ -319,14 +319,17 @@ why_no_recorder(const struct run *run)
     return NULL;
 }
 
-/* The database's own profiles, or the user has named or preloads one. */
+/* The database's own profiles, or the user names or preloads one, or sets how
+ * it is to profile. */
 static bool
 wants_jemalloc(const struct run *run)
 {
+    const char *options = environment_get(&run->database, "MALLOC_CONF");
     const char *named = run->options.value[SETTING_ALLOCATOR];
     const char *preload = run->options.value[SETTING_JEMALLOC];
 
     return allocators_profile(&run->allocators) ||
+           (options && strstr(options, "prof")) ||
            (*named && strcmp(named, "auto") != 0 &&
             strcmp(named, "mallctl") != 0) ||
            (*preload && strcmp(preload, "auto") != 0 &&

@@ -27,7 +27,7 @@ stop_load() {
     stop_node
     exec 9>&-
 }
-node_options="--listen none --linger 0"
+node_options="--listen none --linger 0 --profiling-source jemalloc"
 
 # ---- for a while ----
 start_load 50 50
@@ -113,7 +113,7 @@ stop_load
 # ---- the guard: a storm, and a budget that it is above ----
 printf '[profiler]\nbudget_percent = 0.1\n' >"$work/config"
 chmod 600 "$work/config"
-node_options="--listen none --linger 0 --config $work/config"
+node_options="--listen none --linger 0 --profiling-source jemalloc --config $work/config"
 start_load 50 10
 prof 'enable_prof()' >/dev/null
 wait_for 60 one_is 'overhead is not null' 1
@@ -131,13 +131,13 @@ contains "the log" "the overhead guard switched profiling off in $work/load" \
 stop_load
 
 # ---- what cannot profile ----
-node_options="--listen none --linger 0 --jemalloc no"
+node_options="--listen none --linger 0 --profiling-source jemalloc --jemalloc no"
 start_load 1 0
 same "no jemalloc" "no jemalloc" "$(one profiling)"
 contains "no jemalloc: state()" "does not allocate through jemalloc" "$(state)"
 stop_load
 
-node_options="--listen none --linger 0"
+node_options="--listen none --linger 0 --profiling-source jemalloc"
 export MALLOC_CONF=prof:false
 start_load 1 0
 unset MALLOC_CONF

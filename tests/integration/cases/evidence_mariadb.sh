@@ -4,6 +4,7 @@
 . tests/integration/lib/lib.inc
 
 install_mariadb
+node_options="--listen none --profiling-source jemalloc" # for its figures
 
 start_database() {
     start_node /usr/sbin/mariadbd --no-defaults --user=mysql \

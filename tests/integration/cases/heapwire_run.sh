@@ -303,8 +303,9 @@ else
 fi
 
 # The configuration file says it as well.
-printf '[node]\nstate_dir = %s\nlisten = none\njemalloc = no\n' \
-    "$WORK/filed" >"$WORK/ini"
+printf '[node]\nstate_dir = %s\nlisten = none\nprofiling_source = %s\n' \
+    "$WORK/filed" jemalloc >"$WORK/ini"
+echo 'jemalloc = no' >>"$WORK/ini"
 chmod 600 "$WORK/ini"
 expect "from the file" "$WORK/filed $ours" "$("$run" --config "$WORK/ini" -- env |
     grep -E '^(HEAPWIRE_STATE_DIR|LD_PRELOAD)=' | sort | cut -d= -f2 | xargs)"

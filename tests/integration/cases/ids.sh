@@ -206,6 +206,7 @@ listen a
     bind 127.0.0.1:$(free_port)
 END
 rm -rf "$work/node"
+node_options="--listen none --profiling-source jemalloc"
 start_node haproxy -db -f "$work/haproxy.cfg"
 wait_for 60 prof 'has_enable()'
 host=$(pgrep -P "$run" -x haproxy)

@@ -362,7 +362,8 @@ def test_without_profiling():
 
 def test_without_jemalloc():
     """The reason, and no advice that cannot help."""
-    with redis("jemalloc = no\nhttp_get_changes = yes\n",
+    with redis("profiling_source = jemalloc\njemalloc = no\n"
+               "http_get_changes = yes\n",
                ["sleep", "1000"]) as node:
         for path in ("/jeheap/dump", "/jeheap/active/true", "/jeheap/reset/19",
                      "/debug/prof/mem", "/debug/prof/mem/activate",

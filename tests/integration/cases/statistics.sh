@@ -145,6 +145,7 @@ int main(int argc, char **argv)
 END
 cc -O0 -w -o "$work/grower" "$work/grower.c"
 mkfifo "$work/orders"
+node_options="--listen none --profiling-source jemalloc"
 start_node "$work/grower" "$work/orders"
 exec 3>"$work/orders"
 wait_for 60 one allocated
@@ -172,7 +173,7 @@ stop_node
 
 # A database that is no jemalloc's: the kernel's figures, and why no others.
 rm -rf "$work/node"
-node_options="--listen none --jemalloc no"
+node_options="--listen none --profiling-source jemalloc --jemalloc no"
 start_node /bin/sleep 1000
 wait_for 60 one rss
 contains "no jemalloc" "only the kernel's figures" "$(one note)"
@@ -189,7 +190,7 @@ if [ "$(id -u)" = 0 ]; then
         --user=mysql --auth-root-authentication-method=normal \
         >"$work/install.log" 2>&1
     chown mysql "$work/db"
-    node_options="--listen none"
+    node_options="--listen none --profiling-source jemalloc"
     start_node /usr/sbin/mariadbd --no-defaults --user=mysql \
         --datadir="$work/db/data" --tmpdir="$work/db/data" --socket="$work/db/db.sock" \
         --skip-networking --pid-file="$work/db/pid"
