@@ -57,6 +57,8 @@ struct memory_sampler {
     struct highest highest;
     struct cgroup_place place;
     bool placed;
+    bool urgent;   /* pace_is_urgent */
+    bool recorded; /* snapshot is of last's */
     int32_t placed_pid;
     uint64_t placed_ms, stats_ms, expired_ms; /* monotonic: done last */
     struct seat *stats, *snapshot;            /* asked for */
@@ -70,10 +72,8 @@ struct memory_sampler {
     uint64_t start_ticks;
     struct pace pace; /* of that database */
     uint64_t look_ms; /* monotonic: the next look is due */
-    bool urgent;      /* pace_is_urgent */
     struct ends ends;
     struct last_moment last;
-    bool recorded; /* snapshot is of last's */
 };
 
 static void
