@@ -14,8 +14,8 @@ state() { prof 'state()'; }
 told() { state | grep -q "$1"; }
 # host COMMAND...
 host() {
-    "$bin/heapwire-run" --listen none --linger 0 --state-dir "$node" -- "$@" \
-        >"$work/out" 2>"$work/log" &
+    "$bin/heapwire-run" --profiling-source jemalloc --listen none --linger 0 \
+        --state-dir "$node" -- "$@" >"$work/out" 2>"$work/log" &
     run=$!
     pids="$run $pids"
 }
