@@ -171,7 +171,8 @@ class Reader:
         """What is linked is named by install.sh runtime: a container has no
         more."""
         with open("docker/install.sh", encoding="ascii") as f:
-            runtime = re.search(r'^runtime="([^"]*)"', f.read(), re.M)[1].split()
+            runtime = " ".join(re.findall(r'^ *runtime="([^"]*)"', f.read(),
+                                          re.M)).split()
         installed = [p for folder in ("bin", "lib") for p in glob.glob(
             f"{self.root}/usr/local/{folder}/**", recursive=True)
             if os.path.isfile(p)]

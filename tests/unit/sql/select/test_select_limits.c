@@ -48,7 +48,7 @@ on_compute(void *arg, bool begins)
 static const char *const heavy[] = {
     "select length(repeat('a', 250000)) as n",
     "select 'a' regexp 'a' as n",
-    "select length(sleep(0.001)) as n",
+    "select length(sleep(0.05)) as n",
     ("select count(*) as n from information_schema.columns a, "
      "information_schema.columns b"),
     "select count(*) as n from information_schema.processlist",
