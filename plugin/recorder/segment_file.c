@@ -26,6 +26,7 @@
 #include "memory.h"
 #include "reader.h"
 #include "segment_layout.h"
+#include "segment_read.h"
 
 enum {
     VERSION = 1,
@@ -69,25 +70,6 @@ pages_of(uint64_t bytes)
 }
 
 /* ---- pages ---- */
-
-static bool
-read_whole(int fd, uint8_t *to, size_t size, uint64_t at)
-{
-    while (size > 0) {
-        ssize_t n = pread(fd, to, size, (off_t)at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            errno = n == 0 ? EIO : errno;
-            return false;
-        }
-        to += n;
-        at += (uint64_t)n;
-        size -= (size_t)n;
-    }
-    return true;
-}
 
 static bool
 write_whole(int fd, const uint8_t *from, size_t size, uint64_t at)
@@ -225,7 +207,8 @@ copy_pages(struct copying *c, uint64_t from, uint64_t end)
             size_t count =
                 until - data < CHUNK_PAGES ? until - data : CHUNK_PAGES;
 
-            if (!read_whole(c->segment, c->chunk, count * PAGE, data * PAGE) ||
+            if (!segment_read_range(c->segment, c->chunk, data * PAGE,
+                                    count * PAGE) ||
                 !put_changed(c, data, count))
                 return false;
             data += count;
@@ -241,7 +224,7 @@ read_header(int segment, struct segment_header *header)
     off_t size = lseek(segment, 0, SEEK_END);
 
     return size > 0 && (uint64_t)size % PAGE == 0 &&
-           read_whole(segment, (uint8_t *)header, sizeof(*header), 0) &&
+           segment_read_range(segment, (uint8_t *)header, 0, sizeof(*header)) &&
            segment_check(header, (uint64_t)size) == NULL;
 }
 
@@ -488,7 +471,7 @@ read_copy(int fd, int copy, const struct head *head, uint8_t *chunk)
         if (!next_range(fd, at, &page, &until))
             break;
         count = until - page < CHUNK_PAGES ? until - page : CHUNK_PAGES;
-        ok = read_whole(fd, chunk, count * PAGE, at + page * PAGE) &&
+        ok = segment_read_range(fd, chunk, at + page * PAGE, count * PAGE) &&
              write_whole(memory, chunk, count * PAGE, page * PAGE);
         for (size_t i = 0; i < count; i++)
             hashes[page + i] = hash_page(chunk + i * PAGE, page + i);
@@ -515,7 +498,7 @@ segment_file_read(int fd, struct buffer *note)
 
     for (int i = 0; i < COPIES; i++)
         there[i] = chunk &&
-                   read_whole(fd, pages[i], PAGE, (uint64_t)i * PAGE) &&
+                   segment_read_range(fd, pages[i], (uint64_t)i * PAGE, PAGE) &&
                    parse_head(pages[i], &heads[i]);
     for (int i = 0; i < COPIES && memory < 0; i++) {
         copy = there[1] && (!there[0] || heads[1].number > heads[0].number);
@@ -577,7 +560,8 @@ segment_live_bytes(int segment)
         if (!next_range(segment, 0, &from, &until))
             break;
         for (; from < until; from++) {
-            if (!read_whole(segment, (uint8_t *)stacks, PAGE, from * PAGE))
+            if (!segment_read_range(segment, (uint8_t *)stacks, from * PAGE,
+                                    PAGE))
                 return 0;
             for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
                 live += stacks[i].allocated_bytes - stacks[i].freed_bytes;

@@ -66,8 +66,8 @@ struct reading {
 
 enum { PIECE_BYTES = 64 << 10, LIST_FIRST = 256 };
 
-static bool
-read_range(int fd, void *to, uint64_t at, uint64_t size)
+bool
+segment_read_range(int fd, void *to, uint64_t at, uint64_t size)
 {
     uint8_t *out = to;
 
@@ -76,8 +76,10 @@ read_range(int fd, void *to, uint64_t at, uint64_t size)
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (n <= 0) {
+            errno = n == 0 ? EIO : errno;
             return false;
+        }
         out += n;
         at += (uint64_t)n;
         size -= (uint64_t)n;
@@ -116,8 +118,8 @@ scan_part(struct reading *r, enum segment_part_id id,
 
         at += (uint32_t)((data - from) / size);
         count = part->count - at < most ? part->count - at : most;
-        if (!read_range(r->fd, r->piece, part->offset + at * size,
-                        count * size)) {
+        if (!segment_read_range(r->fd, r->piece, part->offset + at * size,
+                                count * size)) {
             r->copy->cut = true;
             return 0;
         }
@@ -183,10 +185,10 @@ read_piece(struct reading *r, uint32_t i)
     while (end < r->copy->counts[SEGMENT_SAMPLES] &&
            list[end].sample.unused - first < PIECE_BYTES / sizeof(list->sample))
         end++;
-    if (!read_range(r->fd, r->piece,
-                    part->offset + (uint64_t)first * sizeof(list->sample),
-                    (list[end - 1].sample.unused - first + 1) *
-                        sizeof(list->sample))) {
+    if (!segment_read_range(
+            r->fd, r->piece,
+            part->offset + (uint64_t)first * sizeof(list->sample),
+            (list[end - 1].sample.unused - first + 1) * sizeof(list->sample))) {
         r->copy->cut = true;
         memset(r->piece, 0, PIECE_BYTES);
     }
@@ -332,8 +334,8 @@ read_first(struct reading *r, enum segment_part_id id, uint32_t count)
 
     if (!list)
         return NULL;
-    if (!read_range(r->fd, list, part->offset,
-                    (uint64_t)count * part->entry_bytes))
+    if (!segment_read_range(r->fd, list, part->offset,
+                            (uint64_t)count * part->entry_bytes))
         r->copy->cut = true;
     r->copy->counts[id] = count;
     return list;

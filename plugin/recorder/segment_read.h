@@ -17,6 +17,9 @@
 struct error;
 struct segment_copy;
 
+/* All of these bytes of a file; false with errno. */
+bool segment_read_range(int fd, void *to, uint64_t at, uint64_t size);
+
 /* NULL with *err if there is nothing to be read; else the caller frees it. */
 struct segment_copy *segment_read(int fd, struct error *err);
 void segment_copy_free(struct segment_copy *copy); /* NULL is fine */
