@@ -50,17 +50,6 @@ struct patching {
 
 // NOLINTBEGIN(performance-no-int-to-ptr): addresses come from a plan
 
-static const char *
-find_plan(char *const *envp)
-{
-    static const char name[] = PATCH_ENV "=";
-
-    for (; envp && *envp; envp++)
-        if (strncmp(*envp, name, sizeof(name) - 1) == 0)
-            return *envp + sizeof(name) - 1;
-    return NULL;
-}
-
 static bool
 has_one_thread(void)
 {
@@ -236,7 +225,7 @@ void
 patch_program(char *const *envp)
 {
     struct segment_header *header = heapwire_recorder_segment();
-    const char *text = find_plan(envp);
+    const char *text = find_variable(envp, PATCH_ENV);
     struct patching p = {.copy = NULL};
     enum segment_patch result = SEGMENT_PATCH_NO_PLAN;
     int error = errno;

@@ -28,9 +28,8 @@ enum {
     STAT_STARTED = 20 /* blanks behind the name until the start's field */
 };
 
-/* NULL: it is not set. */
-static const char *
-find_value(char *const *envp, const char *name)
+const char *
+find_variable(char *const *envp, const char *name)
 {
     const size_t size = strlen(name);
 
@@ -44,7 +43,7 @@ find_value(char *const *envp, const char *name)
 static int
 find_descriptor(char *const *envp)
 {
-    const char *value = find_value(envp, RECORDER_ENV);
+    const char *value = find_variable(envp, RECORDER_ENV);
     int fd = 0, digits = 0;
 
     for (const char *c = value ? value : ""; *c; c++, digits++) {
@@ -59,7 +58,7 @@ find_descriptor(char *const *envp)
 static bool
 is_for_us(char *const *envp)
 {
-    const char *wanted = find_value(envp, EXE_ENV);
+    const char *wanted = find_variable(envp, EXE_ENV);
     char own[PATH_MAX];
     ssize_t n = wanted ? readlink("/proc/self/exe", own, sizeof(own) - 1) : -1;
 
@@ -287,7 +286,7 @@ claim_segment(char *const *envp)
     int fd = find_descriptor(envp), error = errno;
 
     if (fd >= 0 && is_for_us(envp) && verify(fd, &header) &&
-        (!begin(fd, &header) || find_value(envp, EXE_ENV)))
+        (!begin(fd, &header) || find_variable(envp, EXE_ENV)))
         close(fd); /* what it starts keeps none of ours */
     errno = error;
 }

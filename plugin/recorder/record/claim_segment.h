@@ -37,6 +37,9 @@ heapwire_recorder_stop(bool stopped);
 __attribute__((visibility("default"))) void
 heapwire_recorder_spare_thread(void);
 
+/* NULL: it is not set. */
+const char *find_variable(char *const *envp, const char *name);
+
 /* Before main, on the only thread. */
 void claim_segment(char *const *envp);
 
