@@ -386,6 +386,7 @@ profile_new(struct heap_dump *dump, struct names *names, const char *program,
     if (take_stacks(profile, dump) != 0)
         goto out;
     profile->names = names_ref(names);
+    profile->kind = dump->kind;
     profile->rate = dump->rate;
     profile->truncated = dump->truncated;
     profile->weighted = dump->weighted;

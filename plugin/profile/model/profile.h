@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heap_dump.h"
 #include "names.h"
 #include "view_options.h"
 
@@ -59,6 +60,7 @@ struct profile_unseen {
 };
 
 struct profile {
+    enum profile_kind kind; /* heap_dump.h */
     const char *program;
     struct profile_origin origin;
     const struct location *locations; /* ascending by address */

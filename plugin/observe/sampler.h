@@ -1,0 +1,89 @@
+/*
+ * sampler.h - what a process's threads do, sampled from outside of it.
+ *
+ * Two ways: perf_event_open, where the kernel copies registers and stack at
+ * each tick of a thread's processor time; and ptrace, which stops a thread for
+ * some microseconds.  The best that is allowed here is taken, and the report
+ * says why not a better one.  Either asks nothing of the process: it may hang.
+ */
+#ifndef HW_SAMPLER_H
+#define HW_SAMPLER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "errors.h"
+#include "thread_state.h"
+
+enum {
+    SAMPLER_HZ = 99, /* unless told otherwise */
+    SAMPLER_WALL_HZ = 20,
+    SAMPLER_HZ_MAX = 1000,
+    SAMPLER_STACK_BYTES = 32 << 10 /* of a stack that are copied, at most */
+};
+
+enum sampler_way {
+    SAMPLER_ANY, /* the best that is allowed */
+    SAMPLER_PERF,
+    SAMPLER_PTRACE
+};
+
+struct sampler_options {
+    int32_t pid; /* as this process sees it */
+    uint32_t milliseconds, hz;
+    /* Time of the clock: of threads that wait, too; else of the processor. */
+    bool wall;
+    enum sampler_way way;
+    const atomic_bool *cancelled;
+};
+
+/* One sample: it stands for so much time of that thread. */
+struct sample {
+    int32_t tid;
+    uint64_t nanoseconds;
+    struct thread_registers registers;
+    struct thread_stack stack;
+};
+
+struct sampler_report {
+    enum sampler_way way;
+    uint32_t milliseconds; /* that it lasted */
+    uint64_t samples;
+    uint64_t lost;    /* the kernel, or we, had no room or time for */
+    uint32_t threads; /* seen */
+    uint32_t unseen;  /* threads that could not be looked at */
+    bool ended;       /* the process did, before the time was over */
+    /* Of ptrace: how long threads were stopped, in microseconds. */
+    uint64_t stops, pause_total_us, pause_max_us;
+    char why_not_better[ERROR_TEXT_MAX]; /* "" where there is no better way */
+};
+
+/*
+ * Calls take for each sample, from this thread; take returns -1 with *err to
+ * end it.  Returns 0 when the time is over or the process has ended; -1 with
+ * *err: no way is allowed (it says what would be needed), no such process,
+ * cancelled, take.
+ */
+int sampler_run(const struct sampler_options *options,
+                int (*take)(void *arg, const struct sample *sample,
+                            struct error *err),
+                void *arg, struct sampler_report *report, struct error *err);
+
+/* ---- one thread, stopped for a moment: ptrace_stop.c ---- */
+
+struct thread_copy {
+    struct thread_registers registers;
+    struct thread_stack stack; /* in bytes */
+    uint64_t pause_us;         /* that the thread was stopped for */
+    uint8_t bytes[SAMPLER_STACK_BYTES];
+};
+
+/* Stops the thread, copies registers and stack, and lets it go on at once,
+ * whatever happens meanwhile: where this process is killed, the kernel does.
+ * -1 with *err: not allowed (it says what would be needed); *gone: the thread
+ * has ended. */
+int ptrace_copy(int32_t pid, int32_t tid, struct thread_copy *copy, bool *gone,
+                struct error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * thread_state.h - a thread as it was at one moment, for whoever finds its
+ * callers: its registers, and a copy of the top of its stack.
+ */
+#ifndef HW_THREAD_STATE_H
+#define HW_THREAD_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbered as DWARF does: x86-64 rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to
+ * r15, rip; AArch64 x0 to x30, sp, pc. */
+#if defined(__x86_64__)
+enum {
+    REGISTER_FP = 6,
+    REGISTER_SP = 7,
+    REGISTER_PC = 16,
+    REGISTER_COUNT = 17
+};
+#elif defined(__aarch64__)
+enum {
+    REGISTER_FP = 29,
+    REGISTER_LR = 30,
+    REGISTER_SP = 31,
+    REGISTER_PC = 32,
+    REGISTER_COUNT = 33
+};
+#else
+#error "heapwire knows x86-64 and AArch64"
+#endif
+
+/* Of user space, also where the thread is in the kernel. */
+struct thread_registers {
+    uint64_t values[REGISTER_COUNT];
+};
+
+/* Borrowed. */
+struct thread_stack {
+    uint64_t start; /* its address in the process: from the stack pointer on */
+    const uint8_t *bytes;
+    size_t size; /* the rest was not copied, or is not there */
+};
+
+#endif
