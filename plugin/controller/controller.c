@@ -32,6 +32,7 @@
 #include "memory.h"
 #include "node_status.h"
 #include "objects.h"
+#include "observer.h"
 #include "overhead_limit.h"
 #include "profile.h"
 #include "recorded_maps.h"
@@ -77,6 +78,7 @@ struct controller {
     struct symbolizer *symbolizer; /* of who has the names, but for cancel */
     struct store *store;
     struct index_keeper *indexes; /* or NULL */
+    struct observer observer;
     char *state_dir, *symbolizer_path;
     uint32_t node_id;
     int wake_fd; /* eventfd: the greeter has to look */
@@ -479,7 +481,8 @@ controller_start(const struct controller_options *options, struct error *err)
     if (!c->store)
         goto fail;
     c->indexes = start_indexes(options);
-    if (start_symbolizer(c, options->reader_mb, err) != 0)
+    if (start_symbolizer(c, options->reader_mb, err) != 0 ||
+        observer_init(&c->observer, options, c->indexes, c->store, err) != 0)
         goto fail;
     c->greeter_runs = thread_start(&c->greeter, &greeter, err) == 0;
     if (!c->greeter_runs)
@@ -510,6 +513,7 @@ controller_stop(struct controller *c)
     if (!c)
         return;
     join_threads(c);
+    observer_fini(&c->observer);
     store_close(c->store);
     symbolizer_free(c->symbolizer);
     index_keeper_stop(c->indexes);
@@ -584,4 +588,10 @@ struct index_keeper *
 controller_indexes(struct controller *c)
 {
     return c->indexes;
+}
+
+struct observer *
+controller_observer(struct controller *c)
+{
+    return &c->observer;
 }

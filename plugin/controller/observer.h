@@ -1,0 +1,36 @@
+/*
+ * observer.h - what observe.c needs of the controller.
+ */
+#ifndef HW_OBSERVER_H
+#define HW_OBSERVER_H
+
+#include <stdint.h>
+
+#include "flight.h"
+#include "time_profile.h"
+
+struct controller;
+struct controller_options;
+struct error;
+struct index_keeper;
+struct store;
+
+struct observer {
+    struct flights flights; /* first */
+    struct observe_tools tools;
+    struct store *store;
+    uint32_t node_id;
+};
+
+/* Into a zeroed struct; indexes (or NULL) and store are borrowed.  -1 with
+ * *err, and fini is still needed. */
+int observer_init(struct observer *observer,
+                  const struct controller_options *options,
+                  struct index_keeper *indexes, struct store *store,
+                  struct error *err);
+/* The controller's. */
+struct observer *controller_observer(struct controller *controller);
+/* Every seat has been left. */
+void observer_fini(struct observer *observer); /* zeroed is fine */
+
+#endif

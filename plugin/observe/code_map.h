@@ -1,0 +1,29 @@
+/*
+ * code_map.h - where the code of another process lies, and its files, found
+ * without asking it.
+ */
+#ifndef HW_CODE_MAP_H
+#define HW_CODE_MAP_H
+
+#include <stdint.h>
+
+#include "mappings.h"
+#include "objects.h"
+
+struct arena;
+struct error;
+
+struct code_map {
+    int32_t pid;
+    struct arena *arena;
+    struct mappings maps;
+    struct objects objects; /* of those maps, as far as they can be opened */
+    char program[512];      /* its path; "" unknown */
+};
+
+/* Into a zeroed struct.  -1 with *err: no such process, or it may not be looked
+ * at. */
+int code_map_open(struct code_map *map, int32_t pid, struct error *err);
+void code_map_close(struct code_map *map); /* zeroed is fine */
+
+#endif

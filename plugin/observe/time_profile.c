@@ -1,0 +1,279 @@
+/* time_profile.c - see time_profile.h. */
+#include "time_profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "buffer.h"
+#include "clock.h"
+#include "code_map.h"
+#include "errors.h"
+#include "memory.h"
+#include "names.h"
+#include "profile.h"
+#include "stack_sums.h"
+#include "symbolizer.h"
+#include "threads.h"
+#include "unwind_tables.h"
+#include "unwind_walk.h"
+
+enum {
+    THREADS_MS = 10000, /* to stop and copy all of them */
+    LINE_MAX = 1024,
+    DEPTH_MAX = 512
+};
+
+static void
+enter(const struct observing *observing, enum observe_stage stage)
+{
+    atomic_store_explicit(observing->stage, stage, memory_order_release);
+}
+
+/* ---- code and names ---- */
+
+static int
+open_object(void *arg, const struct mapping *mapping)
+{
+    return objects_open(arg, mapping->device, mapping->inode);
+}
+
+/* The process's code, with its unwind tables. */
+static int
+open_code(const struct observing *observing, struct code_map *map,
+          struct unwind_map **unwind, struct error *err)
+{
+    if (code_map_open(map, observing->pid, err) != 0)
+        return -1;
+    *unwind = unwind_map_new(observing->tools->tables, &map->maps, open_object,
+                             &map->objects, observing->cancelled, err);
+    if (*unwind)
+        return 0;
+    code_map_close(map);
+    return -1;
+}
+
+static struct names *
+name_addresses(const struct observing *observing, struct code_map *map,
+               const uint64_t *addresses, size_t count, struct error *err)
+{
+    const struct resolve_request request = {.maps = &map->maps,
+                                            .addresses = addresses,
+                                            .count = count,
+                                            .open_object = open_object,
+                                            .arg = &map->objects};
+    struct names *names = NULL;
+
+    pthread_mutex_lock(&observing->tools->names);
+    if (symbolizer_resolve(observing->tools->symbolizer, &request, &names,
+                           err) != 0)
+        names = NULL;
+    pthread_mutex_unlock(&observing->tools->names);
+    return names;
+}
+
+/* ---- a profile of time ---- */
+
+struct taking {
+    struct unwind_map *unwind;
+    struct stack_sums *sums;
+    uint64_t cut; /* stacks whose outermost frame was not reached */
+};
+
+static int
+take_sample(void *arg, const struct sample *sample, struct error *err)
+{
+    struct taking *t = arg;
+    uint64_t addresses[DEPTH_MAX];
+    enum unwind_end end;
+    size_t depth = unwind_walk(t->unwind, &sample->stack, &sample->registers,
+                               addresses, DEPTH_MAX, &end);
+
+    t->cut += end != UNWIND_OUTERMOST;
+    return stack_sums_add(t->sums, addresses, depth, sample->nanoseconds, err);
+}
+
+/* How it was taken, and what it lacks. */
+static int
+write_line(struct profile *profile, const struct taking *t,
+           const struct sampler_report *report, struct error *err)
+{
+    static const char *const ways[] = {
+        [SAMPLER_PERF] = "perf_event_open", [SAMPLER_PTRACE] = "ptrace"};
+    struct buffer line;
+    int rc = 0;
+
+    buffer_init(&line, LINE_MAX);
+    buffer_format(&line, "by %s for %.1f s, %" PRIu32 " threads",
+                  ways[report->way], report->milliseconds / 1000.0,
+                  report->threads);
+    if (report->stops > 0)
+        buffer_format(&line,
+                      ", stopped %" PRIu64 " times for %.1f ms in all and "
+                      "%" PRIu64 " us at most",
+                      report->stops, (double)report->pause_total_us / 1000,
+                      report->pause_max_us);
+    if (report->lost > 0)
+        buffer_format(&line, "; %" PRIu64 " samples were lost", report->lost);
+    if (report->unseen > 0)
+        buffer_format(&line, "; %" PRIu32 " threads could not be looked at",
+                      report->unseen);
+    if (t->cut > 0)
+        buffer_format(&line, "; %" PRIu64 " stacks are cut", t->cut);
+    if (report->ended)
+        buffer_format(&line, "; the process ended meanwhile");
+    if (*report->why_not_better)
+        buffer_format(&line, "; %s", report->why_not_better);
+    profile->memory = arena_strndup(profile->arena, line.data, line.size);
+    if (line.failed || !profile->memory) {
+        error_memory(err, "a profile");
+        rc = -1;
+    }
+    buffer_fini(&line);
+    return rc;
+}
+
+static struct profile *
+make_profile(const struct observing *observing, struct code_map *map,
+             const struct taking *t, enum profile_kind kind,
+             const struct sampler_report *report, struct error *err)
+{
+    const struct profile_origin origin = {.live = true,
+                                          .taken_ms = clock_wall_ms()};
+    struct heap_dump *dump = stack_sums_dump(t->sums, kind, err);
+    struct profile *profile = NULL;
+    struct names *names = NULL;
+
+    enter(observing, OBSERVE_NAMING);
+    if (dump)
+        names = name_addresses(observing, map, dump->addresses,
+                               dump->address_count, err);
+    enter(observing, OBSERVE_MAKING);
+    if (names)
+        profile = profile_new(dump, names,
+                              *observing->exe ? observing->exe : map->program,
+                              &origin, err);
+    if (profile &&
+        (modules_fill(profile, &map->maps, &map->objects, err) != 0 ||
+         write_line(profile, t, report, err) != 0)) {
+        profile_free(profile);
+        profile = NULL;
+    }
+    names_free(names);
+    heap_dump_free(dump);
+    return profile;
+}
+
+struct profile *
+time_profile_take(const struct observing *observing, enum profile_kind kind,
+                  const struct sampler_options *options, struct error *err)
+{
+    struct sampler_report report = {0};
+    struct profile *profile = NULL;
+    struct code_map map = {0};
+    struct taking taking = {0};
+
+    if (open_code(observing, &map, &taking.unwind, err) != 0)
+        return NULL;
+    taking.sums = stack_sums_new();
+    if (!taking.sums)
+        error_memory(err, "a profile");
+    else if (sampler_run(options, take_sample, &taking, &report, err) == 0)
+        profile = make_profile(observing, &map, &taking, kind, &report, err);
+    stack_sums_free(taking.sums);
+    unwind_map_free(taking.unwind);
+    code_map_close(&map);
+    return profile;
+}
+
+/* ---- the stacks of all threads ---- */
+
+static size_t
+walk_thread(void *arg, const struct thread_registers *registers,
+            const struct thread_stack *stack, uint64_t *addresses, size_t room)
+{
+    enum unwind_end end;
+
+    return unwind_walk(arg, stack, registers, addresses, room, &end);
+}
+
+static int
+compare_addresses(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Ascending and distinct; the caller frees them.  NULL: no memory. */
+static uint64_t *
+collect_addresses(const struct thread_list *threads, size_t *count)
+{
+    size_t all = 0, kept = 0;
+    uint64_t *addresses;
+
+    for (size_t i = 0; i < threads->count; i++)
+        all += threads->list[i].depth;
+    addresses = mem_zalloc(all + 1, sizeof(*addresses));
+    if (!addresses)
+        return NULL;
+    all = 0;
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct thread_entry *t = &threads->list[i];
+
+        if (t->depth > 0)
+            memcpy(addresses + all, t->addresses,
+                   t->depth * sizeof(*addresses));
+        all += t->depth;
+    }
+    qsort(addresses, all, sizeof(*addresses), compare_addresses);
+    for (size_t i = 0; i < all; i++)
+        if (i == 0 || addresses[i] != addresses[i - 1])
+            addresses[kept++] = addresses[i];
+    *count = kept;
+    return addresses;
+}
+
+static int
+name_threads(const struct observing *observing, struct code_map *map,
+             struct thread_list *threads, struct error *err)
+{
+    size_t count = 0;
+    uint64_t *addresses = collect_addresses(threads, &count);
+
+    if (!addresses) {
+        error_memory(err, "the stacks of threads");
+        return -1;
+    }
+    threads->names = name_addresses(observing, map, addresses, count, err);
+    mem_free(addresses);
+    return threads->names ? 0 : -1;
+}
+
+struct thread_list *
+observe_threads_take(const struct observing *observing, struct error *err)
+{
+    struct thread_list *threads = NULL;
+    struct code_map map = {0};
+    struct unwind_map *unwind;
+
+    if (open_code(observing, &map, &unwind, err) != 0)
+        return NULL;
+    threads = threads_take(
+        &(struct threads_options){.pid = observing->pid,
+                                  .walk = walk_thread,
+                                  .arg = unwind,
+                                  .deadline_ms = clock_ms() + THREADS_MS,
+                                  .cancelled = observing->cancelled},
+        err);
+    enter(observing, OBSERVE_NAMING);
+    if (threads && name_threads(observing, &map, threads, err) != 0) {
+        thread_list_unref(threads);
+        threads = NULL;
+    }
+    unwind_map_free(unwind);
+    code_map_close(&map);
+    return threads;
+}

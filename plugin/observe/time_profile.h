@@ -1,0 +1,49 @@
+/*
+ * time_profile.h - a profile of a process's time, and its threads' stacks with
+ * names: what the parts of this folder make together.
+ */
+#ifndef HW_TIME_PROFILE_H
+#define HW_TIME_PROFILE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "heap_dump.h"
+#include "sampler.h"
+
+struct error;
+struct profile;
+struct symbolizer;
+struct thread_list;
+struct unwind_tables;
+
+/* Borrowed; for all observations. */
+struct observe_tools {
+    struct unwind_tables *tables;
+    struct symbolizer *symbolizer;
+    pthread_mutex_t names; /* who has the symboliser */
+};
+
+enum observe_stage { OBSERVE_SAMPLING = 1, OBSERVE_NAMING, OBSERVE_MAKING };
+
+/* One observation. */
+struct observing {
+    struct observe_tools *tools;
+    const atomic_bool *cancelled;
+    int32_t pid;        /* as this process sees it */
+    const char *exe;    /* what the process's program is called; "" unknown */
+    atomic_uint *stage; /* enum observe_stage, for other threads to look at */
+};
+
+/* kind: PROFILE_CPU or PROFILE_WALL.  NULL with *err. */
+struct profile *time_profile_take(const struct observing *observing,
+                                  enum profile_kind kind,
+                                  const struct sampler_options *options,
+                                  struct error *err);
+
+/* A reference; NULL with *err. */
+struct thread_list *observe_threads_take(const struct observing *observing,
+                                         struct error *err);
+
+#endif
