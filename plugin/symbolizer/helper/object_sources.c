@@ -12,7 +12,7 @@
 #include "object_names.h"
 #include "object_symbols.h"
 #include "thread.h"
-#include "unwind_table.h"
+#include "function_ranges.h"
 
 enum { SYMBOLS_STACK = 256 << 10 };
 
@@ -107,7 +107,7 @@ object_sources_fini(struct object_sources *from)
 {
     await_symbols(from);
     object_symbols_free(from->symbols);
-    unwind_table_free(from->unwind);
+    function_ranges_free(from->ranges);
     dwarf_free(from->dwarf);
     bfd_names_free(from->bfd);
     debug_file_fini(&from->debug);
@@ -196,11 +196,11 @@ object_sources_start(struct object_sources *from, uint64_t address,
     struct error err;
     uint64_t end;
 
-    if (!from->unwind)
-        from->unwind = unwind_table_new(&from->elf, &err);
-    if (!from->unwind)
+    if (!from->ranges)
+        from->ranges = function_ranges_new(&from->elf, &err);
+    if (!from->ranges)
         return -1;
-    if (!unwind_table_find(from->unwind, address, start, &end))
+    if (!function_ranges_find(from->ranges, address, start, &end))
         *start = address;
     return 0;
 }

@@ -17,7 +17,7 @@
 struct error;
 struct object_request;
 struct object_symbols;
-struct unwind_table;
+struct function_ranges;
 
 enum { OBJECT_TROUBLE_MAX = 200 };
 
@@ -49,7 +49,7 @@ struct object_sources {
     struct object_symbols *symbols;
     struct dwarf *dwarf;
     struct bfd_names *bfd;
-    struct unwind_table *unwind;
+    struct function_ranges *ranges;
     size_t reader_bytes;
     pthread_t thread; /* owns symbols while it reads them */
     bool symbols_coming;

@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "reader.h"
 #include "search.h"
-#include "unwind_table.h"
+#include "function_ranges.h"
 
 enum {
     SYMBOL_SIZE = 24,
@@ -333,7 +333,7 @@ symbol_table_next(const struct symbol_table *table, uint64_t address)
 struct object_symbols {
     const struct elf_file *elf;
     struct symbol_table *table;
-    struct unwind_table *unwind;
+    struct function_ranges *ranges;
 };
 
 /* Takes symbols unless there are some already. */
@@ -363,8 +363,8 @@ object_symbols_new(const struct elf_file *object, const struct elf_file *debug,
         (debug && add_symbols(symbols, debug, false, err) != 0) ||
         add_symbols(symbols, object, true, err) != 0)
         goto fail;
-    symbols->unwind = unwind_table_new(object, err);
-    if (symbols->unwind)
+    symbols->ranges = function_ranges_new(object, err);
+    if (symbols->ranges)
         return symbols;
 fail:
     object_symbols_free(symbols);
@@ -377,7 +377,7 @@ object_symbols_free(struct object_symbols *symbols)
     if (!symbols)
         return;
     symbol_table_free(symbols->table);
-    unwind_table_free(symbols->unwind);
+    function_ranges_free(symbols->ranges);
     mem_free(symbols);
 }
 
@@ -410,7 +410,7 @@ reaches(const struct object_symbols *symbols, const struct symbol *symbol,
     section = elf_section_at(symbols->elf, address);
     if (!section || symbol->start < section->address)
         return false;
-    return !unwind_table_find(symbols->unwind, address, &start, &end) ||
+    return !function_ranges_find(symbols->ranges, address, &start, &end) ||
            start <= symbol->start;
 }
 
@@ -449,7 +449,7 @@ object_symbols_function(const struct object_symbols *symbols, uint64_t address,
 {
     uint64_t end;
 
-    return unwind_table_find(symbols->unwind, address, start, &end);
+    return function_ranges_find(symbols->ranges, address, start, &end);
 }
 
 uint64_t
@@ -478,7 +478,7 @@ object_symbols_end(const struct object_symbols *symbols, uint64_t address)
         return least(end, holder->start + holder->size);
     if (section)
         end = least(end, section->address + section->size);
-    if (unwind_table_find(symbols->unwind, address, &start, &stop))
+    if (function_ranges_find(symbols->ranges, address, &start, &stop))
         end = least(end, stop);
-    return least(end, unwind_table_next(symbols->unwind, address));
+    return least(end, function_ranges_next(symbols->ranges, address));
 }

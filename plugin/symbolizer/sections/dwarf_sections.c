@@ -66,6 +66,7 @@ static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_RNGLISTS] = "debug_rnglists",
     [DWARF_STR] = "debug_str",
     [DWARF_STR_OFFSETS] = "debug_str_offsets",
+    [DWARF_FRAME] = "debug_frame",
 };
 
 /* ---- which there are ---- */

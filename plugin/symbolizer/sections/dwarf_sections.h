@@ -36,6 +36,7 @@ enum dwarf_section {
     DWARF_RNGLISTS,
     DWARF_STR,
     DWARF_STR_OFFSETS,
+    DWARF_FRAME,
     DWARF_SECTION_COUNT
 };
 

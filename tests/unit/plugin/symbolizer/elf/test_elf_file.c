@@ -15,7 +15,7 @@
 #include "files.h"
 #include "object_symbols.h"
 #include "suite.h"
-#include "unwind_table.h"
+#include "function_ranges.h"
 
 static const char self[] = "/proc/self/exe";
 
@@ -66,21 +66,21 @@ use_everything(int fd)
     struct elf_file elf;
     struct error err;
     struct symbol_table *symbols;
-    struct unwind_table *unwind;
+    struct function_ranges *unwind;
     uint64_t start, end;
 
     if (elf_init(&elf, fd, "copy", &err) == 0) {
         ck_assert_int_eq(elf_load_sections(&elf, &err), 0);
         symbols = symbol_table_new(&elf, false, &err);
-        unwind = unwind_table_new(&elf, &err);
+        unwind = function_ranges_new(&elf, &err);
         for (uint64_t at = 0; at < 0x8000; at += 511) {
             if (symbols)
                 (void)symbol_table_holding(symbols, at);
             if (unwind)
-                (void)unwind_table_find(unwind, at, &start, &end);
+                (void)function_ranges_find(unwind, at, &start, &end);
         }
         symbol_table_free(symbols);
-        unwind_table_free(unwind);
+        function_ranges_free(unwind);
         elf_fini(&elf);
     }
 }
@@ -134,12 +134,12 @@ START_TEST(what_is_no_elf_file_is_refused)
 }
 END_TEST
 
-START_TEST(a_function_is_found_by_symbol_and_by_unwind_table)
+START_TEST(a_function_is_found_by_symbol_and_by_its_frame)
 {
     struct elf_file elf;
     struct error err;
     struct symbol_table *symbols;
-    struct unwind_table *unwind;
+    struct function_ranges *unwind;
     const struct symbol *symbol;
     static const struct span version = {"landmark@@V1", 12};
     static const struct span other = {"other", 5};
@@ -151,25 +151,25 @@ START_TEST(a_function_is_found_by_symbol_and_by_unwind_table)
     address = own_address(&elf, landmark);
     ck_assert_str_eq(elf_section_at(&elf, address)->name, ".text");
     symbols = symbol_table_new(&elf, false, &err);
-    unwind = unwind_table_new(&elf, &err);
+    unwind = function_ranges_new(&elf, &err);
     symbol = symbol_table_holding(symbols, address + 1);
     ck_assert_ptr_nonnull(symbol);
     ck_assert_str_eq(symbol->name, "landmark");
     ck_assert_ptr_eq(symbol_table_before(symbols, address), symbol);
     ck_assert_ptr_eq(symbol_table_alias(symbols, symbol, version), symbol);
     ck_assert_ptr_null(symbol_table_alias(symbols, symbol, other));
-    ck_assert(unwind_table_find(unwind, address + 1, &start, &end));
+    ck_assert(function_ranges_find(unwind, address + 1, &start, &end));
     ck_assert_uint_eq(start, address);
     ck_assert_uint_eq(end, address + symbol->size);
-    ck_assert(!unwind_table_find(unwind, 1, &start, &end));
-    ck_assert_uint_lt(unwind_table_next(unwind, 1), address + 1);
-    ck_assert_uint_ge(unwind_table_next(unwind, address), end);
-    ck_assert_uint_eq(unwind_table_next(unwind, UINT64_MAX - 1), UINT64_MAX);
+    ck_assert(!function_ranges_find(unwind, 1, &start, &end));
+    ck_assert_uint_lt(function_ranges_next(unwind, 1), address + 1);
+    ck_assert_uint_ge(function_ranges_next(unwind, address), end);
+    ck_assert_uint_eq(function_ranges_next(unwind, UINT64_MAX - 1), UINT64_MAX);
     ck_assert_uint_eq(symbol_table_next(symbols, address - 1), address);
     ck_assert_uint_ge(symbol_table_next(symbols, address), end);
     ck_assert_uint_eq(symbol_table_next(symbols, UINT64_MAX), UINT64_MAX);
     symbol_table_free(symbols);
-    unwind_table_free(unwind);
+    function_ranges_free(unwind);
     elf_fini(&elf);
     fd_close(fd);
 }
@@ -207,7 +207,7 @@ START_TEST(the_search_table_and_the_walk_agree)
 {
     struct elf_file elf, bare;
     struct error err;
-    struct unwind_table *table, *walk;
+    struct function_ranges *table, *walk;
     struct buffer bytes;
     const struct elf_section *text;
     uint64_t a, b, c, d;
@@ -222,19 +222,20 @@ START_TEST(the_search_table_and_the_walk_agree)
     for (size_t i = 0; i < bare.segment_count; i++)
         if (bare.segments[i].type == PT_GNU_EH_FRAME)
             bare.segments[i].type = PT_NULL;
-    table = unwind_table_new(&elf, &err);
-    walk = unwind_table_new(&bare, &err);
+    table = function_ranges_new(&elf, &err);
+    walk = function_ranges_new(&bare, &err);
     text = elf_section(&elf, ".text");
     for (uint64_t at = 0; at < text->size; at += 3) {
-        bool hit = unwind_table_find(table, text->address + at, &a, &b);
+        bool hit = function_ranges_find(table, text->address + at, &a, &b);
 
-        ck_assert(hit == unwind_table_find(walk, text->address + at, &c, &d));
+        ck_assert(hit ==
+                  function_ranges_find(walk, text->address + at, &c, &d));
         ck_assert(!hit || (a == c && b == d));
         found += hit;
     }
     ck_assert_uint_gt(found, 100);
-    unwind_table_free(table);
-    unwind_table_free(walk);
+    function_ranges_free(table);
+    function_ranges_free(walk);
     elf_fini(&elf);
     elf_fini(&bare);
     buffer_fini(&bytes);
@@ -302,7 +303,7 @@ main(void)
     tcase_add_test(tc, this_program_has_headers_a_build_id_and_no_soname);
     tcase_add_test(tc, a_shared_library_has_a_soname);
     tcase_add_loop_test(tc, what_is_no_elf_file_is_refused, 0, 3);
-    tcase_add_test(tc, a_function_is_found_by_symbol_and_by_unwind_table);
+    tcase_add_test(tc, a_function_is_found_by_symbol_and_by_its_frame);
     tcase_add_test(tc, a_malloc_of_the_programs_own_is_known_as_one);
     tcase_add_test(tc, the_search_table_and_the_walk_agree);
     tcase_add_test(tc, a_cut_file_gives_fewer_facts);

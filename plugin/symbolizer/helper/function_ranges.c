@@ -1,5 +1,5 @@
-/* unwind_table.c - see unwind_table.h. */
-#include "unwind_table.h"
+/* function_ranges.c - see function_ranges.h. */
+#include "function_ranges.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ struct image {
     uint64_t address;
 };
 
-struct unwind_table {
+struct function_ranges {
     struct image frame;  /* .eh_frame, or the bytes behind it in its segment */
     struct image header; /* .eh_frame_hdr, if it has a search table */
     uint64_t first;      /* where in header the table starts */
@@ -224,7 +224,7 @@ header_segment(const struct elf_file *elf)
 
 /* Version, three encodings, the address of .eh_frame, count, table. */
 static int
-load_header(struct unwind_table *table, const struct elf_file *elf,
+load_header(struct function_ranges *table, const struct elf_file *elf,
             uint64_t *frame)
 {
     const struct elf_segment *s = header_segment(elf);
@@ -264,7 +264,7 @@ compare_ranges(const void *a, const void *b)
 }
 
 static int
-scan(struct unwind_table *table)
+scan(struct function_ranges *table)
 {
     uint64_t at = table->frame.address;
     struct range *grown, one;
@@ -289,10 +289,10 @@ scan(struct unwind_table *table)
     return 0;
 }
 
-struct unwind_table *
-unwind_table_new(const struct elf_file *elf, struct error *err)
+struct function_ranges *
+function_ranges_new(const struct elf_file *elf, struct error *err)
 {
-    struct unwind_table *table = mem_zalloc(1, sizeof(*table));
+    struct function_ranges *table = mem_zalloc(1, sizeof(*table));
     const struct elf_section *section = elf_section(elf, ".eh_frame");
     uint64_t frame = 0;
 
@@ -310,13 +310,13 @@ unwind_table_new(const struct elf_file *elf, struct error *err)
         goto fail;
     return table;
 fail:
-    error_memory(err, "the unwind table");
-    unwind_table_free(table);
+    error_memory(err, "the ranges of functions");
+    function_ranges_free(table);
     return NULL;
 }
 
 void
-unwind_table_free(struct unwind_table *table)
+function_ranges_free(struct function_ranges *table)
 {
     if (!table)
         return;
@@ -327,7 +327,8 @@ unwind_table_free(struct unwind_table *table)
 }
 
 static uint64_t
-header_pointer(const struct unwind_table *table, uint64_t entry, bool function)
+header_pointer(const struct function_ranges *table, uint64_t entry,
+               bool function)
 {
     struct reader r = reader_at(
         &table->header, table->first + entry * HDR_ENTRY + (function ? 0 : 4));
@@ -337,7 +338,7 @@ header_pointer(const struct unwind_table *table, uint64_t entry, bool function)
 
 /* One past the last function that starts at or before address. */
 static uint64_t
-upper_by_header(const struct unwind_table *table, uint64_t address)
+upper_by_header(const struct function_ranges *table, uint64_t address)
 {
     uint64_t low = 0, high = table->count;
 
@@ -353,13 +354,13 @@ upper_by_header(const struct unwind_table *table, uint64_t address)
 }
 
 static size_t
-upper_by_list(const struct unwind_table *table, uint64_t address)
+upper_by_list(const struct function_ranges *table, uint64_t address)
 {
     return SEARCH_ABOVE(table->list, table->list_count, start, address);
 }
 
 static bool
-find_by_header(const struct unwind_table *table, uint64_t address,
+find_by_header(const struct function_ranges *table, uint64_t address,
                struct range *out)
 {
     uint64_t i = upper_by_header(table, address), next;
@@ -370,7 +371,7 @@ find_by_header(const struct unwind_table *table, uint64_t address,
 }
 
 static bool
-find_by_list(const struct unwind_table *table, uint64_t address,
+find_by_list(const struct function_ranges *table, uint64_t address,
              struct range *out)
 {
     size_t i = upper_by_list(table, address);
@@ -381,8 +382,8 @@ find_by_list(const struct unwind_table *table, uint64_t address,
 }
 
 bool
-unwind_table_find(const struct unwind_table *table, uint64_t address,
-                  uint64_t *start, uint64_t *end)
+function_ranges_find(const struct function_ranges *table, uint64_t address,
+                     uint64_t *start, uint64_t *end)
 {
     struct range found;
 
@@ -397,7 +398,7 @@ unwind_table_find(const struct unwind_table *table, uint64_t address,
 }
 
 uint64_t
-unwind_table_next(const struct unwind_table *table, uint64_t address)
+function_ranges_next(const struct function_ranges *table, uint64_t address)
 {
     uint64_t i = table->count ? upper_by_header(table, address)
                               : upper_by_list(table, address);

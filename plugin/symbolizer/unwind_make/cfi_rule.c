@@ -1,0 +1,198 @@
+/* cfi_rule.c - a row of call frame information as a table's rule. */
+#include <elf.h>
+#include <string.h>
+
+#include "cfi_rows.h"
+#include "dwarf_reader.h"
+
+enum {
+    DW_OP_deref = 0x06,
+    DW_OP_plus = 0x22,
+    DW_OP_plus_uconst = 0x23,
+    DW_OP_lit0 = 0x30,
+    DW_OP_breg0 = 0x70,
+    DW_OP_bregx = 0x92,
+    COUNT_32 = 32, /* of literals, and of registers in an opcode */
+    X86_FP = 6,
+    AARCH64_FP = 29,
+    AARCH64_LR = 30,
+    REGISTERS_MAX = 64
+};
+
+uint64_t
+cfi_frame_pointer(uint16_t machine)
+{
+    return machine == EM_AARCH64 ? AARCH64_FP : X86_FP;
+}
+
+/* Register + offset [dereferenced, + more]. */
+struct address {
+    uint64_t base;
+    int64_t offset, more;
+    bool deref;
+};
+
+static bool
+add(int64_t *to, int64_t n)
+{
+    return !__builtin_add_overflow(*to, n, to);
+}
+
+static bool
+parse_address(struct span expression, struct address *out)
+{
+    struct reader r = reader_of(expression.data, expression.size);
+    uint8_t op = reader_u8(&r);
+
+    *out = (struct address){.base = 0};
+    if (op >= DW_OP_breg0 && op < DW_OP_breg0 + COUNT_32)
+        out->base = op - DW_OP_breg0;
+    else if (op == DW_OP_bregx)
+        out->base = reader_uleb(&r);
+    else
+        return false;
+    out->offset = reader_sleb(&r);
+    while (r.pos < r.end && !r.failed) {
+        int64_t *sum = out->deref ? &out->more : &out->offset;
+
+        op = reader_u8(&r);
+        if (op == DW_OP_deref && !out->deref)
+            out->deref = true;
+        else if (op == DW_OP_plus_uconst) {
+            if (!add(sum, (int64_t)reader_uleb(&r)))
+                return false;
+        } else if (op >= DW_OP_lit0 && op < DW_OP_lit0 + COUNT_32) {
+            if (!add(sum, op - DW_OP_lit0) || reader_u8(&r) != DW_OP_plus)
+                return false;
+        } else {
+            return false;
+        }
+    }
+    return !r.failed;
+}
+
+/* What the linker gives the entries of .plt: rsp + 8 + ((rip & 15) >= n) << 3.
+ */
+static bool
+parse_plt(struct span expression, struct unwind_rule *rule)
+{
+    static const uint8_t head[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a},
+                         tail[] = {0x2a, 0x33, 0x24, 0x22};
+    enum { NUMBER = sizeof(head), TAIL };
+    uint8_t number;
+
+    if (expression.size != sizeof(head) + 1 + sizeof(tail) ||
+        memcmp(expression.data, head, sizeof(head)) != 0 ||
+        memcmp(expression.data + TAIL, tail, sizeof(tail)) != 0)
+        return false;
+    number = (uint8_t)expression.data[NUMBER];
+    if (number < DW_OP_lit0 || number >= DW_OP_lit0 + COUNT_32)
+        return false;
+    rule->cfa = UNWIND_PLT;
+    rule->base = 7;
+    rule->offset = 8;
+    rule->more = number - DW_OP_lit0;
+    return true;
+}
+
+static bool
+narrow(int64_t wide, int32_t *out)
+{
+    *out = (int32_t)wide;
+    return *out == wide;
+}
+
+static bool
+set_cfa(const struct cfi_state *state, struct unwind_rule *rule)
+{
+    struct address address = {state->cfa_register, state->cfa_offset, 0, false};
+
+    if (!state->cfa_set)
+        return false;
+    if (state->cfa_expression.size > 0) {
+        if (parse_plt(state->cfa_expression, rule))
+            return true;
+        if (!parse_address(state->cfa_expression, &address))
+            return false;
+    }
+    rule->cfa = address.deref ? UNWIND_DEREF : UNWIND_REGISTER;
+    rule->base = (uint8_t)address.base;
+    return address.base < REGISTERS_MAX &&
+           narrow(address.offset, &rule->offset) &&
+           narrow(address.more, &rule->more);
+}
+
+static bool
+set_expression(struct span expression, struct unwind_place *place,
+               int32_t *offset)
+{
+    struct reader r = reader_of(expression.data, expression.size);
+    struct address address = {.base = 0};
+
+    if (reader_u8(&r) == DW_OP_plus_uconst) { /* the CFA lies on the stack */
+        uint64_t n = reader_uleb(&r);
+
+        place->where = UNWIND_AT_CFA;
+        return reader_done(&r) && narrow((int64_t)n, offset);
+    }
+    if (!parse_address(expression, &address) || address.deref ||
+        address.base >= REGISTERS_MAX)
+        return false;
+    place->where = UNWIND_AT;
+    place->base = (uint8_t)address.base;
+    return narrow(address.offset, offset);
+}
+
+/* False: in no way that a rule can say. */
+static bool
+set_place(const struct cfi_saved *saved, struct unwind_place *place,
+          int32_t *offset)
+{
+    switch (saved->how) {
+    case CFI_AT_CFA:
+        place->where = UNWIND_AT_CFA;
+        return narrow(saved->offset, offset);
+    case CFI_REGISTER:
+        place->where = UNWIND_IN;
+        place->base = (uint8_t)saved->offset;
+        return saved->offset >= 0 && saved->offset < REGISTERS_MAX;
+    case CFI_EXPRESSION:
+        return set_expression(saved->expression, place, offset);
+    case CFI_OTHER:
+        return false;
+    default:
+        place->where = UNWIND_SAME;
+        return true;
+    }
+}
+
+struct unwind_rule
+cfi_rule(const struct cfi_state *state, uint16_t machine, bool signal)
+{
+    static const struct unwind_rule none = {.cfa = UNWIND_NONE},
+                                    outermost = {.cfa = UNWIND_OUTERMOST},
+                                    kernel = {.cfa = UNWIND_SIGNAL};
+    struct unwind_rule rule = none;
+    enum cfi_how how = state->return_address.how;
+
+    if (signal)
+        return kernel;
+    if (how == CFI_UNDEFINED)
+        return outermost;
+    if (!set_cfa(state, &rule))
+        return none;
+    if (how == CFI_UNSET || how == CFI_SAME) {
+        if (machine != EM_AARCH64)
+            return none;
+        rule.return_address = (struct unwind_place){UNWIND_IN, AARCH64_LR};
+    } else if (!set_place(&state->return_address, &rule.return_address,
+                          &rule.return_offset)) {
+        return none;
+    }
+    if (!set_place(&state->frame_pointer, &rule.frame_pointer,
+                   &rule.frame_offset)) {
+        rule.frame_pointer = (struct unwind_place){UNWIND_LOST, 0};
+        rule.frame_offset = 0;
+    }
+    return rule;
+}

@@ -1,0 +1,148 @@
+/* table_writer.c - see table_writer.h. */
+#include "table_writer.h"
+
+#include <string.h>
+
+#include "buffer.h"
+#include "hash.h"
+#include "memory.h"
+
+enum {
+    ROWS_FIRST = 1024,
+    PLACES = 2 * UNWIND_RULES_MAX, /* a power of two */
+    AT_SUM = UNWIND_HEADER - 8
+};
+
+static const struct unwind_rule none = {.cfa = UNWIND_NONE};
+
+int
+table_writer_init(struct table_writer *w)
+{
+    *w = (struct table_writer){.row_count = 0};
+    w->rules = mem_zalloc(UNWIND_RULES_MAX, sizeof(*w->rules));
+    w->places = mem_zalloc(PLACES, sizeof(*w->places));
+    return w->rules && w->places ? 0 : -1;
+}
+
+void
+table_writer_fini(struct table_writer *w)
+{
+    mem_free(w->rows);
+    mem_free(w->rules);
+    mem_free(w->places);
+}
+
+/* The rule's number; UNWIND_RULES_MAX: there is no room for another. */
+static uint32_t
+number_of(struct table_writer *w, const struct unwind_rule *rule)
+{
+    size_t place =
+        hash_bytes(hash_seed(w), (const char *)rule, sizeof(*rule)) % PLACES;
+
+    for (; w->places[place]; place = (place + 1) % PLACES) {
+        uint32_t number = w->places[place] - 1;
+
+        if (memcmp(&w->rules[number], rule, sizeof(*rule)) == 0)
+            return number;
+    }
+    if (w->rule_count == UNWIND_RULES_MAX)
+        return UNWIND_RULES_MAX;
+    w->rules[w->rule_count++] = *rule;
+    w->places[place] = (uint32_t)w->rule_count;
+    return (uint32_t)w->rule_count - 1;
+}
+
+static int
+grow(struct table_writer *w)
+{
+    size_t room = w->row_room ? w->row_room * 2 : ROWS_FIRST;
+    struct table_row *rows = mem_realloc(w->rows, room * sizeof(*rows));
+
+    if (!rows)
+        return -1;
+    w->rows = rows;
+    w->row_room = room;
+    return 0;
+}
+
+int
+table_writer_add(struct table_writer *w, uint64_t offset,
+                 const struct unwind_rule *rule)
+{
+    struct table_row *last = w->row_count ? &w->rows[w->row_count - 1] : NULL;
+    uint32_t number;
+
+    if (offset > UINT32_MAX)
+        return 0;
+    number = number_of(w, rule);
+    if (number == UNWIND_RULES_MAX) {
+        w->dropped++;
+        number = number_of(w, &none); /* the first of all */
+    }
+    if (last && last->rule == number)
+        return 0;
+    if (last && last->offset == offset) {
+        last->rule = (uint16_t)number;
+        return 0;
+    }
+    if (w->row_count == UNWIND_ROWS_MAX ||
+        (w->row_count == w->row_room && grow(w) != 0))
+        return -1;
+    w->rows[w->row_count++] =
+        (struct table_row){(uint32_t)offset, (uint16_t)number};
+    return 0;
+}
+
+static void
+put_header(const struct table_writer *w, uint16_t machine, const void *build_id,
+           size_t build_id_size, uint32_t pages, struct buffer *out)
+{
+    static const char zeros[UNWIND_BUILD_ID_MAX];
+
+    buffer_text(out, "HWUNWIND");
+    buffer_u32(out, UNWIND_VERSION);
+    buffer_u16(out, machine);
+    buffer_u16(out, (uint16_t)build_id_size);
+    buffer_add(out, build_id, build_id_size);
+    buffer_add(out, zeros, sizeof(zeros) - build_id_size);
+    buffer_u32(out, pages);
+    buffer_u32(out, (uint32_t)w->row_count);
+    buffer_u32(out, (uint32_t)w->rule_count);
+    buffer_u32(out, 0);
+    buffer_u64(out, 0); /* the sum, once it is known */
+}
+
+int
+table_writer_write(const struct table_writer *w, uint16_t machine,
+                   const void *build_id, size_t build_id_size,
+                   struct buffer *out)
+{
+    size_t mark = out->size, row = 0;
+    uint32_t pages =
+        w->row_count
+            ? (w->rows[w->row_count - 1].offset >> UNWIND_PAGE_BITS) + 1
+            : 0;
+    uint64_t sum;
+
+    if (build_id_size > UNWIND_BUILD_ID_MAX)
+        build_id_size = 0;
+    put_header(w, machine, build_id, build_id_size, pages, out);
+    for (uint32_t page = 0; page < pages; page++) {
+        while (w->rows[row].offset >> UNWIND_PAGE_BITS < page)
+            row++;
+        buffer_u32(out, (uint32_t)row);
+    }
+    buffer_u32(out, (uint32_t)w->row_count);
+    buffer_add(out, w->rules, w->rule_count * sizeof(*w->rules));
+    for (row = 0; row < w->row_count; row++) {
+        buffer_u16(out, (uint16_t)w->rows[row].offset);
+        buffer_u16(out, w->rows[row].rule);
+    }
+    if (out->failed)
+        return -1;
+    sum = unwind_table_sum(unwind_table_sum(0, out->data + mark, AT_SUM),
+                           out->data + mark + UNWIND_HEADER,
+                           out->size - mark - UNWIND_HEADER);
+    memcpy(out->data + mark + AT_SUM, &sum, sizeof(sum));
+    return 0;
+}

@@ -1,0 +1,297 @@
+/* unwind_walk.c - see unwind_walk.h. */
+#include "unwind_walk.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { WORD = 8, PLT_BYTES = 16 };
+
+/* What the kernel leaves on the stack for a signal's handler: offsets from the
+ * stack pointer in the trampoline that the handler returns to. */
+#if defined(__x86_64__)
+enum { SAVED_REGISTERS = 40, SAVED_COUNT = 17 };
+static const uint8_t saved_order[SAVED_COUNT] = {
+    8, 9,           10, 11, 12, 13, 14,          15,         5,
+    4, REGISTER_FP, 3,  1,  0,  2,  REGISTER_SP, REGISTER_PC};
+#define CODE_MASK UINT64_MAX
+#else
+enum { SAVED_REGISTERS = 312, SAVED_COUNT = 33 };
+/* Above them lies a signature, if the processor signs return addresses. */
+#define CODE_MASK (((uint64_t)1 << 48) - 1)
+#endif
+
+/* A frame being left for its caller's. */
+struct frame {
+    const struct unwind_source *source;
+    const struct thread_stack *stack;
+    uint64_t values[REGISTER_COUNT];
+    uint64_t known; /* bit per register */
+    bool exact;     /* pc is where it stopped: a leaf's, or interrupted */
+    enum unwind_end why;
+};
+
+static const struct unwind_code *
+find_code(const struct unwind_source *source, uint64_t pc)
+{
+    size_t low = 0, high = source->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (source->list[middle].start <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || pc >= source->list[low - 1].end)
+        return NULL;
+    return &source->list[low - 1];
+}
+
+static struct unwind_rule
+look_up(const struct unwind_source *source, uint64_t pc)
+{
+    const struct unwind_code *code = find_code(source, pc);
+
+    if (code && code->table)
+        return unwind_table_find(code->table,
+                                 code->offset + (pc - code->start));
+    return (struct unwind_rule){.cfa = UNWIND_NONE};
+}
+
+static struct unwind_rule
+find_rule(const struct unwind_source *source, uint64_t pc)
+{
+    struct unwind_cached *slot;
+
+    if (!source->cache)
+        return look_up(source, pc);
+    slot =
+        &source->cache
+             ->slots[(pc * 0x9e3779b97f4a7c15ULL >> 32) % UNWIND_CACHE_SLOTS];
+    if (slot->pc != pc) {
+        slot->rule = look_up(source, pc);
+        slot->pc = pc;
+    }
+    return slot->rule;
+}
+
+static bool
+load(struct frame *f, uint64_t address, uint64_t *value)
+{
+    uint64_t at = address - f->stack->start;
+
+    if (address < f->stack->start) {
+        f->why = UNWIND_END_LOOP;
+        return false;
+    }
+    if (f->stack->size < WORD || at > f->stack->size - WORD) {
+        f->why = UNWIND_END_STACK;
+        return false;
+    }
+    memcpy(value, f->stack->bytes + at, WORD);
+    return true;
+}
+
+static bool
+get(struct frame *f, unsigned number, uint64_t *value)
+{
+    if (number >= REGISTER_COUNT || !(f->known >> number & 1)) {
+        f->why = UNWIND_END_RULE;
+        return false;
+    }
+    *value = f->values[number];
+    return true;
+}
+
+/* Of the caller; number is the register itself. */
+static bool
+get_saved(struct frame *f, uint64_t cfa, unsigned number,
+          struct unwind_place place, int32_t offset, uint64_t *value)
+{
+    uint64_t base;
+
+    switch (place.where) {
+    case UNWIND_SAME:
+        return get(f, number, value);
+    case UNWIND_AT_CFA:
+        return load(f, cfa + (uint64_t)(int64_t)offset, value);
+    case UNWIND_AT:
+        return get(f, place.base, &base) &&
+               load(f, base + (uint64_t)(int64_t)offset, value);
+    case UNWIND_IN:
+        return get(f, place.base, value);
+    default:
+        f->why = UNWIND_END_RULE;
+        return false;
+    }
+}
+
+/* Gives the frame the caller's registers.  A leaf may leave the stack as its
+ * caller had it. */
+static bool
+enter_caller(struct frame *f, uint64_t cfa, uint64_t pc, bool fp_known,
+             uint64_t fp)
+{
+    uint64_t sp = f->values[REGISTER_SP];
+
+    pc &= CODE_MASK;
+    if (pc == 0) {
+        f->why = UNWIND_END_OUTERMOST;
+        return false;
+    }
+    if (cfa < sp || (cfa == sp && !f->exact)) {
+        f->why = UNWIND_END_LOOP;
+        return false;
+    }
+    f->values[REGISTER_SP] = cfa;
+    f->values[REGISTER_FP] = fp;
+    f->values[REGISTER_PC] = pc;
+    f->known = (uint64_t)1 << REGISTER_SP | (uint64_t)1 << REGISTER_PC |
+               (uint64_t)fp_known << REGISTER_FP;
+    f->exact = false;
+    return true;
+}
+
+static bool
+step_by_rule(struct frame *f, const struct unwind_rule *rule)
+{
+    uint64_t cfa, pc, fp = 0;
+    bool fp_known;
+
+    if (!get(f, rule->base, &cfa))
+        return false;
+    cfa += (uint64_t)(int64_t)rule->offset;
+    if (rule->cfa == UNWIND_DEREF) {
+        if (!load(f, cfa, &cfa))
+            return false;
+        cfa += (uint64_t)(int64_t)rule->more;
+    } else if (rule->cfa == UNWIND_PLT &&
+               f->values[REGISTER_PC] % PLT_BYTES >= (uint32_t)rule->more) {
+        cfa += WORD;
+    }
+    fp_known = get_saved(f, cfa, REGISTER_FP, rule->frame_pointer,
+                         rule->frame_offset, &fp);
+    /* The return address is the frame's condition, not the frame pointer. */
+    return get_saved(f, cfa, REGISTER_PC, rule->return_address,
+                     rule->return_offset, &pc) &&
+           enter_caller(f, cfa, pc, fp_known, fp);
+}
+
+static bool
+step_by_signal(struct frame *f)
+{
+    uint64_t from = f->values[REGISTER_SP] + SAVED_REGISTERS;
+    uint64_t values[REGISTER_COUNT];
+
+    for (unsigned i = 0; i < SAVED_COUNT; i++) {
+#if defined(__x86_64__)
+        unsigned number = saved_order[i];
+#else
+        unsigned number = i;
+#endif
+        if (!load(f, from + (uint64_t)i * WORD, &values[number]))
+            return false;
+    }
+    memcpy(f->values, values, sizeof(values));
+    f->known = ((uint64_t)1 << REGISTER_COUNT) - 1;
+    f->exact = true;
+    return true;
+}
+
+/* Code without a rule: it may keep frame pointers, and a leaf may not yet have
+ * touched its stack. */
+static bool
+step_by_guess(struct frame *f)
+{
+    uint64_t sp = f->values[REGISTER_SP], fp = f->values[REGISTER_FP];
+    uint64_t pc, caller_fp;
+
+#if defined(__x86_64__)
+    if (f->exact && load(f, sp, &pc) && find_code(f->source, pc))
+        return enter_caller(f, sp + WORD, pc, true, fp);
+#endif
+    f->why = UNWIND_END_RULE;
+    if (!(f->known >> REGISTER_FP & 1))
+        return false;
+    if (fp == 0) {
+        f->why = UNWIND_END_OUTERMOST;
+        return false;
+    }
+    if (fp >= sp && fp % WORD == 0 && load(f, fp, &caller_fp) &&
+        load(f, fp + WORD, &pc)) {
+        if (pc == 0)
+            f->why = UNWIND_END_OUTERMOST;
+        else if (find_code(f->source, pc & CODE_MASK))
+            return enter_caller(f, fp + WORD + WORD, pc, true, caller_fp);
+        else
+            f->why = UNWIND_END_RULE;
+    }
+#if defined(__aarch64__)
+    if (f->exact && (f->known >> REGISTER_LR & 1) &&
+        find_code(f->source, f->values[REGISTER_LR] & CODE_MASK))
+        return enter_caller(f, sp, f->values[REGISTER_LR], true, fp);
+#endif
+    return false;
+}
+
+static bool
+step(struct frame *f, uint64_t pc)
+{
+    struct unwind_rule rule = find_rule(f->source, pc);
+
+    switch (rule.cfa) {
+    case UNWIND_REGISTER:
+    case UNWIND_DEREF:
+    case UNWIND_PLT:
+        return step_by_rule(f, &rule);
+    case UNWIND_SIGNAL:
+        return step_by_signal(f);
+    case UNWIND_OUTERMOST:
+        f->why = UNWIND_END_OUTERMOST;
+        return false;
+    default:
+        return step_by_guess(f);
+    }
+}
+
+size_t
+unwind_walk(const struct unwind_source *source,
+            const struct thread_stack *stack,
+            const struct thread_registers *registers, uint64_t *pcs,
+            size_t room, enum unwind_end *why)
+{
+    struct frame f = {.source = source,
+                      .stack = stack,
+                      .known = ((uint64_t)1 << REGISTER_COUNT) - 1,
+                      .exact = true,
+                      .why = UNWIND_END_ROOM};
+    size_t count = 0;
+
+    memcpy(f.values, registers->values, sizeof(f.values));
+    while (count < room) {
+        uint64_t pc = f.values[REGISTER_PC] - !f.exact;
+
+        pcs[count++] = pc;
+        if (!step(&f, pc)) {
+            *why = f.why;
+            return count;
+        }
+    }
+    *why = UNWIND_END_ROOM;
+    return count;
+}
+
+const char *
+unwind_end_text(enum unwind_end why)
+{
+    static const char *const texts[] = {
+        [UNWIND_END_OUTERMOST] = "",
+        [UNWIND_END_STACK] = "its stack was not copied any further",
+        [UNWIND_END_RULE] = "there is neither an unwind table nor a frame "
+                            "pointer for its code",
+        [UNWIND_END_LOOP] = "its stack is damaged",
+        [UNWIND_END_ROOM] = "it has more calls than are kept"};
+
+    return texts[why];
+}
