@@ -1,5 +1,7 @@
 /* thread_stacks.c - stops each thread for a moment, and finds its callers once
  * it goes on. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "arena.h"
@@ -10,12 +12,24 @@
 #include "thread_work.h"
 #include "threads.h"
 
-/* Mostly all threads have the same reason: it is kept once. */
+/* Mostly all threads have the same reason, which is kept once: without the
+ * tid. */
 static const char *
-keep_why(struct thread_list *list, const char *text, const char **last)
+keep_why(struct thread_list *list, int32_t tid, const char *text,
+         const char **last)
 {
-    if (strcmp(*last, text) != 0)
-        *last = arena_strndup(list->arena, text, strlen(text));
+    char who[24], why[ERROR_TEXT_MAX + 8];
+    const char *at;
+
+    snprintf(who, sizeof(who), "thread %" PRId32, tid);
+    at = strstr(text, who);
+    if (at)
+        snprintf(why, sizeof(why), "%.*sthe thread%s", (int)(at - text), text,
+                 at + strlen(who));
+    else
+        snprintf(why, sizeof(why), "%s", text);
+    if (strcmp(*last, why) != 0)
+        *last = arena_strndup(list->arena, why, strlen(why));
     return *last;
 }
 
@@ -61,7 +75,7 @@ take_stack(struct thread_list *list, struct thread_entry *entry,
     } else if (gone)
         entry->why = "it has ended";
     else
-        entry->why = keep_why(list, failure.text, last);
+        entry->why = keep_why(list, entry->tid, failure.text, last);
     return entry->why ? 0 : -1;
 }
 

@@ -15,6 +15,7 @@
 #include "errors.h"
 #include "futex_owner.h"
 #include "memory.h"
+#include "sample_task.h"
 #include "thread_work.h"
 #include "threads.h"
 
@@ -22,7 +23,6 @@ enum { SYSCALL_MAX = 256, STATUS_MAX = 4096 };
 
 struct waits {
     struct thread_list *list;
-    int dir;
     /* By place in list: the tid as the process itself counts; NULL: as we do.
      */
     int32_t *inner;
@@ -30,11 +30,11 @@ struct waits {
 
 /* In a pid namespace of its own a process has other tids: the last of NSpid. */
 static int32_t
-inner_tid(int dir, int32_t tid)
+inner_tid(int32_t pid, int32_t tid)
 {
     char text[STATUS_MAX], *line, *end;
 
-    if (thread_file_read(dir, tid, "status", text, sizeof(text)) != 0 ||
+    if (!sample_task_read(pid, tid, "status", text, sizeof(text)) ||
         !(line = strstr(text, "\nNSpid:")))
         return tid;
     line++;
@@ -50,11 +50,11 @@ find_inner(struct waits *waits)
 {
     const struct thread_list *list = waits->list;
 
-    if (inner_tid(waits->dir, list->list[0].tid) == list->list[0].tid)
+    if (inner_tid(list->pid, list->list[0].tid) == list->list[0].tid)
         return 0;
     waits->inner = mem_zalloc(list->count, sizeof(*waits->inner));
     for (size_t i = 0; i < list->count && waits->inner; i++)
-        waits->inner[i] = inner_tid(waits->dir, list->list[i].tid);
+        waits->inner[i] = inner_tid(list->pid, list->list[i].tid);
     return waits->inner ? 0 : -1;
 }
 
@@ -98,8 +98,8 @@ find_wait(const struct waits *waits, struct thread_entry *entry)
 
     entry->futex = 0;
     entry->owner = 0;
-    if (thread_file_read(waits->dir, entry->tid, "syscall", text,
-                         sizeof(text)) != 0 ||
+    if (!sample_task_read(waits->list->pid, entry->tid, "syscall", text,
+                          sizeof(text)) ||
         !futex_wait_parse(text, &wait))
         return;
     entry->futex = wait.address;
@@ -170,9 +170,9 @@ find_circles(const struct waits *waits, uint32_t *seen)
 }
 
 int
-thread_waits_find(struct thread_list *list, int dir, struct error *err)
+thread_waits_find(struct thread_list *list, struct error *err)
 {
-    struct waits waits = {.list = list, .dir = dir};
+    struct waits waits = {.list = list};
     uint32_t *seen = mem_zalloc(list->count, sizeof(*seen));
     int rc = seen ? find_inner(&waits) : -1;
 

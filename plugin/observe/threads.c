@@ -15,6 +15,7 @@
 #include "errors.h"
 #include "process_stat.h"
 #include "reader.h"
+#include "sample_task.h"
 #include "thread_work.h"
 
 enum {
@@ -43,10 +44,8 @@ new_list(int32_t pid)
 static uint64_t
 milliseconds(uint64_t ticks)
 {
-    static long per_second;
+    long per_second = sysconf(_SC_CLK_TCK);
 
-    if (per_second == 0)
-        per_second = sysconf(_SC_CLK_TCK);
     return ticks * 1000 / (uint64_t)(per_second > 0 ? per_second : 100);
 }
 
@@ -63,13 +62,13 @@ keep_text(struct arena *arena, const char *text, size_t size)
 
 /* 1: the thread has ended; -1: no memory. */
 static int
-read_entry(struct thread_list *list, int dir, struct thread_entry *entry)
+read_entry(struct thread_list *list, struct thread_entry *entry)
 {
     char text[STAT_MAX], wchan[WCHAN_MAX];
     const char *name, *end;
     struct process_stat stat;
 
-    if (thread_file_read(dir, entry->tid, "stat", text, sizeof(text)) != 0 ||
+    if (!sample_task_read(list->pid, entry->tid, "stat", text, sizeof(text)) ||
         !process_stat_parse(text, &stat))
         return 1;
     name = strchr(text, '(');
@@ -82,7 +81,8 @@ read_entry(struct thread_list *list, int dir, struct thread_entry *entry)
     entry->name = keep_text(list->arena, name + 1, (size_t)(end - name - 1));
     entry->why = entry->wchan = "";
     /* "0": it runs, or this user may not know. */
-    if (thread_file_read(dir, entry->tid, "wchan", wchan, sizeof(wchan)) == 0 &&
+    if (sample_task_read(list->pid, entry->tid, "wchan", wchan,
+                         sizeof(wchan)) &&
         strcmp(wchan, "0") != 0)
         entry->wchan = keep_text(list->arena, wchan, strlen(wchan));
     return entry->name && entry->wchan ? 0 : -1;
@@ -113,14 +113,14 @@ list_tids(struct thread_list *list, DIR *dir, struct error *err)
 }
 
 static int
-read_entries(struct thread_list *list, int dir,
-             const struct threads_options *options, struct error *err)
+read_entries(struct thread_list *list, const struct threads_options *options,
+             struct error *err)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < list->count; i++) {
         struct thread_entry entry = {.tid = list->list[i].tid};
-        int rc = read_entry(list, dir, &entry);
+        int rc = read_entry(list, &entry);
 
         if (options->cancelled && atomic_load(options->cancelled)) {
             error_set(err, ER_QUERY_INTERRUPTED,
@@ -142,10 +142,7 @@ static int
 take(struct thread_list *list, DIR *dir, const struct threads_options *options,
      struct error *err)
 {
-    int fd = dirfd(dir);
-
-    if (list_tids(list, dir, err) != 0 ||
-        read_entries(list, fd, options, err) != 0)
+    if (list_tids(list, dir, err) != 0 || read_entries(list, options, err) != 0)
         return -1;
     if (list->count == 0) {
         error_set(err, ER_UNKNOWN, "the process %" PRId32 " has ended",
@@ -153,7 +150,7 @@ take(struct thread_list *list, DIR *dir, const struct threads_options *options,
         return -1;
     }
     /* Before any is stopped: that changes how some wait. */
-    if (thread_waits_find(list, fd, err) != 0)
+    if (thread_waits_find(list, err) != 0)
         return -1;
     return options->stacks ? thread_stacks_take(list, options, err) : 0;
 }

@@ -74,7 +74,7 @@ ptrace_copy(int32_t process, int32_t tid, struct thread_copy *copy, bool *gone,
     *gone = copies % 4 == 0;
     atomic_store(&cancelled, copies == cancels_at);
     if (copies % 4 == 0 || copies % 3 == 0) {
-        error_set(failure, ER_UNKNOWN, "it is traced by gdb");
+        error_set(failure, ER_UNKNOWN, "gdb has thread %" PRId32 ", alas", tid);
         return -1;
     }
     copy->pause_us = copies;
@@ -127,7 +127,8 @@ START_TEST(all_threads_are_listed_by_tid)
     ck_assert_uint_eq(count_named("reader"), READERS);
     ck_assert_uint_eq(count_named("blocked"), BLOCKED);
     for (size_t i = 0; i < list->count; i++) {
-        ck_assert_int_eq(list->list[i].state, 'S');
+        if (i > 0) /* main has just said so */
+            ck_assert_int_eq(list->list[i].state, 'S');
         ck_assert_uint_eq(list->list[i].depth, 0);
         ck_assert_str_eq(list->list[i].why, "");
         ck_assert_ptr_eq(thread_list_find(list, list->list[i].tid),
@@ -191,8 +192,9 @@ START_TEST(a_thread_that_is_not_stopped_keeps_its_place)
 
         if (n % 4 == 0 || n % 3 == 0) {
             ck_assert_uint_eq(entry->depth, 0);
-            ck_assert_str_eq(entry->why, n % 4 == 0 ? "it has ended"
-                                                    : "it is traced by gdb");
+            ck_assert_str_eq(entry->why, n % 4 == 0
+                                             ? "it has ended"
+                                             : "gdb has the thread, alas");
             continue;
         }
         ck_assert_uint_eq(entry->depth, 2);

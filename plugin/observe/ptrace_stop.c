@@ -1,0 +1,312 @@
+/*
+ * ptrace_stop.c - copies one thread's registers and stack by ptrace.
+ *
+ * PTRACE_SEIZE does not stop a thread, PTRACE_INTERRUPT does, without a signal:
+ * the thread comes to a stop on its way back to user space, is looked at, and
+ * goes on.  A thread that does not come there (it waits for a disk, state D)
+ * cannot be let go by PTRACE_DETACH either, which wants it stopped; only the
+ * end of its tracer does that.  A tracer is a thread: so each copy is made by a
+ * thread of its own, which costs 20 us and nothing of the pause, and whose end
+ * lets go of the thread whatever happened.
+ *
+ * Stops are seen with WNOWAIT: the kernel keeps the signal that is about to be
+ * delivered, and delivers it also where we are killed before we pass it on.
+ *
+ * The stop ends a system call as SIGSTOP would.  The kernel goes on with most
+ * of them; some it ends with EINTR, which programs without a signal handler
+ * seldom expect.  Those we let it go on with, too: see go_on_with_call.
+ */
+#include <errno.h>
+#include <elf.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sample_refused.h"
+#include "sample_task.h"
+#include "sampler.h"
+#include "thread.h"
+
+enum {
+    STOP_US = 50 * 1000, /* that a thread may take until it stops */
+    SPIN_US = 100,       /* of them, not slept through */
+    SLEEP_MIN_NS = 20 * 1000,
+    SLEEP_MAX_NS = 1000 * 1000,
+    PAGE = 4096, /* at least; what is read together */
+    TRACER_STACK_BYTES = 64 << 10
+};
+
+struct stop {
+    int32_t pid, tid;
+    struct thread_copy *copy;
+    bool gone;
+    struct error *err;
+    int rc;
+};
+
+static uint64_t
+now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* ---- its state ---- */
+
+#if defined(__x86_64__)
+typedef struct user_regs_struct native_registers;
+
+static void
+take_registers(const native_registers *from, struct thread_registers *out)
+{
+    const uint64_t values[REGISTER_COUNT] = {
+        from->rax, from->rdx, from->rcx, from->rbx, from->rsi, from->rdi,
+        from->rbp, from->rsp, from->r8,  from->r9,  from->r10, from->r11,
+        from->r12, from->r13, from->r14, from->r15, from->rip};
+
+    memcpy(out->values, values, sizeof(values));
+}
+
+/* The kernel's own errno: go on with the call, but for a signal handler, which
+ * makes EINTR of it. */
+enum { ERESTARTNOHAND = 514 };
+
+/* Calls which the kernel ends with EINTR for any stop (signal(7)), and which
+ * have done nothing by then.  A wait that has a limit begins anew: so epoll's,
+ * whose every user knows EINTR, only where that limit is short. */
+static bool
+may_go_on(const native_registers *r)
+{
+    enum { SHORT_MS = 1000 };
+
+    switch (r->orig_rax) {
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+        return (int32_t)r->r10 <= SHORT_MS; /* -1: no limit */
+    case SYS_epoll_pwait2:
+        return r->r10 == 0;
+    case SYS_read:
+    case SYS_readv:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_semop:
+    case SYS_msgrcv:
+    case SYS_rt_sigtimedwait:
+    case SYS_io_getevents:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void
+go_on_with_call(int32_t tid, const native_registers *r)
+{
+    if (r->rax == (uint64_t)-EINTR && may_go_on(r))
+        ptrace(PTRACE_POKEUSER, tid,
+               (void *)offsetof(struct user_regs_struct, rax),
+               (void *)(uintptr_t)-ERESTARTNOHAND);
+}
+#else
+typedef struct user_regs_struct native_registers;
+
+static void
+take_registers(const native_registers *from, struct thread_registers *out)
+{
+    memcpy(out->values, from->regs, sizeof(from->regs));
+    out->values[REGISTER_SP] = from->sp;
+    out->values[REGISTER_PC] = from->pc;
+}
+
+/* AArch64 has overwritten the call's first argument by then. */
+static void
+go_on_with_call(int32_t tid, const native_registers *r)
+{
+    (void)tid, (void)r;
+}
+#endif
+
+/* From the stack pointer on, page by page: what is mapped there. */
+static void
+read_stack(int32_t tid, struct thread_copy *copy)
+{
+    uint64_t at = copy->registers.values[REGISTER_SP];
+    struct iovec local = {copy->bytes, sizeof(copy->bytes)};
+    struct iovec remote[sizeof(copy->bytes) / PAGE + 1];
+    size_t size = 0, count = 0;
+    ssize_t n;
+
+    while (size < sizeof(copy->bytes) && at + size >= at) {
+        size_t piece = PAGE - (size_t)((at + size) % PAGE);
+
+        if (piece > sizeof(copy->bytes) - size)
+            piece = sizeof(copy->bytes) - size;
+        remote[count++] = (struct iovec){(void *)(uintptr_t)(at + size), piece};
+        size += piece;
+    }
+    n = process_vm_readv(tid, &local, 1, remote, count, 0);
+    copy->stack.start = at;
+    copy->stack.bytes = copy->bytes;
+    copy->stack.size = n > 0 ? (size_t)n : 0;
+}
+
+static int
+copy_stopped(struct stop *stop)
+{
+    native_registers r;
+    struct iovec whole = {&r, sizeof(r)};
+
+    if (ptrace(PTRACE_GETREGSET, stop->tid, (void *)NT_PRSTATUS, &whole) != 0) {
+        stop->gone = errno == ESRCH; /* SIGKILL ends a stop */
+        error_sys(stop->err, ER_UNKNOWN,
+                  "cannot read the registers of thread %d", stop->tid);
+        return -1;
+    }
+    if (whole.iov_len != sizeof(r)) {
+        error_set(stop->err, ER_NOT_SUPPORTED,
+                  "thread %d runs 32-bit code, whose stacks heapwire does not "
+                  "read",
+                  stop->tid);
+        return -1;
+    }
+    take_registers(&r, &stop->copy->registers);
+    read_stack(stop->tid, stop->copy);
+    go_on_with_call(stop->tid, &r);
+    return 0;
+}
+
+/* ---- the stop ---- */
+
+/* Waits for the stop, or the end.  *since_us: a moment before it.  -1: neither
+ * came in time. */
+static int
+await_stop(int32_t tid, siginfo_t *info, uint64_t *since_us)
+{
+    uint64_t begin = now_us(), now = begin;
+    struct timespec pause = {0, SLEEP_MIN_NS};
+
+    for (;;) {
+        *since_us = now;
+        info->si_pid = 0;
+        if (waitid(P_PID, (id_t)tid, info,
+                   WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 &&
+            errno != EINTR)
+            return -1;
+        if (info->si_pid != 0)
+            return 0;
+        now = now_us();
+        if (now - begin >= STOP_US)
+            return -1;
+        if (now - begin < SPIN_US) {
+            sched_yield();
+            continue;
+        }
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < SLEEP_MAX_NS)
+            pause.tv_nsec *= 2;
+        now = now_us();
+    }
+}
+
+/* The signal that is about to be delivered at this stop; 0: none. */
+static int
+signal_of(const siginfo_t *info)
+{
+    return info->si_status >> 8 ? 0 : info->si_status;
+}
+
+static void
+say_late(struct stop *stop)
+{
+    char state = sample_task_state(stop->pid, stop->tid);
+
+    if (state == 'D')
+        error_set(stop->err, ER_UNKNOWN,
+                  "thread %d waits in the kernel for what cannot be "
+                  "interrupted (state D)",
+                  stop->tid);
+    else
+        error_set(stop->err, ER_UNKNOWN,
+                  "thread %d did not stop in %d ms (state %c): it waits for a "
+                  "processor, or for a child of vfork",
+                  stop->tid, STOP_US / 1000, state ? state : '?');
+}
+
+static int
+copy_thread(struct stop *stop)
+{
+    char why[SAMPLE_REFUSED_MAX];
+    siginfo_t info = {.si_pid = 0};
+    uint64_t since_us;
+    int rc, error;
+
+    if (ptrace(PTRACE_SEIZE, stop->tid, NULL, NULL) != 0) {
+        error = errno;
+        stop->gone = error == ESRCH || sample_task_ended(stop->pid, stop->tid);
+        if (!stop->gone)
+            sample_refused_ptrace(stop->pid, stop->tid, error, why,
+                                  sizeof(why));
+        error_set(stop->err, ER_UNKNOWN, "ptrace may not stop thread %d: %s",
+                  stop->tid, stop->gone ? "it has ended" : why);
+        return -1;
+    }
+    /* Nobody else can have this tid while it is traced: is it still ours? */
+    if (sample_task_ended(stop->pid, stop->tid) ||
+        ptrace(PTRACE_INTERRUPT, stop->tid, NULL, NULL) != 0)
+        goto gone;
+    if (await_stop(stop->tid, &info, &since_us) != 0) {
+        say_late(stop);
+        return -1;
+    }
+    if (info.si_code != CLD_TRAPPED)
+        goto gone;
+    rc = copy_stopped(stop);
+    ptrace(PTRACE_DETACH, stop->tid, NULL, (void *)(uintptr_t)signal_of(&info));
+    stop->copy->pause_us = now_us() - since_us;
+    return rc;
+gone:
+    stop->gone = true;
+    error_set(stop->err, ER_UNKNOWN, "thread %d has ended", stop->tid);
+    return -1;
+}
+
+static void *
+trace(void *arg)
+{
+    struct stop *stop = arg;
+
+    prctl(PR_SET_TIMERSLACK, 1);
+    stop->rc = copy_thread(stop);
+    return NULL; /* lets go of what is still traced */
+}
+
+int
+ptrace_copy(int32_t pid, int32_t tid, struct thread_copy *copy, bool *gone,
+            struct error *err)
+{
+    struct stop stop = {.pid = pid, .tid = tid, .copy = copy, .err = err};
+    const struct thread_start start = {"heapwire-trace", TRACER_STACK_BYTES,
+                                       trace, &stop};
+    pthread_t tracer;
+
+    *gone = false;
+    if (thread_start(&tracer, &start, err) != 0)
+        return -1;
+    pthread_join(tracer, NULL);
+    *gone = stop.gone;
+    return stop.rc;
+}

@@ -1,0 +1,182 @@
+/* sample_refused.c - see sample_refused.h.  The kernel says EPERM or EACCES for
+ * everything: so looks at each thing that can be the reason. */
+#include "sample_refused.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sample_task.h"
+
+enum { STATUS_MAX = 4096, NAME_MAX_BYTES = 32 };
+
+/* -1: there is no such number. */
+static long
+read_number(const char *path)
+{
+    char text[32];
+
+    return sample_read_text(path, text, sizeof(text)) ? strtol(text, NULL, 10)
+                                                      : -1;
+}
+
+/* A field of /proc/PID/status; -1. */
+static long
+status_field(const char *status, const char *name, int base)
+{
+    const char *at = strstr(status, name);
+
+    return at ? strtol(at + strlen(name), NULL, base) : -1;
+}
+
+struct target {
+    char status[STATUS_MAX], own[STATUS_MAX];
+    long tracer, uid, own_uid, filters;
+    bool capable; /* CAP_SYS_PTRACE is ours */
+    bool undumpable;
+};
+
+enum { SYS_PTRACE_BIT = 19 };
+
+static bool
+look(int32_t pid, int32_t tid, struct target *t)
+{
+    struct stat st;
+    char path[64];
+
+    memset(t, 0, sizeof(*t));
+    if (!sample_task_read(pid, tid, "status", t->status, sizeof(t->status)))
+        return false;
+    sample_read_text("/proc/self/status", t->own, sizeof(t->own));
+    t->tracer = status_field(t->status, "\nTracerPid:", 10);
+    t->uid = status_field(t->status, "\nUid:", 10);
+    t->own_uid = (long)geteuid();
+    t->filters = status_field(t->own, "\nSeccomp:", 10);
+    t->capable = ((unsigned long)status_field(t->own, "\nCapEff:", 16) >>
+                  SYS_PTRACE_BIT) &
+                 1;
+    /* What is not dumpable belongs to root. */
+    snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+    t->undumpable =
+        t->uid > 0 && stat(path, &st) == 0 && (long)st.st_uid != t->uid;
+    return true;
+}
+
+static void
+say_tracer(long tracer, char *out, size_t size)
+{
+    char path[32], name[NAME_MAX_BYTES] = "";
+
+    snprintf(path, sizeof(path), "/proc/%ld/comm", tracer);
+    sample_read_text(path, name, sizeof(name));
+    name[strcspn(name, "\n")] = '\0';
+    snprintf(out, size,
+             "%s (process %ld) traces it: one debugger at a time can",
+             name[0] ? name : "another program", tracer);
+}
+
+/* What holds of both ways: another user, or a process that is closed to its
+ * own.  False: neither. */
+static bool
+say_owner(const struct target *t, char *out, size_t size)
+{
+    if (t->capable)
+        return false;
+    if (t->uid != t->own_uid && t->own_uid != 0)
+        snprintf(out, size,
+                 "it is user %ld's, and heapwired is user %ld without "
+                 "CAP_SYS_PTRACE",
+                 t->uid, t->own_uid);
+    else if (t->undumpable)
+        snprintf(out, size,
+                 "it is not dumpable (it changed its user, has file "
+                 "capabilities, or called prctl(PR_SET_DUMPABLE)): heapwired "
+                 "would need CAP_SYS_PTRACE");
+    else if (t->own_uid == 0 && t->uid != 0)
+        snprintf(out, size,
+                 "it is user %ld's, and heapwired is root without "
+                 "CAP_SYS_PTRACE (docker run --cap-add SYS_PTRACE)",
+                 t->uid);
+    else
+        return false;
+    return true;
+}
+
+void
+sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,
+                      size_t size)
+{
+    struct target t;
+    long yama = read_number("/proc/sys/kernel/yama/ptrace_scope");
+
+    if (!look(pid, tid, &t))
+        snprintf(out, size,
+                 "there is no such thread, or /proc does not show "
+                 "it to heapwired");
+    else if (error == ENOSYS ||
+             (t.tracer <= 0 && t.capable && error == EPERM && t.filters > 0))
+        snprintf(out, size, "a seccomp filter forbids ptrace to heapwired");
+    else if (t.tracer > 0)
+        say_tracer(t.tracer, out, size);
+    else if (say_owner(&t, out, size))
+        return;
+    else if (!t.capable && yama >= 1)
+        snprintf(out, size,
+                 "kernel.yama.ptrace_scope is %ld: %s, or heapwired needs "
+                 "CAP_SYS_PTRACE",
+                 yama,
+                 yama == 1   ? "the agent allows it once it is connected, or "
+                               "sysctl kernel.yama.ptrace_scope=0"
+                 : yama == 2 ? "sysctl kernel.yama.ptrace_scope=0"
+                             : "nobody may until the next boot");
+    else if (t.filters > 0)
+        snprintf(out, size,
+                 "a seccomp filter of heapwired's, or a security module, "
+                 "forbids it (%s)",
+                 strerrordesc_np(error));
+    else
+        snprintf(out, size,
+                 "%s: it has capabilities or a user namespace that heapwired "
+                 "has not (CAP_SYS_PTRACE would do), or a security module "
+                 "forbids it",
+                 strerrordesc_np(error));
+}
+
+void
+sample_refused_perf(int32_t pid, int error, char *out, size_t size)
+{
+    struct target t;
+    long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
+
+    if (!look(pid, pid, &t))
+        snprintf(out, size,
+                 "there is no such process, or /proc does not show "
+                 "it to heapwired");
+    else if (paranoid < 0)
+        snprintf(out, size, "this kernel has no perf_event_open");
+    else if (error == ENOSYS)
+        snprintf(out, size, "a seccomp filter forbids perf_event_open");
+    else if (error == EMFILE || error == ENFILE)
+        snprintf(out, size, "it has too many threads for RLIMIT_NOFILE");
+    else if (error != EACCES && error != EPERM)
+        snprintf(out, size, "perf_event_open: %s", strerrordesc_np(error));
+    else if (paranoid > 2)
+        snprintf(out, size,
+                 "kernel.perf_event_paranoid is %ld: sysctl "
+                 "kernel.perf_event_paranoid=2, or CAP_PERFMON",
+                 paranoid);
+    else if (t.filters > 0 && error == EPERM)
+        snprintf(out, size,
+                 "a seccomp filter forbids perf_event_open (Docker's default "
+                 "one does: --cap-add PERFMON)");
+    else if (say_owner(&t, out, size))
+        return;
+    else
+        snprintf(out, size,
+                 "perf_event_open: %s: CAP_PERFMON and CAP_SYS_PTRACE would do",
+                 strerrordesc_np(error));
+}

@@ -1,0 +1,17 @@
+/* sample_refused.h - why the kernel lets us not look at a process, and what
+ * would be needed. */
+#ifndef HW_SAMPLE_REFUSED_H
+#define HW_SAMPLE_REFUSED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SAMPLE_REFUSED_MAX = 400 };
+
+/* Of ptrace, which failed with that errno. */
+void sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,
+                           size_t size);
+/* Of perf_event_open. */
+void sample_refused_perf(int32_t pid, int error, char *out, size_t size);
+
+#endif

@@ -1,0 +1,278 @@
+/* test_ptrace_stop.c - a child of the test is stopped, and goes on. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "sampler.h"
+#include "suite.h"
+
+/* What the child writes and the test reads. */
+struct shared {
+    atomic_ullong turns, signals, failures;
+};
+
+static struct shared *shared;
+static pid_t child;
+static struct thread_copy copy;
+static struct error err;
+static bool gone;
+
+static void
+on_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(&shared->signals, 1);
+}
+
+/* A function that is nowhere else on the way. */
+__attribute__((noinline)) static void
+turn(void)
+{
+    for (;;)
+        atomic_fetch_add(&shared->turns, 1);
+}
+
+/* Waits for ever; a wait that ends is a failure. */
+__attribute__((noinline)) static void
+wait_in_epoll(void)
+{
+    struct epoll_event event;
+    int epoll = epoll_create1(0);
+
+    atomic_fetch_add(&shared->turns, 1);
+    for (;;) {
+        if (epoll_wait(epoll, &event, 1, -1) < 0)
+            atomic_fetch_add(&shared->failures, 1);
+    }
+}
+
+static void
+begin(void (*body)(void))
+{
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGUSR1, on_signal);
+        body();
+        _exit(0);
+    }
+    while (atomic_load(&shared->turns) == 0)
+        sched_yield();
+}
+
+static void
+end(void)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    munmap(shared, sizeof(*shared));
+}
+
+static void
+ck_goes_on(void)
+{
+    unsigned long long before = atomic_load(&shared->turns);
+
+    while (atomic_load(&shared->turns) == before)
+        sched_yield();
+}
+
+START_TEST(copies_registers_and_stack_of_what_runs)
+{
+    uint64_t pc, from = (uint64_t)(uintptr_t)turn;
+
+    begin(turn);
+    ck_assert_msg(ptrace_copy(child, child, &copy, &gone, &err) == 0, "%s",
+                  err.text);
+    pc = copy.registers.values[REGISTER_PC];
+    ck_assert_uint_ge(pc, from);
+    ck_assert_uint_lt(pc, from + 64);
+    ck_assert_uint_eq(copy.stack.start, copy.registers.values[REGISTER_SP]);
+    ck_assert_uint_gt(copy.stack.size, 64);
+    ck_assert_ptr_eq(copy.stack.bytes, copy.bytes);
+    ck_goes_on();
+    end();
+}
+END_TEST
+
+static char
+state_of(pid_t pid)
+{
+    char path[32], text[512] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert(fgets(text, sizeof(text), file));
+    fclose(file);
+    return strrchr(text, ')')[2];
+}
+
+static void
+await_state(char state)
+{
+    while (state_of(child) != state)
+        sched_yield();
+}
+
+START_TEST(an_endless_wait_does_not_notice)
+{
+    begin(wait_in_epoll);
+    await_state('S');
+    for (int i = 0; i < 100; i++) {
+        ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), 0);
+        await_state('S');
+    }
+#if defined(__x86_64__)
+    ck_assert_uint_eq(atomic_load(&shared->failures), 0);
+#endif
+    /* A signal handler still ends it. */
+    kill(child, SIGUSR1);
+    while (atomic_load(&shared->failures) == 0)
+        sched_yield();
+    end();
+}
+END_TEST
+
+START_TEST(a_stopped_process_stays_stopped)
+{
+    begin(turn);
+    kill(child, SIGSTOP);
+    await_state('T');
+    for (int i = 0; i < 20; i++) {
+        ck_assert_msg(ptrace_copy(child, child, &copy, &gone, &err) == 0, "%s",
+                      err.text);
+        await_state('T');
+    }
+    kill(child, SIGCONT);
+    ck_goes_on();
+    end();
+}
+END_TEST
+
+START_TEST(no_signal_is_lost)
+{
+    begin(turn);
+    for (unsigned i = 0; i < 500; i++) {
+        kill(child, SIGUSR1);
+        ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), 0);
+        while (atomic_load(&shared->signals) != i + 1)
+            sched_yield();
+    }
+    ck_goes_on();
+    end();
+}
+END_TEST
+
+/* The test's own thread of another process kills the tracer at any moment. */
+START_TEST(the_death_of_the_tracer_lets_it_go_on)
+{
+    const char *rounds = getenv("ROUNDS");
+    unsigned long sent = 0;
+
+    begin(turn);
+    for (int i = 0, n = rounds ? atoi(rounds) : 300; i < n; i++) {
+        pid_t tracer = fork();
+        struct timespec pause = {0, (i * 7919L) % 400000};
+
+        if (tracer == 0) {
+            for (;;)
+                ptrace_copy(child, child, &copy, &gone, &err);
+        }
+        nanosleep(&pause, NULL);
+        kill(child, SIGUSR1);
+        sent++;
+        nanosleep(&pause, NULL);
+        kill(tracer, SIGKILL);
+        waitpid(tracer, NULL, 0);
+        ck_goes_on();
+        while (atomic_load(&shared->signals) != sent)
+            sched_yield();
+    }
+    end();
+}
+END_TEST
+
+START_TEST(says_who_traces_it_already)
+{
+    begin(turn);
+    ck_assert_int_eq(ptrace(PTRACE_SEIZE, child, NULL, NULL), 0);
+    ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), -1);
+    ck_assert(!gone);
+    ck_assert_msg(strstr(err.text, "traces it"), "%s", err.text);
+    ck_assert_msg(strstr(err.text, "test_ptrace_sto"), "%s", err.text);
+    end();
+}
+END_TEST
+
+START_TEST(tells_that_a_thread_has_ended)
+{
+    begin(turn);
+    kill(child, SIGKILL);
+    await_state('Z');
+    ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), -1);
+    ck_assert(gone);
+    end();
+    ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), -1);
+    ck_assert(gone);
+}
+END_TEST
+
+/* A parent that waits for its child of vfork does not stop. */
+static void
+wait_in_vfork(void)
+{
+    atomic_fetch_add(&shared->turns, 1);
+    if (vfork() == 0) {
+        while (atomic_load(&shared->signals) == 0)
+            usleep(1000);
+        _exit(0);
+    }
+    turn();
+}
+
+START_TEST(a_thread_that_does_not_stop_is_let_go)
+{
+    begin(wait_in_vfork);
+    await_state('D');
+    ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), -1);
+    ck_assert(!gone);
+    ck_assert_msg(strstr(err.text, "state D"), "%s", err.text);
+    atomic_store(&shared->signals, 1);
+    ck_goes_on();
+    end();
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("ptrace_stop");
+    TCase *tcase = tcase_create("ptrace_stop");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, copies_registers_and_stack_of_what_runs);
+    tcase_add_test(tcase, an_endless_wait_does_not_notice);
+    tcase_add_test(tcase, a_stopped_process_stays_stopped);
+    tcase_add_test(tcase, no_signal_is_lost);
+    tcase_add_test(tcase, the_death_of_the_tracer_lets_it_go_on);
+    tcase_add_test(tcase, says_who_traces_it_already);
+    tcase_add_test(tcase, tells_that_a_thread_has_ended);
+    tcase_add_test(tcase, a_thread_that_does_not_stop_is_let_go);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}
