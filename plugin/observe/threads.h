@@ -1,19 +1,24 @@
 /*
  * threads.h - the threads of a process: what each does and waits for, and its
  * stack.
+ *
+ * Nothing is asked of the process, so it may hang.  For its stack a thread is
+ * stopped, alone, while registers and stack are copied (ptrace_copy): the list
+ * shows no single moment, but a thread that waits still waits.
  */
 #ifndef HW_THREADS_H
 #define HW_THREADS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "errors.h"
-
 struct arena;
+struct error;
+struct thread_copy;
 
-enum { THREADS_MAX = 8192, THREAD_WHY_MAX = 160 };
+enum { THREADS_MAX = 8192, THREAD_DEPTH_MAX = 512 };
 
 struct thread_entry {
     int32_t tid;
@@ -24,15 +29,21 @@ struct thread_entry {
     const uint64_t *addresses;   /* leaf first; all but the first are one less
                                     than the return address */
     uint32_t depth;              /* 0: no stack */
+    uint32_t pause_us;           /* that it was stopped for */
     const char *why; /* the stack is missing, or ends too soon; "" */
     uint64_t futex;  /* the address that it waits for; 0: none */
+    bool timed;      /* but not for ever */
     int32_t owner;   /* the tid that holds that mutex; 0: not known */
+    /* Threads of one number wait for each other in a circle, for ever: from 1;
+     * 0: in none. */
+    uint32_t deadlock;
 };
 
 struct thread_list {
     struct thread_entry *list; /* ascending by tid */
     size_t count;
     size_t left_out; /* beyond THREADS_MAX */
+    uint32_t deadlocks;
     uint64_t stops, pause_total_us, pause_max_us;
     struct names *names; /* of all addresses (names.h); NULL: not named yet */
     int64_t taken_ms;    /* wall clock */
@@ -41,7 +52,34 @@ struct thread_list {
     int references;      /* atomic */
 };
 
+struct threads_options {
+    int32_t pid; /* as this process sees it */
+    bool stacks; /* else no thread is stopped: what /proc says */
+    /*
+     * With stacks: finds the callers of a thread that was stopped, and goes on
+     * already.  At most room addresses, as struct thread_entry has them;
+     * returns their number.  *why: "", or why they end too soon (static).
+     */
+    uint32_t (*walk)(void *arg, const struct thread_copy *copy,
+                     uint64_t *addresses, uint32_t room, const char **why);
+    void *arg;
+    uint64_t deadline_ms; /* clock_ms, after which no thread is stopped; 0: none
+                           */
+    const atomic_bool *cancelled; /* or NULL */
+};
+
+/*
+ * Lists the process's threads, from this thread.  What one of them does not
+ * allow is missing of that one, whose why says so.  -1 with *err: there is no
+ * such process, it cannot be looked at, no memory, cancelled.
+ */
+int threads_take(const struct threads_options *options,
+                 struct thread_list **out, struct error *err);
+
 struct thread_list *thread_list_ref(struct thread_list *list);
 void thread_list_unref(struct thread_list *list); /* NULL is fine */
+/* NULL: it has no such thread. */
+const struct thread_entry *thread_list_find(const struct thread_list *list,
+                                            int32_t tid);
 
 #endif

@@ -1,0 +1,81 @@
+/* futex_owner.c - see futex_owner.h. */
+#include "futex_owner.h"
+
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+/* linux/futex.h of Debian 12 has it; older ones do not. */
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
+
+bool
+futex_wait_parse(const char *text, struct futex_wait *out)
+{
+    uint64_t operation, value, until;
+    long number;
+
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
+    if (sscanf(text, "%ld 0x%" SCNx64 " 0x%" SCNx64 " 0x%" SCNx64 " 0x%" SCNx64,
+               &number, &out->address, &operation, &value, &until) != 5 ||
+        number != SYS_futex)
+        return false;
+    out->value = (uint32_t)value;
+    out->timed = until != 0;
+    operation &= FUTEX_CMD_MASK;
+    out->kernel_knows_it =
+        operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
+    return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
+           operation == FUTEX_WAIT_REQUEUE_PI || out->kernel_knows_it;
+}
+
+/* glibc: lock, count, owner, users, kind; nptl/pthreadP.h has the kinds. */
+static int32_t
+glibc_owner(const struct futex_wait *wait, const uint32_t *mutex)
+{
+    enum {
+        RECURSIVE = 1,
+        TYPE = 3,
+        ROBUST = 16,
+        INHERIT = 32,
+        KNOWN = 0x3ff, /* also protected, shared, with or without elision */
+        CONTENDED = 2
+    };
+    uint32_t lock = mutex[0], count = mutex[1], owner = mutex[2];
+    uint32_t users = mutex[3], kind = mutex[4];
+
+    if ((kind & ~(uint32_t)KNOWN) != 0 || (kind & INHERIT) != 0 || users == 0 ||
+        (count > 0) != ((kind & TYPE) == RECURSIVE))
+        return 0;
+    if ((kind & ROBUST) != 0)
+        return (lock & FUTEX_TID_MASK) == owner ? (int32_t)owner : 0;
+    return lock == CONTENDED && wait->value == CONTENDED ? (int32_t)owner : 0;
+}
+
+/* musl: type, lock, waiters.  A lock of type 0 has no owner. */
+static int32_t
+musl_owner(const struct futex_wait *wait, const uint32_t *words)
+{
+    enum { TYPE = 15, SHARED = 128 };
+    uint32_t type = words[FUTEX_BEFORE], lock = words[FUTEX_WORD];
+    uint32_t waiters = words[FUTEX_WORD + 1];
+
+    if ((type & ~(uint32_t)(TYPE | SHARED)) != 0 || (type & TYPE) == 0 ||
+        waiters == 0 || waiters > FUTEX_TID_MASK || lock != wait->value ||
+        (lock & FUTEX_WAITERS) == 0)
+        return 0;
+    return (int32_t)(lock & FUTEX_TID_MASK);
+}
+
+int32_t
+futex_owner(const struct futex_wait *wait, const uint32_t words[FUTEX_WORDS])
+{
+    int32_t owner;
+
+    if (wait->kernel_knows_it)
+        return (int32_t)(words[FUTEX_WORD] & FUTEX_TID_MASK);
+    owner = glibc_owner(wait, words + FUTEX_WORD);
+    return owner != 0 ? owner : musl_owner(wait, words);
+}

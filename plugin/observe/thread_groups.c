@@ -1,0 +1,82 @@
+/* thread_groups.c - see thread_groups.h. */
+#include "thread_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "threads.h"
+
+static int
+compare_stacks(const struct thread_entry *a, const struct thread_entry *b)
+{
+    if (a->depth != b->depth)
+        return a->depth < b->depth ? -1 : 1;
+    if (a->depth == 0)
+        return strcmp(a->why, b->why);
+    return memcmp(a->addresses, b->addresses,
+                  a->depth * sizeof(a->addresses[0]));
+}
+
+static int
+compare_threads(const void *left, const void *right)
+{
+    const struct thread_entry *a = *(const struct thread_entry *const *)left;
+    const struct thread_entry *b = *(const struct thread_entry *const *)right;
+    int order = compare_stacks(a, b);
+
+    return order ? order : (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static int
+compare_groups(const void *left, const void *right)
+{
+    const struct thread_group *a = left, *b = right;
+
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return (a->threads[0]->tid > b->threads[0]->tid) -
+           (a->threads[0]->tid < b->threads[0]->tid);
+}
+
+int
+thread_groups_init(struct thread_groups *groups, const struct thread_list *list)
+{
+    *groups = (struct thread_groups){
+        .list = mem_zalloc(list->count + 1, sizeof(*groups->list)),
+        .threads = mem_zalloc(list->count + 1, sizeof(groups->threads[0]))};
+    if (!groups->list || !groups->threads) {
+        thread_groups_fini(groups);
+        return -1;
+    }
+    for (size_t i = 0; i < list->count; i++)
+        groups->threads[i] = &list->list[i];
+    qsort(groups->threads, list->count, sizeof(groups->threads[0]),
+          compare_threads);
+    for (size_t i = 0; i < list->count; i++) {
+        if (i == 0 ||
+            compare_stacks(groups->threads[i - 1], groups->threads[i]) != 0)
+            groups->list[groups->count++].threads = &groups->threads[i];
+        groups->list[groups->count - 1].count++;
+    }
+    qsort(groups->list, groups->count, sizeof(groups->list[0]), compare_groups);
+    return 0;
+}
+
+void
+thread_groups_fini(struct thread_groups *groups)
+{
+    mem_free(groups->list);
+    mem_free(groups->threads);
+    *groups = (struct thread_groups){0};
+}
+
+void
+thread_groups_sizes(const struct thread_groups *groups,
+                    const struct thread_list *list, size_t *same)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        for (size_t j = 0; j < groups->list[i].count; j++)
+            same[groups->list[i].threads[j] - list->list] =
+                groups->list[i].count;
+}

@@ -1,0 +1,336 @@
+/* thread_text.c - see thread_text.h. */
+#include "thread_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "names.h"
+#include "thread_groups.h"
+#include "threads.h"
+#include "view_options.h"
+
+enum {
+    NAME_BYTES_MAX = 4096,
+    STATES_SHOWN = 8, /* kinds of lines of one group; the rest is counted */
+    WAITS_SHOWN = 8
+};
+
+/* ---- a stack ---- */
+
+static const struct location *
+location_of(const struct thread_list *list, uint64_t address)
+{
+    return list->names ? names_find(list->names, address) : NULL;
+}
+
+static void
+add_place(struct buffer *out, const struct location *location,
+          const struct frame *frame)
+{
+    if (*frame->file) {
+        buffer_text(out, "  ");
+        shown_name(frame->file, NAME_BYTES_MAX, out);
+        if (frame->line > 0)
+            buffer_format(out, ":%" PRIu32, frame->line);
+    } else if (location->module && *location->module) {
+        buffer_text(out, "  from ");
+        shown_name(location->module, NAME_BYTES_MAX, out);
+    }
+}
+
+/* One line for each function, also where the compiler put it into another. */
+static void
+add_frames(struct buffer *out, const struct location *location,
+           uint64_t address, unsigned *number)
+{
+    uint32_t count = location ? location->frame_count : 0;
+
+    if (count == 0)
+        buffer_format(out, "#%-2u 0x%016" PRIx64 " ??\n", (*number)++, address);
+    for (uint32_t i = 0; i < count; i++) {
+        buffer_format(out, "#%-2u ", (*number)++);
+        if (i + 1 < count)
+            buffer_text(out, "(inlined)          ");
+        else
+            buffer_format(out, "0x%016" PRIx64 " ", address);
+        shown_name(location->frames[i].function, NAME_BYTES_MAX, out);
+        add_place(out, location, &location->frames[i]);
+        buffer_char(out, '\n');
+    }
+}
+
+void
+thread_stack_write(const struct thread_list *list,
+                   const struct thread_entry *entry, struct buffer *out)
+{
+    unsigned number = 0;
+
+    for (uint32_t i = 0; i < entry->depth; i++)
+        add_frames(out, location_of(list, entry->addresses[i]),
+                   entry->addresses[i], &number);
+}
+
+static void
+add_folded(struct buffer *out, const char *name)
+{
+    size_t from = out->size;
+
+    shown_name(name, NAME_BYTES_MAX, out);
+    for (; !out->failed && from < out->size; from++)
+        if (out->data[from] == ';')
+            out->data[from] = ':';
+}
+
+void
+thread_folded_write(const struct thread_list *list,
+                    const struct thread_entry *entry, struct buffer *out)
+{
+    for (uint32_t i = entry->depth; i-- > 0;) {
+        const struct location *location =
+            location_of(list, entry->addresses[i]);
+
+        if (i + 1 < entry->depth)
+            buffer_char(out, ';');
+        if (!location)
+            buffer_format(out, "0x%" PRIx64, entry->addresses[i]);
+        for (uint32_t j = location ? location->frame_count : 0; j-- > 0;) {
+            add_folded(out, location->frames[j].function);
+            buffer_text(out, j > 0 ? ";" : "");
+        }
+    }
+}
+
+/* ---- a group ---- */
+
+static void
+add_tids(struct buffer *out, const struct thread_group *group)
+{
+    if (group->count == 1)
+        buffer_text(out, "tid: ");
+    else
+        buffer_format(out, "%zu tids: ", group->count);
+    for (size_t i = 0; i < group->count; i++)
+        buffer_format(out, "%s%" PRId32 ":%s", i ? ", " : "",
+                      group->threads[i]->tid, group->threads[i]->name);
+    buffer_char(out, '\n');
+}
+
+static bool
+same_state(const struct thread_entry *a, const struct thread_entry *b)
+{
+    return a->state == b->state && strcmp(a->wchan, b->wchan) == 0;
+}
+
+static bool
+same_wait(const struct thread_entry *a, const struct thread_entry *b)
+{
+    return a->futex == b->futex && a->owner == b->owner;
+}
+
+/* Those of the group from place i on that are like the one there; 0: one before
+ * it is. */
+static size_t
+count_alike(const struct thread_group *group, size_t i,
+            bool (*alike)(const struct thread_entry *,
+                          const struct thread_entry *))
+{
+    size_t count = 1;
+
+    for (size_t j = 0; j < i; j++)
+        if (alike(group->threads[j], group->threads[i]))
+            return 0;
+    for (size_t j = i + 1; j < group->count; j++)
+        count += alike(group->threads[j], group->threads[i]);
+    return count;
+}
+
+/* "state: 3 S futex_wait_queue, 1 R" */
+static void
+add_states(struct buffer *out, const struct thread_group *group)
+{
+    size_t shown = 0, threads = 0, count;
+
+    buffer_text(out, "state: ");
+    for (size_t i = 0; i < group->count && shown < STATES_SHOWN; i++) {
+        const struct thread_entry *entry = group->threads[i];
+
+        count = count_alike(group, i, same_state);
+        if (count == 0)
+            continue;
+        buffer_text(out, shown++ ? ", " : "");
+        if (count < group->count)
+            buffer_format(out, "%zu ", count);
+        buffer_format(out, "%c%s%s", entry->state, *entry->wchan ? " " : "",
+                      entry->wchan);
+        threads += count;
+    }
+    if (threads < group->count)
+        buffer_format(out, ", %zu others", group->count - threads);
+    buffer_char(out, '\n');
+}
+
+static void
+add_mutex(struct buffer *out, const struct thread_list *list,
+          const struct thread_entry *entry)
+{
+    const struct thread_entry *owner = thread_list_find(list, entry->owner);
+
+    buffer_format(out, "for the mutex 0x%" PRIx64 " of %" PRId32 " (%s)",
+                  entry->futex, entry->owner, owner ? owner->name : "?");
+}
+
+static void
+add_waits(struct buffer *out, const struct thread_list *list,
+          const struct thread_group *group)
+{
+    size_t shown = 0, threads = 0, waiting = 0, count;
+
+    for (size_t i = 0; i < group->count; i++)
+        waiting += group->threads[i]->owner != 0;
+    for (size_t i = 0; i < group->count && shown < WAITS_SHOWN; i++) {
+        if (group->threads[i]->owner == 0)
+            continue;
+        count = count_alike(group, i, same_wait);
+        if (count == 0)
+            continue;
+        buffer_text(out, shown++ ? ", " : "waits: ");
+        if (count < group->count)
+            buffer_format(out, "%zu ", count);
+        add_mutex(out, list, group->threads[i]);
+        threads += count;
+    }
+    if (threads < waiting)
+        buffer_format(out, ", %zu for others", waiting - threads);
+    if (shown > 0)
+        buffer_char(out, '\n');
+}
+
+static void
+add_group(struct buffer *out, const struct thread_list *list,
+          const struct thread_group *group)
+{
+    const struct thread_entry *first = group->threads[0];
+
+    add_tids(out, group);
+    add_states(out, group);
+    add_waits(out, list, group);
+    thread_stack_write(list, first, out);
+    if (*first->why)
+        buffer_format(out, "%s: %s\n",
+                      first->depth > 0 ? "the stack goes on" : "no stack",
+                      first->why);
+    buffer_char(out, '\n');
+}
+
+/* ---- all ---- */
+
+/* Each line says one thread's wait; the threads of a circle follow each other.
+ */
+static void
+add_deadlocks(struct buffer *out, const struct thread_list *list)
+{
+    for (uint32_t number = 1; number <= list->deadlocks; number++) {
+        const struct thread_entry *first = list->list, *entry;
+
+        while (first->deadlock != number)
+            first++;
+        entry = first;
+        do {
+            buffer_format(out, "deadlock %" PRIu32 ": %" PRId32 " (%s) waits ",
+                          number, entry->tid, entry->name);
+            add_mutex(out, list, entry);
+            buffer_char(out, '\n');
+            entry = thread_list_find(list, entry->owner);
+        } while (entry && entry != first);
+    }
+    if (list->deadlocks > 0)
+        buffer_char(out, '\n');
+}
+
+static bool
+has_function(const struct thread_list *list, const struct thread_entry *entry,
+             struct span function)
+{
+    for (uint32_t i = 0; i < entry->depth; i++) {
+        const struct location *location =
+            location_of(list, entry->addresses[i]);
+
+        for (uint32_t j = 0; location && j < location->frame_count; j++)
+            if (memmem(location->frames[j].function,
+                       strlen(location->frames[j].function), function.data,
+                       function.size))
+                return true;
+    }
+    return function.size == 0;
+}
+
+static void
+add_total(struct buffer *out, const struct thread_list *list,
+          const struct thread_groups *groups)
+{
+    buffer_format(out, "total %zu threads, %zu identical groups", list->count,
+                  groups->count);
+    if (list->left_out > 0)
+        buffer_format(out, ", %zu more are left out", list->left_out);
+    if (list->stops > 0)
+        buffer_format(out,
+                      ", %" PRIu64 " were stopped for %" PRIu64
+                      " us each, %" PRIu64 " us at most",
+                      list->stops, list->pause_total_us / list->stops,
+                      list->pause_max_us);
+    buffer_char(out, '\n');
+}
+
+static int
+finish(const struct buffer *out, struct error *err)
+{
+    if (!out->failed)
+        return 0;
+    error_set(err, ER_OUT_OF_MEMORY,
+              "the stacks are larger than %zu bytes, or memory ran out",
+              out->max);
+    return -1;
+}
+
+static int
+write_one(const struct thread_list *list, int32_t tid, struct buffer *out,
+          struct error *err)
+{
+    const struct thread_entry *entry = thread_list_find(list, tid);
+    const struct thread_group alone = {&entry, 1};
+
+    if (entry) {
+        add_group(out, list, &alone);
+        return finish(out, err);
+    }
+    error_set(err, ER_NO_SUCH_THREAD,
+              "the process %" PRId32 " has no thread %" PRId32, list->pid, tid);
+    return -1;
+}
+
+int
+thread_text_write(const struct thread_list *list,
+                  const struct thread_text_options *options, struct buffer *out,
+                  struct error *err)
+{
+    static const struct thread_text_options all = {0};
+    struct thread_groups groups;
+
+    if (!options)
+        options = &all;
+    if (options->tid != 0)
+        return write_one(list, options->tid, out, err);
+    if (thread_groups_init(&groups, list) != 0) {
+        error_memory(err, "groups of threads");
+        return -1;
+    }
+    add_deadlocks(out, list);
+    for (size_t i = 0; i < groups.count && !out->failed; i++)
+        if (has_function(list, groups.list[i].threads[0], options->function))
+            add_group(out, list, &groups.list[i]);
+    add_total(out, list, &groups);
+    thread_groups_fini(&groups);
+    return finish(out, err);
+}

@@ -1,0 +1,188 @@
+/*
+ * thread_waits.c - for which futex each thread waits, who holds it, and whether
+ * threads wait for each other in a circle.
+ *
+ * None is stopped, so what was read of one may be over a moment later.  A
+ * circle is therefore read twice: where all of its threads still wait as they
+ * did, and none of them gives up some time, it is a deadlock.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "errors.h"
+#include "futex_owner.h"
+#include "memory.h"
+#include "sample_task.h"
+#include "thread_work.h"
+#include "threads.h"
+
+enum { SYSCALL_MAX = 256, STATUS_MAX = 4096 };
+
+struct waits {
+    struct thread_list *list;
+    /* By place in list: the tid as the process itself counts; NULL: as we do.
+     */
+    int32_t *inner;
+};
+
+/* In a pid namespace of its own a process has other tids: the last of NSpid. */
+static int32_t
+inner_tid(int32_t pid, int32_t tid)
+{
+    char text[STATUS_MAX], *line, *end;
+
+    if (!sample_task_read(pid, tid, "status", text, sizeof(text)) ||
+        !(line = strstr(text, "\nNSpid:")))
+        return tid;
+    line++;
+    end = strchr(line, '\n');
+    if (end)
+        *end = '\0';
+    end = strrchr(line, '\t');
+    return end ? (int32_t)strtol(end, NULL, 10) : tid;
+}
+
+static int
+find_inner(struct waits *waits)
+{
+    const struct thread_list *list = waits->list;
+
+    if (inner_tid(list->pid, list->list[0].tid) == list->list[0].tid)
+        return 0;
+    waits->inner = mem_zalloc(list->count, sizeof(*waits->inner));
+    for (size_t i = 0; i < list->count && waits->inner; i++)
+        waits->inner[i] = inner_tid(list->pid, list->list[i].tid);
+    return waits->inner ? 0 : -1;
+}
+
+/* Our tid of the process's own; 0: it has no such thread. */
+static int32_t
+outer_tid(const struct waits *waits, int32_t inner)
+{
+    const struct thread_list *list = waits->list;
+
+    if (!waits->inner)
+        return inner > 0 && thread_list_find(list, inner) ? inner : 0;
+    for (size_t i = 0; i < list->count && inner > 0; i++)
+        if (waits->inner[i] == inner)
+            return list->list[i].tid;
+    return 0;
+}
+
+/* The int before it may lie on a page that is not there: it comes last. */
+static bool
+read_words(int32_t pid, uint64_t address, uint32_t words[FUTEX_WORDS])
+{
+    size_t size = (FUTEX_WORDS - FUTEX_WORD) * sizeof(words[0]);
+    struct iovec to[] = {{&words[FUTEX_WORD], size},
+                         {&words[FUTEX_BEFORE], sizeof(words[0])}};
+    struct iovec from[] = {
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): that process's */
+        {(void *)(uintptr_t)address, size},
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+        {(void *)(uintptr_t)(address - sizeof(words[0])), sizeof(words[0])}};
+
+    words[FUTEX_BEFORE] = 0;
+    return process_vm_readv(pid, to, 2, from, 2, 0) >= (ssize_t)size;
+}
+
+static void
+find_wait(const struct waits *waits, struct thread_entry *entry)
+{
+    uint32_t words[FUTEX_WORDS];
+    char text[SYSCALL_MAX];
+    struct futex_wait wait;
+
+    entry->futex = 0;
+    entry->owner = 0;
+    if (!sample_task_read(waits->list->pid, entry->tid, "syscall", text,
+                          sizeof(text)) ||
+        !futex_wait_parse(text, &wait))
+        return;
+    entry->futex = wait.address;
+    entry->timed = wait.timed;
+    if (read_words(waits->list->pid, wait.address, words))
+        entry->owner = outer_tid(waits, futex_owner(&wait, words));
+}
+
+/* Whom it waits for as long as it takes; NULL: nobody that is known. */
+static struct thread_entry *
+next_of(const struct thread_list *list, const struct thread_entry *entry)
+{
+    if (entry->owner == 0 || entry->timed)
+        return NULL;
+    return (struct thread_entry *)thread_list_find(list, entry->owner);
+}
+
+/* Whether all of the circle that begins at first still wait as they did. */
+static bool
+still_waits(const struct waits *waits, const struct thread_entry *first)
+{
+    const struct thread_entry *entry = first;
+
+    do {
+        struct thread_entry again = *entry;
+
+        find_wait(waits, &again);
+        if (again.futex != entry->futex || again.owner != entry->owner ||
+            again.timed)
+            return false;
+        entry = next_of(waits->list, entry);
+    } while (entry != first);
+    return true;
+}
+
+static void
+number_circle(const struct waits *waits, struct thread_entry *first)
+{
+    struct thread_entry *entry = first;
+
+    if (!still_waits(waits, first))
+        return;
+    waits->list->deadlocks++;
+    do {
+        entry->deadlock = waits->list->deadlocks;
+        entry = next_of(waits->list, entry);
+    } while (entry != first);
+}
+
+/* Each thread waits for one other at most: whoever walks on from a thread ends
+ * somewhere, comes to where another walk was, or to where it was itself, which
+ * is in a circle.  seen: by place, the walk's number. */
+static void
+find_circles(const struct waits *waits, uint32_t *seen)
+{
+    struct thread_list *list = waits->list;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct thread_entry *entry = &list->list[i];
+
+        while (entry && seen[entry - list->list] == 0) {
+            seen[entry - list->list] = (uint32_t)i + 1;
+            entry = next_of(list, entry);
+        }
+        if (entry && seen[entry - list->list] == i + 1)
+            number_circle(waits, entry);
+    }
+}
+
+int
+thread_waits_find(struct thread_list *list, struct error *err)
+{
+    struct waits waits = {.list = list};
+    uint32_t *seen = mem_zalloc(list->count, sizeof(*seen));
+    int rc = seen ? find_inner(&waits) : -1;
+
+    for (size_t i = 0; i < list->count && rc == 0; i++)
+        find_wait(&waits, &list->list[i]);
+    if (rc == 0)
+        find_circles(&waits, seen);
+    else
+        error_memory(err, "what threads wait for");
+    mem_free(waits.inner);
+    mem_free(seen);
+    return rc;
+}

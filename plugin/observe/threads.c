@@ -1,0 +1,186 @@
+/* threads.c - see threads.h: the list, out of /proc. */
+#include "threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "clean_text.h"
+#include "clock.h"
+#include "errors.h"
+#include "process_stat.h"
+#include "reader.h"
+#include "sample_task.h"
+#include "thread_work.h"
+
+enum {
+    ARENA_MAX = 64 << 20, /* all threads, and stacks as deep as may be */
+    STAT_MAX = 1024,
+    WCHAN_MAX = 128
+};
+
+static struct thread_list *
+new_list(int32_t pid)
+{
+    struct arena *arena = arena_new(ARENA_MAX);
+    struct thread_list *list = arena ? arena_alloc(arena, sizeof(*list)) : NULL;
+
+    if (!list) {
+        arena_free(arena);
+        return NULL;
+    }
+    *list = (struct thread_list){.arena = arena,
+                                 .pid = pid,
+                                 .taken_ms = clock_wall_ms(),
+                                 .references = 1};
+    return list;
+}
+
+static uint64_t
+milliseconds(uint64_t ticks)
+{
+    long per_second = sysconf(_SC_CLK_TCK);
+
+    return ticks * 1000 / (uint64_t)(per_second > 0 ? per_second : 100);
+}
+
+/* A copy that is fit for rows and terminals. */
+static const char *
+keep_text(struct arena *arena, const char *text, size_t size)
+{
+    char *copy = arena_strndup(arena, text, size);
+
+    if (copy)
+        clean_text((struct span){text, size}, copy);
+    return copy;
+}
+
+/* 1: the thread has ended; -1: no memory. */
+static int
+read_entry(struct thread_list *list, struct thread_entry *entry)
+{
+    char text[STAT_MAX], wchan[WCHAN_MAX];
+    const char *name, *end;
+    struct process_stat stat;
+
+    if (!sample_task_read(list->pid, entry->tid, "stat", text, sizeof(text)) ||
+        !process_stat_parse(text, &stat))
+        return 1;
+    name = strchr(text, '(');
+    end = strrchr(text, ')');
+    if (!name || end <= name)
+        return 1;
+    entry->state = stat.state;
+    entry->user_ms = milliseconds(stat.user_ticks);
+    entry->system_ms = milliseconds(stat.system_ticks);
+    entry->name = keep_text(list->arena, name + 1, (size_t)(end - name - 1));
+    entry->why = entry->wchan = "";
+    /* "0": it runs, or this user may not know. */
+    if (sample_task_read(list->pid, entry->tid, "wchan", wchan,
+                         sizeof(wchan)) &&
+        strcmp(wchan, "0") != 0)
+        entry->wchan = keep_text(list->arena, wchan, strlen(wchan));
+    return entry->name && entry->wchan ? 0 : -1;
+}
+
+/* The tids, ascending; those that end meanwhile do not matter. */
+static int
+list_tids(struct thread_list *list, DIR *dir, struct error *err)
+{
+    const struct dirent *item;
+
+    list->list = arena_alloc(list->arena, THREADS_MAX * sizeof(*list->list));
+    if (!list->list) {
+        error_memory(err, "the list of threads");
+        return -1;
+    }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): dir is this call's own */
+    while ((item = readdir(dir))) {
+        long tid = strtol(item->d_name, NULL, 10);
+
+        if (tid > 0 && list->count < THREADS_MAX)
+            list->list[list->count++].tid = (int32_t)tid;
+        else if (tid > 0)
+            list->left_out++;
+    }
+    qsort(list->list, list->count, sizeof(*list->list), thread_compare);
+    return 0;
+}
+
+static int
+read_entries(struct thread_list *list, const struct threads_options *options,
+             struct error *err)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct thread_entry entry = {.tid = list->list[i].tid};
+        int rc = read_entry(list, &entry);
+
+        if (options->cancelled && atomic_load(options->cancelled)) {
+            error_set(err, ER_QUERY_INTERRUPTED,
+                      "the list of threads was cancelled");
+            return -1;
+        }
+        if (rc < 0) {
+            error_memory(err, "the list of threads");
+            return -1;
+        }
+        if (rc == 0)
+            list->list[kept++] = entry;
+    }
+    list->count = kept;
+    return 0;
+}
+
+static int
+take(struct thread_list *list, DIR *dir, const struct threads_options *options,
+     struct error *err)
+{
+    if (list_tids(list, dir, err) != 0 || read_entries(list, options, err) != 0)
+        return -1;
+    if (list->count == 0) {
+        error_set(err, ER_UNKNOWN, "the process %" PRId32 " has ended",
+                  options->pid);
+        return -1;
+    }
+    /* Before any is stopped: that changes how some wait. */
+    if (thread_waits_find(list, err) != 0)
+        return -1;
+    return options->stacks ? thread_stacks_take(list, options, err) : 0;
+}
+
+int
+threads_take(const struct threads_options *options, struct thread_list **out,
+             struct error *err)
+{
+    struct thread_list *list = NULL;
+    char path[32];
+    DIR *dir;
+    int rc = -1;
+
+    snprintf(path, sizeof(path), "/proc/%" PRId32 "/task", options->pid);
+    dir = opendir(path);
+    if (!dir && errno == ENOENT)
+        error_set(err, ER_UNKNOWN, "there is no process %" PRId32,
+                  options->pid);
+    else if (!dir)
+        error_sys(err, ER_UNKNOWN,
+                  "cannot list the threads of process %" PRId32, options->pid);
+    else if (!(list = new_list(options->pid)))
+        error_memory(err, "the list of threads");
+    else
+        rc = take(list, dir, options, err);
+    if (dir)
+        closedir(dir);
+    if (rc == 0)
+        *out = list;
+    else
+        thread_list_unref(list);
+    return rc;
+}

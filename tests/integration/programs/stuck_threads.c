@@ -1,0 +1,169 @@
+/*
+ * stuck_threads.c - a program whose threads wait for ever, each as its name
+ * says.
+ *
+ *     stuck_threads IDLE READERS BLOCKED
+ *
+ * So many wait for a condition (idle), read a pipe (reader), and for a mutex
+ * that main holds (blocked).  left and right wait for each other's mutex;
+ * timed for left's, but not for ever.  "ready" on standard output: all of them
+ * wait.  It ends with its standard input.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t idle = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t first, second; /* recursive, and plain */
+static pthread_barrier_t both;
+static int quiet[2]; /* a pipe that nobody writes to */
+
+static void *
+wait_idle(void *arg)
+{
+    pthread_mutex_lock(&idle);
+    for (;;)
+        pthread_cond_wait(&never, &idle);
+    return arg;
+}
+
+static void *
+wait_reader(void *arg)
+{
+    char byte;
+
+    while (read(quiet[0], &byte, 1) != 0)
+        ;
+    return arg;
+}
+
+static void *
+wait_blocked(void *arg)
+{
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    return arg;
+}
+
+static void *
+wait_left(void *arg)
+{
+    pthread_mutex_lock(&first);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(&second);
+    return arg;
+}
+
+static void *
+wait_right(void *arg)
+{
+    pthread_mutex_lock(&second);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(&first);
+    return arg;
+}
+
+static void *
+wait_timed(void *arg)
+{
+    struct timespec until;
+
+    pthread_barrier_wait(&both);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 3600;
+    pthread_mutex_timedlock(&first, &until);
+    return arg;
+}
+
+static void
+start(const char *name, void *(*run)(void *), int count)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 << 10);
+    while (count-- > 0) {
+        if (pthread_create(&thread, &attributes, run, NULL) != 0) {
+            perror("pthread_create");
+            exit(1);
+        }
+        pthread_setname_np(thread, name);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+/* Whether the thread is in that system call. */
+static int
+in_call(const char *tid, long wanted)
+{
+    char path[64], text[128] = "";
+    long number = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%.20s/syscall", tid);
+    file = fopen(path, "r");
+    if (!file)
+        return 0;
+    if (fgets(text, sizeof(text), file))
+        number = *text == 'r' ? -1 /* "running" */ : strtol(text, NULL, 10);
+    fclose(file);
+    return number == wanted;
+}
+
+/* Whether all threads but main wait as they will. */
+static int
+all_wait(int readers)
+{
+    DIR *dir = opendir("/proc/self/task");
+    struct dirent *item;
+    int waiting = 1;
+
+    while (dir && (item = readdir(dir)))
+        if (item->d_name[0] != '.' && atoi(item->d_name) != getpid()) {
+            readers -= in_call(item->d_name, SYS_read);
+            waiting &= in_call(item->d_name, SYS_read) ||
+                       in_call(item->d_name, SYS_futex);
+        }
+    if (dir)
+        closedir(dir);
+    return waiting && readers == 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct timespec pause = {0, 1000000};
+    pthread_mutexattr_t attributes;
+    char byte;
+
+    if (argc != 4 || pipe(quiet) != 0)
+        return 2;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutex_init(&second, &attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&first, &attributes);
+    pthread_barrier_init(&both, NULL, 3);
+    pthread_mutex_lock(&gate);
+    start("idle", wait_idle, atoi(argv[1]));
+    start("reader", wait_reader, atoi(argv[2]));
+    start("blocked", wait_blocked, atoi(argv[3]));
+    start("left", wait_left, 1);
+    start("right", wait_right, 1);
+    start("timed", wait_timed, 1);
+    while (!all_wait(atoi(argv[2])))
+        nanosleep(&pause, NULL);
+    puts("ready");
+    fflush(stdout);
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        ;
+    _exit(0); /* those that wait are not asked */
+}

@@ -1,0 +1,284 @@
+/* test_threads.c - the threads of a real process; ptrace is scripted. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "errors.h"
+#include "failing_memory.h"
+#include "sampler.h"
+#include "suite.h"
+#include "thread_groups.h"
+#include "threads.h"
+
+enum { IDLE = 5, READERS = 3, BLOCKED = 4, ALL = IDLE + READERS + BLOCKED + 4 };
+
+static pid_t pid;
+static int input;
+static struct threads_options options;
+static struct thread_list *list;
+static struct error err;
+
+static void
+set_up(void)
+{
+    int in[2], out[2];
+    char word[8] = "";
+
+    ck_assert_int_eq(pipe(in), 0);
+    ck_assert_int_eq(pipe(out), 0);
+    pid = fork();
+    if (pid == 0) {
+        dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        close(in[1]);
+        execl(HW_TEST_BIN "/stuck_threads", "stuck_threads", "5", "3", "4",
+              NULL);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    input = in[1];
+    ck_assert_int_eq(read(out[0], word, sizeof(word) - 1), 6);
+    ck_assert_str_eq(word, "ready\n");
+    close(out[0]);
+    options = (struct threads_options){.pid = pid};
+}
+
+static void
+tear_down(void)
+{
+    thread_list_unref(list);
+    close(input);
+    waitpid(pid, NULL, 0);
+}
+
+/* ---- ptrace ---- */
+
+static unsigned copies;
+static atomic_bool cancelled;
+static unsigned cancels_at; /* the copy; 0: none */
+
+/* Every third thread may not be stopped, every fourth has ended; the stack
+ * pointer tells walk the thread. */
+int
+ptrace_copy(int32_t process, int32_t tid, struct thread_copy *copy, bool *gone,
+            struct error *failure)
+{
+    ck_assert_int_eq(process, pid);
+    copies++;
+    *gone = copies % 4 == 0;
+    atomic_store(&cancelled, copies == cancels_at);
+    if (copies % 4 == 0 || copies % 3 == 0) {
+        error_set(failure, ER_UNKNOWN, "gdb has thread %" PRId32 ", alas", tid);
+        return -1;
+    }
+    copy->pause_us = copies;
+    copy->registers.values[REGISTER_SP] = (uint64_t)tid;
+    return 0;
+}
+
+static uint32_t
+walk(void *arg, const struct thread_copy *copy, uint64_t *addresses,
+     uint32_t room, const char **why)
+{
+    ck_assert_ptr_eq(arg, &options);
+    ck_assert_uint_eq(room, THREAD_DEPTH_MAX);
+    addresses[0] = copy->registers.values[REGISTER_SP];
+    addresses[1] = 7;
+    *why = "the end";
+    return 2;
+}
+
+/* ---- tests ---- */
+
+static const struct thread_entry *
+named(const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->list[i].name, name) == 0)
+            return &list->list[i];
+    ck_abort_msg("no thread is called %s", name);
+}
+
+static size_t
+count_named(const char *name)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        count += strcmp(list->list[i].name, name) == 0;
+    return count;
+}
+
+START_TEST(all_threads_are_listed_by_tid)
+{
+    ck_assert_int_eq(threads_take(&options, &list, &err), 0);
+    ck_assert_uint_eq(list->count, ALL);
+    ck_assert_uint_eq(list->left_out, 0);
+    ck_assert_int_eq(list->pid, pid);
+    ck_assert_int_eq(list->list[0].tid, pid);
+    ck_assert_str_eq(list->list[0].name, "stuck_threads");
+    ck_assert_uint_eq(count_named("idle"), IDLE);
+    ck_assert_uint_eq(count_named("reader"), READERS);
+    ck_assert_uint_eq(count_named("blocked"), BLOCKED);
+    for (size_t i = 0; i < list->count; i++) {
+        if (i > 0) /* main has just said so */
+            ck_assert_int_eq(list->list[i].state, 'S');
+        ck_assert_uint_eq(list->list[i].depth, 0);
+        ck_assert_str_eq(list->list[i].why, "");
+        ck_assert_ptr_eq(thread_list_find(list, list->list[i].tid),
+                         &list->list[i]);
+    }
+    ck_assert_ptr_null(thread_list_find(list, 1));
+    ck_assert_uint_eq(copies, 0);
+}
+END_TEST
+
+START_TEST(who_waits_for_a_mutex_names_its_owner)
+{
+    ck_assert_int_eq(threads_take(&options, &list, &err), 0);
+    ck_assert_uint_ne(named("blocked")->futex, 0);
+    ck_assert(!named("blocked")->timed);
+    ck_assert_int_eq(named("left")->owner, named("right")->tid);
+    ck_assert_int_eq(named("right")->owner, named("left")->tid);
+    ck_assert_int_eq(named("timed")->owner, named("left")->tid);
+    ck_assert(named("timed")->timed);
+    /* a condition has no owner, a pipe is no futex */
+    ck_assert_uint_ne(named("idle")->futex, 0);
+    ck_assert_uint_eq(named("reader")->futex, 0);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct thread_entry *entry = &list->list[i];
+
+        if (strcmp(entry->name, "blocked") == 0)
+            ck_assert_int_eq(entry->owner, pid);
+        if (strcmp(entry->name, "idle") == 0)
+            ck_assert_int_eq(entry->owner, 0);
+    }
+}
+END_TEST
+
+START_TEST(a_circle_of_owners_is_a_deadlock)
+{
+    ck_assert_int_eq(threads_take(&options, &list, &err), 0);
+    ck_assert_uint_eq(list->deadlocks, 1);
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->list[i].name;
+
+        ck_assert_uint_eq(list->list[i].deadlock,
+                          strcmp(name, "left") == 0 ||
+                              strcmp(name, "right") == 0);
+    }
+}
+END_TEST
+
+START_TEST(a_thread_that_is_not_stopped_keeps_its_place)
+{
+    uint64_t stops = 0, total = 0;
+
+    options.stacks = true;
+    options.walk = walk;
+    options.arg = &options;
+    ck_assert_int_eq(threads_take(&options, &list, &err), 0);
+    ck_assert_uint_eq(list->count, ALL);
+    ck_assert_uint_eq(copies, ALL);
+    for (unsigned i = 0; i < ALL; i++) {
+        const struct thread_entry *entry = &list->list[i];
+        unsigned n = i + 1;
+
+        if (n % 4 == 0 || n % 3 == 0) {
+            ck_assert_uint_eq(entry->depth, 0);
+            ck_assert_str_eq(entry->why, n % 4 == 0
+                                             ? "it has ended"
+                                             : "gdb has the thread, alas");
+            continue;
+        }
+        ck_assert_uint_eq(entry->depth, 2);
+        ck_assert_uint_eq(entry->addresses[0], (uint64_t)entry->tid);
+        ck_assert_uint_eq(entry->addresses[1], 7);
+        ck_assert_uint_eq(entry->pause_us, n);
+        ck_assert_str_eq(entry->why, "the end");
+        stops++;
+        total += n;
+    }
+    ck_assert_uint_eq(list->stops, stops);
+    ck_assert_uint_eq(list->pause_total_us, total);
+    ck_assert_uint_eq(list->pause_max_us, 14);
+}
+END_TEST
+
+START_TEST(past_the_deadline_no_thread_is_stopped)
+{
+    options.stacks = true;
+    options.walk = walk;
+    options.deadline_ms = clock_ms();
+    ck_assert_int_eq(threads_take(&options, &list, &err), 0);
+    ck_assert_uint_eq(copies, 0);
+    ck_assert_uint_eq(list->count, ALL);
+    ck_assert_str_eq(list->list[3].why, "there was no time left for it");
+}
+END_TEST
+
+START_TEST(it_ends_where_it_is_cancelled)
+{
+    options.stacks = true;
+    options.walk = walk;
+    options.arg = &options;
+    options.cancelled = &cancelled;
+    cancels_at = 5;
+    ck_assert_int_eq(threads_take(&options, &list, &err), -1);
+    ck_assert_uint_eq(err.code, ER_QUERY_INTERRUPTED);
+    ck_assert_uint_eq(copies, 5);
+    ck_assert_ptr_null(list);
+}
+END_TEST
+
+START_TEST(a_process_that_is_not_there_is_an_error)
+{
+    options.pid = INT32_MAX;
+    ck_assert_int_eq(threads_take(&options, &list, &err), -1);
+    ck_assert_str_eq(err.text, "there is no process 2147483647");
+}
+END_TEST
+
+START_TEST(no_memory_is_an_error)
+{
+    options.stacks = true;
+    options.walk = walk;
+    options.arg = &options;
+    for (failing = 1; failing < 100; failing++) {
+        allocations = 0;
+        copies = 0;
+        if (threads_take(&options, &list, &err) == 0)
+            break;
+        ck_assert_uint_eq(err.code, ER_OUT_OF_MEMORY);
+    }
+    ck_assert_uint_gt(failing, 3);
+    ck_assert_uint_lt(failing, 100);
+    failing = 0;
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("threads");
+    TCase *tcase = tcase_create("all");
+
+    signal(SIGPIPE, SIG_IGN);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, all_threads_are_listed_by_tid);
+    tcase_add_test(tcase, who_waits_for_a_mutex_names_its_owner);
+    tcase_add_test(tcase, a_circle_of_owners_is_a_deadlock);
+    tcase_add_test(tcase, a_thread_that_is_not_stopped_keeps_its_place);
+    tcase_add_test(tcase, past_the_deadline_no_thread_is_stopped);
+    tcase_add_test(tcase, it_ends_where_it_is_cancelled);
+    tcase_add_test(tcase, a_process_that_is_not_there_is_an_error);
+    tcase_add_test(tcase, no_memory_is_an_error);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}
