@@ -19,6 +19,7 @@
 #include "errors.h"
 #include "files.h"
 #include "graph.h"
+#include "profile.h"
 #include "spawn_apart.h"
 #include "view_options.h"
 
@@ -366,12 +367,11 @@ draw(enum graphviz_format format, const struct profile *profile,
 {
     struct graphviz_run run = {graphviz_program(), format, GRAPHVIZ_DEADLINE_MS,
                                options ? options->cancelled : NULL};
+    struct view_options view = profile_view(profile, options);
     struct buffer source;
     struct graph *graph;
     int rc = -1;
 
-    if (!options)
-        options = &view_defaults;
     if (!run.program) {
         error_set(err, ER_NOT_SUPPORTED,
                   "%s needs graphviz, which is not installed on this "
@@ -381,15 +381,15 @@ draw(enum graphviz_format format, const struct profile *profile,
                   formats[format].name);
         return -1;
     }
-    graph = graph_new(profile, options, err);
+    graph = graph_new(profile, &view, err);
     if (!graph)
         return -1;
     buffer_init(&source, SOURCE_MAX);
-    dot_picture(profile, graph, options, &source);
+    dot_picture(profile, graph, &view, &source);
     if (source.failed)
         error_memory(err, "the graph's source");
     else if (format == GRAPHVIZ_SVG)
-        rc = render_svg(&run, profile, graph, options, &source, out, err);
+        rc = render_svg(&run, profile, graph, &view, &source, out, err);
     else
         rc = graphviz_render(&run, source.data, source.size, out, err);
     buffer_fini(&source);

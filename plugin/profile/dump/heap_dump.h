@@ -24,6 +24,7 @@
 
 #include "heap_threads.h"
 #include "mappings.h"
+#include "profile_kind.h"
 
 struct arena;
 struct arena_meter;
@@ -83,17 +84,10 @@ enum {
     HEAP_DUMP_ADDRESSES_MAX = 1 << 22 /* distinct ones */
 };
 
-/* What samples are of.  Other kinds than the heap's have no "ever", and count
- * their samples as objects and their nanoseconds as bytes. */
-enum profile_kind {
-    PROFILE_HEAP,
-    PROFILE_CPU, /* time on the processor */
-    PROFILE_WALL /* time of the clock, waiting or not */
-};
-
 struct heap_dump {
     enum profile_kind kind;
-    uint64_t rate; /* mean bytes between two samples */
+    uint64_t rate;        /* mean bytes, or nanoseconds, between two samples */
+    uint64_t duration_ms; /* how long it was sampled; 0: of the heap */
     /* In the dump's order.  A stack may repeat unless jemalloc sorted them.
      * profile_new takes them over. */
     struct heap_stacks stacks;

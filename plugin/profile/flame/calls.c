@@ -95,9 +95,9 @@ add_head(struct listing *l)
         add_note(l, "The profile was cut off.");
     add_note(l, emptiness_text(l->profile, l->options, l->rows.count > 0, why));
     buffer_format(l->out,
-                  "],\n\"measure\":\"%s\",\"space\":%s,\"difference\":%s",
-                  figure_name(l->options->measure),
-                  measure_is_space(l->options->measure) ? "true" : "false",
+                  "],\n\"measure\":\"%s\",\"unit\":\"%s\",\"difference\":%s",
+                  figure_where(l->options->measure, l->profile->kind),
+                  figure_what(l->options->measure),
                   l->profile->difference ? "true" : "false");
     if (unseen > 0) {
         buffer_format(l->out, ",\"unseen\":%.0f,\"unseen_why\":", unseen);
@@ -250,10 +250,9 @@ calls_add(const struct profile *profile, const struct call_tree *tree,
           const struct view_options *options, struct buffer *out,
           struct error *err)
 {
-    struct listing l = {.profile = profile,
-                        .tree = tree,
-                        .options = options ? options : &view_defaults,
-                        .out = out};
+    struct view_options view = profile_view(profile, options);
+    struct listing l = {
+        .profile = profile, .tree = tree, .options = &view, .out = out};
     int rc = -1;
 
     buffer_init(&l.scratch, SCRATCH_MAX);

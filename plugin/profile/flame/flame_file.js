@@ -13,7 +13,7 @@
         element('h1', {}, tree.title),
         ...tree.notes.map((note) => element('p', {}, note)), host,
         element('p', {class: 'flame-foot'}, 'Width: ' + (tree.difference ? 'how much changed, in ' : '') +
-            (tree.space ? 'bytes ' : '') + tree.measure +
+            `${tree.unit} ${tree.measure}` +
             (tree.difference ? '; red grew, blue shrank, grey is within noise' : '')));
 
     function place() {

@@ -11,10 +11,12 @@ const flamePaint = (function () {
         return (h ^ h >>> 15) >>> 0;
     }
 
-    // Green: brendangregg.com's color for memory.
-    function byName(name) {
+    // Brendangregg.com's colors: green for memory, orange for time.
+    const hueOf = (tree, h) => tree.unit === 'time' || tree.unit === 'samples' ? 5 + h % 50 : 80 + h % 75;
+
+    function byName(tree, name) {
         const h = hash(name);
-        return `hsl(${80 + h % 75} ${42 + (h >>> 8) % 100 / 5}% ${66 + (h >>> 16) % 100 / 9}%)`;
+        return `hsl(${hueOf(tree, h)} ${42 + (h >>> 8) % 100 / 5}% ${66 + (h >>> 16) % 100 / 9}%)`;
     }
 
     function byModule(module) {
@@ -42,7 +44,7 @@ const flamePaint = (function () {
             const n = tree.name[i], name = tree.names[n];
             if (!known[n])
                 known[n] = isGrey(name, i) ? GREY :
-                    way === 'module' ? byModule(tree.module[n]) : byName(name);
+                    way === 'module' ? byModule(tree.module[n]) : byName(tree, name);
             return known[n];
         };
     }
@@ -69,16 +71,19 @@ const flamePaint = (function () {
         return name;
     }
 
-    function size(bytes) {
-        const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
-        let value = Math.abs(bytes), unit = 0;
-        for (; value >= 1024 && unit < units.length - 1; unit++)
-            value /= 1024;
-        return `${bytes < 0 ? '-' : ''}${unit ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+    function amount(number, step, units) {
+        let value = Math.abs(number), unit = 0;
+        for (; value >= step && unit < units.length - 1; unit++)
+            value /= step;
+        return `${number < 0 ? '-' : ''}${unit ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
     }
 
+    const size = (bytes) => amount(bytes, 1024, ['B', 'KB', 'MB', 'GB', 'TB', 'PB']);
+    const time = (nanoseconds) => amount(nanoseconds, 1000, ['ns', '\u00b5s', 'ms', 's']);
+
     function figure(tree, value, signed) {
-        const text = tree.space ? size(value) : `${Math.round(value)} objects`;
+        const text = tree.unit === 'bytes' ? size(value) : tree.unit === 'time' ? time(value) :
+            `${Math.round(value)} ${tree.unit}`;
         return signed && value > 0 ? '+' + text : text;
     }
 
@@ -87,7 +92,7 @@ const flamePaint = (function () {
         const total = tree.total[i], whole = tree.width[0] || 1;
         const share = (100 * tree.width[i] / whole).toFixed(2) + '%';
         let text = figure(tree, total, tree.difference);
-        if (tree.space && Math.abs(total) >= 1024)
+        if (tree.unit === 'bytes' && Math.abs(total) >= 1024)
             text += ` (${Math.round(total)} bytes)`;
         if (tree.difference) {
             if (tree.width[i] > Math.abs(total))

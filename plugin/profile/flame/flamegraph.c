@@ -101,8 +101,9 @@ color_of(const struct profile *profile, const struct call_tree *tree,
         color_text(node->total > 0 ? 8 : 215, 0.85, 0.93 - 0.3 * part, out);
     } else if (i == 0 || strcmp(node->name, "(no frames)") == 0) {
         color_text(0, 0, 0.85, out);
-    } else { /* green: brendangregg.com's color for memory */
-        color_text(80 + h % 75, 0.42 + (h >> 8) % 100 / 500.0,
+    } else { /* brendangregg.com's: green for memory, orange for time */
+        color_text(profile->kind == PROFILE_HEAP ? 80 + h % 75 : 5 + h % 50,
+                   0.42 + (h >> 8) % 100 / 500.0,
                    0.66 + (h >> 16) % 100 / 900.0, out);
     }
 }
@@ -229,10 +230,10 @@ add_head(struct drawing *d)
     buffer_text(out, "</g>\n");
     buffer_format(out, "<text class=\"note\" x=\"%d\" y=\"%d\">", MARGIN,
                   height - 12);
-    buffer_format(out, "Width: %s%s%s",
+    buffer_format(out, "Width: %s%s %s",
                   d->profile->difference ? "how much changed, in " : "",
-                  measure_is_space(d->options.measure) ? "bytes " : "",
-                  figure_name(d->options.measure));
+                  figure_what(d->options.measure),
+                  figure_where(d->options.measure, d->profile->kind));
     if (d->profile->difference)
         buffer_text(out, "; red grew, blue shrank, grey is within noise");
     if (d->dropped)
@@ -253,8 +254,8 @@ add_figures(struct drawing *d, const struct call_tree_node *node)
 
     figure_text(node->total, &d->options, difference, text);
     buffer_text(d->out, text);
-    if (measure_is_space(d->options.measure) && fabs(node->total) >= 1024 &&
-        !d->options.show_bytes)
+    if (d->profile->kind == PROFILE_HEAP && fabs(node->total) >= 1024 &&
+        measure_is_amount(d->options.measure) && !d->options.show_bytes)
         buffer_format(d->out, " (%.0f bytes)", node->total);
     if (!difference) {
         buffer_format(d->out, ", %.2f%%", node->total * 100 / root->total);
@@ -385,7 +386,7 @@ flamegraph_write(const struct profile *profile,
     struct drawing d = {.profile = profile, .out = out};
     int rc = -1;
 
-    d.options = options ? *options : view_defaults;
+    d.options = profile_view(profile, options);
     d.tree = call_tree_new(profile, &d.options, CALL_TREE_SHORT,
                            CALL_TREE_BY_NAME, err);
     if (!d.tree)

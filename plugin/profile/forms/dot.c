@@ -231,7 +231,7 @@ int
 dot_write(const struct profile *profile, const struct view_options *options,
           struct buffer *out, struct error *err)
 {
-    struct view_options jeprofs = options ? *options : view_defaults;
+    struct view_options jeprofs = profile_view(profile, options);
     struct graph *graph;
 
     jeprofs.jeprof_names = true;

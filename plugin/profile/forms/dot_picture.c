@@ -170,6 +170,7 @@ add_edge(struct painter *p, const struct graph_edge *edge)
 static void
 add_head(struct painter *p)
 {
+    bool heap = p->profile->kind == PROFILE_HEAP;
     struct buffer *out = p->out;
     char text[FIGURE_TEXT], why[EMPTINESS_TEXT];
 
@@ -186,10 +187,15 @@ add_head(struct painter *p)
     add_legend(p, p->profile->difference
                       ? "Boxes: larger and darker, the more it changed itself; "
                         "red grew, blue shrank; \"of\": with what it called"
-                      : "Boxes: larger and darker, the more it holds itself; "
-                        "\"of\": with what it called");
-    add_legend(p, "Arrows: what was asked for through that call; dashed: the "
-                  "function was inlined");
+                  : heap
+                      ? "Boxes: larger and darker, the more it holds itself; "
+                        "\"of\": with what it called"
+                      : "Boxes: larger and darker, the more time was in it "
+                        "itself; \"of\": with what it called");
+    add_legend(p, heap ? "Arrows: what was asked for through that call; "
+                         "dashed: the function was inlined"
+                       : "Arrows: the time of that call; dashed: the function "
+                         "was inlined");
     figure_text(p->graph->node_limit, p->options, false, text);
     buffer_format(out, "Left out: functions of at most %s", text);
     figure_text(p->graph->edge_limit, p->options, false, text);

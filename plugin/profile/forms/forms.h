@@ -78,10 +78,11 @@ int tree_write(const struct profile *profile,
  *
  *     main;run(int);std::string::reserve(unsigned long)[inline] 4096
  *
- * The root comes first, the value last: whole bytes or objects, truncated as
- * jeprof does.  Unlike jeprof's, stacks of equal names are one line, and the
- * heaviest line comes first.  In names, ';' becomes ':', control characters and
- * broken UTF-8 become '?'.
+ * The root comes first, the value last: whole bytes or objects, or of a profile
+ * of time samples (by time: nanoseconds), truncated as jeprof does.  Unlike
+ * jeprof's, stacks of equal names are one line, and the heaviest line comes
+ * first.  In names, ';' becomes ':', control characters and broken UTF-8 become
+ * '?'.
  */
 int collapsed_write(const struct profile *profile,
                     const struct view_options *options, struct buffer *out,
@@ -92,7 +93,8 @@ int collapsed_write(const struct profile *profile,
  * https://github.com/google/pprof/blob/main/proto/profile.proto
  *
  * Sample types: inuse_objects/count, inuse_space/bytes and, if they were
- * counted, alloc_objects and alloc_space.  Values are rounded estimates; in a
+ * counted, alloc_objects and alloc_space; of a profile of time samples/count
+ * and cpu/nanoseconds or wall/nanoseconds.  Values are rounded estimates; in a
  * difference they are signed.  A function's name is the call graph's, which
  * readers show unchanged; its system name is the symbol.
  */
@@ -103,7 +105,8 @@ int pprof_write(const struct profile *profile,
 
 /* jemalloc's text (heap_dump.h), which jeprof reads: the samples of all threads
  * as one, and the mappings with code.  A difference has no samples of its own,
- * so it gives an error.  The only option it obeys is cancelled. */
+ * so it gives an error, and so does a profile of time.  The only option it
+ * obeys is cancelled. */
 int raw_write(const struct profile *profile, const struct view_options *options,
               struct buffer *out, struct error *err);
 /* The names of that text's addresses, for which jeprof asks a server: a line

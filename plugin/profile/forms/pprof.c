@@ -50,7 +50,7 @@ protobuf_bytes(struct buffer *out, uint32_t field, const void *data,
 enum {
     PPROF_MEMORY_MAX = 1 << 30,
     PPROF_BYTES_MAX = 512 << 20, /* before compression */
-    SAMPLE_TYPES = 4
+    SAMPLE_TYPES = 8
 };
 
 /* Fields of profile.proto. */
@@ -62,6 +62,7 @@ enum {
     PROFILE_FUNCTION = 5,
     PROFILE_STRING = 6,
     PROFILE_TIME_NANOS = 9,
+    PROFILE_DURATION_NANOS = 10,
     PROFILE_PERIOD_TYPE = 11,
     PROFILE_PERIOD = 12,
     PROFILE_COMMENT = 13,
@@ -92,16 +93,29 @@ enum {
     FUNCTION_FILE = 4
 };
 
-/* In the order of the values; each row belongs to the enum measure it names. */
+/* In the order of the values; each row belongs to the enum measure it names, of
+ * that kind. */
 static const struct {
+    enum profile_kind kind;
     enum measure measure;
     const char *type, *unit;
 } sample_types[SAMPLE_TYPES] = {
-    {MEASURE_ALLOC_OBJECTS, "alloc_objects", "count"},
-    {MEASURE_ALLOC_SPACE, "alloc_space", "bytes"},
-    {MEASURE_INUSE_OBJECTS, "inuse_objects", "count"},
-    {MEASURE_INUSE_SPACE, "inuse_space", "bytes"},
+    {PROFILE_HEAP, MEASURE_ALLOC_OBJECTS, "alloc_objects", "count"},
+    {PROFILE_HEAP, MEASURE_ALLOC_SPACE, "alloc_space", "bytes"},
+    {PROFILE_HEAP, MEASURE_INUSE_OBJECTS, "inuse_objects", "count"},
+    {PROFILE_HEAP, MEASURE_INUSE_SPACE, "inuse_space", "bytes"},
+    {PROFILE_CPU, MEASURE_SAMPLES, "samples", "count"},
+    {PROFILE_CPU, MEASURE_TIME, "cpu", "nanoseconds"},
+    {PROFILE_WALL, MEASURE_SAMPLES, "samples", "count"},
+    {PROFILE_WALL, MEASURE_TIME, "wall", "nanoseconds"},
 };
+
+/* What a sample is taken after so much of. */
+static const struct {
+    const char *type, *unit;
+} period_types[] = {[PROFILE_HEAP] = {"space", "bytes"},
+                    [PROFILE_CPU] = {"cpu", "nanoseconds"},
+                    [PROFILE_WALL] = {"wall", "nanoseconds"}};
 
 struct function_key {
     uint32_t name, system_name, file;
@@ -162,14 +176,17 @@ add_value_type(struct writer *w, uint32_t field, const char *type,
 static bool
 has_type(const struct writer *w, size_t i)
 {
-    return w->profile->accumulated ||
-           sample_types[i].measure == MEASURE_INUSE_OBJECTS ||
-           sample_types[i].measure == MEASURE_INUSE_SPACE;
+    bool ever = sample_types[i].measure == MEASURE_ALLOC_OBJECTS ||
+                sample_types[i].measure == MEASURE_ALLOC_SPACE;
+
+    return sample_types[i].kind == w->profile->kind &&
+           (w->profile->accumulated || !ever);
 }
 
 static int
 add_head(struct writer *w)
 {
+    const struct profile *profile = w->profile;
     int64_t nanoseconds;
     uint32_t text;
 
@@ -185,13 +202,18 @@ add_head(struct writer *w)
             return -1;
         protobuf_number(&w->out, PROFILE_DEFAULT_SAMPLE_TYPE, text);
     }
-    if (add_value_type(w, PROFILE_PERIOD_TYPE, "space", "bytes") != 0)
+    if (add_value_type(w, PROFILE_PERIOD_TYPE, period_types[profile->kind].type,
+                       period_types[profile->kind].unit) != 0)
         return -1;
-    protobuf_number(&w->out, PROFILE_PERIOD, w->profile->rate);
-    if (w->profile->origin.live &&
-        !__builtin_mul_overflow(w->profile->origin.taken_ms, 1000000,
-                                &nanoseconds)) /* until 2262 */
+    protobuf_number(&w->out, PROFILE_PERIOD, profile->rate);
+    /* Of the begin; until 2262. */
+    if (profile->origin.live &&
+        !__builtin_mul_overflow(profile->origin.taken_ms -
+                                    (int64_t)profile->duration_ms,
+                                1000000, &nanoseconds))
         protobuf_number(&w->out, PROFILE_TIME_NANOS, (uint64_t)nanoseconds);
+    protobuf_number(&w->out, PROFILE_DURATION_NANOS,
+                    profile->duration_ms * 1000000);
     return 0;
 }
 
@@ -523,7 +545,7 @@ pprof_write(const struct profile *profile, const struct view_options *options,
     struct writer w = {.profile = profile, .err = &why};
     int rc = -1;
 
-    w.options = options ? *options : view_defaults;
+    w.options = profile_view(profile, options);
     w.options.granularity =
         GRANULARITY_FUNCTIONS; /* pprof has its own granularities */
     buffer_init(&w.out, PPROF_BYTES_MAX);

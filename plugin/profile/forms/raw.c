@@ -98,6 +98,18 @@ add_modules(struct buffer *out, const struct profile *profile)
     }
 }
 
+/* Of the heap alone is there such a text. */
+static int
+check_kind(const struct profile *profile, const char *what, struct error *err)
+{
+    if (profile->kind == PROFILE_HEAP)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "%s: jemalloc's text is of the heap; take pprof, or collapsed",
+              what);
+    return -1;
+}
+
 int
 raw_write(const struct profile *profile, const struct view_options *options,
           struct buffer *out, struct error *err)
@@ -106,6 +118,9 @@ raw_write(const struct profile *profile, const struct view_options *options,
 
     if (!options)
         options = &view_defaults;
+    if (check_kind(profile, "a profile of time cannot be written as raw",
+                   err) != 0)
+        return -1;
     if (profile->difference) {
         error_set(err, ER_UNKNOWN,
                   "a difference cannot be written as raw: jemalloc's text "
@@ -200,6 +215,9 @@ raw_write_symbols(const struct profile *profile,
 {
     bool *inner;
 
+    if (check_kind(profile, "a profile of time has no addresses for jeprof",
+                   err) != 0)
+        return -1;
     if (profile->nodes > 0) {
         error_set(err, ER_UNKNOWN,
                   "addresses are those of one process: a sum of nodes has none "
@@ -298,11 +316,17 @@ collapsed_write(const struct profile *profile,
                 const struct view_options *options, struct buffer *out,
                 struct error *err)
 {
-    struct call_tree *tree =
-        call_tree_new(profile, options, CALL_TREE_FULL, CALL_TREE_BY_NAME, err);
+    struct view_options view = profile_view(profile, options);
     uint32_t *leaves, *path, deepest = 0;
+    struct call_tree *tree;
     int rc = -1;
 
+    /* Its readers expect samples of time, unless somebody asked for it. */
+    if (view.measure == MEASURE_TIME &&
+        !(options && options->measure == MEASURE_TIME))
+        view.measure = MEASURE_SAMPLES;
+    tree =
+        call_tree_new(profile, &view, CALL_TREE_FULL, CALL_TREE_BY_NAME, err);
     if (!tree)
         return -1;
     for (uint32_t i = 0; i < tree->count; i++)
@@ -311,8 +335,7 @@ collapsed_write(const struct profile *profile,
     leaves = mem_zalloc(tree->count, sizeof(*leaves));
     path = mem_zalloc(deepest + 1, sizeof(*path));
     if (leaves && path)
-        rc = add_lines(out, tree, leaves, path,
-                       options ? options : &view_defaults, err);
+        rc = add_lines(out, tree, leaves, path, &view, err);
     else
         error_memory(err, "the collapsed stacks");
     mem_free(leaves);

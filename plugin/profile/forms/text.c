@@ -140,7 +140,7 @@ static bool
 has_noise(const struct report *r)
 {
     return r->options->by_growth && r->profile->difference &&
-           r->options->measure == MEASURE_INUSE_SPACE;
+           measure_has_variance(r->options->measure);
 }
 
 static void
@@ -223,10 +223,11 @@ render(const struct profile *profile, const struct view_options *options,
        uint32_t limit, bool cut, struct buffer *out, struct error *err)
 {
     struct report r = {.profile = profile, .cut = cut, .out = out, .err = err};
+    struct view_options view = profile_view(profile, options);
     struct arena *arena = arena_new(TEXT_MEMORY_MAX);
     int rc = -1;
 
-    r.options = options ? options : &view_defaults;
+    r.options = &view;
     buffer_init(&r.scratch, (size_t)2 * REMARK_BYTES);
     if (!arena)
         error_memory(err, "the report");

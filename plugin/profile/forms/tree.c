@@ -84,7 +84,7 @@ add_figures(struct printer *p, double value, bool noise)
                                         : p->tree->nodes[0].total;
     char text[FIGURE_TEXT];
 
-    if (measure_is_space(p->options.measure))
+    if (measure_is_amount(p->options.measure))
         figure_text(value, &p->options, p->profile->difference, text);
     else
         snprintf(text, sizeof(text), p->profile->difference ? "%+.0f" : "%.0f",
@@ -286,7 +286,7 @@ tree_write(const struct profile *profile, const struct view_options *options,
     struct printer p = {.profile = profile, .out = out};
     int rc;
 
-    p.options = options ? *options : view_defaults;
+    p.options = profile_view(profile, options);
     p.tree = call_tree_new(profile, &p.options, CALL_TREE_SHORT,
                            CALL_TREE_HEAVIEST, err);
     if (!p.tree)

@@ -152,7 +152,7 @@ add_stack(struct builder *b, const struct profile_stack *stack)
         return -1;
     node = &b->tree->nodes[at];
     node->self += weight;
-    if (b->options->measure == MEASURE_INUSE_SPACE)
+    if (measure_has_variance(b->options->measure))
         node->variance += stack->variance;
     return 0;
 }

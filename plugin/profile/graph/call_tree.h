@@ -38,7 +38,7 @@ struct call_tree_node {
     uint32_t depth;               /* the root's is 0 */
     double self, total;           /* signed in a difference */
     double changed;  /* the sum of all sizes below, without signs */
-    double variance; /* of total, for bytes in use; otherwise 0 */
+    double variance; /* of total, where the measure has one; else 0 */
 };
 
 struct call_tree {

@@ -33,7 +33,7 @@ weigh_stack(const struct weighing *w, const struct profile_stack *stack,
     struct weights *weights = w->weights;
     double value = profile_value(stack, w->options->measure);
     double variance =
-        w->options->measure == MEASURE_INUSE_SPACE ? stack->variance : 0;
+        measure_has_variance(w->options->measure) ? stack->variance : 0;
     bool leaf = true; /* the next name is the innermost */
     size_t count;
 

@@ -29,7 +29,7 @@ struct weight {
     const char *name;  /* NULL: no stack has it */
     double flat;       /* allocated by itself */
     double cumulative; /* by itself and all it called */
-    /* Sums of struct profile_stack's: 0 unless the measure is inuse_space. */
+    /* Sums of struct profile_stack's: 0 unless the measure has one. */
     double flat_variance, cumulative_variance;
     uint32_t seen; /* while weighing: 1 + the last stack with the name */
 };

@@ -65,7 +65,9 @@ emptiness_text(const struct profile *profile,
         snprintf(out, EMPTINESS_TEXT, "nothing changed");
     else if (sampled)
         snprintf(out, EMPTINESS_TEXT, "nothing is large enough to be shown");
-    else if (!profile->origin.live)
+    else if (profile->kind == PROFILE_CPU)
+        snprintf(out, EMPTINESS_TEXT, "no thread was on the processor");
+    else if (!profile->origin.live || profile->kind != PROFILE_HEAP)
         snprintf(out, EMPTINESS_TEXT, "nothing sampled");
     else if (profile->origin.active_since_ms == 0)
         snprintf(out, EMPTINESS_TEXT, "profiling is not active");
@@ -75,6 +77,20 @@ emptiness_text(const struct profile *profile,
                  since);
     }
     return out;
+}
+
+/* "in 10.0 s: 1.23 processors": of the time that it was sampled. */
+static void
+add_duration(struct buffer *out, const struct profile *profile)
+{
+    double seconds = (double)profile->duration_ms / 1e3;
+    double times = seconds > 0 ? profile->bytes / 1e9 / seconds : 0;
+
+    if (profile->difference || seconds <= 0)
+        return;
+    buffer_format(out, " in %.1f s: %.2f %s%s", seconds, times,
+                  profile->kind == PROFILE_CPU ? "processor" : "thread",
+                  times >= 0.995 && times < 1.005 ? "" : "s");
 }
 
 void
@@ -90,13 +106,9 @@ headline_add(struct buffer *out, const struct profile *profile,
     }
     figure_text(profile_total(profile, options->measure), options,
                 profile->difference, text);
-    buffer_format(out, ": %s ", text);
-    if (measure_is_space(options->measure))
-        buffer_text(out, figure_name(options->measure));
-    else /* "3 objects" includes its unit */
-        buffer_text(out, options->measure == MEASURE_INUSE_OBJECTS
-                             ? "in use"
-                             : "allocated");
+    buffer_format(out, ": %s %s", text,
+                  figure_where(options->measure, profile->kind));
+    add_duration(out, profile);
     if (profile->difference)
         buffer_text(out, " since the base");
     else if (profile->rate > 1 && profile->samples > 0 &&

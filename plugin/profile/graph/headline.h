@@ -11,8 +11,9 @@ struct view_options;
 
 enum { HEADLINE_FEW = 10 }; /* samples, of which it says how few they are */
 
-/* Appends "mariadbd, 2026-11-21 15:30:07 UTC: 123.4 MB in use", clean
- * (shown_name()); the program takes at most max bytes. */
+/* Appends "mariadbd, 2026-11-21 15:30:07 UTC: 123.4 MB in use", or "…: 12.3 s
+ * on the processor in 10.0 s: 1.23 processors", clean (shown_name()); the
+ * program takes at most max bytes.  options: as profile_view has them. */
 void headline_add(struct buffer *out, const struct profile *profile,
                   const struct view_options *options, size_t max);
 

@@ -142,14 +142,23 @@ run_name(struct stack_names *names, size_t callee, struct stack_frame *frame)
                      &frame->name);
 }
 
+/* Where a stack begins: of the heap's, with the allocator's caller. */
+static struct allocator_cut
+cut_of(const struct stack_names *names, const struct profile_stack *stack)
+{
+    if (names->profile->kind != PROFILE_HEAP)
+        return (struct allocator_cut){0, 0};
+    return allocator_cut(names->symbols.parts, stack->locations, stack->depth,
+                         names->reach);
+}
+
 /* Without a filter.  *marks gets the marks of its frames. */
 static int
 get_frames(struct stack_names *names, const struct profile_stack *stack,
            struct stack_frame *out, size_t *count, unsigned *marks)
 {
     const struct symbols *symbols = &names->symbols;
-    struct allocator_cut cut = allocator_cut(symbols->parts, stack->locations,
-                                             stack->depth, names->reach);
+    struct allocator_cut cut = cut_of(names, stack);
     size_t callee = names->profile->location_count; /* none */
 
     *count = 0;
@@ -204,8 +213,7 @@ stack_names_list(struct stack_names *names, const struct profile_stack *stack,
         return 0;
     }
     /* Every stack shows the names of its locations. */
-    cut = allocator_cut(names->symbols.parts, stack->locations, stack->depth,
-                        names->reach);
+    cut = cut_of(names, stack);
     skipped = cut.frame;
     for (uint32_t i = cut.location; i < stack->depth; i++, skipped = 0) {
         struct shown_frames shown = names->shown[stack->locations[i]];
@@ -260,11 +268,31 @@ name_runs(struct stack_names *names)
     return rc;
 }
 
-static bool
-has_measure(const struct profile *profile, enum measure measure)
+static int
+check_measure(const struct profile *profile, enum measure measure,
+              struct error *err)
 {
-    return measure == MEASURE_INUSE_SPACE || measure == MEASURE_INUSE_OBJECTS ||
-           profile->accumulated || profile->stack_count == 0;
+    bool heap = profile->kind == PROFILE_HEAP;
+
+    if (measure == MEASURE_INUSE_SPACE || measure == MEASURE_INUSE_OBJECTS)
+        return 0;
+    if (heap != (measure != MEASURE_TIME && measure != MEASURE_SAMPLES)) {
+        error_set(err, ER_WRONG_ARGUMENTS, "%s: it does not count %s",
+                  heap ? "a profile of the heap is by inuse_space, "
+                         "inuse_objects, alloc_space or alloc_objects"
+                       : "a profile of time is by time or by samples",
+                  measure_words[measure]);
+        return -1;
+    }
+    if (!heap || profile->accumulated || profile->stack_count == 0)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "the profile does not count what was ever allocated: %s",
+              profile->weighted
+                  ? "the recorder does so until its first reset"
+                  : "that needs prof_accum:true in MALLOC_CONF of the "
+                    "process");
+    return -1;
 }
 
 /* Takes the kept symbols, or makes some in arena. */
@@ -299,15 +327,8 @@ init(struct stack_names *names, const struct profile *profile,
     if (!options)
         options = &view_defaults;
     memset(names, 0, sizeof(*names));
-    if (!has_measure(profile, options->measure)) {
-        error_set(err, ER_UNKNOWN,
-                  "the profile does not count what was ever allocated: %s",
-                  profile->weighted
-                      ? "the recorder does so until its first reset"
-                      : "that needs prof_accum:true in MALLOC_CONF of the "
-                        "process");
+    if (check_measure(profile, options->measure, err) != 0)
         return -1;
-    }
     names->profile = profile;
     names->granularity = options->granularity;
     names->reach = options->allocator_frames ? UINT32_MAX : ALLOCATOR_REACH;

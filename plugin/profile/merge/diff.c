@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,12 +273,14 @@ variance_of(const struct profile_stack *stack, uint64_t rate)
 }
 
 static void
-add_seen(struct seen *to, const struct profile_stack *from, uint64_t rate)
+add_seen(struct seen *to, const struct profile_stack *from,
+         enum profile_kind kind, uint64_t rate)
 {
     to->objects += (double)from->in_use.objects;
     to->bytes += (double)from->in_use.bytes;
     to->ever += (double)from->ever.objects;
-    to->variance += variance_of(from, rate);
+    to->variance +=
+        kind == PROFILE_HEAP ? variance_of(from, rate) : from->variance;
 }
 
 static int
@@ -308,7 +311,8 @@ add_stacks(struct differ *d, const struct side *side)
             d->out->stack_count++;
         }
         add_counts(to, from, side->sign);
-        add_seen(&d->seen[side->sign < 0][number], from, side->profile->rate);
+        add_seen(&d->seen[side->sign < 0][number], from, side->profile->kind,
+                 side->profile->rate);
     }
     return 0;
 }
@@ -324,6 +328,8 @@ add_stacks(struct differ *d, const struct side *side)
  *   if nothing changed, nothing was.  That misses a stack of which as much came
  *   as went, which is a fifth of the variance of stacks with two samples, and
  *   less of larger ones: the others get that much in addition.
+ *
+ * No sample of time is in both: there the variances are added.
  */
 static double
 exchanged(double samples)
@@ -362,14 +368,15 @@ changed_share(const struct seen *now, const struct seen *base, bool counted)
 static void
 set_variances(struct differ *d)
 {
-    bool counted = counts_came(d);
+    bool time = d->out->kind != PROFILE_HEAP, counted = counts_came(d);
 
     for (size_t i = 0; i < d->out->stack_count; i++) {
         const struct seen *now = &d->seen[0][i], *base = &d->seen[1][i];
 
         if (now->objects + base->objects > 0)
-            d->stacks[i].variance = (now->variance + base->variance) *
-                                    changed_share(now, base, counted);
+            d->stacks[i].variance =
+                (now->variance + base->variance) *
+                (time ? 1 : changed_share(now, base, counted));
     }
 }
 
@@ -423,14 +430,40 @@ counts_ever(const struct profile *profile)
     return profile->accumulated || profile->stack_count == 0;
 }
 
+/* A profile of time begins with how long both lasted. */
+static const char *
+memory_of(struct profile *out, const struct profile *now,
+          const struct profile *base)
+{
+    char lengths[96] = "";
+    size_t size = strlen(now->memory), head;
+    char *text;
+
+    if (now->kind != PROFILE_HEAP)
+        snprintf(lengths, sizeof(lengths),
+                 "sampled for %.1f s, the base for "
+                 "%.1f s: sums, not rates%s",
+                 (double)now->duration_ms / 1e3,
+                 (double)base->duration_ms / 1e3, size ? "; " : "");
+    head = strlen(lengths);
+    text = arena_alloc(out->arena, head + size + 1);
+    if (!text)
+        return NULL;
+    memcpy(text, lengths, head);
+    memcpy(text + head, now->memory, size + 1);
+    return text;
+}
+
 static int
 copy_head(struct profile *out, const struct profile *now,
           const struct profile *base)
 {
     const char *note = *now->note ? now->note : base->note;
 
+    out->kind = now->kind;
     out->origin = now->origin;
     out->rate = now->rate;
+    out->duration_ms = now->duration_ms;
     out->truncated = now->truncated || base->truncated;
     out->accumulated = counts_ever(now) && counts_ever(base) &&
                        (now->accumulated || base->accumulated);
@@ -440,7 +473,7 @@ copy_head(struct profile *out, const struct profile *now,
     out->program =
         arena_strndup(out->arena, now->program, strlen(now->program));
     out->note = arena_strndup(out->arena, note, strlen(note));
-    out->memory = arena_strndup(out->arena, now->memory, strlen(now->memory));
+    out->memory = memory_of(out, now, base);
     if (!out->program || !out->note || !out->memory)
         return -1;
     return copy_modules(out, now);
@@ -481,6 +514,12 @@ diff_make_until(const struct profile *now, const struct profile *base,
         .cancelled = cancelled, .now = {now, 1}, .base = {base, -1}};
     int rc;
 
+    if (now->kind != base->kind) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "a profile of %s cannot be compared with one of %s",
+                  profile_kind_name(now->kind), profile_kind_name(base->kind));
+        return NULL;
+    }
     buffer_init(&d.key, KEY_MAX);
     rc = make(&d);
     buffer_fini(&d.key);

@@ -21,8 +21,11 @@ struct profile;
 /*
  * Now less base.  Estimates are signed; variances are of the objects that came
  * and went between the two, as far as the dumps tell; counts of samples are 0;
- * everything else is now's.  Both may be freed afterwards.  NULL with *err
- * without memory.
+ * everything else is now's.  Both may be freed afterwards.  NULL with *err:
+ * they are of two kinds, no memory.
+ *
+ * Profiles of time are compared by their plain sums: memory says how long each
+ * lasted.
  */
 struct profile *diff_make(const struct profile *now, const struct profile *base,
                           struct error *err);

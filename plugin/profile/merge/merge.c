@@ -36,8 +36,15 @@ compare_shares(const void *a, const void *b)
 static void
 write_share(const struct merge *m, double bytes, struct buffer *out)
 {
-    buffer_format(out, m->difference ? " %+.1f MB" : " %.1f MB",
-                  bytes / (1 << 20));
+    static const struct view_options times = {.measure = MEASURE_TIME};
+    char text[FIGURE_TEXT];
+
+    figure_text(bytes, &times, m->difference, text);
+    if (m->out->kind != PROFILE_HEAP)
+        buffer_format(out, " %s", text);
+    else
+        buffer_format(out, m->difference ? " %+.1f MB" : " %.1f MB",
+                      bytes / (1 << 20));
     if (!m->difference && m->out->bytes > 0)
         buffer_format(out, " (%.1f%%)", 100 * bytes / m->out->bytes);
 }
@@ -52,7 +59,9 @@ merge_write_shares(struct merge *m, struct buffer *out)
         shown = MERGE_SHARES_SHOWN;
     if (m->share_count > 0)
         qsort(m->shares, m->share_count, sizeof(*m->shares), compare_shares);
-    buffer_text(out, m->difference ? "Grew by node:" : "In use by node:");
+    buffer_text(out, m->difference                  ? "Grew by node:"
+                     : m->out->kind == PROFILE_HEAP ? "In use by node:"
+                                                    : "Time by node:");
     for (size_t i = 0; i < shown; i++) {
         buffer_format(out, "%s %" PRIu64, i ? "," : "", m->shares[i].node);
         write_share(m, m->shares[i].bytes, out);
@@ -308,6 +317,9 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
         return -1;
     *share = (struct merge_share){node, profile->bytes};
     m->difference = profile->difference;
+    out->kind = profile->kind;
+    if (profile->duration_ms > out->duration_ms)
+        out->duration_ms = profile->duration_ms;
     m->mixed_rates |= !first && profile->rate != out->rate;
     m->counts_ever &= profile->accumulated || profile->stack_count == 0;
     add_times(&out->origin, &profile->origin, first);
@@ -329,11 +341,19 @@ int
 merge_add(struct merge *m, uint64_t node, const struct profile *profile,
           const atomic_bool *cancelled, struct error *err)
 {
-    uint32_t *numbers = mem_zalloc(profile->location_count, sizeof(*numbers));
-    uint32_t root;
+    uint32_t *numbers, root;
     bool stopped = false;
     int rc = -1;
 
+    if (m->share_count > 0 && profile->kind != m->out->kind) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "node %" PRIu64 " has a profile of %s, and the others of %s: "
+                  "they cannot be added up",
+                  node, profile_kind_name(profile->kind),
+                  profile_kind_name(m->out->kind));
+        return -1;
+    }
+    numbers = mem_zalloc(profile->location_count, sizeof(*numbers));
     if (!numbers || add_head(m, node, profile) != 0 ||
         (m->by_node && add_node(m, node, &root) != 0) ||
         add_locations(m, profile, numbers, cancelled, &stopped) != 0 ||

@@ -32,8 +32,9 @@ struct merge *merge_new(bool by_node, struct error *err);
 void merge_free(struct merge *merge); /* NULL is fine */
 
 /*
- * Adds a node's profile.  If one is a difference, all must be.  Stops once
- * *cancelled (or NULL) is set.  After -1 with *err, merge may only be freed.
+ * Adds a node's profile.  If one is a difference, all must be, and all are of
+ * one kind: else -1 with *err.  Stops once *cancelled (or NULL) is set.  After
+ * -1 with *err, merge may only be freed.
  */
 int merge_add(struct merge *merge, uint64_t node, const struct profile *profile,
               const atomic_bool *cancelled, struct error *err);

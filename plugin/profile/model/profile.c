@@ -48,6 +48,27 @@ profile_module_find(const struct profile *profile, uint64_t address)
                : NULL;
 }
 
+const char *
+profile_kind_name(enum profile_kind kind)
+{
+    static const char *const names[] = {"the heap", "the processor",
+                                        "the clock"};
+
+    return names[kind];
+}
+
+struct view_options
+profile_view(const struct profile *profile, const struct view_options *options)
+{
+    struct view_options out = options ? *options : view_defaults;
+
+    if (profile->kind != PROFILE_HEAP && out.measure == MEASURE_INUSE_SPACE)
+        out.measure = MEASURE_TIME;
+    if (profile->kind != PROFILE_HEAP && out.measure == MEASURE_INUSE_OBJECTS)
+        out.measure = MEASURE_SAMPLES;
+    return out;
+}
+
 double
 profile_value(const struct profile_stack *stack, enum measure measure)
 {
@@ -56,6 +77,8 @@ profile_value(const struct profile_stack *stack, enum measure measure)
         [MEASURE_INUSE_OBJECTS] = stack->objects,
         [MEASURE_ALLOC_SPACE] = stack->bytes_ever,
         [MEASURE_ALLOC_OBJECTS] = stack->objects_ever,
+        [MEASURE_TIME] = stack->bytes,
+        [MEASURE_SAMPLES] = stack->objects,
     };
 
     return values[measure];
@@ -69,6 +92,8 @@ profile_total(const struct profile *profile, enum measure measure)
         [MEASURE_INUSE_OBJECTS] = profile->objects,
         [MEASURE_ALLOC_SPACE] = profile->bytes_ever,
         [MEASURE_ALLOC_OBJECTS] = profile->objects_ever,
+        [MEASURE_TIME] = profile->bytes,
+        [MEASURE_SAMPLES] = profile->objects,
     };
 
     return totals[measure];
@@ -222,11 +247,25 @@ profile_add_estimate(struct heap_estimate *to, uint64_t objects, uint64_t bytes,
     to->variance += variance_of(objects, bytes, scale);
 }
 
+/* A sample of time stands for itself.  So many came by chance: the square of
+ * its error is the sum of the samples' squares (Poisson), here of equal ones.
+ */
+static struct heap_estimate
+time_of(const struct heap_stack *from)
+{
+    double samples = (double)from->objects, time = (double)from->bytes;
+
+    return (struct heap_estimate){samples, time,
+                                  samples > 0 ? time * time / samples : 0};
+}
+
 static struct heap_estimate
 estimate_of(const struct heap_stack *from, const struct heap_dump *dump)
 {
     struct heap_estimate e = {0};
 
+    if (dump->kind != PROFILE_HEAP)
+        return time_of(from);
     if (dump->weighted)
         return from->estimate;
     profile_add_estimate(&e, from->objects, from->bytes,
@@ -388,6 +427,7 @@ profile_new(struct heap_dump *dump, struct names *names, const char *program,
     profile->names = names_ref(names);
     profile->kind = dump->kind;
     profile->rate = dump->rate;
+    profile->duration_ms = dump->duration_ms;
     profile->truncated = dump->truncated;
     profile->weighted = dump->weighted;
     profile->counted_ms = dump->counted_ms;

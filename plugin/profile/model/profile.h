@@ -1,9 +1,10 @@
 /*
- * profile.h - a heap profile with its names: what every form is made from.
+ * profile.h - a profile with its names: what every form is made from.
  *
  * Immutable.  It owns all it points to except the names, which it shares, and
  * does not need the dump.  Counts are estimates of what is really in use, made
- * from the samples as jeprof makes them.
+ * from the samples as jeprof makes them; in a profile of time (profile_kind.h)
+ * each sample stands for itself.
  */
 #ifndef HW_PROFILE_H
 #define HW_PROFILE_H
@@ -26,7 +27,7 @@ struct texts;
 /* The origin of a live profile; a profile from a file has none. */
 struct profile_origin {
     bool live;
-    int64_t taken_ms;        /* wall clock */
+    int64_t taken_ms;        /* wall clock; of a profile of time: its end */
     int64_t active_since_ms; /* wall clock; 0: profiling was not active */
 };
 
@@ -60,7 +61,7 @@ struct profile_unseen {
 };
 
 struct profile {
-    enum profile_kind kind; /* heap_dump.h */
+    enum profile_kind kind;
     const char *program;
     struct profile_origin origin;
     const struct location *locations; /* ascending by address */
@@ -69,13 +70,14 @@ struct profile {
     size_t stack_count;
     double objects, bytes; /* of all stacks */
     double objects_ever, bytes_ever;
-    uint64_t samples; /* sampled objects */
-    uint64_t rate;    /* mean bytes between two samples */
-    bool truncated;   /* the dump was cut off */
-    bool accumulated; /* the dump counted what was ever allocated */
-    bool weighted;    /* samples have weights that the rate does not tell */
-    bool difference;  /* made by diff_make, or a sum of such */
-    size_t nodes;     /* how many nodes it sums up (merge.h); 0: not a sum */
+    uint64_t samples;     /* sampled objects */
+    uint64_t rate;        /* mean bytes, or nanoseconds, between two samples */
+    uint64_t duration_ms; /* how long it was sampled; 0: of the heap */
+    bool truncated;       /* the dump was cut off */
+    bool accumulated;     /* the dump counted what was ever allocated */
+    bool weighted;        /* samples have weights that the rate does not tell */
+    bool difference;      /* made by diff_make, or a sum of such */
+    size_t nodes; /* how many nodes it sums up (merge.h); 0: not a sum */
     /* By thread and age; NULL: not known, as only a recorder notes them. */
     const struct live_parts *parts;
     uint64_t counted_ms; /* how long the sums "ever" counted; 0: not known */
@@ -83,7 +85,8 @@ struct profile {
     size_t module_count;
     const char *note; /* what could not be named, and why; "" */
     /* What the allocator, the kernel and the profile report of the memory, in
-     * one line (reconciliation.h); "" offline. */
+     * one line (reconciliation.h); "" offline.  In a profile of time: how it
+     * was taken. */
     const char *memory;
     struct profile_unseen unseen; /* of a sum: its nodes'; none: difference */
     struct names *names; /* owns what locations point to; NULL: arena does */
@@ -106,13 +109,21 @@ size_t profile_bytes(const struct profile *profile);
 const struct profile_module *profile_module_find(const struct profile *profile,
                                                  uint64_t address);
 
+/* "the heap", "the processor", "the clock". */
+const char *profile_kind_name(enum profile_kind kind);
+
+/* Its options for profile: options, or view_defaults where they are NULL, with
+ * the profile's own words for what to count. */
+struct view_options profile_view(const struct profile *profile,
+                                 const struct view_options *options);
+
 /* The weight of one stack, and of all. */
 double profile_value(const struct profile_stack *stack, enum measure measure);
 double profile_total(const struct profile *profile, enum measure measure);
 
-/* Half the width of the 95 % confidence interval of the bytes in use.  It
- * covers the chance of sampling, not what was allocated while profiling was
- * off. */
+/* Half the width of the 95 % confidence interval of the bytes in use, or of the
+ * time.  It covers the chance of sampling, not what was allocated while
+ * profiling was off. */
 #define PROFILE_95 1.96 /* standard errors */
 double profile_margin(const struct profile *profile);
 

@@ -19,7 +19,8 @@ const struct view_options view_defaults = {.nodecount = 80,
                                            .maxdegree = 8};
 
 const char *const measure_words[] = {"inuse_space", "inuse_objects",
-                                     "alloc_space", "alloc_objects"};
+                                     "alloc_space", "alloc_objects",
+                                     "time",        "samples"};
 const char *const granularity_words[] = {"functions", "lines", "files",
                                          "addresses"};
 
@@ -58,9 +59,16 @@ granularity_parse(const char *word, enum granularity *out)
 }
 
 bool
-measure_is_space(enum measure measure)
+measure_is_amount(enum measure measure)
 {
-    return measure == MEASURE_INUSE_SPACE || measure == MEASURE_ALLOC_SPACE;
+    return measure == MEASURE_INUSE_SPACE || measure == MEASURE_ALLOC_SPACE ||
+           measure == MEASURE_TIME;
+}
+
+bool
+measure_has_variance(enum measure measure)
+{
+    return measure == MEASURE_INUSE_SPACE || measure == MEASURE_TIME;
 }
 
 bool
@@ -118,12 +126,46 @@ granularity_name(struct buffer *out, enum granularity granularity,
     granularity_place(out, frame);
 }
 
+/* What is counted: bytes, nanoseconds; or objects, samples, one by one. */
+enum { UNITS_MAX = 5 };
+
+static const struct counted {
+    const char *what, *one; /* of one by one: its singular */
+    /* In jeprof's reports, of so many, to so many digits. */
+    const char *unit;
+    double report;
+    int digits;
+    /* For people: so many of a unit are the next. */
+    double step;
+    const char *units[UNITS_MAX]; /* up to NULL */
+} bytes_counted = {"bytes", NULL, "MB", 1048576, 1, 1024, {"B", "KB", "MB"}},
+  times_counted = {"time", NULL, "s", 1e9, 3, 1000, {"ns", "us", "ms", "s"}},
+  objects_counted = {"objects", "object", NULL, 1, 0, 0, {NULL}},
+  samples_counted = {"samples", "sample", NULL, 1, 0, 0, {NULL}};
+
+static const struct counted *
+counted_of(enum measure measure)
+{
+    static const struct counted *const all[] = {
+        [MEASURE_INUSE_SPACE] = &bytes_counted,
+        [MEASURE_ALLOC_SPACE] = &bytes_counted,
+        [MEASURE_INUSE_OBJECTS] = &objects_counted,
+        [MEASURE_ALLOC_OBJECTS] = &objects_counted,
+        [MEASURE_TIME] = &times_counted,
+        [MEASURE_SAMPLES] = &samples_counted,
+    };
+
+    return all[measure];
+}
+
 const char *
 figure_value(double value, const struct view_options *options,
              char out[FIGURE_TEXT])
 {
-    if (measure_is_space(options->measure) && !options->show_bytes) {
-        snprintf(out, FIGURE_TEXT, "%.1f", value / 1048576.0);
+    const struct counted *of = counted_of(options->measure);
+
+    if (of->unit && !options->show_bytes) {
+        snprintf(out, FIGURE_TEXT, "%.*f", of->digits, value / of->report);
         return out;
     }
     value = trunc(value);
@@ -148,39 +190,49 @@ figure_percent(double value, double total, char out[FIGURE_TEXT])
 const char *
 figure_unit(const struct view_options *options)
 {
-    if (!measure_is_space(options->measure))
-        return "objects";
-    return options->show_bytes ? "B" : "MB";
+    const struct counted *of = counted_of(options->measure);
+
+    if (!of->unit)
+        return of->what;
+    return options->show_bytes ? of->units[0] : of->unit;
 }
 
 const char *
-figure_name(enum measure measure)
+figure_what(enum measure measure)
 {
-    static const char *const names[] = {"in use", "objects in use", "allocated",
-                                        "objects allocated"};
+    return counted_of(measure)->what;
+}
 
-    return names[measure];
+const char *
+figure_where(enum measure measure, enum profile_kind kind)
+{
+    if (kind != PROFILE_HEAP)
+        return kind == PROFILE_CPU ? "on the processor" : "of the clock";
+    return measure == MEASURE_ALLOC_SPACE || measure == MEASURE_ALLOC_OBJECTS
+               ? "allocated"
+               : "in use";
 }
 
 void
 figure_text(double value, const struct view_options *options, bool is_signed,
             char out[FIGURE_TEXT])
 {
-    static const char *const units[] = {"KB", "MB"};
+    const struct counted *of = counted_of(options->measure);
     const char *sign = value < 0 ? "-" : is_signed && value > 0 ? "+" : "";
     double size = fabs(value);
     size_t unit = 0;
 
-    if (!measure_is_space(options->measure)) {
-        snprintf(out, FIGURE_TEXT, "%s%.0f object%s", sign, size,
-                 round(size) == 1 ? "" : "s");
-    } else if (options->show_bytes || size < 1024) {
-        snprintf(out, FIGURE_TEXT, "%s%.0f B", sign, size);
+    if (!of->unit) {
+        snprintf(out, FIGURE_TEXT, "%s%.0f %s", sign, size,
+                 round(size) == 1 ? of->one : of->what);
+    } else if (options->show_bytes || size < of->step) {
+        snprintf(out, FIGURE_TEXT, "%s%.0f %s", sign, size, of->units[0]);
     } else {
         /* 1023.96 KB would read as 1024.0. */
-        for (size /= 1024; unit < 1 && size >= 1023.95; unit++)
-            size /= 1024;
-        snprintf(out, FIGURE_TEXT, "%s%.1f %s", sign, size, units[unit]);
+        for (size /= of->step, unit = 1;
+             of->units[unit + 1] && size >= of->step - 0.05; unit++)
+            size /= of->step;
+        snprintf(out, FIGURE_TEXT, "%s%.1f %s", sign, size, of->units[unit]);
     }
 }
 

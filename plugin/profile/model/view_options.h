@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile_kind.h"
+
 struct buffer;
 struct error;
 struct frame;
@@ -20,7 +22,10 @@ enum measure {
     MEASURE_INUSE_SPACE, /* bytes */
     MEASURE_INUSE_OBJECTS,
     MEASURE_ALLOC_SPACE, /* since profiling began; needs prof_accum */
-    MEASURE_ALLOC_OBJECTS
+    MEASURE_ALLOC_OBJECTS,
+    /* Of profiles of time: */
+    MEASURE_TIME, /* nanoseconds */
+    MEASURE_SAMPLES
 };
 
 enum granularity {
@@ -31,6 +36,8 @@ enum granularity {
 };
 
 struct view_options {
+    /* A profile of time takes inuse_space and inuse_objects, the words of all
+     * its callers, for time and samples: profile_view. */
     enum measure measure;
     enum granularity granularity;
     uint32_t nodecount;    /* at most so many nodes */
@@ -52,8 +59,9 @@ struct view_options {
 /* jeprof's: in use bytes by function, 80, .005, .001, 8 */
 extern const struct view_options view_defaults;
 
-/* jeprof's words: "inuse_space", ...; "functions", ... */
-enum { MEASURE_COUNT = 4, GRANULARITY_COUNT = 4 };
+/* jeprof's words: "inuse_space", ...; "functions", ...; and "time", "samples"
+ */
+enum { MEASURE_COUNT = 6, GRANULARITY_COUNT = 4 };
 extern const char *const measure_words[MEASURE_COUNT];
 extern const char *const granularity_words[GRANULARITY_COUNT];
 
@@ -61,8 +69,10 @@ extern const char *const granularity_words[GRANULARITY_COUNT];
 bool measure_parse(const char *word, enum measure *out);
 bool granularity_parse(const char *word, enum granularity *out);
 
-/* Whether it counts bytes. */
-bool measure_is_space(enum measure measure);
+/* Whether it counts bytes or nanoseconds, not objects or samples. */
+bool measure_is_amount(enum measure measure);
+/* Whether a profile has its variance: of bytes in use, and of time. */
+bool measure_has_variance(enum measure measure);
 
 /* Whether to stop; checks now and then, as i counts up.  Fills *err. */
 bool view_cancelled(const struct view_options *options, size_t i,
@@ -85,29 +95,34 @@ void granularity_name(struct buffer *out, enum granularity granularity,
                       const char *function, const struct frame *frame,
                       uint64_t address);
 
-/* Numbers as text: for reports in jeprof's form, and for people. */
+/* Numbers as text: for reports in jeprof's form, and for people.  options: as
+ * profile_view has them. */
 
 enum { FIGURE_TEXT = 64 };
 
-/* "114.7" megabytes, or whole bytes or objects; returns out. */
+/* "114.7" megabytes, "12.340" seconds, or whole bytes, nanoseconds, objects or
+ * samples; returns out. */
 const char *figure_value(double value, const struct view_options *options,
                          char out[FIGURE_TEXT]);
 
 /* "12.3%"; of a total of 0 "nan", "+inf" or "-inf". */
 const char *figure_percent(double value, double total, char out[FIGURE_TEXT]);
 
-/* The unit of figure_value: "MB", "B" or "objects". */
+/* The unit of figure_value: "MB", "B", "s", "ns", "objects" or "samples". */
 const char *figure_unit(const struct view_options *options);
 
 /*
- * With its unit: "12.3 MB", "4.0 KB", "17 B", "3 objects"; whole bytes if
- * options ask for them; is_signed: with the sign of a difference.
+ * With its unit: "12.3 MB", "4.0 KB", "17 B", "3 objects", "340.0 ms"; whole
+ * bytes or nanoseconds if options ask for them; is_signed: with the sign of a
+ * difference.
  */
 void figure_text(double value, const struct view_options *options,
                  bool is_signed, char out[FIGURE_TEXT]);
 
-/* "in use", "allocated", "objects in use", "objects allocated". */
-const char *figure_name(enum measure measure);
+/* "bytes", "objects", "time" or "samples", and where they are: "in use",
+ * "allocated", "on the processor" or "of the clock". */
+const char *figure_what(enum measure measure);
+const char *figure_where(enum measure measure, enum profile_kind kind);
 
 /* Makes a function's name safe to show. */
 
