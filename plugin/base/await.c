@@ -39,11 +39,27 @@ await_cancelled(const struct await *await)
     return atomic_load(&await->cancelled);
 }
 
+void
+await_grant(struct await *await, uint64_t ms)
+{
+    atomic_fetch_add(&await->granted_ms, ms);
+}
+
+/* 0: never. */
+static uint64_t
+last_moment(const struct await *await)
+{
+    return await->deadline_ms > 0
+               ? await->deadline_ms + atomic_load(&await->granted_ms)
+               : 0;
+}
+
 bool
 await_is_over(const struct await *await)
 {
-    return await_cancelled(await) ||
-           (await->deadline_ms > 0 && clock_ms() >= await->deadline_ms);
+    uint64_t last_ms = last_moment(await);
+
+    return await_cancelled(await) || (last_ms > 0 && clock_ms() >= last_ms);
 }
 
 static int
@@ -143,7 +159,7 @@ block(struct await *await, uint64_t until_ms)
 void
 await_pause(struct await *await)
 {
-    sleep_long(await, await->deadline_ms);
+    sleep_long(await, last_moment(await));
     (void)take_news(await);
 }
 
@@ -162,7 +178,7 @@ int
 await_until(struct await *await, const char *what, uint64_t until_ms,
             struct error *err)
 {
-    uint64_t last_ms = await->deadline_ms;
+    uint64_t last_ms = last_moment(await);
 
     if (until_ms > 0 && (last_ms == 0 || until_ms < last_ms))
         last_ms = until_ms;

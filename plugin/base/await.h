@@ -35,6 +35,8 @@ struct await {
     /* clock_ms, after which every wait fails; 0: never.  The waiting thread's
      * between two waits. */
     uint64_t deadline_ms;
+    /* Time that was asked for in so many words, and so moves the deadline. */
+    atomic_uint_fast64_t granted_ms;
     /* NULL, or called by the statement's thread around a wait that blocks, and
      * when it computes for long (begins false).  It may cancel the await. */
     void (*parks)(void *arg, bool begins);
@@ -58,6 +60,8 @@ void await_fini(struct await *await);
 /* For good: every wait fails, now and later. */
 void await_cancel(struct await *await);
 bool await_cancelled(const struct await *await);
+/* The work takes that long because its caller said so: the deadline moves. */
+void await_grant(struct await *await, uint64_t ms);
 /* Whether it is cancelled, or its time is up. */
 bool await_is_over(const struct await *await);
 /* -1 with 1317 if it is cancelled. */

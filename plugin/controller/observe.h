@@ -30,7 +30,8 @@ enum observe_kind {
 
 enum {
     OBSERVE_SECONDS = 10, /* unless told otherwise */
-    OBSERVE_SECONDS_MAX = 600
+    OBSERVE_SECONDS_MAX = 600,
+    OBSERVE_HZ_MAX = 1000 /* as SAMPLER_HZ_MAX */
 };
 
 /* Texts are copied. */

@@ -111,6 +111,12 @@ say(struct statement *st, const struct error *err)
         reply_error(reply, err);
 }
 
+static bool
+is_late(const struct statement *st, uint64_t now_ms)
+{
+    return now_ms >= st->deadline_ms + atomic_load(&st->await.granted_ms);
+}
+
 void
 statement_fail(struct statement *st)
 {
@@ -118,11 +124,13 @@ statement_fail(struct statement *st)
 
     if (err.code == ER_QUERY_INTERRUPTED &&
         (st->end == END_TIMEOUT ||
-         (st->end == END_NONE && clock_ms() >= st->deadline_ms)))
-        error_set(&err, ER_QUERY_TIMEOUT,
-                  "Query execution was interrupted, maximum statement "
-                  "execution time exceeded (%g s)",
-                  (double)st->timeout_ms / 1000);
+         (st->end == END_NONE && is_late(st, clock_ms()))))
+        error_set(
+            &err, ER_QUERY_TIMEOUT,
+            "Query execution was interrupted, maximum statement "
+            "execution time exceeded (%g s)",
+            (double)(st->timeout_ms + atomic_load(&st->await.granted_ms)) /
+                1000);
     if (err.code == ER_QUERY_INTERRUPTED && st->end == END_SHUTDOWN)
         error_set(&err, ER_SHUTDOWN, "Server shutdown in progress");
     say(st, &err);
@@ -443,7 +451,7 @@ statement_tick(struct session *s, uint64_t now_ms)
 
     if (!st)
         return;
-    if (!st->full_since_ms && now_ms >= st->deadline_ms)
+    if (!st->full_since_ms && is_late(st, now_ms))
         statement_cancel(s, END_TIMEOUT);
     else if (st->waits)
         statement_tell_waiting(st, now_ms);

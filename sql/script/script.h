@@ -102,12 +102,13 @@ struct script_method {
      * type.  Arguments behind a bar are optional. */
     const char *takes;
     bool is_static;
-    enum script_type returns; /* INSTANCE: of the method's own class */
+    enum script_type returns; /* INSTANCE: of the class that gives says */
     uint32_t privilege;       /* 0: none */
     enum script_kind kind;
     /* DONE, or FAIL with *err. */
     enum step (*call)(struct script_call *call, struct error *err);
     const struct view_form *form; /* the form that it returns; NULL: no view */
+    const char *gives; /* the class of the INSTANCE; NULL: the method's own */
 };
 
 /* All methods, sorted by class: the table's, then one for each form of
@@ -115,7 +116,8 @@ struct script_method {
 size_t script_method_count(void);
 struct script_method script_method(size_t i);
 
-/* Whoever runs it reads longest, switches_on, prints_bytes and output. */
+/* Whoever runs it reads longest, switches_on, seconds, prints_bytes and
+ * output. */
 struct script {
     struct span text;
     struct arena *arena;
@@ -124,6 +126,7 @@ struct script {
     struct script_node *calls;
     enum script_kind longest; /* of its calls */
     bool switches_on;         /* one of them is enable_prof() */
+    uint32_t seconds;         /* that its calls sample together */
     struct snapshot *now;     /* see struct script_call */
     size_t views_bytes;       /* likewise */
     unsigned prints;          /* number of calls of System.print */

@@ -11,6 +11,7 @@
 #include "dump.h"
 #include "errors.h"
 #include "node_status.h"
+#include "profile.h"
 #include "script_methods.h"
 #include "snapshot.h"
 #include "view.h"
@@ -80,7 +81,8 @@ void
 script_return_instance(struct script_call *call, const void *state)
 {
     call->result.type = SCRIPT_INSTANCE;
-    call->result.class_name = call->method->class_name;
+    call->result.class_name =
+        call->method->gives ? call->method->gives : call->method->class_name;
     call->result.state = state;
 }
 
@@ -358,6 +360,18 @@ chain_now(struct script_call *call, struct error *err)
 }
 
 enum step
+chain_of_fresh(struct script_call *call, struct snapshot *snapshot,
+               struct error *err)
+{
+    struct chain *chain = new_chain(call, err);
+
+    if (!chain)
+        return STEP_FAIL;
+    chain->now = snapshot;
+    return STEP_DONE;
+}
+
+enum step
 chain_base(struct script_call *call, struct error *err)
 {
     struct chain *chain = new_chain(call, err);
@@ -388,10 +402,8 @@ chain_option(struct script_call *call, struct error *err)
 }
 
 static struct view_request
-request_of(const struct script_call *call)
+request_of(const struct chain *chain)
 {
-    const struct chain *chain = call->receiver->state;
-
     return (struct view_request){.name = chain->now ? NULL : chain->name,
                                  .snapshot = chain->now,
                                  .base = *chain->base ? chain->base : NULL,
@@ -399,11 +411,35 @@ request_of(const struct script_call *call)
                                  .options = &chain->choice.options};
 }
 
+bool
+chain_prints(const struct script_value *value)
+{
+    const struct chain *chain = value->state;
+
+    return value->type == SCRIPT_INSTANCE && chain && chain->now &&
+           chain->now->profile->kind != PROFILE_HEAP;
+}
+
+enum step
+chain_print(struct script_call *call, struct error *err)
+{
+    struct view_request request = request_of(call->arguments[0].state);
+    enum step step;
+
+    request.form = view_form_find("top");
+    step = script_view(call, &request, err);
+    if (step == STEP_DONE)
+        buffer_add(call->output, call->result.text.data,
+                   call->result.text.size);
+    call->result = call->arguments[0];
+    return step;
+}
+
 /* top(n): n functions. */
 enum step
 chain_view(struct script_call *call, struct error *err)
 {
-    struct view_request request = request_of(call);
+    struct view_request request = request_of(call->receiver->state);
     struct view_options options = *request.options;
 
     if (call->argument_count > 0 && script_count(call, 0, 1, CHOICE_COUNT_MAX,
@@ -417,7 +453,7 @@ chain_view(struct script_call *call, struct error *err)
 enum step
 chain_export(struct script_call *call, struct error *err)
 {
-    struct view_request request = request_of(call);
+    struct view_request request = request_of(call->receiver->state);
 
     if (!request.base)
         return script_view(call, &request, err);

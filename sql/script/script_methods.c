@@ -169,21 +169,36 @@ fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
     return -1;
 }
 
+/* Whether its first argument is of that kind, which tells rows of one name
+ * apart. */
+static bool
+takes_first(const struct script_method *m, const struct script_node *call)
+{
+    enum script_type type =
+        call->argument_count > 0 ? kinds[kind_of(m, 0)].type : SCRIPT_ANY;
+
+    return type == SCRIPT_ANY || type == call->arguments[0]->type;
+}
+
 static bool
 find_method(const struct script_node *call, struct span name,
             struct script_method *out)
 {
     const struct script_node *receiver = call->left;
+    bool found = false;
 
     for (size_t i = 0; i < script_method_count() && receiver->class_name; i++) {
-        *out = script_method(i);
-        if (strcmp(out->class_name, receiver->class_name) == 0 &&
-            out->is_static == (receiver->type == SCRIPT_CLASS) &&
-            span_is(name, out->name) &&
-            takes_so_many(out, call->argument_count))
-            return true;
+        struct script_method m = script_method(i);
+
+        if (strcmp(m.class_name, receiver->class_name) != 0 ||
+            m.is_static != (receiver->type == SCRIPT_CLASS) ||
+            !span_is(name, m.name) || !takes_so_many(&m, call->argument_count))
+            continue;
+        if (!found || takes_first(&m, call))
+            *out = m;
+        found = true;
     }
-    return false;
+    return found;
 }
 
 static int
@@ -218,7 +233,9 @@ script_resolve(struct script_parser *p, struct script_node *call,
     if (check_arguments(p, call) != 0)
         return -1;
     call->type = m->returns;
-    call->class_name = m->returns == SCRIPT_INSTANCE ? m->class_name : NULL;
+    call->class_name = m->returns != SCRIPT_INSTANCE ? NULL
+                       : m->gives                    ? m->gives
+                                                     : m->class_name;
     if (m->returns != SCRIPT_ANY)
         return 0;
     call->type = SCRIPT_NULL;
@@ -287,7 +304,8 @@ print_value(struct buffer *out, const struct script_value *value)
 static enum step
 system_print(struct script_call *call, struct error *err)
 {
-    (void)err;
+    if (call->argument_count > 0 && chain_prints(&call->arguments[0]))
+        return chain_print(call, err);
     if (call->argument_count > 0) {
         print_value(call->output, &call->arguments[0]);
         call->result = call->arguments[0];
@@ -329,6 +347,25 @@ static const struct script_method rows[] = {
      SCRIPT_SLOW, heapprof_pin},
     {"HeapProf", "unpin", "m", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
      SCRIPT_SLOW, heapprof_pin},
+#define CPUPROF(name, takes, returns, kind, ...)                               \
+    {                                                                          \
+        "CpuProf", name, takes, false, returns, PRIVILEGE_PROFILE, kind,       \
+            __VA_ARGS__                                                        \
+    }
+    {"CpuProf", "getInstance", "", true, SCRIPT_INSTANCE, 0, SCRIPT_PURE,
+     heapprof_instance},
+    CPUPROF("profile", "|nn", SCRIPT_INSTANCE, SCRIPT_SLOW, cpuprof_profile,
+            .gives = "Profile"),
+    CPUPROF("profile_wall", "|nn", SCRIPT_INSTANCE, SCRIPT_SLOW,
+            cpuprof_profile, .gives = "Profile"),
+    CPUPROF("snapshot", "|mnn", SCRIPT_STRING, SCRIPT_SLOW, cpuprof_snapshot),
+    CPUPROF("snapshot", "n|n", SCRIPT_STRING, SCRIPT_SLOW, cpuprof_snapshot),
+    CPUPROF("snapshot_wall", "|mnn", SCRIPT_STRING, SCRIPT_SLOW,
+            cpuprof_snapshot),
+    CPUPROF("snapshot_wall", "n|n", SCRIPT_STRING, SCRIPT_SLOW,
+            cpuprof_snapshot),
+    CPUPROF("to_dot_format", "m", SCRIPT_STRING, SCRIPT_SLOW, heapprof_to_dot),
+#undef CPUPROF
     {"System", "print", "|*", true, SCRIPT_ANY, 0, SCRIPT_INSTANT,
      system_print},
 #define PROFILE(name, takes, call)                                             \

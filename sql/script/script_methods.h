@@ -36,7 +36,22 @@ enum step heapprof_delete(struct script_call *call, struct error *err);
 enum step heapprof_delete_like(struct script_call *call, struct error *err);
 enum step heapprof_pin(struct script_call *call, struct error *err);
 
+/* script_cpuprof.c */
+enum step cpuprof_profile(struct script_call *call, struct error *err);
+enum step cpuprof_snapshot(struct script_call *call, struct error *err);
+/* How long a call of that method samples; 0: it does not.  seconds NULL: as
+ * long as they do by themselves. */
+uint32_t cpuprof_seconds(const struct script_method *method,
+                         const struct script_value *seconds);
+
 /* Profile */
+/* An instance that shows the snapshot, which the script holds. */
+enum step chain_of_fresh(struct script_call *call, struct snapshot *snapshot,
+                         struct error *err);
+/* Prints the most useful of a Profile whose snapshot is none of the heap.
+ * false: it is no such Profile. */
+bool chain_prints(const struct script_value *value);
+enum step chain_print(struct script_call *call, struct error *err);
 enum step chain_of(struct script_call *call, struct error *err);
 enum step chain_now(struct script_call *call, struct error *err);
 enum step chain_base(struct script_call *call, struct error *err);

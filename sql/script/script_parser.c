@@ -253,6 +253,20 @@ run_known(struct script_parser *p, struct script_node *call)
     return -1;
 }
 
+/* That it samples; numbers are literals, or variables of such. */
+static uint32_t
+seconds_of(const struct script_node *call)
+{
+    const struct script_node *number = NULL;
+
+    for (size_t i = 0; i < call->argument_count && !number; i++)
+        if (call->arguments[i]->type == SCRIPT_NUMBER)
+            number = call->arguments[i];
+    while (number && number->kind == SCRIPT_NODE_VARIABLE)
+        number = number->left;
+    return cpuprof_seconds(&call->method, number ? &number->value : NULL);
+}
+
 /* Reads .name(arguments) of receiver; the token is the dot. */
 static struct script_node *
 parse_call(struct script_parser *p, struct script_node *receiver)
@@ -294,6 +308,7 @@ parse_call(struct script_parser *p, struct script_node *receiver)
     if (call->method.kind > p->script->longest)
         p->script->longest = call->method.kind;
     p->script->switches_on |= call->method.call == heapprof_enable;
+    p->script->seconds += seconds_of(call);
     return call;
 }
 

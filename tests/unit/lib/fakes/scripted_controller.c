@@ -227,6 +227,36 @@ controller_look(struct seat *seat, struct job_result *result, struct error *err)
     return FLIGHT_DONE;
 }
 
+/* As a profile of the heap, which is then called another kind. */
+struct seat *
+controller_observe(struct controller *controller,
+                   const struct observe_request *request, struct waker waker,
+                   struct error *err)
+{
+    const struct job_request job = {.kind = request->keep ? JOB_SNAPSHOT
+                                                          : JOB_PROFILE,
+                                    .owner = request->owner,
+                                    .name = request->name};
+
+    scripted.observed++;
+    scripted.observe = *request;
+    return controller_submit(controller, &job, waker, err);
+}
+
+int
+controller_observe_wait(struct seat *seat, struct await *await,
+                        struct observe_result *result, struct error *err)
+{
+    struct job_result job = {0};
+
+    if (controller_wait(seat, await, &job, err) != 0)
+        return -1;
+    job.snapshot->profile->kind =
+        scripted.observe.kind == OBSERVE_WALL ? PROFILE_WALL : PROFILE_CPU;
+    result->snapshot = job.snapshot;
+    return 0;
+}
+
 struct store *
 controller_store(struct controller *controller)
 {

@@ -7,6 +7,7 @@
 #define HW_SCRIPTED_CONTROLLER_H
 
 #include "controller.h"
+#include "observe.h"
 #include "view_options.h"
 
 enum answer {
@@ -34,6 +35,8 @@ struct scripted {
     unsigned submitted, profiles, snapshots;
     struct job_request request;       /* the latest; its texts are not kept, */
     char name[SNAPSHOT_NAME_MAX + 1]; /* but this one */
+    unsigned observed;                /* profiles from outside */
+    struct observe_request observe;   /* the latest; name is likewise in name */
     struct view_options options;      /* of the latest graph, likewise */
     char focus[64], ignore[64];       /* "": none */
     int seats;                        /* not left yet */

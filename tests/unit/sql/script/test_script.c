@@ -125,7 +125,7 @@ static const struct {
     const char *message;
 } wrong[] = {
     {"Foo.bar()", 1, 1,
-     "unknown name 'Foo'; the classes are HeapProf, System, "
+     "unknown name 'Foo'; the classes are HeapProf, CpuProf, System, "
      "Profile"},
     {"\n  foo", 2, 3, "unknown name 'foo'"},
     {"System.print(x)", 1, 14, "unknown name 'x'"},
@@ -499,11 +499,12 @@ argument_of(const struct script_method *m)
 static void
 write_call(const struct script_method *m, char *out, size_t size)
 {
-    const char *instance = strcmp(m->class_name, "Profile") == 0
-                               ? "Profile.of(\"heap_1\")"
-                               : "HeapProf.getInstance()";
+    bool profile = strcmp(m->class_name, "Profile") == 0;
 
-    snprintf(out, size, "%s.%s(%s)", m->is_static ? m->class_name : instance,
+    snprintf(out, size, "%s%s.%s(%s)", m->class_name,
+             m->is_static ? ""
+             : profile    ? ".of(\"heap_1\")"
+                          : ".getInstance()",
              m->name, argument_of(m));
 }
 
@@ -539,6 +540,9 @@ static const struct {
     {"HeapProf", "snapshot", PRIVILEGE_PROFILE, SCRIPT_WAITING},
     {"HeapProf", "to_dot_format", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"HeapProf", "dump_dot_snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
+    {"CpuProf", "profile", PRIVILEGE_PROFILE, SCRIPT_SLOW},
+    {"CpuProf", "profile_wall", PRIVILEGE_PROFILE, SCRIPT_SLOW},
+    {"CpuProf", "snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"System", "print", 0, SCRIPT_INSTANT},
     {"Profile", "of", PRIVILEGE_PROFILE, SCRIPT_PURE},
     {"Profile", "now", PRIVILEGE_PROFILE, SCRIPT_WAITING},
