@@ -107,7 +107,9 @@ run_observation(struct flight *flight)
 {
     struct observation *o = (struct observation *)flight;
     struct observer *observer = observer_of(o);
-    const struct observing observing = {.tools = &observer->tools,
+    const struct observing observing = {.tables =
+                                            observer->tables[takes_time(o)],
+                                        .names = &observer->names,
                                         .cancelled = &flight->cancelled,
                                         .pid = o->pid,
                                         .exe = o->hello.exe,
@@ -342,11 +344,16 @@ observer_init(struct observer *observer,
 
     flights_init(&observer->flights, "hw-observe", POOL_THREADS,
                  next_observation);
-    pthread_mutex_init(&observer->tools.names, NULL);
+    pthread_mutex_init(&observer->names.lock, NULL);
     observer->store = store;
     observer->node_id = options->node_id;
-    observer->tools.symbolizer = symbolizer_new(&symbolizer, err);
-    return observer->tools.symbolizer ? 0 : -1;
+    observer->names.symbolizer = symbolizer_new(&symbolizer, err);
+    for (int i = 0; i < 2 && observer->names.symbolizer; i++)
+        if (!(observer->tables[i] = unwind_tables_new(&tables, &why))) {
+            error_memory(err, "unwind tables");
+            return -1;
+        }
+    return observer->names.symbolizer ? 0 : -1;
 }
 
 void
@@ -354,9 +361,11 @@ observer_fini(struct observer *observer)
 {
     if (!observer->flights.name)
         return;
-    if (observer->tools.symbolizer)
-        symbolizer_cancel(observer->tools.symbolizer);
+    if (observer->names.symbolizer)
+        symbolizer_cancel(observer->names.symbolizer);
     flights_stop(&observer->flights);
-    symbolizer_free(observer->tools.symbolizer);
-    pthread_mutex_destroy(&observer->tools.names);
+    symbolizer_free(observer->names.symbolizer);
+    for (int i = 0; i < 2; i++)
+        unwind_tables_free(observer->tables[i]);
+    pthread_mutex_destroy(&observer->names.lock);
 }

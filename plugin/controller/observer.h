@@ -17,7 +17,8 @@ struct store;
 
 struct observer {
     struct flights flights; /* first */
-    struct observe_tools tools;
+    struct observe_names names;
+    struct unwind_tables *tables[2]; /* of the profile, and of the threads */
     struct store *store;
     uint32_t node_id;
 };

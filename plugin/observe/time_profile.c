@@ -43,13 +43,16 @@ open_object(void *arg, const struct mapping *mapping)
 /* The process's code, with its unwind tables. */
 static int
 open_code(const struct observing *observing, struct code_map *map,
-          struct unwind_map **unwind, struct error *err)
+          struct unwind_loaded *loaded, struct error *err)
 {
+    const struct unwind_request request = {.maps = &map->maps,
+                                           .open_object = open_object,
+                                           .arg = &map->objects,
+                                           .cancel_fd = -1};
+
     if (code_map_open(map, observing->pid, err) != 0)
         return -1;
-    *unwind = unwind_map_new(observing->tools->tables, &map->maps, open_object,
-                             &map->objects, observing->cancelled, err);
-    if (*unwind)
+    if (unwind_tables_load(observing->tables, &request, loaded, err) == 0)
         return 0;
     code_map_close(map);
     return -1;
@@ -66,18 +69,19 @@ name_addresses(const struct observing *observing, struct code_map *map,
                                             .arg = &map->objects};
     struct names *names = NULL;
 
-    pthread_mutex_lock(&observing->tools->names);
-    if (symbolizer_resolve(observing->tools->symbolizer, &request, &names,
+    pthread_mutex_lock(&observing->names->lock);
+    if (symbolizer_resolve(observing->names->symbolizer, &request, &names,
                            err) != 0)
         names = NULL;
-    pthread_mutex_unlock(&observing->tools->names);
+    pthread_mutex_unlock(&observing->names->lock);
     return names;
 }
 
 /* ---- a profile of time ---- */
 
 struct taking {
-    struct unwind_map *unwind;
+    struct unwind_source source;
+    struct unwind_loaded loaded;
     struct stack_sums *sums;
     uint64_t cut; /* stacks whose outermost frame was not reached */
 };
@@ -88,10 +92,10 @@ take_sample(void *arg, const struct sample *sample, struct error *err)
     struct taking *t = arg;
     uint64_t addresses[DEPTH_MAX];
     enum unwind_end end;
-    size_t depth = unwind_walk(t->unwind, &sample->stack, &sample->registers,
+    size_t depth = unwind_walk(&t->source, &sample->stack, &sample->registers,
                                addresses, DEPTH_MAX, &end);
 
-    t->cut += end != UNWIND_OUTERMOST;
+    t->cut += end != UNWIND_END_OUTERMOST;
     return stack_sums_add(t->sums, addresses, depth, sample->nanoseconds, err);
 }
 
@@ -122,6 +126,9 @@ write_line(struct profile *profile, const struct taking *t,
                       report->unseen);
     if (t->cut > 0)
         buffer_format(&line, "; %" PRIu64 " stacks are cut", t->cut);
+    if (t->loaded.missing > 0)
+        buffer_format(&line, "; %" PRIu32 " files have no unwind table (%s)",
+                      t->loaded.missing, t->loaded.why);
     if (report->ended)
         buffer_format(&line, "; the process ended meanwhile");
     if (*report->why_not_better)
@@ -147,6 +154,10 @@ make_profile(const struct observing *observing, struct code_map *map,
     struct names *names = NULL;
 
     enter(observing, OBSERVE_NAMING);
+    if (dump) {
+        dump->rate = 1000000000 / report->hz;
+        dump->duration_ms = report->milliseconds;
+    }
     if (dump)
         names = name_addresses(observing, map, dump->addresses,
                                dump->address_count, err);
@@ -175,28 +186,31 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct code_map map = {0};
     struct taking taking = {0};
 
-    if (open_code(observing, &map, &taking.unwind, err) != 0)
+    if (open_code(observing, &map, &taking.loaded, err) != 0)
         return NULL;
+    taking.source = unwind_tables_source(observing->tables);
     taking.sums = stack_sums_new();
     if (!taking.sums)
         error_memory(err, "a profile");
     else if (sampler_run(options, take_sample, &taking, &report, err) == 0)
         profile = make_profile(observing, &map, &taking, kind, &report, err);
     stack_sums_free(taking.sums);
-    unwind_map_free(taking.unwind);
     code_map_close(&map);
     return profile;
 }
 
 /* ---- the stacks of all threads ---- */
 
-static size_t
-walk_thread(void *arg, const struct thread_registers *registers,
-            const struct thread_stack *stack, uint64_t *addresses, size_t room)
+static uint32_t
+walk_thread(void *arg, const struct thread_copy *copy, uint64_t *addresses,
+            uint32_t room, const char **why)
 {
     enum unwind_end end;
+    size_t depth =
+        unwind_walk(arg, &copy->stack, &copy->registers, addresses, room, &end);
 
-    return unwind_walk(arg, stack, registers, addresses, room, &end);
+    *why = unwind_end_text(end);
+    return (uint32_t)depth;
 }
 
 static int
@@ -255,25 +269,29 @@ name_threads(const struct observing *observing, struct code_map *map,
 struct thread_list *
 observe_threads_take(const struct observing *observing, struct error *err)
 {
+    const uint64_t deadline_ms = clock_ms() + THREADS_MS;
     struct thread_list *threads = NULL;
+    struct unwind_loaded loaded;
+    struct unwind_source source;
     struct code_map map = {0};
-    struct unwind_map *unwind;
 
-    if (open_code(observing, &map, &unwind, err) != 0)
+    if (open_code(observing, &map, &loaded, err) != 0)
         return NULL;
-    threads = threads_take(
-        &(struct threads_options){.pid = observing->pid,
-                                  .walk = walk_thread,
-                                  .arg = unwind,
-                                  .deadline_ms = clock_ms() + THREADS_MS,
-                                  .cancelled = observing->cancelled},
-        err);
+    source = unwind_tables_source(observing->tables);
+    if (threads_take(
+            &(struct threads_options){.pid = observing->pid,
+                                      .stacks = true,
+                                      .walk = walk_thread,
+                                      .arg = &source,
+                                      .deadline_ms = deadline_ms,
+                                      .cancelled = observing->cancelled},
+            &threads, err) != 0)
+        threads = NULL;
     enter(observing, OBSERVE_NAMING);
     if (threads && name_threads(observing, &map, threads, err) != 0) {
         thread_list_unref(threads);
         threads = NULL;
     }
-    unwind_map_free(unwind);
     code_map_close(&map);
     return threads;
 }

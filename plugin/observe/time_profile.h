@@ -18,18 +18,18 @@ struct symbolizer;
 struct thread_list;
 struct unwind_tables;
 
-/* Borrowed; for all observations. */
-struct observe_tools {
-    struct unwind_tables *tables;
+/* Of all observations. */
+struct observe_names {
     struct symbolizer *symbolizer;
-    pthread_mutex_t names; /* who has the symboliser */
+    pthread_mutex_t lock; /* who has it */
 };
 
 enum observe_stage { OBSERVE_SAMPLING = 1, OBSERVE_NAMING, OBSERVE_MAKING };
 
 /* One observation. */
 struct observing {
-    struct observe_tools *tools;
+    struct unwind_tables *tables; /* for one observation at a time */
+    struct observe_names *names;
     const atomic_bool *cancelled;
     int32_t pid;        /* as this process sees it */
     const char *exe;    /* what the process's program is called; "" unknown */
