@@ -567,8 +567,11 @@ helper_make_index(struct helper *h, const struct helper_index *index,
     if (start(h, err) != 0)
         return fail(h, err);
     buffer_clear(&h->out);
-    wire_put_request(
-        &h->out, index->path,
-        WIRE_MAKE_INDEX | (index->symbols_only ? WIRE_SYMBOLS_DO : 0), NULL, 0);
+    wire_put_request(&h->out, index->path,
+                     index->unwind
+                         ? WIRE_MAKE_UNWIND
+                         : WIRE_MAKE_INDEX |
+                               (index->symbols_only ? WIRE_SYMBOLS_DO : 0),
+                     NULL, 0);
     return converse(h, &x, until, err);
 }

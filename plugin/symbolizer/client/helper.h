@@ -89,12 +89,13 @@ enum helper_result helper_ask(struct helper *helper,
 bool helper_ask_ahead(struct helper *helper,
                       const struct helper_question *question);
 
-/* An object to make a symbol index of. */
+/* An object to make a symbol index of, or an unwind table. */
 struct helper_index {
     int object_fd;
     const char *path;
     uint32_t deadline_ms;
-    /* Takes the index file's bytes in their order; -1 with *err: give up. */
+    bool unwind; /* a table is wanted; symbols_only is NULL then */
+    /* Takes the file's bytes in their order; -1 with *err: give up. */
     int (*write)(void *arg, const void *data, size_t size, struct error *err);
     /* Called before any bytes if the index has symbols only, for lack of debug
      * information; why is raw.  NULL: without debug information, make no index.
@@ -103,8 +104,8 @@ struct helper_index {
     void *arg;
 };
 
-/* The index is whole only after HELPER_DONE with err "".  The helper is not
- * trusted: the index's reader checks its bytes. */
+/* The index or table is whole only after HELPER_DONE with err "".  The helper
+ * is not trusted: the reader checks its bytes. */
 enum helper_result helper_make_index(struct helper *helper,
                                      const struct helper_index *index,
                                      struct error *err);

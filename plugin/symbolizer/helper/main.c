@@ -15,6 +15,7 @@
 
 #include "addr2line_names.h"
 #include "buffer.h"
+#include "elf_file.h"
 #include "errors.h"
 #include "files.h"
 #include "hash.h"
@@ -24,6 +25,7 @@
 #include "object_index.h"
 #include "object_names.h"
 #include "symbolizer_wire.h"
+#include "unwind_make.h"
 
 /* ---- the numbers of the texts sent to the client ---- */
 
@@ -388,6 +390,30 @@ make_index(struct helper *h, const struct wire_request *request)
     return flush(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_MEMORY;
 }
 
+/* 0, or the exit status. */
+static int
+make_unwind(struct helper *h, const struct wire_request *request)
+{
+    char *path = mem_strndup(request->path.data, request->path.size);
+    struct elf_file elf = {0};
+    struct buffer table;
+    struct error err = {0};
+    int made = -1;
+
+    buffer_init(&table, UNWIND_TABLE_BYTES_MAX);
+    if (!path)
+        error_memory(&err, "a path");
+    else if (elf_init(&elf, h->fds[0], path, &err) == 0 &&
+             elf_load_sections(&elf, &err) == 0 &&
+             unwind_make(&elf, &table, &err) == 0)
+        made = put_parts(h, table.data, table.size, &err);
+    elf_fini(&elf);
+    buffer_fini(&table);
+    mem_free(path);
+    wire_put_done(&h->out, made == 0 ? "" : err.text);
+    return flush(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_MEMORY;
+}
+
 static int
 serve_one(struct helper *h, struct span payload)
 {
@@ -401,8 +427,12 @@ serve_one(struct helper *h, struct span payload)
     if (request.has_index && h->fd_count < 2)
         return WIRE_EXIT_PROTOCOL;
     limits_cpu(h->cpu_seconds);
-    status =
-        request.make_index ? make_index(h, &request) : name_object(h, &request);
+    if (request.make_unwind)
+        status = make_unwind(h, &request);
+    else if (request.make_index)
+        status = make_index(h, &request);
+    else
+        status = name_object(h, &request);
     drop_descriptors(h, request.has_index ? 2 : 1);
     buffer_drop_front(&h->in, WIRE_HEAD + payload.size);
     return status;

@@ -134,7 +134,7 @@ take_text(struct reader *r, size_t max)
     return text;
 }
 
-/* A request for an index has no other flags, and no addresses. */
+/* A request for an index or table has no other flags, and no addresses. */
 static bool
 flags_fit(unsigned flags, uint32_t count)
 {
@@ -143,6 +143,8 @@ flags_fit(unsigned flags, uint32_t count)
     if (flags & WIRE_MAKE_INDEX)
         return (flags & ~(WIRE_MAKE_INDEX | WIRE_SYMBOLS_DO)) == 0 &&
                count == 0;
+    if (flags & WIRE_MAKE_UNWIND)
+        return flags == WIRE_MAKE_UNWIND && count == 0;
     return (flags & ~known) == 0;
 }
 
@@ -162,6 +164,7 @@ wire_parse_request(struct span payload, struct wire_request *out)
     out->make_index = (flags & WIRE_MAKE_INDEX) != 0;
     out->no_lines = (flags & WIRE_NO_LINES) != 0;
     out->symbols_do = (flags & WIRE_SYMBOLS_DO) != 0;
+    out->make_unwind = (flags & WIRE_MAKE_UNWIND) != 0;
     out->path = take_text(&r, WIRE_PATH_MAX);
     out->count = reader_u32(&r);
     offsets = reader_rest(&r);

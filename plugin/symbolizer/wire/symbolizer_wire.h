@@ -7,7 +7,7 @@
  * the request's first byte (SCM_RIGHTS), followed by that of its symbol index,
  * if there is one.  The answers stream back, one per offset, in their order,
  * and WIRE_DONE ends them: answers before a crash or a deadline are kept.  A
- * request for an index gets the index's parts instead.
+ * request for an index, or for an unwind table, gets its parts instead.
  *
  *   WIRE_NAME
  *       u8 version, u8 flags, text path, u32 count, count * u64 file offset
@@ -18,11 +18,12 @@
  *       u64 function start, number symbol (0 when there is none), u8 frames,
  *       then per frame: number function, number file, u32 line
  *   WIRE_PART
- *       the next bytes of an index, to the end of the message
+ *       the next bytes of an index or table, to the end of the message
  *   WIRE_REFUSED
  *       text why: the index is unusable, or damaged; once, before the end
  *   WIRE_DONE
- *       text complaint; "": all offsets are answered, or the index is whole
+ *       text complaint; "": all offsets are answered, or the index or table is
+ * whole
  *
  * A text is a length-encoded size and its bytes.  A number is length-encoded:
  * that of an earlier text, or 0 for "".  An address without a name has one
@@ -44,7 +45,7 @@ struct buffer;
 enum {
     /* To be raised by any change here: a package may replace the helper while
      * heapwired runs. */
-    WIRE_VERSION = 5,
+    WIRE_VERSION = 6,
     WIRE_HEAD = 4,
     WIRE_ADDRESSES_MAX = 1000000, /* of one object */
     WIRE_PATH_MAX = 4096,
@@ -79,13 +80,14 @@ enum wire_flag {
     WIRE_HAS_INDEX = 2,    /* a second descriptor follows the object's */
     WIRE_MAKE_INDEX = 4,   /* without offsets */
     WIRE_NO_LINES = 8,     /* files and lines need not be read */
-    WIRE_SYMBOLS_DO = 16   /* only with WIRE_MAKE_INDEX: without debug
+    WIRE_SYMBOLS_DO = 16,  /* only with WIRE_MAKE_INDEX: without debug
                               information, an index of symbols only is wanted */
+    WIRE_MAKE_UNWIND = 32  /* alone: make an unwind table */
 };
 
 struct wire_request {
     uint8_t version; /* if it is not WIRE_VERSION, nothing else is parsed */
-    bool symbols_only, has_index, make_index, no_lines, symbols_do;
+    bool symbols_only, has_index, make_index, no_lines, symbols_do, make_unwind;
     struct span path; /* of the mapped file: shown by its name, and its
                          directory is searched for split debug files */
     uint32_t count;

@@ -45,7 +45,8 @@ START_TEST(only_flags_that_go_together_are_taken)
     for (unsigned flags = 0; flags < 256; flags++)
         for (uint32_t count = 0; count <= 1; count++) {
             bool fits = flags == WIRE_MAKE_INDEX ||
-                                flags == (WIRE_MAKE_INDEX | WIRE_SYMBOLS_DO)
+                                flags == (WIRE_MAKE_INDEX | WIRE_SYMBOLS_DO) ||
+                                flags == WIRE_MAKE_UNWIND
                             ? count == 0
                             : flags < 16 && !(flags & WIRE_MAKE_INDEX);
             struct wire_request request;
@@ -61,6 +62,8 @@ START_TEST(only_flags_that_go_together_are_taken)
                              (flags & WIRE_MAKE_INDEX) != 0);
             ck_assert_int_eq(request.symbols_do,
                              (flags & WIRE_SYMBOLS_DO) != 0);
+            ck_assert_int_eq(request.make_unwind,
+                             (flags & WIRE_MAKE_UNWIND) != 0);
             buffer_fini(&b);
         }
 }

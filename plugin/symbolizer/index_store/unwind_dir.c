@@ -1,0 +1,141 @@
+/* unwind_dir.c - see unwind_dir.h. */
+#include "unwind_dir.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "files.h"
+#include "index_dir.h"
+#include "memory.h"
+
+enum { FILES_MAX = 1024, ROOM_SHARE = 10 /* of the disk, that stays free */ };
+
+static bool
+is_build_id(const char *text, size_t size)
+{
+    struct build_id id;
+
+    return build_id_parse(text, size, &id);
+}
+
+static const char *const endings[] = {".hwunwind", NULL};
+static const struct file_kind kind = {"an unwind table", endings, is_build_id};
+
+static void
+set_name(const struct build_id *id, char file[FILE_STORE_NAME])
+{
+    char text[BUILD_ID_TEXT];
+
+    build_id_text(id, text);
+    snprintf(file, FILE_STORE_NAME, "%s%s", text, endings[0]);
+}
+
+int
+unwind_dir_open(struct file_store *dir, const char *path, struct error *err)
+{
+    return file_store_open(dir, path, &kind, err);
+}
+
+int
+unwind_dir_read(const struct file_store *dir, const struct build_id *id,
+                struct buffer *out)
+{
+    static const struct timespec now[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+    char file[FILE_STORE_NAME];
+    struct error unsaid;
+    struct stat st;
+    int fd, rc = -1;
+
+    set_name(id, file);
+    fd = file_store_read(dir, file, &st, &unsaid);
+    if (fd < 0)
+        return -1;
+    if (fd_read_all(fd, out, file, &unsaid) == 0) {
+        (void)futimens(fd, now); /* failure only brings its removal forward */
+        rc = 0;
+    }
+    fd_close(fd);
+    return rc;
+}
+
+/* ---- which go ---- */
+
+struct held_list {
+    struct file_held held[FILES_MAX];
+    char names[FILES_MAX][FILE_STORE_NAME];
+    size_t count;
+};
+
+static void
+on_found(void *arg, const struct file_found *file)
+{
+    struct held_list *list = arg;
+
+    if (list->count == FILES_MAX)
+        return;
+    list->held[list->count] = (struct file_held){
+        .turn = 1, .since = file->used_ms, .bytes = file->bytes};
+    snprintf(list->names[list->count++], FILE_STORE_NAME, "%s", file->name);
+}
+
+static void
+on_odd(void *arg, const char *name, const char *why)
+{
+    (void)arg, (void)name, (void)why;
+}
+
+static int
+make_room(struct file_store *dir, uint64_t bytes_max, struct error *err)
+{
+    struct held_list *list = mem_zalloc(1, sizeof(*list));
+    const struct file_scan scan = {on_found, on_odd, list};
+    int rc;
+
+    if (!list) {
+        error_memory(err, "the list of unwind tables");
+        return -1;
+    }
+    rc = file_store_scan(dir, &scan, err);
+    if (rc == 0) {
+        (void)file_store_evict(list->held, list->count, FILES_MAX - 1,
+                               bytes_max);
+        for (size_t i = 0; i < list->count; i++)
+            if (list->held[i].turn == FILE_GOES &&
+                file_store_remove(dir, list->names[i], err) != 0)
+                rc = -1;
+    }
+    mem_free(list);
+    return rc;
+}
+
+int
+unwind_dir_write(struct file_store *dir, const struct build_id *id,
+                 const struct buffer *table, uint64_t bytes_max,
+                 struct error *err)
+{
+    char file[FILE_STORE_NAME];
+    struct file_writer writer;
+    uint64_t left, all;
+    int64_t made_ms;
+    int rc = -1;
+
+    if (file_store_renew(dir, err) < 0)
+        return -1;
+    if (table->size > bytes_max || (file_store_room(dir, &left, &all) &&
+                                    left < all / ROOM_SHARE + table->size)) {
+        error_set(err, ER_DISK_FULL, "%s has no room for it", dir->path);
+        return -1;
+    }
+    if (make_room(dir, bytes_max - table->size, err) != 0)
+        return -1;
+    set_name(id, file);
+    if (file_writer_open(&writer, dir, file, err) != 0)
+        return -1;
+    if (file_writer_write(&writer, table->data, table->size, err) == 0)
+        rc = file_writer_commit(&writer, true, &made_ms, err);
+    file_writer_close(&writer);
+    return rc;
+}

@@ -1,0 +1,72 @@
+/*
+ * unwind_tables.h - the unwind tables of all that a process has mapped, for
+ * unwind_walk().
+ *
+ * A table comes from memory, from the directory, or is made now by the helper
+ * (heapwire-symbolizer), and then kept in both.  Objects without a build-id are
+ * kept in memory only.  One thread at a time; it is the helper's parent, and
+ * must outlive a load.
+ *
+ *     tables = unwind_tables_new(&options, err);       once
+ *     ...
+ *     unwind_tables_load(tables, &request, &loaded, err)   per profile
+ *     source = unwind_tables_source(tables);
+ *     depth = unwind_walk(&source, &sample->stack, &sample->registers, pcs,
+ *                         room, &why);                  per sample
+ */
+#ifndef HW_UNWIND_TABLES_H
+#define HW_UNWIND_TABLES_H
+
+#include <stdint.h>
+
+#include "errors.h"
+#include "unwind_walk.h"
+
+struct mapping;
+struct mappings;
+struct unwind_tables;
+
+struct unwind_tables_options {
+    const char *program;  /* path of heapwire-symbolizer; copied */
+    const char *dir;      /* made with mode 0700 if missing; NULL: none */
+    uint64_t bytes;       /* at most, in memory and on disk; 0: 512 MB */
+    uint32_t deadline_ms; /* of one load's helper; 0: 20 s */
+};
+
+/* An unusable directory is no error: there is none then, and why says so (may
+ * be NULL).  NULL only without memory. */
+struct unwind_tables *
+unwind_tables_new(const struct unwind_tables_options *options,
+                  struct error *why);
+void unwind_tables_free(struct unwind_tables *tables); /* NULL is fine */
+
+struct unwind_request {
+    const struct mappings *maps; /* of the process */
+    /* Opens the mapped file; load closes it; -1: cannot. */
+    int (*open_object)(void *arg, const struct mapping *mapping);
+    void *arg;
+    int cancel_fd; /* readable: stop; -1: never */
+};
+
+/* What came of a load. */
+struct unwind_loaded {
+    uint32_t objects;         /* executable files that are mapped */
+    uint32_t made, missing;   /* tables: made now; not to be had */
+    uint64_t bytes;           /* of all tables in use */
+    char why[ERROR_TEXT_MAX]; /* one is missing; "" */
+};
+
+/* Objects without a table are walked through by frame pointers.  -1 with *err
+ * only without memory, or cancelled. */
+int unwind_tables_load(struct unwind_tables *tables,
+                       const struct unwind_request *request,
+                       struct unwind_loaded *loaded, struct error *err);
+
+/* Good until the next load; its cache is for one thread. */
+struct unwind_source unwind_tables_source(struct unwind_tables *tables);
+
+/* The files' owner becomes another user, as whom the process continues. */
+int unwind_tables_give(struct unwind_tables *tables, uint32_t uid, uint32_t gid,
+                       struct error *err);
+
+#endif
