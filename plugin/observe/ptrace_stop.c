@@ -260,8 +260,9 @@ copy_thread(struct stop *stop)
         if (!stop->gone)
             sample_refused_ptrace(stop->pid, stop->tid, error, why,
                                   sizeof(why));
-        error_set(stop->err, ER_UNKNOWN, "ptrace may not stop thread %d: %s",
-                  stop->tid, stop->gone ? "it has ended" : why);
+        error_set(stop->err, ER_NOT_SUPPORTED,
+                  "ptrace may not stop thread %d: %s", stop->tid,
+                  stop->gone ? "it has ended" : why);
         return -1;
     }
     /* Nobody else can have this tid while it is traced: is it still ours? */

@@ -1,0 +1,108 @@
+/* sample_run.c - see sample_run.h. */
+#include "sample_run.h"
+
+#include <time.h>
+
+#include "errors.h"
+#include "memory.h"
+#include "process_stat.h"
+#include "sample_task.h"
+
+enum {
+    STEP_NS = 20 * 1000 * 1000, /* between looks at cancelled */
+    TIDS = 1 << 22,             /* the kernel's PID_MAX_LIMIT */
+    SECOND_NS = 1000 * 1000 * 1000
+};
+
+uint64_t
+sample_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+int
+sample_run_init(struct sample_run *run, struct error *err)
+{
+    int32_t pid = run->options->pid;
+    struct process_stat stat;
+
+    if (pid <= 0 || !process_stat_read(pid, &stat)) {
+        error_set(err, ER_NO_SUCH_THREAD,
+                  "there is no process %d, or /proc does not show it", pid);
+        return -1;
+    }
+    run->start_ticks = stat.start_ticks;
+    run->seen = mem_zalloc(TIDS / 8, 1);
+    if (!run->seen) {
+        error_memory(err, "the threads that were seen");
+        return -1;
+    }
+    sample_run_begin(run);
+    return 0;
+}
+
+void
+sample_run_fini(struct sample_run *run)
+{
+    run->report->milliseconds =
+        (uint32_t)((sample_now_ns() - run->begin_ns) / 1000000);
+    mem_free(run->seen);
+}
+
+void
+sample_run_begin(struct sample_run *run)
+{
+    run->begin_ns = sample_now_ns();
+    run->end_ns =
+        run->begin_ns + (uint64_t)run->options->milliseconds * 1000000;
+}
+
+int
+sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
+                struct error *err)
+{
+    uint64_t now;
+
+    for (;;) {
+        struct timespec step = {0, STEP_NS};
+
+        if (run->options->cancelled && atomic_load(run->options->cancelled)) {
+            error_set(err, ER_QUERY_INTERRUPTED, "the profile was cancelled");
+            return -1;
+        }
+        run->report->ended =
+            sample_process_ended(run->options->pid, run->start_ticks);
+        now = sample_now_ns();
+        *over = run->report->ended || now >= run->end_ns;
+        if (*over || now >= until_ns)
+            return 0;
+        if (until_ns > run->end_ns)
+            until_ns = run->end_ns;
+        if (until_ns - now < STEP_NS)
+            step.tv_nsec = (long)(until_ns - now);
+        nanosleep(&step, NULL);
+    }
+}
+
+void
+sample_run_see(struct sample_run *run, int32_t tid)
+{
+    uint8_t bit = (uint8_t)(1u << (tid % 8));
+
+    if (tid < 0 || tid >= TIDS || (run->seen[tid / 8] & bit))
+        return;
+    run->seen[tid / 8] |= bit;
+    run->report->threads++;
+}
+
+int
+sample_run_give(struct sample_run *run, const struct sample *sample,
+                struct error *err)
+{
+    run->report->samples++;
+    sample_run_see(run, sample->tid);
+    return run->take(run->arg, sample, err);
+}
