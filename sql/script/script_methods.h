@@ -36,6 +36,11 @@ enum step heapprof_delete(struct script_call *call, struct error *err);
 enum step heapprof_delete_like(struct script_call *call, struct error *err);
 enum step heapprof_pin(struct script_call *call, struct error *err);
 
+/* script_execenv.c */
+enum step execenv_all_threads(struct script_call *call, struct error *err);
+enum step execenv_thread(struct script_call *call, struct error *err);
+enum step execenv_function(struct script_call *call, struct error *err);
+
 /* Profile */
 enum step chain_of(struct script_call *call, struct error *err);
 enum step chain_now(struct script_call *call, struct error *err);

@@ -126,7 +126,7 @@ static const struct {
 } wrong[] = {
     {"Foo.bar()", 1, 1,
      "unknown name 'Foo'; the classes are HeapProf, System, "
-     "Profile"},
+     "ExecEnv, Profile"},
     {"\n  foo", 2, 3, "unknown name 'foo'"},
     {"System.print(x)", 1, 14, "unknown name 'x'"},
     {"HeapProf.enable()", 1, 10,
@@ -499,11 +499,12 @@ argument_of(const struct script_method *m)
 static void
 write_call(const struct script_method *m, char *out, size_t size)
 {
-    const char *instance = strcmp(m->class_name, "Profile") == 0
-                               ? "Profile.of(\"heap_1\")"
-                               : "HeapProf.getInstance()";
+    bool profile = strcmp(m->class_name, "Profile") == 0;
 
-    snprintf(out, size, "%s.%s(%s)", m->is_static ? m->class_name : instance,
+    snprintf(out, size, "%s%s.%s(%s)", m->class_name,
+             m->is_static ? ""
+             : profile    ? ".of(\"heap_1\")"
+                          : ".getInstance()",
              m->name, argument_of(m));
 }
 
@@ -540,6 +541,8 @@ static const struct {
     {"HeapProf", "to_dot_format", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"HeapProf", "dump_dot_snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"System", "print", 0, SCRIPT_INSTANT},
+    {"ExecEnv", "get_stack_trace_for_all_threads", PRIVILEGE_PROFILE,
+     SCRIPT_SLOW},
     {"Profile", "of", PRIVILEGE_PROFILE, SCRIPT_PURE},
     {"Profile", "now", PRIVILEGE_PROFILE, SCRIPT_WAITING},
     {"Profile", "by", PRIVILEGE_PROFILE, SCRIPT_PURE},
