@@ -72,11 +72,11 @@ thread_groups_fini(struct thread_groups *groups)
 }
 
 void
-thread_groups_sizes(const struct thread_groups *groups,
-                    const struct thread_list *list, size_t *same)
+thread_groups_each(const struct thread_groups *groups,
+                   const struct thread_list *list,
+                   const struct thread_group **of)
 {
     for (size_t i = 0; i < groups->count; i++)
         for (size_t j = 0; j < groups->list[i].count; j++)
-            same[groups->list[i].threads[j] - list->list] =
-                groups->list[i].count;
+            of[groups->list[i].threads[j] - list->list] = &groups->list[i];
 }

@@ -29,9 +29,10 @@ int thread_groups_init(struct thread_groups *groups,
                        const struct thread_list *list);
 void thread_groups_fini(struct thread_groups *groups); /* zeroed is fine */
 
-/* So many threads have this stack, for each place in the list; same has room
- * for them all. */
-void thread_groups_sizes(const struct thread_groups *groups,
-                         const struct thread_list *list, size_t *same);
+/* The group of each thread, by its place in the list; of has room for them all.
+ */
+void thread_groups_each(const struct thread_groups *groups,
+                        const struct thread_list *list,
+                        const struct thread_group **of);
 
 #endif

@@ -254,6 +254,7 @@ static const char index_text[] =
     "/                    the page, for browsers\n"
     "/debug/pprof/heap    go tool pprof; ?seconds= ?snapshot= ?base= ?node=\n"
     "/debug/pprof/allocs  the same\n"
+    "/debug/pprof/threads the stacks of all threads, as text; ?node=\n"
     "/debug/pprof/cmdline /debug/pprof/symbol\n"
     "/pprof/heap          jeprof, which asks /pprof/symbol and /pprof/cmdline\n"
     "/metrics             Prometheus; ?node=\n"
@@ -273,6 +274,7 @@ static const char index_text[] =
 static const char pprof_text[] =
     "/debug/pprof/heap    what is in use; ?seconds= ?snapshot= ?base= ?node=\n"
     "/debug/pprof/allocs  the same\n"
+    "/debug/pprof/threads the stacks of all threads, as text; ?node=\n"
     "/debug/pprof/cmdline\n"
     "/debug/pprof/symbol\n"
     "/help lists the other paths\n";
@@ -307,6 +309,9 @@ static const struct http_route routes[] = {
      .make = make_pprof},
     {"/debug/pprof/allocs", PPROF, HTTP_SHOW_VALUE, HTTP_BINARY,
      .make = make_pprof},
+    {"/debug/pprof/threads", "node debug", HTTP_SHOW_LINES, HTTP_TEXT,
+     .packed = true,
+     .script = "System.print(ExecEnv.get_stack_trace_for_all_threads())"},
     {"/debug/pprof/cmdline", PROGRAM},
     {"/debug/pprof/symbol", SYMBOL},
     {"/pprof/heap", "snapshot node", HTTP_SHOW_VALUE, HTTP_TEXT, .packed = true,

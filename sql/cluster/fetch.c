@@ -8,11 +8,13 @@
 #include "errors.h"
 #include "handle.h"
 #include "node_status.h"
+#include "observe.h"
 #include "peers.h"
 #include "share.h"
 #include "snapshot.h"
 #include "sql_session.h"
 #include "stats.h"
+#include "threads.h"
 
 enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
 
@@ -61,10 +63,12 @@ fetch_fini(struct fetch *fetch)
     if (fetch->stats)
         stats_unref(fetch->stats);
     snapshot_unref(fetch->snapshot);
+    thread_list_unref(fetch->threads);
     peer_survey_free(fetch->survey);
     fetch->stats = NULL;
     fetch->snapshot = NULL;
     fetch->survey = NULL;
+    fetch->threads = NULL;
     fetch->fetched = 0;
 }
 
@@ -90,7 +94,7 @@ has_total(struct handle *handle)
 
 /* What is under way; each NULL: nothing. */
 struct asked {
-    struct seat *stats, *snapshot;
+    struct seat *stats, *snapshot, *threads;
 };
 
 static struct seat *
@@ -101,6 +105,17 @@ submit(const struct handle *handle, enum job_kind kind, struct error *err)
 
     return controller_submit(handle->fetch->controller, &request,
                              await_waker(handle->fetch->await), err);
+}
+
+static struct seat *
+submit_threads(struct handle *handle)
+{
+    const struct observe_request request = {
+        .kind = OBSERVE_THREADS, .owner = handle->scope.session->who.user};
+
+    return controller_observe(handle->fetch->controller, &request,
+                              await_waker(handle->fetch->await),
+                              &handle->failure);
 }
 
 /* A snapshot for NEED_TOTAL alone is optional: without it the statement goes
@@ -132,6 +147,10 @@ ask(struct handle *handle, unsigned needs, struct asked *asked)
     if (needs & NEED_STATS)
         asked->stats = submit(handle, JOB_STATS, &handle->failure);
     if (needs & NEED_STATS && !asked->stats)
+        return -1;
+    if (needs & NEED_THREADS)
+        asked->threads = submit_threads(handle);
+    if (needs & NEED_THREADS && !asked->threads)
         return -1;
     if (needs & NEED_FRESH)
         asked->snapshot = submit(handle, JOB_RECENT, &failure);
@@ -170,6 +189,20 @@ wait_for_stats(struct handle *handle, struct asked *asked)
 }
 
 static int
+wait_for_threads(struct handle *handle, struct asked *asked)
+{
+    struct observe_result result = {0};
+    struct seat *seat = asked->threads;
+
+    asked->threads = NULL; /* the wait takes it */
+    if (controller_observe_wait(seat, handle->fetch->await, &result,
+                                &handle->failure) != 0)
+        return -1;
+    handle->scope.threads = handle->fetch->threads = result.threads;
+    return 0;
+}
+
+static int
 wait_for(struct handle *handle, unsigned needs, struct asked *asked)
 {
     if (needs & NEED_PEERS &&
@@ -180,6 +213,8 @@ wait_for(struct handle *handle, unsigned needs, struct asked *asked)
         handle->scope.survey = handle->fetch->survey;
     if (asked->snapshot && wait_for_snapshot(handle, needs, asked) != 0)
         return -1;
+    if (asked->threads && wait_for_threads(handle, asked) != 0)
+        return -1;
     return asked->stats ? wait_for_stats(handle, asked) : 0;
 }
 
@@ -187,7 +222,7 @@ wait_for(struct handle *handle, unsigned needs, struct asked *asked)
 static int
 fetch_all(struct handle *handle, unsigned needs)
 {
-    struct asked asked = {NULL, NULL};
+    struct asked asked = {NULL, NULL, NULL};
     int rc = fetch_begin_waiting(handle);
 
     if (rc != 0)
@@ -198,6 +233,7 @@ fetch_all(struct handle *handle, unsigned needs)
     fetch_end_waiting(handle->fetch);
     flight_leave(asked.stats);
     flight_leave(asked.snapshot);
+    flight_leave(asked.threads);
     if (rc == 0)
         handle->fetch->fetched |= needs;
     return rc;

@@ -24,6 +24,7 @@ struct snapshot;
 struct sql_node;
 struct sql_session;
 struct stats;
+struct thread_list;
 
 enum {
     /* SELECTs that wait at one time, which users share.  Each holds a handle,
@@ -40,6 +41,7 @@ struct fetch {
     struct stats *stats; /* references, or NULL */
     struct snapshot *snapshot;
     struct peer_survey *survey;
+    struct thread_list *threads;
     struct cluster_ask *asks; /* the last one asked comes first */
     struct select_pins *pins;
     struct function_views *views;

@@ -20,6 +20,7 @@ struct rowset;
 struct snapshot;
 struct sql_session;
 struct stats;
+struct thread_list;
 
 /* The statement's choices and data that a table's produce() may read. */
 struct catalog_scope {
@@ -40,6 +41,7 @@ struct catalog_scope {
     struct snapshot *snapshot;
     struct stats *stats;
     const struct peer_survey *survey;
+    const struct thread_list *threads;
     uint32_t timeout_s,
         parallel; /* the SELECT's own limits; 0: the session's */
     char no_total[ERROR_TEXT_MAX]; /* why NEED_TOTAL got no snapshot */
@@ -57,7 +59,8 @@ enum catalog_need {
      * reader cannot wait */
     NEED_PEERS = 8,
     /* Nothing: the table reads files, or has many rows */
-    NEED_TIME = 16
+    NEED_TIME = 16,
+    NEED_THREADS = 32 /* scope.threads: with their stacks */
 };
 
 struct catalog_type {

@@ -159,6 +159,15 @@ rowset_value(struct rowset *set, const struct value *value)
 }
 
 void
+rowset_again(struct rowset *set, size_t row, size_t column)
+{
+    struct value *cell = next_cell(set);
+
+    if (cell)
+        *cell = set->values[row * set->columns + column];
+}
+
+void
 rowset_fail(struct rowset *set, const struct error *why)
 {
     set->failed = true;

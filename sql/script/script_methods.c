@@ -368,6 +368,21 @@ static const struct script_method rows[] = {
 #undef CPUPROF
     {"System", "print", "|*", true, SCRIPT_ANY, 0, SCRIPT_INSTANT,
      system_print},
+#define EXECENV(name, takes, call)                                             \
+    {"ExecEnv",         name,        takes, true, SCRIPT_STRING,               \
+     PRIVILEGE_PROFILE, SCRIPT_SLOW, call},                                    \
+    {                                                                          \
+        "ExecEnv", name, takes, false, SCRIPT_STRING, PRIVILEGE_PROFILE,       \
+            SCRIPT_SLOW, call                                                  \
+    }
+    {"ExecEnv", "getInstance", "", true, SCRIPT_INSTANCE, 0, SCRIPT_PURE,
+     heapprof_instance},
+    {"ExecEnv", "GetInstance", "", true, SCRIPT_INSTANCE, 0, SCRIPT_PURE,
+     heapprof_instance},
+    EXECENV("get_stack_trace_for_all_threads", "", execenv_all_threads),
+    EXECENV("get_stack_trace_for_thread", "n|n", execenv_thread),
+    EXECENV("get_stack_trace_for_function", "s", execenv_function),
+#undef EXECENV
 #define PROFILE(name, takes, call)                                             \
     {                                                                          \
         "Profile", name, takes, false, SCRIPT_INSTANCE, PRIVILEGE_PROFILE,     \

@@ -43,6 +43,10 @@ enum step cpuprof_snapshot(struct script_call *call, struct error *err);
  * long as they do by themselves. */
 uint32_t cpuprof_seconds(const struct script_method *method,
                          const struct script_value *seconds);
+/* script_execenv.c */
+enum step execenv_all_threads(struct script_call *call, struct error *err);
+enum step execenv_thread(struct script_call *call, struct error *err);
+enum step execenv_function(struct script_call *call, struct error *err);
 
 /* Profile */
 /* An instance that shows the snapshot, which the script holds. */

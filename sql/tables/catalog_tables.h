@@ -20,6 +20,7 @@ extern const struct catalog_table tables_nodes[];
 extern const struct catalog_table tables_samples[];
 extern const struct catalog_table tables_snapshots[];
 extern const struct catalog_table tables_symbols[];
+extern const struct catalog_table tables_threads[];
 
 /* mysql/ */
 extern const struct catalog_table tables_constant[];

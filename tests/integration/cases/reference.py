@@ -405,6 +405,7 @@ def test_methods():
         for name, expressions in (
                 ("System", ["System"]),
                 ("HeapProf", ["HeapProf", "HeapProf.getInstance()"]),
+                ("ExecEnv", ["ExecEnv", "ExecEnv.getInstance()"]),
                 ("Profile", ["Profile", 'Profile.of("a")'])):
             there = {m for e in expressions for m in methods_of(n.socket, e)}
             same(name, {m for cell, *_ in rows(part("Scripts"))[1:]
@@ -443,7 +444,8 @@ def test_privileges():
               for table, (_, text) in tables_of(part("Tables")).items()}
     values = {"name": '"a"', "pattern": '"a"', "seconds": "60", "n": "5",
               "measure": '"inuse_space"', "what": '"lines"', "f": "0.5",
-              "regexp": '"a"', "lg_sample": "19", "force": "true", "x": "1"}
+              "regexp": '"a"', "lg_sample": "19", "force": "true", "x": "1",
+              "tid": "1", "part": '"a"'}
     for cell, _, privilege in rows(part("Scripts"))[1:]:
         for call in quoted(cell):
             name, method, arguments = re.fullmatch(

@@ -34,6 +34,7 @@ cluster_memory_history
 cluster_profiler
 cluster_snapshots
 cluster_symbol_indexes
+cluster_threads
 daemon
 deaths
 heap_ages
@@ -56,6 +57,7 @@ sessions
 settings
 snapshots
 symbol_indexes
+threads
 users" "$(cli -N heapwire -e 'show tables')"
 contains "an unknown database" "ERROR 1049 (42000)" "$(cli nope -e '' || true)"
 contains "rehash and field lists" "profiler" \

@@ -303,7 +303,7 @@ def inspector(path):
             "heap_stacks": ["snapshot", "stack"], "malloc_arenas": ["arena"],
             "malloc_bins": ["bin"], "malloc_stats": ["name"], "nodes": ["id"],
             "sessions": ["id"], "settings": ["name"], "snapshots": ["name"],
-            "symbol_indexes": ["build_id"]}
+            "symbol_indexes": ["build_id"], "threads": ["tid"]}
     for table in tables:
         same(f"keys of {table}", (keys.get(table, []), [], [], []),
              (inspect.get_pk_constraint(table)["constrained_columns"],

@@ -197,14 +197,14 @@ END_TEST
 START_TEST(each_thread_knows_how_many_have_its_stack)
 {
     static const size_t want[] = {1, 3, 3, 1, 1, 3};
-    size_t same[COUNT(entries)];
+    const struct thread_group *of[COUNT(entries)];
     struct thread_groups groups;
 
     ck_assert_int_eq(thread_groups_init(&groups, &list), 0);
     ck_assert_uint_eq(groups.count, 4);
-    thread_groups_sizes(&groups, &list, same);
+    thread_groups_each(&groups, &list, of);
     for (size_t i = 0; i < COUNT(want); i++)
-        ck_assert_uint_eq(same[i], want[i]);
+        ck_assert_uint_eq(of[i]->count, want[i]);
     thread_groups_fini(&groups);
 }
 END_TEST

@@ -95,7 +95,8 @@ static const struct {
      "1064/42000 script line 1, column 8: a method's name is expected here"},
     {"ADMIN EXECUTE ON ALL 'Foo.x()'",
      "1064/42000 script line 1, column 1: unknown name 'Foo'; the classes are "
-     "HeapProf, CpuProf, System, Profile"},
+     "HeapProf, CpuProf, System, ExecEnv, "
+     "Profile"},
 };
 
 START_TEST(statements_have_starrocks_answers)

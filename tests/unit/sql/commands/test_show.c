@@ -34,14 +34,14 @@ static const struct {
      "cluster_heap_functions\ncluster_heap_threads\ncluster_malloc_arenas\n"
      "cluster_malloc_bins\ncluster_malloc_stats\ncluster_memory\ncluster_"
      "memory_history\ncluster_profiler\ncluster_snapshots\ncluster_symbol_"
-     "indexes\ndaemon\ndeaths\nheap_ages\nheap_churn\nheap_"
+     "indexes\ncluster_threads\ndaemon\ndeaths\nheap_ages\nheap_churn\nheap_"
      "diff\nheap_flame_graph\nheap_frames\nheap_"
      "functions\nheap_"
      "stacks\nheap_threads\n"
      "malloc_arenas\nmalloc_bins\nmalloc_stats\nmappings\nmemory\nmemory_"
      "history\n"
      "nodes\nprofiler\nsessions\nsettings\nsnapshots\nsymbol_indexes\n"
-     "users"},
+     "threads\nusers"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},
     {"SHOW FULL TABLES FROM HEAPWIRE LIKE 's\\_%'",
      "Tables_in_heapwire (s\\_%)|Table_type"},

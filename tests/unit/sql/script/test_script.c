@@ -126,7 +126,7 @@ static const struct {
 } wrong[] = {
     {"Foo.bar()", 1, 1,
      "unknown name 'Foo'; the classes are HeapProf, CpuProf, System, "
-     "Profile"},
+     "ExecEnv, Profile"},
     {"\n  foo", 2, 3, "unknown name 'foo'"},
     {"System.print(x)", 1, 14, "unknown name 'x'"},
     {"HeapProf.enable()", 1, 10,
@@ -544,6 +544,8 @@ static const struct {
     {"CpuProf", "profile_wall", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"CpuProf", "snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"System", "print", 0, SCRIPT_INSTANT},
+    {"ExecEnv", "get_stack_trace_for_all_threads", PRIVILEGE_PROFILE,
+     SCRIPT_SLOW},
     {"Profile", "of", PRIVILEGE_PROFILE, SCRIPT_PURE},
     {"Profile", "now", PRIVILEGE_PROFILE, SCRIPT_WAITING},
     {"Profile", "by", PRIVILEGE_PROFILE, SCRIPT_PURE},

@@ -161,6 +161,7 @@ static const struct {
     {"settings", PRIVILEGE_STATUS},
     {"snapshots", PRIVILEGE_STATUS},
     {"symbol_indexes", PRIVILEGE_STATUS},
+    {"threads", PRIVILEGE_PROFILE},
     {"users", PRIVILEGE_ADMIN},
 };
 

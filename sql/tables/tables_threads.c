@@ -1,0 +1,192 @@
+/*
+ * tables_threads.c - the database's threads: what each does and waits for.
+ *
+ * Where no column is read that needs stacks, no thread is stopped: what /proc
+ * says is enough.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "buffer.h"
+#include "catalog_tables.h"
+#include "controller.h"
+#include "errors.h"
+#include "memory.h"
+#include "node_status.h"
+#include "sql_cursor.h"
+#include "sql_session.h"
+#include "thread_groups.h"
+#include "thread_text.h"
+#include "threads.h"
+
+enum { COLUMN_STACK = 9, COLUMN_FOLDED = 10 };
+
+/* What all rows share. */
+struct maker {
+    const struct thread_list *list;
+    struct rowset *out;
+    struct buffer text;
+    struct thread_groups groups; /* these two: of stacks */
+    const struct thread_group **of;
+};
+
+static void
+add_hex(struct rowset *out, uint64_t address)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "0x%" PRIx64, address);
+    rowset_text(out, address ? text : NULL);
+}
+
+static void
+add_written(struct maker *maker, const struct thread_entry *entry,
+            void (*write)(const struct thread_list *list,
+                          const struct thread_entry *entry, struct buffer *out))
+{
+    buffer_clear(&maker->text);
+    write(maker->list, entry, &maker->text);
+    maker->out->failed |= maker->text.failed;
+    if (entry->depth > 0)
+        rowset_bytes(maker->out, maker->text.data, maker->text.size);
+    else
+        rowset_null(maker->out);
+}
+
+/* The first thread of a group brings the texts, and comes before the others. */
+static void
+add_stack(struct maker *maker, const struct thread_entry *entry)
+{
+    const struct thread_group *group = maker->of[entry - maker->list->list];
+    size_t first = (size_t)(group->threads[0] - maker->list->list);
+
+    if (group->threads[0] == entry) {
+        add_written(maker, entry, thread_stack_write);
+        add_written(maker, entry, thread_folded_write);
+    } else if (!maker->out->failed) {
+        rowset_again(maker->out, first, COLUMN_STACK);
+        rowset_again(maker->out, first, COLUMN_FOLDED);
+    }
+    rowset_int(maker->out, (int64_t)group->count);
+    rowset_text(maker->out, entry->why);
+    rowset_int_if(maker->out, entry->pause_us > 0, entry->pause_us);
+}
+
+static void
+add_thread(struct maker *maker, const struct thread_entry *entry)
+{
+    char state[] = {entry->state, '\0'};
+    struct rowset *out = maker->out;
+
+    rowset_int(out, entry->tid);
+    ROWSET_TEXTS(out, entry->name, state, entry->wchan);
+    rowset_int(out, (int64_t)entry->user_ms);
+    rowset_int(out, (int64_t)entry->system_ms);
+    add_hex(out, entry->futex);
+    rowset_int_if(out, entry->owner != 0, entry->owner);
+    rowset_int_if(out, entry->deadlock != 0, entry->deadlock);
+    if (maker->of)
+        add_stack(maker, entry);
+    else
+        rowset_nulls(out, 5);
+}
+
+static void
+add_threads(const struct thread_list *list, bool stacks, struct rowset *out)
+{
+    struct maker maker = {.list = list, .out = out};
+
+    buffer_init(&maker.text, ROWSET_BYTES_MAX);
+    if (stacks) {
+        maker.of = mem_zalloc(list->count, sizeof(*maker.of));
+        out->failed |=
+            !maker.of || thread_groups_init(&maker.groups, list) != 0;
+    }
+    if (stacks && !out->failed)
+        thread_groups_each(&maker.groups, list, maker.of);
+    for (size_t i = 0; i < list->count && !out->failed; i++)
+        add_thread(&maker, &list->list[i]);
+    thread_groups_fini(&maker.groups);
+    mem_free(maker.of);
+    buffer_fini(&maker.text);
+}
+
+/* Without their stacks. */
+static int
+list_threads(const struct catalog_scope *scope, struct thread_list **out,
+             struct error *err)
+{
+    struct threads_options options = {.cancelled = scope->cancelled};
+    struct node_status status;
+
+    controller_status(scope->session->node->controller, &status);
+    if (status.state == NODE_GONE)
+        return node_status_check(&status, err);
+    options.pid = status.peer;
+    if (status.peer != 0)
+        return threads_take(&options, out, err);
+    error_set(err, ER_UNKNOWN,
+              "no database is connected, or its process cannot be seen from "
+              "here (another pid namespace)");
+    return -1;
+}
+
+static void
+produce(const struct catalog_scope *scope, struct rowset *out)
+{
+    struct thread_list *list = NULL;
+    struct error err;
+
+    if (scope->threads)
+        add_threads(scope->threads, true, out);
+    else if (list_threads(scope, &list, &err) != 0)
+        rowset_fail(out, &err);
+    else
+        add_threads(list, false, out);
+    thread_list_unref(list);
+}
+
+static const struct catalog_column threads[] = {
+    CATALOG_NODE_ID,
+    {"tid", &type_ubigint, "The thread's number", CATALOG_KEY},
+    {"name", &type_name_nn, "As the program calls it"},
+    {"state", &type_word_nn,
+     "R runs, S sleeps, D waits in the kernel and cannot be interrupted, T "
+     "stopped, t traced, Z ended"},
+    {"wchan", &type_name_nn,
+     "The kernel's function in which it waits; empty: none, or this user may "
+     "not know"},
+    {"user_ms", &type_ubigint_nn,
+     "Its processor time, in the program, since it began"},
+    {"system_ms", &type_ubigint_nn, "In the kernel"},
+    {"waits_for", &type_name,
+     "The address of the futex (mutex, condition, ...) that it waits for; "
+     "NULL: none"},
+    {"owner", &type_ubigint,
+     "The thread that holds this mutex; NULL: it is no mutex that tells"},
+    {"deadlock", &type_ubigint,
+     "Threads of one number wait for each other for ever; NULL: it is in no "
+     "deadlock"},
+    {"stack", &type_mediumtext,
+     "A line for each function, the innermost first; NULL: why says why", 0,
+     NEED_THREADS},
+    {"folded", &type_mediumtext,
+     "The same, as flame graphs have it: root;...;leaf", 0, NEED_THREADS},
+    {"same", &type_ubigint, "How many threads have this stack", 0,
+     NEED_THREADS},
+    {"why", &type_text,
+     "The stack is missing, or ends too soon; empty: it is "
+     "whole",
+     0, NEED_THREADS},
+    {"pause_us", &type_ubigint, "Microseconds that it was stopped for", 0,
+     NEED_THREADS},
+};
+
+const struct catalog_table tables_threads[] = {
+    {"heapwire", "threads", CATALOG_OWN_COLUMNS(threads), produce,
+     "The database's threads; those columns that need stacks stop each for "
+     "some microseconds",
+     PRIVILEGE_PROFILE, NEED_TIME},
+    CATALOG_OF_ALL("threads", threads, PRIVILEGE_PROFILE, &tables_threads[0]),
+    {NULL},
+};
