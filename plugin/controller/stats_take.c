@@ -40,7 +40,8 @@ check_baselines(const struct agent_client *client, struct store *store,
     }
     count = store_list(store, kept, STORE_COUNT_MAX);
     for (size_t i = 0; i < count && rc == 0; i++)
-        if (agent_client_same_incarnation(&kept[i].hello, now) &&
+        if (kept[i].kind == PROFILE_HEAP &&
+            agent_client_same_incarnation(&kept[i].hello, now) &&
             kept[i].hello.resets == now->resets) {
             error_set(err, ER_UNKNOWN,
                       "a reset forgets all samples: snapshot %s and others of "

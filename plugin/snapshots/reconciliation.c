@@ -88,6 +88,9 @@ unseen_fill(struct snapshot *snapshot)
     struct unseen unseen;
     double missing = 0;
 
+    to->why = "";
+    if (snapshot->profile->kind != PROFILE_HEAP)
+        return;
     unseen_find(snapshot->profile, &snapshot->memory, &snapshot->hello,
                 &unseen);
     if (unseen_is_beyond_chance(&unseen) &&

@@ -69,7 +69,15 @@ snapshot_comparable(const struct snapshot *snapshot,
                     const struct snapshot *base, struct error *err)
 {
     const struct agent_hello *a = &snapshot->hello, *b = &base->hello;
+    enum profile_kind kind = snapshot->profile->kind;
 
+    if (kind != base->profile->kind) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "snapshot %s is of %s, and %s of %s: they cannot be compared",
+                  snapshot->name, profile_kind_name(kind), base->name,
+                  profile_kind_name(base->profile->kind));
+        return -1;
+    }
     if (strcmp(a->boot_id, b->boot_id) != 0 || a->pid != b->pid ||
         a->start_ticks != b->start_ticks) {
         error_set(err, ER_UNKNOWN,
@@ -78,6 +86,8 @@ snapshot_comparable(const struct snapshot *snapshot,
                   snapshot->name, a->pid, base->name, b->pid);
         return -1;
     }
+    if (kind != PROFILE_HEAP)
+        return 0;
     if (snapshot->profile->rate != base->profile->rate) {
         error_set(err, ER_UNKNOWN,
                   "snapshots %s and %s have different sample rates (%llu and "

@@ -1,5 +1,5 @@
 /*
- * snapshot.h - one heap profile with everything needed to read it later.
+ * snapshot.h - one profile with everything needed to read it later.
  *
  * Immutable once made and shared by reference count (atomic).
  */
@@ -17,7 +17,7 @@ enum { SNAPSHOT_NAME_MAX = 64, SNAPSHOT_REASON_MAX = 127 };
 
 /* What views and tables call the fresh one; none is kept under it. */
 #define SNAPSHOT_NOW "now"
-/* Likewise the two kept ones that were taken last. */
+/* Likewise the two kept ones of the heap that were taken last. */
 #define SNAPSHOT_LAST     "last"
 #define SNAPSHOT_PREVIOUS "previous"
 /* Likewise the sums of several nodes' (sql/cluster/cluster_ask.h). */
@@ -68,8 +68,8 @@ void snapshot_unref(struct snapshot *snapshot); /* NULL is fine */
 /* [a-z0-9_]{1,64}: no name is ever a path. */
 bool snapshot_is_name(const char *name, size_t size);
 
-/* Why the two cannot be compared (other process, rate, or a reset between
- * them); -1 with *err. */
+/* Why the two cannot be compared (of another kind or process; of the heap:
+ * other rate, or a reset between them); -1 with *err. */
 int snapshot_comparable(const struct snapshot *snapshot,
                         const struct snapshot *base, struct error *err);
 

@@ -9,7 +9,8 @@
  *     8    "HWSNAP\r\n"
  *     u4   version: 2, or 3 where a location has wrappers, or 4 where other
  *          jemallocs are known, whose list has a field more, or 5 where the
- *          body has threads, whose list is that of 4; another one is not read,
+ *          body has threads, whose list is that of 4, or 6 where it is not of
+ *          the heap, whose list has two fields more; another one is not read,
  *          except 1, whose list has fewer fields
  *     u4   bytes of the head
  *     u8   bytes of the body, packed
@@ -222,6 +223,8 @@ take_entry(struct snapshot *snapshot, const struct store_entry *entry)
     memcpy(snapshot->reason, entry->reason, sizeof(snapshot->reason));
     snapshot->hello = entry->hello;
     snapshot->memory = entry->memory;
+    snapshot->profile->kind = entry->kind;
+    snapshot->profile->duration_ms = entry->duration_ms;
     snapshot->profile->rate = entry->rate;
     snapshot->profile->samples = entry->samples;
     snapshot->profile->bytes = entry->bytes;

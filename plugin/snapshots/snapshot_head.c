@@ -18,6 +18,7 @@ enum {
     VERSION_WRAPPED = 3,   /* only where something of it is in the body */
     VERSION_ELSEWHERE = 4, /* only where that figure is known */
     VERSION_PARTS = 5,     /* only where the body has threads and ages */
+    VERSION_KIND = 6,      /* only where it is not of the heap */
     FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
     CHECKSUM = 4                   /* behind all */
 };
@@ -35,6 +36,8 @@ snapshot_describe(const struct snapshot *snapshot, struct store_entry *out)
     memcpy(out->reason, snapshot->reason, sizeof(out->reason));
     out->hello = snapshot->hello;
     out->memory = snapshot->memory;
+    out->kind = profile->kind;
+    out->duration_ms = profile->duration_ms;
     out->rate = profile->rate;
     out->samples = profile->samples;
     out->stacks = profile->stack_count;
@@ -104,6 +107,9 @@ static const struct field {
     FIELD(U64, memory.rss_ms),
     /* Not before version 4. */
     FIELD(FIGURE, memory.elsewhere),
+    /* Not before version 6. */
+    FIELD(U32, kind),
+    FIELD(U64, duration_ms),
 };
 /* Something was added there: add it here, and raise VERSION. */
 _Static_assert(sizeof(struct agent_hello) == 1344, "a field is missing");
@@ -111,7 +117,8 @@ _Static_assert(sizeof(struct snapshot_memory) ==
                    11 * sizeof(struct stats_figure) + 2 * sizeof(int64_t),
                "a field is missing");
 enum {
-    FIELDS_4 = sizeof(fields) / sizeof(fields[0]),
+    FIELDS_6 = sizeof(fields) / sizeof(fields[0]),
+    FIELDS_4 = FIELDS_6 - 2,
     FIELDS_2 = FIELDS_4 - 1,
     FIELDS_1 = FIELDS_2 - 2
 };
@@ -121,7 +128,8 @@ field_count(uint32_t version)
 {
     return version == 1                  ? FIELDS_1
            : version < VERSION_ELSEWHERE ? FIELDS_2
-                                         : FIELDS_4;
+           : version < VERSION_KIND      ? FIELDS_4
+                                         : FIELDS_6;
 }
 
 static void
@@ -220,7 +228,9 @@ void
 snapshot_head_encode(const struct snapshot *snapshot,
                      const struct snapshot_body *body, struct buffer *out)
 {
-    uint32_t version = snapshot->profile->parts           ? VERSION_PARTS
+    const struct profile *profile = snapshot->profile;
+    uint32_t version = profile->kind != PROFILE_HEAP      ? VERSION_KIND
+                       : profile->parts                   ? VERSION_PARTS
                        : snapshot->memory.elsewhere.known ? VERSION_ELSEWHERE
                        : body->wrapped                    ? VERSION_WRAPPED
                                                           : VERSION;
@@ -261,9 +271,10 @@ makes_sense(const struct snapshot_head *head)
     const struct store_entry *e = &head->entry;
 
     return (*e->name == '\0' || snapshot_is_name(e->name, strlen(e->name))) &&
-           e->cause <= SNAPSHOT_IMPORTED && e->rate > 0 &&
-           is_time(e->taken_ms) && is_time(e->memory.allocator_ms) &&
-           is_time(e->memory.rss_ms);
+           e->cause <= SNAPSHOT_IMPORTED && e->kind <= PROFILE_WALL &&
+           (e->rate > 0 || e->kind != PROFILE_HEAP) &&
+           e->duration_ms <= UINT32_MAX && is_time(e->taken_ms) &&
+           is_time(e->memory.allocator_ms) && is_time(e->memory.rss_ms);
 }
 
 int
@@ -279,10 +290,10 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
         error_set(err, ER_UNKNOWN, "it is not a snapshot of heapwire");
         return -1;
     }
-    if ((version < 1 || version > VERSION_PARTS) && !r.failed) {
+    if ((version < 1 || version > VERSION_KIND) && !r.failed) {
         error_set(err, ER_UNKNOWN,
                   "its version is %u, and this heapwire knows 1 to %d", version,
-                  VERSION_PARTS);
+                  VERSION_KIND);
         return -1;
     }
     if (r.failed || length > size || length > SNAPSHOT_FILE_HEAD_MAX ||

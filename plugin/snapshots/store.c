@@ -35,7 +35,7 @@ store_held(const struct store *store, const char *name)
     return NULL;
 }
 
-/* The one that was taken last, but for one (NULL: for none). */
+/* The heap's that was taken last, but for one (NULL: for none). */
 static struct held *
 taken_last(const struct store *store, const struct held *but)
 {
@@ -44,7 +44,7 @@ taken_last(const struct store *store, const struct held *but)
     for (size_t i = 0; i < store->count; i++) {
         struct held *held = store->list[i];
 
-        if (held == but)
+        if (held == but || held->entry.kind != PROFILE_HEAP)
             continue;
         if (!last || held->entry.taken_ms >= last->entry.taken_ms)
             last = held;

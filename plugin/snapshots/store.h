@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "profile_kind.h"
 #include "snapshot.h"
 
 struct error;
@@ -50,8 +51,10 @@ struct store_entry {
     uint64_t size; /* bytes there, or in memory */
     struct agent_hello hello;
     struct snapshot_memory memory;
+    enum profile_kind kind;
+    uint64_t duration_ms; /* how long it was sampled; 0: of the heap */
     uint64_t rate, samples, stacks;
-    double bytes, objects;
+    double bytes, objects; /* or nanoseconds and samples: profile_kind.h */
     bool truncated;
     char note[256];
 };
@@ -61,7 +64,7 @@ struct store *store_open(const struct store_options *options,
                          void (*log)(const char *line), struct error *err);
 void store_close(struct store *store); /* NULL is fine */
 
-/* A name that no other has: "heap_20261121_151347_1". */
+/* A name that no other has: "heap_20261121_151347_1", or "cpu_…", "wall_…". */
 void store_make_name(struct store *store, struct snapshot *snapshot);
 /* Checks a name for a new snapshot: -1 with *err if it is taken or malformed.
  */

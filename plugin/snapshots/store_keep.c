@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "log.h"
 #include "memory.h"
+#include "profile.h"
 #include "snapshot_file.h"
 #include "snapshot_head.h"
 #include "store_state.h"
@@ -103,6 +104,7 @@ carry_out(struct store *store, struct plan *plan)
 void
 store_make_name(struct store *store, struct snapshot *snapshot)
 {
+    static const char *const begins[] = {"heap", "cpu", "wall"};
     time_t seconds = (time_t)(snapshot->taken_ms / 1000);
     struct tm tm;
 
@@ -111,7 +113,8 @@ store_make_name(struct store *store, struct snapshot *snapshot)
     pthread_mutex_lock(&store->lock);
     do
         snprintf(snapshot->name, sizeof(snapshot->name),
-                 "heap_%04d%02d%02d_%02d%02d%02d_%u", tm.tm_year + 1900,
+                 "%s_%04d%02d%02d_%02d%02d%02d_%u",
+                 begins[snapshot->profile->kind], tm.tm_year + 1900,
                  tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
                  ++store->serial);
     while (store_held(store, snapshot->name));

@@ -63,6 +63,61 @@ START_TEST(what_lies_in_other_jemallocs_comes_back)
 }
 END_TEST
 
+START_TEST(a_profile_of_time_comes_back)
+{
+    struct store_entry entry;
+    struct snapshot *copy;
+
+    original->profile->kind = PROFILE_WALL;
+    original->profile->duration_ms = 10250;
+    original->profile->rate = 0; /* not known */
+    original->profile->accumulated = false;
+    buffer_clear(&file);
+    ck_assert_int_eq(snapshot_encode(original, &file, &err), 0);
+    ck_assert_uint_eq(file.data[8], 6);
+    copy = snapshot_decode(file.data, file.size, &err);
+    ck_assert_msg(copy != NULL, "%s", err.text);
+    fixture_same(original, copy);
+    ck_assert_int_eq(copy->profile->kind, PROFILE_WALL);
+    ck_assert_uint_eq(copy->profile->duration_ms, 10250);
+    ck_assert(copy->profile->unseen.bytes == 0);
+    ck_assert_str_eq(copy->profile->unseen.why, "");
+    ck_assert_int_eq(snapshot_decode_head(file.data, file.size, &entry, &err),
+                     0);
+    ck_assert_int_eq(entry.kind, PROFILE_WALL);
+    ck_assert_uint_eq(entry.duration_ms, 10250);
+    snapshot_unref(copy);
+}
+END_TEST
+
+START_TEST(a_kind_that_is_not_known_is_rejected)
+{
+    original->profile->kind = PROFILE_WALL + 1;
+    buffer_clear(&file);
+    ck_assert_int_eq(snapshot_encode(original, &file, &err), 0);
+    ck_assert_ptr_null(snapshot_decode(file.data, file.size, &err));
+    ck_assert_str_eq(err.text, "its head makes no sense");
+}
+END_TEST
+
+START_TEST(only_one_kind_is_compared)
+{
+    struct snapshot *other = fixture_snapshot("after", 3);
+
+    other->profile->kind = PROFILE_CPU;
+    ck_assert_int_eq(snapshot_comparable(other, original, &err), -1);
+    ck_assert_str_eq(err.text, "snapshot after is of the processor, and before "
+                               "of the heap: they cannot be compared");
+    original->profile->kind = PROFILE_CPU;
+    other->profile->rate = 1; /* and so is what a reset forgets */
+    other->hello.resets++;
+    ck_assert_int_eq(snapshot_comparable(other, original, &err), 0);
+    other->hello.start_ticks++;
+    ck_assert_int_eq(snapshot_comparable(other, original, &err), -1);
+    snapshot_unref(other);
+}
+END_TEST
+
 START_TEST(what_its_node_counts_among_the_allocators_comes_with_it)
 {
     struct snapshot *snapshot = fixture_snapshot("", 12), *copy, *again;
@@ -647,6 +702,9 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, all_of_a_snapshot_comes_back);
     tcase_add_test(tc, what_lies_in_other_jemallocs_comes_back);
+    tcase_add_test(tc, a_profile_of_time_comes_back);
+    tcase_add_test(tc, a_kind_that_is_not_known_is_rejected);
+    tcase_add_test(tc, only_one_kind_is_compared);
     tcase_add_test(tc, what_its_node_counts_among_the_allocators_comes_with_it);
     tcase_add_test(tc, an_empty_profile_comes_back);
     tcase_add_test(tc, equal_texts_are_one_text);

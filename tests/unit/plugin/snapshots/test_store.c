@@ -343,6 +343,31 @@ START_TEST(the_last_two_go_by_when_they_were_taken)
 }
 END_TEST
 
+/* _i: with a directory */
+START_TEST(the_last_ones_are_of_the_heap)
+{
+    struct snapshot *cpu = fixture_snapshot("busy", 9);
+
+    options.dir = _i ? dir : NULL;
+    reopen();
+    add_taken("a", 1000);
+    cpu->taken_ms = 2000;
+    cpu->profile->kind = PROFILE_CPU;
+    cpu->profile->duration_ms = 10000;
+    ck_assert_int_eq(store_add(store, cpu, &err), 0);
+    snapshot_unref(cpu);
+    if (_i)
+        reopen();
+    ck_assert_str_eq(meant_by("last"), "a");
+    ck_assert_str_eq(meant_by("previous"), "");
+    ck_assert_str_eq(meant_by("busy"), "busy");
+    cpu = store_get(store, "busy", &err);
+    ck_assert_msg(cpu != NULL, "%s", err.text);
+    ck_assert_int_eq(cpu->profile->kind, PROFILE_CPU);
+    snapshot_unref(cpu);
+}
+END_TEST
+
 START_TEST(a_made_up_name_is_new)
 {
     struct snapshot *s = fixture_snapshot("", 1);
@@ -354,6 +379,9 @@ START_TEST(a_made_up_name_is_new)
     reopen();
     store_make_name(store, s);
     ck_assert_str_eq(s->name, "heap_20261121_023107_2");
+    s->profile->kind = PROFILE_CPU;
+    store_make_name(store, s);
+    ck_assert_str_eq(s->name, "cpu_20261121_023107_3");
     snapshot_unref(s);
 }
 END_TEST
@@ -1118,6 +1146,7 @@ main(void)
     tcase_add_test(tc, a_taken_name_is_an_error);
     tcase_add_loop_test(tc, what_is_no_name_is_an_error, 0, COUNT(no_names));
     tcase_add_loop_test(tc, the_last_two_go_by_when_they_were_taken, 0, 2);
+    tcase_add_loop_test(tc, the_last_ones_are_of_the_heap, 0, 2);
     tcase_add_test(tc, a_made_up_name_is_new);
     tcase_add_test(tc, a_deleted_one_is_gone);
     tcase_add_test(tc, a_reader_keeps_a_removed_snapshot);

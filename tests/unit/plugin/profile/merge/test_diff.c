@@ -318,12 +318,68 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+static const char idle[] = "heap_v2/10000000\n"
+                           "@ 0x1000 0x2001 0x4001\n"
+                           "t*: 100: 1000000000 [0: 0]\n" MAPS;
+static const char busy[] = "heap_v2/10000000\n"
+                           "@ 0x71000 0x72001 0x74001\n"
+                           "t*: 300: 3000000000 [0: 0]\n"
+                           "@ 0x71000 0x73001 0x74001\n"
+                           "t*: 4: 40000000 [0: 0]\n" MAPS;
+
+/* No sample of one profile is in the other. */
+START_TEST(time_is_compared_by_its_sums)
+{
+    struct profile *base =
+        fixture_profile_of(PROFILE_CPU, 10000, idle, here, NULL);
+    struct profile *now =
+        fixture_profile_of(PROFILE_CPU, 20000, busy, there, NULL);
+    struct profile *diff;
+    struct error err = {0};
+    struct buffer out;
+
+    base->memory = "by perf";
+    now->memory = "by ptrace";
+    diff = difference_of(now, base);
+    ck_assert_int_eq(diff->kind, PROFILE_CPU);
+    ck_assert(diff->bytes == 2.04e9 && diff->objects == 204);
+    ck_assert_double_eq_tol(diff->stacks[0].variance, 400e14, 1e6);
+    ck_assert_double_eq_tol(diff->stacks[1].variance, 4e14, 1e6);
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(tree_write(diff, NULL, &out, &err), 0);
+    ck_assert_ptr_nonnull(
+        strstr(out.data, "db: +2.0 s on the processor since the base\n"
+                         "sampled for 20.0 s, the base for 10.0 s: sums, not "
+                         "rates; by ptrace\n"));
+    ck_assert_ptr_nonnull(strstr(out.data, "    +2.0 s  98.0%   "));
+    ck_assert_ptr_nonnull(strstr(out.data, "  +40.0 ms   2.0% ~ "));
+    profile_free(diff);
+    buffer_fini(&out);
+}
+END_TEST
+
+START_TEST(two_kinds_are_not_compared)
+{
+    struct profile *now = fixture_profile_of(PROFILE_CPU, 1, idle, here, NULL);
+    struct profile *base = fixture_profile(before, here, NULL);
+    struct error err = {0};
+
+    ck_assert_ptr_null(diff_make(now, base, &err));
+    ck_assert_str_eq(err.text, "a profile of the processor cannot be compared "
+                               "with one of the heap");
+    profile_free(now);
+    profile_free(base);
+}
+END_TEST
+
 int
 main(void)
 {
     Suite *suite = suite_create("diff");
     TCase *tc = tcase_create("diff");
 
+    tcase_add_test(tc, time_is_compared_by_its_sums);
+    tcase_add_test(tc, two_kinds_are_not_compared);
     tcase_add_test(tc, stacks_are_matched_by_name);
     tcase_add_loop_test(tc, each_measure_has_a_difference, 0,
                         sizeof(measured) / sizeof(measured[0]));

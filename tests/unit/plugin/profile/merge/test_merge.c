@@ -423,12 +423,53 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+START_TEST(time_of_nodes_is_added_and_another_kind_refused)
+{
+    static const char text[] = "heap_v2/10000000\n"
+                               "@ 0x1000 0x2001\n"
+                               "t*: 300: 3000000000 [0: 0]\n" MAPS;
+    struct profile *one =
+        fixture_profile_of(PROFILE_CPU, 2000, text, NULL, NULL);
+    struct profile *other =
+        fixture_profile_of(PROFILE_CPU, 1500, text, NULL, NULL);
+    struct profile *heap = fixture_profile(text, NULL, NULL), *sum;
+    struct error err = {0};
+    struct merge *merge = merge_new(false, &err);
+    struct buffer out;
+
+    ck_assert_int_eq(merge_add(merge, 10001, one, NULL, &err), 0);
+    ck_assert_int_eq(merge_add(merge, 10002, other, NULL, &err), 0);
+    sum = merge_finish(merge, "", &err);
+    ck_assert_msg(sum != NULL, "%s", err.text);
+    ck_assert_str_eq(sum->memory, "Time by node: 10001 3.0 s (50.0%), 10002 "
+                                  "3.0 s (50.0%)");
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(tree_write(sum, NULL, &out, &err), 0);
+    ck_assert_ptr_nonnull(
+        strstr(out.data, "6.0 s on the processor in 2.0 s: 3.00 processors\n"));
+    buffer_fini(&out);
+    profile_free(sum);
+    merge_free(merge);
+    merge = merge_new(false, &err);
+    ck_assert_int_eq(merge_add(merge, 10001, one, NULL, &err), 0);
+    ck_assert_int_eq(merge_add(merge, 10002, heap, NULL, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "node 10002 has a profile of the heap, and the others of "
+                     "the processor: they cannot be added up");
+    merge_free(merge);
+    profile_free(one);
+    profile_free(other);
+    profile_free(heap);
+}
+END_TEST
+
 int
 main(void)
 {
     Suite *suite = suite_create("merge");
     TCase *tc = tcase_create("merge");
 
+    tcase_add_test(tc, time_of_nodes_is_added_and_another_kind_refused);
     tcase_add_test(tc, places_of_one_build_are_one_wherever_it_is_mapped);
     tcase_add_test(tc, each_node_says_what_is_the_allocators);
     tcase_add_loop_test(tc, a_function_of_two_builds_is_one, 0,
