@@ -35,6 +35,7 @@ snapshot_describe(const struct snapshot *snapshot, struct store_entry *out)
     memcpy(out->reason, snapshot->reason, sizeof(out->reason));
     out->hello = snapshot->hello;
     out->memory = snapshot->memory;
+    out->kind = profile->kind;
     out->rate = profile->rate;
     out->samples = profile->samples;
     out->stacks = profile->stack_count;

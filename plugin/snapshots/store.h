@@ -50,6 +50,7 @@ struct store_entry {
     uint64_t size; /* bytes there, or in memory */
     struct agent_hello hello;
     struct snapshot_memory memory;
+    uint32_t kind; /* enum profile_kind (heap_dump.h) */
     uint64_t rate, samples, stacks;
     double bytes, objects;
     bool truncated;

@@ -61,6 +61,8 @@ fetch_fini(struct fetch *fetch)
     if (fetch->stats)
         stats_unref(fetch->stats);
     snapshot_unref(fetch->snapshot);
+    while (fetch->observed_count > 0)
+        snapshot_unref(fetch->observed[--fetch->observed_count].snapshot);
     peer_survey_free(fetch->survey);
     fetch->stats = NULL;
     fetch->snapshot = NULL;
