@@ -20,6 +20,10 @@ enum { SNAPSHOT_NAME_MAX = 64, SNAPSHOT_REASON_MAX = 127 };
 /* Likewise the two kept ones of the heap that were taken last. */
 #define SNAPSHOT_LAST     "last"
 #define SNAPSHOT_PREVIOUS "previous"
+/* Likewise profiles that are taken from outside: cpu, cpu:10, cpu:10:99
+ * (sql/cluster/observed_name.h). */
+#define SNAPSHOT_CPU  "cpu"
+#define SNAPSHOT_WALL "wall"
 /* Likewise the sums of several nodes' (sql/cluster/cluster_ask.h). */
 #define SNAPSHOT_CLUSTER         "cluster"
 #define SNAPSHOT_CLUSTER_BY_NODE "cluster_by_node"

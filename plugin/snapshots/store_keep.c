@@ -295,6 +295,13 @@ store_check_name(struct store *store, const char *name, struct error *err)
                   name);
         return -1;
     }
+    if (strcmp(name, SNAPSHOT_CPU) == 0 || strcmp(name, SNAPSHOT_WALL) == 0) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "'%s' is what views and tables call a profile that they "
+                  "take; take another name",
+                  name);
+        return -1;
+    }
     if (is_taken(store, name)) {
         error_set(err, ER_DUP_ENTRY,
                   "a snapshot named '%s' is kept already; delete it, or take "

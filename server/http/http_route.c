@@ -15,7 +15,9 @@ enum {
     DIGITS_MAX = 9,
     SECONDS_MAX = 24 * 3600,
     DELTA_MAX = 3600,
-    DELTA_MORE_S = 60 /* to take and draw both */
+    CPU_SECONDS_MAX = 600, /* OBSERVE_SECONDS_MAX */
+    CPU_HZ_MAX = 1000,     /* OBSERVE_HZ_MAX */
+    DELTA_MORE_S = 60      /* to take and draw both */
 };
 
 /* What views call it: kept is a snapshot's name, or "", which is now. */
@@ -72,6 +74,36 @@ make_pprof(const struct http_request *request, uint32_t node_id,
            struct buffer *out, struct error *err)
 {
     return make_view("pprof", request, node_id, out, err);
+}
+
+/* ?seconds=, ?hz= or, as Rust's pprof has it, ?frequency=. */
+static int
+make_cpu(const struct http_route *route, const struct http_request *request,
+         uint32_t node_id, struct buffer *out, struct error *err)
+{
+    char chosen[HTTP_VALUE_ROOM], name[HTTP_VALUE_ROOM];
+    const char *by = route->by ? route->by : "output";
+    uint32_t seconds, hz, frequency, id;
+    int which = http_parameter_node(request, node_id, &id, err);
+
+    if (which < 0 ||
+        http_parameter_number(request, "seconds", CPU_SECONDS_MAX, &seconds,
+                              err) != 0 ||
+        http_parameter_number(request, "hz", CPU_HZ_MAX, &hz, err) != 0 ||
+        http_parameter_number(request, "frequency", CPU_HZ_MAX, &frequency,
+                              err) != 0 ||
+        http_parameter_text(request, by, chosen, err) != 0)
+        return -1;
+    if (*chosen && (!route->output || strcmp(chosen, route->output) != 0))
+        return http_parameter_wrong(err, by, "proto, flamegraph or text");
+    hz = hz ? hz : frequency;
+    snprintf(name, sizeof(name), "cpu:%u", seconds ? seconds : route->seconds);
+    if (hz > 0)
+        snprintf(name + strlen(name), sizeof(name) - strlen(name), ":%u", hz);
+    buffer_format(out, "SELECT %s(", route->form);
+    add_name(out, which, id, name);
+    buffer_text(out, ")");
+    return 0;
 }
 
 /* Its names are asked of the node that is connected to. */
@@ -240,6 +272,7 @@ make_snapshot(const struct http_request *request, uint32_t node_id,
 /* ---- the paths ---- */
 
 #define PPROF "snapshot base node seconds gc debug"
+#define CPU   "seconds hz frequency node type"
 #define PROGRAM                                                                \
     "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .make = make_program
 #define SYMBOL                                                                 \
@@ -255,13 +288,16 @@ static const char index_text[] =
     "/debug/pprof/heap    go tool pprof; ?seconds= ?snapshot= ?base= ?node=\n"
     "/debug/pprof/allocs  the same\n"
     "/debug/pprof/threads the stacks of all threads, as text; ?node=\n"
+    "/debug/pprof/profile the processor's time; ?seconds= ?hz= ?node=\n"
     "/debug/pprof/cmdline /debug/pprof/symbol\n"
+    "/pprof/profile       as that; ?type=proto, flamegraph or text\n"
     "/pprof/heap          jeprof, which asks /pprof/symbol and /pprof/cmdline\n"
     "/metrics             Prometheus; ?node=\n"
     "/healthz             heapwired is there\n"
     "/readyz              and so is the database; ?node=\n"
     "/snapshots           those that are kept, as JSON; ?node=\n"
-    "/jeheap/dump /debug/prof/mem /v1/prof/mem /debug/mem/pprof/profile\n"
+    "/jeheap/dump /debug/prof/mem /debug/prof/cpu /v1/prof/mem\n"
+    "/debug/mem/pprof/profile\n"
     "                     as Doris, GreptimeDB and Databend have them\n"
     "\n"
     "By POST, with the header 'X-Heapwire: 1':\n"
@@ -275,6 +311,7 @@ static const char pprof_text[] =
     "/debug/pprof/heap    what is in use; ?seconds= ?snapshot= ?base= ?node=\n"
     "/debug/pprof/allocs  the same\n"
     "/debug/pprof/threads the stacks of all threads, as text; ?node=\n"
+    "/debug/pprof/profile the processor's time; ?seconds= ?hz= ?node=\n"
     "/debug/pprof/cmdline\n"
     "/debug/pprof/symbol\n"
     "/help lists the other paths\n";
@@ -282,10 +319,6 @@ static const char pprof_text[] =
 static const char growth_text[] =
     "jemalloc keeps no profile of growth: take two of /pprof/heap, and use "
     "jeprof --base, or ask /debug/pprof/heap?base=NAME of a kept snapshot\n";
-
-static const char cpu_text[] =
-    "heapwire profiles the heap, not the processor: use 'perf record -g -p "
-    "PID' for that; the heap is at /debug/pprof/heap\n";
 
 static const struct http_route routes[] = {
     {"/", .type = "text/html; charset=utf-8", .packed = true, .page = true,
@@ -317,10 +350,15 @@ static const struct http_route routes[] = {
     {"/pprof/heap", "snapshot node", HTTP_SHOW_VALUE, HTTP_TEXT, .packed = true,
      .make = make_raw},
     {"/pprof/growth", .type = HTTP_TEXT, .status = 501, .text = growth_text},
-    {"/pprof/profile", "seconds", .type = HTTP_TEXT, .status = 501,
-     .text = cpu_text},
-    {"/debug/pprof/profile", "seconds", .type = HTTP_TEXT, .status = 501,
-     .text = cpu_text},
+    {"/debug/pprof/profile", "seconds hz frequency node", HTTP_SHOW_VALUE,
+     HTTP_BINARY, .form = "pprof", .seconds = 30},
+    {"/pprof/profile", CPU, HTTP_SHOW_VALUE, HTTP_BINARY, .output = "proto",
+     .by = "type", .form = "pprof", .seconds = 30},
+    {"/pprof/profile", CPU, HTTP_SHOW_VALUE, "image/svg+xml",
+     .output = "flamegraph", .by = "type", .packed = true, .form = "flamegraph",
+     .seconds = 30},
+    {"/pprof/profile", CPU, HTTP_SHOW_VALUE, HTTP_TEXT, .output = "text",
+     .by = "type", .packed = true, .form = "text", .seconds = 30},
     {"/pprof/cmdline", PROGRAM},
     {"/pprof/symbol", SYMBOL},
     {"/debug/mem/pprof/cmdline", PROGRAM},
@@ -356,7 +394,8 @@ is_output(const struct http_route *route, struct span query)
     char output[HTTP_VALUE_ROOM];
 
     return !route->output ||
-           (http_query_get(query, "output", output, sizeof(output)) == 0 &&
+           (http_query_get(query, route->by ? route->by : "output", output,
+                           sizeof(output)) == 0 &&
             strcmp(output, route->output) == 0);
 }
 
@@ -395,6 +434,8 @@ http_route_statement(const struct http_route *route,
 {
     if (route->make)
         return route->make(request, node_id, out, err);
+    if (route->form)
+        return make_cpu(route, request, node_id, out, err);
     if (route->script)
         return http_parameter_script(request, node_id, route->script, out, err);
     buffer_text(out, route->text);

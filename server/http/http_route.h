@@ -40,6 +40,7 @@ struct http_route {
     bool asks;          /* takes GET and POST, which changes nothing */
     const char *output; /* the row for this ?output=; a path's first row is for
                            all that have none */
+    const char *by;     /* another parameter than output */
     const char *answer; /* to GET, where POST alone asks */
     const char *more;   /* header lines of the answer, each with CR LF */
     const char *off;    /* said where the heap cannot be profiled; with a { in
@@ -48,6 +49,8 @@ struct http_route {
                            profiling is merely off */
     const char *text;   /* of the answer; or the statement */
     const char *script; /* or what ADMIN EXECUTE runs */
+    const char *form;   /* or the view of a profile of the processor's time, */
+    uint32_t seconds;   /* of so many unless ?seconds= says otherwise */
     /* Or what writes the statement; -1 with *err. */
     int (*make)(const struct http_request *request, uint32_t node_id,
                 struct buffer *out, struct error *err);

@@ -46,6 +46,7 @@ make_reset(const struct http_request *request, uint32_t node_id,
 
 /* ---- GreptimeDB ---- */
 
+#define CPU          "seconds hz frequency node output"
 #define GREPTIME_OFF .off = "{\"error\":\"Memory profiling is not enabled\""
 
 /* Without ?output=, or with text: others have rows of their own. */
@@ -127,6 +128,13 @@ const struct http_route http_route_others[] = {
      .post = true, .gets = true, GREPTIME_OFF,
      .script = HEAPPROF
      "disable_prof()\nSystem.print(\"Heap profiling deactivated\")"},
+    {"/debug/prof/cpu", CPU, HTTP_SHOW_VALUE, HTTP_BINARY, .output = "proto",
+     .asks = true, .form = "pprof", .seconds = 5},
+    {"/debug/prof/cpu", CPU, HTTP_SHOW_VALUE, "image/svg+xml",
+     .output = "flamegraph", .packed = true, .asks = true, .form = "flamegraph",
+     .seconds = 5, .more = FILE_OF("cpu-prof.svg")},
+    {"/debug/prof/cpu", CPU, HTTP_SHOW_VALUE, HTTP_TEXT, .output = "text",
+     .packed = true, .asks = true, .form = "text", .seconds = 5},
     {"/v1/prof/mem", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true,
      .text = "SELECT raw('now')", GREPTIME_OFF},
 

@@ -308,7 +308,8 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     }
     request->ids = ask->asked_ids;
     request->id_count = ask->asked_count;
-    request->timeout_ms = timeout_of(scope);
+    request->timeout_ms = timeout_of(scope) + ask->seconds * 1000;
+    await_grant(fetch->await, (uint64_t)ask->seconds * 1000);
     request->parallel = request->parallel ? rolling(scope) : scope->parallel;
     request->caller = &scope->session->who;
     request->connection_id = scope->session->connection_id;

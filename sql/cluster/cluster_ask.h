@@ -63,6 +63,7 @@ struct cluster_ask {
     struct peer_fanout *fanout;
     atomic_size_t answered;       /* nodes, for the progress */
     const atomic_bool *cancelled; /* or NULL */
+    uint32_t seconds;             /* that each node samples; 0: it does not */
     uint64_t *ids;                /* ascending and distinct */
     size_t id_count;
     /* Those that are asked: ids, and indices into ids.  A node that was silent
@@ -83,9 +84,9 @@ int cluster_find(struct handle *handle, const struct buffer *key,
                  struct cluster_ask **out);
 /*
  * Asks the question, and waits for its answer: OK.  The caller zeroes ask but
- * for ops; the statement owns it from now on, also on failure, and key is
- * taken. ids ascend; none: all nodes. request has verb, text, columns, bytes,
- * and parallel not 0 if the nodes take turns.
+ * for ops and seconds; the statement owns it from now on, also on failure, and
+ * key is taken. ids ascend; none: all nodes. request has verb, text, columns,
+ * bytes, and parallel not 0 if the nodes take turns.
  */
 int cluster_begin(struct handle *handle, struct cluster_ask *ask,
                   struct buffer *key, const uint64_t *ids, size_t id_count,
@@ -157,8 +158,9 @@ int cluster_heap_need(struct handle *handle, const char *name, const char *base,
  *
  *      cluster[_by_node][@id,id,...][:name]
  *
- * Without :name, each node takes a fresh snapshot.  No kept snapshot has such a
- * name.
+ * Without :name, each node takes a fresh snapshot; a name may also be that of a
+ * profile to be taken (observed_name.h), by all of them at the same time.  No
+ * kept snapshot has such a name.
  */
 enum {
     CLUSTER_NAME_MAX = 511, /* bytes */
@@ -167,5 +169,8 @@ enum {
 
 /* Whether text begins as such a name does; it may still be wrong. */
 bool cluster_name_is(const char *text);
+/* The part of it that each node is asked for, or text itself if it is none;
+ * "": a fresh snapshot. */
+const char *cluster_name_rest(const char *text);
 
 #endif

@@ -13,6 +13,7 @@
 #include "handle.h"
 #include "memory.h"
 #include "merge.h"
+#include "observed_name.h"
 #include "peers.h"
 #include "profile.h"
 #include "snapshot.h"
@@ -28,7 +29,8 @@ struct cluster_name {
     uint64_t ids[CLUSTER_IDS_MAX]; /* ascending and distinct */
     size_t id_count;               /* 0: all nodes */
     char name[SNAPSHOT_NAME_MAX +
-              1]; /* SNAPSHOT_NOW, or the name of a kept one */
+              1]; /* SNAPSHOT_NOW, the name of a kept one, or */
+    struct observed_name observed; /* of this; seconds 0: it is not */
 };
 
 static bool
@@ -49,6 +51,15 @@ cluster_name_is(const char *text)
         !skip(&text, SNAPSHOT_CLUSTER))
         return false;
     return *text == '\0' || *text == '@' || *text == ':';
+}
+
+const char *
+cluster_name_rest(const char *text)
+{
+    if (!cluster_name_is(text))
+        return text;
+    text += strcspn(text, ":");
+    return *text ? text + 1 : text;
 }
 
 /* Inserts id in order; a repeated id is accepted.  False: no room. */
@@ -103,7 +114,7 @@ take_name(const char *text, struct cluster_name *out)
     for (size_t i = 0; i <= size; i++)
         out->name[i] =
             (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] | 0x20 : text[i]);
-    return snapshot_is_name(out->name, size);
+    return observed_name_is(out->name) || snapshot_is_name(out->name, size);
 }
 
 static bool
@@ -127,7 +138,9 @@ parse_cluster_name(const char *text, struct cluster_name *out,
 {
     memset(out, 0, sizeof(*out));
     if (strlen(text) <= CLUSTER_NAME_MAX && parse_all(text, out))
-        return 0;
+        return observed_name_is(out->name)
+                   ? observed_name_parse(out->name, &out->observed, err)
+                   : 0;
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%.*s' names no snapshots of nodes: say cluster, or cluster:b "
               "for what each keeps as b, or cluster@10001,10002:b for those of "
@@ -355,7 +368,7 @@ parse_base(const char *of, const struct cluster_name *name, const char *text,
     }
     if (parse_cluster_name(text, base, err) != 0)
         return -1;
-    if (strcmp(base->name, SNAPSHOT_NOW) == 0)
+    if (strcmp(base->name, SNAPSHOT_NOW) == 0 || base->observed.seconds > 0)
         error_set(err, ER_WRONG_ARGUMENTS,
                   "a base is a kept snapshot: say '" SNAPSHOT_CLUSTER
                   ":NAME', and not '%.64s'",
@@ -434,6 +447,7 @@ begin(struct handle *handle, const char *name, const char *base,
              : snprintf(text, sizeof(text), "SELECT export('%s')",
                         names[0].name);
     request.text = (struct span){text, (size_t)size};
+    heap->ask.seconds = names[0].observed.seconds;
     *out = &heap->ask;
     return cluster_begin(handle, &heap->ask, key, names[0].ids,
                          names[0].id_count, &request);

@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "handle.h"
 #include "memory.h"
+#include "observed_name.h"
 #include "peers.h"
 #include "snapshot.h"
 #include "sql_cursor.h"
@@ -200,7 +201,7 @@ make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
 static int
 begin(struct handle *handle, const struct catalog_table *table,
       const uint64_t *ids, size_t id_count, bool takes_profile,
-      const struct buffer *question, struct buffer *key,
+      uint32_t seconds, const struct buffer *question, struct buffer *key,
       struct cluster_ask **out)
 {
     struct peer_request request = {.verb = PEER_SELECT,
@@ -217,6 +218,7 @@ begin(struct handle *handle, const struct catalog_table *table,
         return SQLITE_ERROR;
     }
     rows->ask.ops = &rows_ops;
+    rows->ask.seconds = seconds;
     rows->table = table;
     *out = &rows->ask;
     return cluster_begin(handle, &rows->ask, key, ids, id_count, &request);
@@ -232,10 +234,16 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
         : handle->names_now ? " WHERE snapshot LIKE '%' OR snapshot = 'now'"
                             : " WHERE snapshot LIKE '%'";
     bool needy = table_set_has(&handle->needy, catalog_index(table));
+    struct observed_name observed = {0};
     struct buffer question, key;
     struct cluster_ask *ask;
     int rc;
 
+    if (snapshot && table->of->walk && observed_name_is(snapshot) &&
+        observed_name_parse(snapshot, &observed, &handle->failure) != 0) {
+        handle->failed = true;
+        return SQLITE_ERROR;
+    }
     buffer_init(&question, QUESTION_MAX);
     buffer_init(&key, QUESTION_MAX + (id_count + 1) * sizeof(uint64_t));
     write_question(table, needy, snapshot, of_snapshots, &question);
@@ -244,7 +252,7 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     if (rc == SQLITE_OK && !ask)
         rc = begin(handle, table, ids, id_count,
                    takes_profile(handle, table->of, needy, snapshot, kept),
-                   &question, &key, &ask);
+                   observed.seconds, &question, &key, &ask);
     if (rc == SQLITE_OK)
         *out = (const struct cluster_rows *)ask;
     buffer_fini(&question);

@@ -64,6 +64,8 @@ fetch_fini(struct fetch *fetch)
         stats_unref(fetch->stats);
     snapshot_unref(fetch->snapshot);
     thread_list_unref(fetch->threads);
+    while (fetch->observed_count > 0)
+        snapshot_unref(fetch->observed[--fetch->observed_count].snapshot);
     peer_survey_free(fetch->survey);
     fetch->stats = NULL;
     fetch->snapshot = NULL;

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "observed_name.h"
+
 struct await;
 struct cluster_ask;
 struct controller;
@@ -42,6 +44,8 @@ struct fetch {
     struct snapshot *snapshot;
     struct peer_survey *survey;
     struct thread_list *threads;
+    struct observed observed[OBSERVED_MAX];
+    size_t observed_count;
     struct cluster_ask *asks; /* the last one asked comes first */
     struct select_pins *pins;
     struct function_views *views;

@@ -11,6 +11,7 @@
 #include "function.h"
 #include "handle.h"
 #include "memory.h"
+#include "observed_name.h"
 #include "snapshot.h"
 #include "sql.h"
 #include "sql_session.h"
@@ -190,6 +191,11 @@ make(struct handle *handle, struct wish *wish, const struct view **out)
         if (rc != SQLITE_OK)
             return rc;
         request.name = NULL;
+    } else if (observed_name_is(wish->name)) {
+        rc = observed_need(handle, wish->name, &request.snapshot);
+        if (rc != SQLITE_OK)
+            return rc;
+        request.name = NULL;
     }
     if (check_count(views, &handle->failure) == 0)
         view = await_view(handle, &request);
@@ -218,10 +224,12 @@ take_name(sqlite3_value *value, char out[NAME_ROOM])
     out[i] = '\0';
 }
 
+/* Names of sums and of profiles to be taken are parsed where they are used. */
 static int
 check_name(const char *name, struct error *err)
 {
-    if (snapshot_is_name(name, strlen(name)))
+    if (cluster_name_is(name) || observed_name_is(name) ||
+        snapshot_is_name(name, strlen(name)))
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%s' is not a snapshot's name (1 to %d of a-z, 0-9, _); SELECT "
@@ -234,14 +242,14 @@ static int
 take_base(struct wish *wish, sqlite3_value *value, struct error *err)
 {
     take_name(value, wish->base);
-    if (!cluster_name_is(wish->base) && check_name(wish->base, err) != 0)
+    if (check_name(wish->base, err) != 0)
         return -1;
     if (!wish->form)
         error_set(err, ER_WRONG_ARGUMENTS,
                   EXPORT " gives one snapshot: leave the base out");
-    else if (is_now(wish->base))
+    else if (is_now(wish->base) || observed_name_is(wish->base))
         error_set(err, ER_WRONG_ARGUMENTS,
-                  "a base is a kept snapshot, and not '" SNAPSHOT_NOW "'");
+                  "a base is a kept snapshot, and not '%s'", wish->base);
     else
         return 0;
     return -1;
@@ -310,7 +318,7 @@ take(struct wish *wish, int argc, sqlite3_value **argv, struct error *err)
         return -1;
     }
     take_name(argv[0], wish->name);
-    if (!cluster_name_is(wish->name) && check_name(wish->name, err) != 0)
+    if (check_name(wish->name, err) != 0)
         return -1;
     if (!wish->form && cluster_name_is(wish->name)) {
         error_set(err, ER_WRONG_ARGUMENTS,

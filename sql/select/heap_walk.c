@@ -3,8 +3,10 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "catalog.h"
+#include "cluster_ask.h"
 #include "collate.h"
 #include "cursor.h"
 #include "errors.h"
@@ -12,6 +14,7 @@
 #include "functions.h"
 #include "handle.h"
 #include "memory.h"
+#include "observed_name.h"
 #include "profile.h"
 #include "select_pins.h"
 #include "snapshot.h"
@@ -366,7 +369,7 @@ walk_on(struct heap_cursor *cursor, struct handle *handle,
     while (rc == SQLITE_OK && heap_done(cursor)) {
         unpin(cursor);
         rc = select_pin_next(handle, &cursor->next, text_of(cursor->base_name),
-                             &cursor->pin);
+                             walk->observed, &cursor->pin);
         if (!cursor->pin)
             break;
         rc = enter(cursor, handle, walk, cursor->key);
@@ -379,6 +382,49 @@ heap_names_kept(const struct handle *handle, int number)
 {
     return number & NAMES_SNAPSHOT ||
            (number & READS_SNAPSHOT && handle->names_snapshot);
+}
+
+static int
+fail_kind(struct handle *handle, const struct heap_walk *walk, const char *name)
+{
+    if (walk->observed)
+        error_set(&handle->failure, ER_WRONG_ARGUMENTS,
+                  "'%.64s' is a snapshot of the heap, which heap_functions and "
+                  "heap_stacks have; here are cpu:10, wall:10, and kept ones "
+                  "of the kinds cpu and wall",
+                  name);
+    else
+        error_set(&handle->failure, ER_WRONG_ARGUMENTS,
+                  "'%.64s' is a profile of time, and not of the heap: "
+                  "cpu_functions and cpu_stacks have it",
+                  name);
+    handle->failed = true;
+    return SQLITE_ERROR;
+}
+
+/* What the name alone says: nothing is taken for an error. */
+static bool
+fits_name(const struct heap_walk *walk, const char *name)
+{
+    const char *rest = cluster_name_rest(name);
+
+    return walk->observed ? *rest && strcasecmp(rest, SNAPSHOT_NOW) != 0
+                          : !observed_name_is(rest);
+}
+
+static int
+pin_named(struct heap_cursor *cursor, struct handle *handle,
+          const struct heap_walk *walk, const char *name, const char *base)
+{
+    int rc;
+
+    if (name && !fits_name(walk, name))
+        return fail_kind(handle, walk, name);
+    rc = select_pin(handle, name, base, &cursor->pin);
+    if (rc == SQLITE_OK &&
+        walk->observed != (cursor->pin->profile->kind != PROFILE_HEAP))
+        return fail_kind(handle, walk, cursor->pin->label);
+    return rc;
 }
 
 /* No rows for = NULL. */
@@ -401,8 +447,8 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
     if ((name && !text_of(name)) || (base && !text_of(base)) ||
         (key && !text_of(key)))
         return SQLITE_OK;
-    if (name || !heap_names_kept(handle, number)) {
-        rc = select_pin(handle, text_of(name), text_of(base), &cursor->pin);
+    if (name || !(walk->observed || heap_names_kept(handle, number))) {
+        rc = pin_named(cursor, handle, walk, text_of(name), text_of(base));
         return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;
     }
     cursor->walks = true;

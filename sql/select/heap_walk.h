@@ -55,6 +55,7 @@ struct heap_walk {
     void (*cell)(struct heap_place *place, size_t column, struct value *out);
     bool compares; /* the table has a base */
     bool keyless;
+    bool observed; /* not of the heap: only what is named, or kept */
 };
 
 /* The function's or the stack's index. */

@@ -2,6 +2,7 @@
 #include "select_pins.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -17,6 +18,7 @@
 #include "handle.h"
 #include "headline.h"
 #include "memory.h"
+#include "observed_name.h"
 #include "profile.h"
 #include "sql_session.h"
 #include "store.h"
@@ -171,6 +173,7 @@ add_kept(struct handle *handle, const struct store_entry *entry,
     memcpy(pin->alias, alias, strnlen(alias, SNAPSHOT_NAME_MAX));
     pin->label = pin->alias;
     pin->serial = entry->serial;
+    pin->observed = entry->kind != PROFILE_HEAP;
     return pin;
 }
 
@@ -241,11 +244,38 @@ pin_cluster(struct handle *handle, const char *name, const char *base,
     return SQLITE_OK;
 }
 
+/* A profile that is taken for the statement. */
+static int
+pin_observed(struct handle *handle, const char *name, struct select_pin **out)
+{
+    struct select_pin *pin = find(handle->fetch->pins, name, NULL);
+    struct snapshot *snapshot;
+    int rc;
+
+    *out = pin;
+    if (pin)
+        return SQLITE_OK;
+    rc = make_room(handle);
+    if (rc == SQLITE_OK)
+        rc = observed_need(handle, name, &snapshot);
+    if (rc != SQLITE_OK)
+        return rc;
+    *out = pin = add(handle, NULL, NULL);
+    if (!pin)
+        return SQLITE_ERROR;
+    snprintf(pin->alias, sizeof(pin->alias), "%s", name);
+    pin->label = pin->alias;
+    hold(handle->fetch->pins, pin, snapshot_ref(snapshot), snapshot->profile);
+    return SQLITE_OK;
+}
+
 static int
 pin_one(struct handle *handle, const char *name, struct select_pin **out)
 {
     struct select_pin *pin;
 
+    if (observed_name_is(name))
+        return pin_observed(handle, name, out);
     if (strcasecmp(name, SNAPSHOT_NOW) == 0) {
         int rc = fetch_needs(handle, NEED_SNAPSHOT);
 
@@ -394,54 +424,6 @@ select_pin_calls(struct handle *handle, struct select_pin *pin)
     return SQLITE_ERROR;
 }
 
-/* Warns once that a table has no rows of a snapshot. */
-static void
-tell_unknown(struct handle *handle, struct select_pin *pin, const char *what,
-             const char *why)
-{
-    if (!pin->warned && handle->session)
-        warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s %s",
-                     pin->label, what, why);
-    pin->warned = true;
-}
-
-#define ONLY_RECORDED                                                          \
-    "known only of a database that records its heap: heapwire-run "            \
-    "--profiling-source interposed"
-
-int
-select_pin_parts(struct handle *handle, struct select_pin *pin, bool *has)
-{
-    const struct profile *profile = pin->profile;
-
-    *has = profile->parts != NULL;
-    if (!*has)
-        tell_unknown(handle, pin, "threads and ages",
-                     profile->nodes > 0 ? "are not known of several nodes' sum"
-                                        : "are " ONLY_RECORDED);
-    if (!*has || pin->parts.threads)
-        return SQLITE_OK;
-    if (part_rows_make(&pin->parts, profile, pin->functions,
-                       &handle->failure) == 0)
-        return SQLITE_OK;
-    handle->failed = true;
-    return SQLITE_ERROR;
-}
-
-bool
-select_pin_counts(struct handle *handle, struct select_pin *pin)
-{
-    const struct profile *profile = pin->profile;
-
-    if (profile->counted_ms > 0)
-        return true;
-    tell_unknown(handle, pin, "what is allocated and freed a second",
-                 profile->nodes > 0 ? "is not known of several nodes' sum"
-                 : profile->parts   ? "is not known once its profile was reset"
-                                    : "is " ONLY_RECORDED);
-    return false;
-}
-
 int
 select_pin(struct handle *handle, const char *name, const char *base,
            struct select_pin **out)
@@ -542,7 +524,7 @@ pass_over(struct handle *handle, struct select_pin *pin)
 
 int
 select_pin_next(struct handle *handle, size_t *at, const char *base,
-                struct select_pin **out)
+                bool observed, struct select_pin **out)
 {
     struct select_pins *pins;
     int rc;
@@ -558,7 +540,8 @@ select_pin_next(struct handle *handle, size_t *at, const char *base,
 
         if (handle->cancelled && atomic_load(handle->cancelled))
             return SQLITE_INTERRUPT;
-        if (number == 0 ? !handle->names_now : !is_kept(pin))
+        if (number == 0 ? observed || !handle->names_now
+                        : !is_kept(pin) || pin->observed != observed)
             continue;
         rc = select_pin(handle, number ? pin->label : NULL, base, out);
         if (rc != SQLITE_ERROR || is_fatal(&handle->failure))

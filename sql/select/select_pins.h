@@ -44,6 +44,7 @@ struct select_pin {
     uint64_t used;    /* when a table last asked for it, as a count */
     struct select_pin *of, *since; /* the two snapshots of a difference */
     uint64_t serial;               /* of a kept one; 0: not kept */
+    bool observed;                 /* of a kept one: not of the heap */
     char name[SNAPSHOT_NAME_MAX + 1], alias[SNAPSHOT_NAME_MAX + 1];
 };
 
@@ -60,9 +61,10 @@ struct select_pins {
 void select_pins_end(struct select_pins *pins);
 
 /*
- * Pins, for a table, the kept snapshot called name, or the fresh one (NULL or
- * SNAPSHOT_NOW); with base, the difference of the two.  Returns SQLite's codes,
- * as fetch_needs does.  The caller is one of its readers from then on.
+ * Pins, for a table, the kept snapshot called name, the fresh one (NULL or
+ * SNAPSHOT_NOW), or a profile that is taken for it; with base, the difference
+ * of the two.  Returns SQLite's codes, as fetch_needs does.  The caller is one
+ * of its readers from then on.
  */
 int select_pin(struct handle *handle, const char *name, const char *base,
                struct select_pin **out);
@@ -79,10 +81,11 @@ bool select_pin_counts(struct handle *handle, struct select_pin *pin);
 
 /*
  * Pins the next kept snapshot from *at on, which starts at 0; before these the
- * fresh one, if the statement names it.  *out NULL: no more.  Skips, with a
+ * fresh one, if the statement names it.  Those of the heap; observed: the
+ * others.  *out NULL: no more.  Skips, with a
  * warning, those that cannot be read or compared.  Returns as select_pin.
  */
 int select_pin_next(struct handle *handle, size_t *at, const char *base,
-                    struct select_pin **out);
+                    bool observed, struct select_pin **out);
 
 #endif

@@ -9,9 +9,12 @@
 #include "controller.h"
 
 struct error;
+struct heap_place;
 struct sql_session_row;
+struct value;
 
 extern const struct catalog_table tables_accounts[];
+extern const struct catalog_table tables_cpu[];
 extern const struct catalog_table tables_heap[];
 extern const struct catalog_table tables_malloc[];
 extern const struct catalog_table tables_memory[];
@@ -29,6 +32,12 @@ extern const struct catalog_table tables_privileges[];
 extern const struct catalog_table tables_routines[];
 extern const struct catalog_table tables_schema[];
 extern const struct catalog_table tables_show[];
+
+/* tables_heap.c: the cells of heap_functions and heap_stacks. */
+void heap_functions_cell(struct heap_place *place, size_t column,
+                         struct value *out);
+void heap_stacks_cell(struct heap_place *place, size_t column,
+                      struct value *out);
 
 /* tables_accounts.c: finds an account of the configuration file; -1 with
  * 1141. */

@@ -99,8 +99,8 @@ show(const struct heap_place *place, enum shown what, struct value *out)
 
 /* ---- heap_functions ---- */
 
-static void
-functions_cell(struct heap_place *place, size_t column, struct value *out)
+void
+heap_functions_cell(struct heap_place *place, size_t column, struct value *out)
 {
     static const enum shown columns[] = {SNAPSHOT,    FUNCTION,     MODULE,
                                          FLAT_BYTES,  FLAT_PERCENT, CUM_BYTES,
@@ -133,7 +133,7 @@ static const struct catalog_column functions[] = {
 };
 
 static const struct heap_walk functions_walk = {HEAP_FUNCTIONS, 3000, 1,
-                                                functions_cell};
+                                                heap_functions_cell};
 
 /* ---- heap_diff ---- */
 
@@ -229,8 +229,8 @@ set_collapsed(struct heap_place *place, struct value *out)
     set_buffered(place, out);
 }
 
-static void
-stacks_cell(struct heap_place *place, size_t column, struct value *out)
+void
+heap_stacks_cell(struct heap_place *place, size_t column, struct value *out)
 {
     const struct profile_stack *stack = &place->pin->profile->stacks[place->at];
 
@@ -278,7 +278,7 @@ static const struct catalog_column stacks[] = {
 };
 
 static const struct heap_walk stacks_walk = {HEAP_STACKS, 20000, 1,
-                                             stacks_cell};
+                                             heap_stacks_cell};
 
 /* ---- heap_frames ---- */
 

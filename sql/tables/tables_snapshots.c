@@ -10,6 +10,7 @@
 #include "controller.h"
 #include "deaths.h"
 #include "errors.h"
+#include "heap_dump.h"
 #include "history.h"
 #include "memory.h"
 #include "sql_cursor.h"
@@ -230,6 +231,9 @@ add_snapshot(struct rowset *out, const struct store_entry *entry)
                                          [SNAPSHOT_MARK] = "mark",
                                          [SNAPSHOT_SCHEDULE] = "schedule",
                                          [SNAPSHOT_IMPORTED] = "imported"};
+    static const char *const kinds[] = {[PROFILE_HEAP] = "heap",
+                                        [PROFILE_CPU] = "cpu",
+                                        [PROFILE_WALL] = "wall"};
     int64_t age_ms = clock_wall_ms() - entry->taken_ms;
 
     rowset_text(out, entry->name);
@@ -251,6 +255,7 @@ add_snapshot(struct rowset *out, const struct store_entry *entry)
     rowset_int(out, entry->on_disk);
     add_count(out, entry->size);
     add_memory(out, &entry->memory);
+    rowset_text(out, kinds[entry->kind]);
 }
 
 static void
@@ -307,7 +312,9 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     {"cgroup_current", &type_ubigint, NULL}, \
     {"cgroup_limit", &type_ubigint, "NULL: none"}, \
     {"allocator_taken", &type_time, "When jemalloc's figures were, UTC"}, \
-    {"rss_taken", &type_time, "When rss and rss_file were, UTC"}
+    {"rss_taken", &type_time, "When rss and rss_file were, UTC"}, \
+    {"kind", &type_name_nn, "heap; cpu: a profile of the processor's time; " \
+     "wall: of the clock's"}
 /* clang-format on */
 
 static const struct catalog_column snapshots[] = {
@@ -318,7 +325,7 @@ static const struct catalog_column cluster_columns[] = {
 
 const struct catalog_table tables_snapshots[] = {
     {"heapwire", "snapshots", CATALOG_COLUMNS(snapshots), produce,
-     "The heap snapshots that are kept, oldest first", PRIVILEGE_STATUS},
+     "The snapshots that are kept, oldest first", PRIVILEGE_STATUS},
     CATALOG_OF_ALL("snapshots", cluster_columns, PRIVILEGE_STATUS,
                    &tables_snapshots[0]),
     {"heapwire", "deaths", CATALOG_OWN_COLUMNS(deaths), produce_deaths,

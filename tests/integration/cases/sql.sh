@@ -20,6 +20,7 @@ information_schema" "$(sql 'show databases')"
 same "tables" "allocators
 audit_log
 cluster_allocators
+cluster_cpu_functions
 cluster_daemon
 cluster_deaths
 cluster_heap_ages
@@ -35,6 +36,8 @@ cluster_profiler
 cluster_snapshots
 cluster_symbol_indexes
 cluster_threads
+cpu_functions
+cpu_stacks
 daemon
 deaths
 heap_ages

@@ -296,7 +296,8 @@ def inspector(path):
     same("has_table", (True, False, False),
          (inspect.has_table("nodes"), inspect.has_table("nope"),
           inspect.has_table("nodes", schema="nope")))
-    keys = {"heap_ages": ["snapshot", "stack", "age_from_s"],
+    keys = {"cpu_stacks": ["snapshot", "stack"],
+            "heap_ages": ["snapshot", "stack", "age_from_s"],
             "heap_churn": ["snapshot", "stack"],
             "heap_flame_graph": ["snapshot", "frame"],
             "heap_frames": ["snapshot", "stack", "depth"],

@@ -30,11 +30,14 @@ static const struct {
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
      "Tables_in_heapwire\nallocators\naudit_log\ncluster_allocators\ncluster_"
-     "daemon\ncluster_deaths\ncluster_heap_ages\ncluster_heap_churn\n"
+     "cpu_"
+     "functions\ncluster_daemon\ncluster_deaths\ncluster_heap_ages\ncluster_"
+     "heap_churn\n"
      "cluster_heap_functions\ncluster_heap_threads\ncluster_malloc_arenas\n"
      "cluster_malloc_bins\ncluster_malloc_stats\ncluster_memory\ncluster_"
      "memory_history\ncluster_profiler\ncluster_snapshots\ncluster_symbol_"
-     "indexes\ncluster_threads\ndaemon\ndeaths\nheap_ages\nheap_churn\nheap_"
+     "indexes\ncluster_threads\ncpu_functions\ncpu_"
+     "stacks\ndaemon\ndeaths\nheap_ages\nheap_churn\nheap_"
      "diff\nheap_flame_graph\nheap_frames\nheap_"
      "functions\nheap_"
      "stacks\nheap_threads\n"

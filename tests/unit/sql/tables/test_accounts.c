@@ -139,6 +139,8 @@ static const struct {
 } tables[] = {
     {"allocators", PRIVILEGE_STATUS},
     {"audit_log", PRIVILEGE_ADMIN},
+    {"cpu_functions", PRIVILEGE_PROFILE},
+    {"cpu_stacks", PRIVILEGE_PROFILE},
     {"daemon", PRIVILEGE_STATUS},
     {"deaths", PRIVILEGE_STATUS},
     {"heap_ages", PRIVILEGE_PROFILE},

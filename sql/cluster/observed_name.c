@@ -1,0 +1,151 @@
+/* observed_name.c - see observed_name.h. */
+#include "observed_name.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "await.h"
+#include "errors.h"
+#include "fetch.h"
+#include "handle.h"
+#include "snapshot.h"
+#include "sql_session.h"
+
+enum { SHOWN = 64, DIGITS_MAX = 6 };
+
+/* ---- names ---- */
+
+static const char *
+skip(const char *text, const char *word)
+{
+    size_t size = strlen(word);
+
+    if (strncasecmp(text, word, size) != 0)
+        return NULL;
+    return text[size] == '\0' || text[size] == ':' ? text + size : NULL;
+}
+
+/* What stands behind the first word; NULL: it is no such name. */
+static const char *
+skip_kind(const char *text, enum observe_kind *kind)
+{
+    const char *rest = skip(text, SNAPSHOT_CPU);
+
+    *kind = rest ? OBSERVE_CPU : OBSERVE_WALL;
+    return rest ? rest : skip(text, SNAPSHOT_WALL);
+}
+
+bool
+observed_name_is(const char *text)
+{
+    enum observe_kind kind;
+
+    return skip_kind(text, &kind) != NULL;
+}
+
+/* Reads ":10", from 1 to max, if there is one. */
+static bool
+take_number(const char **text, uint32_t max, uint32_t *out)
+{
+    uint32_t number = 0;
+    size_t digits;
+
+    if (**text == '\0')
+        return true;
+    ++*text;
+    digits = strspn(*text, "0123456789");
+    for (size_t i = 0; i < digits && digits <= DIGITS_MAX; i++)
+        number = 10 * number + (uint32_t)((*text)[i] - '0');
+    *text += digits;
+    *out = number;
+    return number >= 1 && number <= max && (**text == '\0' || **text == ':');
+}
+
+int
+observed_name_parse(const char *text, struct observed_name *out,
+                    struct error *err)
+{
+    const char *rest = skip_kind(text, &out->kind);
+
+    out->seconds = OBSERVE_SECONDS;
+    out->hz = 0;
+    if (rest && take_number(&rest, OBSERVE_SECONDS_MAX, &out->seconds) &&
+        take_number(&rest, OBSERVE_HZ_MAX, &out->hz) && *rest == '\0')
+        return 0;
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "'%.*s' names no profile that can be taken: say cpu:SECONDS or "
+              "cpu:SECONDS:HZ, or wall instead of cpu, with 1 to %d seconds "
+              "and 1 to %d samples a second",
+              SHOWN, text, OBSERVE_SECONDS_MAX, OBSERVE_HZ_MAX);
+    return -1;
+}
+
+/* ---- profiles ---- */
+
+static bool
+is_same(const struct observed_name *a, const struct observed_name *b)
+{
+    return a->kind == b->kind && a->seconds == b->seconds && a->hz == b->hz;
+}
+
+static int
+sample(struct handle *handle, const struct observed_name *name,
+       struct snapshot **out)
+{
+    struct fetch *fetch = handle->fetch;
+    const struct observe_request request = {
+        .kind = name->kind,
+        .seconds = name->seconds,
+        .hz = name->hz,
+        .owner = handle->scope.session->who.user};
+    struct observe_result result = {0};
+    int rc;
+
+    if (fetch_begin_waiting(handle) != 0)
+        return -1;
+    await_grant(fetch->await, (uint64_t)name->seconds * 1000);
+    rc = controller_observe_wait(controller_observe(fetch->controller, &request,
+                                                    await_waker(fetch->await),
+                                                    &handle->failure),
+                                 fetch->await, &result, &handle->failure);
+    fetch_end_waiting(fetch);
+    *out = result.snapshot;
+    return rc;
+}
+
+static int
+find_or_sample(struct handle *handle, const char *text, struct snapshot **out)
+{
+    struct fetch *fetch = handle->fetch;
+    struct observed *observed;
+    struct observed_name name;
+
+    if (observed_name_parse(text, &name, &handle->failure) != 0)
+        return -1;
+    for (size_t i = 0; i < fetch->observed_count; i++)
+        if (is_same(&fetch->observed[i].name, &name)) {
+            *out = fetch->observed[i].snapshot;
+            return 0;
+        }
+    if (fetch->observed_count == OBSERVED_MAX) {
+        error_set(&handle->failure, ER_NOT_SUPPORTED,
+                  "a SELECT takes at most %d profiles", OBSERVED_MAX);
+        return -1;
+    }
+    if (sample(handle, &name, out) != 0)
+        return -1;
+    observed = &fetch->observed[fetch->observed_count++];
+    *observed = (struct observed){name, *out};
+    return 0;
+}
+
+int
+observed_need(struct handle *handle, const char *name, struct snapshot **out)
+{
+    if (!handle->fetch)
+        return fetch_refuse(handle);
+    if (find_or_sample(handle, name, out) == 0)
+        return SQLITE_OK;
+    handle->failed = true;
+    return SQLITE_ERROR;
+}
