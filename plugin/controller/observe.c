@@ -17,6 +17,7 @@
 #include "errors.h"
 #include "index_keeper.h"
 #include "memory.h"
+#include "node_status.h"
 #include "observer.h"
 #include "process_stat.h"
 #include "profile.h"
@@ -341,6 +342,9 @@ observer_init(struct observer *observer,
                                             .reader_mb = options->reader_mb,
                                             .indexes =
                                                 keeper ? &indexes : NULL};
+    struct unwind_tables_options tables = {.program = options->symbolizer,
+                                           .dir = options->index_dir};
+    struct error why;
 
     flights_init(&observer->flights, "hw-observe", POOL_THREADS,
                  next_observation);
