@@ -41,7 +41,7 @@ enum {
 enum unwind_cfa {
     UNWIND_NONE,     /* unknown */
     UNWIND_REGISTER, /* register + offset */
-    UNWIND_DEREF,    /* what lies at register + offset, + more */
+    UNWIND_DEREF,    /* what lies at register + offset + index * 8, + more */
     UNWIND_PLT,      /* register + offset, + 8 from byte more of 16 on */
     UNWIND_SIGNAL,   /* the kernel's frame of a signal holds all registers */
     UNWIND_OUTERMOST /* there is no caller */
@@ -64,7 +64,8 @@ struct unwind_place {
 struct unwind_rule {
     uint8_t cfa, base; /* enum unwind_cfa, its register */
     struct unwind_place return_address, frame_pointer;
-    uint8_t reserved[2]; /* 0 */
+    uint8_t index;    /* a register + 1; 0: none */
+    uint8_t reserved; /* 0 */
     int32_t offset, more;
     int32_t return_offset, frame_offset;
 };

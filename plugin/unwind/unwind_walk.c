@@ -156,13 +156,18 @@ enter_caller(struct frame *f, uint64_t cfa, uint64_t pc, bool fp_known,
 static bool
 step_by_rule(struct frame *f, const struct unwind_rule *rule)
 {
-    uint64_t cfa, pc, fp = 0;
+    uint64_t cfa, pc, index, fp = 0;
     bool fp_known;
 
     if (!get(f, rule->base, &cfa))
         return false;
     cfa += (uint64_t)(int64_t)rule->offset;
     if (rule->cfa == UNWIND_DEREF) {
+        if (rule->index) {
+            if (!get(f, rule->index - 1U, &index))
+                return false;
+            cfa += index * WORD;
+        }
         if (!load(f, cfa, &cfa))
             return false;
         cfa += (uint64_t)(int64_t)rule->more;

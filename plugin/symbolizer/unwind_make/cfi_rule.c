@@ -7,6 +7,7 @@
 
 enum {
     DW_OP_deref = 0x06,
+    DW_OP_mul = 0x1e,
     DW_OP_plus = 0x22,
     DW_OP_plus_uconst = 0x23,
     DW_OP_lit0 = 0x30,
@@ -25,17 +26,31 @@ cfi_frame_pointer(uint16_t machine)
     return machine == EM_AARCH64 ? AARCH64_FP : X86_FP;
 }
 
-/* Register + offset [dereferenced, + more]. */
+/* Register + offset [+ index * 8] [dereferenced, + more]. */
 struct address {
     uint64_t base;
     int64_t offset, more;
     bool deref;
+    uint8_t index; /* register + 1; 0: none */
 };
 
 static bool
 add(int64_t *to, int64_t n)
 {
     return !__builtin_add_overflow(*to, n, to);
+}
+
+/* OpenSSL's saves the stack pointer behind a number of words. */
+static bool
+parse_index(struct reader *r, uint8_t op, struct address *out)
+{
+    static const uint8_t times_8[] = {DW_OP_lit0 + 8, DW_OP_mul, DW_OP_plus};
+    bool fits = !out->deref && !out->index && reader_sleb(r) == 0;
+
+    for (size_t i = 0; i < sizeof(times_8); i++)
+        fits &= reader_u8(r) == times_8[i];
+    out->index = (uint8_t)(op - DW_OP_breg0 + 1);
+    return fits;
 }
 
 static bool
@@ -60,6 +75,9 @@ parse_address(struct span expression, struct address *out)
             out->deref = true;
         else if (op == DW_OP_plus_uconst) {
             if (!add(sum, (int64_t)reader_uleb(&r)))
+                return false;
+        } else if (op >= DW_OP_breg0 && op < DW_OP_breg0 + COUNT_32) {
+            if (!parse_index(&r, op, out))
                 return false;
         } else if (op >= DW_OP_lit0 && op < DW_OP_lit0 + COUNT_32) {
             if (!add(sum, op - DW_OP_lit0) || reader_u8(&r) != DW_OP_plus)
@@ -105,7 +123,8 @@ narrow(int64_t wide, int32_t *out)
 static bool
 set_cfa(const struct cfi_state *state, struct unwind_rule *rule)
 {
-    struct address address = {state->cfa_register, state->cfa_offset, 0, false};
+    struct address address = {.base = state->cfa_register,
+                              .offset = state->cfa_offset};
 
     if (!state->cfa_set)
         return false;
@@ -117,7 +136,8 @@ set_cfa(const struct cfi_state *state, struct unwind_rule *rule)
     }
     rule->cfa = address.deref ? UNWIND_DEREF : UNWIND_REGISTER;
     rule->base = (uint8_t)address.base;
-    return address.base < REGISTERS_MAX &&
+    rule->index = address.index;
+    return address.base < REGISTERS_MAX && (address.deref || !address.index) &&
            narrow(address.offset, &rule->offset) &&
            narrow(address.more, &rule->more);
 }
@@ -136,7 +156,7 @@ set_expression(struct span expression, struct unwind_place *place,
         return reader_done(&r) && narrow((int64_t)n, offset);
     }
     if (!parse_address(expression, &address) || address.deref ||
-        address.base >= REGISTERS_MAX)
+        address.index || address.base >= REGISTERS_MAX)
         return false;
     place->where = UNWIND_AT;
     place->base = (uint8_t)address.base;

@@ -197,12 +197,15 @@ cfi_section_next(const struct cfi_section *section, uint64_t *at,
                  struct cfi_last *last, struct cfi_function *out,
                  bool *is_function)
 {
-    struct reader r = reader_at(section, *at);
     uint64_t here, pointer, size;
+    struct reader r;
     bool wide;
 
     *is_function = false;
     out->at = *at;
+    if (*at >= section->size) /* of a missing one, too */
+        return false;
+    r = reader_at(section, *at);
     if (!take_length(&r, &wide))
         return false;
     *at = (uint64_t)(r.end - section->bytes);
