@@ -62,7 +62,6 @@ struct perf {
     int *fds;
     size_t fd_count;
     size_t page_bytes;
-    uint64_t before_ns;  /* counted when the time began */
     uint8_t *record;     /* one that lay around the end of a ring */
     struct rlimit limit; /* as it was */
     bool raised;
@@ -386,17 +385,6 @@ forget_until_now(struct perf *perf)
     }
 }
 
-/* Of all threads, those that they bore, too. */
-static uint64_t
-counted_ns(const struct perf *perf)
-{
-    uint64_t sum = 0, one;
-
-    for (size_t i = 0; i < perf->fd_count; i++)
-        sum += read(perf->fds[i], &one, sizeof(one)) == sizeof(one) ? one : 0;
-    return sum;
-}
-
 static int
 sample_until_over(struct perf *perf, struct error *err)
 {
@@ -411,7 +399,6 @@ sample_until_over(struct perf *perf, struct error *err)
         sample_run_see(run, perf->tids.list[i]);
     forget_until_now(perf);
     sample_run_begin(run);
-    perf->before_ns = counted_ns(perf);
     while (rc == 0 && !over) {
         rc = sample_run_rest(run, sample_now_ns() + step_ms * 1000000, &over,
                              err);
@@ -419,7 +406,6 @@ sample_until_over(struct perf *perf, struct error *err)
             rc = drain(perf, err);
     }
     run->report->hz = run->hz;
-    run->report->processor_ms = (counted_ns(perf) - perf->before_ns) / 1000000;
     run->report->kernel = !perf->attr.exclude_kernel;
     if (!run->report->kernel)
         snprintf(run->report->why_not_better,

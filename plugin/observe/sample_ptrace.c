@@ -18,6 +18,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "errors.h"
 #include "memory.h"
@@ -43,10 +44,11 @@ struct kept {
 
 struct watched {
     int32_t tid;
-    bool seen, failed; /* a sample was taken; could not be */
-    bool stopped;      /* the slices of a stop are not in times yet */
-    bool pending;      /* it ran, and could not be stopped yet */
-    struct sample_times first, times; /* at the first and the last look */
+    bool seen, failed;         /* a sample was taken; could not be */
+    bool stopped;              /* the slices of a stop are not in times yet */
+    bool pending;              /* it ran, and could not be stopped yet */
+    struct sample_times times; /* at the last look */
+    bool born;         /* since the first tick, and without a sample so far */
     uint64_t given;    /* run_ns, or a moment: until then it has samples */
     struct kept *kept; /* NULL: none */
 };
@@ -58,9 +60,8 @@ struct sampler {
     struct sample_tids tids;
     struct thread_copy *copy;
     size_t kept_bytes;
-    uint64_t copy_ns; /* within this tick */
     uint32_t random;
-    uint64_t ticks;
+    uint64_t ticks, tick_ns, since_tick_ns;
     bool begun; /* the threads of the first tick are known */
     char *why;  /* until something could be stopped */
 };
@@ -103,7 +104,6 @@ forget_thread(struct sampler *s, struct watched *w, struct error *err)
 
     if (w->failed && !w->seen)
         report->unseen++;
-    report->processor_ms += (w->times.run_ns - w->first.run_ns) / 1000;
     return give_kept(s, w, sample_now_ns(), err);
 }
 
@@ -114,13 +114,13 @@ new_thread(struct sampler *s, int32_t tid)
     struct watched w = {.tid = tid, .given = s->run->begin_ns};
 
     sample_run_see(s->run, tid);
+    w.born = s->begun;
     if (!s->begun)
-        sample_task_times(s->run->options->pid, tid, &w.first);
+        sample_task_times(s->run->options->pid, tid, &w.times);
     else
         w.given = sample_now_ns();
-    w.times = w.first;
     if (!s->run->options->wall)
-        w.given = w.first.run_ns;
+        w.given = w.times.run_ns;
     return w;
 }
 
@@ -174,13 +174,10 @@ static bool
 stop_thread(struct sampler *s, struct watched *w)
 {
     struct sampler_report *report = s->run->report;
-    uint64_t begin = sample_now_ns();
     struct error err;
     bool gone;
-    int rc = ptrace_copy(s->run->options->pid, w->tid, s->copy, &gone, &err);
 
-    s->copy_ns += sample_now_ns() - begin;
-    if (rc == 0) {
+    if (ptrace_copy(s->run->options->pid, w->tid, s->copy, &gone, &err) == 0) {
         w->seen = true;
         report->stops++;
         report->pause_total_us += s->copy->pause_us;
@@ -227,13 +224,27 @@ give_copy(struct sampler *s, struct watched *w, uint64_t nanoseconds,
     return sample_run_give(s->run, &sample, err);
 }
 
+/* Processor time since its last sample.  The first one of a thread that was
+ * born stands for those, too, which came and went between two ticks: for all
+ * of the time since the last tick, but what it waited for a processor. */
+static uint64_t
+processor_ns(const struct sampler *s, const struct watched *w)
+{
+    const struct sample_times *t = &w->times;
+
+    if (!w->born)
+        return t->run_ns - w->given;
+    return (uint64_t)((double)s->since_tick_ns * (double)t->run_ns /
+                      (double)(t->run_ns + t->waited_ns + 1));
+}
+
 /* Processor time: stopped where it runs now. */
 static int
 look_at_runner(struct sampler *s, struct watched *w, struct error *err)
 {
-    uint64_t run_ns = w->times.run_ns;
+    uint64_t nanoseconds;
 
-    if (run_ns <= w->given ||
+    if (w->times.run_ns <= w->given ||
         sample_task_state(s->run->options->pid, w->tid) != 'R')
         return 0;
     if (!may_pause(s)) {
@@ -242,9 +253,10 @@ look_at_runner(struct sampler *s, struct watched *w, struct error *err)
     }
     if (!stop_thread(s, w))
         return 0;
-    run_ns -= w->given;
-    w->given += run_ns;
-    return give_copy(s, w, run_ns, err);
+    nanoseconds = processor_ns(s, w);
+    w->given = w->times.run_ns;
+    w->born = false;
+    return give_copy(s, w, nanoseconds, err);
 }
 
 /* The clock's time: stopped unless it is where it was. */
@@ -261,8 +273,8 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
         return 0;
     }
     sleeps = sample_task_state(s->run->options->pid, w->tid) != 'R';
-    w->pending = !stop_thread(s, w);
-    if (w->pending)
+    w->pending = false; /* one in state D is asked again once it has run */
+    if (!stop_thread(s, w))
         return 0;
     w->stopped = sleeps;
     if (w->kept) {
@@ -294,7 +306,9 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
     w->times = now;
     if (!s->run->options->wall)
         return ran ? look_at_runner(s, w, err) : 0;
-    return ran || !w->seen || w->pending ? look_at_waiter(s, w, err) : 0;
+    return ran || (!w->seen && !w->failed) || w->pending
+               ? look_at_waiter(s, w, err)
+               : 0;
 }
 
 /* ---- ticks ---- */
@@ -302,16 +316,33 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
 static int
 tick(struct sampler *s, struct error *err)
 {
+    uint64_t began_ns = sample_now_ns();
     size_t first;
     int rc = list_threads(s, err);
+
+    s->since_tick_ns = began_ns - s->tick_ns;
 
     /* Where the budget ends within a tick, it is not always the same threads
      * that it leaves out. */
     first = s->count > 0 ? s->random % s->count : 0;
-    for (size_t i = 0; i < s->count && rc == 0; i++)
+    for (size_t i = 0;
+         i < s->count && rc == 0 && sample_now_ns() < s->run->end_ns; i++) {
         rc = look_at_thread(s, &s->list[(first + i) % s->count], err);
+        rc = rc != 0 ? rc : sample_run_cancelled(s->run, err);
+    }
     s->ticks++;
+    s->tick_ns = began_ns;
     return rc;
+}
+
+/* Processor time of this thread. */
+static uint64_t
+own_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* Not at equal distances: a program has clocks, too. */
@@ -331,7 +362,7 @@ static int
 sample_until_over(struct sampler *s, struct error *err)
 {
     const struct sampler_report *report = s->run->report;
-    uint64_t next = sample_now_ns(), begin;
+    uint64_t next = sample_now_ns(), used_ns;
     bool over = false;
     int rc;
 
@@ -339,14 +370,14 @@ sample_until_over(struct sampler *s, struct error *err)
         rc = sample_run_rest(s->run, next, &over, err);
         if (rc != 0 || over)
             return rc;
-        begin = sample_now_ns();
-        s->copy_ns = 0;
+        next = sample_now_ns();
+        used_ns = own_ns();
         rc = tick(s, err);
         if (rc != 0)
             return rc;
         if (report->stops == 0 && s->why[0])
             return 1;
-        next = begin + interval_ns(s, sample_now_ns() - begin - s->copy_ns);
+        next += interval_ns(s, own_ns() - used_ns);
     }
 }
 
@@ -390,7 +421,6 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     }
     elapsed_ns = sample_now_ns() - run->begin_ns;
     report->hz = (uint32_t)(s.ticks * 1000000000 / (elapsed_ns + 1));
-    report->processor_ms /= 1000;
     report->unseen += (uint32_t)s.tids.left_out;
     if (forgotten != 0)
         rc = forgotten;

@@ -14,7 +14,8 @@ struct sample_run {
     void *arg;
     struct sampler_report *report;
     uint32_t hz;
-    uint64_t start_ticks; /* of the process: pid and this are one */
+    uint64_t start_ticks;        /* of the process: pid and this are one */
+    uint64_t first_ticks, ticks; /* of its processor time: then, and now */
     uint64_t begin_ns, end_ns;
     uint8_t *seen; /* a bit for each tid */
 };
@@ -27,6 +28,9 @@ void sample_run_fini(struct sample_run *run);
 
 /* The time begins: nothing of it goes on preparing. */
 void sample_run_begin(struct sample_run *run);
+
+/* -1 with *err where it is. */
+int sample_run_cancelled(const struct sample_run *run, struct error *err);
 
 /* Waits until then, or until the time is over or the process has ended: *over.
  * -1 with *err: cancelled. */

@@ -59,18 +59,38 @@ sample_task_ended(int32_t pid, int32_t tid)
     return state == '\0' || state == 'Z' || state == 'X';
 }
 
+/* The kernel's "run waited slices", in nanoseconds. */
+static bool
+parse_schedstat(const char *text, unsigned long long out[3])
+{
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
+    return sscanf(text, "%llu %llu %llu", &out[0], &out[1], &out[2]) == 3;
+}
+
 bool
 sample_task_times(int32_t pid, int32_t tid, struct sample_times *out)
 {
+    unsigned long long numbers[3];
     char text[128];
-    unsigned long long run, waited, slices;
 
     if (!sample_task_read(pid, tid, "schedstat", text, sizeof(text)) ||
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
-        sscanf(text, "%llu %llu %llu", &run, &waited, &slices) != 3)
+        !parse_schedstat(text, numbers))
         return false;
-    *out = (struct sample_times){run, slices};
+    *out = (struct sample_times){numbers[0], numbers[1], numbers[2]};
     return true;
+}
+
+uint64_t
+sample_own_wait_us(void)
+{
+    unsigned long long numbers[3];
+    char text[128];
+
+    return sample_read_text("/proc/thread-self/schedstat", text,
+                            sizeof(text)) &&
+                   parse_schedstat(text, numbers)
+               ? numbers[1] / 1000
+               : 0;
 }
 
 /* ---- all of a process ---- */
@@ -134,18 +154,4 @@ sample_tids_free(struct sample_tids *tids)
 {
     mem_free(tids->list);
     memset(tids, 0, sizeof(*tids));
-}
-
-bool
-sample_process_ended(int32_t pid, uint64_t start_ticks)
-{
-    struct sample_tids tids = {0};
-    bool ended;
-
-    if (process_lives(pid, start_ticks))
-        return false;
-    /* The main thread may have ended alone. */
-    ended = sample_tids_list(pid, &tids, NULL) == 0 && tids.count <= 1;
-    sample_tids_free(&tids);
-    return ended;
 }

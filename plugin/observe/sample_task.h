@@ -22,11 +22,15 @@ bool sample_task_ended(int32_t pid, int32_t tid);
 /* Of a thread since its start. */
 struct sample_times {
     uint64_t run_ns; /* on a processor; a running one's is up to a tick old */
-    uint64_t slices; /* how often it came onto one */
+    uint64_t waited_ns; /* for one */
+    uint64_t slices;    /* how often it came onto one */
 };
 
 /* False: there is no such thread, or the kernel does not say it. */
 bool sample_task_times(int32_t pid, int32_t tid, struct sample_times *out);
+
+/* How long this thread waited for a processor so far; 0: not known. */
+uint64_t sample_own_wait_us(void);
 
 enum { SAMPLE_THREADS_MAX = 1 << 15 };
 
@@ -39,8 +43,5 @@ struct sample_tids {
 /* The threads of a process now; none where it has ended.  -1: no memory. */
 int sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err);
 void sample_tids_free(struct sample_tids *tids); /* zeroed is fine */
-
-/* Whether all its threads have, or the pid is another's by now. */
-bool sample_process_ended(int32_t pid, uint64_t start_ticks);
 
 #endif

@@ -58,9 +58,9 @@ struct sampler_report {
     uint32_t unseen;  /* threads that could not be looked at */
     bool ended;       /* the process did, before the time was over */
     bool kernel;      /* time in the kernel is sampled, too */
-    /* Processor time of the threads seen: what the samples do not add up to
-     * is of threads too short, or too seldom on a processor, to be met; and,
-     * without kernel, of the kernel. */
+    /* That the process used, as the kernel says: what samples of processor time
+     * add up to, but for perf's threads shorter than a tick, and, without
+     * kernel, the kernel's. */
     uint64_t processor_ms;
     /* Of ptrace: how long threads were stopped, in microseconds. */
     uint64_t stops, pause_total_us, pause_max_us;
