@@ -57,25 +57,24 @@ take_stack(struct thread_list *list, struct thread_entry *entry,
            struct thread_copy *copy, const struct threads_options *options,
            const char **last)
 {
+    bool gone = entry->state == 'Z' || entry->state == 'X';
     struct error failure;
-    bool gone = false;
 
-    if (entry->state == 'Z' || entry->state == 'X')
-        entry->why = "it has ended";
-    else if (options->deadline_ms && clock_ms() >= options->deadline_ms)
+    if (!gone && options->deadline_ms && clock_ms() >= options->deadline_ms) {
         entry->why = "there was no time left for it";
-    else if (ptrace_copy(options->pid, entry->tid, copy, &gone, &failure) ==
-             0) {
+        return 0;
+    }
+    if (!gone &&
+        ptrace_copy(options->pid, entry->tid, copy, &gone, &failure) == 0) {
         entry->pause_us = (uint32_t)copy->pause_us;
         list->stops++;
         list->pause_total_us += copy->pause_us;
         if (copy->pause_us > list->pause_max_us)
             list->pause_max_us = copy->pause_us;
         return walk(list, entry, copy, options);
-    } else if (gone)
-        entry->why = "it has ended";
-    else
-        entry->why = keep_why(list, entry->tid, failure.text, last);
+    }
+    entry->why =
+        gone ? "it has ended" : keep_why(list, entry->tid, failure.text, last);
     return entry->why ? 0 : -1;
 }
 

@@ -253,7 +253,7 @@ static bool
 has_function(const struct thread_list *list, const struct thread_entry *entry,
              struct span function)
 {
-    for (uint32_t i = 0; i < entry->depth; i++) {
+    for (uint32_t i = 0; i < entry->depth && function.size > 0; i++) {
         const struct location *location =
             location_of(list, entry->addresses[i]);
 

@@ -2,12 +2,12 @@
  * stuck_threads.c - a program whose threads wait for ever, each as its name
  * says.
  *
- *     stuck_threads IDLE READERS BLOCKED
+ *     stuck_threads IDLE READERS BLOCKED [stay]
  *
  * So many wait for a condition (idle), read a pipe (reader), and for a mutex
  * that main holds (blocked).  left and right wait for each other's mutex;
  * timed for left's, but not for ever.  "ready" on standard output: all of them
- * wait.  It ends with its standard input.
+ * wait.  It ends with its standard input, unless it stays.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -119,33 +119,30 @@ in_call(const char *tid, long wanted)
     return number == wanted;
 }
 
-/* Whether all threads but main wait as they will. */
+/* Whether so many threads wait; others, as heapwire's, do as they like. */
 static int
-all_wait(int readers)
+all_wait(int readers, int others)
 {
     DIR *dir = opendir("/proc/self/task");
     struct dirent *item;
-    int waiting = 1;
 
-    while (dir && (item = readdir(dir)))
-        if (item->d_name[0] != '.' && atoi(item->d_name) != getpid()) {
-            readers -= in_call(item->d_name, SYS_read);
-            waiting &= in_call(item->d_name, SYS_read) ||
-                       in_call(item->d_name, SYS_futex);
-        }
+    while (dir && (item = readdir(dir))) {
+        readers -= in_call(item->d_name, SYS_read);
+        others -= in_call(item->d_name, SYS_futex);
+    }
     if (dir)
         closedir(dir);
-    return waiting && readers == 0;
+    return readers <= 0 && others <= 0;
 }
 
 int
 main(int argc, char **argv)
 {
-    struct timespec pause = {0, 1000000};
+    struct timespec moment = {0, 1000000};
     pthread_mutexattr_t attributes;
     char byte;
 
-    if (argc != 4 || pipe(quiet) != 0)
+    if (argc < 4 || pipe(quiet) != 0)
         return 2;
     pthread_mutexattr_init(&attributes);
     pthread_mutex_init(&second, &attributes);
@@ -159,10 +156,12 @@ main(int argc, char **argv)
     start("left", wait_left, 1);
     start("right", wait_right, 1);
     start("timed", wait_timed, 1);
-    while (!all_wait(atoi(argv[2])))
-        nanosleep(&pause, NULL);
+    while (!all_wait(atoi(argv[2]), atoi(argv[1]) + atoi(argv[3]) + 3))
+        nanosleep(&moment, NULL);
     puts("ready");
     fflush(stdout);
+    while (argc > 4)
+        pause();
     while (read(STDIN_FILENO, &byte, 1) > 0)
         ;
     _exit(0); /* those that wait are not asked */

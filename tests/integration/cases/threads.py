@@ -1,0 +1,232 @@
+"""The threads of Redis, of MariaDB, and of a program that is stuck: the table,
+ExecEnv, and the door."""
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+from http_door import local, redis
+from mysql_wire import Refused, Wire
+from node_under_test import BUILD, frozen, wait_for
+from runner import named, run_tests
+
+STUCK = os.path.join(BUILD, "bin", "stuck_threads")
+IDLE, READERS, BLOCKED = 100, 60, 40
+
+
+def rows(w, text):
+    return [tuple(None if c is None else c.decode() for c in row)
+            for row in w.query(text)]
+
+
+def script(w, call):
+    """The text that it prints."""
+    return "\n".join(line or "" for line, in rows(
+        w, f"ADMIN EXECUTE ON 10001 'System.print({call})'"))
+
+
+@contextlib.contextmanager
+def stuck():
+    """The node, a session, and the program's pid."""
+    program = [STUCK, str(IDLE), str(READERS), str(BLOCKED), "stay"]
+    with redis(program=program) as node, \
+            Wire(node.socket, 60).login() as w:
+        def ready():
+            with open(os.path.join(node.directory, "out"), "rb") as f:
+                return b"ready" in f.read()
+        wait_for(ready)
+        yield node, w, node.children["stuck_threads"]
+
+
+def count_threads(pid):
+    """Its own, and the agent's."""
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def one(w, name, columns):
+    found, = rows(w, f"SELECT {columns} FROM heapwire.threads "
+                  f"WHERE name = '{name}'")
+    return found
+
+
+def test_a_deadlock_is_seen():
+    with stuck() as (_, w, pid):
+        left, right = one(w, "left", "tid")[0], one(w, "right", "tid")[0]
+        assert one(w, "left", "owner, deadlock") == (right, "1")
+        assert one(w, "right", "owner, deadlock") == (left, "1")
+        assert one(w, "timed", "owner, deadlock") == (left, None)
+        assert rows(w, "SELECT DISTINCT owner FROM heapwire.threads WHERE "
+                    "name = 'blocked'") == [(str(pid),)]
+        said = script(w, "ExecEnv.get_stack_trace_for_all_threads()")
+        first, second = said.splitlines()[:2]
+        assert re.fullmatch(
+            rf"deadlock 1: {left} \(left\) waits for the mutex 0x[0-9a-f]+ of "
+            rf"{right} \(right\)", first) or first.startswith(
+                f"deadlock 1: {right} (right)"), first
+        assert second.startswith("deadlock 1: "), second
+
+
+def test_equal_stacks_are_one_group():
+    with stuck() as (node, w, pid):
+        for what, name, function in ((IDLE, "idle", "wait_idle"),
+                                     (READERS, "reader", "wait_reader"),
+                                     (BLOCKED, "blocked", "wait_blocked")):
+            assert rows(w, f"""SELECT COUNT(*), COUNT(DISTINCT stack),
+                MIN(same), MIN(why), SUM(folded LIKE '%;{function};%')
+                FROM heapwire.threads WHERE name = '{name}'""") == \
+                [(str(what), "1", str(what), "", str(what))], name
+        said = script(w, "ExecEnv.getInstance()."
+                      "get_stack_trace_for_all_threads()")
+        blocks = [b for b in said.split("\n\n") if " tids: " in b]
+        assert [b.split()[0] for b in blocks[:3]] == \
+            [str(IDLE), str(READERS), str(BLOCKED)], blocks
+        n = count_threads(pid)
+        assert re.search(rf"^total {n} threads, \d+ identical groups, "
+                         rf"{n} were stopped", said, re.M), said[-300:]
+        assert re.search(r"^#\d+ +0x[0-9a-f]{16} wait_idle\b.*stuck_threads",
+                         blocks[0], re.M), blocks[0]
+        assert local(node, "/debug/pprof/threads?debug=1").text.count(
+            "\n#0 ") == said.count("\n#0 ")
+
+
+def test_a_stack_reaches_its_start():
+    with stuck() as (_, w, _):
+        for name, last in (("idle", "clone"), ("stuck_threads", "_start")):
+            folded, = rows(w, "SELECT folded FROM heapwire.threads "
+                           f"WHERE name = '{name}' LIMIT 1")[0]
+            assert last in folded.split(";")[0], folded
+
+
+def test_one_thread_and_one_function():
+    with stuck() as (_, w, _):
+        tid, = one(w, "left", "tid")
+        said = script(w, f"ExecEnv.get_stack_trace_for_thread({tid}, 3000)")
+        assert said.startswith(f"tid: {tid}:left\n") and "wait_left" in said
+        assert "wait_right" not in said
+        said = script(w, 'ExecEnv.get_stack_trace_for_function("wait_rea")')
+        assert f"{READERS} tids: " in said and "wait_idle" not in said
+        with contextlib.suppress(Refused):
+            script(w, "ExecEnv.get_stack_trace_for_thread(1)")
+            raise AssertionError("thread 1 is none of it")
+
+
+def test_without_stacks_nothing_is_stopped():
+    """Whoever traces it already does not matter then."""
+    with stuck() as (_, w, pid):
+        gdb = subprocess.Popen(
+            ["gdb", "-q", "-nx", "-p", str(pid), "-batch", "-ex",
+             "shell cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        try:
+            def traced():
+                with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+                    return f"TracerPid:\t{gdb.pid}" in f.read()
+            wait_for(traced)
+            assert len(rows(w, "SELECT tid, name, state, owner FROM "
+                            "heapwire.threads")) == count_threads(pid)
+            why = rows(w, "SELECT why, same, stack FROM heapwire.threads "
+                       "WHERE name = 'left'")[0]
+            assert "gdb" in why[0] and why[2] is None, why
+        finally:
+            gdb.communicate(b"")
+        assert one(w, "left", "why") == ("",)
+
+
+def test_a_stopped_process_has_stacks():
+    with stuck() as (_, w, pid), frozen(pid):
+        n = str(count_threads(pid))
+        assert rows(w, "SELECT COUNT(*), COUNT(stack) FROM heapwire.threads "
+                    "WHERE state = 'T'") == [(n, n)]
+
+
+def test_a_cluster_twin_has_them():
+    with stuck() as (_, w, pid):
+        assert rows(w, "SELECT node_id, COUNT(*) FROM "
+                    "heapwire.cluster_threads GROUP BY node_id") == \
+            [("10001", str(count_threads(pid)))]
+
+
+def test_a_process_that_ends_is_an_error_or_rows():
+    with stuck() as (_, w, pid):
+        ended = threading.Timer(0.05, os.kill, (pid, signal.SIGKILL))
+        ended.start()
+        for _ in range(1000):
+            try:
+                rows(w, "SELECT tid, stack FROM heapwire.threads")
+            except Refused as e:
+                assert e.text, e
+                break
+        else:
+            raise AssertionError("it never ended")
+        ended.join()
+
+
+def test_redis():
+    with redis() as node, Wire(node.socket, 60).login() as w:
+        pid = node.children["redis-server"]
+        main, = rows(w, "SELECT name, folded, why FROM heapwire.threads "
+                     f"WHERE tid = {pid}")
+        assert main[0] == "redis-server" and main[2] == "", main
+        assert "main;aeMain;aeProcessEvents" in main[1], main
+        assert [n for n, in rows(
+            w, "SELECT name FROM heapwire.threads WHERE name LIKE 'bio_%' "
+            "AND folded LIKE '%bioProcessBackgroundJobs%'")], "bio threads"
+        for _ in range(50):
+            rows(w, "SELECT tid, stack FROM heapwire.threads")
+        with open(os.path.join(node.directory, "out"), "rb") as f:
+            assert b"crash" not in f.read()
+
+
+def mariadb_command(directory):
+    data = os.path.join(directory, "data")
+    subprocess.run(["mariadb-install-db", "--no-defaults", "--force",
+                    f"--datadir={data}", "--user=root",
+                    "--auth-root-authentication-method=normal"],
+                   check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    return ["mariadbd", "--no-defaults", "--user=root", f"--datadir={data}",
+            f"--socket={directory}/sock", "--skip-networking",
+            f"--pid-file={directory}/pid", "--innodb-buffer-pool-size=16M"]
+
+
+def test_mariadb():
+    """Two of its sessions wait for one table's lock."""
+    directory = tempfile.mkdtemp(prefix="hw-threads-", dir="/tmp")
+    try:
+        with redis(program=mariadb_command(directory)) as node, \
+                Wire(node.socket, 60).login() as w:
+            sock = os.path.join(directory, "sock")
+            wait_for(lambda: os.path.exists(sock))
+            with Wire(sock, 60).login() as holder, \
+                    Wire(sock, 60).login() as waiter:
+                holder.query("CREATE TABLE test.t (a INT)")
+                holder.query("LOCK TABLES test.t WRITE")
+                waits = threading.Thread(target=waiter.query, args=(
+                    "SELECT * FROM test.t",))
+                waits.start()
+                found = []
+
+                def seen():
+                    found[:] = rows(w, """SELECT tid, folded, why
+                        FROM heapwire.threads
+                        WHERE folded LIKE '%MDL_wait%timed_wait%'""")
+                    return found
+                wait_for(seen)
+                assert "do_handle_one_connection" in found[0][1], found
+                holder.query("UNLOCK TABLES")
+                waits.join()
+            assert rows(w, "SELECT COUNT(*) FROM heapwire.threads "
+                        "WHERE stack IS NULL OR why <> ''") == [("0",)], \
+                rows(w, "SELECT name, why, stack FROM heapwire.threads "
+                     "WHERE stack IS NULL OR why <> ''")
+    finally:
+        shutil.rmtree(directory)
+
+
+if __name__ == "__main__":
+    run_tests(named(globals(), sys.argv[1:]))
