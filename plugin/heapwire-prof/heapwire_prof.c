@@ -405,6 +405,8 @@ check_comparable(const struct prof_command *command, const struct loaded *now,
     const char *path = command->arguments[command->argument_count - 1];
     struct error why = {0};
 
+    if (now->profile->kind != base->profile->kind)
+        return 0; /* diff_make tells, whether forced or not */
     if (!now->snapshot || !base->snapshot)
         return prof_check_program(now->profile, path, base->profile,
                                   command->base, err);

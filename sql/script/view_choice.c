@@ -158,7 +158,9 @@ set(const struct word *word, void *field, const struct choice_value *value,
             break;
         return fail_word(
             word, value->text,
-            "inuse_space, inuse_objects, alloc_space, alloc_objects", err);
+            "inuse_space, inuse_objects, alloc_space, alloc_objects, time, "
+            "samples",
+            err);
     case KIND_GRANULARITY:
         if (granularity_parse(copy_word(value->text, room), field))
             break;

@@ -79,7 +79,7 @@ const flamePaint = (function () {
     }
 
     const size = (bytes) => amount(bytes, 1024, ['B', 'KB', 'MB', 'GB', 'TB', 'PB']);
-    const time = (nanoseconds) => amount(nanoseconds, 1000, ['ns', '\u00b5s', 'ms', 's']);
+    const time = (nanoseconds) => amount(nanoseconds, 1000, ['ns', 'us', 'ms', 's']);
 
     function figure(tree, value, signed) {
         const text = tree.unit === 'bytes' ? size(value) : tree.unit === 'time' ? time(value) :
