@@ -47,13 +47,13 @@
             visit();
             return;
         }
-        if (differ('snapshot', 'base', 'by')) {
+        if (differ('view', 'snapshot', 'base', 'by', 'kind', 'seconds')) {
             showChoices();
             drawFlame();
         } else if (flame && differ(...FLAME_STATE)) {
             flame.restore(flameState());
         }
-        if (differ('tab') || (differ('snapshot', 'base') && tableNow().heap))
+        if (differ('tab') || (differ('view', 'snapshot', 'base') && tableNow().heap))
             drawTable();
     }
 
@@ -87,8 +87,9 @@
         Promise.resolve(how()).catch((error) => complain('act', error));
     }
 
-    // Does work(signal), and says how far it is where that takes long.
-    async function wait(what, work, stop = new AbortController()) {
+    // Does work(signal), and says how far it is where that takes long; of what
+    // takes so many seconds, from the first on.
+    async function wait(what, work, stop = new AbortController(), seconds = 0) {
         const bar = byId('progress');
         const started = Date.now();
         const say = (text, percent) => {
@@ -104,6 +105,12 @@
         const tick = async () => {
             if (running !== stop)
                 return;
+            const past = (Date.now() - started) / 1000;
+            if (past < seconds) {
+                say(`${what}, ${Math.round(past)} of ${seconds} s`, Math.max(1, 100 * past / seconds));
+                setTimeout(tick, PROGRESS_MS / 4);
+                return;
+            }
             const rows = await data.rows("SELECT state FROM heapwire.sessions WHERE command = 'Query' " +
                 "AND state LIKE '%(%of%' ORDER BY time DESC LIMIT 1").catch(() => []);
             const how = rows.length ? `: ${rows[0].state}` : '';
@@ -111,7 +118,7 @@
             setTimeout(tick, PROGRESS_MS);
         };
         running = stop;
-        setTimeout(tick, PATIENCE_MS);
+        setTimeout(tick, seconds ? 0 : PATIENCE_MS);
         try {
             return await work(stop.signal);
         } finally {
@@ -129,6 +136,12 @@
         const id = Number(state.node);
         return state.node === 'all' ? 'all' : Number.isInteger(id) && id > 0 && id !== self ? id : null;
     }
+
+    // Of the processor's time, or the clock's, and not of the heap.
+    const isCpu = () => state.view === 'cpu';
+    const toSample = () => isCpu() && !state.snapshot;
+    const kindNow = () => state.kind === 'wall' ? 'wall' : 'cpu';
+    const secondsNow = () => [5, 30].includes(Number(state.seconds)) ? Number(state.seconds) : 10;
 
     // A snapshot's name as views take it.
     function nameOf(snapshot, of = node()) {
@@ -166,10 +179,22 @@
     }
 
     function showChoices() {
-        const names = Array.from(new Map(known.snapshots.map((one) => [one.name, one.name + markOf(one)])));
-        options(byId('snapshot'), [['', 'now'], ...names], state.snapshot || '');
-        options(byId('base'), [['', 'the start'], ...names], state.base || '');
+        const list = isCpu() ? known.profiles : known.snapshots;
+        const names = Array.from(new Map(list.map((one) => [one.name, one.name + markOf(one)])));
+        options(byId('snapshot'), [['', isCpu() ? 'a new profile' : 'now'], ...names], state.snapshot || '');
+        options(byId('base'), [['', isCpu() ? 'nothing' : 'the start'], ...names], state.base || '');
         byId('by').value = state.by || 'inuse_space';
+        byId('kind').value = kindNow();
+        byId('seconds').value = secondsNow();
+        byId('again').textContent = toSample() ? 'Sample' : 'Again';
+        byId('flame-title').textContent = isCpu() ? 'CPU' : 'Heap';
+        for (const one of document.querySelectorAll('.heap, .cpu'))
+            one.hidden = one.className === 'heap' ? isCpu() : !toSample();
+        for (const one of byId('views').children) {
+            const chosen = one.id === (isCpu() ? 'view-cpu' : 'view-heap');
+            one.setAttribute('aria-selected', String(chosen));
+            one.tabIndex = chosen ? 0 : -1;
+        }
     }
 
     // Nothing stays of what was shown; only the page's height, until the next is there.
@@ -191,7 +216,7 @@
 
     // Of an empty heap, why.
     function showEmpty() {
-        const empty = Boolean(flame) && !state.snapshot && !state.base && flame.tree.total.every((one) => one === 0);
+        const empty = Boolean(flame) && !isCpu() && !state.snapshot && !state.base && flame.tree.total.every((one) => one === 0);
         const off = known.profiler && !known.profiler.active;
         byId('flame').hidden = empty;
         if (empty)
@@ -200,14 +225,27 @@
                 'Nothing is sampled yet. Profiling sees what was allocated since it is on; “Again” looks again.';
     }
 
-    async function drawFlame() {
+    function showSample() {
+        byId('flame').hidden = true;
+        byId('title').textContent = '“Sample” looks at what the database’s threads do for some seconds.';
+    }
+
+    // A profile that takes its time is taken when people press the button.
+    async function drawFlame(pressed = false) {
         clearFlame();
+        if (toSample() && !pressed) {
+            showSample();
+            return;
+        }
+        byId('flame').hidden = false;
         const now = drawing = new AbortController();
+        const seconds = toSample() ? secondsNow() : 0;
+        const name = data.quote(nameOf(seconds ? `${kindNow()}:${seconds}` : state.snapshot));
         const base = state.base ? data.quote(nameOf(state.base)) : 'NULL';
-        const by = state.by === 'inuse_objects' ? 'inuse_objects' : 'inuse_space';
+        const by = isCpu() ? 'NULL' : state.by === 'inuse_objects' ? "'by=inuse_objects'" : "'by=inuse_space'";
         try {
-            const blob = await wait('Drawing the heap', (signal) => data.value(
-                `SELECT calls(${data.quote(nameOf(state.snapshot))}, ${base}, 'by=${by}')`, signal), now);
+            const blob = await wait(seconds ? 'Sampling' : `Drawing the ${isCpu() ? 'profile' : 'heap'}`,
+                (signal) => data.value(`SELECT calls(${name}, ${base}, ${by})`, signal), now, seconds);
             const tree = flameTree.parse(await blob.text());
             if (now !== drawing)
                 return;
@@ -222,8 +260,11 @@
             showNotes();
             showEmpty();
         } catch (error) {
-            if (now === drawing)
+            if (now === drawing) {
                 complain('flame', error);
+                if (toSample())
+                    showSample();
+            }
         }
         if (now === drawing)
             byId('flame').style.minHeight = '';
@@ -347,7 +388,8 @@
             if (form !== 'export' || of === null || of === self) // which other nodes do not send
                 list.append(element('option', {value: form}, form));
         return [
-            press('Compare', 'what has grown since it', () => choose({snapshot: '', base: row.name})),
+            press('Compare', 'what has grown since it', () => choose({view: row.kind === 'heap' ? '' : 'cpu',
+                kind: row.kind === 'wall' ? 'wall' : '', snapshot: '', base: row.name})),
             press(row.pinned ? 'Unpin' : 'Pin', 'eviction spares what is pinned',
                 () => change(`${row.pinned ? 'unpin' : 'pin'}(${name})`)),
             press('Delete', '', () => confirm(`Delete the snapshot ${row.name}${row.pinned ? ', which is pinned' : ''}?`) && change(`delete(${name})`)),
@@ -359,6 +401,8 @@
             value: typeof value === 'number' ? flamePaint.size(value) : value}));
     }
 
+    // Of a profile that is not kept the tables have nothing: they show the heap.
+    const tableName = (name) => nameOf(toSample() ? '' : name);
     const tabNow = () => Object.hasOwn(pageTables.tables, state.tab || '') ? state.tab : 'functions';
     const tableNow = () => pageTables.tables[tabNow()];
 
@@ -371,14 +415,15 @@
         }
         host.setAttribute('aria-labelledby', `tab-${tab}`);
         try {
-            const rows = await data.rows(table.of(node(), nameOf(state.snapshot), state.base && nameOf(state.base)));
+            const rows = await data.rows((isCpu() && state.snapshot && table.cpu || table.of)(
+                node(), tableName(state.snapshot), !isCpu() && state.base && nameOf(state.base)));
             if (now !== listing)
                 return;
             forget('table');
             showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table,
                 doings: tab === 'snapshots' ? doingsOf : null,
                 press: {snapshots: (row) => {
-                    choose({snapshot: row.name, base: ''});
+                    choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});
                     showFlame();
                 }, functions: (row) => {
                     if (flame)
@@ -394,17 +439,7 @@
         }
     }
 
-    function makeTabs() {
-        const tabs = byId('tabs');
-        for (const [key, {title}] of Object.entries(pageTables.tables)) {
-            const one = element('button', {type: 'button', role: 'tab', id: `tab-${key}`, 'aria-controls': 'table'}, title);
-            one.addEventListener('click', () => {
-                keep({tab: key});
-                forget('table');
-                drawTable();
-            });
-            tabs.append(one);
-        }
+    function arrows(tabs) {
         tabs.addEventListener('keydown', (event) => {
             const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
             if (!step)
@@ -416,6 +451,20 @@
         });
     }
 
+    function makeTabs() {
+        const tabs = byId('tabs');
+        for (const [key, {title}] of Object.entries(pageTables.tables)) {
+            const one = element('button', {type: 'button', role: 'tab', id: `tab-${key}`, 'aria-controls': 'table'}, title);
+            one.addEventListener('click', () => {
+                keep({tab: key});
+                forget('table');
+                drawTable();
+            });
+            tabs.append(one);
+        }
+        arrows(tabs);
+    }
+
     // ---- the node and its profiler ----
 
     function toNode(id) {
@@ -425,7 +474,7 @@
 
     // Shows the chosen node: the heap first.  Nothing stays of the one before.
     async function visit() {
-        const mine = known = {nodes: known.nodes, snapshots: [], samples: [], deaths: [], profiler: null, stale: {}};
+        const mine = known = {nodes: known.nodes, snapshots: [], profiles: [], samples: [], deaths: [], profiler: null, stale: {}};
         wrong.clear();
         showWrong();
         showProfiler('asks the node');
@@ -529,8 +578,10 @@
             showProfiler('the node does not answer');
         });
         if (!failed || !failed.passes) {
-            await rows('snapshots', 'SELECT name, taken, bytes, node_id, pid, program, cause ' +
-                `FROM ${pageTables.of('snapshots', of)} ORDER BY taken`);
+            const list = (condition) => 'SELECT name, taken, bytes, node_id, pid, program, cause ' +
+                `FROM ${pageTables.of('snapshots', of, condition)} ORDER BY taken`;
+            await rows('snapshots', list("kind = 'heap'"));
+            await rows('profiles', list("kind <> 'heap'"));
             await rows('deaths', 'SELECT coalesce(at, sampled, started) AS at, how, rss, allocated, ' +
                 `last_snapshot FROM ${pageTables.of('deaths', at)}`);
             await part('memory', () => fetchHistory(mine, at, ask), drawLine);
@@ -585,7 +636,12 @@
         on('snapshot', 'change', () => choose({snapshot: byId('snapshot').value}));
         on('base', 'change', () => choose({base: byId('base').value}));
         on('by', 'change', () => choose({by: byId('by').value === 'inuse_space' ? '' : byId('by').value}));
-        on('again', 'click', () => visit());
+        on('kind', 'change', () => keep({kind: byId('kind').value === 'cpu' ? '' : 'wall'}));
+        on('seconds', 'change', () => keep({seconds: byId('seconds').value}));
+        on('again', 'click', () => toSample() ? drawFlame(true) : visit());
+        arrows(byId('views'));
+        for (const what of ['heap', 'cpu'])
+            on(`view-${what}`, 'click', () => choose({view: what === 'heap' ? '' : what, snapshot: '', base: ''}));
         on('stop', 'click', () => running && running.abort());
         on('switch', 'click', () => act(() =>
             method(known.profiler.active ? 'disable_prof()' : 'enable_prof()').then(() => refresh())));

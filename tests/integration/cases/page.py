@@ -394,7 +394,7 @@ def doing(page, row, text):
 
 def tables(page):
     page.open()
-    tabs = page.run("return Array.from(document.querySelectorAll('[role=tab]'),"
+    tabs = page.run("return Array.from(document.querySelectorAll('#tabs [role=tab]'),"
                     " (one) => one.id.slice(4))")
     check(len(tabs) == 10, "there are tabs", tabs)
     for i in tabs:
@@ -447,6 +447,45 @@ def tables(page):
     check([sizes[name] for name in order] == sorted(sizes.values(), reverse=True),
           "it sorts", (order, sizes))  # of equal ones either is first
     page.quiet("tables")
+
+
+def cpu(page):
+    """A profile of time is taken when people ask for it, and can be stopped."""
+    page.query(f"ADMIN EXECUTE ON {page.node.id} "
+               "'CpuProf.getInstance().snapshot_wall(\"waits\", 1)'")
+    page.open()
+    page.run("document.querySelector('#view-cpu').click()")
+    page.until_text("#title", "Sample")
+    page.until_text("#again", "Sample")
+    check(page.run("return document.querySelector('#flame').hidden && "
+                   "document.querySelector('#progress').hidden"), "nothing is taken by itself")
+    page.choose("#seconds", "5")
+    page.choose("#kind", "wall")
+    check(page.hash() == {"view": "cpu", "kind": "wall", "seconds": "5"}, "it is in the URL", page.hash())
+    page.browser.click("#again")
+    page.until_text("#progress", "of 5 s")
+    page.browser.click("#stop")
+    page.until_text("#title", "Sample")
+    wait_for(lambda: not page.query("SELECT id FROM sessions WHERE info LIKE '%calls(%' "
+                                    "AND id <> connection_id()"), 5)
+    page.fine()
+    page.browser.click("#again")
+    page.until_text("#progress", "of 5 s")
+    page.browser.until("document.querySelector('.flame') && !document.querySelector('#flame').hidden")
+    names = [f["name"] for f in page.frames()]
+    check("main" in names, "it is drawn as the heap is", names)
+    page.save("cpu")
+    check(page.run("return " + NAMES) == ",waits", "what is kept can be chosen")
+    page.choose("#snapshot", "waits")
+    page.browser.until("location.hash.includes('snapshot=waits')")
+    page.settle()
+    check("main" in [f["name"] for f in page.frames()], "and is drawn")
+    page.until_text("#table", "self time")
+    page.run("document.querySelector('#view-heap').click()")
+    page.until_text("#table", "flat bytes")
+    page.browser.until(f"!({NAMES}).includes('waits')")
+    page.query(f"ADMIN EXECUTE ON {page.node.id} 'HeapProf.getInstance().delete(\"waits\")'")
+    page.quiet("profiles of time")
 
 
 def keyboard(page):
@@ -806,7 +845,7 @@ def main():
             page = Page(browser, door, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==
                      "connected", 30)
-            for part in (first_look, flame, back, compare, unseen, processes, ways, tables, keyboard, sizes,
+            for part in (first_look, flame, back, compare, unseen, processes, ways, tables, cpu, keyboard, sizes,
                          failures):
                 part(page)
             hostile(browser, work)

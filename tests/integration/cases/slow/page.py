@@ -95,7 +95,7 @@ def other_nodes(page):
           == ((10002,),), "its snapshot is taken")
     page.open("node=10002&snapshot=elsewhere")
     check(page.run(TEXT, "#title"), "and can be looked at")
-    for tab in page.run("return Array.from(document.querySelectorAll('[role=tab]'),"
+    for tab in page.run("return Array.from(document.querySelectorAll('#tabs [role=tab]'),"
                         " (one) => one.id)"):
         for node in ("10002", "all"):
             page.open(f"node={node}&tab={tab[4:]}")
