@@ -28,6 +28,7 @@ struct frame {
     uint64_t known; /* bit per register */
     bool exact;     /* pc is where it stopped: a leaf's, or interrupted */
     enum unwind_end why;
+    struct unwind_rule rule; /* without a cache: the last one found */
 };
 
 static const struct unwind_code *
@@ -59,13 +60,16 @@ look_up(const struct unwind_source *source, uint64_t pc)
     return (struct unwind_rule){.cfa = UNWIND_NONE};
 }
 
-static struct unwind_rule
-find_rule(const struct unwind_source *source, uint64_t pc)
+static const struct unwind_rule *
+find_rule(struct frame *f, uint64_t pc)
 {
+    const struct unwind_source *source = f->source;
     struct unwind_cached *slot;
 
-    if (!source->cache)
-        return look_up(source, pc);
+    if (!source->cache) {
+        f->rule = look_up(source, pc);
+        return &f->rule;
+    }
     slot =
         &source->cache
              ->slots[(pc * 0x9e3779b97f4a7c15ULL >> 32) % UNWIND_CACHE_SLOTS];
@@ -73,7 +77,7 @@ find_rule(const struct unwind_source *source, uint64_t pc)
         slot->rule = look_up(source, pc);
         slot->pc = pc;
     }
-    return slot->rule;
+    return &slot->rule;
 }
 
 static bool
@@ -243,13 +247,13 @@ step_by_guess(struct frame *f)
 static bool
 step(struct frame *f, uint64_t pc)
 {
-    struct unwind_rule rule = find_rule(f->source, pc);
+    const struct unwind_rule *rule = find_rule(f, pc);
 
-    switch (rule.cfa) {
+    switch (rule->cfa) {
     case UNWIND_REGISTER:
     case UNWIND_DEREF:
     case UNWIND_PLT:
-        return step_by_rule(f, &rule);
+        return step_by_rule(f, rule);
     case UNWIND_SIGNAL:
         return step_by_signal(f);
     case UNWIND_OUTERMOST:
