@@ -169,7 +169,7 @@ open_ring(struct perf *perf, int32_t tid, int cpu, uint32_t pages)
     map = mmap(NULL, ring->size + perf->page_bytes, PROT_READ | PROT_WRITE,
                MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
-        return errno;
+        return errno == EPERM ? ENOBUFS : errno;
     ring->page = map;
     ring->data = (uint8_t *)map + perf->page_bytes;
     perf->ring_count++;
@@ -188,7 +188,7 @@ open_rings(struct perf *perf, int cpus)
         for (int cpu = 0; cpu < cpus && error == 0; cpu++)
             error = open_ring(perf, perf->tids.list[perf->first], cpu,
                               sizes[i].pages);
-        if (error != EPERM && error != ENOMEM)
+        if (error != ENOBUFS && error != ENOMEM)
             return error;
         close_events(perf);
     }
@@ -385,6 +385,26 @@ forget_until_now(struct perf *perf)
     }
 }
 
+/* What would be better. */
+static void
+say_limits(struct perf *perf)
+{
+    struct sampler_report *report = perf->run->report;
+    bool smaller = perf->attr.sample_stack_user < SAMPLER_STACK_BYTES;
+    char stacks[96] = "";
+
+    if (smaller)
+        snprintf(stacks, sizeof(stacks),
+                 "of stacks %u bytes are read: kernel.perf_event_mlock_kb, or "
+                 "CAP_IPC_LOCK",
+                 perf->attr.sample_stack_user);
+    snprintf(report->why_not_better, sizeof(report->why_not_better), "%s%s%s",
+             report->kernel ? ""
+                            : "time in the kernel is not sampled: sysctl "
+                              "kernel.perf_event_paranoid=1, or CAP_PERFMON",
+             !report->kernel && smaller ? "; " : "", stacks);
+}
+
 static int
 sample_until_over(struct perf *perf, struct error *err)
 {
@@ -407,11 +427,7 @@ sample_until_over(struct perf *perf, struct error *err)
     }
     run->report->hz = run->hz;
     run->report->kernel = !perf->attr.exclude_kernel;
-    if (!run->report->kernel)
-        snprintf(run->report->why_not_better,
-                 sizeof(run->report->why_not_better),
-                 "time in the kernel is not sampled: sysctl "
-                 "kernel.perf_event_paranoid=1, or CAP_PERFMON");
+    say_limits(perf);
     return rc;
 }
 

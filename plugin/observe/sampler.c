@@ -39,6 +39,8 @@ run_by(struct sample_run *run, struct error *err)
     }
     if (rc != 1)
         return rc;
+    if (strstr(ptrace, perf)) /* the same holds of both */
+        perf[0] = '\0';
     error_set(err, ER_NOT_SUPPORTED, "process %d cannot be sampled: %s%s%s",
               options->pid, perf, perf[0] && ptrace[0] ? "; " : "", ptrace);
     return -1;

@@ -187,8 +187,9 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
 }
 
 static void
-warn_about(const struct run *run)
+warn_about(struct run *run)
 {
+    run->plan.no_agent = true;
     if (run->allocators.kind == LOCATE_MUSL)
         run_say(run->exe, " runs with musl: only glibc is supported, and there "
                           "will be no agent in it");
@@ -198,10 +199,12 @@ warn_about(const struct run *run)
             " is static: the agent cannot be loaded into it, and nothing is "
             "set for its jemalloc; the agent can be linked to it, and started "
             "by heapwire_start() of heapwire.h");
-    if (program_secure(run->exe))
+    else if (program_secure(run->exe))
         run_say(run->exe,
                 " runs with more privileges than its caller: the loader "
                 "ignores LD_PRELOAD, so there will be no agent in it");
+    else
+        run->plan.no_agent = false;
     allocators_warn(&run->allocators);
 }
 

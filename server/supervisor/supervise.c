@@ -580,6 +580,8 @@ supervise(const struct plan *plan)
     companion_init(&s.companion, plan);
     companion_start(&s.companion);
     if (start_database(&s) == 0) {
+        if (plan->no_agent)
+            database_arrived(&s, process_user(s.database), s.database);
         while (s.database != 0)
             wait_for_signal(&s, tick(&s));
         notify_relay_pass(plan->notify);

@@ -185,6 +185,7 @@ struct plan {
     char *const *argv, *const *envp;
     const char *exe;  /* its executable's real path; NULL: not known */
     const char *name; /* that before links were followed; NULL likewise */
+    bool no_agent;    /* none can be loaded into it: its start is its arrival */
     /* Its start: the options and preloads that may keep it from its main, the
      * time limit for that, and the environment without them. */
     bool prof;
