@@ -57,7 +57,7 @@ tell(const struct companion *companion)
     int size = snprintf(word, sizeof(word), SUPERVISED_DATABASE,
                         (unsigned)companion->uid, (int)companion->database);
 
-    if (companion->line >= 0 && companion->uid != 0)
+    if (companion->line >= 0 && companion->database != 0)
         (void)!send(companion->line, word, (size_t)size,
                     MSG_NOSIGNAL | MSG_DONTWAIT);
 }
