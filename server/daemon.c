@@ -24,6 +24,7 @@
 #include "last_moment.h"
 #include "log.h"
 #include "memory.h"
+#include "observe.h"
 #include "server.h"
 #include "sql.h"
 #include "state_dir.h"
@@ -136,7 +137,9 @@ leave_root(void *arg, const struct account *account)
         store_give(controller_store(d->controller), account->uid, account->gid,
                    &err) != 0 ||
         (indexes &&
-         index_keeper_give(indexes, account->uid, account->gid, &err) != 0)) {
+         index_keeper_give(indexes, account->uid, account->gid, &err) != 0) ||
+        controller_observe_give(d->controller, account->uid, account->gid,
+                                &err) != 0) {
         log_fault("%s", err.text);
         return -1;
     }

@@ -373,3 +373,15 @@ observer_fini(struct observer *observer)
         unwind_tables_free(observer->tables[i]);
     pthread_mutex_destroy(&observer->names.lock);
 }
+
+int
+controller_observe_give(struct controller *controller, uint32_t uid,
+                        uint32_t gid, struct error *err)
+{
+    struct observer *observer = controller_observer(controller);
+
+    for (int i = 0; i < 2; i++)
+        if (unwind_tables_give(observer->tables[i], uid, gid, err) != 0)
+            return -1;
+    return 0;
+}

@@ -57,4 +57,8 @@ struct seat *controller_observe(struct controller *controller,
 int controller_observe_wait(struct seat *seat, struct await *await,
                             struct observe_result *result, struct error *err);
 
+/* The unwind tables' files get another owner, as whom heapwired continues. */
+int controller_observe_give(struct controller *controller, uint32_t uid,
+                            uint32_t gid, struct error *err);
+
 #endif
