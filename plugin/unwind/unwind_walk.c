@@ -297,8 +297,7 @@ unwind_end_text(enum unwind_end why)
     static const char *const texts[] = {
         [UNWIND_END_OUTERMOST] = "",
         [UNWIND_END_STACK] = "its stack was not copied any further",
-        [UNWIND_END_RULE] = "there is neither an unwind table nor a frame "
-                            "pointer for its code",
+        [UNWIND_END_RULE] = "no unwind table or frame pointer goes on",
         [UNWIND_END_LOOP] = "its stack is damaged",
         [UNWIND_END_ROOM] = "it has more calls than are kept"};
 

@@ -94,6 +94,7 @@ static void
 check_bytes(const uint8_t *data, size_t size, size_t first)
 {
     uint8_t *bytes = malloc(UNWIND_HEADER + first);
+    static const char magic[] = {'H', 'W', 'U', 'N', 'W', 'I', 'N', 'D'};
     uint16_t machine = MACHINE;
     uint32_t version = UNWIND_VERSION;
     struct unwind_table table;
@@ -102,7 +103,7 @@ check_bytes(const uint8_t *data, size_t size, size_t first)
     if (!bytes)
         return;
     memset(bytes, 0, UNWIND_HEADER);
-    memcpy(bytes, "HWUNWIND", 8);
+    memcpy(bytes, magic, sizeof(magic));
     memcpy(bytes + 8, &version, 4);
     memcpy(bytes + 12, &machine, 2);
     if (first >= 12) { /* pages, rows, rules */

@@ -310,18 +310,16 @@ table_of(struct loading *l, int fd, const char *path, char why[ERROR_TEXT_MAX])
     if (elf_init(&elf, fd, path, &err) == 0) {
         key = key_of(&elf);
         object = find_object(tables, &key);
-        if (!object) {
+        if (!object)
             object = add_object(tables, &key);
-            if (object)
-                renew_object(l, object, &elf, path);
-            else
-                error_memory(&err, "an unwind table");
-        } else if (object->bytes.size == 0 && clock_ms() >= object->retry_ms) {
-            renew_object(l, object, &elf, path);
-        }
+        if (!object)
+            error_memory(&err, "an unwind table");
     }
-    if (object)
-        object->load = tables->loads;
+    if (object) {
+        object->load = tables->loads; /* so that it stays */
+        if (object->bytes.size == 0 && clock_ms() >= object->retry_ms)
+            renew_object(l, object, &elf, path);
+    }
     elf_fini(&elf);
     if (object && object->bytes.size > 0)
         return &object->table;

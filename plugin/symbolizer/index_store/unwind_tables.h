@@ -57,7 +57,7 @@ struct unwind_loaded {
 };
 
 /* Objects without a table are walked through by frame pointers.  -1 with *err
- * only without memory, or cancelled. */
+ * only when cancelled. */
 int unwind_tables_load(struct unwind_tables *tables,
                        const struct unwind_request *request,
                        struct unwind_loaded *loaded, struct error *err);

@@ -195,39 +195,45 @@ struct pattern {
     size_t size;
 };
 
-static const struct pattern x86_patterns[] =
-    {
-        /* mov $15, %rax (or %eax); syscall */
-        {{0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}, 9},
-        {{0xb8, 15, 0, 0, 0, 0x0f, 0x05}, 7}},
-                            aarch64_patterns[] = {
-                                /* mov x8, #139; svc #0 */
-                                {{0x68, 0x11, 0x80, 0xd2, 1, 0, 0, 0xd4}, 8}};
+/* The call of the kernel, which is rare, and what leads to it. */
+static const struct pattern x86_call = {{0x0f, 0x05}, 2};
+static const struct pattern x86_before[] = {
+    {{0x48, 0xc7, 0xc0, 15, 0, 0, 0}, 7}, /* mov $15, %rax */
+    {{0xb8, 15, 0, 0, 0}, 5}};            /* mov $15, %eax */
+static const struct pattern aarch64_call = {{1, 0, 0, 0xd4}, 4};
+static const struct pattern aarch64_before[] = {
+    {{0x68, 0x11, 0x80, 0xd2}, 4}, /* mov x8, #139 */
+    {{0x68, 0x11, 0x80, 0x52}, 4}};
 
 static void
-scan_chunk(struct making *m, const char *bytes, size_t size, uint64_t offset,
-           const struct pattern *pattern)
+scan_chunk(struct making *m, const char *bytes, size_t size, uint64_t offset)
 {
+    bool arm = m->elf->machine == EM_AARCH64;
+    const struct pattern *call = arm ? &aarch64_call : &x86_call;
+    const struct pattern *before = arm ? aarch64_before : x86_before;
     const char *at = bytes;
 
     while (m->trampoline_count < UNWIND_TRAMPOLINES_MAX &&
-           (at = memmem(at, size - (size_t)(at - bytes), pattern->bytes,
-                        pattern->size))) {
-        uint64_t start = offset + (uint64_t)(at - bytes);
+           (at = memmem(at, size - (size_t)(at - bytes), call->bytes,
+                        call->size))) {
+        for (int i = 0; i < 2; i++) {
+            size_t lead = before[i].size;
+            uint64_t here = offset + (uint64_t)(at - bytes);
 
-        m->trampolines[m->trampoline_count++] =
-            (struct trampoline){start, start + pattern->size};
-        at += pattern->size;
+            if ((size_t)(at - bytes) < lead ||
+                memcmp(at - lead, before[i].bytes, lead) != 0)
+                continue;
+            m->trampolines[m->trampoline_count++] =
+                (struct trampoline){here - lead, here + call->size};
+            break;
+        }
+        at += call->size;
     }
 }
 
 static void
 scan_segment(struct making *m, const struct elf_segment *s, char *chunk)
 {
-    bool arm = m->elf->machine == EM_AARCH64;
-    const struct pattern *patterns = arm ? aarch64_patterns : x86_patterns;
-    size_t count = arm ? 1 : 2;
-
     for (uint64_t done = 0; done < s->file_size;
          done += SCAN_BYTES - TRAMPOLINE_MAX + 1) {
         uint64_t left = s->file_size - done;
@@ -235,11 +241,29 @@ scan_segment(struct making *m, const struct elf_segment *s, char *chunk)
 
         if (elf_read_at(m->elf, s->offset + done, size, chunk) != 0)
             return;
-        for (size_t i = 0; i < count; i++)
-            scan_chunk(m, chunk, size, s->offset + done, &patterns[i]);
+        scan_chunk(m, chunk, size, s->offset + done);
         if (left <= SCAN_BYTES)
             return;
     }
+}
+
+/* Another object has it then, and this one's code need not be read. */
+static bool
+needs_others(const struct elf_file *elf)
+{
+    struct buffer bytes;
+    struct reader r;
+    uint64_t tag, value;
+    bool needs = false;
+
+    buffer_init(&bytes, ELF_DYNAMIC_MAX);
+    if (elf_dynamic(elf, &bytes) == 0) {
+        r = reader_of(bytes.data, bytes.size);
+        while (elf_dynamic_next(&r, &tag, &value))
+            needs |= tag == DT_NEEDED;
+    }
+    buffer_fini(&bytes);
+    return needs;
 }
 
 static int
@@ -253,9 +277,11 @@ compare_trampolines(const void *a, const void *b)
 static int
 find_trampolines(struct making *m)
 {
-    /* Written before it is read. */
-    char *chunk = mem_alloc_unset(SCAN_BYTES);
+    char *chunk;
 
+    if (needs_others(m->elf))
+        return 0;
+    chunk = mem_alloc_unset(SCAN_BYTES); /* written before it is read */
     if (!chunk)
         return -1;
     for (size_t i = 0; i < m->elf->segment_count; i++)

@@ -39,6 +39,10 @@ look(void)
     seen.count = unwind_walk(&source, &stack, &registers, seen.walked,
                              DEPTH_MAX, &seen.why);
     seen.their_count = (size_t)backtrace(seen.theirs, DEPTH_MAX);
+    /* A sanitizer's backtrace() adds itself. */
+    if (seen.count > 1 && (uint64_t)seen.theirs[1] != seen.walked[1] + 1)
+        memmove(seen.theirs, seen.theirs + 1,
+                --seen.their_count * sizeof(seen.theirs[0]));
 }
 
 /* All but the leaf, whose two calls differ; exact: the frame that a signal
