@@ -27,11 +27,12 @@
 #include "sample_task.h"
 
 enum {
-    PAUSE_SHARE = 100,      /* 1 of so many: all pauses */
-    PAUSE_CREDIT_US = 2000, /* of which so much may come at once */
-    LOOK_SHARE = 20,        /* 1 of so many, of one core: looking */
-    STOP_SLICES = 2,        /* that a stop makes a sleeping thread run */
-    KEPT_MAX = 64 << 20     /* bytes of stacks that are kept */
+    PAUSE_SHARE = 100,        /* 1 of so many: all pauses */
+    PAUSE_CREDIT_US = 2000,   /* of which so much may come at once */
+    LOOK_SHARE = 20,          /* 1 of so many, of one core: looking */
+    STOP_SLICES = 2,          /* that a stop makes a sleeping thread run, */
+    STOP_RUN_NS = 200 * 1000, /* and for how long at most */
+    KEPT_MAX = 64 << 20       /* bytes of stacks that are kept */
 };
 
 /* Of a thread that was stopped: what it does until it runs again. */
@@ -300,7 +301,8 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
     if (!sample_task_times(s->run->options->pid, w->tid, &now))
         return 0; /* it has just ended */
     ran = now.run_ns != w->times.run_ns || now.slices != w->times.slices;
-    if (w->stopped && now.slices - w->times.slices <= STOP_SLICES)
+    if (w->stopped && now.slices - w->times.slices <= STOP_SLICES &&
+        now.run_ns - w->times.run_ns <= STOP_RUN_NS)
         ran = false;
     w->stopped = false;
     w->times = now;
