@@ -329,7 +329,8 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
         return 0; /* it has just ended */
     ran = now.run_ns != w->times.run_ns || now.slices != w->times.slices;
     if (w->stopped && now.slices - w->times.slices <= STOP_SLICES &&
-        now.run_ns - w->times.run_ns <= STOP_RUN_NS)
+        now.run_ns - w->times.run_ns <= STOP_RUN_NS &&
+        sample_task_state(s->run->options->pid, w->tid) != 'R')
         ran = false;
     w->stopped = false;
     w->times = now;
@@ -399,14 +400,13 @@ sample_until_over(struct sampler *s, struct error *err)
         rc = sample_run_rest(s->run, next, &over, err);
         if (rc != 0 || over)
             return rc;
-        next = sample_now_ns();
         used_ns = own_ns();
         rc = tick(s, err);
         if (rc != 0)
             return rc;
         if (report->stops == 0 && s->why[0])
             return 1;
-        next += interval_ns(s, own_ns() - used_ns);
+        next = sample_now_ns() + interval_ns(s, own_ns() - used_ns);
     }
 }
 
