@@ -106,6 +106,7 @@ may_go_on(const native_registers *r)
     case SYS_accept:
     case SYS_accept4:
     case SYS_semop:
+    case SYS_semtimedop:
     case SYS_msgrcv:
     case SYS_rt_sigtimedwait:
     case SYS_io_getevents:

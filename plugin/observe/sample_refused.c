@@ -172,19 +172,17 @@ sample_refused_perf(int32_t pid, int error, char *out, size_t size)
                  "descriptor for each and processor");
     else if (error != EACCES && error != EPERM)
         snprintf(out, size, "perf_event_open: %s", strerrordesc_np(error));
-    else if (error == EACCES && say_owner(&t, out, size))
-        return;
-    else if (paranoid > 2)
-        snprintf(out, size,
-                 "kernel.perf_event_paranoid is %ld: sysctl "
-                 "kernel.perf_event_paranoid=2, or CAP_PERFMON",
-                 paranoid);
     else if (t.filters > 0 && error == EPERM)
         snprintf(out, size,
                  "a seccomp filter forbids perf_event_open (Docker's default "
                  "one does: --cap-add PERFMON)");
     else if (say_owner(&t, out, size))
         return;
+    else if (paranoid > 2)
+        snprintf(out, size,
+                 "kernel.perf_event_paranoid is %ld: sysctl "
+                 "kernel.perf_event_paranoid=2, or CAP_PERFMON",
+                 paranoid);
     else
         snprintf(out, size,
                  "perf_event_open: %s: CAP_PERFMON and CAP_SYS_PTRACE would do",

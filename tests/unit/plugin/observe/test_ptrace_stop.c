@@ -1,14 +1,23 @@
 /* test_ptrace_stop.c - a child of the test is stopped, and goes on. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -125,8 +134,10 @@ state_of(pid_t pid)
 static void
 await_state(char state)
 {
-    while (state_of(child) != state)
+    while (state_of(child) != state) {
+        ck_assert_uint_eq(atomic_load(&shared->failures), 0);
         sched_yield();
+    }
 }
 
 START_TEST(an_endless_wait_does_not_notice)
@@ -145,6 +156,184 @@ START_TEST(an_endless_wait_does_not_notice)
     while (atomic_load(&shared->failures) == 0)
         sched_yield();
     end();
+}
+END_TEST
+
+/* ---- calls that wait, and never end here ---- */
+
+static int ends[2];
+
+static int
+in_recv(void)
+{
+    char byte;
+
+    return (int)recv(ends[0], &byte, 1, 0);
+}
+
+static int
+in_read(void)
+{
+    char byte;
+
+    return (int)read(ends[0], &byte, 1);
+}
+
+static int
+in_accept(void)
+{
+    return accept(ends[0], NULL, NULL);
+}
+
+static int
+in_semop(void)
+{
+    struct sembuf down = {0, -1, 0};
+
+    return semop(ends[0], &down, 1);
+}
+
+static int
+in_msgrcv(void)
+{
+    long message[2];
+
+    return (int)msgrcv(ends[0], message, sizeof(long), 0, 0);
+}
+
+static int
+in_sigtimedwait(void)
+{
+    struct timespec limit = {100, 0};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    return sigtimedwait(&set, NULL, &limit);
+}
+
+static int
+in_poll(void)
+{
+    struct pollfd polled = {ends[0], POLLIN, 0};
+
+    return poll(&polled, 1, 100000);
+}
+
+static int
+in_select(void)
+{
+    struct timeval limit = {100, 0};
+
+    return select(0, NULL, NULL, NULL, &limit);
+}
+
+static int
+in_nanosleep(void)
+{
+    struct timespec limit = {100, 0};
+
+    return nanosleep(&limit, NULL);
+}
+
+static int
+in_sem_wait(void)
+{
+    sem_t semaphore;
+
+    sem_init(&semaphore, 0, 0);
+    return sem_wait(&semaphore);
+}
+
+static int
+in_short_epoll(void)
+{
+    struct epoll_event event;
+    int rc = epoll_wait(ends[0], &event, 1, 1000);
+
+    return rc == 0 ? in_short_epoll() : rc;
+}
+
+static void
+pair_with_limit(void)
+{
+    struct timeval limit = {100, 0};
+
+    (void)!socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+static void
+listen_with_limit(void)
+{
+    struct timeval limit = {100, 0};
+    struct sockaddr_un any = {.sun_family = AF_UNIX};
+
+    ends[0] = socket(AF_UNIX, SOCK_STREAM, 0);
+    (void)!bind(ends[0], (struct sockaddr *)&any, sizeof(sa_family_t));
+    listen(ends[0], 1);
+    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+static void
+make_semaphore(void)
+{
+    ends[0] = semget(IPC_PRIVATE, 1, 0600);
+}
+
+static void
+make_queue(void)
+{
+    ends[0] = msgget(IPC_PRIVATE, 0600);
+}
+
+static void
+make_epoll(void)
+{
+    ends[0] = epoll_create1(0);
+}
+
+static const struct {
+    int (*wait)(void);
+    void (*make)(void);
+    bool everywhere; /* not on x86-64 alone */
+} waits[] = {{in_recv, pair_with_limit},
+             {in_read, pair_with_limit},
+             {in_accept, listen_with_limit},
+             {in_semop, make_semaphore},
+             {in_msgrcv, make_queue},
+             {in_sigtimedwait, make_queue},
+             {in_short_epoll, make_epoll},
+             {in_poll, pair_with_limit, true},
+             {in_select, pair_with_limit, true},
+             {in_nanosleep, pair_with_limit, true},
+             {in_sem_wait, pair_with_limit, true}};
+static int waiting;
+
+static void
+wait_in_call(void)
+{
+    atomic_fetch_add(&shared->turns, 1);
+    waits[waiting].wait();
+    atomic_fetch_add(&shared->failures, 1);
+}
+
+START_TEST(calls_go_on)
+{
+    waiting = _i;
+    waits[_i].make();
+    begin(wait_in_call);
+    for (int i = 0; i < 20; i++) {
+        await_state('S');
+        ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), 0);
+        ck_assert_uint_eq(atomic_load(&shared->failures), 0);
+    }
+    await_state('S');
+    end();
+    if (waits[_i].make == make_semaphore)
+        semctl(ends[0], 0, IPC_RMID);
+    if (waits[_i].make == make_queue)
+        msgctl(ends[0], IPC_RMID, NULL);
 }
 END_TEST
 
@@ -267,6 +456,13 @@ main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, copies_registers_and_stack_of_what_runs);
     tcase_add_test(tcase, an_endless_wait_does_not_notice);
+    for (int i = 0; i < (int)(sizeof(waits) / sizeof(waits[0])); i++) {
+#if !defined(__x86_64__)
+        if (!waits[i].everywhere)
+            continue;
+#endif
+        tcase_add_loop_test(tcase, calls_go_on, i, i + 1);
+    }
     tcase_add_test(tcase, a_stopped_process_stays_stopped);
     tcase_add_test(tcase, no_signal_is_lost);
     tcase_add_test(tcase, the_death_of_the_tracer_lets_it_go_on);
