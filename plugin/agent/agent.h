@@ -28,6 +28,7 @@ struct channel {
     struct shared_fds_file listener_file, connection_file;
     uid_t owner;  /* the directory's */
     pid_t holder; /* the process that serves, where CHANNEL_BUSY */
+    pid_t peer;   /* of the connection; 0: it cannot be seen from here */
 };
 
 enum channel_result {
@@ -157,6 +158,7 @@ struct agent {
     int filters;        /* seccomp filters of this thread (confined.h) */
     int opened_filters; /* those under which the channel was opened */
     unsigned calls;     /* enum confined_call: allowed under these filters */
+    pid_t tracer;       /* that Yama lets trace this process; 0: none */
     int64_t started_ms;
     int64_t guard_ms; /* how long heapwired may be away; 0: for ever */
     int64_t heard_ms; /* monotonic: heapwired's latest request or connection */

@@ -420,6 +420,7 @@ channel_accept(struct channel *channel)
     channel_disconnect(channel);
     channel->connection = fd;
     channel->connection_file = shared_fds_file_of(fd);
+    channel->peer = peer.pid;
     shared_fds_add(fd);
     return true;
 }

@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent_tools.h"
@@ -182,6 +183,26 @@ serve_one(struct agent *agent)
     return reply.status == AGENT_BAD_REQUEST ? -1 : rc;
 }
 
+/* ---- who may trace this process ---- */
+
+/* Where Yama lets parents alone trace, heapwired is none: as long as it is
+ * connected, it may.  Only under filters which heapwire-run has tried that
+ * with. */
+static void
+allow_tracer(struct agent *agent, pid_t tracer)
+{
+    char scope[4];
+
+    if (tracer == agent->tracer || !(agent->calls & CONFINED_CAPABILITIES) ||
+        confined_filters() != agent->filters)
+        return;
+    agent->tracer = tracer;
+    if (agent_read_small("/proc/sys/kernel/yama/ptrace_scope", scope,
+                         sizeof(scope)) > 0 &&
+        scope[0] == '1')
+        syscall(SYS_prctl, PR_SET_PTRACER, (unsigned long)tracer, 0, 0, 0);
+}
+
 /* ---- the thread ---- */
 
 /* None in a shared table: the host could reuse the number, and the agent would
@@ -264,6 +285,7 @@ serve(struct agent *agent)
             channel_disconnect(channel);
         else if (!polled[2].revents && !polled[0].revents)
             end_unguarded(agent);
+        allow_tracer(agent, channel->connection >= 0 ? channel->peer : 0);
         if (agent->look_due)
             look_late(agent);
     }
@@ -475,6 +497,7 @@ static void
 end(struct agent *agent)
 {
     profiling_leave(&agent->jemalloc);
+    allow_tracer(agent, 0);
     if (agent->channel.directory >= 0)
         beside_end(&agent->beside);
     channel_remove(&agent->channel);

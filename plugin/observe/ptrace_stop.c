@@ -7,7 +7,10 @@
  * cannot be let go by PTRACE_DETACH either, which wants it stopped; only the
  * end of its tracer does that.  A tracer is a thread: so each copy is made by a
  * thread of its own, which costs 20 us and nothing of the pause, and whose end
- * lets go of the thread whatever happened.
+ * lets go of the thread whatever happened.  It waits without polling, and is
+ * cancelled where that takes too long.  Where that is allowed it comes before
+ * all others on its processor: on a busy machine the thread would else stay
+ * stopped for milliseconds until its tracer's turn.
  *
  * Stops are seen with WNOWAIT: the kernel keeps the signal that is about to be
  * delivered, and delivers it also where we are killed before we pass it on.
@@ -16,14 +19,14 @@
  * of them; some it ends with EINTR, which programs without a signal handler
  * seldom expect.  Those we let it go on with, too: see go_on_with_call.
  */
-#include <errno.h>
 #include <elf.h>
+#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -38,11 +41,10 @@
 #include "thread.h"
 
 enum {
-    STOP_US = 50 * 1000, /* that a thread may take until it stops */
-    SPIN_US = 100,       /* of them, not slept through */
-    SLEEP_MIN_NS = 20 * 1000,
-    SLEEP_MAX_NS = 1000 * 1000,
-    PAGE = 4096, /* at least; what is read together */
+    STOP_MS = 250,    /* that a thread may take until it stops: its turn on a
+                         busy machine */
+    STOP_MS_OF_D = 2, /* ... one in state D, which is likely to take longer */
+    PAGE = 4096,      /* at least; what is read together */
     TRACER_STACK_BYTES = 64 << 10
 };
 
@@ -191,35 +193,19 @@ copy_stopped(struct stop *stop)
 
 /* ---- the stop ---- */
 
-/* Waits for the stop, or the end.  *since_us: a moment before it.  -1: neither
- * came in time. */
+/* Waits for the stop, or the end; the thread may be cancelled here alone. */
 static int
-await_stop(int32_t tid, siginfo_t *info, uint64_t *since_us)
+await_stop(int32_t tid, siginfo_t *info)
 {
-    uint64_t begin = now_us(), now = begin;
-    struct timespec pause = {0, SLEEP_MIN_NS};
+    int rc, state;
 
-    for (;;) {
-        *since_us = now;
-        info->si_pid = 0;
-        if (waitid(P_PID, (id_t)tid, info,
-                   WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 &&
-            errno != EINTR)
-            return -1;
-        if (info->si_pid != 0)
-            return 0;
-        now = now_us();
-        if (now - begin >= STOP_US)
-            return -1;
-        if (now - begin < SPIN_US) {
-            sched_yield();
-            continue;
-        }
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < SLEEP_MAX_NS)
-            pause.tv_nsec *= 2;
-        now = now_us();
-    }
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+    do {
+        rc = waitid(P_PID, (id_t)tid, info,
+                    WSTOPPED | WEXITED | WNOWAIT | __WALL);
+    } while (rc != 0 && errno == EINTR);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    return rc;
 }
 
 /* The signal that is about to be delivered at this stop; 0: none. */
@@ -230,10 +216,8 @@ signal_of(const siginfo_t *info)
 }
 
 static void
-say_late(struct stop *stop)
+say_late(struct stop *stop, char state)
 {
-    char state = sample_task_state(stop->pid, stop->tid);
-
     if (state == 'D')
         error_set(stop->err, ER_UNKNOWN,
                   "thread %d waits in the kernel for what cannot be "
@@ -241,9 +225,9 @@ say_late(struct stop *stop)
                   stop->tid);
     else
         error_set(stop->err, ER_UNKNOWN,
-                  "thread %d did not stop in %d ms (state %c): it waits for a "
-                  "processor, or for a child of vfork",
-                  stop->tid, STOP_US / 1000, state ? state : '?');
+                  "thread %d did not stop in %d ms: it had no processor, or "
+                  "does not come back from the kernel",
+                  stop->tid, STOP_MS);
 }
 
 static int
@@ -251,7 +235,7 @@ copy_thread(struct stop *stop)
 {
     char why[SAMPLE_REFUSED_MAX];
     siginfo_t info = {.si_pid = 0};
-    uint64_t since_us;
+    uint64_t waited_us = sample_own_wait_us(), woken_us;
     int rc, error;
 
     if (ptrace(PTRACE_SEIZE, stop->tid, NULL, NULL) != 0) {
@@ -260,38 +244,58 @@ copy_thread(struct stop *stop)
         if (!stop->gone)
             sample_refused_ptrace(stop->pid, stop->tid, error, why,
                                   sizeof(why));
-        error_set(stop->err, ER_UNKNOWN, "ptrace may not stop thread %d: %s",
-                  stop->tid, stop->gone ? "it has ended" : why);
+        error_set(stop->err, ER_NOT_SUPPORTED,
+                  "ptrace may not stop thread %d: %s", stop->tid,
+                  stop->gone ? "it has ended" : why);
         return -1;
     }
     /* Nobody else can have this tid while it is traced: is it still ours? */
     if (sample_task_ended(stop->pid, stop->tid) ||
-        ptrace(PTRACE_INTERRUPT, stop->tid, NULL, NULL) != 0)
-        goto gone;
-    if (await_stop(stop->tid, &info, &since_us) != 0) {
-        say_late(stop);
+        ptrace(PTRACE_INTERRUPT, stop->tid, NULL, NULL) != 0 ||
+        await_stop(stop->tid, &info) != 0 || info.si_code != CLD_TRAPPED) {
+        stop->gone = true;
+        error_set(stop->err, ER_UNKNOWN, "thread %d has ended", stop->tid);
         return -1;
     }
-    if (info.si_code != CLD_TRAPPED)
-        goto gone;
+    woken_us = now_us();
     rc = copy_stopped(stop);
     ptrace(PTRACE_DETACH, stop->tid, NULL, (void *)(uintptr_t)signal_of(&info));
-    stop->copy->pause_us = now_us() - since_us;
+    /* Since this thread could have been woken, at most. */
+    stop->copy->pause_us =
+        now_us() - woken_us + sample_own_wait_us() - waited_us;
     return rc;
-gone:
-    stop->gone = true;
-    error_set(stop->err, ER_UNKNOWN, "thread %d has ended", stop->tid);
-    return -1;
 }
 
 static void *
 trace(void *arg)
 {
+    const struct sched_param first = {.sched_priority = 1};
     struct stop *stop = arg;
 
-    prctl(PR_SET_TIMERSLACK, 1);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
+    (void)sched_setscheduler(0, SCHED_FIFO, &first);
     stop->rc = copy_thread(stop);
     return NULL; /* lets go of what is still traced */
+}
+
+/* Waits for the tracer's end.  False: it was cancelled. */
+static bool
+join_tracer(pthread_t tracer, int milliseconds)
+{
+    struct timespec until;
+    void *how = NULL;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += milliseconds * 1000000L;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    if (pthread_clockjoin_np(tracer, &how, CLOCK_MONOTONIC, &until) == 0)
+        return true;
+    pthread_cancel(tracer);
+    pthread_join(tracer, &how);
+    return how != PTHREAD_CANCELED;
 }
 
 int
@@ -301,12 +305,16 @@ ptrace_copy(int32_t pid, int32_t tid, struct thread_copy *copy, bool *gone,
     struct stop stop = {.pid = pid, .tid = tid, .copy = copy, .err = err};
     const struct thread_start start = {"heapwire-trace", TRACER_STACK_BYTES,
                                        trace, &stop};
+    char state = sample_task_state(pid, tid);
     pthread_t tracer;
 
     *gone = false;
     if (thread_start(&tracer, &start, err) != 0)
         return -1;
-    pthread_join(tracer, NULL);
+    if (!join_tracer(tracer, state == 'D' ? STOP_MS_OF_D : STOP_MS)) {
+        say_late(&stop, state);
+        return -1;
+    }
     *gone = stop.gone;
     return stop.rc;
 }

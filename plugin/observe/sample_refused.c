@@ -12,16 +12,17 @@
 
 #include "sample_task.h"
 
-enum { STATUS_MAX = 4096, NAME_MAX_BYTES = 32 };
+enum { NO_NUMBER = -1000, STATUS_MAX = 4096, NAME_MAX_BYTES = 32 };
 
-/* -1: there is no such number. */
+/* NO_NUMBER: there is none. */
 static long
 read_number(const char *path)
 {
     char text[32];
 
-    return sample_read_text(path, text, sizeof(text)) ? strtol(text, NULL, 10)
-                                                      : -1;
+    if (!sample_read_text(path, text, sizeof(text)))
+        return NO_NUMBER;
+    return strtol(text, NULL, 10);
 }
 
 /* A field of /proc/PID/status; -1. */
@@ -156,14 +157,23 @@ sample_refused_perf(int32_t pid, int error, char *out, size_t size)
         snprintf(out, size,
                  "there is no such process, or /proc does not show "
                  "it to heapwired");
-    else if (paranoid < 0)
+    else if (paranoid == NO_NUMBER)
         snprintf(out, size, "this kernel has no perf_event_open");
     else if (error == ENOSYS)
         snprintf(out, size, "a seccomp filter forbids perf_event_open");
+    else if (error == ENOBUFS)
+        snprintf(out, size,
+                 "kernel.perf_event_mlock_kb is %ld: more, or a higher "
+                 "RLIMIT_MEMLOCK, or CAP_IPC_LOCK",
+                 read_number("/proc/sys/kernel/perf_event_mlock_kb"));
     else if (error == EMFILE || error == ENFILE)
-        snprintf(out, size, "it has too many threads for RLIMIT_NOFILE");
+        snprintf(out, size,
+                 "it has too many threads for heapwired's RLIMIT_NOFILE: one "
+                 "descriptor for each and processor");
     else if (error != EACCES && error != EPERM)
         snprintf(out, size, "perf_event_open: %s", strerrordesc_np(error));
+    else if (error == EACCES && say_owner(&t, out, size))
+        return;
     else if (paranoid > 2)
         snprintf(out, size,
                  "kernel.perf_event_paranoid is %ld: sysctl "

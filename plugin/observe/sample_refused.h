@@ -11,7 +11,7 @@ enum { SAMPLE_REFUSED_MAX = 400 };
 /* Of ptrace, which failed with that errno. */
 void sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,
                            size_t size);
-/* Of perf_event_open. */
+/* Of perf_event_open; ENOBUFS: of its memory. */
 void sample_refused_perf(int32_t pid, int error, char *out, size_t size);
 
 #endif

@@ -1,11 +1,16 @@
 /* sample_task.c - see sample_task.h. */
 #include "sample_task.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "errors.h"
+#include "memory.h"
 #include "process_stat.h"
 
 bool
@@ -40,10 +45,10 @@ sample_task_state(int32_t pid, int32_t tid)
     char text[1024];
     struct process_stat stat;
 
-    return sample_task_read(pid, tid, "stat", text, sizeof(text)) &&
-                   process_stat_parse(text, &stat)
-               ? stat.state
-               : '\0';
+    if (!sample_task_read(pid, tid, "stat", text, sizeof(text)) ||
+        !process_stat_parse(text, &stat))
+        return '\0';
+    return stat.state;
 }
 
 bool
@@ -52,4 +57,101 @@ sample_task_ended(int32_t pid, int32_t tid)
     char state = sample_task_state(pid, tid);
 
     return state == '\0' || state == 'Z' || state == 'X';
+}
+
+/* The kernel's "run waited slices", in nanoseconds. */
+static bool
+parse_schedstat(const char *text, unsigned long long out[3])
+{
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
+    return sscanf(text, "%llu %llu %llu", &out[0], &out[1], &out[2]) == 3;
+}
+
+bool
+sample_task_times(int32_t pid, int32_t tid, struct sample_times *out)
+{
+    unsigned long long numbers[3];
+    char text[128];
+
+    if (!sample_task_read(pid, tid, "schedstat", text, sizeof(text)) ||
+        !parse_schedstat(text, numbers))
+        return false;
+    *out = (struct sample_times){numbers[0], numbers[1], numbers[2]};
+    return true;
+}
+
+uint64_t
+sample_own_wait_us(void)
+{
+    unsigned long long numbers[3];
+    char text[128];
+
+    return sample_read_text("/proc/thread-self/schedstat", text,
+                            sizeof(text)) &&
+                   parse_schedstat(text, numbers)
+               ? numbers[1] / 1000
+               : 0;
+}
+
+/* ---- all of a process ---- */
+
+static int
+compare_tids(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int
+add_tid(struct sample_tids *tids, int32_t tid, struct error *err)
+{
+    if (tids->count == SAMPLE_THREADS_MAX) {
+        tids->left_out++;
+        return 0;
+    }
+    if (tids->count == tids->room) {
+        size_t room = tids->room ? tids->room * 2 : 256;
+        int32_t *list = mem_realloc(tids->list, room * sizeof(*list));
+
+        if (!list) {
+            error_memory(err, "the list of threads");
+            return -1;
+        }
+        tids->list = list;
+        tids->room = room;
+    }
+    tids->list[tids->count++] = tid;
+    return 0;
+}
+
+int
+sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err)
+{
+    char path[32];
+    struct dirent *entry;
+    DIR *directory;
+    int rc = 0;
+
+    tids->count = tids->left_out = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    directory = opendir(path);
+    if (!directory)
+        return 0;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the directory is this thread's */
+    while (rc == 0 && (entry = readdir(directory))) {
+        if (entry->d_name[0] != '.')
+            rc = add_tid(tids, (int32_t)strtol(entry->d_name, NULL, 10), err);
+    }
+    closedir(directory);
+    if (tids->count > 0)
+        qsort(tids->list, tids->count, sizeof(*tids->list), compare_tids);
+    return rc;
+}
+
+void
+sample_tids_free(struct sample_tids *tids)
+{
+    mem_free(tids->list);
+    memset(tids, 0, sizeof(*tids));
 }

@@ -1,10 +1,12 @@
-/* sample_task.h - what /proc says of one thread. */
+/* sample_task.h - what /proc says of threads. */
 #ifndef HW_SAMPLE_TASK_H
 #define HW_SAMPLE_TASK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct error;
 
 /* Of a small file: what fits, ended by NUL; "" where it cannot be read. */
 bool sample_read_text(const char *path, char *out, size_t size);
@@ -16,5 +18,30 @@ bool sample_task_read(int32_t pid, int32_t tid, const char *name, char *out,
 char sample_task_state(int32_t pid, int32_t tid);
 /* Whether it has ended: what is left of it is a zombie, or nothing. */
 bool sample_task_ended(int32_t pid, int32_t tid);
+
+/* Of a thread since its start. */
+struct sample_times {
+    uint64_t run_ns; /* on a processor; a running one's is up to a tick old */
+    uint64_t waited_ns; /* for one */
+    uint64_t slices;    /* how often it came onto one */
+};
+
+/* False: there is no such thread, or the kernel does not say it. */
+bool sample_task_times(int32_t pid, int32_t tid, struct sample_times *out);
+
+/* How long this thread waited for a processor so far; 0: not known. */
+uint64_t sample_own_wait_us(void);
+
+enum { SAMPLE_THREADS_MAX = 1 << 15 };
+
+struct sample_tids {
+    int32_t *list; /* ascending */
+    size_t count, room;
+    size_t left_out; /* beyond SAMPLE_THREADS_MAX */
+};
+
+/* The threads of a process now; none where it has ended.  -1: no memory. */
+int sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err);
+void sample_tids_free(struct sample_tids *tids); /* zeroed is fine */
 
 #endif

@@ -20,6 +20,7 @@ enum {
     SAMPLER_HZ = 99, /* unless told otherwise */
     SAMPLER_WALL_HZ = 20,
     SAMPLER_HZ_MAX = 1000,
+    SAMPLER_PTRACE_HZ_MAX = 50,    /* of ptrace, whatever was asked for */
     SAMPLER_STACK_BYTES = 32 << 10 /* of a stack that are copied, at most */
 };
 
@@ -38,7 +39,8 @@ struct sampler_options {
     const atomic_bool *cancelled;
 };
 
-/* One sample: it stands for so much time of that thread. */
+/* One sample: it stands for so much time of that thread, which may be that of
+ * many ticks. */
 struct sample {
     int32_t tid;
     uint64_t nanoseconds;
@@ -49,11 +51,17 @@ struct sample {
 struct sampler_report {
     enum sampler_way way;
     uint32_t milliseconds; /* that it lasted */
+    uint32_t hz;           /* ticks a second, as they were */
     uint64_t samples;
     uint64_t lost;    /* the kernel, or we, had no room or time for */
     uint32_t threads; /* seen */
     uint32_t unseen;  /* threads that could not be looked at */
     bool ended;       /* the process did, before the time was over */
+    bool kernel;      /* time in the kernel is sampled, too */
+    /* That the process used, as the kernel says: what samples of processor time
+     * add up to, but for perf's threads shorter than a tick, and, without
+     * kernel, the kernel's. */
+    uint64_t processor_ms;
     /* Of ptrace: how long threads were stopped, in microseconds. */
     uint64_t stops, pause_total_us, pause_max_us;
     char why_not_better[ERROR_TEXT_MAX]; /* "" where there is no better way */
@@ -81,8 +89,8 @@ struct thread_copy {
 
 /* Stops the thread, copies registers and stack, and lets it go on at once,
  * whatever happens meanwhile: where this process is killed, the kernel does.
- * -1 with *err: not allowed (it says what would be needed); *gone: the thread
- * has ended. */
+ * -1 with *err: ER_NOT_SUPPORTED: it is not allowed (the text says what would
+ * be needed); *gone: the thread has ended; else it did not stop in time. */
 int ptrace_copy(int32_t pid, int32_t tid, struct thread_copy *copy, bool *gone,
                 struct error *err);
 

@@ -113,6 +113,7 @@ confined_try(enum confined_call call)
         prctl(PR_CAPBSET_DROP, ~0UL, 0, 0, 0);
         prctl(PR_SET_DUMPABLE, prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 0, 0, 0);
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        prctl(PR_SET_PTRACER, 0, 0, 0, 0);
         return true;
     case CONFINED_ALL:
         break;

@@ -1,0 +1,432 @@
+/*
+ * sample_ptrace.c - samples by stopping threads for some microseconds.
+ *
+ * At each tick /proc says which threads have run since the last one.  Of the
+ * processor's time, those that run at this moment are stopped, and the sample
+ * stands for all processor time of the thread since its last one: so sums are
+ * exact, and shares are those of random moments.  Of the clock's time, a thread
+ * is stopped if it ran since its last stop, and its state is kept until it has
+ * run again: one that sleeps is stopped once, for whatever time.
+ *
+ * The stop itself makes a sleeping thread run twice, for microseconds: to the
+ * stop, and back to sleep.  That is no run of its own.
+ *
+ * The program pays with the pauses, and the machine with looking.  Both have a
+ * budget: stops beyond the first are left out (report->lost), and ticks come
+ * further apart, where a share of the time is used up.  Nothing of what is
+ * measured depends on the ticks: each sample has its own weight.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "errors.h"
+#include "memory.h"
+#include "sample_refused.h"
+#include "sample_run.h"
+#include "sample_task.h"
+
+enum {
+    PAUSE_SHARE = 100,      /* 1 of so many: all pauses */
+    PAUSE_CREDIT_US = 2000, /* of which so much may come at once */
+    LOOK_SHARE = 20,        /* 1 of so many, of one core: looking */
+    STOP_SLICES = 2,        /* that a stop makes a sleeping thread run */
+    KEPT_MAX = 64 << 20     /* bytes of stacks that are kept */
+};
+
+/* Of a thread that was stopped: what it does until it runs again. */
+struct kept {
+    struct thread_registers registers;
+    size_t size;
+    uint64_t start;
+    uint8_t bytes[];
+};
+
+struct watched {
+    int32_t tid;
+    bool seen, failed;         /* a sample was taken; could not be */
+    bool stopped;              /* the slices of a stop are not in times yet */
+    bool pending;              /* it ran, and could not be stopped yet */
+    struct sample_times times; /* at the last look */
+    bool born;         /* since the first tick, and without a sample so far */
+    uint64_t given;    /* run_ns, or a moment: until then it has samples */
+    struct kept *kept; /* NULL: none */
+};
+
+struct sampler {
+    struct sample_run *run;
+    struct watched *list; /* ascending by tid */
+    size_t count;
+    struct sample_tids tids;
+    struct thread_copy *copy;
+    size_t kept_bytes;
+    uint32_t random;
+    uint64_t ticks, tick_ns, since_tick_ns;
+    bool begun; /* the threads of the first tick are known */
+    char *why;  /* until something could be stopped */
+};
+
+/* ---- the threads that are there ---- */
+
+static struct sample
+sample_of(const struct watched *w, uint64_t nanoseconds)
+{
+    return (struct sample){
+        .tid = w->tid,
+        .nanoseconds = nanoseconds,
+        .registers = w->kept->registers,
+        .stack = {w->kept->start, w->kept->bytes, w->kept->size}};
+}
+
+/* Gives what was kept, which is of the time until now. */
+static int
+give_kept(struct sampler *s, struct watched *w, uint64_t now_ns,
+          struct error *err)
+{
+    struct sample sample;
+    int rc;
+
+    if (!w->kept)
+        return 0;
+    sample = sample_of(w, now_ns - w->given);
+    rc = sample_run_give(s->run, &sample, err);
+    s->kept_bytes -= sizeof(*w->kept) + w->kept->size;
+    mem_free(w->kept);
+    w->kept = NULL;
+    w->given = now_ns;
+    return rc;
+}
+
+static int
+forget_thread(struct sampler *s, struct watched *w, struct error *err)
+{
+    struct sampler_report *report = s->run->report;
+
+    if (w->failed && !w->seen)
+        report->unseen++;
+    return give_kept(s, w, sample_now_ns(), err);
+}
+
+/* One that the first tick did not meet was born since. */
+static struct watched
+new_thread(struct sampler *s, int32_t tid)
+{
+    struct watched w = {.tid = tid, .given = s->run->begin_ns};
+
+    sample_run_see(s->run, tid);
+    w.born = s->begun;
+    if (!s->begun)
+        sample_task_times(s->run->options->pid, tid, &w.times);
+    else
+        w.given = sample_now_ns();
+    if (!s->run->options->wall)
+        w.given = w.times.run_ns;
+    return w;
+}
+
+/* Those that were born join the list, those that have ended leave it. */
+static int
+list_threads(struct sampler *s, struct error *err)
+{
+    const struct sample_tids *tids = &s->tids;
+    struct watched *list;
+    size_t old = 0;
+    int rc = sample_tids_list(s->run->options->pid, &s->tids, err);
+
+    if (rc != 0)
+        return -1;
+    list = mem_zalloc(tids->count + 1, sizeof(*list));
+    if (!list) {
+        error_memory(err, "the threads of a process");
+        return -1;
+    }
+    for (size_t i = 0; i < tids->count; i++) {
+        for (; old < s->count && s->list[old].tid < tids->list[i]; old++)
+            rc |= forget_thread(s, &s->list[old], err);
+        if (old < s->count && s->list[old].tid == tids->list[i])
+            list[i] = s->list[old++];
+        else
+            list[i] = new_thread(s, tids->list[i]);
+    }
+    for (; old < s->count; old++)
+        rc |= forget_thread(s, &s->list[old], err);
+    mem_free(s->list);
+    s->list = list;
+    s->count = tids->count;
+    s->begun = true;
+    return rc;
+}
+
+/* ---- one thread ---- */
+
+/* Whether the pauses so far leave room for one more. */
+static bool
+may_pause(struct sampler *s)
+{
+    uint64_t elapsed_us = (sample_now_ns() - s->run->begin_ns) / 1000;
+
+    return s->run->report->pause_total_us <=
+           PAUSE_CREDIT_US + elapsed_us / PAUSE_SHARE;
+}
+
+/* Into s->copy.  False: it could not be stopped. */
+static bool
+stop_thread(struct sampler *s, struct watched *w)
+{
+    struct sampler_report *report = s->run->report;
+    struct error err;
+    bool gone;
+
+    if (ptrace_copy(s->run->options->pid, w->tid, s->copy, &gone, &err) == 0) {
+        w->seen = true;
+        report->stops++;
+        report->pause_total_us += s->copy->pause_us;
+        if (s->copy->pause_us > report->pause_max_us)
+            report->pause_max_us = s->copy->pause_us;
+        return true;
+    }
+    if (!gone) {
+        w->failed = true;
+        if (report->stops == 0 && err.code == ER_NOT_SUPPORTED)
+            snprintf(s->why, SAMPLE_REFUSED_MAX, "%s", err.text);
+    }
+    return false;
+}
+
+/* Of a thread that is there: what the sample is until it has run again. */
+static void
+keep_copy(struct sampler *s, struct watched *w)
+{
+    const struct thread_copy *copy = s->copy;
+    size_t bytes = sizeof(*w->kept) + copy->stack.size;
+
+    if (s->kept_bytes + bytes > KEPT_MAX)
+        return;
+    w->kept = mem_alloc_unset(bytes); /* some KB, written now */
+    if (!w->kept)
+        return;
+    s->kept_bytes += bytes;
+    w->kept->registers = copy->registers;
+    w->kept->start = copy->stack.start;
+    w->kept->size = copy->stack.size;
+    memcpy(w->kept->bytes, copy->bytes, copy->stack.size);
+}
+
+static int
+give_copy(struct sampler *s, struct watched *w, uint64_t nanoseconds,
+          struct error *err)
+{
+    struct sample sample = {.tid = w->tid,
+                            .nanoseconds = nanoseconds,
+                            .registers = s->copy->registers,
+                            .stack = s->copy->stack};
+
+    return sample_run_give(s->run, &sample, err);
+}
+
+/* Processor time since its last sample.  The first one of a thread that was
+ * born stands for those, too, which came and went between two ticks: for all
+ * of the time since the last tick, but what it waited for a processor. */
+static uint64_t
+processor_ns(const struct sampler *s, const struct watched *w)
+{
+    const struct sample_times *t = &w->times;
+
+    if (!w->born)
+        return t->run_ns - w->given;
+    return (uint64_t)((double)s->since_tick_ns * (double)t->run_ns /
+                      (double)(t->run_ns + t->waited_ns + 1));
+}
+
+/* Processor time: stopped where it runs now. */
+static int
+look_at_runner(struct sampler *s, struct watched *w, struct error *err)
+{
+    uint64_t nanoseconds;
+
+    if (w->times.run_ns <= w->given ||
+        sample_task_state(s->run->options->pid, w->tid) != 'R')
+        return 0;
+    if (!may_pause(s)) {
+        s->run->report->lost++;
+        return 0;
+    }
+    if (!stop_thread(s, w))
+        return 0;
+    nanoseconds = processor_ns(s, w);
+    w->given = w->times.run_ns;
+    w->born = false;
+    return give_copy(s, w, nanoseconds, err);
+}
+
+/* The clock's time: stopped unless it is where it was. */
+static int
+look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
+{
+    uint64_t now_ns = sample_now_ns();
+    bool sleeps;
+    int rc;
+
+    if (w->seen && !may_pause(s)) {
+        w->pending = true;
+        s->run->report->lost++;
+        return 0;
+    }
+    sleeps = sample_task_state(s->run->options->pid, w->tid) != 'R';
+    w->pending = false; /* one in state D is asked again once it has run */
+    if (!stop_thread(s, w))
+        return 0;
+    w->stopped = sleeps;
+    if (w->kept) {
+        rc = give_kept(s, w, now_ns, err);
+        keep_copy(s, w);
+        return rc;
+    }
+    keep_copy(s, w);
+    if (w->kept)
+        return 0; /* it is of the time since the first look, too */
+    w->pending = true;
+    now_ns -= w->given;
+    w->given += now_ns;
+    return give_copy(s, w, now_ns, err);
+}
+
+static int
+look_at_thread(struct sampler *s, struct watched *w, struct error *err)
+{
+    struct sample_times now;
+    bool ran;
+
+    if (!sample_task_times(s->run->options->pid, w->tid, &now))
+        return 0; /* it has just ended */
+    ran = now.run_ns != w->times.run_ns || now.slices != w->times.slices;
+    if (w->stopped && now.slices - w->times.slices <= STOP_SLICES)
+        ran = false;
+    w->stopped = false;
+    w->times = now;
+    if (!s->run->options->wall)
+        return ran ? look_at_runner(s, w, err) : 0;
+    return ran || (!w->seen && !w->failed) || w->pending
+               ? look_at_waiter(s, w, err)
+               : 0;
+}
+
+/* ---- ticks ---- */
+
+static int
+tick(struct sampler *s, struct error *err)
+{
+    uint64_t began_ns = sample_now_ns();
+    size_t first;
+    int rc = list_threads(s, err);
+
+    s->since_tick_ns = began_ns - s->tick_ns;
+
+    /* Where the budget ends within a tick, it is not always the same threads
+     * that it leaves out. */
+    first = s->count > 0 ? s->random % s->count : 0;
+    for (size_t i = 0;
+         i < s->count && rc == 0 && sample_now_ns() < s->run->end_ns; i++) {
+        rc = look_at_thread(s, &s->list[(first + i) % s->count], err);
+        rc = rc != 0 ? rc : sample_run_cancelled(s->run, err);
+    }
+    s->ticks++;
+    s->tick_ns = began_ns;
+    return rc;
+}
+
+/* Processor time of this thread. */
+static uint64_t
+own_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Not at equal distances: a program has clocks, too. */
+static uint64_t
+interval_ns(struct sampler *s, uint64_t look_ns)
+{
+    uint64_t interval = 1000000000 / s->run->hz;
+
+    if (look_ns * LOOK_SHARE > interval)
+        interval = look_ns * LOOK_SHARE;
+    s->random = s->random * 1664525 + 1013904223;
+    return interval * 3 / 4 + interval / 2 * (s->random >> 16) / 65536;
+}
+
+/* 1: nothing can be stopped. */
+static int
+sample_until_over(struct sampler *s, struct error *err)
+{
+    const struct sampler_report *report = s->run->report;
+    uint64_t next = sample_now_ns(), used_ns;
+    bool over = false;
+    int rc;
+
+    for (;;) {
+        rc = sample_run_rest(s->run, next, &over, err);
+        if (rc != 0 || over)
+            return rc;
+        next = sample_now_ns();
+        used_ns = own_ns();
+        rc = tick(s, err);
+        if (rc != 0)
+            return rc;
+        if (report->stops == 0 && s->why[0])
+            return 1;
+        next += interval_ns(s, own_ns() - used_ns);
+    }
+}
+
+/* Whether the main thread, or another, may be stopped. */
+static bool
+probe(struct sampler *s)
+{
+    int32_t pid = s->run->options->pid;
+    struct watched main_thread = {.tid = pid};
+
+    stop_thread(s, &main_thread);
+    return s->why[0] == '\0';
+}
+
+int
+sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
+{
+    struct sampler s = {.run = run, .why = why};
+    struct sampler_report *report = run->report;
+    uint64_t elapsed_ns;
+    int rc = -1, forgotten = 0;
+
+    if (run->hz > SAMPLER_PTRACE_HZ_MAX)
+        run->hz = SAMPLER_PTRACE_HZ_MAX;
+    report->kernel = true;
+    s.copy = mem_alloc_unset(sizeof(*s.copy)); /* written by each stop */
+    if (!s.copy) {
+        error_memory(err, "a thread's stack");
+        goto out;
+    }
+    s.random = (uint32_t)sample_now_ns();
+    rc = 1;
+    if (!probe(&s))
+        goto out;
+    sample_run_begin(run);
+    rc = sample_until_over(&s, err);
+    for (size_t i = 0; i < s.count; i++) {
+        if (rc == 0 && forgotten == 0)
+            forgotten = forget_thread(&s, &s.list[i], err);
+        mem_free(s.list[i].kept);
+    }
+    elapsed_ns = sample_now_ns() - run->begin_ns;
+    report->hz = (uint32_t)(s.ticks * 1000000000 / (elapsed_ns + 1));
+    report->unseen += (uint32_t)s.tids.left_out;
+    if (forgotten != 0)
+        rc = forgotten;
+out:
+    mem_free(s.list);
+    mem_free(s.copy);
+    sample_tids_free(&s.tids);
+    return rc;
+}

@@ -1,0 +1,190 @@
+"""Where which way of sampling is allowed, and what is said where it is not.
+
+The table of plugin/observe/README.md.  What the samples are worth:
+tests/unit/plugin/observe.
+"""
+import os
+import platform
+import signal
+import subprocess
+import sys
+
+from machine import no_root
+from runner import named, needs, run_tests
+
+BIN = os.path.join(os.environ["BUILD"], "bin")
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+DAEMON = ["setpriv", "--reuid=1", "--regid=1", "--clear-groups"]
+# As root in a container without --cap-add.
+CONTAINER = ["setpriv", "--bounding-set=-sys_ptrace,-sys_admin,-perfmon",
+             "--inh-caps=-all"]
+PTRACE, PERF = {"x86_64": ("101", "298"),
+                "aarch64": ("117", "241")}[platform.machine()]
+PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+
+
+def paranoid():
+    try:
+        with open(PARANOID) as text:
+            return int(text.read())
+    except OSError:
+        return 4
+
+
+def allows_perf():
+    """To the user whose process it is, by mainline's rules or Debian's."""
+    return paranoid() <= 2
+
+
+class Busy:
+    def __init__(self, *arguments, user=()):
+        self.process = subprocess.Popen(
+            [*user, f"{BIN}/busy_threads", "2", *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.turns()
+
+    def turns(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        before = self.turns()
+        while self.turns() == before:  # whatever was done to it, it goes on
+            pass
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def sample(busy, way="any", kind="cpu", refused=(), user=()):
+    done = subprocess.run(
+        [*user, f"{BIN}/sampler_driver", str(busy.process.pid), "300", "0",
+         way, kind, *refused],
+        stdout=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode in (0, 1), done
+    lines = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    print("   ", lines.get("error") or
+          f"{lines['way']}, kernel {lines['kernel']}: "
+          f"{lines['why_not_better']}", flush=True)
+    if "error" not in lines:
+        assert int(lines["samples"]) > 0, lines
+    return lines
+
+
+def same_or(wanted, busy, user):
+    """perf where it is allowed, else ptrace with the reason."""
+    got = sample(busy, user=user)
+    if allows_perf():
+        assert got["way"] == "perf", got
+        assert got["kernel"] == ("1" if paranoid() < 2 else "0"), got
+    else:
+        assert got["way"] == "ptrace", got
+        assert "perf_event_paranoid" in got["why_not_better"], got
+    assert wanted in got["why_not_better"], got
+
+
+@needs(no_root)
+def test_root():
+    with Busy() as busy:
+        got = sample(busy)
+        assert (got["way"], got["kernel"]) == ("perf", "1"), got
+        assert got["why_not_better"] == "", got
+        assert sample(busy, kind="wall")["way"] == "ptrace"
+
+
+@needs(no_root)
+def test_its_own_user():
+    with Busy(user=NOBODY) as busy:
+        same_or("perf_event_paranoid", busy, NOBODY)
+        assert sample(busy, "ptrace", user=NOBODY)["way"] == "ptrace"
+
+
+@needs(no_root)
+def test_another_user():
+    with Busy(user=NOBODY) as busy:
+        got = sample(busy, user=DAEMON)
+        assert "user 65534's, and heapwired is user 1" in got["error"], got
+        assert "CAP_SYS_PTRACE" in got["error"], got
+    with Busy() as busy:
+        got = sample(busy, user=NOBODY)
+        assert "user 0's" in got["error"], got
+
+
+@needs(no_root)
+def test_not_dumpable():
+    with Busy("dumpable", "0", user=NOBODY) as busy:
+        got = sample(busy, user=NOBODY)
+        assert "not dumpable" in got["error"], got
+        assert sample(busy)["way"] == "perf"  # root may
+
+
+@needs(no_root)
+def test_as_in_a_container():
+    """Docker's filter refuses perf_event_open, and lets ptrace pass."""
+    with Busy() as busy:
+        got = sample(busy, refused=[PERF])
+        assert got["way"] == "ptrace", got
+        assert "seccomp filter forbids perf_event_open" in \
+            got["why_not_better"], got
+        got = sample(busy, refused=[PERF, PTRACE])
+        assert "seccomp filter forbids ptrace" in got["error"], got
+    with Busy(user=CONTAINER) as busy:
+        got = sample(busy, refused=[PERF], user=CONTAINER)
+        assert got["way"] == "ptrace", got
+    with Busy(user=[*CONTAINER, *NOBODY[1:]]) as busy:  # gosu, su-exec
+        got = sample(busy, refused=[PERF], user=CONTAINER)
+        assert "root without CAP_SYS_PTRACE" in got["error"], got
+        got = sample(busy, refused=[PERF], user=[*CONTAINER, *NOBODY[1:]])
+        assert got["way"] == "ptrace", got
+
+
+@needs(no_root)
+def test_less_capable_than_the_process():
+    with Busy() as busy:
+        got = sample(busy, "ptrace", user=CONTAINER)
+        assert "capabilities" in got["error"], got
+
+
+@needs(no_root)
+def test_traced_already():
+    with Busy() as busy:
+        with subprocess.Popen(
+                ["strace", "-f", "-e", "trace=none", "-p",
+                 str(busy.process.pid)], stderr=subprocess.PIPE) as strace:
+            strace.stderr.readline()  # attached
+            assert sample(busy)["way"] == "perf"
+            got = sample(busy, "ptrace")
+            assert f"strace (process {strace.pid}) traces it" in \
+                got["error"], got
+            strace.send_signal(signal.SIGINT)
+        assert sample(busy, "ptrace")["way"] == "ptrace"
+
+
+@needs(no_root)
+def test_another_pid_namespace():
+    with Busy() as busy:
+        got = sample(busy, user=["unshare", "--pid", "--fork", "--mount-proc"])
+        assert "there is no process" in got["error"], got
+    with Busy(user=["unshare", "--pid", "--fork"]) as busy:
+        with open(f"/proc/{busy.process.pid}/task/{busy.process.pid}/children"
+                  ) as text:
+            child = int(text.read())
+        unshare, busy.process.pid = busy.process.pid, child
+        assert sample(busy)["way"] == "perf"
+        assert sample(busy, "ptrace")["way"] == "ptrace"
+        os.kill(child, signal.SIGCONT)
+        busy.process.pid = unshare
+
+
+def test_nobody_waits_for_perf():
+    with Busy() as busy:
+        got = sample(busy, "perf", "wall")
+        assert "does not sample threads that wait" in got["error"], got
+
+
+run_tests(named(globals(), sys.argv[1:]))

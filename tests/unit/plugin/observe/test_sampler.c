@@ -1,0 +1,499 @@
+/* test_sampler.c - children of the test whose shares are known are sampled. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "sampler.h"
+#include "suite.h"
+
+enum { UNIT = 20000, THREAD_STACK = 64 << 10, MS = 1000000 };
+
+/* What the child writes and the test reads. */
+struct shared {
+    atomic_ullong turns, threads;
+};
+
+static struct shared *shared;
+static pid_t child;
+
+/* ---- what the child does ---- */
+
+/* Each function has a section of its own, whose bounds the linker tells. */
+#define BURN(name)                                                             \
+    __attribute__((noinline, section("code_" #name))) static void burn_##name( \
+        unsigned units)                                                        \
+    {                                                                          \
+        for (volatile unsigned i = 0; i < units * UNIT; i = i + 1)             \
+            ;                                                                  \
+    }                                                                          \
+    extern const char __start_code_##name[], __stop_code_##name[]
+
+BURN(six);
+BURN(three);
+BURN(one);
+
+static void *
+burn_all(void *arg)
+{
+    for (;;) {
+        burn_six(6);
+        burn_three(3);
+        burn_one(1);
+        atomic_fetch_add(&shared->turns, 1);
+    }
+    return arg;
+}
+
+static void *
+sleep_on(void *arg)
+{
+    atomic_fetch_add(&shared->threads, 1);
+    for (;;)
+        pause();
+    return arg;
+}
+
+static bool
+begin_thread(void *(*body)(void *), pthread_t *thread)
+{
+    pthread_attr_t attributes;
+    bool ok;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, THREAD_STACK);
+    ok = pthread_create(thread, &attributes, body, NULL) == 0;
+    pthread_attr_destroy(&attributes);
+    return ok;
+}
+
+static void
+burn_in_two(void)
+{
+    pthread_t thread;
+
+    begin_thread(burn_all, &thread);
+    burn_all(NULL);
+}
+
+static void
+sleep_in_many(unsigned count)
+{
+    pthread_t thread;
+
+    for (unsigned i = 1; i < count; i++)
+        begin_thread(sleep_on, &thread);
+    sleep_on(NULL);
+}
+
+static void
+sleep_in_500(void)
+{
+    sleep_in_many(500);
+}
+
+static void
+sleep_in_2000(void)
+{
+    sleep_in_many(2000);
+}
+
+static void *
+burn_and_end(void *arg)
+{
+    for (int i = 0; i < 100; i++) {
+        burn_six(6);
+        burn_three(3);
+        burn_one(1);
+    }
+    atomic_fetch_add(&shared->turns, 1);
+    return arg;
+}
+
+static void
+burn_in_newborn(void)
+{
+    pthread_t thread;
+
+    for (;;) {
+        begin_thread(burn_and_end, &thread);
+        pthread_join(thread, NULL);
+    }
+}
+
+static void *
+end_at_once(void *arg)
+{
+    return arg;
+}
+
+static void
+bear_threads(void)
+{
+    pthread_t thread;
+
+    for (;;) {
+        if (begin_thread(end_at_once, &thread))
+            pthread_join(thread, NULL);
+        atomic_fetch_add(&shared->turns, 1);
+    }
+}
+
+/* The main thread has ended, others go on. */
+static void
+burn_without_main(void)
+{
+    pthread_t thread;
+
+    begin_thread(burn_all, &thread);
+    pthread_exit(NULL);
+}
+
+static void
+burn_for_a_moment(void)
+{
+    struct timespec now;
+
+    do {
+        burn_one(1);
+        atomic_fetch_add(&shared->turns, 1);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    } while (now.tv_sec == 0 && now.tv_nsec < 300 * MS);
+}
+
+/* ---- what the test sees ---- */
+
+struct tally {
+    uint64_t ns[4]; /* six, three, one, elsewhere */
+    uint64_t total_ns, samples;
+    unsigned with_stack;
+    atomic_bool cancelled;
+    uint64_t cancel_after; /* samples; 0: never */
+};
+
+static struct tally tally;
+static struct sampler_report report;
+static struct error err;
+
+static bool
+lies_in(uint64_t pc, const char *from, const char *to)
+{
+    return pc >= (uint64_t)(uintptr_t)from && pc < (uint64_t)(uintptr_t)to;
+}
+
+static int
+on_sample(void *arg, const struct sample *sample, struct error *unused)
+{
+    uint64_t pc = sample->registers.values[REGISTER_PC];
+    int place = 3;
+
+    (void)arg, (void)unused;
+    if (lies_in(pc, __start_code_six, __stop_code_six))
+        place = 0;
+    else if (lies_in(pc, __start_code_three, __stop_code_three))
+        place = 1;
+    else if (lies_in(pc, __start_code_one, __stop_code_one))
+        place = 2;
+    tally.ns[place] += sample->nanoseconds;
+    tally.total_ns += sample->nanoseconds;
+    tally.samples++;
+    ck_assert_uint_eq(sample->stack.start,
+                      sample->registers.values[REGISTER_SP]);
+    if (sample->stack.size >= 64)
+        tally.with_stack++;
+    if (tally.cancel_after > 0 && tally.samples >= tally.cancel_after)
+        atomic_store(&tally.cancelled, true);
+    return 0;
+}
+
+static void
+begin(void (*body)(void))
+{
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        body();
+        _exit(0);
+    }
+    while (atomic_load(&shared->turns) + atomic_load(&shared->threads) == 0)
+        sched_yield();
+}
+
+static void
+end(void)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    munmap(shared, sizeof(*shared));
+}
+
+static int
+run_for(uint32_t milliseconds, uint32_t hz, bool wall, enum sampler_way way)
+{
+    struct sampler_options options = {.pid = child,
+                                      .milliseconds = milliseconds,
+                                      .hz = hz,
+                                      .wall = wall,
+                                      .way = way,
+                                      .cancelled = &tally.cancelled};
+
+    return sampler_run(&options, on_sample, NULL, &report, &err);
+}
+
+static void
+say_report(const char *what)
+{
+    double total = tally.total_ns > 0 ? (double)tally.total_ns : 1;
+
+    fprintf(
+        stderr,
+        "%s: %s, %u ms, %u Hz, %llu samples of %.0f ms (processor %llu "
+        "ms), 60/30/10: %.1f/%.1f/%.1f, lost %llu, threads %u, unseen %u, "
+        "%llu stops of %.1f us, at most %llu us; %s\n",
+        what, report.way == SAMPLER_PERF ? "perf" : "ptrace",
+        report.milliseconds, report.hz, (unsigned long long)report.samples,
+        total / 1e6, (unsigned long long)report.processor_ms,
+        100 * (double)tally.ns[0] / total, 100 * (double)tally.ns[1] / total,
+        100 * (double)tally.ns[2] / total, (unsigned long long)report.lost,
+        report.threads, report.unseen, (unsigned long long)report.stops,
+        report.stops ? (double)report.pause_total_us / (double)report.stops : 0,
+        (unsigned long long)report.pause_max_us, report.why_not_better);
+}
+
+/* Shares within five standard deviations of what that many samples allow (few,
+ * on a busy machine), and 1.5 points. */
+static void
+ck_shares(void)
+{
+    static const double shares[] = {0.6, 0.3, 0.1};
+
+    ck_assert_uint_gt(tally.samples, 0);
+    for (int i = 0; i < 3; i++) {
+        double share = (double)tally.ns[i] / (double)tally.total_ns;
+        double off = share - shares[i];
+
+        ck_assert_msg(off * off < 0.015 * 0.015 + 25 * shares[i] *
+                                                      (1 - shares[i]) /
+                                                      (double)tally.samples,
+                      "share %d: %.3f", i, share);
+    }
+}
+
+static const enum sampler_way ways[] = {SAMPLER_PERF, SAMPLER_PTRACE};
+
+static bool
+is_allowed(enum sampler_way way)
+{
+    begin(burn_in_two);
+    if (run_for(1, 0, false, way) == 0) {
+        end();
+        memset(&tally, 0, sizeof(tally));
+        return true;
+    }
+    fprintf(stderr, "skipped: %s\n", err.text);
+    end();
+    return false;
+}
+
+START_TEST(shares_are_what_they_are)
+{
+    if (!is_allowed(ways[_i]))
+        return;
+    begin(burn_in_two);
+    ck_assert_msg(run_for(2000, 199, false, ways[_i]) == 0, "%s", err.text);
+    say_report("two threads");
+    ck_shares();
+    ck_assert_uint_eq(tally.with_stack, tally.samples);
+    ck_assert_uint_eq(report.threads, 2);
+    ck_assert(!report.ended);
+    /* What is sampled is what was used. */
+    ck_assert_uint_gt(tally.total_ns / MS, report.processor_ms * 8 / 10);
+    ck_assert_uint_lt(tally.total_ns / MS, report.processor_ms * 11 / 10 + 20);
+    end();
+}
+END_TEST
+
+START_TEST(threads_born_meanwhile_are_met)
+{
+    if (!is_allowed(ways[_i]))
+        return;
+    begin(burn_in_newborn);
+    ck_assert_int_eq(run_for(1500, 199, false, ways[_i]), 0);
+    say_report("newborn threads");
+    ck_shares();
+    ck_assert_uint_gt(report.threads, 3);
+    end();
+}
+END_TEST
+
+START_TEST(threads_that_end_at_once_do_no_harm)
+{
+    unsigned long long before;
+
+    if (!is_allowed(ways[_i]))
+        return;
+    begin(bear_threads);
+    ck_assert_int_eq(run_for(1000, 0, false, ways[_i]), 0);
+    say_report("threads that end at once");
+    before = atomic_load(&shared->turns);
+    while (atomic_load(&shared->turns) == before)
+        sched_yield();
+    end();
+}
+END_TEST
+
+START_TEST(the_end_of_the_process_ends_it)
+{
+    if (!is_allowed(ways[_i]))
+        return;
+    begin(burn_for_a_moment);
+    ck_assert_int_eq(run_for(30000, 99, false, ways[_i]), 0);
+    say_report("ends");
+    ck_assert(report.ended);
+    ck_assert_uint_lt(report.milliseconds, 20000);
+    ck_assert_uint_gt(tally.samples, 0);
+    end();
+}
+END_TEST
+
+START_TEST(it_goes_on_without_the_main_thread)
+{
+    if (!is_allowed(ways[_i]))
+        return;
+    begin(burn_without_main);
+    ck_assert_msg(run_for(500, 99, false, ways[_i]) == 0, "%s", err.text);
+    say_report("without main");
+    ck_assert(!report.ended);
+    ck_assert_uint_gt(tally.samples, 0);
+    end();
+}
+END_TEST
+
+START_TEST(it_can_be_cancelled)
+{
+    if (!is_allowed(ways[_i]))
+        return;
+    begin(burn_in_two);
+    tally.cancel_after = 5;
+    ck_assert_int_eq(run_for(60000, 99, false, ways[_i]), -1);
+    ck_assert_int_eq(err.code, ER_QUERY_INTERRUPTED);
+    end();
+}
+END_TEST
+
+START_TEST(two_thousand_threads_are_seen)
+{
+    if (!is_allowed(ways[_i]))
+        return;
+    begin(sleep_in_2000);
+    while (atomic_load(&shared->threads) < 2000)
+        sched_yield();
+    ck_assert_msg(run_for(1000, 99, false, ways[_i]) == 0, "%s", err.text);
+    say_report("2,000 threads");
+    ck_assert_uint_ge(report.threads, 2000);
+    end();
+}
+END_TEST
+
+START_TEST(who_sleeps_is_stopped_once)
+{
+    if (!is_allowed(SAMPLER_PTRACE))
+        return;
+    begin(sleep_in_500);
+    while (atomic_load(&shared->threads) < 500)
+        sched_yield();
+    ck_assert_int_eq(run_for(2000, 20, true, SAMPLER_ANY), 0);
+    say_report("500 that sleep");
+    ck_assert_uint_ge(report.stops, 500);
+    ck_assert_uint_lt(report.stops, 520);
+    ck_assert_uint_eq(report.threads, 500);
+    ck_assert_uint_eq(report.unseen, 0);
+    /* All time of all threads. */
+    ck_assert_uint_gt(tally.total_ns / MS, 500ULL * 1950);
+    ck_assert_uint_lt(tally.total_ns / MS, 500ULL * (report.milliseconds + 1));
+    end();
+}
+END_TEST
+
+START_TEST(of_the_clock_all_time_counts)
+{
+    if (!is_allowed(SAMPLER_PTRACE))
+        return;
+    begin(burn_in_two);
+    ck_assert_int_eq(run_for(2000, 20, true, SAMPLER_ANY), 0);
+    say_report("two, by the clock");
+    ck_assert_uint_gt(tally.total_ns / MS, 2 * 1900);
+    ck_assert_uint_lt(tally.total_ns / MS, 2 * (report.milliseconds + 1));
+    ck_shares();
+    end();
+}
+END_TEST
+
+START_TEST(a_stopped_process_has_no_samples_of_the_processor)
+{
+    if (!is_allowed(ways[_i]))
+        return;
+    begin(burn_in_two);
+    kill(child, SIGSTOP);
+    waitpid(child, NULL, WUNTRACED);
+    ck_assert_int_eq(run_for(300, 99, false, ways[_i]), 0);
+    say_report("stopped");
+    ck_assert_uint_le(tally.samples, 2);
+    kill(child, SIGCONT);
+    end();
+}
+END_TEST
+
+START_TEST(a_traced_process_is_left_to_perf)
+{
+    begin(burn_in_two);
+    ck_assert_int_eq(ptrace(PTRACE_SEIZE, child, NULL, NULL), 0);
+    ck_assert_int_eq(run_for(100, 99, false, SAMPLER_PTRACE), -1);
+    ck_assert_msg(strstr(err.text, "traces it"), "%s", err.text);
+    end();
+}
+END_TEST
+
+START_TEST(there_is_no_such_process)
+{
+    child = 1 << 22;
+    ck_assert_int_eq(run_for(100, 99, false, SAMPLER_ANY), -1);
+    ck_assert_int_eq(err.code, ER_NO_SUCH_THREAD);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("sampler");
+    TCase *tcase = tcase_create("sampler");
+
+    tcase_set_timeout(tcase, 30);
+    tcase_add_loop_test(tcase, shares_are_what_they_are, 0, 2);
+    tcase_add_loop_test(tcase, threads_born_meanwhile_are_met, 0, 2);
+    tcase_add_loop_test(tcase, threads_that_end_at_once_do_no_harm, 0, 2);
+    tcase_add_loop_test(tcase, the_end_of_the_process_ends_it, 0, 2);
+    tcase_add_loop_test(tcase, it_goes_on_without_the_main_thread, 0, 2);
+    tcase_add_loop_test(tcase, it_can_be_cancelled, 0, 2);
+    tcase_add_loop_test(tcase, two_thousand_threads_are_seen, 0, 2);
+    tcase_add_test(tcase, who_sleeps_is_stopped_once);
+    tcase_add_test(tcase, of_the_clock_all_time_counts);
+    tcase_add_loop_test(
+        tcase, a_stopped_process_has_no_samples_of_the_processor, 0, 2);
+    tcase_add_test(tcase, a_traced_process_is_left_to_perf);
+    tcase_add_test(tcase, there_is_no_such_process);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}
