@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "sample_task.h"
 #include "sampler.h"
+#include "thread_tracer.h"
 #include "thread_work.h"
 #include "threads.h"
 
@@ -27,6 +28,7 @@ struct stacks {
     struct thread_copy *copy;
     uint8_t *deep;
     const char *last; /* reason */
+    struct thread_tracer tracer;
 };
 
 /* Mostly all threads have the same reason, which is kept once: without the
@@ -143,7 +145,8 @@ take_stack(struct stacks *s, struct thread_entry *entry)
         return 0;
     }
     if (!gone &&
-        ptrace_copy(options->pid, entry->tid, s->copy, &gone, &failure) == 0) {
+        thread_tracer_copy(&s->tracer, options->pid, entry->tid, entry->state,
+                           s->copy, &gone, &failure) == 0) {
         entry->pause_us = (uint32_t)s->copy->pause_us;
         list->stops++;
         list->pause_total_us += s->copy->pause_us;
@@ -185,10 +188,12 @@ thread_stacks_take(struct thread_list *list,
     /* Both are large, and written by each copy. */
     s.copy = mem_alloc_unset(sizeof(*s.copy));
     s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + DEEP_BYTES);
+    thread_tracer_init(&s.tracer);
     if (s.copy && s.deep)
         rc = take_stacks(&s, err);
     else
         error_memory(err, "the stacks of threads");
+    thread_tracer_fini(&s.tracer);
     mem_free(s.copy);
     mem_free(s.deep);
     return rc;
