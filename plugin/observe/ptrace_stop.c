@@ -5,12 +5,9 @@
  * the thread comes to a stop on its way back to user space, is looked at, and
  * goes on.  A thread that does not come there (it waits for a disk, state D)
  * cannot be let go by PTRACE_DETACH either, which wants it stopped; only the
- * end of its tracer does that.  A tracer is a thread: so each copy is made by a
- * thread of its own, which costs 20 us and nothing of the pause, and whose end
- * lets go of the thread whatever happened.  It waits without polling, and is
- * cancelled where that takes too long.  Where that is allowed it comes before
- * all others on its processor: on a busy machine the thread would else stay
- * stopped for milliseconds until its tracer's turn.
+ * end of its tracer does that.  A tracer is a thread: so copies are made by a
+ * thread of their own (thread_tracer.h), which waits without polling, and is
+ * cancelled where that takes too long.
  *
  * Stops are seen with WNOWAIT: the kernel keeps the signal that is about to be
  * delivered, and delivers it also where we are killed before we pass it on.
@@ -22,7 +19,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -38,22 +34,10 @@
 #include "sample_refused.h"
 #include "sample_task.h"
 #include "sampler.h"
-#include "thread.h"
+#include "thread_tracer.h"
 
 enum {
-    STOP_MS = 250,    /* that a thread may take until it stops: its turn on a
-                         busy machine */
-    STOP_MS_OF_D = 2, /* ... one in state D, which is likely to take longer */
-    PAGE = 4096,      /* at least; what is read together */
-    TRACER_STACK_BYTES = 64 << 10
-};
-
-struct stop {
-    int32_t pid, tid;
-    struct thread_copy *copy;
-    bool gone;
-    struct error *err;
-    int rc;
+    PAGE = 4096 /* at least; what is read together */
 };
 
 static uint64_t
@@ -168,7 +152,7 @@ read_stack(int32_t tid, struct thread_copy *copy)
 }
 
 static int
-copy_stopped(struct stop *stop)
+copy_stopped(struct ptrace_stop *stop)
 {
     native_registers r;
     struct iovec whole = {&r, sizeof(r)};
@@ -216,23 +200,8 @@ signal_of(const siginfo_t *info)
     return info->si_status >> 8 ? 0 : info->si_status;
 }
 
-static void
-say_late(struct stop *stop, char state)
-{
-    if (state == 'D')
-        error_set(stop->err, ER_UNKNOWN,
-                  "thread %d waits in the kernel for what cannot be "
-                  "interrupted (state D)",
-                  stop->tid);
-    else
-        error_set(stop->err, ER_UNKNOWN,
-                  "thread %d did not stop in %d ms: it had no processor, or "
-                  "does not come back from the kernel",
-                  stop->tid, STOP_MS);
-}
-
 static int
-copy_thread(struct stop *stop)
+copy_thread(struct ptrace_stop *stop)
 {
     char why[SAMPLE_REFUSED_MAX];
     siginfo_t info = {.si_pid = 0};
@@ -267,55 +236,8 @@ copy_thread(struct stop *stop)
     return rc;
 }
 
-static void *
-trace(void *arg)
+void
+ptrace_copy_here(struct ptrace_stop *stop)
 {
-    const struct sched_param first = {.sched_priority = 1};
-    struct stop *stop = arg;
-
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
-    (void)sched_setscheduler(0, SCHED_FIFO, &first);
     stop->rc = copy_thread(stop);
-    return NULL; /* lets go of what is still traced */
-}
-
-/* Waits for the tracer's end.  False: it was cancelled. */
-static bool
-join_tracer(pthread_t tracer, int milliseconds)
-{
-    struct timespec until;
-    void *how = NULL;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += milliseconds * 1000000L;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    if (pthread_clockjoin_np(tracer, &how, CLOCK_MONOTONIC, &until) == 0)
-        return true;
-    pthread_cancel(tracer);
-    pthread_join(tracer, &how);
-    return how != PTHREAD_CANCELED;
-}
-
-int
-ptrace_copy(int32_t pid, int32_t tid, struct thread_copy *copy, bool *gone,
-            struct error *err)
-{
-    struct stop stop = {.pid = pid, .tid = tid, .copy = copy, .err = err};
-    const struct thread_start start = {"heapwire-trace", TRACER_STACK_BYTES,
-                                       trace, &stop};
-    char state = sample_task_state(pid, tid);
-    pthread_t tracer;
-
-    *gone = false;
-    if (thread_start(&tracer, &start, err) != 0)
-        return -1;
-    if (!join_tracer(tracer, state == 'D' ? STOP_MS_OF_D : STOP_MS)) {
-        say_late(&stop, state);
-        return -1;
-    }
-    *gone = stop.gone;
-    return stop.rc;
 }

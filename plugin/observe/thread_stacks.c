@@ -2,15 +2,34 @@
  * it goes on. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "arena.h"
 #include "clock.h"
 #include "errors.h"
 #include "memory.h"
+#include "sample_task.h"
 #include "sampler.h"
+#include "thread_tracer.h"
 #include "thread_work.h"
 #include "threads.h"
+
+enum {
+    DEEP_BYTES = 480 << 10, /* beyond a copy, at most */
+    PAGE = 4096,            /* at least */
+    SYSCALL_MAX = 256
+};
+
+struct stacks {
+    struct thread_list *list;
+    const struct threads_options *options;
+    struct thread_copy *copy;
+    uint8_t *deep;
+    const char *last; /* reason */
+    struct thread_tracer tracer;
+};
 
 /* Mostly all threads have the same reason, which is kept once: without the
  * tid. */
@@ -33,31 +52,92 @@ keep_why(struct thread_list *list, int32_t tid, const char *text,
     return *last;
 }
 
-static int
-walk(struct thread_list *list, struct thread_entry *entry,
-     const struct thread_copy *copy, const struct threads_options *options)
+/* Whether the thread waits where it did when it was copied. */
+static bool
+waits_there(int32_t pid, int32_t tid, const struct thread_registers *registers)
 {
+    char text[SYSCALL_MAX], *at;
+    uint64_t sp, pc;
+
+    if (!sample_task_read(pid, tid, "syscall", text, sizeof(text)))
+        return false;
+    at = strrchr(text, ' '); /* the last two are sp and pc */
+    if (!at)
+        return false;
+    pc = strtoull(at, NULL, 0);
+    *at = '\0';
+    at = strrchr(text, ' ');
+    sp = at ? strtoull(at, NULL, 0) : 0;
+    return sp == registers->values[REGISTER_SP] &&
+           pc == registers->values[REGISTER_PC];
+}
+
+/*
+ * A stack that is deeper than a copy: of a thread that waits, the rest is read
+ * while it does, and is of the same moment if it still waits then.  So the
+ * pause is as short as others'.
+ */
+static bool
+read_further(const struct stacks *s, int32_t tid)
+{
+    struct thread_stack *stack = &s->copy->stack;
+    struct iovec local = {s->deep + SAMPLER_STACK_BYTES, DEEP_BYTES};
+    struct iovec remote[DEEP_BYTES / PAGE + 1];
+    uint64_t from = stack->start + stack->size;
+    size_t size = 0, count = 0;
+    ssize_t n;
+
+    if (stack->size < SAMPLER_STACK_BYTES)
+        return false;
+    while (size < DEEP_BYTES) { /* page by page: what is mapped there */
+        size_t piece = PAGE - (size_t)((from + size) % PAGE);
+
+        if (piece > DEEP_BYTES - size)
+            piece = DEEP_BYTES - size;
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): that process's */
+        remote[count++] =
+            (struct iovec){(void *)(uintptr_t)(from + size), piece};
+        size += piece;
+    }
+    n = process_vm_readv(tid, &local, 1, remote, count, 0);
+    if (n <= 0 || !waits_there(s->list->pid, tid, &s->copy->registers))
+        return false;
+    memcpy(s->deep, stack->bytes, stack->size);
+    stack->bytes = s->deep;
+    stack->size += (size_t)n;
+    return true;
+}
+
+static int
+find_callers(const struct stacks *s, struct thread_entry *entry)
+{
+    const struct threads_options *options = s->options;
     uint64_t addresses[THREAD_DEPTH_MAX] MEM_UNSET;
     const char *why = "";
     uint32_t depth =
-        options->walk(options->arg, copy, addresses, THREAD_DEPTH_MAX, &why);
+        options->walk(options->arg, s->copy, addresses, THREAD_DEPTH_MAX, &why);
 
+    if (*why && read_further(s, entry->tid)) {
+        why = "";
+        depth = options->walk(options->arg, s->copy, addresses,
+                              THREAD_DEPTH_MAX, &why);
+    }
     entry->why = why;
     if (depth == 0)
         return 0;
     entry->addresses =
-        arena_copy(list->arena, addresses, depth * sizeof(addresses[0]));
+        arena_copy(s->list->arena, addresses, depth * sizeof(addresses[0]));
     entry->depth = depth;
     return entry->addresses ? 0 : -1;
 }
 
 /* What could not be stopped keeps its place.  -1: no memory. */
 static int
-take_stack(struct thread_list *list, struct thread_entry *entry,
-           struct thread_copy *copy, const struct threads_options *options,
-           const char **last)
+take_stack(struct stacks *s, struct thread_entry *entry)
 {
+    const struct threads_options *options = s->options;
     bool gone = entry->state == 'Z' || entry->state == 'X';
+    struct thread_list *list = s->list;
     struct error failure;
 
     if (!gone && options->deadline_ms && clock_ms() >= options->deadline_ms) {
@@ -65,39 +145,56 @@ take_stack(struct thread_list *list, struct thread_entry *entry,
         return 0;
     }
     if (!gone &&
-        ptrace_copy(options->pid, entry->tid, copy, &gone, &failure) == 0) {
-        entry->pause_us = (uint32_t)copy->pause_us;
+        thread_tracer_copy(&s->tracer, options->pid, entry->tid, entry->state,
+                           s->copy, &gone, &failure) == 0) {
+        entry->pause_us = (uint32_t)s->copy->pause_us;
         list->stops++;
-        list->pause_total_us += copy->pause_us;
-        if (copy->pause_us > list->pause_max_us)
-            list->pause_max_us = copy->pause_us;
-        return walk(list, entry, copy, options);
+        list->pause_total_us += s->copy->pause_us;
+        if (s->copy->pause_us > list->pause_max_us)
+            list->pause_max_us = s->copy->pause_us;
+        return find_callers(s, entry);
     }
-    entry->why =
-        gone ? "it has ended" : keep_why(list, entry->tid, failure.text, last);
+    entry->why = gone ? "it has ended"
+                      : keep_why(list, entry->tid, failure.text, &s->last);
     return entry->why ? 0 : -1;
+}
+
+static int
+take_stacks(struct stacks *s, struct error *err)
+{
+    const atomic_bool *cancelled = s->options->cancelled;
+
+    for (size_t i = 0; i < s->list->count; i++) {
+        if (cancelled && atomic_load(cancelled)) {
+            error_set(err, ER_QUERY_INTERRUPTED,
+                      "the stacks of threads were cancelled");
+            return -1;
+        }
+        if (take_stack(s, &s->list->list[i]) != 0) {
+            error_memory(err, "the stacks of threads");
+            return -1;
+        }
+    }
+    return 0;
 }
 
 int
 thread_stacks_take(struct thread_list *list,
                    const struct threads_options *options, struct error *err)
 {
-    /* 32 KB, and written by each copy. */
-    struct thread_copy *copy = mem_alloc_unset(sizeof(*copy));
-    const char *last = "";
-    int rc = copy ? 0 : -1;
+    struct stacks s = {.list = list, .options = options, .last = ""};
+    int rc = -1;
 
-    for (size_t i = 0; i < list->count && rc == 0; i++) {
-        if (options->cancelled && atomic_load(options->cancelled)) {
-            error_set(err, ER_QUERY_INTERRUPTED,
-                      "the stacks of threads were cancelled");
-            mem_free(copy);
-            return -1;
-        }
-        rc = take_stack(list, &list->list[i], copy, options, &last);
-    }
-    mem_free(copy);
-    if (rc != 0)
+    /* Both are large, and written by each copy. */
+    s.copy = mem_alloc_unset(sizeof(*s.copy));
+    s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + DEEP_BYTES);
+    thread_tracer_init(&s.tracer);
+    if (s.copy && s.deep)
+        rc = take_stacks(&s, err);
+    else
         error_memory(err, "the stacks of threads");
+    thread_tracer_fini(&s.tracer);
+    mem_free(s.copy);
+    mem_free(s.deep);
     return rc;
 }

@@ -12,7 +12,7 @@
 #include "failing_memory.h"
 #include "sampler.h"
 #include "suite.h"
-#include "thread_groups.h"
+#include "thread_tracer.h"
 #include "threads.h"
 
 enum { IDLE = 5, READERS = 3, BLOCKED = 4, ALL = IDLE + READERS + BLOCKED + 4 };
@@ -66,9 +66,12 @@ static unsigned cancels_at; /* the copy; 0: none */
 /* Every third thread may not be stopped, every fourth has ended; the stack
  * pointer tells walk the thread. */
 int
-ptrace_copy(int32_t process, int32_t tid, struct thread_copy *copy, bool *gone,
-            struct error *failure)
+thread_tracer_copy(struct thread_tracer *tracer, int32_t process, int32_t tid,
+                   char state, struct thread_copy *copy, bool *gone,
+                   struct error *failure)
 {
+    ck_assert_ptr_nonnull(tracer);
+    ck_assert(state == 'S' || tid == pid);
     ck_assert_int_eq(process, pid);
     copies++;
     *gone = copies % 4 == 0;
