@@ -38,11 +38,13 @@ return_written(struct script_call *call, struct error *err)
 static void
 list_one(struct buffer *out, const struct store_entry *entry, int width)
 {
+    bool heap = entry->kind == PROFILE_HEAP;
     char taken[CLOCK_TEXT];
 
     clock_text(entry->taken_ms, taken, sizeof(taken));
-    buffer_format(out, "%-*s  %s  %10.1f MB  %8" PRIu64 " samples%s%s%s%s%s\n",
-                  width, entry->name, taken, entry->bytes / megabyte,
+    buffer_format(out, "%-*s  %s  %10.1f %s  %8" PRIu64 " samples%s%s%s%s%s\n",
+                  width, entry->name, taken,
+                  entry->bytes / (heap ? megabyte : 1e9), heap ? "MB" : "s ",
                   entry->samples, entry->pinned ? "  pinned" : "",
                   entry->on_disk ? "" : "  in memory alone",
                   entry->truncated ? "  cut off" : "",
@@ -115,6 +117,35 @@ say_text(struct buffer *out, const char *label, const char *text)
 }
 
 static void
+say_heap(struct buffer *out, const struct store_entry *entry)
+{
+    const struct agent_hello *hello = &entry->hello;
+
+    say_text(out, "jemalloc", hello->version);
+    buffer_format(out, "a sample every: %" PRIu64 " bytes\n", entry->rate);
+    say_time(out, "profiling since", hello->active_since_ms);
+    buffer_format(out,
+                  "resets before: %" PRIu32 "\nsamples: %" PRIu64
+                  "\nstacks: %" PRIu64 "\nin use: %.1f MB in %.0f objects\n",
+                  hello->resets, entry->samples, entry->stacks,
+                  entry->bytes / megabyte, entry->objects);
+    say_memory(out, &entry->memory);
+}
+
+static void
+say_profile_of_time(struct buffer *out, const struct store_entry *entry)
+{
+    buffer_format(out,
+                  "a sample every: %.1f ms\nsampled for: %.1f s\n"
+                  "samples: %" PRIu64 "\nstacks: %" PRIu64 "\n%s: %.1f s\n",
+                  (double)entry->rate / 1e6, (double)entry->duration_ms / 1e3,
+                  entry->samples, entry->stacks,
+                  entry->kind == PROFILE_CPU ? "on the processor"
+                                             : "of the clock",
+                  entry->bytes / 1e9);
+}
+
+static void
 describe(struct buffer *out, const struct store_entry *entry)
 {
     static const char *const causes[] = {[SNAPSHOT_ASKED] = "it was asked for",
@@ -130,15 +161,7 @@ describe(struct buffer *out, const struct store_entry *entry)
     buffer_format(out, "node: %" PRIu32 "\npid: %" PRId32 "\n", entry->node_id,
                   hello->pid);
     say_text(out, "program", hello->exe);
-    say_text(out, "jemalloc", hello->version);
-    buffer_format(out, "a sample every: %" PRIu64 " bytes\n", entry->rate);
-    say_time(out, "profiling since", hello->active_since_ms);
-    buffer_format(out,
-                  "resets before: %" PRIu32 "\nsamples: %" PRIu64
-                  "\nstacks: %" PRIu64 "\nin use: %.1f MB in %.0f objects\n",
-                  hello->resets, entry->samples, entry->stacks,
-                  entry->bytes / megabyte, entry->objects);
-    say_memory(out, &entry->memory);
+    (entry->kind == PROFILE_HEAP ? say_heap : say_profile_of_time)(out, entry);
     buffer_format(out, "pinned: %s\nkept: %s, %" PRIu64 " bytes\n",
                   entry->pinned ? "yes" : "no",
                   entry->on_disk ? "on disk" : "in memory alone", entry->size);

@@ -71,7 +71,7 @@ newest_snapshot(const struct store_entry *kept, size_t count,
     const struct store_entry *newest = NULL;
 
     for (const struct store_entry *one = kept; one < kept + count; one++)
-        if (is_of_its_life(one, death) &&
+        if (one->kind == PROFILE_HEAP && is_of_its_life(one, death) &&
             (!newest || one->taken_ms >= newest->taken_ms))
             newest = one;
     return newest;

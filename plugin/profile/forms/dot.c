@@ -199,7 +199,9 @@ add_edge(struct buffer *out, const struct graph *graph,
 {
     double part = graph->focus != 0 ? fabs(edge->value / graph->focus) : 0;
     double width = fmin(3 * part, 1) * 2;
-    double weight = fmin(pow(fabs(edge->value), 0.7), WEIGHT_MAX);
+    /* Milliseconds: all nanoseconds would be too many. */
+    double weighed = edge->value / (options->measure == MEASURE_TIME ? 1e6 : 1);
+    double weight = fmin(pow(fabs(weighed), 0.7), WEIGHT_MAX);
     bool inlined = strstr(graph->nodes[edge->callee].name, "(inline)");
     char value[FIGURE_TEXT];
 

@@ -174,8 +174,8 @@ add_head(struct painter *p)
     struct buffer *out = p->out;
     char text[FIGURE_TEXT], why[EMPTINESS_TEXT];
 
+    buffer_format(out, "digraph %s {\n", heap ? "heap" : "time");
     buffer_text(out,
-                "digraph heap {\n"
                 "graph [fontname=\"Helvetica,DejaVu Sans,sans-serif\","
                 "fontsize=12,labelloc=t,labeljust=l,ranksep=0.35,label=\"");
     buffer_clear(&p->name);

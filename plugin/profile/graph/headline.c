@@ -66,7 +66,8 @@ emptiness_text(const struct profile *profile,
     else if (sampled)
         snprintf(out, EMPTINESS_TEXT, "nothing is large enough to be shown");
     else if (profile->kind == PROFILE_CPU)
-        snprintf(out, EMPTINESS_TEXT, "no thread was on the processor");
+        snprintf(out, EMPTINESS_TEXT,
+                 "nothing sampled: no thread was seen on the processor");
     else if (!profile->origin.live || profile->kind != PROFILE_HEAP)
         snprintf(out, EMPTINESS_TEXT, "nothing sampled");
     else if (profile->origin.active_since_ms == 0)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "buffer.h"
+#include "profile.h"
 #include "script_fixture.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
@@ -400,6 +401,31 @@ START_TEST(a_description_has_a_line_for_each_figure)
 }
 END_TEST
 
+START_TEST(a_profile_of_time_is_listed_in_seconds)
+{
+    struct snapshot *snapshot = scripted_snapshot("busy");
+    struct script *script;
+
+    snapshot->profile->kind = PROFILE_WALL;
+    snapshot->profile->duration_ms = 10000;
+    snapshot->profile->rate = 50000000;
+    snapshot->profile->bytes = 12.34e9;
+    ck_assert_int_eq(store_add(scripted.store, snapshot, &err), 0);
+    snapshot_unref(snapshot);
+    script = parse("System.print(" HEAP "snapshots())\n"
+                   "System.print(" HEAP "describe(\"busy\"))");
+    ck_assert_int_eq(run(script), STEP_DONE);
+    ck_assert_ptr_nonnull(strstr(output(script),
+                                 "busy    2026-11-21 02:31:07        12.3 s   "
+                                 "       0 samples"));
+    ck_assert_ptr_nonnull(
+        strstr(output(script),
+               "\na sample every: 50.0 ms\nsampled for: 10.0 s\nsamples: 0\n"
+               "stacks: 0\nof the clock: 12.3 s\npinned: no\n"));
+    script_free(script);
+}
+END_TEST
+
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
 int
@@ -415,6 +441,7 @@ main(void)
     tcase_add_test(tc, senseless_values_that_are_made_say_where_too);
     tcase_add_test(tc, options_reach_the_renderer);
     tcase_add_test(tc, each_call_gives_another_profile);
+    tcase_add_test(tc, a_profile_of_time_is_listed_in_seconds);
     tcase_add_test(tc, now_is_one_dump_until_something_changes);
     tcase_add_test(tc, now_waits_and_goes_on);
     tcase_add_test(tc, equal_views_of_a_script_are_rendered_once);

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "buffer.h"
+#include "call_tree.h"
 #include "calls.h"
 #include "flamegraph.h"
 #include "forms.h"
@@ -232,8 +233,88 @@ START_TEST(a_thread_that_never_ran_is_said_so)
     ck_assert_str_eq(out.data,
                      "db, 1970-01-01 00:00:01 UTC: 0 ns on the processor in "
                      "2.0 s: 0.00 processors\n"
-                     "no thread was on the processor\n");
+                     "nothing sampled: no thread was seen on the processor\n");
     buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
+/* Of 500 stacks of the four functions, some of which are equal. */
+static struct profile *
+random_profile(void)
+{
+    static const char *const frames[] = {" 0x1000", " 0x2001", " 0x3001",
+                                         " 0x4001"};
+    struct profile *profile;
+    struct buffer dump;
+    uint32_t seed = 28;
+
+    buffer_init(&dump, 1 << 20);
+    buffer_text(&dump, "heap_v2/10000000\n");
+    for (unsigned i = 0; i < 500; i++) {
+        unsigned samples = 1 + i % 7, depth = 1 + i % 6;
+
+        buffer_char(&dump, '@');
+        while (depth-- > 0) {
+            seed = seed * 1664525 + 1013904223;
+            buffer_text(&dump, frames[seed >> 30]);
+        }
+        buffer_format(&dump, "\nt*: %u: %u [0: 0]\n", samples,
+                      samples * 10000000);
+    }
+    buffer_text(&dump, "MAPPED_LIBRARIES:\n");
+    profile = fixture_profile_of(PROFILE_CPU, 2000, dump.data, names, NULL);
+    buffer_fini(&dump);
+    return profile;
+}
+
+static void
+path_of(const struct call_tree *tree, uint32_t at, char path[256])
+{
+    char below[256] = "";
+
+    for (; at; at = tree->nodes[at].parent) {
+        snprintf(path, 256, "%s%s%s", tree->nodes[at].name, *below ? ";" : "",
+                 below);
+        strcpy(below, path);
+    }
+}
+
+/* What flamegraph.pl makes of the collapsed stacks: a frame has the sum of all
+ * lines that begin with its path. */
+static double
+sum_of(const char *collapsed, const char *path)
+{
+    size_t size = strlen(path);
+    double sum = 0;
+
+    for (const char *at = collapsed; *at; at = strchr(at, '\n') + 1)
+        if (strncmp(at, path, size) == 0 &&
+            (at[size] == ';' || at[size] == ' '))
+            sum += strtod(strchr(at, ' '), NULL);
+    return sum;
+}
+
+START_TEST(frames_are_as_wide_as_flamegraph_pl_has_them)
+{
+    struct view_options options = {.measure = MEASURE_SAMPLES};
+    struct profile *profile = random_profile();
+    struct error err = {0};
+    struct call_tree *tree = call_tree_new(profile, &options, CALL_TREE_FULL,
+                                           CALL_TREE_BY_NAME, &err);
+    struct buffer lines;
+    char path[256];
+
+    buffer_init(&lines, 1 << 20);
+    ck_assert_int_eq(collapsed_write(profile, NULL, &lines, &err), 0);
+    ck_assert_uint_gt(tree->count, 300);
+    for (uint32_t i = 1; i < tree->count; i++) {
+        path_of(tree, i, path);
+        ck_assert_msg(sum_of(lines.data, path) == tree->nodes[i].total, "%s",
+                      path);
+    }
+    buffer_fini(&lines);
+    call_tree_free(tree);
     profile_free(profile);
 }
 END_TEST
@@ -273,6 +354,7 @@ main(void)
     tcase_add_test(tc, pprof_has_the_sample_types_of_gos);
     tcase_add_test(tc, what_a_profile_does_not_count_is_refused);
     tcase_add_test(tc, a_thread_that_never_ran_is_said_so);
+    tcase_add_test(tc, frames_are_as_wide_as_flamegraph_pl_has_them);
     tcase_add_loop_test(tc, figures_have_units_of_time, 0, 7);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
