@@ -404,6 +404,7 @@ def test_methods():
     with Node(REAL) as n:
         for name, expressions in (
                 ("System", ["System"]),
+                ("CpuProf", ["CpuProf", "CpuProf.getInstance()"]),
                 ("HeapProf", ["HeapProf", "HeapProf.getInstance()"]),
                 ("ExecEnv", ["ExecEnv", "ExecEnv.getInstance()"]),
                 ("Profile", ["Profile", 'Profile.of("a")'])):
@@ -442,7 +443,7 @@ def test_privileges():
     needed = {f"SELECT 1 FROM {table} LIMIT 0":
               re.search(r"Privilege:\s(.*)\.", text).group(1)
               for table, (_, text) in tables_of(part("Tables")).items()}
-    values = {"name": '"a"', "pattern": '"a"', "seconds": "60", "n": "5",
+    values = {"name": '"a"', "pattern": '"a"', "seconds": "60", "n": "5", "hz": "9",
               "measure": '"inuse_space"', "what": '"lines"', "f": "0.5",
               "regexp": '"a"', "lg_sample": "19", "force": "true", "x": "1",
               "tid": "1", "part": '"a"'}
@@ -453,6 +454,7 @@ def test_privileges():
             arguments = ", ".join(values[a.strip()] for a in
                                   arguments.split(",") if a)
             of = {"HeapProf": "HeapProf.getInstance()",
+                  "CpuProf": "CpuProf.getInstance()",
                   "Profile": 'Profile.of("a")'}.get(name, name)
             if method in ("getInstance", "of", "now"):
                 of = name

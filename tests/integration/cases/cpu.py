@@ -1,0 +1,353 @@
+"""Profiles of time of two Redis under load, by every way to ask for them.
+
+A load keeps the first one busy; the second one idles.  Arguments name tests.
+"""
+import contextlib
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from http_door import local
+from mysql_wire import Refused, Wire
+from node_under_test import BUILD, wait_for
+from ports import free_port
+from redis_node import RedisNode
+from runner import named, needs, run_tests
+
+BUSY, IDLE = 10001, 10002
+LATE = 10  # seconds that naming takes at first, on a busy machine
+FORMS = ("dot", "text", "top", "tree", "collapsed", "flamegraph", "calls",
+         "pprof")
+CPU = "CpuProf.getInstance()."
+OTHERS = ("SELECT COUNT(*) FROM heapwire.sessions WHERE info LIKE '%cpu:60%' "
+          "AND id <> CONNECTION_ID()")
+
+
+class Two:
+    def __init__(self):
+        self.work = tempfile.mkdtemp(prefix="hw-cpu-", dir="/tmp")
+        ports = {i: free_port() for i in (BUSY, IDLE)}
+        self.redis = {i: free_port() for i in ports}
+        self.nodes = [
+            RedisNode(self.work, i, ports, ports[i], program=[
+                "redis-server", "--port", str(self.redis[i]), "--bind",
+                "127.0.0.1", "--save", "", "--dir", self.work])
+            for i in ports]
+        for node in self.nodes:
+            node.wait()
+        self.node = self.nodes[0]
+        self.sql = Wire(self.node.socket, timeout=120).login()
+        wait_for(lambda: self.rows("SELECT COUNT(*) FROM heapwire.nodes "
+                                   "WHERE alive") == [["2"]], 30, 0.1)
+
+    def rows(self, text):
+        return [[cell and cell.decode() for cell in row]
+                for row in self.sql.query(text)]
+
+    def value(self, text):
+        (value,), = self.rows(text)
+        return value
+
+    def script(self, call, target=BUSY):
+        """The text that it prints."""
+        return "\n".join(line or "" for line, in self.rows(
+            f"ADMIN EXECUTE ON {target} 'System.print({call})'"))
+
+    def refused(self, text, within=1):
+        began = time.monotonic()
+        try:
+            rows = self.sql.query(text)
+        except Refused as err:
+            took(time.monotonic() - began, 0, within)
+            return err
+        raise AssertionError(f"{text} should fail: {rows}")
+
+    @contextlib.contextmanager
+    def load(self):
+        with subprocess.Popen(
+                ["redis-benchmark", "-p", str(self.redis[BUSY]), "-l", "-q",
+                 "-c", "4", "-P", "16", "-t", "set,lpush", "-d", "100"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
+            try:
+                yield
+            finally:
+                p.kill()
+
+    def end(self):
+        self.sql.close()
+        for node in self.nodes:
+            node.stop()
+        shutil.rmtree(self.work)
+
+
+def took(seconds, least, most):
+    assert least <= seconds < most, (seconds, least, most)
+
+
+@contextlib.contextmanager
+def lasts(least, most):
+    began = time.monotonic()
+    yield
+    took(time.monotonic() - began, least, most)
+
+
+def shares(rows):
+    return {function: float(share) for function, share in rows}
+
+
+def test_what_runs_is_at_the_top(two):
+    found = shares(two.rows(
+        "SELECT `function`, total_percent FROM heapwire.cpu_functions "
+        "WHERE snapshot = 'cpu:3' AND total_percent > 1"))
+    assert found.get("main", 0) > 70, found
+    assert found.get("aeMain", 0) > 70, found
+    assert found.get("processCommand", 0) > 10, found
+    total, samples, percent = two.rows(
+        "SELECT SUM(time), SUM(samples), COUNT(DISTINCT snapshot) "
+        "FROM heapwire.cpu_stacks WHERE snapshot = 'cpu:2:99'")[0]
+    took(float(total), 0.2, 8)
+    took(float(samples), 20, 99 * 8)
+    assert percent == "1"
+    folded, = two.rows("SELECT folded FROM heapwire.cpu_stacks WHERE snapshot = "
+                       "'cpu:2' AND depth > 3 ORDER BY time DESC LIMIT 1")[0]
+    assert ";main;" in folded, folded
+
+
+def test_the_clock_sees_who_waits(two):
+    asked = ("SELECT `function`, total_percent FROM heapwire.cluster_cpu_functions "
+             f"WHERE node_id = {IDLE} AND snapshot = '{{}}:2'")
+    waits = shares(two.rows(asked.format("wall")))
+    assert waits.get("aeMain", 0) > 5, waits
+    assert any("epoll" in name for name in waits), waits
+    runs = shares(two.rows(asked.format("cpu")))
+    assert len(runs) < 1000  # may be nothing at all: it idles
+
+
+def test_every_form(two):
+    with lasts(1, 2 + LATE):
+        sizes = two.rows("SELECT " + ", ".join(
+            f"LENGTH({form}('cpu:1'))" for form in (*FORMS, "export")))[0]
+    assert all(size and int(size) > 50 for size in sizes), sizes
+    for form in FORMS:
+        if form != "pprof":
+            said = two.script(f"{CPU}profile(1, 99).{form}()")
+            assert "main" in said, (form, said[:500])
+            assert form == "flamegraph" or \
+                " MB" not in said and "in use" not in said, (form, said[:500])
+    bare = two.script(f"{CPU}profile(1)")
+    assert "main" in bare and len(bare.splitlines()) > 3, bare
+    assert "pprof" in two.refused("SELECT raw('cpu:1')", 2 + LATE).text
+    raw, = two.sql.query("SELECT pprof('cpu:1')")[0]
+    plain = gzip.decompress(raw)
+    for word in (b"samples", b"count", b"cpu", b"nanoseconds", b"aeMain"):
+        assert word in plain, word
+
+
+@needs(lambda: "" if shutil.which("go") else "there is no go")
+def test_go_reads_it(two):
+    path = os.path.join(two.work, "p.pb.gz")
+    with open(path, "wb") as f:
+        f.write(two.sql.query("SELECT pprof('cpu:2')")[0][0])
+    said = subprocess.run(["go", "tool", "pprof", "-top", path], check=True,
+                          capture_output=True, timeout=60).stdout.decode()
+    assert "Type: cpu" in said and re.search(r"\baeMain$", said, re.M), said
+    assert "Duration: 2" in said, said
+
+
+def test_kept_and_compared(two):
+    assert two.script(f'{CPU}snapshot("before", 1)') == "before"
+    name = two.script(f"{CPU}snapshot(1, 49)")
+    assert two.script(f'{CPU}snapshot_wall("waits", 1)') == "waits"
+    assert two.rows("SELECT name, kind, cause FROM heapwire.snapshots "
+                    "ORDER BY taken, name") == [
+        ["before", "cpu", "asked"], [name, "cpu", "asked"],
+        ["waits", "wall", "asked"]]
+    assert two.rows("SELECT snapshot, COUNT(*) > 3 FROM heapwire.cpu_functions "
+                    "GROUP BY 1 ORDER BY 1") == [
+        [one, "1"] for one in sorted(("before", name, "waits"))]
+    assert two.rows("SELECT s.kind, COUNT(*) > 1 FROM heapwire.snapshots s JOIN "
+                    "heapwire.cpu_stacks f ON f.snapshot = s.name "
+                    "GROUP BY 1 ORDER BY 1") == [["cpu", "1"], ["wall", "1"]]
+    assert "main" in two.value("SELECT top('cpu:1', 'before')")
+    assert "main" in two.script('Profile.of("before").text()')
+    assert two.script(f'{CPU}to_dot_format("before")').startswith("digraph")
+    assert two.refused("SELECT top('waits', 'before')").code == 1210
+    assert two.refused("SELECT top('waits', 'before', 'force')").code == 1210
+    path = os.path.join(two.work, "before.heapwire")
+    with open(path, "wb") as f:
+        f.write(two.sql.query("SELECT export('before')")[0][0])
+    said = subprocess.run([os.path.join(BUILD, "bin", "heapwire-prof"), "--top",
+                           path], check=True, capture_output=True).stdout
+    assert b"main" in said, said
+    assert two.refused(f"ADMIN EXECUTE ON {BUSY} '{CPU}snapshot(\"before\", 60)'"
+                       ).code == 1062
+    for one in ("before", name, "waits"):
+        two.script(f'HeapProf.getInstance().delete("{one}")')
+
+
+def test_what_is_wrong_is_refused_at_once(two):
+    two.script(f'{CPU}snapshot("c", 1)')
+    for text, code in (
+            ("SELECT top('cpu:0')", 1210), ("SELECT top('cpu:601')", 1210),
+            ("SELECT top('wall:10:1001')", 1210), ("SELECT top('cpu:x')", 1210),
+            ("SELECT top('c', 'cpu:60')", 1210),
+            ("SELECT top('cluster:cpu:0')", 1210),
+            ("SELECT * FROM heapwire.heap_functions WHERE snapshot = 'cpu:60'", 1210),
+            ("SELECT * FROM heapwire.heap_functions WHERE snapshot = 'c'", 1210),
+            ("SELECT * FROM heapwire.cpu_functions WHERE snapshot = 'now'", 1210),
+            ("SELECT * FROM heapwire.cpu_stacks WHERE snapshot = 'wall:601'", 1210),
+            (f"ADMIN EXECUTE ON {BUSY} '{CPU}profile(0)'", 1210),
+            (f"ADMIN EXECUTE ON {BUSY} '{CPU}profile(1, 1001)'", 1210),
+            (f"ADMIN EXECUTE ON {BUSY} '{CPU}snapshot(\"cpu\")'", 1210),
+            (f"ADMIN EXECUTE ON {BUSY} '{CPU}profile(\"x\")'", 1064)):
+        err = two.refused(text)
+        assert err.code == code, (text, err)
+    with lasts(0, 1):
+        assert two.rows("SELECT DISTINCT snapshot FROM heapwire.cpu_stacks") == [["c"]]
+    two.script('HeapProf.getInstance().delete("c")')
+
+
+def test_seconds_are_no_part_of_the_limit(two):
+    with lasts(3, 3 + LATE):
+        two.value("SET STATEMENT heapwire_timeout = 2 FOR SELECT LENGTH(top('cpu:3'))")
+    with lasts(3, 3 + LATE):
+        two.value("SELECT /*+ MAX_EXECUTION_TIME(2000) */ LENGTH(top('cpu:3'))")
+    for target in (BUSY, IDLE):
+        with lasts(3, 3 + LATE):
+            two.rows(f"ADMIN EXECUTE /*+ heapwire_timeout(2) */ ON {target} "
+                     f"'System.print({CPU}profile(3).text())'")
+    with lasts(3, 3 + LATE):
+        two.value("SET STATEMENT heapwire_timeout = 2 FOR SELECT "
+                  "LENGTH(top('cluster:cpu:3'))")
+
+
+def in_the_background(two, text):
+    """Its session's id; the thread; its error, once it has ended."""
+    ended = []
+    w = Wire(two.node.socket, 120).login()
+    (victim,), = w.query("SELECT CONNECTION_ID()")
+
+    def run():
+        with w:
+            try:
+                w.query(text)
+                ended.append(None)
+            except Refused as err:
+                ended.append(err)
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_for(lambda: two.value("SELECT COUNT(*) FROM heapwire.sessions WHERE "
+                               f"id = {victim.decode()} AND info LIKE '%cpu:60%'")
+             == "1", 10)
+    return victim.decode(), thread, ended
+
+
+def test_a_kill_ends_it(two):
+    for text in ("SELECT top('cpu:60')", "SELECT top('cluster:cpu:60')",
+                 "SELECT * FROM heapwire.cpu_stacks WHERE snapshot = 'cpu:60'",
+                 f"ADMIN EXECUTE ON {BUSY} '{CPU}profile(60) // cpu:60'",
+                 f"ADMIN EXECUTE ON {IDLE} '{CPU}profile(60) // cpu:60'"):
+        victim, thread, ended = in_the_background(two, text)
+        with lasts(0, 1):
+            two.sql.query(f"KILL QUERY {victim}")
+            thread.join(10)
+        assert ended and ended[0].code == 1317, (text, ended)
+        with lasts(1, 3):  # nor does it go on: others would wait for it
+            two.value("SELECT LENGTH(top('cluster:wall:1'))")
+
+
+def test_a_client_that_leaves_ends_it(two):
+    door = os.path.join(os.path.dirname(two.node.socket), "http.sock")
+    with subprocess.Popen(
+            ["curl", "-s", "--unix-socket", door,
+             "http://localhost/debug/pprof/profile?seconds=60"],
+            stdout=subprocess.DEVNULL) as asks:
+        wait_for(lambda: two.value(OTHERS) == "1", 10)
+        asks.kill()
+    with lasts(1, 3):
+        two.value("SELECT LENGTH(top('wall:1'))")
+    assert two.value(OTHERS) == "0"
+
+
+def test_all_nodes_at_once(two):
+    with lasts(2, 3 + LATE):
+        head = two.value("SELECT top('cluster:cpu:2')")
+    assert "main" in head and str(BUSY) in head, head
+    with lasts(2, 3 + LATE):
+        rows = two.rows("SELECT node_id, COUNT(*) FROM "
+                        "heapwire.cluster_cpu_functions WHERE snapshot = 'wall:2' "
+                        "GROUP BY 1 ORDER BY 1")
+    assert [int(i) for i, _ in rows] == [BUSY, IDLE], rows
+    with lasts(2, 3 + LATE):
+        rows = two.rows("ADMIN EXECUTE ON ALL "
+                        f"'System.print({CPU}profile_wall(2).text())'")
+    assert [(int(i), status) for i, status, _ in rows] == [
+        (BUSY, "OK"), (IDLE, "OK")], rows
+    assert all("main" in said for _, _, said in rows), rows
+    tree = two.value(f"SELECT collapsed('cluster_by_node@{BUSY},{IDLE}:wall:1')")
+    assert f"node {BUSY};" in tree and f"node {IDLE};" in tree, tree[:500]
+    two.rows(f"ADMIN EXECUTE ON ALL '{CPU}snapshot(\"all\", 1)'")
+    assert "main" in two.value("SELECT top('cluster:cpu:1', 'cluster:all')")
+    two.rows("ADMIN EXECUTE ON ALL 'HeapProf.getInstance().delete(\"all\")'")
+
+
+def test_the_door(two):
+    def is_pprof(body):
+        assert b"aeMain" in gzip.decompress(body)
+
+    def is_text(body):
+        assert b"aeMain" in body and b" MB" not in body, body[:300]
+
+    def is_svg(body):
+        assert b"<svg" in body, body[:300]
+    for path, looks in (
+            ("/debug/pprof/profile?seconds=1", is_pprof),
+            ("/debug/pprof/profile?seconds=1&frequency=99", is_pprof),
+            ("/debug/pprof/profile?seconds=1&hz=49&node=all", is_pprof),
+            ("/pprof/profile?seconds=1", is_pprof),
+            ("/pprof/profile?seconds=1&type=text", is_text),
+            ("/pprof/profile?seconds=1&type=flamegraph", is_svg),
+            ("/debug/prof/cpu?seconds=1", is_pprof),
+            ("/debug/prof/cpu?seconds=1&frequency=99&output=text", is_text),
+            ("/debug/prof/cpu?seconds=1&output=flamegraph", is_svg)):
+        post = ("-X", "POST") if "prof/cpu" in path else ()
+        with lasts(1, 2 + LATE):
+            answer = local(two.node, path, *post)
+        assert answer.status == 200, (path, answer.text)
+        looks(answer.body)
+    for path in ("/debug/pprof/profile?seconds=601", "/pprof/profile?type=svg",
+                 "/debug/prof/cpu?output=x", "/debug/pprof/profile?hz=1001"):
+        with lasts(0, 1):
+            assert local(two.node, path).status == 400, path
+    with lasts(0, 1):
+        assert local(two.node, "/debug/pprof/profile", "-I").status == 200
+
+
+def test_those_who_ask_together_share(two):
+    def ask():
+        with Wire(two.node.socket, 120).login() as w:
+            w.query("SELECT LENGTH(top('cpu:2'))")
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    with lasts(2, 6 + LATE):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def main():
+    two = Two()
+    try:
+        with two.load():
+            run_tests(named(globals(), sys.argv[1:]), two)
+    finally:
+        two.end()
+
+
+main()
