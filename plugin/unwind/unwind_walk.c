@@ -208,40 +208,64 @@ step_by_signal(struct frame *f)
     return true;
 }
 
-/* Code without a rule: it may keep frame pointers, and a leaf may not yet have
- * touched its stack. */
+/* The return address of a leaf that has not yet touched its stack, or that was
+ * never entered: it is no code. */
 static bool
-step_by_guess(struct frame *f)
+step_by_leaf(struct frame *f)
 {
-    uint64_t sp = f->values[REGISTER_SP], fp = f->values[REGISTER_FP];
-    uint64_t pc, caller_fp;
+    uint64_t cfa = f->values[REGISTER_SP], pc;
 
 #if defined(__x86_64__)
-    if (f->exact && load(f, sp, &pc) && find_code(f->source, pc))
-        return enter_caller(f, sp + WORD, pc, true, fp);
+    if (!load(f, cfa, &pc))
+        return false;
+    cfa += WORD;
+#else
+    if (!get(f, REGISTER_LR, &pc))
+        return false;
 #endif
+    return find_code(f->source, pc & CODE_MASK) &&
+           enter_caller(f, cfa, pc, true, f->values[REGISTER_FP]);
+}
+
+static bool
+step_by_frame_pointer(struct frame *f)
+{
+    uint64_t sp = f->values[REGISTER_SP], fp, pc = 0, caller_fp;
+
     f->why = UNWIND_END_RULE;
-    if (!(f->known >> REGISTER_FP & 1))
+    if (!get(f, REGISTER_FP, &fp))
         return false;
     if (fp == 0) {
         f->why = UNWIND_END_OUTERMOST;
         return false;
     }
-    if (fp >= sp && fp % WORD == 0 && load(f, fp, &caller_fp) &&
-        load(f, fp + WORD, &pc)) {
-        if (pc == 0)
-            f->why = UNWIND_END_OUTERMOST;
-        else if (find_code(f->source, pc & CODE_MASK))
-            return enter_caller(f, fp + WORD + WORD, pc, true, caller_fp);
-        else
-            f->why = UNWIND_END_RULE;
-    }
-#if defined(__aarch64__)
-    if (f->exact && (f->known >> REGISTER_LR & 1) &&
-        find_code(f->source, f->values[REGISTER_LR] & CODE_MASK))
-        return enter_caller(f, sp, f->values[REGISTER_LR], true, fp);
-#endif
+    if (fp < sp || fp % WORD != 0 || !load(f, fp, &caller_fp) ||
+        !load(f, fp + WORD, &pc))
+        return false;
+    if (pc == 0 || find_code(f->source, pc & CODE_MASK))
+        return enter_caller(f, fp + WORD + WORD, pc, true, caller_fp);
     return false;
+}
+
+/* Code without a rule may keep frame pointers.  On x86-64 a leaf's return
+ * address is better known than whose the frame pointer is; on AArch64 the
+ * link register may be of a call that has returned. */
+static bool
+step_by_guess(struct frame *f)
+{
+#if defined(__x86_64__)
+    bool leaf_first = true;
+#else
+    bool leaf_first = !find_code(f->source, f->values[REGISTER_PC]);
+#endif
+
+    if (f->exact && leaf_first && step_by_leaf(f))
+        return true;
+    if (step_by_frame_pointer(f))
+        return true;
+    if (f->why == UNWIND_END_OUTERMOST || !f->exact || leaf_first)
+        return false;
+    return step_by_leaf(f);
 }
 
 static bool
