@@ -1,10 +1,12 @@
 """sampler.py - what sampling costs a program: perf at 99 Hz, ptrace at 50.
 
 Alternating runs of 1 s of a program that only computes: nothing, nothing again
-(what the machine's noise is), perf, ptrace, of the clock's time.  Work per second of its processor time (interrupts and
-copies count) and per second of the clock (pauses count, and all else that the
-machine does): of each the
-fifth that was fastest.  perf at 990 Hz shows ten times what 99 cost.  ROUNDS (15), THREADS (1), BUILD.
+(what the machine's noise is), perf, ptrace, of the clock's time.  Work per
+second of its processor time (interrupts and copies count) and per second of the
+clock (pauses count, and all else that the machine does): of each the fifth that
+was fastest.  perf at 990 Hz shows ten times what 99 cost.
+
+ROUNDS (15), THREADS (1), BUILD.
 """
 import os
 import statistics
