@@ -22,6 +22,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -178,6 +179,39 @@ copy_stopped(struct ptrace_stop *stop)
 
 /* ---- the stop ---- */
 
+/* Whether a thread of this process traces it now. */
+static bool
+is_traced_here(int32_t pid, int32_t tid)
+{
+    char text[4096], path[48];
+    const char *at;
+
+    if (!sample_task_read(pid, tid, "status", text, sizeof(text)) ||
+        !(at = strstr(text, "\nTracerPid:")))
+        return false;
+    snprintf(path, sizeof(path), "/proc/self/task/%ld",
+             strtol(at + strlen("\nTracerPid:"), NULL, 10));
+    return access(path, F_OK) == 0;
+}
+
+/* Another copy of the same thread is over in a moment. */
+static long
+seize(int32_t pid, int32_t tid)
+{
+    enum { STEPS = 100, STEP_NS = 200 * 1000 };
+    const struct timespec moment = {0, STEP_NS};
+    long rc = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
+
+    for (int i = 0; i < STEPS && rc != 0 && errno == EPERM; i++) {
+        if (is_traced_here(pid, tid))
+            nanosleep(&moment, NULL);
+        else
+            i = STEPS; /* it may just have been let go */
+        rc = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
+    }
+    return rc;
+}
+
 /* Waits for the stop, or the end; the thread may be cancelled here alone. */
 static int
 await_stop(int32_t tid, siginfo_t *info)
@@ -208,7 +242,7 @@ copy_thread(struct ptrace_stop *stop)
     uint64_t waited_us = sample_own_wait_us(), woken_us;
     int rc, error;
 
-    if (ptrace(PTRACE_SEIZE, stop->tid, NULL, NULL) != 0) {
+    if (seize(stop->pid, stop->tid) != 0) {
         error = errno;
         stop->gone = error == ESRCH || sample_task_ended(stop->pid, stop->tid);
         if (!stop->gone)

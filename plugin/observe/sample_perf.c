@@ -390,19 +390,27 @@ static void
 say_limits(struct perf *perf)
 {
     struct sampler_report *report = perf->run->report;
-    bool smaller = perf->attr.sample_stack_user < SAMPLER_STACK_BYTES;
-    char stacks[96] = "";
+    uint64_t used_ms = sample_run_processor_ms(perf->run);
+    uint64_t seen_ms =
+        (report->samples + report->lost) * perf->attr.sample_period / 1000000;
+    char *out = report->why_not_better;
+    size_t size = sizeof(report->why_not_better);
 
-    if (smaller)
-        snprintf(stacks, sizeof(stacks),
-                 "of stacks %u bytes are read: kernel.perf_event_mlock_kb, or "
-                 "CAP_IPC_LOCK",
-                 perf->attr.sample_stack_user);
-    snprintf(report->why_not_better, sizeof(report->why_not_better), "%s%s%s",
-             report->kernel ? ""
-                            : "time in the kernel is not sampled: sysctl "
-                              "kernel.perf_event_paranoid=1, or CAP_PERFMON",
-             !report->kernel && smaller ? "; " : "", stacks);
+    if (!report->kernel)
+        snprintf(out, size,
+                 "time in the kernel is not sampled: sysctl "
+                 "kernel.perf_event_paranoid=1, or CAP_PERFMON");
+    else if (used_ms > 500 && seen_ms < used_ms / 2)
+        snprintf(out, size,
+                 "%llu of %llu ms on a processor were of threads shorter than "
+                 "a tick: a higher rate meets more of them",
+                 (unsigned long long)(used_ms - seen_ms),
+                 (unsigned long long)used_ms);
+    if (perf->attr.sample_stack_user < SAMPLER_STACK_BYTES)
+        snprintf(out + strlen(out), size - strlen(out),
+                 "%sof stacks %u bytes are read: kernel.perf_event_mlock_kb, "
+                 "or CAP_IPC_LOCK",
+                 out[0] ? "; " : "", perf->attr.sample_stack_user);
 }
 
 static int

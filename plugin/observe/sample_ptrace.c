@@ -452,7 +452,8 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
         mem_free(s.list[i].kept);
     }
     elapsed_ns = sample_now_ns() - run->begin_ns;
-    report->hz = (uint32_t)(s.ticks * 1000000000 / (elapsed_ns + 1));
+    report->hz =
+        (uint32_t)((s.ticks * 1000000000 + elapsed_ns) / (elapsed_ns + 1));
     report->unseen += (uint32_t)s.tids.left_out;
     if (forgotten != 0)
         rc = forgotten;

@@ -63,15 +63,19 @@ sample_run_init(struct sample_run *run, struct error *err)
     return 0;
 }
 
+uint64_t
+sample_run_processor_ms(const struct sample_run *run)
+{
+    return (run->ticks - run->first_ticks) * 1000 /
+           (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
 void
 sample_run_fini(struct sample_run *run)
 {
-    long second = sysconf(_SC_CLK_TCK);
-
     run->report->milliseconds =
         (uint32_t)((sample_now_ns() - run->begin_ns) / 1000000);
-    run->report->processor_ms =
-        (run->ticks - run->first_ticks) * 1000 / (uint64_t)second;
+    run->report->processor_ms = sample_run_processor_ms(run);
     mem_free(run->seen);
 }
 

@@ -37,6 +37,9 @@ int sample_run_cancelled(const struct sample_run *run, struct error *err);
 int sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
                     struct error *err);
 
+/* That the process used since the time began. */
+uint64_t sample_run_processor_ms(const struct sample_run *run);
+
 void sample_run_see(struct sample_run *run, int32_t tid);
 int sample_run_give(struct sample_run *run, const struct sample *sample,
                     struct error *err);

@@ -408,6 +408,39 @@ START_TEST(says_who_traces_it_already)
 }
 END_TEST
 
+static void *
+copy_too(void *arg)
+{
+    struct thread_copy *own = malloc(sizeof(*own));
+    struct error failure = {0};
+    bool ended;
+
+    for (int i = 0; i < 200; i++) {
+        if (ptrace_copy(child, child, own, &ended, &failure) != 0)
+            arg = NULL;
+    }
+    free(own);
+    return arg;
+}
+
+/* A profile and a list of threads may be taken at the same time. */
+START_TEST(two_may_copy_the_same_thread)
+{
+    void *ok = NULL;
+    pthread_t other;
+
+    begin(turn);
+    ck_assert_int_eq(pthread_create(&other, NULL, copy_too, shared), 0);
+    for (int i = 0; i < 200; i++)
+        ck_assert_msg(ptrace_copy(child, child, &copy, &gone, &err) == 0, "%s",
+                      err.text);
+    pthread_join(other, &ok);
+    ck_assert_ptr_nonnull(ok);
+    ck_goes_on();
+    end();
+}
+END_TEST
+
 START_TEST(tells_that_a_thread_has_ended)
 {
     begin(turn);
@@ -467,6 +500,7 @@ main(void)
     tcase_add_test(tcase, no_signal_is_lost);
     tcase_add_test(tcase, the_death_of_the_tracer_lets_it_go_on);
     tcase_add_test(tcase, says_who_traces_it_already);
+    tcase_add_test(tcase, two_may_copy_the_same_thread);
     tcase_add_test(tcase, tells_that_a_thread_has_ended);
     tcase_add_test(tcase, a_thread_that_does_not_stop_is_let_go);
     suite_add_tcase(suite, tcase);
