@@ -87,8 +87,8 @@
         Promise.resolve(how()).catch((error) => complain('act', error));
     }
 
-    // Does work(signal), and says how far it is where that takes long; of what
-    // takes so many seconds, from the first on.
+    // Does work(signal), and says how far it is where that takes long, or so many
+    // seconds.
     async function wait(what, work, stop = new AbortController(), seconds = 0) {
         const bar = byId('progress');
         const started = Date.now();
@@ -106,16 +106,14 @@
             if (running !== stop)
                 return;
             const past = (Date.now() - started) / 1000;
-            if (past < seconds) {
-                say(`${what}, ${Math.round(past)} of ${seconds} s`, Math.max(1, 100 * past / seconds));
-                setTimeout(tick, PROGRESS_MS / 4);
-                return;
-            }
-            const rows = await data.rows("SELECT state FROM heapwire.sessions WHERE command = 'Query' " +
+            const rows = past < seconds ? [] : await data.rows("SELECT state FROM heapwire.sessions WHERE command = 'Query' " +
                 "AND state LIKE '%(%of%' ORDER BY time DESC LIMIT 1").catch(() => []);
             const how = rows.length ? `: ${rows[0].state}` : '';
-            say(`${what}, ${Math.round((Date.now() - started) / 1000)} s${how}`, parseInt(how.split(', ')[1], 10));
-            setTimeout(tick, PROGRESS_MS);
+            if (past < seconds)
+                say(`${what}, ${Math.round(past)} of ${seconds} s`, 100 * past / seconds);
+            else
+                say(`${what}, ${Math.round(past)} s${how}`, parseInt(how.split(', ')[1], 10));
+            setTimeout(tick, past < seconds ? PROGRESS_MS / 4 : PROGRESS_MS);
         };
         running = stop;
         setTimeout(tick, seconds ? 0 : PATIENCE_MS);
@@ -188,8 +186,8 @@
         byId('seconds').value = secondsNow();
         byId('again').textContent = toSample() ? 'Sample' : 'Again';
         byId('flame-title').textContent = isCpu() ? 'CPU' : 'Heap';
-        for (const one of document.querySelectorAll('.heap, .cpu'))
-            one.hidden = one.className === 'heap' ? isCpu() : !toSample();
+        byId('by').parentNode.hidden = isCpu();
+        byId('sampling').hidden = !toSample();
         for (const one of byId('views').children) {
             const chosen = one.id === (isCpu() ? 'view-cpu' : 'view-heap');
             one.setAttribute('aria-selected', String(chosen));
@@ -401,8 +399,6 @@
             value: typeof value === 'number' ? flamePaint.size(value) : value}));
     }
 
-    // Of a profile that is not kept the tables have nothing: they show the heap.
-    const tableName = (name) => nameOf(toSample() ? '' : name);
     const tabNow = () => Object.hasOwn(pageTables.tables, state.tab || '') ? state.tab : 'functions';
     const tableNow = () => pageTables.tables[tabNow()];
 
@@ -415,8 +411,8 @@
         }
         host.setAttribute('aria-labelledby', `tab-${tab}`);
         try {
-            const rows = await data.rows((isCpu() && state.snapshot && table.cpu || table.of)(
-                node(), tableName(state.snapshot), !isCpu() && state.base && nameOf(state.base)));
+            const rows = await data.rows(isCpu() && state.snapshot && table.cpu ? table.cpu(nameOf(state.snapshot)) :
+                table.of(node(), nameOf(isCpu() ? '' : state.snapshot), !isCpu() && state.base && nameOf(state.base)));
             if (now !== listing)
                 return;
             forget('table');

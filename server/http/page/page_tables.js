@@ -23,9 +23,8 @@ const pageTables = (function () {
                 'SELECT `function`, flat_bytes, flat_percent, cum_bytes, cum_percent, flat_objects, ' +
                     `cum_objects, module FROM heapwire.heap_functions WHERE snapshot = ${data.quote(snapshot)} ` +
                     'ORDER BY flat_bytes DESC LIMIT 500',
-            cpu: (node, snapshot) => 'SELECT `function`, self_time, self_percent, total_time, total_percent, ' +
-                `self_samples, total_samples, module FROM heapwire.cpu_functions WHERE snapshot = ${data.quote(snapshot)} ` +
-                'ORDER BY self_time DESC LIMIT 500',
+            cpu: (snapshot) => 'SELECT `function`, self_time, self_percent, total_time, total_percent, module ' +
+                `FROM heapwire.cpu_functions WHERE snapshot = ${data.quote(snapshot)} ORDER BY 2 DESC LIMIT 500`,
         },
         threads: {
             title: 'Threads', heap: true, bytes: ['bytes'],
@@ -33,13 +32,11 @@ const pageTables = (function () {
             of: (node, snapshot) => "SELECT substring_index(folded, ';', 3) AS begins_with, sum(bytes) AS bytes, " +
                 'sum(objects) AS objects, count(*) AS stacks FROM heapwire.heap_stacks ' +
                 `WHERE snapshot = ${data.quote(snapshot)} AND depth > 0 GROUP BY 1 ORDER BY 2 DESC LIMIT 500`,
-            cpu: (node, snapshot) => "SELECT substring_index(folded, ';', 3) AS begins_with, sum(time) AS seconds, " +
-                'sum(samples) AS samples, count(*) AS stacks FROM heapwire.cpu_stacks ' +
-                `WHERE snapshot = ${data.quote(snapshot)} AND depth > 0 GROUP BY 1 ORDER BY 2 DESC LIMIT 500`,
         },
         snapshots: {
             title: 'Snapshots', bytes: ['bytes', 'size', 'rss', 'allocated'], truths: ['pinned'],
-            of: (node) => 'SELECT name, kind, taken, node_id, if(kind = \'heap\', bytes, NULL) AS bytes, samples, rss, allocated, cause, reason, ' +
+            of: (node) => 'SELECT name, kind, taken, node_id, ' +
+                "if(kind = 'heap', bytes, NULL) AS bytes, samples, rss, allocated, cause, reason, " +
                 `pinned, size FROM ${of('snapshots', node)} ORDER BY taken DESC`,
         },
         memory: {

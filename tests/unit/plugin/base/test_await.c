@@ -115,6 +115,26 @@ note_what(void *arg, bool begins)
 }
 
 /* Until its own time, the await's, news, or a cancel: the first one. */
+START_TEST(time_that_was_asked_for_moves_the_deadline)
+{
+    struct await await;
+    struct error err;
+    uint64_t began_ms = clock_ms();
+
+    await_init(&await, NULL, NULL);
+    await_grant(&await, 1000); /* nothing to move: it never ends */
+    ck_assert(!await_is_over(&await));
+    await.deadline_ms = began_ms - 900;
+    ck_assert(!await_is_over(&await));
+    ck_assert_int_eq(await_news(&await, &err), -1);
+    ck_assert_uint_ge(clock_ms(), began_ms + 100);
+    ck_assert(await_is_over(&await));
+    await_grant(&await, 60000);
+    ck_assert(!await_is_over(&await));
+    await_fini(&await);
+}
+END_TEST
+
 START_TEST(a_wait_may_have_a_time_of_its_own)
 {
     uint64_t begun_ms = clock_ms();
@@ -182,6 +202,7 @@ main(void)
     tcase_add_test(tc, news_end_a_wait_before_and_while_it_waits);
     tcase_add_loop_test(tc, a_cancel_ends_every_wait_now_and_later, 0, 2);
     tcase_add_test(tc, a_deadline_ends_a_wait_in_time);
+    tcase_add_test(tc, time_that_was_asked_for_moves_the_deadline);
     tcase_add_test(tc, a_wait_may_have_a_time_of_its_own);
     tcase_add_test(tc, progress_is_the_works_within_its_stages);
     suite_add_tcase(suite, tc);

@@ -89,12 +89,15 @@ START_TEST(a_profile_prints_its_top)
     struct script *bare = parse("System.print(" CPU "profile(1))");
     struct script *top = parse("System.print(" CPU "profile(1).top())");
     struct script *heap = parse("System.print(Profile.now())");
+    size_t size;
 
     ck_assert_int_eq(run(bare), STEP_DONE);
     ck_assert_int_eq(run(top), STEP_DONE);
     ck_assert_int_eq(run(heap), STEP_DONE);
-    ck_assert_str_eq(output(bare), "nothing sampled\n");
-    ck_assert_str_eq(output(top), "nothing sampled\n\n"); /* as all texts */
+    size = strlen(output(bare));
+    ck_assert_uint_gt(size, 0);
+    ck_assert(strncmp(output(top), output(bare), size) == 0);
+    ck_assert_str_eq(output(top) + size, "\n"); /* as of all texts */
     ck_assert_str_eq(output(heap), "instance of Profile\n");
     script_free(bare);
     script_free(top);
