@@ -34,6 +34,7 @@
 #include "objects.h"
 #include "observer.h"
 #include "overhead_limit.h"
+#include "process_stat.h"
 #include "profile.h"
 #include "recorded_maps.h"
 #include "segment.h"
@@ -66,7 +67,7 @@ struct controller {
     struct jobs jobs;               /* first */
     struct node_status status;      /* a copy of client.status, with: */
     char absence[NODE_ABSENCE_MAX]; /* copied into status */
-    int32_t absent;                 /* likewise */
+    struct node_arrival absent;     /* likewise */
     struct last last;
     bool stop; /* atomic: read without the lock too */
 
@@ -95,7 +96,7 @@ copy_status(struct controller *c)
     c->status = c->client.status;
     memcpy(c->status.absence, c->absence, sizeof(c->absence));
     if (c->status.state == NODE_CONNECTED)
-        c->absent = 0;
+        c->absent.pid = 0;
     c->status.absent = c->absent;
 }
 
@@ -243,11 +244,11 @@ keep_snapshot(struct controller *c, const struct job *job,
 static double
 mean_depth(const struct profile *profile)
 {
-    double frames = 0;
+    double frames = 0, count = (double)profile->stack_count;
 
     for (size_t i = 0; i < profile->stack_count; i++)
-        frames += profile->stacks[i].depth;
-    return profile->stack_count ? frames / (double)profile->stack_count : 0;
+        frames += profile->stacks[i].depth / count;
+    return frames;
 }
 
 /* A library that was loaded since the last greeting may bring a jemalloc: the
@@ -544,8 +545,12 @@ controller_status(struct controller *c, struct node_status *out)
 void
 controller_set_absence(struct controller *c, int32_t pid, const char *why)
 {
+    struct process_stat stat = {0};
+
+    (void)process_stat_read(pid, &stat);
     pthread_mutex_lock(&c->jobs.flights.lock);
-    c->absent = c->status.absent = pid;
+    c->absent = (struct node_arrival){pid, stat.start_ticks};
+    c->status.absent = c->absent;
     snprintf(c->absence, sizeof(c->absence), "%s", why);
     memcpy(c->status.absence, c->absence, sizeof(c->absence));
     pthread_mutex_unlock(&c->jobs.flights.lock);
@@ -564,18 +569,6 @@ controller_submit(struct controller *c, const struct job_request *request,
         seat = jobs_join(&c->jobs, request, waker, err);
     pthread_mutex_unlock(&c->jobs.flights.lock);
     return seat;
-}
-
-int
-controller_wait(struct seat *seat, struct await *await,
-                struct job_result *result, struct error *err)
-{
-    int rc = seat ? flight_wait(seat, await, err) : -1;
-
-    if (rc == 0 && controller_look(seat, result, err) != FLIGHT_DONE)
-        rc = -1;
-    flight_leave(seat);
-    return rc;
 }
 
 struct store *

@@ -55,13 +55,18 @@ enum node_state {
 
 enum { NODE_ENDING_MAX = 256, NODE_ABSENCE_MAX = 384, NODE_CHILDREN_MAX = 192 };
 
+/* A process that came, and may have no agent. */
+struct node_arrival {
+    int32_t pid; /* 0: none */
+    uint64_t start_ticks;
+};
+
 struct node_status {
     enum node_state state;
     int64_t since_ms;               /* wall clock: in this state */
     bool stopped;                   /* by a signal, while NODE_UNRESPONSIVE */
     char absence[NODE_ABSENCE_MAX]; /* why, while NODE_ABSENT; or "" */
-    int32_t absent; /* of a process that came, and may live on while another is
-                       NODE_GONE; 0: of none */
+    struct node_arrival absent;     /* it may live on while another is GONE */
     /* "was killed by ...", while NODE_GONE, once a record of that is found in
      * deaths.h's file, which not every parent of a database writes; or "". */
     char ending[NODE_ENDING_MAX];

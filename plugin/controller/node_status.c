@@ -54,7 +54,8 @@ node_status_check(const struct node_status *status, struct error *err)
     case NODE_GONE:
         break;
     }
-    if (status->absent != 0 && *status->absence) { /* its parent has ended */
+    if (status->absent.pid != 0 &&
+        *status->absence) { /* its parent has ended */
         refuse_absent(status, since, err);
         return -1;
     }

@@ -1,258 +1,30 @@
-/*
- * observe.c - see observe.h.
- *
- * An observation is a flight, beside the controller's jobs: it needs neither
- * the agent nor their names.  A profile of time and the stacks of all threads
- * may be taken at once.
- */
+/* observe.c - see observe.h. */
 #include "observe.h"
 
 #include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "clock.h"
 #include "controller.h"
 #include "errors.h"
-#include "index_keeper.h"
-#include "memory.h"
 #include "node_status.h"
 #include "observer.h"
 #include "process_stat.h"
-#include "profile.h"
-#include "share.h"
-#include "snapshot.h"
+#include "sampler.h"
 #include "store.h"
-#include "symbolizer.h"
-#include "threads.h"
 #include "unwind_tables.h"
-
-enum {
-    WAITING_MAX = 16, /* observations, for their turn */
-    POOL_THREADS = 2, /* a profile, and the stacks of all threads */
-    NAMING_MS = 40000 /* a statement's time is more by this */
-};
-
-struct observation {
-    struct flight flight; /* first */
-    struct observe_request request;
-    char name[SNAPSHOT_NAME_MAX + 1];
-    struct agent_hello hello; /* of the process; without agent its pid alone */
-    int32_t pid;              /* as this process sees it */
-    struct observe_result result;
-    atomic_uint stage; /* enum observe_stage; 0: not begun */
-    uint64_t since_ms; /* written before the stage */
-};
-
-static struct observer *
-observer_of(const struct observation *o)
-{
-    return (struct observer *)o->flight.flights;
-}
-
-static bool
-takes_time(const struct observation *o)
-{
-    return o->request.kind != OBSERVE_THREADS;
-}
-
-/* ---- one observation ---- */
-
-static struct snapshot *
-make_snapshot(const struct observation *o, struct profile *profile,
-              struct error *err)
-{
-    struct observer *observer = observer_of(o);
-    struct snapshot *snapshot = snapshot_new();
-
-    if (!snapshot) {
-        profile_free(profile);
-        error_memory(err, "a snapshot");
-        return NULL;
-    }
-    snapshot->profile = profile;
-    snapshot->taken_ms = profile->origin.taken_ms;
-    snapshot->hello = o->hello;
-    snapshot->node_id = observer->node_id;
-    store_make_name(observer->store, snapshot);
-    if (*o->name)
-        memcpy(snapshot->name, o->name, sizeof(snapshot->name));
-    if (!o->request.keep || store_add(observer->store, snapshot, err) == 0)
-        return snapshot;
-    snapshot_unref(snapshot);
-    return NULL;
-}
-
-static int
-take_profile(struct observation *o, const struct observing *observing,
-             struct error *err)
-{
-    const bool wall = o->request.kind == OBSERVE_WALL;
-    const struct sampler_options options = {.pid = o->pid,
-                                            .milliseconds =
-                                                o->request.seconds * 1000,
-                                            .hz = o->request.hz,
-                                            .wall = wall,
-                                            .cancelled = &o->flight.cancelled};
-    struct profile *profile = time_profile_take(
-        observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
-
-    if (profile)
-        o->result.snapshot = make_snapshot(o, profile, err);
-    return o->result.snapshot ? 0 : -1;
-}
-
-static void
-run_observation(struct flight *flight)
-{
-    struct observation *o = (struct observation *)flight;
-    struct observer *observer = observer_of(o);
-    const struct observing observing = {.tables =
-                                            observer->tables[takes_time(o)],
-                                        .names = &observer->names,
-                                        .cancelled = &flight->cancelled,
-                                        .pid = o->pid,
-                                        .exe = o->hello.exe,
-                                        .stage = &o->stage};
-    struct error err;
-    int rc;
-
-    o->since_ms = clock_ms();
-    atomic_store_explicit(&o->stage, OBSERVE_SAMPLING, memory_order_release);
-    if (takes_time(o)) {
-        rc = take_profile(o, &observing, &err);
-    } else {
-        o->result.threads = observe_threads_take(&observing, &err);
-        rc = o->result.threads ? 0 : -1;
-    }
-    pthread_mutex_lock(&observer->flights.lock);
-    flight_finish(flight, rc == 0 ? NULL : &err);
-    pthread_mutex_unlock(&observer->flights.lock);
-}
-
-static void
-free_observation(struct flight *flight)
-{
-    struct observation *o = (struct observation *)flight;
-
-    snapshot_unref(o->result.snapshot);
-    thread_list_unref(o->result.threads);
-    mem_free(o);
-}
-
-static bool
-tell_progress(struct flight *flight, struct progress *out)
-{
-    static const char *const texts[] = {[OBSERVE_SAMPLING] = "Sampling",
-                                        [OBSERVE_NAMING] = "Resolving names",
-                                        [OBSERVE_MAKING] =
-                                            "Making the snapshot"};
-    struct observation *o = (struct observation *)flight;
-    unsigned stage = atomic_load_explicit(&o->stage, memory_order_acquire);
-    uint64_t all_ms = o->request.seconds * 1000ull, ms;
-
-    if (stage == 0)
-        return false;
-    *out = (struct progress){stage, OBSERVE_MAKING, 0, texts[stage]};
-    if (stage == OBSERVE_SAMPLING && all_ms > 0) {
-        ms = clock_ms() - o->since_ms;
-        out->percent = ms < all_ms ? (unsigned)(ms * 100 / all_ms) : 100;
-    }
-    if (flight->finished)
-        out->percent = 100;
-    return true;
-}
-
-static const struct flight_kind observation_kind = {
-    run_observation, free_observation, tell_progress, .cancels = true};
-
-/* ---- which runs ---- */
-
-/* One profile at a time, so that they do not add up, and one of threads. */
-static struct flight *
-next_observation(struct flights *flights)
-{
-    bool busy[2] = {false, false};
-
-    for (struct flight *f = flights->first; f; f = f->next)
-        if (f->started)
-            busy[takes_time((struct observation *)f)] = true;
-    for (struct flight *f = flights->first; f; f = f->next)
-        if (!f->started && !busy[takes_time((struct observation *)f)])
-            return f;
-    return NULL;
-}
-
-static bool
-is_equal(const struct observation *o, const struct observe_request *request)
-{
-    return o->request.kind == request->kind &&
-           o->request.seconds == request->seconds &&
-           o->request.hz == request->hz && !o->request.keep && !request->keep;
-}
-
-/* One that waits; what runs has begun before the request. */
-static struct observation *
-find_equal(const struct observer *observer,
-           const struct observe_request *request, int32_t pid)
-{
-    for (struct flight *f = observer->flights.first; f; f = f->next)
-        if (!f->started && !atomic_load(&f->cancelled) &&
-            ((struct observation *)f)->pid == pid &&
-            is_equal((struct observation *)f, request))
-            return (struct observation *)f;
-    return NULL;
-}
-
-static struct observation *
-new_observation(struct observer *observer,
-                const struct observe_request *request,
-                const struct node_status *status, int32_t pid,
-                struct error *err)
-{
-    struct share places = {.user = request->owner ? request->owner : ""};
-    struct observation *o;
-
-    for (struct flight *f = observer->flights.first; f; f = f->next)
-        if (!f->started)
-            share_count(&places, f->owner);
-    if (share_check(&places, WAITING_MAX, "profiles that wait for their turn",
-                    "cancel some", err) != 0)
-        return NULL;
-    o = mem_zalloc(1, sizeof(*o));
-    if (!o) {
-        error_memory(err, "a request to the node");
-        return NULL;
-    }
-    flight_init(&o->flight, &observation_kind, &observer->flights,
-                request->owner);
-    o->request = *request;
-    o->request.owner = o->request.name = NULL;
-    snprintf(o->name, sizeof(o->name), "%s",
-             request->name ? request->name : "");
-    o->pid = pid;
-    o->hello = status->hello;
-    if (status->peer != pid) { /* no agent has greeted */
-        memset(&o->hello, 0, sizeof(o->hello));
-        o->hello.pid = pid;
-    }
-    return o;
-}
-
-/* ---- requests ---- */
 
 /* The process's pid as we see it, with an agent or without; 0 with *err. */
 static int32_t
 find_process(const struct node_status *status, struct error *err)
 {
-    int32_t pid = status->state == NODE_ABSENT ? status->absent : status->peer;
-    struct process_stat stat;
+    struct process_stat stat = {0};
 
-    if (status->state == NODE_GONE && status->absent != 0)
-        pid = status->absent;
-    if (pid != 0 && process_stat_read(pid, &stat) && stat.state != 'Z')
-        return pid;
+    if ((status->state == NODE_CONNECTED ||
+         status->state == NODE_UNRESPONSIVE) &&
+        process_stat_read(status->peer, &stat) && stat.state != 'Z')
+        return status->peer;
+    if (status->absent.pid != 0 &&
+        process_lives(status->absent.pid, status->absent.start_ticks))
+        return status->absent.pid;
     if (node_status_check(status, err) == 0)
         error_set(err, ER_UNKNOWN,
                   "the database's process (pid %" PRId32 ") is not visible to "
@@ -288,9 +60,7 @@ controller_observe(struct controller *controller,
                    struct error *err)
 {
     struct observer *observer = controller_observer(controller);
-    struct observation *o, *new = NULL;
     struct node_status status;
-    struct seat *seat = NULL;
     int32_t pid;
 
     controller_status(controller, &status);
@@ -299,79 +69,7 @@ controller_observe(struct controller *controller,
         (request->name &&
          store_check_name(observer->store, request->name, err) != 0))
         return NULL;
-    pthread_mutex_lock(&observer->flights.lock);
-    o = find_equal(observer, request, pid);
-    if (!o)
-        o = new = new_observation(observer, request, &status, pid, err);
-    if (o)
-        seat = flight_join(&o->flight, waker, err);
-    flight_unref(new ? &new->flight : NULL);
-    pthread_mutex_unlock(&observer->flights.lock);
-    return seat;
-}
-
-int
-controller_observe_wait(struct seat *seat, struct await *await,
-                        struct observe_result *result, struct error *err)
-{
-    int rc = seat ? flight_wait(seat, await, err) : -1;
-
-    if (rc == 0) { /* what has finished changes no more */
-        *result = ((struct observation *)seat->flight)->result;
-        if (result->snapshot)
-            snapshot_ref(result->snapshot);
-        if (result->threads)
-            thread_list_ref(result->threads);
-    }
-    flight_leave(seat);
-    return rc;
-}
-
-/* ---- start and stop ---- */
-
-int
-observer_init(struct observer *observer,
-              const struct controller_options *options,
-              struct index_keeper *keeper, struct store *store,
-              struct error *err)
-{
-    struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
-                                         keeper};
-    struct symbolizer_options symbolizer = {.program = options->symbolizer,
-                                            .deadline_ms = NAMING_MS,
-                                            .reader_mb = options->reader_mb,
-                                            .indexes =
-                                                keeper ? &indexes : NULL};
-    struct unwind_tables_options tables = {.program = options->symbolizer,
-                                           .dir = options->index_dir};
-    struct error why;
-
-    flights_init(&observer->flights, "hw-observe", POOL_THREADS,
-                 next_observation);
-    pthread_mutex_init(&observer->names.lock, NULL);
-    observer->store = store;
-    observer->node_id = options->node_id;
-    observer->names.symbolizer = symbolizer_new(&symbolizer, err);
-    for (int i = 0; i < 2 && observer->names.symbolizer; i++)
-        if (!(observer->tables[i] = unwind_tables_new(&tables, &why))) {
-            error_memory(err, "unwind tables");
-            return -1;
-        }
-    return observer->names.symbolizer ? 0 : -1;
-}
-
-void
-observer_fini(struct observer *observer)
-{
-    if (!observer->flights.name)
-        return;
-    if (observer->names.symbolizer)
-        symbolizer_cancel(observer->names.symbolizer);
-    flights_stop(&observer->flights);
-    symbolizer_free(observer->names.symbolizer);
-    for (int i = 0; i < 2; i++)
-        unwind_tables_free(observer->tables[i]);
-    pthread_mutex_destroy(&observer->names.lock);
+    return observer_join(observer, request, &status, pid, waker, err);
 }
 
 int

@@ -1,5 +1,5 @@
 /*
- * observer.h - what observe.c needs of the controller.
+ * observer.h - the observations of a controller, as flights.
  */
 #ifndef HW_OBSERVER_H
 #define HW_OBSERVER_H
@@ -13,6 +13,8 @@ struct controller;
 struct controller_options;
 struct error;
 struct index_keeper;
+struct node_status;
+struct observe_request;
 struct store;
 
 struct observer {
@@ -29,6 +31,13 @@ int observer_init(struct observer *observer,
                   const struct controller_options *options,
                   struct index_keeper *indexes, struct store *store,
                   struct error *err);
+/* A seat in an equal observation that waits, or in a new one, of that process.
+ * status: of now.  NULL with *err. */
+struct seat *observer_join(struct observer *observer,
+                           const struct observe_request *request,
+                           const struct node_status *status, int32_t pid,
+                           struct waker waker, struct error *err);
+
 /* The controller's. */
 struct observer *controller_observer(struct controller *controller);
 /* Every seat has been left. */
