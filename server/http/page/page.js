@@ -225,7 +225,7 @@
 
     function showSample() {
         byId('flame').hidden = true;
-        byId('title').textContent = '“Sample” looks at what the database’s threads do for some seconds.';
+        byId('title').textContent = '“Sample” looks at what the threads do for so long.';
     }
 
     // A profile that takes its time is taken when people press the button.
@@ -240,10 +240,10 @@
         const seconds = toSample() ? secondsNow() : 0;
         const name = data.quote(nameOf(seconds ? `${kindNow()}:${seconds}` : state.snapshot));
         const base = state.base ? data.quote(nameOf(state.base)) : 'NULL';
-        const by = isCpu() ? 'NULL' : state.by === 'inuse_objects' ? "'by=inuse_objects'" : "'by=inuse_space'";
+        const by = !isCpu() && state.by === 'inuse_objects' ? 'by=inuse_objects' : '';
         try {
             const blob = await wait(seconds ? 'Sampling' : `Drawing the ${isCpu() ? 'profile' : 'heap'}`,
-                (signal) => data.value(`SELECT calls(${name}, ${base}, ${by})`, signal), now, seconds);
+                (signal) => data.value(`SELECT calls(${name}, ${base}, '${by}')`, signal), now, seconds);
             const tree = flameTree.parse(await blob.text());
             if (now !== drawing)
                 return;
