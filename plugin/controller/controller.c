@@ -241,16 +241,6 @@ keep_snapshot(struct controller *c, const struct job *job,
     return store_add(c->store, snapshot, err);
 }
 
-static double
-mean_depth(const struct profile *profile)
-{
-    double frames = 0, count = (double)profile->stack_count;
-
-    for (size_t i = 0; i < profile->stack_count; i++)
-        frames += profile->stacks[i].depth / count;
-    return frames;
-}
-
 /* A library that was loaded since the last greeting may bring a jemalloc: the
  * agent looks for such behind its answer. */
 static int
@@ -274,7 +264,7 @@ run_dump(struct controller *c, struct job *job)
         snapshot->node_id = c->node_id;
         store_make_name(c->store, snapshot);
         job->not_kept = job->keep && keep_snapshot(c, job, snapshot, &err) != 0;
-        frames = mean_depth(snapshot->profile);
+        frames = profile_mean_depth(snapshot->profile);
     }
     pthread_mutex_lock(&c->jobs.flights.lock);
     if (snapshot) {
@@ -569,6 +559,18 @@ controller_submit(struct controller *c, const struct job_request *request,
         seat = jobs_join(&c->jobs, request, waker, err);
     pthread_mutex_unlock(&c->jobs.flights.lock);
     return seat;
+}
+
+int
+controller_wait(struct seat *seat, struct await *await,
+                struct job_result *result, struct error *err)
+{
+    int rc = seat ? flight_wait(seat, await, err) : -1;
+
+    if (rc == 0 && controller_look(seat, result, err) != FLIGHT_DONE)
+        rc = -1;
+    flight_leave(seat);
+    return rc;
 }
 
 struct store *

@@ -403,15 +403,3 @@ controller_look(struct seat *seat, struct job_result *result, struct error *err)
         stats_ref(result->stats);
     return FLIGHT_DONE;
 }
-
-int
-controller_wait(struct seat *seat, struct await *await,
-                struct job_result *result, struct error *err)
-{
-    int rc = seat ? flight_wait(seat, await, err) : -1;
-
-    if (rc == 0 && controller_look(seat, result, err) != FLIGHT_DONE)
-        rc = -1;
-    flight_leave(seat);
-    return rc;
-}

@@ -463,3 +463,13 @@ profile_free(struct profile *profile)
     names_free(profile->names);
     mem_free(profile);
 }
+
+double
+profile_mean_depth(const struct profile *profile)
+{
+    double frames = 0, count = (double)profile->stack_count;
+
+    for (size_t i = 0; i < profile->stack_count; i++)
+        frames += profile->stacks[i].depth / count;
+    return frames;
+}

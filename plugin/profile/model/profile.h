@@ -121,6 +121,9 @@ struct view_options profile_view(const struct profile *profile,
 double profile_value(const struct profile_stack *stack, enum measure measure);
 double profile_total(const struct profile *profile, enum measure measure);
 
+/* Frames of the mean stack; 0: it has no stack. */
+double profile_mean_depth(const struct profile *profile);
+
 /* Half the width of the 95 % confidence interval of the bytes in use, or of the
  * time.  It covers the chance of sampling, not what was allocated while
  * profiling was off. */
