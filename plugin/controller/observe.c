@@ -12,25 +12,34 @@
 #include "store.h"
 #include "unwind_tables.h"
 
-/* The process's pid as we see it, with an agent or without; 0 with *err. */
-static int32_t
+/* With an agent or without; its pid is 0 with *err where there is none. */
+static struct node_arrival
 find_process(const struct node_status *status, struct error *err)
 {
-    struct process_stat stat = {0};
+    struct node_arrival peer = {status->peer, status->hello.start_ticks};
 
-    if ((status->state == NODE_CONNECTED ||
-         status->state == NODE_UNRESPONSIVE) &&
-        process_stat_read(status->peer, &stat) && stat.state != 'Z')
-        return status->peer;
+    if (status->state != NODE_CONNECTED && status->state != NODE_UNRESPONSIVE)
+        peer.pid = 0;
+    if (peer.pid != 0 && process_lives(peer.pid, peer.start_ticks))
+        return peer;
     if (status->absent.pid != 0 &&
         process_lives(status->absent.pid, status->absent.start_ticks))
-        return status->absent.pid;
+        return status->absent;
     if (node_status_check(status, err) == 0)
         error_set(err, ER_UNKNOWN,
                   "the database's process (pid %" PRId32 ") is not visible to "
                   "heapwired: it needs the same pid namespace",
                   status->hello.pid);
-    return 0;
+    return (struct node_arrival){0};
+}
+
+int32_t
+controller_observe_process(struct controller *controller, struct error *err)
+{
+    struct node_status status;
+
+    controller_status(controller, &status);
+    return find_process(&status, err).pid;
 }
 
 static int
@@ -60,16 +69,18 @@ controller_observe(struct controller *controller,
                    struct error *err)
 {
     struct observer *observer = controller_observer(controller);
+    struct node_arrival process;
     struct node_status status;
-    int32_t pid;
 
+    if (check_request(request, err) != 0)
+        return NULL;
     controller_status(controller, &status);
-    pid = check_request(request, err) == 0 ? find_process(&status, err) : 0;
-    if (pid == 0 ||
+    process = find_process(&status, err);
+    if (process.pid == 0 ||
         (request->name &&
          store_check_name(observer->store, request->name, err) != 0))
         return NULL;
-    return observer_join(observer, request, &status, pid, waker, err);
+    return observer_join(observer, request, &status, &process, waker, err);
 }
 
 int

@@ -29,6 +29,7 @@ enum observe_kind {
 };
 
 enum {
+    OBSERVE_WAIT_S = 30,  /* for other profiles, at most: else it is refused */
     OBSERVE_SECONDS = 10, /* unless told otherwise */
     OBSERVE_SECONDS_MAX = 600,
     OBSERVE_HZ_MAX = 1000 /* as SAMPLER_HZ_MAX */
@@ -56,6 +57,10 @@ struct seat *controller_observe(struct controller *controller,
 /* As controller_wait. */
 int controller_observe_wait(struct seat *seat, struct await *await,
                             struct observe_result *result, struct error *err);
+
+/* The pid of the process that would be observed, as we see it; 0 with *err. */
+int32_t controller_observe_process(struct controller *controller,
+                                   struct error *err);
 
 /* The unwind tables' files get another owner, as whom heapwired continues. */
 int controller_observe_give(struct controller *controller, uint32_t uid,

@@ -8,13 +8,14 @@
 #include "observer.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
+#include "files.h"
 #include "index_keeper.h"
 #include "memory.h"
 #include "node_status.h"
@@ -39,10 +40,10 @@ struct observation {
     struct observe_request request;
     char name[SNAPSHOT_NAME_MAX + 1];
     struct agent_hello hello; /* of the process; without agent its pid alone */
-    int32_t pid;              /* as this process sees it */
+    struct node_arrival process; /* as this process sees it */
     struct observe_result result;
     atomic_uint stage; /* enum observe_stage; 0: not begun */
-    uint64_t since_ms; /* written before the stage */
+    _Atomic uint64_t since_ms; /* 0: not begun; written before the stage */
 };
 
 static struct observer *
@@ -74,6 +75,9 @@ make_snapshot(const struct observation *o, struct profile *profile,
     snapshot->profile = profile;
     snapshot->taken_ms = profile->origin.taken_ms;
     snapshot->hello = o->hello;
+    if (!*o->hello.exe) /* without agent */
+        snprintf(snapshot->hello.exe, sizeof(snapshot->hello.exe), "%s",
+                 profile->program);
     snapshot->node_id = observer->node_id;
     store_make_name(observer->store, snapshot);
     if (*o->name)
@@ -89,7 +93,7 @@ take_profile(struct observation *o, const struct observing *observing,
              struct error *err)
 {
     const bool wall = o->request.kind == OBSERVE_WALL;
-    const struct sampler_options options = {.pid = o->pid,
+    const struct sampler_options options = {.pid = o->process.pid,
                                             .milliseconds =
                                                 o->request.seconds * 1000,
                                             .hz = o->request.hz,
@@ -112,7 +116,8 @@ run_observation(struct flight *flight)
                                             observer->tables[takes_time(o)],
                                         .names = &observer->names,
                                         .cancelled = &flight->cancelled,
-                                        .pid = o->pid,
+                                        .stop_fd = observer->stop_fd,
+                                        .pid = o->process.pid,
                                         .exe = o->hello.exe,
                                         .stage = &o->stage};
     struct error err;
@@ -120,7 +125,12 @@ run_observation(struct flight *flight)
 
     o->since_ms = clock_ms();
     atomic_store_explicit(&o->stage, OBSERVE_SAMPLING, memory_order_release);
-    if (takes_time(o)) {
+    if (!process_lives(o->process.pid, o->process.start_ticks)) {
+        error_set(&err, ER_UNKNOWN,
+                  "the database's process (pid %" PRId32 ") has ended",
+                  o->process.pid);
+        rc = -1;
+    } else if (takes_time(o)) {
         rc = take_profile(o, &observing, &err);
     } else {
         o->result.threads = observe_threads_take(&observing, &err);
@@ -152,8 +162,11 @@ tell_progress(struct flight *flight, struct progress *out)
     unsigned stage = atomic_load_explicit(&o->stage, memory_order_acquire);
     uint64_t all_ms = o->request.seconds * 1000ull, ms;
 
-    if (stage == 0)
-        return false;
+    if (stage == 0) {
+        *out = (struct progress){1, OBSERVE_MAKING, 0,
+                                 "Waiting for another profile"};
+        return true;
+    }
     *out = (struct progress){stage, OBSERVE_MAKING, 0, texts[stage]};
     if (stage == OBSERVE_SAMPLING && all_ms > 0) {
         ms = clock_ms() - o->since_ms;
@@ -192,24 +205,60 @@ is_equal(const struct observation *o, const struct observe_request *request)
            o->request.hz == request->hz && !o->request.keep && !request->keep;
 }
 
+static bool
+is_of(const struct observation *o, const struct node_arrival *process)
+{
+    return o->process.pid == process->pid &&
+           o->process.start_ticks == process->start_ticks;
+}
+
 /* One that waits; what runs has begun before the request. */
 static struct observation *
 find_equal(const struct observer *observer,
-           const struct observe_request *request, int32_t pid)
+           const struct observe_request *request,
+           const struct node_arrival *process)
 {
     for (struct flight *f = observer->flights.first; f; f = f->next)
         if (!f->started && !atomic_load(&f->cancelled) &&
-            ((struct observation *)f)->pid == pid &&
+            is_of(((struct observation *)f), process) &&
             is_equal((struct observation *)f, request))
             return (struct observation *)f;
     return NULL;
 }
 
+/* Who would wait for long is told so at once: his statement has a limit. */
+static int
+check_turn(const struct observer *observer,
+           const struct observe_request *request, struct error *err)
+{
+    uint64_t needs_ms = 0, passed_ms;
+    const char *owner = "";
+
+    for (struct flight *f = observer->flights.first; f; f = f->next) {
+        const struct observation *o = (struct observation *)f;
+        uint64_t all_ms = o->request.seconds * 1000ull;
+
+        if (!takes_time(o) || request->kind == OBSERVE_THREADS)
+            continue;
+        passed_ms = o->since_ms > 0 ? clock_ms() - o->since_ms : 0;
+        needs_ms += passed_ms < all_ms ? all_ms - passed_ms : 0;
+        owner = f->owner;
+    }
+    if (needs_ms <= OBSERVE_WAIT_S * 1000)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "one profile of time is taken at once, and others (the last is "
+              "of '%s') need %" PRIu64 " s more: ask again then, or end them "
+              "by KILL QUERY (SHOW PROCESSLIST)",
+              owner, needs_ms / 1000);
+    return -1;
+}
+
 static struct observation *
 new_observation(struct observer *observer,
                 const struct observe_request *request,
-                const struct node_status *status, int32_t pid,
-                struct error *err)
+                const struct node_status *status,
+                const struct node_arrival *process, struct error *err)
 {
     struct share places = {.user = request->owner ? request->owner : ""};
     struct observation *o;
@@ -231,12 +280,11 @@ new_observation(struct observer *observer,
     o->request.owner = o->request.name = NULL;
     snprintf(o->name, sizeof(o->name), "%s",
              request->name ? request->name : "");
-    o->pid = pid;
+    o->process = *process;
     o->hello = status->hello;
-    if (status->peer != pid) { /* no agent has greeted */
-        memset(&o->hello, 0, sizeof(o->hello));
-        o->hello.pid = pid;
-    }
+    if (status->peer != process->pid) /* no agent has greeted */
+        o->hello = (struct agent_hello){.pid = process->pid,
+                                        .start_ticks = process->start_ticks};
     return o;
 }
 
@@ -244,16 +292,17 @@ new_observation(struct observer *observer,
 
 struct seat *
 observer_join(struct observer *observer, const struct observe_request *request,
-              const struct node_status *status, int32_t pid, struct waker waker,
+              const struct node_status *status,
+              const struct node_arrival *process, struct waker waker,
               struct error *err)
 {
     struct observation *o, *new = NULL;
     struct seat *seat = NULL;
 
     pthread_mutex_lock(&observer->flights.lock);
-    o = find_equal(observer, request, pid);
-    if (!o)
-        o = new = new_observation(observer, request, status, pid, err);
+    o = find_equal(observer, request, process);
+    if (!o && check_turn(observer, request, err) == 0)
+        o = new = new_observation(observer, request, status, process, err);
     if (o)
         seat = flight_join(&o->flight, waker, err);
     flight_unref(new ? &new->flight : NULL);
@@ -297,11 +346,16 @@ observer_init(struct observer *observer,
                                            .dir = options->index_dir};
     struct error why;
 
+    observer->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     flights_init(&observer->flights, "hw-observe", POOL_THREADS,
                  next_observation);
     pthread_mutex_init(&observer->names.lock, NULL);
     observer->store = store;
     observer->node_id = options->node_id;
+    if (observer->stop_fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
+        return -1;
+    }
     observer->names.symbolizer = symbolizer_new(&symbolizer, err);
     for (int i = 0; i < 2 && observer->names.symbolizer; i++)
         if (!(observer->tables[i] = unwind_tables_new(&tables, &why))) {
@@ -316,6 +370,8 @@ observer_fini(struct observer *observer)
 {
     if (!observer->flights.name)
         return;
+    if (observer->stop_fd >= 0)
+        (void)eventfd_write(observer->stop_fd, 1);
     if (observer->names.symbolizer)
         symbolizer_cancel(observer->names.symbolizer);
     flights_stop(&observer->flights);
@@ -323,4 +379,5 @@ observer_fini(struct observer *observer)
     for (int i = 0; i < 2; i++)
         unwind_tables_free(observer->tables[i]);
     pthread_mutex_destroy(&observer->names.lock);
+    fd_close(observer->stop_fd);
 }

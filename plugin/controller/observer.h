@@ -13,6 +13,7 @@ struct controller;
 struct controller_options;
 struct error;
 struct index_keeper;
+struct node_arrival;
 struct node_status;
 struct observe_request;
 struct store;
@@ -20,6 +21,7 @@ struct store;
 struct observer {
     struct flights flights; /* first */
     struct observe_names names;
+    int stop_fd;                     /* eventfd: readable once it is to end */
     struct unwind_tables *tables[2]; /* of the profile, and of the threads */
     struct store *store;
     uint32_t node_id;
@@ -35,7 +37,8 @@ int observer_init(struct observer *observer,
  * status: of now.  NULL with *err. */
 struct seat *observer_join(struct observer *observer,
                            const struct observe_request *request,
-                           const struct node_status *status, int32_t pid,
+                           const struct node_status *status,
+                           const struct node_arrival *process,
                            struct waker waker, struct error *err);
 
 /* The controller's. */

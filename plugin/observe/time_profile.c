@@ -22,7 +22,7 @@
 
 enum {
     THREADS_MS = 10000, /* to stop and copy all of them */
-    LINE_MAX = 1024,
+    TEXT_MAX = 2048,
     DEPTH_MAX = 512
 };
 
@@ -48,7 +48,7 @@ open_code(const struct observing *observing, struct code_map *map,
     const struct unwind_request request = {.maps = &map->maps,
                                            .open_object = open_object,
                                            .arg = &map->objects,
-                                           .cancel_fd = -1};
+                                           .cancel_fd = observing->stop_fd};
 
     if (code_map_open(map, observing->pid, err) != 0)
         return -1;
@@ -99,46 +99,81 @@ take_sample(void *arg, const struct sample *sample, struct error *err)
     return stack_sums_add(t->sums, addresses, depth, sample->nanoseconds, err);
 }
 
-/* How it was taken, and what it lacks. */
 static int
-write_line(struct profile *profile, const struct taking *t,
-           const struct sampler_report *report, struct error *err)
+keep_text(struct profile *profile, const struct buffer *text, const char **to)
+{
+    *to =
+        arena_strndup(profile->arena, text->data ? text->data : "", text->size);
+    return text->failed || !*to ? -1 : 0;
+}
+
+/* How it was taken. */
+static void
+write_way(const struct sampler_report *report, struct buffer *out)
 {
     static const char *const ways[] = {
         [SAMPLER_PERF] = "perf_event_open", [SAMPLER_PTRACE] = "ptrace"};
-    struct buffer line;
-    int rc = 0;
 
-    buffer_init(&line, LINE_MAX);
-    buffer_format(&line, "by %s for %.1f s, %" PRIu32 " threads",
+    buffer_format(out, "by %s for %.1f s, %" PRIu32 " threads",
                   ways[report->way], report->milliseconds / 1000.0,
                   report->threads);
     if (report->stops > 0)
-        buffer_format(&line,
+        buffer_format(out,
                       ", stopped %" PRIu64 " times for %.1f ms in all and "
                       "%" PRIu64 " us at most",
                       report->stops, (double)report->pause_total_us / 1000,
                       report->pause_max_us);
+    if (*report->why_not_better)
+        buffer_format(out, "; %s", report->why_not_better);
+}
+
+/* What it lacks, behind what could not be named. */
+static void
+write_lacks(const struct taking *t, const struct sampler_report *report,
+            struct buffer *out)
+{
+    uint64_t left_out = stack_sums_left_out(t->sums);
+
     if (report->lost > 0)
-        buffer_format(&line, "; %" PRIu64 " samples were lost", report->lost);
+        buffer_format(out, "; %" PRIu64 " samples were lost", report->lost);
     if (report->unseen > 0)
-        buffer_format(&line, "; %" PRIu32 " threads could not be looked at",
+        buffer_format(out, "; %" PRIu32 " threads could not be looked at",
                       report->unseen);
     if (t->cut > 0)
-        buffer_format(&line, "; %" PRIu64 " stacks are cut", t->cut);
+        buffer_format(out, "; %" PRIu64 " stacks are cut", t->cut);
+    if (left_out > 0)
+        buffer_format(out, "; the stacks of %" PRIu64 " samples found no room",
+                      left_out);
     if (t->loaded.missing > 0)
-        buffer_format(&line, "; %" PRIu32 " files have no unwind table (%s)",
+        buffer_format(out, "; %" PRIu32 " files have no unwind table (%s)",
                       t->loaded.missing, t->loaded.why);
     if (report->ended)
-        buffer_format(&line, "; the process ended meanwhile");
-    if (*report->why_not_better)
-        buffer_format(&line, "; %s", report->why_not_better);
-    profile->memory = arena_strndup(profile->arena, line.data, line.size);
-    if (line.failed || !profile->memory) {
+        buffer_format(out, "; the process ended meanwhile");
+}
+
+static int
+write_texts(struct profile *profile, const struct taking *t,
+            const struct sampler_report *report, struct error *err)
+{
+    struct buffer way, note;
+    int rc = 0;
+
+    buffer_init(&way, TEXT_MAX);
+    buffer_init(&note, TEXT_MAX);
+    write_way(report, &way);
+    buffer_format(&note, "%s", profile->note);
+    write_lacks(t, report, &note);
+    if (!*profile->note && note.size > 2) { /* the first "; " */
+        memmove(note.data, note.data + 2, note.size - 2);
+        note.size -= 2;
+    }
+    if (keep_text(profile, &way, &profile->memory) != 0 ||
+        keep_text(profile, &note, &profile->note) != 0) {
         error_memory(err, "a profile");
         rc = -1;
     }
-    buffer_fini(&line);
+    buffer_fini(&way);
+    buffer_fini(&note);
     return rc;
 }
 
@@ -155,7 +190,7 @@ make_profile(const struct observing *observing, struct code_map *map,
 
     enter(observing, OBSERVE_NAMING);
     if (dump) {
-        dump->rate = 1000000000 / report->hz;
+        dump->rate = 1000000000 / (report->hz > 0 ? report->hz : 1);
         dump->duration_ms = report->milliseconds;
     }
     if (dump)
@@ -168,7 +203,7 @@ make_profile(const struct observing *observing, struct code_map *map,
                               &origin, err);
     if (profile &&
         (modules_fill(profile, &map->maps, &map->objects, err) != 0 ||
-         write_line(profile, t, report, err) != 0)) {
+         write_texts(profile, t, report, err) != 0)) {
         profile_free(profile);
         profile = NULL;
     }

@@ -31,6 +31,7 @@ struct observing {
     struct unwind_tables *tables; /* for one observation at a time */
     struct observe_names *names;
     const atomic_bool *cancelled;
+    int stop_fd;        /* readable: give up */
     int32_t pid;        /* as this process sees it */
     const char *exe;    /* what the process's program is called; "" unknown */
     atomic_uint *stage; /* enum observe_stage, for other threads to look at */
