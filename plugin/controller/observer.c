@@ -238,7 +238,8 @@ check_turn(const struct observer *observer,
         const struct observation *o = (struct observation *)f;
         uint64_t all_ms = o->request.seconds * 1000ull;
 
-        if (!takes_time(o) || request->kind == OBSERVE_THREADS)
+        if (!takes_time(o) || request->kind == OBSERVE_THREADS ||
+            atomic_load(&f->cancelled))
             continue;
         passed_ms = o->since_ms > 0 ? clock_ms() - o->since_ms : 0;
         needs_ms += passed_ms < all_ms ? all_ms - passed_ms : 0;
