@@ -183,9 +183,10 @@ EQUAL, OURS_LONGER, THEIRS_LONGER, DIFFERENT = (
 
 
 def compare(code, ours, theirs):
-    """Addresses, leaf first; theirs may be offsets in their files."""
+    """Addresses, leaf first; theirs may be offsets in their files.  Of the
+    trampoline of a signal perf has the byte before, as if it called."""
     same = min(len(ours), len(theirs), DEPTH)
-    if any(their not in (our, code.offset(our))
+    if any(their not in (our, code.offset(our), code.offset(our) - 1)
            for our, their in zip(ours[:same], theirs)):
         return DIFFERENT
     if same == DEPTH or len(ours) == len(theirs):
