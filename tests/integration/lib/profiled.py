@@ -69,7 +69,7 @@ def redis_load(port):
 
 
 @contextlib.contextmanager
-def redis(work, _):
+def redis(work, _=None):
     port = str(free_port())
     with running(["redis-server", "--port", port, "--save", "", "--dir", work]
                  ) as server:
