@@ -13,8 +13,13 @@
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
+#include "unwind_tables.h"
 
-enum { MAPS_BYTES_MAX = 16 << 20, ARENA_BYTES_MAX = 64 << 20 };
+enum {
+    MAPS_BYTES_MAX = 16 << 20,
+    ARENA_BYTES_MAX = 64 << 20,
+    VDSO_INODE = 1 /* on device 0, which has no files */
+};
 
 static int
 read_maps(struct code_map *map, struct error *err)
@@ -65,14 +70,24 @@ open_file(const struct code_map *map, const struct mapping *m)
     return -1;
 }
 
+/* The kernel's own code: with a number it is an object as others. */
+static void
+open_vdso(struct code_map *map, struct mapping *m)
+{
+    m->inode = VDSO_INODE;
+    objects_put(&map->objects, m->device, m->inode, unwind_open_vdso(m));
+}
+
 static void
 open_files(struct code_map *map)
 {
     for (size_t i = 0; i < map->maps.count; i++) {
         const struct mapping *m = &map->maps.list[i];
 
-        if (m->executable && m->inode != 0 &&
-            !objects_known(&map->objects, m->device, m->inode))
+        if (m->executable && strcmp(m->path, "[vdso]") == 0)
+            open_vdso(map, (struct mapping *)(uintptr_t)m); /* our arena's */
+        else if (m->executable && m->inode != 0 &&
+                 !objects_known(&map->objects, m->device, m->inode))
             objects_put(&map->objects, m->device, m->inode, open_file(map, m));
     }
 }

@@ -303,13 +303,17 @@ unwind_walk(const struct unwind_source *source,
 
     memcpy(f.values, registers->values, sizeof(f.values));
     while (count < room) {
-        uint64_t pc = f.values[REGISTER_PC] - !f.exact;
+        bool called = !f.exact;
+        uint64_t pc = f.values[REGISTER_PC] - called;
 
         pcs[count++] = pc;
         if (!step(&f, pc)) {
             *why = f.why;
             return count;
         }
+        /* It was a signal's trampoline, which calls nothing: the byte before
+         * is another function's. */
+        pcs[count - 1] += called && f.exact;
     }
     *why = UNWIND_END_ROOM;
     return count;

@@ -49,8 +49,8 @@ enum unwind_end {
 
 /*
  * Writes at most room addresses to pcs, the leaf's first, and returns how many.
- * All but the first, and but those that a signal interrupted, are one less than
- * the return address: the call itself.
+ * All but the first, and but those that a signal interrupted and the kernel's
+ * frames above, are one less than the return address: the call itself.
  */
 size_t unwind_walk(const struct unwind_source *source,
                    const struct thread_stack *stack,

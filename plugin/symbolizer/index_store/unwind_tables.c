@@ -329,10 +329,8 @@ table_of(struct loading *l, int fd, const char *path, char why[ERROR_TEXT_MAX])
 
 /* ---- a process's mappings ---- */
 
-/* The kernel's own code is the same in all processes: a copy of what this one
- * has.  -1: there is none, or it is not this. */
-static int
-open_vdso(const struct mapping *mapping)
+int
+unwind_open_vdso(const struct mapping *mapping)
 {
     const char *image = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     uint64_t size = mapping->end - mapping->start;
@@ -394,7 +392,7 @@ load_mapping(struct loading *l, const struct mapping *mapping)
     if (mapping->inode == 0 && !is_vdso(mapping))
         return NULL;
     l->loaded->objects++;
-    fd = is_vdso(mapping) ? open_vdso(mapping)
+    fd = is_vdso(mapping) ? unwind_open_vdso(mapping)
                           : request->open_object(request->arg, mapping);
     if (fd >= 0)
         table = table_of(l, fd, mapping->path, why);

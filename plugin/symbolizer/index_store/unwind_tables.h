@@ -65,6 +65,10 @@ int unwind_tables_load(struct unwind_tables *tables,
 /* Good until the next load; its cache is for one thread. */
 struct unwind_source unwind_tables_source(struct unwind_tables *tables);
 
+/* The kernel's own code, which is the same in all processes and has no file: a
+ * copy of what this one has.  -1: there is none, or it is not this. */
+int unwind_open_vdso(const struct mapping *mapping);
+
 /* The files' owner becomes another user, as whom the process continues. */
 int unwind_tables_give(struct unwind_tables *tables, uint32_t uid, uint32_t gid,
                        struct error *err);

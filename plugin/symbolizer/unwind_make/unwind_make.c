@@ -291,6 +291,10 @@ find_trampolines(struct making *m)
     mem_free(chunk);
     qsort(m->trampolines, m->trampoline_count, sizeof(m->trampolines[0]),
           compare_trampolines);
+    /* A handler returns to its first byte, and is looked for by the one before:
+     * glibc describes that, too. */
+    for (size_t i = 0; i < m->trampoline_count; i++)
+        m->trampolines[i].offset -= m->trampolines[i].offset > 0;
     return 0;
 }
 

@@ -7,7 +7,7 @@ import signal
 import struct
 import subprocess
 
-from node_under_test import BUILD, wait_for
+from node_under_test import BUILD
 
 STACK_BYTES = 32768
 DEPTH = 127  # perf's most
@@ -37,24 +37,41 @@ def no_perf():
 
 
 class Recording:
-    """perf record of a process, from begin() to end()."""
+    """perf record of a process, from here to end(); also a with statement's."""
 
     def __init__(self, path, pid, hz=99):
-        self.path, self.pid = path, pid
+        self.path = path
+        orders, acks = os.pipe(), os.pipe()
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(
             ["perf", "record", "-q", "-e", "task-clock", "-F", str(hz),
              "--call-graph", f"dwarf,{STACK_BYTES}", "-m", "4M", "-o", path,
-             "-p", str(pid)], stdin=subprocess.DEVNULL,
+             "-p", str(pid), "-D", "-1",
+             f"--control=fd:{orders[0]},{acks[1]}"],
+            pass_fds=(orders[0], acks[1]), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > 0 or
-                 self.process.poll() is not None)
+        os.close(orders[0])
+        os.close(acks[1])
+        self.control = orders[1], acks[0]
+        self.say(b"enable\n")
+
+    def say(self, order):
+        os.write(self.control[0], order)
+        said = os.read(self.control[1], 64)  # "": it has ended
+        assert said.startswith(b"ack"), (said, self.process.wait())
 
     def end(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+        self.say(b"disable\n")
+        self.process.send_signal(signal.SIGINT)
         self.process.wait(60)
+        for fd in self.control:
+            os.close(fd)
+
+    def __enter__(self):
         return self
+
+    def __exit__(self, *_):
+        self.end()
 
 
 def parse_sample(body, kind, mask):
@@ -129,11 +146,10 @@ def perf_stacks(path):
     return found
 
 
-def our_stacks(samples, pid, rounds=0):
+def walk(command, samples):
     """A list of (end, addresses), as the samples; and what it said."""
-    program = os.path.join(BUILD, "bin", "walk_samples")
     done = subprocess.run(
-        [program, str(pid), str(rounds)], check=True, capture_output=True,
+        command, check=True, capture_output=True,
         input=b"".join(struct.pack("<18Q", *s.registers, len(s.stack)) +
                        s.stack for s in samples),
         env={**os.environ, "HEAPWIRE_SYMBOLIZER":
@@ -167,10 +183,11 @@ EQUAL, OURS_LONGER, THEIRS_LONGER, DIFFERENT = (
 
 
 def compare(code, ours, theirs):
-    """ours: addresses, leaf first.  What has no file has its address alone."""
+    """Addresses, leaf first; theirs may be offsets in their files.  Of the
+    trampoline of a signal perf has the byte before, as if it called."""
     same = min(len(ours), len(theirs), DEPTH)
-    if any(f.pc not in (pc, code.offset(pc))
-           for pc, f in zip(ours[:same], theirs)):
+    if any(their not in (our, code.offset(our), code.offset(our) - 1)
+           for our, their in zip(ours[:same], theirs)):
         return DIFFERENT
     if same == DEPTH or len(ours) == len(theirs):
         return EQUAL
@@ -185,7 +202,11 @@ def compare_all(path, pid, rounds=0):
     walker said."""
     theirs, code = perf_stacks(path), Code(pid)
     samples = [s for s in read_samples(path, pid) if (s.tid, s.time) in theirs]
-    ours, said = our_stacks(samples, pid, rounds)
-    return [Compared(compare(code, pcs, theirs[s.tid, s.time]), s, end, pcs,
-                     theirs[s.tid, s.time])
-            for s, (end, pcs) in zip(samples, ours)], said
+    ours, said = walk([os.path.join(BUILD, "bin", "walk_samples"), str(pid),
+                       str(rounds)], samples)
+    found = []
+    for s, (end, pcs) in zip(samples, ours):
+        frames = theirs[s.tid, s.time]
+        found.append(Compared(compare(code, pcs, [f.pc for f in frames]), s,
+                              end, pcs, frames))
+    return found, said

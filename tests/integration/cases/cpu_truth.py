@@ -1,0 +1,163 @@
+"""Profiles of time beside perf: the same samples, the same seconds, and known
+shares.  tests/bench/cpu_truth.py does so with more programs."""
+import collections
+import contextlib
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from http_door import redis as redis_node
+from http_door import redis_port
+from mysql_wire import Wire
+from perf_record import EQUAL, Recording, compare_all, no_perf, perf_stacks
+from profiled import MODES, built, redis, redis_load
+from runner import named, needs, run_tests
+
+SOURCE = "tests/integration/programs/profiled/unwound.cc"
+SECONDS = 3
+
+
+def check_same_samples(program, name):
+    with tempfile.TemporaryDirectory(prefix="hw-truth-") as work, \
+            program(work, name) as pid:
+        data = os.path.join(work, "perf.data")
+        with Recording(data, pid, 499):
+            time.sleep(1.5)
+        compared, _ = compare_all(data, pid)
+    how = collections.Counter(c.how for c in compared)
+    print(name, dict(how))
+    assert len(compared) > 100, how
+    assert how[EQUAL] >= 0.98 * len(compared), [
+        (c.how, [f.name for f in c.theirs]) for c in compared
+        if c.how != EQUAL][:5]
+
+
+@needs(no_perf)
+def test_the_same_samples_of_cxx():
+    check_same_samples(built, "g++ -O2")
+
+
+@needs(no_perf)
+def test_the_same_samples_of_redis():
+    check_same_samples(redis, "redis")
+
+
+# ---- the whole way ----
+
+@contextlib.contextmanager
+def unwound(*modes):
+    with tempfile.TemporaryDirectory(prefix="hw-truth-") as work:
+        program = os.path.join(work, "unwound")
+        subprocess.run(["g++", "-O2", "-pthread", "-o", program, SOURCE],
+                       check=True)
+        with redis_node(program=[program, *modes]) as node, \
+                Wire(node.socket, 120).login() as w:
+            yield w, node.children[modes[0]]
+
+
+def rows(w, text):
+    return [tuple(None if c is None else c.decode() for c in row)
+            for row in w.query(text)]
+
+
+def within(found, n, share, deviations=4):
+    """Whether chance explains it: a binomial's deviation, and one sample."""
+    return abs(found - n * share) <= 1 + deviations * math.sqrt(
+        n * share * (1 - share))
+
+
+def test_shares_are_those_that_are_known():
+    with unwound("shares") as (w, _):
+        found = {name: int(samples) for name, samples in rows(
+            w, "SELECT function, total_samples FROM heapwire.cpu_functions "
+            f"WHERE snapshot = 'cpu:{SECONDS}'")}
+    n = found["work_shares"]
+    assert n > 50, found
+    assert found["main"] == found["_start"], found
+    for name, share in (("burn_sixty", .6), ("burn_thirty", .3),
+                        ("burn_ten", .1)):
+        assert within(found[name], n, share), (name, found)
+
+
+def test_the_kernels_code_has_names():
+    """[vdso] is no file."""
+    with unwound("clock", "signals") as (w, _):
+        found = {name: module for name, module in rows(
+            w, "SELECT function, module FROM heapwire.cpu_functions "
+            f"WHERE snapshot = 'cpu:{SECONDS}'")}
+    assert "[vdso]" in [found.get(name) for name in (
+        "clock_gettime", "__vdso_clock_gettime")], found
+    assert "__restore_rt" in found and "on_alarm" in found, found
+
+
+def plain(name):
+    """One of the names that an address has, by libc's habits."""
+    if name == "[unknown]" or re.search(r"\+0x[0-9a-f]+$", name):
+        return "?"
+    name = re.sub(r"@.*|_impl$|\.(part|isra|constprop|cold)\b.*", "", name)
+    return re.sub(r"^(__GI_)?(__libc_|__vdso_|__)?", "", name)
+
+
+def compare_stacks(ours, theirs):
+    """Which of our samples (counted by stack) perf had no such stack of, or no
+    such call on it; and functions whose shares chance does not explain."""
+    calls = {pair for stack in theirs for pair in zip(stack, stack[1:])}
+    strange = {stack: n for stack, n in ours.items() if stack not in theirs and
+               not calls.issuperset(zip(stack[:-1], stack[1:-1]))}
+    shares = []
+    for stacks in ours, theirs:
+        total, alone = collections.Counter(), collections.Counter()
+        for stack, n in stacks.items():
+            alone[stack[-1]] += n
+            total.update({name: n for name in set(stack)})
+        shares.append({**{("self", k): v for k, v in alone.items()},
+                       **{("total", k): v for k, v in total.items()}})
+    n, m = sum(ours.values()), sum(theirs.values())
+    odd = []
+    for key in shares[0].keys() | shares[1].keys():
+        a, b = shares[0].get(key, 0), shares[1].get(key, 0)
+        p = (a + b) / (n + m)
+        deviation = math.sqrt(p * (1 - p) * (1 / n + 1 / m))
+        if deviation and abs(a / n - b / m) > 4 * deviation + 1 / min(n, m):
+            odd.append((key, a / n, b / m))
+    return strange, odd
+
+
+def without_inlined(folded):
+    return tuple(plain(name) for name in folded.split(";")
+                 if not name.endswith(" (inline)"))
+
+
+@needs(no_perf)
+def test_a_profile_of_redis_beside_perf():
+    with redis_node() as node, Wire(node.socket, 120).login() as w, \
+            tempfile.TemporaryDirectory(prefix="hw-truth-") as work, \
+            redis_load(redis_port(node)):
+        rows(w, "SELECT COUNT(*) FROM heapwire.cpu_stacks "
+             "WHERE snapshot = 'cpu:1'")  # names and tables are there then
+        data = os.path.join(work, "perf.data")
+        with Recording(data, node.children["redis-server"], 499):
+            found = rows(w, "SELECT folded, samples FROM heapwire.cpu_stacks "
+                         f"WHERE snapshot = 'cpu:{SECONDS}'")
+        recorded = perf_stacks(data)
+    ours, theirs = collections.Counter(), collections.Counter()
+    for folded, n in found:
+        ours[without_inlined(folded)] += int(n)
+    for frames in recorded.values():
+        theirs[tuple(plain(f.name) for f in reversed(frames))] += 1
+    strange, odd = compare_stacks(ours, theirs)
+    n = sum(ours.values())
+    print(f"{n} samples beside {sum(theirs.values())} of perf's, "
+          f"{sum(strange.values())} on strange stacks, {len(odd)} odd shares")
+    assert n > 50, n
+    # What is rare perf need not have met.
+    assert sum(strange.values()) <= 2 + 0.02 * n, strange
+    assert not odd, odd
+
+
+if __name__ == "__main__":
+    run_tests(named(globals(), sys.argv[1:]))
