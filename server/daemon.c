@@ -369,6 +369,7 @@ start_controller(struct daemon *d, struct error *err)
     char symbolizer[PATH_MAX];
     char snapshots[CONFIG_STATE_MAX + sizeof("/snapshots")];
     char symbols[CONFIG_STATE_MAX + sizeof("/symbols")];
+    char unwind[CONFIG_STATE_MAX + sizeof("/unwind")];
     struct controller_options options = {
         .state_dir = d->config.state_dir,
         .symbolizer = symbolizer,
@@ -384,12 +385,14 @@ start_controller(struct daemon *d, struct error *err)
                   .bytes = d->config.keep_bytes,
                   .age_ms = (int64_t)d->config.keep_age_s * 1000},
         .index_dir = d->config.symbols_index ? symbols : NULL,
+        .unwind_dir = d->config.symbols_index ? unwind : NULL,
         .index_bytes = d->config.symbols_bytes,
         .reader_mb = (uint32_t)(d->config.symbols_memory >> 20),
         .log = log_text};
 
     snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
     snprintf(symbols, sizeof(symbols), "%s/symbols", d->config.state_dir);
+    snprintf(unwind, sizeof(unwind), "%s/unwind", d->config.state_dir);
     if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
         error_set(err, ER_UNKNOWN, "cannot find heapwired's own directory");
         return -1;

@@ -36,7 +36,8 @@ struct controller_options {
     int segment; /* of the database's recorder; borrowed; -1: none */
     struct store_options store;
     const char *index_dir;         /* of symbol indexes; NULL: none are made */
-    uint64_t index_bytes;          /* of all of them */
+    const char *unwind_dir;        /* of unwind tables; NULL: in memory alone */
+    uint64_t index_bytes;          /* of all indexes, and of all tables */
     uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
     double budget_percent;         /* of profiling: struct overhead_settings */
     uint32_t guard_s;              /* without us, and it ends; 0: never */

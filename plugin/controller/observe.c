@@ -10,7 +10,7 @@
 #include "process_stat.h"
 #include "sampler.h"
 #include "store.h"
-#include "unwind_tables.h"
+#include "unwind_store.h"
 
 /* With an agent or without; its pid is 0 with *err where there is none. */
 static struct node_arrival
@@ -87,10 +87,6 @@ int
 controller_observe_give(struct controller *controller, uint32_t uid,
                         uint32_t gid, struct error *err)
 {
-    struct observer *observer = controller_observer(controller);
-
-    for (int i = 0; i < 2; i++)
-        if (unwind_tables_give(observer->tables[i], uid, gid, err) != 0)
-            return -1;
-    return 0;
+    return unwind_store_give(controller_observer(controller)->unwind_store, uid,
+                             gid, err);
 }

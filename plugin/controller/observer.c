@@ -17,6 +17,7 @@
 #include "errors.h"
 #include "files.h"
 #include "index_keeper.h"
+#include "log.h"
 #include "memory.h"
 #include "node_status.h"
 #include "observe.h"
@@ -27,6 +28,7 @@
 #include "store.h"
 #include "symbolizer.h"
 #include "threads.h"
+#include "unwind_store.h"
 #include "unwind_tables.h"
 
 enum {
@@ -343,9 +345,10 @@ observer_init(struct observer *observer,
                                             .reader_mb = options->reader_mb,
                                             .indexes =
                                                 keeper ? &indexes : NULL};
-    struct unwind_tables_options tables = {.program = options->symbolizer,
-                                           .dir = options->index_dir};
-    struct error why;
+    const struct unwind_store_options kept = {options->unwind_dir,
+                                              options->index_bytes};
+    struct unwind_tables_options tables = {.program = options->symbolizer};
+    struct error why = {0};
 
     observer->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     flights_init(&observer->flights, "hw-observe", POOL_THREADS,
@@ -358,12 +361,17 @@ observer_init(struct observer *observer,
         return -1;
     }
     observer->names.symbolizer = symbolizer_new(&symbolizer, err);
-    for (int i = 0; i < 2 && observer->names.symbolizer; i++)
-        if (!(observer->tables[i] = unwind_tables_new(&tables, &why))) {
-            error_memory(err, "unwind tables");
-            return -1;
-        }
-    return observer->names.symbolizer ? 0 : -1;
+    if (!observer->names.symbolizer)
+        return -1;
+    tables.store = observer->unwind_store = unwind_store_new(&kept, &why);
+    if (*why.text)
+        log_to(options->log, "no unwind tables are kept: %s", why.text);
+    for (int i = 0; i < 2 && tables.store; i++)
+        observer->tables[i] = unwind_tables_new(&tables, &why);
+    if (observer->tables[0] && observer->tables[1])
+        return 0;
+    error_memory(err, "unwind tables");
+    return -1;
 }
 
 void
@@ -379,6 +387,7 @@ observer_fini(struct observer *observer)
     symbolizer_free(observer->names.symbolizer);
     for (int i = 0; i < 2; i++)
         unwind_tables_free(observer->tables[i]);
+    unwind_store_free(observer->unwind_store);
     pthread_mutex_destroy(&observer->names.lock);
     fd_close(observer->stop_fd);
 }

@@ -17,11 +17,13 @@ struct node_arrival;
 struct node_status;
 struct observe_request;
 struct store;
+struct unwind_store;
 
 struct observer {
     struct flights flights; /* first */
     struct observe_names names;
-    int stop_fd;                     /* eventfd: readable once it is to end */
+    int stop_fd; /* eventfd: readable once it is to end */
+    struct unwind_store *unwind_store;
     struct unwind_tables *tables[2]; /* of the profile, and of the threads */
     struct store *store;
     uint32_t node_id;

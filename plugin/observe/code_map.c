@@ -45,29 +45,45 @@ read_maps(struct code_map *map, struct error *err)
     return rc;
 }
 
-/* A link of the kernel's leads to the very file, also to one that was deleted;
- * without the right to follow it, the path does, as that process sees it. */
+/* By a path, the file that is mapped; -1.  Its device is not compared: on btrfs
+ * and overlayfs stat() and maps disagree about it.  A file of another device
+ * may have the same number, but hardly the same path and room for the mapping.
+ */
+static int
+open_mapped(const char *path, const struct mapping *m)
+{
+    struct stat st;
+    int fd = file_open_regular(path);
+
+    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_ino == m->inode &&
+                   (uint64_t)st.st_size > m->offset))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* A link of the kernel's leads to the very file, also to one that was deleted,
+ * but needs privileges; then the path does, as that process sees it.  Whoever
+ * may trace the process may follow its link to the program. */
 static int
 open_file(const struct code_map *map, const struct mapping *m)
 {
     char path[4200];
-    struct stat st;
     int fd;
 
     snprintf(path, sizeof(path),
              "/proc/%" PRId32 "/map_files/%" PRIx64 "-%" PRIx64, map->pid,
              m->start, m->end);
     fd = file_open_regular(path);
-    if (fd >= 0 || m->path[0] != '/' ||
+    if (fd < 0 && m->path[0] == '/' &&
         (size_t)snprintf(path, sizeof(path), "/proc/%" PRId32 "/root%s",
-                         map->pid, m->path) >= sizeof(path))
-        return fd;
-    fd = file_open_regular(path);
-    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_ino == m->inode &&
-                   st.st_dev == m->device))
-        return fd;
-    close(fd);
-    return -1;
+                         map->pid, m->path) < sizeof(path))
+        fd = open_mapped(path, m);
+    if (fd < 0) {
+        snprintf(path, sizeof(path), "/proc/%" PRId32 "/exe", map->pid);
+        fd = open_mapped(path, m);
+    }
+    return fd;
 }
 
 /* The kernel's own code: with a number it is an object as others. */

@@ -80,16 +80,20 @@ is_id(const char *text, size_t size)
     return build_id_parse(text, size, &id);
 }
 
-static const char *const endings[] = {".hwindex", NULL};
-const struct file_kind index_dir_kind = {"an index", endings, is_id};
+static const char *const index_endings[] = {".hwindex", NULL};
+static const char *const unwind_endings[] = {".hwunwind", NULL};
+const struct file_kind index_dir_kind = {"an index", index_endings, is_id};
+const struct file_kind index_dir_unwind_kind = {"an unwind table",
+                                                unwind_endings, is_id};
 
 static void
-name_of(const struct build_id *id, char file[FILE_STORE_NAME])
+name_of(const struct file_store *dir, const struct build_id *id,
+        char file[FILE_STORE_NAME])
 {
     char text[BUILD_ID_TEXT];
 
     build_id_text(id, text);
-    snprintf(file, FILE_STORE_NAME, "%s%s", text, endings[0]);
+    snprintf(file, FILE_STORE_NAME, "%s%s", text, dir->kind->endings[0]);
 }
 
 int
@@ -100,7 +104,7 @@ index_dir_use(const struct file_store *dir, const struct build_id *id,
     char file[FILE_STORE_NAME];
     int fd;
 
-    name_of(id, file);
+    name_of(dir, id, file);
     fd = file_store_read(dir, file, st, err);
     if (fd >= 0)
         (void)futimens(fd, now); /* failure only brings its removal forward */
@@ -112,7 +116,7 @@ index_dir_has(const struct file_store *dir, const struct build_id *id)
 {
     char file[FILE_STORE_NAME];
 
-    name_of(id, file);
+    name_of(dir, id, file);
     return file_store_has(dir, file);
 }
 
@@ -122,7 +126,7 @@ index_dir_remove(const struct file_store *dir, const struct build_id *id,
 {
     char file[FILE_STORE_NAME];
 
-    name_of(id, file);
+    name_of(dir, id, file);
     return file_store_remove(dir, file, err);
 }
 
@@ -147,7 +151,7 @@ index_writer_open(struct index_writer *w, const struct file_store *dir,
     char file[FILE_STORE_NAME];
 
     *w = (struct index_writer){.file.fd = -1, .max = max, .look = LOOK_BYTES};
-    name_of(id, file);
+    name_of(dir, id, file);
     if (check_room(dir, err) != 0)
         return -1;
     return file_writer_open(&w->file, dir, file, err);

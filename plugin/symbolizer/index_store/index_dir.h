@@ -1,7 +1,8 @@
 /*
- * index_dir.h - the directory of the symbol indexes that we made.
+ * index_dir.h - the directories of what we made of objects, by build-id.
  *
- *     <build-id in hex>.hwindex   a whole index
+ *     <build-id in hex>.hwindex    a whole symbol index
+ *     <build-id in hex>.hwunwind   a whole unwind table, in another directory
  *
  * Other nodes, or heapwire-prof, may write there too.  The files' content is
  * not read.  Not thread-safe, except index_dir_use.
@@ -37,9 +38,10 @@ void build_id_text(const struct build_id *id, char out[BUILD_ID_TEXT]);
 /* Parses its lower-case text.  False: invalid. */
 bool build_id_parse(const char *text, size_t size, struct build_id *out);
 
-extern const struct file_kind index_dir_kind;
+/* What a directory is of. */
+extern const struct file_kind index_dir_kind, index_dir_unwind_kind;
 
-/* Opens an index and marks it as used now.  -1 with *err: it cannot be used. */
+/* Opens a file and marks it as used now.  -1 with *err: it cannot be used. */
 int index_dir_use(const struct file_store *dir, const struct build_id *id,
                   struct stat *st, struct error *err);
 /* Whether the file is still there. */
@@ -47,7 +49,7 @@ bool index_dir_has(const struct file_store *dir, const struct build_id *id);
 int index_dir_remove(const struct file_store *dir, const struct build_id *id,
                      struct error *err);
 
-/* An index being written. */
+/* A file being written. */
 struct index_writer {
     struct file_writer file;
     uint64_t bytes, max, look; /* look: where the disk's room is checked next */

@@ -2,7 +2,6 @@
 #include "unwind_dir.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "buffer.h"
@@ -11,52 +10,17 @@
 #include "index_dir.h"
 #include "memory.h"
 
-enum { FILES_MAX = 1024, ROOM_SHARE = 10 /* of the disk, that stays free */ };
-
-static bool
-is_build_id(const char *text, size_t size)
-{
-    struct build_id id;
-
-    return build_id_parse(text, size, &id);
-}
-
-static const char *const endings[] = {".hwunwind", NULL};
-static const struct file_kind kind = {"an unwind table", endings, is_build_id};
-
-static void
-set_name(const struct build_id *id, char file[FILE_STORE_NAME])
-{
-    char text[BUILD_ID_TEXT];
-
-    build_id_text(id, text);
-    snprintf(file, FILE_STORE_NAME, "%s%s", text, endings[0]);
-}
-
-int
-unwind_dir_open(struct file_store *dir, const char *path, struct error *err)
-{
-    return file_store_open(dir, path, &kind, err);
-}
+enum { FILES_MAX = 1024 };
 
 int
 unwind_dir_read(const struct file_store *dir, const struct build_id *id,
                 struct buffer *out)
 {
-    static const struct timespec now[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
-    char file[FILE_STORE_NAME];
     struct error unsaid;
     struct stat st;
-    int fd, rc = -1;
+    int fd = index_dir_use(dir, id, &st, &unsaid);
+    int rc = fd < 0 ? -1 : fd_read_all(fd, out, "an unwind table", &unsaid);
 
-    set_name(id, file);
-    fd = file_store_read(dir, file, &st, &unsaid);
-    if (fd < 0)
-        return -1;
-    if (fd_read_all(fd, out, file, &unsaid) == 0) {
-        (void)futimens(fd, now); /* failure only brings its removal forward */
-        rc = 0;
-    }
     fd_close(fd);
     return rc;
 }
@@ -116,26 +80,21 @@ unwind_dir_write(struct file_store *dir, const struct build_id *id,
                  const struct buffer *table, uint64_t bytes_max,
                  struct error *err)
 {
-    char file[FILE_STORE_NAME];
-    struct file_writer writer;
-    uint64_t left, all;
+    struct index_writer writer;
     int64_t made_ms;
     int rc = -1;
 
     if (file_store_renew(dir, err) < 0)
         return -1;
-    if (table->size > bytes_max || (file_store_room(dir, &left, &all) &&
-                                    left < all / ROOM_SHARE + table->size)) {
+    if (table->size > bytes_max) {
         error_set(err, ER_DISK_FULL, "%s has no room for it", dir->path);
         return -1;
     }
-    if (make_room(dir, bytes_max - table->size, err) != 0)
+    if (make_room(dir, bytes_max - table->size, err) != 0 ||
+        index_writer_open(&writer, dir, id, bytes_max, err) != 0)
         return -1;
-    set_name(id, file);
-    if (file_writer_open(&writer, dir, file, err) != 0)
-        return -1;
-    if (file_writer_write(&writer, table->data, table->size, err) == 0)
-        rc = file_writer_commit(&writer, true, &made_ms, err);
-    file_writer_close(&writer);
+    if (index_writer_write(&writer, table->data, table->size, err) == 0)
+        rc = file_writer_commit(&writer.file, true, &made_ms, err);
+    file_writer_close(&writer.file);
     return rc;
 }

@@ -1,24 +1,20 @@
 /*
- * unwind_dir.h - the directory of the unwind tables that we made.
- *
- *     <build-id in hex>.hwunwind   a whole table
+ * unwind_dir.h - the directory of the unwind tables that we made
+ * (index_dir_unwind_kind).
  *
  * Their content is checked by whoever reads it (unwind_table.h).  Not
- * thread-safe.
+ * thread-safe, except unwind_dir_read.
  */
 #ifndef HW_UNWIND_DIR_H
 #define HW_UNWIND_DIR_H
 
 #include <stdint.h>
 
-#include "file_store.h"
-
 struct buffer;
 struct build_id;
 struct error;
+struct file_store;
 
-int unwind_dir_open(struct file_store *dir, const char *path,
-                    struct error *err);
 /* Appends a table's bytes to out; -1: there is none that can be read. */
 int unwind_dir_read(const struct file_store *dir, const struct build_id *id,
                     struct buffer *out);

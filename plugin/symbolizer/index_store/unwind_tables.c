@@ -6,56 +6,36 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "buffer.h"
 #include "clock.h"
 #include "elf_file.h"
 #include "files.h"
 #include "helper.h"
-#include "index_dir.h"
 #include "mappings.h"
 #include "memory.h"
-#include "unwind_dir.h"
+#include "memory_budget.h"
+#include "unwind_store.h"
 
 enum {
-    OBJECTS_KEPT_MAX = 2048,
+    OBJECTS_MAX = 2048,
     CODE_MAX = 1 << 14,
     DEADLINE_MS = 20 * 1000,
     CPU_MS = 60 * 1000,
     RETRY_MS = 10 * 60 * 1000, /* after a failure */
-    VDSO_MAX = 1 << 16,
-    KEY_MAX = 64
+    VDSO_MAX = 1 << 16
 };
 
-static const uint64_t bytes_default = (uint64_t)512 << 20;
-static const uint64_t helper_memory_bytes = (uint64_t)4 << 30;
-
-/* Which object: its build-id, else the file and its state. */
-struct object_key {
-    uint8_t bytes[KEY_MAX];
-    size_t size;
-    bool is_file;
-};
-
-struct kept_object {
-    struct object_key key;
-    struct buffer bytes; /* empty: it has no table */
-    struct unwind_table table;
-    uint64_t load;     /* the last one that needed it */
-    uint64_t retry_ms; /* without a table: when it is tried again; clock_ms */
-    char why[ERROR_TEXT_MAX];
-};
+static const uint64_t helper_least = (uint64_t)64 << 20;
+static const uint64_t helper_most = (uint64_t)4 << 30;
 
 struct unwind_tables {
     char *program;
-    struct file_store dir; /* fd -1: none */
-    uint64_t bytes_max, bytes;
+    struct unwind_store *store;
     uint32_t deadline_ms;
     struct helper_lost lost;
-    struct kept_object *objects[OBJECTS_KEPT_MAX];
+    struct unwind_object *objects[OBJECTS_MAX]; /* of the last load */
     size_t object_count;
-    uint64_t loads;
     struct unwind_code code[CODE_MAX];
     size_t code_count;
     struct unwind_cache cache;
@@ -72,35 +52,30 @@ struct loading {
 };
 
 static void
-free_object(struct kept_object *object)
+let_go(struct unwind_tables *tables)
 {
-    buffer_fini(&object->bytes);
-    mem_free(object);
+    for (size_t i = 0; i < tables->object_count; i++)
+        unwind_store_unref(tables->store, tables->objects[i]);
+    tables->object_count = tables->code_count = 0;
 }
 
 struct unwind_tables *
 unwind_tables_new(const struct unwind_tables_options *options,
-                  struct error *why)
+                  struct error *err)
 {
     struct unwind_tables *tables = mem_zalloc(1, sizeof(*tables));
 
-    if (!tables) {
-        error_memory(why, "the unwind tables");
-        return NULL;
+    if (tables) {
+        tables->store = options->store;
+        tables->deadline_ms =
+            options->deadline_ms ? options->deadline_ms : DEADLINE_MS;
+        tables->program = mem_strdup(options->program);
+        if (tables->program)
+            return tables;
     }
-    tables->dir.fd = -1;
-    tables->bytes_max = options->bytes ? options->bytes : bytes_default;
-    tables->deadline_ms =
-        options->deadline_ms ? options->deadline_ms : DEADLINE_MS;
-    tables->program = mem_strdup(options->program);
-    if (!tables->program) {
-        error_memory(why, "the unwind tables");
-        unwind_tables_free(tables);
-        return NULL;
-    }
-    if (options->dir)
-        (void)unwind_dir_open(&tables->dir, options->dir, why);
-    return tables;
+    error_memory(err, "the unwind tables");
+    unwind_tables_free(tables);
+    return NULL;
 }
 
 void
@@ -109,88 +84,12 @@ unwind_tables_free(struct unwind_tables *tables)
     if (!tables)
         return;
     (void)helper_lost_reap(&tables->lost, HELPER_KILL_MS);
-    for (size_t i = 0; i < tables->object_count; i++)
-        free_object(tables->objects[i]);
-    if (tables->dir.fd >= 0)
-        file_store_close(&tables->dir);
+    let_go(tables);
     mem_free(tables->program);
     mem_free(tables);
 }
 
 /* ---- one object ---- */
-
-static struct object_key
-key_of(const struct elf_file *elf)
-{
-    struct object_key key = {.size = 0};
-    struct stat st;
-    uint64_t state[5];
-
-    if (elf->build_id_size >= BUILD_ID_MIN &&
-        elf->build_id_size <= sizeof(key.bytes)) {
-        key.size = elf->build_id_size;
-        memcpy(key.bytes, elf->build_id, key.size);
-    } else if (fstat(elf->fd, &st) == 0) {
-        state[0] = st.st_dev;
-        state[1] = st.st_ino;
-        state[2] = (uint64_t)st.st_mtim.tv_sec;
-        state[3] = (uint64_t)st.st_mtim.tv_nsec;
-        state[4] = (uint64_t)st.st_size;
-        key.is_file = true;
-        key.size = sizeof(state);
-        memcpy(key.bytes, state, sizeof(state));
-    }
-    return key;
-}
-
-static struct kept_object *
-find_object(struct unwind_tables *tables, const struct object_key *key)
-{
-    for (size_t i = 0; i < tables->object_count; i++) {
-        struct kept_object *object = tables->objects[i];
-
-        if (object->key.size == key->size &&
-            object->key.is_file == key->is_file &&
-            memcmp(object->key.bytes, key->bytes, key->size) == 0)
-            return object;
-    }
-    return NULL;
-}
-
-/* The one not needed for longest goes, but none that this load needs; false:
- * there is none. */
-static bool
-evict_object(struct unwind_tables *tables)
-{
-    size_t oldest = 0;
-
-    for (size_t i = 1; i < tables->object_count; i++)
-        if (tables->objects[i]->load < tables->objects[oldest]->load)
-            oldest = i;
-    if (tables->object_count == 0 ||
-        tables->objects[oldest]->load == tables->loads)
-        return false;
-    tables->bytes -= tables->objects[oldest]->bytes.size;
-    free_object(tables->objects[oldest]);
-    tables->objects[oldest] = tables->objects[--tables->object_count];
-    return true;
-}
-
-static struct kept_object *
-add_object(struct unwind_tables *tables, const struct object_key *key)
-{
-    struct kept_object *object;
-
-    if (tables->object_count == OBJECTS_KEPT_MAX && !evict_object(tables))
-        return NULL;
-    object = mem_zalloc(1, sizeof(*object));
-    if (!object)
-        return NULL;
-    object->key = *key;
-    object->load = tables->loads;
-    tables->objects[tables->object_count++] = object;
-    return object;
-}
 
 /* helper_index.write */
 static int
@@ -206,22 +105,36 @@ take_bytes(void *arg, const void *data, size_t size, struct error *err)
     return -1;
 }
 
+/* Half of the free memory stays free: the helper's end by the kernel could be
+ * that of all in the cgroup. */
+static struct helper *
+start_helper(struct loading *l, struct error *err)
+{
+    uint64_t half = memory_left() / 2;
+    struct helper_options options = {
+        .program = l->tables->program,
+        .memory_bytes = half < helper_most ? half : helper_most,
+        .cpu_ms = CPU_MS,
+        .cancel_fd = l->request->cancel_fd,
+        .lost = &l->tables->lost};
+
+    if (half >= helper_least)
+        return helper_new(&options, err);
+    error_set(err, ER_UNKNOWN, "only %llu MB of memory are left",
+              (unsigned long long)(half >> 19));
+    return NULL;
+}
+
 static int
 make_table(struct loading *l, const struct elf_file *elf, const char *path,
            struct buffer *out, struct error *err)
 {
-    struct unwind_tables *tables = l->tables;
     uint64_t now = clock_ms();
     struct helper_index wish = {.object_fd = elf->fd,
                                 .path = path,
                                 .unwind = true,
                                 .write = take_bytes,
                                 .arg = out};
-    struct helper_options options = {.program = tables->program,
-                                     .memory_bytes = helper_memory_bytes,
-                                     .cpu_ms = CPU_MS,
-                                     .cancel_fd = l->request->cancel_fd,
-                                     .lost = &tables->lost};
     enum helper_result result;
 
     if (now >= l->until) {
@@ -229,7 +142,7 @@ make_table(struct loading *l, const struct elf_file *elf, const char *path,
         return -1;
     }
     if (!l->helper)
-        l->helper = helper_new(&options, err);
+        l->helper = start_helper(l, err);
     if (!l->helper)
         return -1;
     wish.deadline_ms = (uint32_t)(l->until - now);
@@ -238,93 +151,69 @@ make_table(struct loading *l, const struct elf_file *elf, const char *path,
     return result == HELPER_DONE && !err->text[0] ? 0 : -1;
 }
 
-static bool
-open_table(struct kept_object *object, const struct elf_file *elf)
-{
-    return unwind_table_open(&object->table, object->bytes.data,
-                             object->bytes.size, elf->build_id,
-                             elf->build_id_size);
-}
-
-/* From the directory, else made. */
-static int
-fill_object(struct loading *l, struct kept_object *object,
-            const struct elf_file *elf, const char *path, struct error *err)
-{
-    struct unwind_tables *tables = l->tables;
-    struct build_id id = build_id_of(elf);
-    bool on_disk = tables->dir.fd >= 0 && id.size > 0;
-    struct error unsaid;
-
-    if (on_disk && unwind_dir_read(&tables->dir, &id, &object->bytes) == 0 &&
-        open_table(object, elf))
-        return 0;
-    buffer_clear(&object->bytes);
-    if (make_table(l, elf, path, &object->bytes, err) != 0)
-        return -1;
-    if (!open_table(object, elf)) {
-        error_set(err, ER_UNKNOWN, "the symboliser's unwind table is damaged");
-        return -1;
-    }
-    l->loaded->made++;
-    /* Without the file it is made again the next time. */
-    if (on_disk)
-        (void)unwind_dir_write(&tables->dir, &id, &object->bytes,
-                               tables->bytes_max, &unsaid);
-    return 0;
-}
-
 static void
-renew_object(struct loading *l, struct kept_object *object,
+renew_object(struct loading *l, struct unwind_object *object,
              const struct elf_file *elf, const char *path)
 {
-    struct unwind_tables *tables = l->tables;
+    struct unwind_store *store = l->tables->store;
+    uint64_t began = clock_ms(), now;
     struct error err = {0};
+    struct buffer bytes;
 
-    while (tables->bytes > tables->bytes_max / 2 && evict_object(tables))
-        continue;
-    buffer_init(&object->bytes, tables->bytes < tables->bytes_max
-                                    ? tables->bytes_max - tables->bytes
-                                    : 0);
-    if (fill_object(l, object, elf, path, &err) != 0) {
-        buffer_fini(&object->bytes);
-        object->bytes = (struct buffer){.size = 0};
-        object->retry_ms = clock_ms();
-        if (!l->cancelled && object->retry_ms < l->until)
-            object->retry_ms += RETRY_MS;
-        memcpy(object->why, err.text, sizeof(object->why));
+    if (unwind_store_read(store, object, elf))
+        return;
+    buffer_init(&bytes, unwind_store_bytes_max(store));
+    if (make_table(l, elf, path, &bytes, &err) == 0 &&
+        unwind_store_put(store, object, elf, &bytes, &err) == 0) {
+        l->loaded->made++;
+    } else {
+        now = clock_ms();
+        /* Others may have taken the time: the next load has it for this one. */
+        if (!l->cancelled &&
+            (now < l->until || now - began >= l->tables->deadline_ms / 2))
+            now += RETRY_MS;
+        unwind_store_fail(store, object, &err, now);
     }
-    tables->bytes += object->bytes.size;
+    buffer_fini(&bytes);
 }
 
-/* NULL: no table; *why is set. */
+static struct unwind_object *
+find_object(struct unwind_tables *tables, const struct elf_file *elf)
+{
+    struct unwind_object *object = NULL;
+
+    if (tables->object_count < OBJECTS_MAX)
+        object = unwind_store_ref(tables->store, elf);
+    if (object)
+        tables->objects[tables->object_count++] = object;
+    return object;
+}
+
+/* NULL: no table; why is set. */
 static const struct unwind_table *
 table_of(struct loading *l, int fd, const char *path, char why[ERROR_TEXT_MAX])
 {
-    struct unwind_tables *tables = l->tables;
-    struct kept_object *object = NULL;
+    const struct unwind_table *table = NULL;
+    struct unwind_object *object = NULL;
     struct elf_file elf = {0};
-    struct object_key key;
     struct error err = {0};
+    bool is_due;
 
     if (elf_init(&elf, fd, path, &err) == 0) {
-        key = key_of(&elf);
-        object = find_object(tables, &key);
-        if (!object)
-            object = add_object(tables, &key);
+        object = find_object(l->tables, &elf);
         if (!object)
             error_memory(&err, "an unwind table");
     }
+    memcpy(why, err.text, ERROR_TEXT_MAX);
     if (object) {
-        object->load = tables->loads; /* so that it stays */
-        if (object->bytes.size == 0 && clock_ms() >= object->retry_ms)
+        table = unwind_store_table(l->tables->store, object, &is_due, why);
+        if (is_due) {
             renew_object(l, object, &elf, path);
+            table = unwind_store_table(l->tables->store, object, &is_due, why);
+        }
     }
     elf_fini(&elf);
-    if (object && object->bytes.size > 0)
-        return &object->table;
-    memcpy(why, object ? object->why : err.text, ERROR_TEXT_MAX);
-    return NULL;
+    return table;
 }
 
 /* ---- a process's mappings ---- */
@@ -413,8 +302,7 @@ unwind_tables_load(struct unwind_tables *tables,
                         .until = clock_ms() + tables->deadline_ms};
 
     *loaded = (struct unwind_loaded){.objects = 0};
-    tables->loads++;
-    tables->code_count = 0;
+    let_go(tables);
     memset(&tables->cache, 0, sizeof(tables->cache));
     (void)helper_lost_reap(&tables->lost, 0);
     for (size_t i = 0; i < request->maps->count && !l.cancelled; i++) {
@@ -427,7 +315,7 @@ unwind_tables_load(struct unwind_tables *tables,
                                  load_mapping(&l, mapping)};
         tables->code_count++;
     }
-    loaded->bytes = tables->bytes;
+    loaded->bytes = unwind_store_bytes(tables->store);
     helper_free(l.helper);
     if (!l.cancelled)
         return 0;
@@ -440,12 +328,4 @@ unwind_tables_source(struct unwind_tables *tables)
 {
     return (struct unwind_source){tables->code, tables->code_count,
                                   &tables->cache};
-}
-
-int
-unwind_tables_give(struct unwind_tables *tables, uint32_t uid, uint32_t gid,
-                   struct error *err)
-{
-    return tables->dir.fd < 0 ? 0
-                              : file_store_give(&tables->dir, uid, gid, err);
 }

@@ -2,10 +2,9 @@
  * unwind_tables.h - the unwind tables of all that a process has mapped, for
  * unwind_walk().
  *
- * A table comes from memory, from the directory, or is made now by the helper
- * (heapwire-symbolizer), and then kept in both.  Objects without a build-id are
- * kept in memory only.  One thread at a time; it is the helper's parent, and
- * must outlive a load.
+ * A table comes from the store, or is made now by the helper
+ * (heapwire-symbolizer), and then kept there.  One thread at a time; it is the
+ * helper's parent, and must outlive a load.
  *
  *     tables = unwind_tables_new(&options, err);       once
  *     ...
@@ -24,20 +23,19 @@
 
 struct mapping;
 struct mappings;
+struct unwind_store;
 struct unwind_tables;
 
 struct unwind_tables_options {
-    const char *program;  /* path of heapwire-symbolizer; copied */
-    const char *dir;      /* made with mode 0700 if missing; NULL: none */
-    uint64_t bytes;       /* at most, in memory and on disk; 0: 512 MB */
-    uint32_t deadline_ms; /* of one load's helper; 0: 20 s */
+    const char *program;        /* path of heapwire-symbolizer; copied */
+    struct unwind_store *store; /* others' tables, too; borrowed */
+    uint32_t deadline_ms;       /* of one load's helper; 0: 20 s */
 };
 
-/* An unusable directory is no error: there is none then, and why says so (may
- * be NULL).  NULL only without memory. */
+/* NULL with *err without memory. */
 struct unwind_tables *
 unwind_tables_new(const struct unwind_tables_options *options,
-                  struct error *why);
+                  struct error *err);
 void unwind_tables_free(struct unwind_tables *tables); /* NULL is fine */
 
 struct unwind_request {
@@ -52,7 +50,7 @@ struct unwind_request {
 struct unwind_loaded {
     uint32_t objects;         /* executable files that are mapped */
     uint32_t made, missing;   /* tables: made now; not to be had */
-    uint64_t bytes;           /* of all tables in use */
+    uint64_t bytes;           /* of all tables in memory */
     char why[ERROR_TEXT_MAX]; /* one is missing; "" */
 };
 
@@ -68,9 +66,5 @@ struct unwind_source unwind_tables_source(struct unwind_tables *tables);
 /* The kernel's own code, which is the same in all processes and has no file: a
  * copy of what this one has.  -1: there is none, or it is not this. */
 int unwind_open_vdso(const struct mapping *mapping);
-
-/* The files' owner becomes another user, as whom the process continues. */
-int unwind_tables_give(struct unwind_tables *tables, uint32_t uid, uint32_t gid,
-                       struct error *err);
 
 #endif

@@ -45,8 +45,9 @@ same "a snapshot is kept" "$name" \
 same "in a file that is the database's user's, too" "mysql 700 mysql 600" \
     "$(stat -c '%U %a' "$work/node/snapshots" \
         "$work/node/snapshots/$name.snapshot" | paste -sd ' ')"
-same "and symbol indexes may be" "mysql 700" \
-    "$(stat -c '%U %a' "$work/node/symbols")"
+same "and symbol indexes and unwind tables may be" "mysql 700 mysql 700" \
+    "$(stat -c '%U %a' "$work/node/symbols" "$work/node/unwind" |
+        paste -sd ' ')"
 
 kill -KILL "$(cat "$work/db/pid")"
 disabled() {

@@ -545,6 +545,7 @@ same_names "names without indexes"
 same "none is made" 0 "$(sql 'select count(*) from heapwire.symbol_indexes')"
 check
 [ ! -e "$work/node/symbols" ] || fault "there is a directory of indexes"
+[ ! -e "$work/node/unwind" ] || fault "there is a directory of unwind tables"
 stop_node
 
 finish_test

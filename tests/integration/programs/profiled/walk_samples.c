@@ -15,6 +15,7 @@
 
 #include "code_map.h"
 #include "errors.h"
+#include "unwind_store.h"
 #include "unwind_tables.h"
 #include "unwind_walk.h"
 
@@ -91,6 +92,7 @@ main(int argc, char **argv)
     static uint64_t pcs[DEPTH_MAX];
     struct unwind_tables_options options = {.program =
                                                 getenv("HEAPWIRE_SYMBOLIZER")};
+    const struct unwind_store_options kept = {.dir = NULL};
     struct code_map map = {0};
     struct unwind_loaded loaded;
     struct unwind_tables *tables;
@@ -100,7 +102,8 @@ main(int argc, char **argv)
 
     if (argc < 2 || !options.program)
         fail("usage: HEAPWIRE_SYMBOLIZER=PATH walk_samples PID [ROUNDS]");
-    tables = unwind_tables_new(&options, &err);
+    options.store = unwind_store_new(&kept, &err);
+    tables = options.store ? unwind_tables_new(&options, &err) : NULL;
     if (!tables || code_map_open(&map, atoi(argv[1]), &err) != 0)
         fail(err.text);
     if (unwind_tables_load(
@@ -128,6 +131,7 @@ main(int argc, char **argv)
     for (size_t i = 0; i < count; i++)
         free((void *)(uintptr_t)samples[i].stack.bytes);
     unwind_tables_free(tables);
+    unwind_store_free(options.store);
     code_map_close(&map);
     return 0;
 }

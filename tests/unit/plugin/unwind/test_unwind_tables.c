@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -14,10 +15,18 @@
 #include "mappings.h"
 #include "own_tables.h"
 #include "suite.h"
+#include "unwind_store.h"
+
+uint64_t __real_memory_left(void);
+uint64_t __wrap_memory_left(void);
 
 enum { DEPTH_MAX = 64 };
 
 static char dir[64];
+static const char *program;
+static uint32_t deadline_ms;
+static uint64_t left; /* of memory; 0: as it is */
+static struct unwind_store *store;
 static struct arena *arena;
 static struct mappings maps;
 
@@ -26,6 +35,12 @@ open_object(void *arg, const struct mapping *mapping)
 {
     (void)arg;
     return open(mapping->path, O_RDONLY | O_CLOEXEC);
+}
+
+uint64_t
+__wrap_memory_left(void)
+{
+    return left ? left : __real_memory_left();
 }
 
 static void
@@ -43,6 +58,7 @@ set_up(void)
     ck_assert_ptr_nonnull(arena);
     ck_assert_int_eq(mappings_parse(arena, text, size, &maps, &skipped, &err),
                      0);
+    program = HW_TEST_BIN "/heapwire-symbolizer";
     snprintf(dir, sizeof(dir), "/tmp/hw-unwind-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
 }
@@ -58,18 +74,34 @@ tear_down(void)
 }
 
 static struct unwind_tables *
-new_tables(const char *path, uint64_t bytes)
+new_walker(void)
 {
-    struct unwind_tables_options options = {.program = HW_TEST_BIN
-                                            "/heapwire-symbolizer",
-                                            .dir = path,
-                                            .bytes = bytes};
-    struct error why = {0};
-    struct unwind_tables *tables = unwind_tables_new(&options, &why);
+    struct unwind_tables_options options = {
+        .program = program, .store = store, .deadline_ms = deadline_ms};
+    struct error err;
+    struct unwind_tables *tables = unwind_tables_new(&options, &err);
 
     ck_assert_ptr_nonnull(tables);
-    ck_assert_str_eq(why.text, "");
     return tables;
+}
+
+static struct unwind_tables *
+new_tables(const char *path, uint64_t bytes)
+{
+    const struct unwind_store_options options = {path, bytes};
+    struct error why = {0};
+
+    store = unwind_store_new(&options, &why);
+    ck_assert_ptr_nonnull(store);
+    ck_assert_str_eq(why.text, "");
+    return new_walker();
+}
+
+static void
+free_tables(struct unwind_tables *tables)
+{
+    unwind_tables_free(tables);
+    unwind_store_free(store);
 }
 
 static void
@@ -108,13 +140,13 @@ START_TEST(tables_are_made_once_and_kept)
     load(tables, &again); /* from memory */
     ck_assert_uint_eq(again.made, 0);
     ck_assert_uint_eq(again.bytes, first.bytes);
-    unwind_tables_free(tables);
+    free_tables(tables);
     tables = new_tables(dir, 0);
     load(tables, &again); /* from the directory */
     ck_assert_uint_eq(again.made, 0);
     ck_assert_uint_eq(again.missing, 0);
     ck_assert_uint_eq(again.bytes, first.bytes);
-    unwind_tables_free(tables);
+    free_tables(tables);
 }
 END_TEST
 
@@ -137,7 +169,7 @@ START_TEST(the_walk_reaches_the_outermost_frame)
     ck_assert_uint_ge(
         unwind_walk(&source, &stack, &registers, pcs, DEPTH_MAX, &why), 4);
     ck_assert_int_eq(why, UNWIND_END_OUTERMOST);
-    unwind_tables_free(tables);
+    free_tables(tables);
 }
 END_TEST
 
@@ -148,7 +180,7 @@ START_TEST(a_damaged_file_is_made_again)
     char command[256];
 
     load(tables, &loaded);
-    unwind_tables_free(tables);
+    free_tables(tables);
     snprintf(command, sizeof(command), "for f in %s/*; do echo x >> $f; done",
              dir);
     ck_assert_int_eq(system(command), 0); // NOLINT: one thread
@@ -158,7 +190,7 @@ START_TEST(a_damaged_file_is_made_again)
     ck_assert_uint_eq(loaded.made, loaded.objects);
     load(tables, &loaded);
     ck_assert_uint_eq(loaded.made, 0);
-    unwind_tables_free(tables);
+    free_tables(tables);
 }
 END_TEST
 
@@ -171,7 +203,92 @@ START_TEST(what_has_no_room_is_missing)
     ck_assert_uint_gt(loaded.missing, 0);
     ck_assert_str_ne(loaded.why, "");
     ck_assert_uint_le(loaded.bytes, 1 << 16);
-    unwind_tables_free(tables);
+    free_tables(tables);
+}
+END_TEST
+
+START_TEST(all_walkers_have_the_same_tables)
+{
+    struct unwind_tables *one = new_tables(NULL, 0), *two = new_walker();
+    struct unwind_source first, second;
+    struct unwind_loaded loaded;
+    uint64_t bytes;
+
+    load(one, &loaded);
+    bytes = loaded.bytes;
+    load(two, &loaded);
+    ck_assert_uint_eq(loaded.made, 0);
+    ck_assert_uint_eq(loaded.bytes, bytes);
+    first = unwind_tables_source(one);
+    second = unwind_tables_source(two);
+    ck_assert_uint_eq(first.count, second.count);
+    for (size_t i = 0; i < first.count; i++)
+        ck_assert_ptr_eq(first.list[i].table, second.list[i].table);
+    unwind_tables_free(two);
+    free_tables(one);
+}
+END_TEST
+
+static const struct mapping *
+find_code(void)
+{
+    const struct mapping *m = maps.list;
+
+    while (!m->executable || m->inode == 0)
+        m++;
+    return m;
+}
+
+/* It says that it was started, and does nothing. */
+START_TEST(what_takes_all_the_time_is_not_tried_at_once)
+{
+    struct unwind_tables *tables;
+    struct mappings one = {find_code(), 1};
+    struct unwind_request request = {&one, open_object, NULL, -1};
+    struct unwind_loaded loaded;
+    struct error err = {0};
+    char path[96], starts[96];
+    FILE *script;
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/stuck", dir);
+    snprintf(starts, sizeof(starts), "%s/starts", dir);
+    script = fopen(path, "w");
+    ck_assert_ptr_nonnull(script);
+    fprintf(script, "#!/bin/sh\necho >>%s\nexec sleep 100\n", starts);
+    ck_assert_int_eq(fclose(script), 0);
+    ck_assert_int_eq(chmod(path, 0700), 0);
+    program = path;
+    deadline_ms = 1000;
+    tables = new_tables(NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(unwind_tables_load(tables, &request, &loaded, &err),
+                         0);
+        ck_assert_uint_eq(loaded.missing, 1);
+        ck_assert_str_ne(loaded.why, "");
+    }
+    ck_assert_int_eq(stat(starts, &st), 0);
+    ck_assert_int_eq(st.st_size, 1);
+    free_tables(tables);
+}
+END_TEST
+
+START_TEST(without_memory_no_helper_is_started)
+{
+    struct unwind_tables *tables = new_tables(NULL, 0);
+    struct unwind_loaded loaded;
+
+    left = 100 << 20;
+    load(tables, &loaded);
+    ck_assert_uint_eq(loaded.missing, loaded.objects);
+    ck_assert_ptr_nonnull(strstr(loaded.why, "only 100 MB of memory are left"));
+    free_tables(tables);
+    /* The least that it is started with is enough for small ones. */
+    left = 128 << 20;
+    tables = new_tables(NULL, 0);
+    load(tables, &loaded);
+    ck_assert_msg(loaded.missing == 0, "%s", loaded.why);
+    free_tables(tables);
 }
 END_TEST
 
@@ -188,7 +305,7 @@ START_TEST(a_cancelled_load_fails)
     close(request.cancel_fd);
     load(tables, &loaded);
     ck_assert_uint_eq(loaded.missing, 0);
-    unwind_tables_free(tables);
+    free_tables(tables);
 }
 END_TEST
 
@@ -203,6 +320,9 @@ main(void)
     tcase_add_test(tc, the_walk_reaches_the_outermost_frame);
     tcase_add_test(tc, a_damaged_file_is_made_again);
     tcase_add_test(tc, what_has_no_room_is_missing);
+    tcase_add_test(tc, all_walkers_have_the_same_tables);
+    tcase_add_test(tc, what_takes_all_the_time_is_not_tried_at_once);
+    tcase_add_test(tc, without_memory_no_helper_is_started);
     tcase_add_test(tc, a_cancelled_load_fails);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
