@@ -247,8 +247,7 @@ prepare(struct admin_task *task, const struct opening *o, struct error *err)
     task->bytes = task->script->prints_bytes;
     /* All sample at the same time. */
     task->timeout_ms += task->script->seconds * 1000;
-    if (task->script->longest == SCRIPT_SLOW && task->parallel == 0 &&
-        task->script->seconds == 0)
+    if (task->script->slow && task->parallel == 0)
         task->parallel = ADMIN_SLOW_PARALLEL;
     return script_check(task->script, task->session->who.privileges, err);
 }

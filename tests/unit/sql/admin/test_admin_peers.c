@@ -12,6 +12,7 @@
 #include "suite.h"
 
 #define PROF  "HeapProf.getInstance()."
+#define CPU   "CpuProf.getInstance()."
 #define CHEAP "'System.print(1)'"
 #define SLOW  "'System.print(" PROF "dump_dot_snapshot())'"
 #define BYTES "'System.print(Profile.now().pprof())'"
@@ -123,6 +124,14 @@ START_TEST(slow_scripts_take_turns_and_others_do_not)
     harness_run(&h, "ADMIN EXECUTE ON ALL '" PROF "enable_prof()'");
     ck_assert_uint_eq(fake_peers.request.parallel, 0);
     harness_run(&h, "ADMIN EXECUTE ON ALL " SLOW);
+    ck_assert_uint_eq(fake_peers.request.parallel, 2);
+    harness_run(&h, "ADMIN EXECUTE ON ALL '" CPU "snapshot(1)'");
+    ck_assert_uint_eq(fake_peers.request.parallel, 0);
+    harness_run(&h,
+                "ADMIN EXECUTE ON ALL 'var p = " CPU "profile(1); p.top()'");
+    ck_assert_uint_eq(fake_peers.request.parallel, 0);
+    harness_run(&h, "ADMIN EXECUTE ON ALL '" PROF "dump_dot_snapshot(); " CPU
+                    "profile(1)'");
     ck_assert_uint_eq(fake_peers.request.parallel, 2);
     harness_run(&h, "SET heapwire_parallel = 5");
     harness_run(&h, "ADMIN EXECUTE ON ALL " SLOW);
