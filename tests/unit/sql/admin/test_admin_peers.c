@@ -166,6 +166,9 @@ static const struct {
      "SET STATEMENT heapwire_timeout=5, heapwire_parallel = 4 FOR CALL "
      "admin_execute('ALL', " CHEAP ")",
      7000, 4, 5000},
+    {"DO 1", "ADMIN EXECUTE ON ALL '" CPU "profile(600)'", 662000, 0, 660000},
+    {"SET heapwire_parallel = 2", "ADMIN EXECUTE ON ALL '" CPU "profile(600)'",
+     1262000, 2, 1260000},
     {"DO 1", "SET STATEMENT heapwire_timeout=5 FOR SELECT 1", 5000, 0, 0},
     {"DO 1", "SELECT 1", 0, 0, 0},
 };

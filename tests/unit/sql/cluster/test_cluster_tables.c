@@ -240,6 +240,22 @@ START_TEST(a_profile_of_each_rolls_and_a_kept_one_does_not)
 }
 END_TEST
 
+/* Three nodes, all at once or two after the other. */
+START_TEST(what_nodes_sample_is_added_to_the_limit)
+{
+    fake_peers.nodes[0].rows = fake_peers.nodes[1].rows = NULL;
+    run("SET STATEMENT heapwire_timeout = 10 FOR SELECT count(*) FROM "
+        "heapwire.cluster_cpu_functions WHERE snapshot = 'cpu:600'");
+    ck_assert_uint_eq(fake_peers.request.parallel, 0);
+    ck_assert_uint_eq(fake_peers.request.timeout_ms, 609000);
+    run("SET STATEMENT heapwire_timeout = 10, heapwire_parallel = 2 FOR SELECT "
+        "count(*) FROM heapwire.cluster_cpu_functions WHERE snapshot = "
+        "'cpu:600'");
+    ck_assert_uint_eq(fake_peers.request.parallel, 2);
+    ck_assert_uint_eq(fake_peers.request.timeout_ms, 1209000);
+}
+END_TEST
+
 static const char *const forwarded[] = {
     "SELECT * FROM heapwire.cluster_malloc_stats", "SELECT dot('cluster')"};
 
@@ -428,6 +444,7 @@ main(void)
     tcase_add_test(tc, a_cut_answer_is_a_warning);
     tcase_add_test(tc, the_nodes_take_a_profile_for_what_is_named_alone);
     tcase_add_test(tc, a_profile_of_each_rolls_and_a_kept_one_does_not);
+    tcase_add_test(tc, what_nodes_sample_is_added_to_the_limit);
     LOOP(a_forwarded_statement_asks_no_node, forwarded);
     tcase_add_test(tc, it_takes_the_privilege_to_reach_others);
     tcase_add_test(tc, a_view_of_the_cluster_is_the_sum);
