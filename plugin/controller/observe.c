@@ -33,6 +33,15 @@ find_process(const struct node_status *status, struct error *err)
     return 0;
 }
 
+int32_t
+controller_observe_process(struct controller *controller, struct error *err)
+{
+    struct node_status status;
+
+    controller_status(controller, &status);
+    return find_process(&status, err);
+}
+
 static int
 check_request(const struct observe_request *request, struct error *err)
 {

@@ -57,6 +57,10 @@ struct seat *controller_observe(struct controller *controller,
 int controller_observe_wait(struct seat *seat, struct await *await,
                             struct observe_result *result, struct error *err);
 
+/* The pid of the process that would be observed, as we see it; 0 with *err. */
+int32_t controller_observe_process(struct controller *controller,
+                                   struct error *err);
+
 /* The unwind tables' files get another owner, as whom heapwired continues. */
 int controller_observe_give(struct controller *controller, uint32_t uid,
                             uint32_t gid, struct error *err);
