@@ -65,6 +65,12 @@ store_meant(const struct store *store, const char *name)
     return held;
 }
 
+bool
+store_means_sampling(const char *name)
+{
+    return strcmp(name, SNAPSHOT_CPU) == 0 || strcmp(name, SNAPSHOT_WALL) == 0;
+}
+
 void
 store_forget(struct store *store, const struct held *held)
 {
@@ -183,6 +189,11 @@ on_found(void *arg, const struct file_found *file)
     ssize_t size;
 
     snprintf(name, sizeof(name), "%.*s", (int)file->stem, file->name);
+    if (store_means_sampling(name)) { /* older releases allowed it */
+        on_odd(store, name,
+               "statements mean a profile by it that they take; rename it");
+        goto out;
+    }
     if (!held || !head) {
         on_odd(store, name, "memory ran out");
         goto out;

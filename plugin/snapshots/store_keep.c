@@ -295,7 +295,7 @@ store_check_name(struct store *store, const char *name, struct error *err)
                   name);
         return -1;
     }
-    if (strcmp(name, SNAPSHOT_CPU) == 0 || strcmp(name, SNAPSHOT_WALL) == 0) {
+    if (store_means_sampling(name)) {
         error_set(err, ER_WRONG_ARGUMENTS,
                   "'%s' is what views and tables call a profile that they "
                   "take; take another name",

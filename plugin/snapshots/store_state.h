@@ -36,6 +36,9 @@ void held_free(struct held *held); /* NULL is fine */
 /* Call with a lock; NULL: no such name. */
 struct held *store_held(const struct store *store, const char *name);
 
+/* Whether statements mean a profile by it that they take. */
+bool store_means_sampling(const char *name);
+
 /* Removes it from the list and from memory, not from the directory.  Call with
  * both. */
 void store_forget(struct store *store, const struct held *held);

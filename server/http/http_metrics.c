@@ -95,7 +95,7 @@ static const struct metric {
      "Those that eviction spares"},
     {"heapwire_snapshots_size_bytes", GAUGE, COUNTED("s.bytes"), "Their bytes"},
     {"heapwire_snapshots_last_timestamp_seconds", GAUGE,
-     "unix_timestamp(s.last)", "When the newest was taken"},
+     "unix_timestamp(s.last)", "When the newest of the heap was taken"},
     {"heapwire_snapshots_failed", COUNTER, "h.failed_snapshots",
      "Snapshots that were to be kept and are not"},
     {"heapwire_deaths", GAUGE, COUNTED("d.clean"),
@@ -157,7 +157,7 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 
 #define SNAPSHOTS                                                              \
     "count(*) AS kept, sum(pinned) AS pinned, sum(size) AS bytes, "            \
-    "max(taken) AS last FROM heapwire."
+    "max(CASE WHEN kind = 'heap' THEN taken END) AS last FROM heapwire."
 #define DEATHS_OF(reason, name)                                                \
     ", sum(reason = '" reason "') AS " name                                    \
     ", max(CASE WHEN reason = '" reason "' THEN at END) AS " name "_at"

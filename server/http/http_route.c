@@ -9,15 +9,14 @@
 #include "http_answer.h"
 #include "http_metrics.h"
 #include "http_request.h"
+#include "observe.h"
 #include "page_files.h"
 
 enum {
     DIGITS_MAX = 9,
     SECONDS_MAX = 24 * 3600,
     DELTA_MAX = 3600,
-    CPU_SECONDS_MAX = 600, /* OBSERVE_SECONDS_MAX */
-    CPU_HZ_MAX = 1000,     /* OBSERVE_HZ_MAX */
-    DELTA_MORE_S = 60      /* to take and draw both */
+    DELTA_MORE_S = 60 /* to take and draw both */
 };
 
 /* What views call it: kept is a snapshot's name, or "", which is now. */
@@ -87,10 +86,10 @@ make_cpu(const struct http_route *route, const struct http_request *request,
     int which = http_parameter_node(request, node_id, &id, err);
 
     if (which < 0 ||
-        http_parameter_number(request, "seconds", CPU_SECONDS_MAX, &seconds,
+        http_parameter_number(request, "seconds", OBSERVE_SECONDS_MAX, &seconds,
                               err) != 0 ||
-        http_parameter_number(request, "hz", CPU_HZ_MAX, &hz, err) != 0 ||
-        http_parameter_number(request, "frequency", CPU_HZ_MAX, &frequency,
+        http_parameter_number(request, "hz", OBSERVE_HZ_MAX, &hz, err) != 0 ||
+        http_parameter_number(request, "frequency", OBSERVE_HZ_MAX, &frequency,
                               err) != 0 ||
         http_parameter_text(request, by, chosen, err) != 0)
         return -1;

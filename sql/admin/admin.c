@@ -245,12 +245,18 @@ prepare(struct admin_task *task, const struct opening *o, struct error *err)
     if (!task->script)
         return -1;
     task->bytes = task->script->prints_bytes;
-    /* All sample at the same time. */
-    task->timeout_ms += task->script->seconds * 1000;
-    if (task->script->longest == SCRIPT_SLOW && task->parallel == 0 &&
-        task->script->seconds == 0)
+    if (task->script->slow && task->parallel == 0)
         task->parallel = ADMIN_SLOW_PARALLEL;
     return script_check(task->script, task->session->who.privileges, err);
+}
+
+/* What it samples is no part of its limit. */
+static void
+add_sampling(struct admin_task *task)
+{
+    if (task->script)
+        task->timeout_ms += peers_sampling_ms(task->script->seconds,
+                                              task->id_count, task->parallel);
 }
 
 static struct cursor *
@@ -279,8 +285,10 @@ admin_open(struct opening *o, struct error *err)
 
     if (prepare(&task, o, err) == 0 &&
         resolve(&task, &o->statement->admin, err) == 0 &&
-        check_targets(&task, o, err) == 0)
+        check_targets(&task, o, err) == 0) {
+        add_sampling(&task);
         cursor = open_task(&task, o, err);
+    }
     if (cursor)
         o->arena = NULL;
     else

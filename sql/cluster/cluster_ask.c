@@ -285,6 +285,7 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     const struct catalog_scope *scope = &handle->scope;
     struct fetch *fetch = handle->fetch;
     int rc = check(handle);
+    uint32_t sampling_ms;
 
     ask->next = fetch->asks;
     fetch->asks = ask;
@@ -308,9 +309,11 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     }
     request->ids = ask->asked_ids;
     request->id_count = ask->asked_count;
-    request->timeout_ms = timeout_of(scope) + ask->seconds * 1000;
-    await_grant(fetch->await, (uint64_t)ask->seconds * 1000);
     request->parallel = request->parallel ? rolling(scope) : scope->parallel;
+    sampling_ms =
+        peers_sampling_ms(ask->seconds, request->id_count, request->parallel);
+    request->timeout_ms = timeout_of(scope) + sampling_ms;
+    await_grant(fetch->await, sampling_ms);
     request->caller = &scope->session->who;
     request->connection_id = scope->session->connection_id;
     request->waker = await_waker(fetch->await);

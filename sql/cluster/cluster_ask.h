@@ -113,12 +113,12 @@ enum {
 };
 
 /* Asks once per statement; returns SQLite's codes, as fetch_needs does.
- * table->of is not NULL; ids are as for cluster_begin. snapshot NULL: each node
- * sends the rows it has by itself, or those of all kept snapshots, and of the
- * fresh one where the statement names it. */
+ * table->of is not NULL; ids are as for cluster_begin.  snapshot NULL: each
+ * node sends the rows it has by itself, or, if kept, those of all kept
+ * snapshots. fresh: those of a fresh one are among them. */
 int cluster_rows_need(struct handle *handle, const struct catalog_table *table,
                       const uint64_t *ids, size_t id_count,
-                      const char *snapshot, bool kept,
+                      const char *snapshot, bool kept, bool fresh,
                       const struct cluster_rows **out);
 
 /* One row of the answers. */

@@ -231,7 +231,7 @@ add(struct cluster_heap *heap, size_t node, const struct span *cells,
         goto out;
     }
     profile = profile_of(heap, snapshot, base, &owned, &why);
-    if (!profile) {
+    if (!profile || merge_check(heap->merge, profile, &why) != 0) {
         fail_node(heap, node, &why);
         goto out;
     }

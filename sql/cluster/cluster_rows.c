@@ -174,16 +174,13 @@ write_question(const struct catalog_table *table, bool needy,
     buffer_char(out, '\'');
 }
 
-/* Whether the nodes must take a profile to answer. */
+/* Whether the nodes must stop the database for a moment to answer. */
 static bool
-takes_profile(const struct handle *handle, const struct catalog_table *of,
-              bool needy, const char *snapshot, bool kept)
+takes_turns(const struct catalog_table *of, bool needy)
 {
     unsigned needs = of->needs | (needy ? catalog_needs(of, UINT64_MAX) : 0);
 
-    return (needs & (NEED_TOTAL | NEED_SNAPSHOT)) != 0 ||
-           (of->walk && (snapshot ? strcasecmp(snapshot, SNAPSHOT_NOW) == 0
-                                  : !kept || handle->names_now));
+    return (needs & (NEED_TOTAL | NEED_SNAPSHOT | NEED_THREADS)) != 0;
 }
 
 /* The key is the text of the question and its nodes. */
@@ -200,14 +197,14 @@ make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
 
 static int
 begin(struct handle *handle, const struct catalog_table *table,
-      const uint64_t *ids, size_t id_count, bool takes_profile,
-      uint32_t seconds, const struct buffer *question, struct buffer *key,
+      const uint64_t *ids, size_t id_count, bool in_turn, uint32_t seconds,
+      const struct buffer *question, struct buffer *key,
       struct cluster_ask **out)
 {
     struct peer_request request = {.verb = PEER_SELECT,
                                    .text = {question->data, question->size},
                                    .column_count = table->column_count - 1,
-                                   .parallel = takes_profile,
+                                   .parallel = in_turn,
                                    .node_bytes_max = CLUSTER_NODE_BYTES_MAX,
                                    .bytes_max = CLUSTER_BYTES_MAX};
     struct cluster_rows *rows = mem_zalloc(1, sizeof(*rows));
@@ -227,12 +224,12 @@ begin(struct handle *handle, const struct catalog_table *table,
 int
 cluster_rows_need(struct handle *handle, const struct catalog_table *table,
                   const uint64_t *ids, size_t id_count, const char *snapshot,
-                  bool kept, const struct cluster_rows **out)
+                  bool kept, bool fresh, const struct cluster_rows **out)
 {
     const char *of_snapshots =
-        !kept               ? ""
-        : handle->names_now ? " WHERE snapshot LIKE '%' OR snapshot = 'now'"
-                            : " WHERE snapshot LIKE '%'";
+        !kept   ? ""
+        : fresh ? " WHERE snapshot LIKE '%' OR snapshot = 'now'"
+                : " WHERE snapshot LIKE '%'";
     bool needy = table_set_has(&handle->needy, catalog_index(table));
     struct observed_name observed = {0};
     struct buffer question, key;
@@ -251,8 +248,8 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     rc = cluster_find(handle, &key, &ask);
     if (rc == SQLITE_OK && !ask)
         rc = begin(handle, table, ids, id_count,
-                   takes_profile(handle, table->of, needy, snapshot, kept),
-                   observed.seconds, &question, &key, &ask);
+                   fresh || takes_turns(table->of, needy), observed.seconds,
+                   &question, &key, &ask);
     if (rc == SQLITE_OK)
         *out = (const struct cluster_rows *)ask;
     buffer_fini(&question);

@@ -29,6 +29,16 @@ peers_list(const struct sql_session *session, struct peer_row **out)
                         : room; /* the list may have changed meanwhile */
 }
 
+uint32_t
+peers_sampling_ms(uint32_t seconds, size_t nodes, unsigned parallel)
+{
+    enum { DAY_S = 86400 };
+    size_t turns = parallel ? (nodes + parallel - 1) / parallel : 1;
+    uint64_t all = (uint64_t)turns * seconds;
+
+    return (uint32_t)(all < DAY_S ? all : DAY_S) * 1000;
+}
+
 bool
 peers_can_ask(const struct sql_session *session)
 {

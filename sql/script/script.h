@@ -116,8 +116,8 @@ struct script_method {
 size_t script_method_count(void);
 struct script_method script_method(size_t i);
 
-/* Whoever runs it reads longest, switches_on, seconds, prints_bytes and
- * output. */
+/* Whoever runs it reads longest, slow, switches_on, seconds, prints_bytes
+ * and output. */
 struct script {
     struct span text;
     struct arena *arena;
@@ -125,6 +125,7 @@ struct script {
     size_t statement_count;
     struct script_node *calls;
     enum script_kind longest; /* of its calls */
+    bool slow;                /* one of them is, though it does not sample */
     bool switches_on;         /* one of them is enable_prof() */
     uint32_t seconds;         /* that its calls sample together */
     struct snapshot *now;     /* see struct script_call */

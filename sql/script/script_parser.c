@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "errors.h"
+#include "observe.h"
 #include "script_methods.h"
 
 static struct script_node *parse_expression(struct script_parser *p);
@@ -267,6 +268,26 @@ seconds_of(const struct script_node *call)
     return cpuprof_seconds(&call->method, number ? &number->value : NULL);
 }
 
+/* Adds how long the call samples.  It, and what is asked of its profile, loads
+ * no node as a dump would. */
+static int
+count_call(struct script_parser *p, const struct script_node *call)
+{
+    const struct script_node *maker = call;
+    struct script *script = p->script;
+
+    script->seconds += seconds_of(call);
+    if (script->seconds > OBSERVE_SECONDS_MAX)
+        return fail_at(p, call->offset,
+                       "a script samples for %d seconds at most, and here for "
+                       "%u",
+                       OBSERVE_SECONDS_MAX, script->seconds);
+    while (maker && seconds_of(maker) == 0)
+        maker = maker->left;
+    script->slow |= call->method.kind == SCRIPT_SLOW && !maker;
+    return 0;
+}
+
 /* Reads .name(arguments) of receiver; the token is the dot. */
 static struct script_node *
 parse_call(struct script_parser *p, struct script_node *receiver)
@@ -308,8 +329,7 @@ parse_call(struct script_parser *p, struct script_node *receiver)
     if (call->method.kind > p->script->longest)
         p->script->longest = call->method.kind;
     p->script->switches_on |= call->method.call == heapprof_enable;
-    p->script->seconds += seconds_of(call);
-    return call;
+    return count_call(p, call) == 0 ? call : NULL;
 }
 
 static struct script_node *

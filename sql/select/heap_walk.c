@@ -447,6 +447,8 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
     if ((name && !text_of(name)) || (base && !text_of(base)) ||
         (key && !text_of(key)))
         return SQLITE_OK;
+    if (base && !fits_name(walk, text_of(base)))
+        return fail_kind(handle, walk, text_of(base));
     if (name || !(walk->observed || heap_names_kept(handle, number))) {
         rc = pin_named(cursor, handle, walk, text_of(name), text_of(base));
         return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "buffer.h"
 #include "cluster_ask.h"
@@ -18,6 +19,7 @@
 #include "handle.h"
 #include "heap_walk.h"
 #include "memory.h"
+#include "snapshot.h"
 #include "sql.h"
 
 static bool
@@ -326,8 +328,10 @@ static int
 find_nodes(struct vtab_cursor *cursor, struct handle *handle,
            const struct catalog_table *table, int number, sqlite3_value **argv)
 {
+    const struct heap_walk *walk = table->of->walk;
     const struct cluster_rows *rows = NULL;
     const char *snapshot = NULL;
+    bool kept, fresh;
     uint64_t ids[NODES_MAX];
     size_t count = 0;
     int rc;
@@ -342,9 +346,13 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
         count = 0; /* then ask all of them */
     else if ((number & BY_NODE) && count == 0)
         return SQLITE_OK;
-    rc = cluster_rows_need(
-        handle, table, ids, count, snapshot,
-        table->of->walk && !snapshot && heap_names_kept(handle, number), &rows);
+    kept = walk && !snapshot &&
+           (walk->observed || heap_names_kept(handle, number));
+    fresh = walk && !walk->observed &&
+            (snapshot ? strcasecmp(snapshot, SNAPSHOT_NOW) == 0
+                      : !kept || handle->names_now);
+    rc = cluster_rows_need(handle, table, ids, count, snapshot, kept, fresh,
+                           &rows);
     if (rc == SQLITE_OK)
         cluster_place_first(&cursor->of_nodes, rows);
     return rc;

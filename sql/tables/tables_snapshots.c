@@ -292,8 +292,9 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     {"active_since", &type_time, "UTC; NULL: profiling was off"}, \
     {"samples", &type_ubigint_nn, "Objects that were sampled"}, \
     {"stacks", &type_ubigint_nn}, \
-    {"bytes", &type_ubigint_nn, "In use, estimated from the samples"}, \
-    {"objects", &type_ubigint_nn, "In use, estimated from the samples"}, \
+    {"bytes", &type_ubigint_nn, "In use, estimated from the samples; " \
+     "nanoseconds for cpu and wall"}, \
+    {"objects", &type_ubigint_nn, "Likewise; samples for cpu and wall"}, \
     {"truncated", &type_boolean_nn, "Whether the dump was cut off"}, \
     {"note", &type_text_nn, "What could not be named, and why"}, \
     {"cause", &type_name_nn, "asked, mark, schedule or imported"}, \

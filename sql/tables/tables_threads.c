@@ -7,25 +7,30 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "arena.h"
 #include "buffer.h"
 #include "catalog_tables.h"
-#include "controller.h"
 #include "errors.h"
 #include "memory.h"
-#include "node_status.h"
+#include "observe.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "thread_groups.h"
 #include "thread_text.h"
 #include "threads.h"
 
-enum { COLUMN_STACK = 9, COLUMN_FOLDED = 10 };
+enum {
+    COLUMN_STACK = 9,
+    COLUMN_FOLDED = 10,
+    STACKS_BYTES_MAX = ROWSET_BYTES_MAX / 4 * 3 /* the rest is for the rest */
+};
 
 /* What all rows share. */
 struct maker {
     const struct thread_list *list;
     struct rowset *out;
     struct buffer text;
+    bool full;                   /* there is no room for more stacks */
     struct thread_groups groups; /* these two: of stacks */
     const struct thread_group **of;
 };
@@ -44,13 +49,26 @@ add_written(struct maker *maker, const struct thread_entry *entry,
             void (*write)(const struct thread_list *list,
                           const struct thread_entry *entry, struct buffer *out))
 {
+    struct rowset *out = maker->out;
+
     buffer_clear(&maker->text);
-    write(maker->list, entry, &maker->text);
-    maker->out->failed |= maker->text.failed;
-    if (entry->depth > 0)
-        rowset_bytes(maker->out, maker->text.data, maker->text.size);
+    if (entry->depth > 0 && !maker->full && !out->failed) {
+        write(maker->list, entry, &maker->text);
+        maker->full =
+            maker->text.failed ||
+            arena_used(out->arena) + maker->text.size > STACKS_BYTES_MAX;
+    }
+    if (entry->depth > 0 && !maker->full)
+        rowset_bytes(out, maker->text.data, maker->text.size);
     else
-        rowset_null(maker->out);
+        rowset_null(out);
+}
+
+static bool
+lacks_text(const struct rowset *out, size_t row)
+{
+    return !out->failed &&
+           rowset_row(out, row)[COLUMN_FOLDED].type == VALUE_NULL;
 }
 
 /* The first thread of a group brings the texts, and comes before the others. */
@@ -59,6 +77,7 @@ add_stack(struct maker *maker, const struct thread_entry *entry)
 {
     const struct thread_group *group = maker->of[entry - maker->list->list];
     size_t first = (size_t)(group->threads[0] - maker->list->list);
+    const char *why = entry->why;
 
     if (group->threads[0] == entry) {
         add_written(maker, entry, thread_stack_write);
@@ -67,8 +86,10 @@ add_stack(struct maker *maker, const struct thread_entry *entry)
         rowset_again(maker->out, first, COLUMN_STACK);
         rowset_again(maker->out, first, COLUMN_FOLDED);
     }
+    if (entry->depth > 0 && lacks_text(maker->out, first))
+        why = "too many stacks";
     rowset_int(maker->out, (int64_t)group->count);
-    rowset_text(maker->out, entry->why);
+    rowset_text(maker->out, why);
     rowset_int_if(maker->out, entry->pause_us > 0, entry->pause_us);
 }
 
@@ -117,18 +138,10 @@ list_threads(const struct catalog_scope *scope, struct thread_list **out,
              struct error *err)
 {
     struct threads_options options = {.cancelled = scope->cancelled};
-    struct node_status status;
 
-    controller_status(scope->session->node->controller, &status);
-    if (status.state == NODE_GONE)
-        return node_status_check(&status, err);
-    options.pid = status.peer;
-    if (status.peer != 0)
-        return threads_take(&options, out, err);
-    error_set(err, ER_UNKNOWN,
-              "no database is connected, or its process cannot be seen from "
-              "here (another pid namespace)");
-    return -1;
+    options.pid =
+        controller_observe_process(scope->session->node->controller, err);
+    return options.pid != 0 ? threads_take(&options, out, err) : -1;
 }
 
 static void

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "buffer.h"
 #include "call_tree.h"
@@ -79,6 +80,7 @@ static void
 add_head(struct listing *l)
 {
     double unseen = unshown_bytes(l->profile, l->options);
+    const char *unit = figure_what(l->options->measure);
     char why[EMPTINESS_TEXT];
 
     buffer_text(l->out, "{\"title\":");
@@ -95,9 +97,10 @@ add_head(struct listing *l)
         add_note(l, "The profile was cut off.");
     add_note(l, emptiness_text(l->profile, l->options, l->rows.count > 0, why));
     buffer_format(l->out,
-                  "],\n\"measure\":\"%s\",\"unit\":\"%s\",\"difference\":%s",
-                  figure_where(l->options->measure, l->profile->kind),
-                  figure_what(l->options->measure),
+                  "],\n\"measure\":\"%s\",\"unit\":\"%s\",\"space\":%s,"
+                  "\"difference\":%s",
+                  figure_where(l->options->measure, l->profile->kind), unit,
+                  strcmp(unit, "bytes") == 0 ? "true" : "false",
                   l->profile->difference ? "true" : "false");
     if (unseen > 0) {
         buffer_format(l->out, ",\"unseen\":%.0f,\"unseen_why\":", unseen);

@@ -3,13 +3,15 @@
  * graphs, and other programs.
  *
  *     {"title": "redis-server, …: 5.5 MB in use", "notes": ["…"],
- *      "measure": "in use", "unit": "bytes", "difference": false,
+ *      "measure": "in use", "unit": "bytes", "space": true,
+ *      "difference": false,
  *      "names": ["all", "main", …], "modules": ["", "redis-server", …],
  *      "module": [0, 1, …],
  *      "depth": [0, 1, …], "name": [0, 1, …],
  *      "total": [5767168, …], "self": [0, …]}
  *
- * unit is bytes, objects, time (nanoseconds) or samples.  names and module go
+ * unit is bytes, objects, time (nanoseconds) or samples; space: it is
+ * bytes.  names and module go
  * together.  So do depth, name, total and self: of a frame
  * each, in the order of a walk that comes to callers first, the root first, its
  * depth 0.  A difference has "changed" too, the sum of all sizes below without

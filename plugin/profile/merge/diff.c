@@ -454,12 +454,25 @@ memory_of(struct profile *out, const struct profile *now,
     return text;
 }
 
+/* Both, and each once. */
+static const char *
+note_of(struct profile *out, const char *now, const char *base)
+{
+    const char *between = *now && *base ? "; of the base: " : "";
+    size_t size = strlen(now) + strlen(between) + strlen(base) + 1;
+    char *text = arena_alloc(out->arena, size);
+
+    if (text && strcmp(now, base) == 0)
+        memcpy(text, now, strlen(now) + 1);
+    else if (text)
+        snprintf(text, size, "%s%s%s", now, between, base);
+    return text;
+}
+
 static int
 copy_head(struct profile *out, const struct profile *now,
           const struct profile *base)
 {
-    const char *note = *now->note ? now->note : base->note;
-
     out->kind = now->kind;
     out->origin = now->origin;
     out->rate = now->rate;
@@ -472,7 +485,7 @@ copy_head(struct profile *out, const struct profile *now,
         out->samples = UINT64_MAX;
     out->program =
         arena_strndup(out->arena, now->program, strlen(now->program));
-    out->note = arena_strndup(out->arena, note, strlen(note));
+    out->note = note_of(out, now->note, base->note);
     out->memory = memory_of(out, now, base);
     if (!out->program || !out->note || !out->memory)
         return -1;

@@ -82,6 +82,13 @@ write_sentence(struct buffer *out, const char *text)
     buffer_text(out, text);
 }
 
+/* By more than what timers are late by. */
+static bool
+has_mixed_durations(const struct merge *m)
+{
+    return m->out->duration_ms - m->shortest_ms > m->out->duration_ms / 20;
+}
+
 static void
 merge_write_note(const struct merge *m, const char *missing, struct buffer *out)
 {
@@ -89,6 +96,8 @@ merge_write_note(const struct merge *m, const char *missing, struct buffer *out)
         write_sentence(out, missing);
     if (m->mixed_rates)
         write_sentence(out, "the nodes sample at different rates");
+    if (has_mixed_durations(m))
+        write_sentence(out, "the nodes were sampled for different times");
     for (uint32_t i = 0; i < texts_count(m->notes); i++)
         if (*texts_get(m->notes, i))
             write_sentence(out, texts_get(m->notes, i));
@@ -320,6 +329,8 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
     out->kind = profile->kind;
     if (profile->duration_ms > out->duration_ms)
         out->duration_ms = profile->duration_ms;
+    if (first || profile->duration_ms < m->shortest_ms)
+        m->shortest_ms = profile->duration_ms;
     m->mixed_rates |= !first && profile->rate != out->rate;
     m->counts_ever &= profile->accumulated || profile->stack_count == 0;
     add_times(&out->origin, &profile->origin, first);
@@ -338,6 +349,20 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
 }
 
 int
+merge_check(const struct merge *m, const struct profile *profile,
+            struct error *err)
+{
+    if (m->share_count == 0 || profile->kind == m->out->kind)
+        return 0;
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "it has a profile of %s, and the others of %s: they cannot be "
+              "added up",
+              profile_kind_name(profile->kind),
+              profile_kind_name(m->out->kind));
+    return -1;
+}
+
+int
 merge_add(struct merge *m, uint64_t node, const struct profile *profile,
           const atomic_bool *cancelled, struct error *err)
 {
@@ -345,14 +370,6 @@ merge_add(struct merge *m, uint64_t node, const struct profile *profile,
     bool stopped = false;
     int rc = -1;
 
-    if (m->share_count > 0 && profile->kind != m->out->kind) {
-        error_set(err, ER_WRONG_ARGUMENTS,
-                  "node %" PRIu64 " has a profile of %s, and the others of %s: "
-                  "they cannot be added up",
-                  node, profile_kind_name(profile->kind),
-                  profile_kind_name(m->out->kind));
-        return -1;
-    }
     numbers = mem_zalloc(profile->location_count, sizeof(*numbers));
     if (!numbers || add_head(m, node, profile) != 0 ||
         (m->by_node && add_node(m, node, &root) != 0) ||
@@ -494,6 +511,8 @@ merge_finish(struct merge *m, const char *missing, struct error *err)
         error_memory(err, "the sum of profiles");
         return NULL;
     }
+    if (has_mixed_durations(m))
+        out->duration_ms = 0; /* what is no one's makes no rate */
     out->nodes = m->share_count;
     out->difference = m->difference;
     out->accumulated &= m->counts_ever;

@@ -31,9 +31,13 @@ enum {
 struct merge *merge_new(bool by_node, struct error *err);
 void merge_free(struct merge *merge); /* NULL is fine */
 
+/* Whether the profile is of the others' kind: else -1 with *err. */
+int merge_check(const struct merge *merge, const struct profile *profile,
+                struct error *err);
+
 /*
- * Adds a node's profile.  If one is a difference, all must be, and all are of
- * one kind: else -1 with *err.  Stops once *cancelled (or NULL) is set.  After
+ * Adds a node's profile, which was checked.  If one is a difference, all must
+ * be.  Stops once *cancelled (or NULL) is set.  After
  * -1 with *err, merge may only be freed.
  */
 int merge_add(struct merge *merge, uint64_t node, const struct profile *profile,

@@ -410,13 +410,15 @@
             one.tabIndex = chosen ? 0 : -1;
         }
         host.setAttribute('aria-labelledby', `tab-${tab}`);
+        const cpu = isCpu() && table.heap, has = !cpu || (table.cpu && state.snapshot && !state.base);
         try {
-            const rows = await data.rows(isCpu() && state.snapshot && table.cpu ? table.cpu(nameOf(state.snapshot)) :
+            const rows = !has ? [] : await data.rows(cpu ? table.cpu(nameOf(state.snapshot)) :
                 table.of(node(), nameOf(isCpu() ? '' : state.snapshot), !isCpu() && state.base && nameOf(state.base)));
             if (now !== listing)
                 return;
             forget('table');
             showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table,
+                ...!has && {none: table.cpu ? 'A kept profile has this table, if it is compared with nothing.' : 'This table is the heap\u2019s.'},
                 doings: tab === 'snapshots' ? doingsOf : null,
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});

@@ -168,6 +168,8 @@ def test_kept_and_compared(two):
                     "ORDER BY taken, name") == [
         ["before", "cpu", "asked"], [name, "cpu", "asked"],
         ["waits", "wall", "asked"]]
+    assert b"heapwire_snapshots_last_timestamp" not in local(
+        two.node, "/metrics").body  # it is the heap's
     assert two.rows("SELECT snapshot, COUNT(*) > 3 FROM heapwire.cpu_functions "
                     "GROUP BY 1 ORDER BY 1") == [
         [one, "1"] for one in sorted(("before", name, "waits"))]

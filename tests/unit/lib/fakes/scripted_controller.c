@@ -104,6 +104,15 @@ controller_status(struct controller *controller, struct node_status *out)
     *out = scripted.status;
 }
 
+int32_t
+controller_observe_process(struct controller *controller, struct error *err)
+{
+    (void)controller;
+    if (scripted.status.peer == 0)
+        error_set(err, ER_UNKNOWN, "no database is connected");
+    return scripted.status.peer;
+}
+
 struct seat *
 controller_submit(struct controller *controller,
                   const struct job_request *request, struct waker waker,

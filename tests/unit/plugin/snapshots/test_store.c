@@ -611,6 +611,24 @@ END_TEST
 
 /* ---- what lies there ---- */
 
+START_TEST(what_older_releases_called_cpu_is_passed_over)
+{
+    char old[sizeof(path)];
+
+    reopen();
+    add("a");
+    add("b");
+    strcpy(old, in_dir("b.snapshot"));
+    ck_assert_int_eq(rename(old, in_dir("cpu.snapshot")), 0);
+    reopen();
+    ck_assert_str_eq(names(), "a");
+    ck_assert_ptr_nonnull(strstr(told, "snapshots/cpu is passed over: "));
+    ck_assert_int_eq(rename(in_dir("cpu.snapshot"), old), 0);
+    reopen();
+    ck_assert_str_eq(names(), "a b");
+}
+END_TEST
+
 START_TEST(what_is_damaged_is_passed_over)
 {
     struct snapshot *read;
@@ -1157,6 +1175,7 @@ main(void)
     tcase_add_test(tc, age_has_a_ceiling);
     tcase_add_test(tc, ages_matter_only_if_configured);
     tcase_add_test(tc, memory_has_a_ceiling);
+    tcase_add_test(tc, what_older_releases_called_cpu_is_passed_over);
     tcase_add_test(tc, what_is_damaged_is_passed_over);
     tcase_add_test(tc, what_is_not_ours_is_left_alone);
     tcase_add_test(tc, a_file_is_called_as_it_is_named);

@@ -12,6 +12,7 @@
 #include "suite.h"
 
 #define PROF  "HeapProf.getInstance()."
+#define CPU   "CpuProf.getInstance()."
 #define CHEAP "'System.print(1)'"
 #define SLOW  "'System.print(" PROF "dump_dot_snapshot())'"
 #define BYTES "'System.print(Profile.now().pprof())'"
@@ -124,6 +125,14 @@ START_TEST(slow_scripts_take_turns_and_others_do_not)
     ck_assert_uint_eq(fake_peers.request.parallel, 0);
     harness_run(&h, "ADMIN EXECUTE ON ALL " SLOW);
     ck_assert_uint_eq(fake_peers.request.parallel, 2);
+    harness_run(&h, "ADMIN EXECUTE ON ALL '" CPU "snapshot(1)'");
+    ck_assert_uint_eq(fake_peers.request.parallel, 0);
+    harness_run(&h,
+                "ADMIN EXECUTE ON ALL 'var p = " CPU "profile(1); p.top()'");
+    ck_assert_uint_eq(fake_peers.request.parallel, 0);
+    harness_run(&h, "ADMIN EXECUTE ON ALL '" PROF "dump_dot_snapshot(); " CPU
+                    "profile(1)'");
+    ck_assert_uint_eq(fake_peers.request.parallel, 2);
     harness_run(&h, "SET heapwire_parallel = 5");
     harness_run(&h, "ADMIN EXECUTE ON ALL " SLOW);
     ck_assert_uint_eq(fake_peers.request.parallel, 5);
@@ -157,6 +166,9 @@ static const struct {
      "SET STATEMENT heapwire_timeout=5, heapwire_parallel = 4 FOR CALL "
      "admin_execute('ALL', " CHEAP ")",
      7000, 4, 5000},
+    {"DO 1", "ADMIN EXECUTE ON ALL '" CPU "profile(600)'", 662000, 0, 660000},
+    {"SET heapwire_parallel = 2", "ADMIN EXECUTE ON ALL '" CPU "profile(600)'",
+     1262000, 2, 1260000},
     {"DO 1", "SET STATEMENT heapwire_timeout=5 FOR SELECT 1", 5000, 0, 0},
     {"DO 1", "SELECT 1", 0, 0, 0},
 };

@@ -240,6 +240,54 @@ START_TEST(a_profile_of_each_rolls_and_a_kept_one_does_not)
 }
 END_TEST
 
+static const struct {
+    const char *statement, *asked;
+    unsigned parallel;
+} turns[] = {
+    {"SELECT count(*) FROM heapwire.cluster_heap_functions WHERE snapshot LIKE "
+     "'n%' OR snapshot = 'now'",
+     " WHERE snapshot LIKE '%' OR snapshot = 'now'", 2},
+    {"SELECT 'now', count(*) FROM heapwire.cluster_cpu_functions",
+     " WHERE snapshot LIKE '%'", 0},
+    {"SELECT count(*) FROM heapwire.cluster_cpu_functions WHERE snapshot LIKE "
+     "'n%' OR snapshot > 'now'",
+     " WHERE snapshot LIKE '%'", 0},
+    {"SELECT count(*) FROM heapwire.cluster_threads WHERE state = 'S'",
+     "`threads`", 0},
+    {"SELECT count(*) FROM heapwire.cluster_threads WHERE stack = 'S'",
+     "`threads`", 2},
+};
+
+START_TEST(those_that_stop_the_database_take_turns)
+{
+    const char *asked;
+
+    fake_peers.nodes[0].rows = fake_peers.nodes[1].rows = NULL;
+    run(turns[_i].statement);
+    ck_assert_uint_eq(fake_peers.asked, 1);
+    asked = strstr(fake_peers.text.data, turns[_i].asked);
+    ck_assert_msg(asked && strcmp(asked, turns[_i].asked) == 0, "%s",
+                  fake_peers.text.data);
+    ck_assert_uint_eq(fake_peers.request.parallel, turns[_i].parallel);
+}
+END_TEST
+
+/* Three nodes, all at once or two after the other. */
+START_TEST(what_nodes_sample_is_added_to_the_limit)
+{
+    fake_peers.nodes[0].rows = fake_peers.nodes[1].rows = NULL;
+    run("SET STATEMENT heapwire_timeout = 10 FOR SELECT count(*) FROM "
+        "heapwire.cluster_cpu_functions WHERE snapshot = 'cpu:600'");
+    ck_assert_uint_eq(fake_peers.request.parallel, 0);
+    ck_assert_uint_eq(fake_peers.request.timeout_ms, 609000);
+    run("SET STATEMENT heapwire_timeout = 10, heapwire_parallel = 2 FOR SELECT "
+        "count(*) FROM heapwire.cluster_cpu_functions WHERE snapshot = "
+        "'cpu:600'");
+    ck_assert_uint_eq(fake_peers.request.parallel, 2);
+    ck_assert_uint_eq(fake_peers.request.timeout_ms, 1209000);
+}
+END_TEST
+
 static const char *const forwarded[] = {
     "SELECT * FROM heapwire.cluster_malloc_stats", "SELECT dot('cluster')"};
 
@@ -279,7 +327,7 @@ static const char *const dumps[] = {
 
 /* As those nodes would send their snapshots. */
 static void
-send_snapshots(void)
+send_snapshots_of(enum profile_kind second)
 {
     static const struct profile_origin origin = {true, 1795228260000,
                                                  1795228250000};
@@ -291,12 +339,20 @@ send_snapshots(void)
         ck_assert_ptr_nonnull(snapshot);
         snprintf(snapshot->name, sizeof(snapshot->name), "b");
         snapshot->profile = fixture_profile(dumps[i], names, &origin);
+        if (i > 0)
+            snapshot->profile->kind = second;
         buffer_init(&files[i], 1 << 20);
         ck_assert_msg(snapshot_encode(snapshot, &files[i], &err) == 0, "%s",
                       err.text);
         snapshot_unref(snapshot);
         fake_peers.nodes[i].value = (struct span){files[i].data, files[i].size};
     }
+}
+
+static void
+send_snapshots(void)
+{
+    send_snapshots_of(PROFILE_HEAP);
 }
 
 START_TEST(a_view_of_the_cluster_is_the_sum)
@@ -399,6 +455,18 @@ START_TEST(a_node_that_sends_no_snapshot_is_left_out)
 }
 END_TEST
 
+START_TEST(a_node_whose_snapshot_is_of_another_kind_is_left_out)
+{
+    send_snapshots_of(PROFILE_CPU);
+    ck_assert_str_eq(run("SELECT collapsed('cluster@10001,10002:b') c"),
+                     "c\nalpha 1000000\nbeta 200000");
+    ck_assert_str_eq(run("SHOW WARNINGS"),
+                     "Level|Code|Message\nWarning|#1210|node 10002: it has a "
+                     "profile of the processor, and the others of the heap: "
+                     "they cannot be added up");
+}
+END_TEST
+
 START_TEST(a_snapshot_is_not_called_like_a_sum)
 {
     run("ADMIN EXECUTE ON 10001 "
@@ -428,6 +496,8 @@ main(void)
     tcase_add_test(tc, a_cut_answer_is_a_warning);
     tcase_add_test(tc, the_nodes_take_a_profile_for_what_is_named_alone);
     tcase_add_test(tc, a_profile_of_each_rolls_and_a_kept_one_does_not);
+    LOOP(those_that_stop_the_database_take_turns, turns);
+    tcase_add_test(tc, what_nodes_sample_is_added_to_the_limit);
     LOOP(a_forwarded_statement_asks_no_node, forwarded);
     tcase_add_test(tc, it_takes_the_privilege_to_reach_others);
     tcase_add_test(tc, a_view_of_the_cluster_is_the_sum);
@@ -436,6 +506,7 @@ main(void)
     tcase_add_test(tc, one_question_feeds_all_that_a_statement_reads);
     LOOP(what_cannot_be_summed_says_why, faults);
     LOOP(a_node_that_sends_no_snapshot_is_left_out, lies);
+    tcase_add_test(tc, a_node_whose_snapshot_is_of_another_kind_is_left_out);
     tcase_add_test(tc, a_snapshot_is_not_called_like_a_sum);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

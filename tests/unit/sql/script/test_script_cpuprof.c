@@ -65,6 +65,8 @@ static const struct {
     {CPU "snapshot(0)", 32, "seconds takes a whole number"},
     {CPU "snapshot(1, 0)", 35, "hz takes a whole number"},
     {CPU "snapshot(\"heap_1\", 1)", 32, "heap_1"},
+    {CPU "profile(599).top();" CPU "profile(2)", 64,
+     "a script samples for 600 seconds at most, and here for 601"},
 };
 
 START_TEST(wrong_arguments_are_refused_before_anything_is_sampled)

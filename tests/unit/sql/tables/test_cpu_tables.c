@@ -199,6 +199,14 @@ static const struct {
      "'h' is a snapshot of the heap"},
     {"select * from heapwire.cpu_stacks where snapshot = 'cluster'",
      "'cluster' is a snapshot of the heap"},
+    {"select * from heapwire.heap_diff where base = 'cpu:600'",
+     "'cpu:600' is a profile of time"},
+    {"select * from heapwire.heap_diff where snapshot = 'h' and base = "
+     "'wall:600'",
+     "'wall:600' is a profile of time"},
+    {"select * from heapwire.heap_diff where base = 'cpu:600' and snapshot "
+     "like '%'",
+     "'cpu:600' is a profile of time"},
     {"select * from heapwire.cpu_stacks where snapshot = 'cpu:0'",
      "'cpu:0' names no profile that can be taken"},
     {"select dot('wall:601')", "'wall:601' names no profile"},

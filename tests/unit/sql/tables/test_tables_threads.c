@@ -1,11 +1,12 @@
 /* test_tables_threads.c - the rows of heapwire.threads. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "catalog_tables.h"
-#include "controller.h"
 #include "errors.h"
 #include "names.h"
+#include "observe.h"
 #include "sql.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
@@ -62,16 +63,18 @@ static struct thread_list list = {
 
 static struct sql_node node;
 static struct sql_session *session;
-static struct node_status status;
+static int32_t process;
 static struct catalog_scope scope;
 static struct rowset rows;
 static struct error err;
 
-void
-controller_status(struct controller *controller, struct node_status *out)
+int32_t
+controller_observe_process(struct controller *controller, struct error *why)
 {
     ck_assert_ptr_eq(controller, (void *)&node);
-    *out = status;
+    if (process == 0)
+        error_set(why, ER_UNKNOWN, "there is none");
+    return process;
 }
 
 static void
@@ -84,7 +87,6 @@ set_up(void)
     session = sql_session_new(&node, &who, 7);
     ck_assert_ptr_nonnull(session);
     scope.session = session;
-    status.state = NODE_CONNECTED;
     rowset_init(&rows, COLUMNS);
 }
 
@@ -147,9 +149,49 @@ START_TEST(a_row_is_a_thread_and_equal_stacks_are_kept_once)
 }
 END_TEST
 
+/* Each of its own, but that the last one has the first one's. */
+START_TEST(too_many_stacks_leave_some_out)
+{
+    enum { DEPTH = THREAD_DEPTH_MAX };
+    struct thread_entry *many = calloc(THREADS_MAX, sizeof(*many));
+    uint64_t *addresses = calloc(THREADS_MAX + DEPTH, sizeof(*addresses));
+    struct thread_list all = {
+        .list = many, .count = THREADS_MAX, .pid = 41, .references = 1};
+
+    ck_assert(many != NULL && addresses != NULL);
+    for (size_t i = 0; i < THREADS_MAX + DEPTH; i++)
+        addresses[i] = 0x7f0000000000 + i;
+    for (size_t i = 0; i < THREADS_MAX; i++)
+        many[i] = (struct thread_entry){
+            .tid = (int32_t)i + 41,
+            .name = "connection",
+            .state = 'S',
+            .wchan = "futex_wait_queue",
+            .why = "",
+            .addresses = addresses + (i + 1 < THREADS_MAX ? i : 0),
+            .depth = DEPTH};
+    scope.threads = &all;
+    tables_threads[0].produce(&scope, &rows);
+    scope.threads = NULL;
+    ck_assert_msg(rowset_done(&rows, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(rowset_rows(&rows), THREADS_MAX);
+    for (size_t i = 0; i < THREADS_MAX; i++) {
+        bool there = i < 100 || i + 1 == THREADS_MAX;
+
+        if (i >= 100 && i < 1000)
+            continue; /* it ends somewhere here */
+        ck_assert(there == (strcmp(text_at(i, STACK), "(none)") != 0));
+        ck_assert(there == (strcmp(text_at(i, FOLDED), "(none)") != 0));
+        ck_assert_str_eq(text_at(i, WHY), there ? "" : "too many stacks");
+    }
+    free(addresses);
+    free(many);
+}
+END_TEST
+
 START_TEST(without_stacks_proc_is_read)
 {
-    status.peer = getpid();
+    process = getpid();
     tables_threads[0].produce(&scope, &rows);
     ck_assert_int_eq(rowset_done(&rows, &err), 0);
     ck_assert_uint_eq(rowset_rows(&rows), 1);
@@ -173,8 +215,7 @@ START_TEST(without_a_database_an_error_says_so)
 {
     tables_threads[0].produce(&scope, &rows);
     ck_assert_int_eq(rowset_done(&rows, &err), -1);
-    ck_assert_msg(strstr(err.text, "no database is connected") != NULL, "%s",
-                  err.text);
+    ck_assert_msg(strcmp(err.text, "there is none") == 0, "%s", err.text);
 }
 END_TEST
 
@@ -186,6 +227,7 @@ main(void)
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, a_row_is_a_thread_and_equal_stacks_are_kept_once);
+    tcase_add_test(tcase, too_many_stacks_leave_some_out);
     tcase_add_test(tcase, without_stacks_proc_is_read);
     tcase_add_test(tcase, columns_of_stacks_alone_need_them);
     tcase_add_test(tcase, without_a_database_an_error_says_so);

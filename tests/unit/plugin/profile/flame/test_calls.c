@@ -45,7 +45,7 @@ START_TEST(callers_come_first_and_equal_names_are_one)
     struct buffer out = calls_of(fixture_profile(text, names, NULL));
 
     must_have(&out, "{\"title\":\"db: 4.4 KB in use\",\n\"notes\":[],\n"
-                    "\"measure\":\"in use\",\"unit\":\"bytes\","
+                    "\"measure\":\"in use\",\"unit\":\"bytes\",\"space\":true,"
                     "\"difference\":false,\n"
                     "\"name\":[0,1,2,3,2],\n"
                     "\"names\":[\"all\",\"main\",\"load\",\"serve\"],\n"

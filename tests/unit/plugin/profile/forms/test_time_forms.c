@@ -130,14 +130,16 @@ END_TEST
 
 START_TEST(flame_graphs_are_of_time)
 {
-    form_must_have(calls_write, PROFILE_CPU, MEASURE_INUSE_SPACE,
-                   "\"measure\":\"on the processor\",\"unit\":\"time\","
-                   "\"difference\":false,\n"
-                   "\"name\":[0,1,2,3,4],\n"
-                   "\"names\":[\"all\",\"main\",\"load\",\"malloc\","
-                   "\"serve\"],\n");
-    form_must_have(calls_write, PROFILE_WALL, MEASURE_SAMPLES,
-                   "\"measure\":\"of the clock\",\"unit\":\"samples\",");
+    form_must_have(
+        calls_write, PROFILE_CPU, MEASURE_INUSE_SPACE,
+        "\"measure\":\"on the processor\",\"unit\":\"time\",\"space\":false,"
+        "\"difference\":false,\n"
+        "\"name\":[0,1,2,3,4],\n"
+        "\"names\":[\"all\",\"main\",\"load\",\"malloc\","
+        "\"serve\"],\n");
+    form_must_have(
+        calls_write, PROFILE_WALL, MEASURE_SAMPLES,
+        "\"measure\":\"of the clock\",\"unit\":\"samples\",\"space\":false,");
     form_must_have(flamegraph_write, PROFILE_CPU, MEASURE_INUSE_SPACE,
                    "<title>load\n2.0 s, 66.67%</title>");
     form_must_have(flamegraph_write, PROFILE_CPU, MEASURE_INUSE_SPACE,

@@ -340,6 +340,8 @@ START_TEST(time_is_compared_by_its_sums)
 
     base->memory = "by perf";
     now->memory = "by ptrace";
+    base->note = "2 threads could not be seen";
+    now->note = "no symbols of db";
     diff = difference_of(now, base);
     ck_assert_int_eq(diff->kind, PROFILE_CPU);
     ck_assert(diff->bytes == 2.04e9 && diff->objects == 204);
@@ -351,6 +353,8 @@ START_TEST(time_is_compared_by_its_sums)
         strstr(out.data, "db: +2.0 s on the processor since the base\n"
                          "sampled for 20.0 s, the base for 10.0 s: sums, not "
                          "rates; by ptrace\n"));
+    ck_assert_str_eq(diff->note, "no symbols of db; of the base: 2 threads "
+                                 "could not be seen");
     ck_assert_ptr_nonnull(strstr(out.data, "    +2.0 s  98.0%   "));
     ck_assert_ptr_nonnull(strstr(out.data, "  +40.0 ms   2.0% ~ "));
     profile_free(diff);
