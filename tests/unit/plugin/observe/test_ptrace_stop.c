@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,6 +18,7 @@
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +27,7 @@
 #include "errors.h"
 #include "sampler.h"
 #include "suite.h"
+#include "thread_tracer.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { SANITIZED = 1 };
@@ -486,6 +489,43 @@ START_TEST(a_thread_that_does_not_stop_is_let_go)
 }
 END_TEST
 
+/* ---- a tracer that has no processor ---- */
+
+static struct thread_tracer *starved; /* until its end is wanted */
+
+/* The tracer's first call: this one goes before libc's. */
+int
+sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
+{
+    bool over = !starved;
+
+    while (!over) {
+        sched_yield();
+        pthread_mutex_lock(&starved->lock);
+        over = starved->ends;
+        pthread_mutex_unlock(&starved->lock);
+    }
+    return (int)syscall(SYS_sched_setscheduler, pid, policy, param);
+}
+
+START_TEST(a_copy_that_never_began_is_none)
+{
+    struct thread_tracer tracer;
+
+    begin(turn);
+    thread_tracer_init(&tracer);
+    starved = &tracer;
+    ck_assert_int_eq(
+        thread_tracer_copy(&tracer, child, child, 'D', &copy, &gone, &err), -1);
+    ck_assert(!gone);
+    starved = NULL;
+    ck_assert_int_eq(
+        thread_tracer_copy(&tracer, child, child, 'R', &copy, &gone, &err), 0);
+    thread_tracer_fini(&tracer);
+    end();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -509,8 +549,10 @@ main(void)
     tcase_add_test(tcase, two_may_copy_the_same_thread);
     tcase_add_test(tcase, tells_that_a_thread_has_ended);
     /* AddressSanitizer 12 takes the stack of a cancelled thread for spoilt. */
-    if (!SANITIZED)
+    if (!SANITIZED) {
         tcase_add_test(tcase, a_thread_that_does_not_stop_is_let_go);
+        tcase_add_test(tcase, a_copy_that_never_began_is_none);
+    }
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
