@@ -31,6 +31,7 @@
 #include "sample_refused.h"
 #include "sample_run.h"
 #include "sample_task.h"
+#include "thread_tracer.h"
 
 enum {
     PAUSE_SHARE = 100,        /* 1 of so many: all pauses */
@@ -65,6 +66,7 @@ struct sampler {
     struct watched *list; /* ascending by tid */
     size_t count;
     struct sample_tids tids;
+    struct thread_tracer tracer;
     struct thread_copy *copy;
     size_t kept_bytes;
     uint32_t random;
@@ -197,15 +199,16 @@ may_pause(struct sampler *s)
            PAUSE_CREDIT_US + elapsed_us / PAUSE_SHARE;
 }
 
-/* Into s->copy.  False: it could not be stopped. */
+/* Into s->copy; state: the thread's.  False: it could not be stopped. */
 static bool
-stop_thread(struct sampler *s, struct watched *w)
+stop_thread(struct sampler *s, struct watched *w, char state)
 {
     struct sampler_report *report = s->run->report;
     struct error err;
     bool gone;
 
-    if (ptrace_copy(s->run->options->pid, w->tid, s->copy, &gone, &err) == 0) {
+    if (thread_tracer_copy(&s->tracer, s->run->options->pid, w->tid, state,
+                           s->copy, &gone, &err) == 0) {
         w->seen = true;
         report->stops++;
         report->pause_total_us += s->copy->pause_us;
@@ -279,7 +282,7 @@ look_at_runner(struct sampler *s, struct watched *w, struct error *err)
         s->run->report->lost++;
         return 0;
     }
-    if (!stop_thread(s, w))
+    if (!stop_thread(s, w, 'R'))
         return 0;
     nanoseconds = processor_ns(s, w);
     w->given = w->times.run_ns;
@@ -292,7 +295,7 @@ static int
 look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
 {
     uint64_t now_ns = sample_now_ns();
-    bool sleeps;
+    char state;
     int rc;
 
     if (w->seen && !may_pause(s)) {
@@ -300,11 +303,11 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
         s->run->report->lost++;
         return 0;
     }
-    sleeps = sample_task_state(s->run->options->pid, w->tid) != 'R';
+    state = sample_task_state(s->run->options->pid, w->tid);
     w->pending = false; /* one in state D is asked again once it has run */
-    if (!stop_thread(s, w))
+    if (!stop_thread(s, w, state))
         return 0;
-    w->stopped = sleeps;
+    w->stopped = state != 'R';
     if (w->kept) {
         rc = give_kept(s, w, now_ns, err);
         keep_copy(s, w);
@@ -417,7 +420,7 @@ probe(struct sampler *s)
     int32_t pid = s->run->options->pid;
     struct watched main_thread = {.tid = pid};
 
-    stop_thread(s, &main_thread);
+    stop_thread(s, &main_thread, sample_task_state(pid, pid));
     return s->why[0] == '\0';
 }
 
@@ -432,6 +435,7 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     if (run->hz > SAMPLER_PTRACE_HZ_MAX)
         run->hz = SAMPLER_PTRACE_HZ_MAX;
     report->kernel = true;
+    thread_tracer_init(&s.tracer);
     s.copy = mem_alloc_unset(sizeof(*s.copy)); /* written by each stop */
     if (!s.copy) {
         error_memory(err, "a thread's stack");
@@ -459,6 +463,7 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
         rc = forgotten;
     (void)sched_setscheduler(0, s.policy, &s.priority);
 out:
+    thread_tracer_fini(&s.tracer);
     mem_free(s.list);
     mem_free(s.copy);
     sample_tids_free(&s.tids);

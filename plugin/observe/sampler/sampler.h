@@ -78,7 +78,7 @@ int sampler_run(const struct sampler_options *options,
                             struct error *err),
                 void *arg, struct sampler_report *report, struct error *err);
 
-/* ---- one thread, stopped for a moment: ptrace_stop.c ---- */
+/* ---- one thread, stopped for a moment: thread_tracer.h ---- */
 
 struct thread_copy {
     struct thread_registers registers;
@@ -86,12 +86,5 @@ struct thread_copy {
     uint64_t pause_us;         /* that the thread was stopped for */
     uint8_t bytes[SAMPLER_STACK_BYTES];
 };
-
-/* Stops the thread, copies registers and stack, and lets it go on at once,
- * whatever happens meanwhile: where this process is killed, the kernel does.
- * -1 with *err: ER_NOT_SUPPORTED: it is not allowed (the text says what would
- * be needed); *gone: the thread has ended; else it did not stop in time. */
-int ptrace_copy(int32_t pid, int32_t tid, struct thread_copy *copy, bool *gone,
-                struct error *err);
 
 #endif

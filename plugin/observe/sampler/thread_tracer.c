@@ -12,7 +12,6 @@
 
 #include "clock.h"
 #include "errors.h"
-#include "sample_task.h"
 #include "sampler.h"
 #include "thread.h"
 
@@ -144,18 +143,4 @@ thread_tracer_copy(struct thread_tracer *tracer, int32_t pid, int32_t tid,
     }
     *gone = job.gone;
     return job.rc;
-}
-
-int
-ptrace_copy(int32_t pid, int32_t tid, struct thread_copy *copy, bool *gone,
-            struct error *err)
-{
-    struct thread_tracer tracer;
-    int rc;
-
-    thread_tracer_init(&tracer);
-    rc = thread_tracer_copy(&tracer, pid, tid, sample_task_state(pid, tid),
-                            copy, gone, err);
-    thread_tracer_fini(&tracer);
-    return rc;
 }

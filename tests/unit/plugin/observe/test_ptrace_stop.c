@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "errors.h"
+#include "sample_task.h"
 #include "sampler.h"
 #include "suite.h"
 #include "thread_tracer.h"
@@ -45,6 +46,20 @@ static pid_t child;
 static struct thread_copy copy;
 static struct error err;
 static bool gone;
+
+static int
+ptrace_copy(pid_t pid, pid_t tid, struct thread_copy *into, bool *ended,
+            struct error *failure)
+{
+    struct thread_tracer tracer;
+    int rc;
+
+    thread_tracer_init(&tracer);
+    rc = thread_tracer_copy(&tracer, pid, tid, sample_task_state(pid, tid),
+                            into, ended, failure);
+    thread_tracer_fini(&tracer);
+    return rc;
+}
 
 static void
 on_signal(int number)
@@ -126,24 +141,10 @@ START_TEST(copies_registers_and_stack_of_what_runs)
 }
 END_TEST
 
-static char
-state_of(pid_t pid)
-{
-    char path[32], text[512] = "";
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    ck_assert(fgets(text, sizeof(text), file));
-    fclose(file);
-    return strrchr(text, ')')[2];
-}
-
 static void
 await_state(char state)
 {
-    while (state_of(child) != state) {
+    while (sample_task_state(child, child) != state) {
         ck_assert_uint_eq(atomic_load(&shared->failures), 0);
         sched_yield();
     }

@@ -456,7 +456,9 @@ START_TEST(who_sleeps_is_stopped_once)
     ck_assert_int_eq(run_for(2000, 20, true, SAMPLER_ANY), 0);
     say_report("500 that sleep");
     ck_assert_uint_ge(report.stops, 500);
-    ck_assert_uint_lt(report.stops, 520);
+    /* Some come to run once more, where another preempts them on the way back:
+     * that is taken for a run.  Each tick's stops would be more than these. */
+    ck_assert_uint_lt(report.stops, 800);
     ck_assert_uint_eq(report.threads, 500);
     ck_assert_uint_eq(report.unseen, 0);
     /* All time of all threads. */
