@@ -54,7 +54,8 @@ struct watched {
     int32_t tid;
     bool seen, failed;         /* a sample was taken; could not be */
     bool stopped;              /* the slices of a stop are not in times yet */
-    bool pending;              /* it ran, and could not be stopped yet */
+    bool pending;              /* it ran, and there was no time to stop it */
+    bool blind;                /* nobody knows what it does since given */
     struct sample_times times; /* at the last look */
     bool born;         /* since the first tick, and without a sample so far */
     uint64_t given;    /* run_ns, or a moment: until then it has samples */
@@ -69,6 +70,7 @@ struct sampler {
     struct thread_tracer tracer;
     struct thread_copy *copy;
     size_t kept_bytes;
+    uint64_t unseen_ns;
     uint32_t random;
     uint64_t ticks, tick_ns, since_tick_ns;
     int policy; /* of this thread, when it does not look */
@@ -108,33 +110,36 @@ sample_of(const struct watched *w, uint64_t nanoseconds)
         .stack = {w->kept->start, w->kept->bytes, w->kept->size}};
 }
 
-/* Gives what was kept, which is of the time until now. */
+/* Of the clock: gives what was kept, which is of the time until now, or tells
+ * of that time that it was not seen.  A first copy is of the time before it. */
 static int
-give_kept(struct sampler *s, struct watched *w, uint64_t now_ns,
+give_time(struct sampler *s, struct watched *w, uint64_t now_ns,
           struct error *err)
 {
     struct sample sample;
-    int rc;
+    int rc = 0;
 
-    if (!w->kept)
-        return 0;
-    sample = sample_of(w, now_ns - w->given);
-    rc = give(s, &sample, err);
-    s->kept_bytes -= sizeof(*w->kept) + w->kept->size;
-    mem_free(w->kept);
-    w->kept = NULL;
-    w->given = now_ns;
+    if (w->kept) {
+        sample = sample_of(w, now_ns - w->given);
+        rc = give(s, &sample, err);
+        s->kept_bytes -= sizeof(*w->kept) + w->kept->size;
+        mem_free(w->kept);
+        w->kept = NULL;
+        w->given = now_ns;
+    } else if (w->blind) {
+        s->unseen_ns += now_ns - w->given;
+        w->given = now_ns;
+    }
+    w->blind = false;
     return rc;
 }
 
 static int
 forget_thread(struct sampler *s, struct watched *w, struct error *err)
 {
-    struct sampler_report *report = s->run->report;
-
-    if (w->failed && !w->seen)
-        report->unseen++;
-    return give_kept(s, w, sample_now_ns(), err);
+    if (w->failed && (s->run->options->wall || !w->seen))
+        s->run->report->unseen++;
+    return give_time(s, w, sample_now_ns(), err);
 }
 
 /* One that the first tick did not meet was born since. */
@@ -224,18 +229,20 @@ stop_thread(struct sampler *s, struct watched *w, char state)
     return false;
 }
 
-/* Of a thread that is there: what the sample is until it has run again. */
+/* What it does until it has run again. */
 static void
 keep_copy(struct sampler *s, struct watched *w)
 {
     const struct thread_copy *copy = s->copy;
     size_t bytes = sizeof(*w->kept) + copy->stack.size;
 
-    if (s->kept_bytes + bytes > KEPT_MAX)
+    if (s->kept_bytes + bytes <= KEPT_MAX)
+        w->kept = mem_alloc_unset(bytes); /* some KB, written now */
+    if (!w->kept) {
+        s->run->report->lost++;
+        w->failed = w->blind = true;
         return;
-    w->kept = mem_alloc_unset(bytes); /* some KB, written now */
-    if (!w->kept)
-        return;
+    }
     s->kept_bytes += bytes;
     w->kept->registers = copy->registers;
     w->kept->start = copy->stack.start;
@@ -262,11 +269,12 @@ static uint64_t
 processor_ns(const struct sampler *s, const struct watched *w)
 {
     const struct sample_times *t = &w->times;
+    uint64_t own_ns = t->run_ns - w->given, all_ns = 0;
 
-    if (!w->born)
-        return t->run_ns - w->given;
-    return (uint64_t)((double)s->since_tick_ns * (double)t->run_ns /
-                      (double)(t->run_ns + t->waited_ns + 1));
+    if (w->born)
+        all_ns = (uint64_t)((double)s->since_tick_ns * (double)t->run_ns /
+                            (double)(t->run_ns + t->waited_ns + 1));
+    return own_ns > all_ns ? own_ns : all_ns;
 }
 
 /* Processor time: stopped where it runs now. */
@@ -295,6 +303,7 @@ static int
 look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
 {
     uint64_t now_ns = sample_now_ns();
+    bool copied;
     char state;
     int rc;
 
@@ -305,21 +314,14 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
     }
     state = sample_task_state(s->run->options->pid, w->tid);
     w->pending = false; /* one in state D is asked again once it has run */
-    if (!stop_thread(s, w, state))
-        return 0;
-    w->stopped = state != 'R';
-    if (w->kept) {
-        rc = give_kept(s, w, now_ns, err);
+    copied = stop_thread(s, w, state);
+    w->stopped = copied && state != 'R';
+    rc = give_time(s, w, now_ns, err);
+    if (copied)
         keep_copy(s, w);
-        return rc;
-    }
-    keep_copy(s, w);
-    if (w->kept)
-        return 0; /* it is of the time since the first look, too */
-    w->pending = true;
-    now_ns -= w->given;
-    w->given += now_ns;
-    return give_copy(s, w, now_ns, err);
+    else
+        w->blind = true;
+    return rc;
 }
 
 static int
@@ -456,9 +458,9 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
         mem_free(s.list[i].kept);
     }
     elapsed_ns = sample_now_ns() - run->begin_ns;
-    report->hz =
-        (uint32_t)((s.ticks * 1000000000 + elapsed_ns) / (elapsed_ns + 1));
+    report->hz = (uint32_t)(s.ticks * 1000000000 / (elapsed_ns + 1)) + 1;
     report->unseen += (uint32_t)s.tids.left_out;
+    report->unseen_ms = s.unseen_ns / 1000000;
     if (forgotten != 0)
         rc = forgotten;
     (void)sched_setscheduler(0, s.policy, &s.priority);

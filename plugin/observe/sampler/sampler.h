@@ -51,13 +51,14 @@ struct sample {
 struct sampler_report {
     enum sampler_way way;
     uint32_t milliseconds; /* that it lasted */
-    uint32_t hz;           /* ticks a second, as they were */
+    uint32_t hz;           /* ticks a second, as they were; at least 1 */
     uint64_t samples;
-    uint64_t lost;    /* the kernel, or we, had no room or time for */
-    uint32_t threads; /* seen */
-    uint32_t unseen;  /* threads that could not be looked at */
-    bool ended;       /* the process did, before the time was over */
-    bool kernel;      /* time in the kernel is sampled, too */
+    uint64_t lost;      /* the kernel, or we, had no room or time for */
+    uint32_t threads;   /* seen */
+    uint32_t unseen;    /* threads that could not be looked at, */
+    uint64_t unseen_ms; /* of the clock: or not all the time; those times */
+    bool ended;         /* the process did, before the time was over */
+    bool kernel;        /* time in the kernel is sampled, too */
     /* That the process used, as the kernel says: what samples of processor time
      * add up to, but for perf's threads shorter than a tick, and, without
      * kernel, the kernel's. */
