@@ -11,7 +11,8 @@
  * The stop itself makes a sleeping thread run twice, for microseconds: to the
  * stop, and back to sleep.  That is no run of its own.
  *
- * This thread looks before all others on its processor, where that is allowed:
+ * This thread looks before all others on its processor, where that is allowed
+ * and threads are few enough for that to take no more than a millisecond:
  * on a busy machine it would else come to look when the program has just gone
  * to sleep (seen: 45 % instead of 50 % of the time on the processor).  What
  * takes the samples runs as before.
@@ -37,6 +38,7 @@ enum {
     PAUSE_SHARE = 100,        /* 1 of so many: all pauses */
     PAUSE_CREDIT_US = 2000,   /* of which so much may come at once */
     LOOK_SHARE = 20,          /* 1 of so many, of one core: looking */
+    FIRST_THREADS = 200,      /* of more, no turn before others */
     STOP_SLICES = 2,          /* that a stop makes a sleeping thread run, */
     STOP_RUN_NS = 200 * 1000, /* and for how long at most */
     KEPT_MAX = 64 << 20       /* bytes of stacks that are kept */
@@ -79,22 +81,30 @@ struct sampler {
     char *why;  /* until something could be stopped */
 };
 
+/* Not for long at once: looking at many threads takes milliseconds. */
 static void
-look_first(void)
+look_first(const struct sampler *s)
 {
     const struct sched_param first = {.sched_priority = 1};
 
-    (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+    if (s->count <= FIRST_THREADS)
+        (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+}
+
+static void
+look_as_before(const struct sampler *s)
+{
+    (void)sched_setscheduler(0, s->policy, &s->priority);
 }
 
 static int
-give(struct sampler *s, const struct sample *sample, struct error *err)
+give(const struct sampler *s, const struct sample *sample, struct error *err)
 {
     int rc;
 
-    (void)sched_setscheduler(0, s->policy, &s->priority);
+    look_as_before(s);
     rc = sample_run_give(s->run, sample, err);
-    look_first();
+    look_first(s);
     return rc;
 }
 
@@ -355,6 +365,10 @@ tick(struct sampler *s, struct error *err)
     size_t first;
     int rc = list_threads(s, err);
 
+    if (s->count > FIRST_THREADS)
+        look_as_before(s);
+    else
+        look_first(s);
     s->since_tick_ns = began_ns - s->tick_ns;
 
     /* Where the budget ends within a tick, it is not always the same threads
@@ -449,7 +463,6 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
         goto out;
     s.policy = sched_getscheduler(0);
     sched_getparam(0, &s.priority);
-    look_first();
     sample_run_begin(run);
     rc = sample_until_over(&s, err);
     for (size_t i = 0; i < s.count; i++) {
@@ -463,7 +476,7 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     report->unseen_ms = s.unseen_ns / 1000000;
     if (forgotten != 0)
         rc = forgotten;
-    (void)sched_setscheduler(0, s.policy, &s.priority);
+    look_as_before(&s);
 out:
     thread_tracer_fini(&s.tracer);
     mem_free(s.list);
