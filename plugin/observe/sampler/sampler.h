@@ -60,8 +60,8 @@ struct sampler_report {
     bool ended;         /* the process did, before the time was over */
     bool kernel;        /* time in the kernel is sampled, too */
     /* That the process used, as the kernel says: what samples of processor time
-     * add up to, but for perf's threads shorter than a tick, and, without
-     * kernel, the kernel's. */
+     * add up to, but for the rests of perf's ticks, and, without kernel, the
+     * kernel's. */
     uint64_t processor_ms;
     /* Of ptrace: how long threads were stopped, in microseconds. */
     uint64_t stops, pause_total_us, pause_max_us;
