@@ -1,5 +1,6 @@
 /* test_ptrace_stop.c - a child of the test is stopped, and goes on. */
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,6 +20,7 @@
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -190,6 +192,44 @@ in_read(void)
 }
 
 static int
+in_write(void)
+{
+    return (int)write(ends[0], "", 1);
+}
+
+static int
+in_send(void)
+{
+    return (int)send(ends[0], "", 1, 0);
+}
+
+static int
+in_sendmsg(void)
+{
+    struct iovec bytes = {"", 1};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+
+    return (int)sendmsg(ends[0], &message, 0);
+}
+
+static int
+in_writev(void)
+{
+    struct iovec bytes = {"", 1};
+
+    return (int)writev(ends[0], &bytes, 1);
+}
+
+/* Where containers forbid it, it waits all the same. */
+static int
+in_io_uring(void)
+{
+    return ends[0] < 0 ? pause()
+                       : (int)syscall(SYS_io_uring_enter, ends[0], 0, 1,
+                                      IORING_ENTER_GETEVENTS, NULL, 0);
+}
+
+static int
 in_accept(void)
 {
     return accept(ends[0], NULL, NULL);
@@ -274,6 +314,25 @@ pair_with_limit(void)
 }
 
 static void
+pair_that_is_full(void)
+{
+    struct timeval limit = {100, 0};
+
+    (void)!socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    while (send(ends[0], "", 1, MSG_DONTWAIT) > 0)
+        ;
+}
+
+static void
+make_ring(void)
+{
+    struct io_uring_params params = {0};
+
+    ends[0] = (int)syscall(SYS_io_uring_setup, 1, &params);
+}
+
+static void
 listen_with_limit(void)
 {
     struct timeval limit = {100, 0};
@@ -309,6 +368,11 @@ static const struct {
     bool everywhere; /* not on x86-64 alone */
 } waits[] = {{in_recv, pair_with_limit},
              {in_read, pair_with_limit},
+             {in_write, pair_that_is_full},
+             {in_writev, pair_that_is_full},
+             {in_send, pair_that_is_full},
+             {in_sendmsg, pair_that_is_full},
+             {in_io_uring, make_ring},
              {in_accept, listen_with_limit},
              {in_semop, make_semaphore},
              {in_msgrcv, make_queue},
