@@ -3,8 +3,8 @@
  * stack.
  *
  * Nothing is asked of the process, so it may hang.  For its stack a thread is
- * stopped, alone, while registers and stack are copied (ptrace_copy): the list
- * shows no single moment, but a thread that waits still waits.
+ * stopped, alone, while registers and stack are copied: the list shows no
+ * single moment, but a thread that waits still waits.
  */
 #ifndef HW_THREADS_H
 #define HW_THREADS_H

@@ -86,6 +86,10 @@ may_go_on(const native_registers *r)
         return r->r10 == 0;
     case SYS_read:
     case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_sendto:
+    case SYS_sendmsg:
     case SYS_recvfrom:
     case SYS_recvmsg:
     case SYS_accept:
@@ -95,6 +99,7 @@ may_go_on(const native_registers *r)
     case SYS_msgrcv:
     case SYS_rt_sigtimedwait:
     case SYS_io_getevents:
+    case SYS_io_uring_enter:
         return true;
     default:
         return false;

@@ -10,8 +10,8 @@
  * descriptors: where those are too many, it is refused, and ptrace is left.
  *
  * The clock is software's: no hardware counter is needed, virtual machines have
- * it.  It counts from zero in each thread that is born and on each processor:
- * threads shorter than a tick are not met (report->processor_ms tells).
+ * it.  It counts from zero in each thread that is born and on each processor,
+ * and the rest of a tick is dropped at the end (see say_limits).
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -31,7 +31,8 @@
 #include "sample_task.h"
 
 enum {
-    SPARE_FDS = 256,   /* that are left to the rest of this process */
+    FDS_SHARE = 4,     /* 1 of so many, of what this process may have */
+    SHOWN_MS = 100,    /* less is not worth a word */
     DRAIN_SAMPLES = 8, /* that may wait in a ring */
     DRAIN_MAX_MS = 50,
     RECORD_MAX = 1 << 16 /* perf_event_header.size is 16 bits */
@@ -62,9 +63,7 @@ struct perf {
     int *fds;
     size_t fd_count;
     size_t page_bytes;
-    uint8_t *record;     /* one that lay around the end of a ring */
-    struct rlimit limit; /* as it was */
-    bool raised;
+    uint8_t *record; /* one that lay around the end of a ring */
 };
 
 /* ---- registers ---- */
@@ -233,19 +232,15 @@ open_threads(struct perf *perf)
     return 0;
 }
 
-/* An errno. */
-static int
-make_room(struct perf *perf, size_t fds)
+/* The rest of heapwired's descriptors is for connections: the limit was raised
+ * at its start as far as it may be. */
+static bool
+has_room(size_t fds)
 {
-    struct rlimit raised = perf->limit;
+    struct rlimit limit;
 
-    if (fds + SPARE_FDS > raised.rlim_max)
-        return EMFILE;
-    if (fds + SPARE_FDS <= raised.rlim_cur)
-        return 0;
-    raised.rlim_cur = raised.rlim_max;
-    perf->raised = setrlimit(RLIMIT_NOFILE, &raised) == 0;
-    return perf->raised ? 0 : errno;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+           fds <= limit.rlim_cur / FDS_SHARE;
 }
 
 /* 1: why says why not; -1 with *err. */
@@ -270,7 +265,7 @@ open_all(struct perf *perf, char *why, struct error *err)
         return -1;
     }
     set_attr(perf);
-    error = make_room(perf, fds);
+    error = has_room(fds) ? 0 : EMFILE;
     if (error == 0)
         error = open_first(perf, cpus);
     if (error == 0)
@@ -391,8 +386,7 @@ say_limits(struct perf *perf)
 {
     struct sampler_report *report = perf->run->report;
     uint64_t used_ms = sample_run_processor_ms(perf->run);
-    uint64_t seen_ms =
-        (report->samples + report->lost) * perf->attr.sample_period / 1000000;
+    uint64_t seen_ms = report->samples * perf->attr.sample_period / 1000000;
     char *out = report->why_not_better;
     size_t size = sizeof(report->why_not_better);
 
@@ -400,12 +394,14 @@ say_limits(struct perf *perf)
         snprintf(out, size,
                  "time in the kernel is not sampled: sysctl "
                  "kernel.perf_event_paranoid=1, or CAP_PERFMON");
-    else if (used_ms > 500 && seen_ms < used_ms / 2)
-        snprintf(out, size,
-                 "%llu of %llu ms on a processor were of threads shorter than "
-                 "a tick: a higher rate meets more of them",
-                 (unsigned long long)(used_ms - seen_ms),
-                 (unsigned long long)used_ms);
+    if (used_ms > SHOWN_MS && seen_ms < used_ms / 10 * 9)
+        snprintf(out + strlen(out), size - strlen(out),
+                 "%s%llu of %llu ms on a processor were sampled: %sof each "
+                 "thread the rest of a tick is missing on each processor, so "
+                 "all of those shorter than a tick; a higher rate meets more",
+                 out[0] ? "; " : "", (unsigned long long)seen_ms,
+                 (unsigned long long)used_ms,
+                 report->kernel ? "" : "besides the kernel's time, ");
     if (perf->attr.sample_stack_user < SAMPLER_STACK_BYTES)
         snprintf(out + strlen(out), size - strlen(out),
                  "%sof stacks %u bytes are read: kernel.perf_event_mlock_kb, "
@@ -446,13 +442,10 @@ sample_by_perf(struct sample_run *run, char *why, struct error *err)
                         .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
     int rc;
 
-    getrlimit(RLIMIT_NOFILE, &perf.limit);
     rc = open_all(&perf, why, err);
     if (rc == 0)
         rc = sample_until_over(&perf, err);
     close_events(&perf);
-    if (perf.raised)
-        setrlimit(RLIMIT_NOFILE, &perf.limit);
     sample_tids_free(&perf.tids);
     mem_free(perf.rings);
     mem_free(perf.fds);

@@ -11,7 +11,8 @@
  * The stop itself makes a sleeping thread run twice, for microseconds: to the
  * stop, and back to sleep.  That is no run of its own.
  *
- * This thread looks before all others on its processor, where that is allowed:
+ * This thread looks before all others on its processor, where that is allowed
+ * and threads are few enough for that to take no more than a millisecond:
  * on a busy machine it would else come to look when the program has just gone
  * to sleep (seen: 45 % instead of 50 % of the time on the processor).  What
  * takes the samples runs as before.
@@ -31,11 +32,13 @@
 #include "sample_refused.h"
 #include "sample_run.h"
 #include "sample_task.h"
+#include "thread_tracer.h"
 
 enum {
     PAUSE_SHARE = 100,        /* 1 of so many: all pauses */
     PAUSE_CREDIT_US = 2000,   /* of which so much may come at once */
     LOOK_SHARE = 20,          /* 1 of so many, of one core: looking */
+    FIRST_THREADS = 200,      /* of more, no turn before others */
     STOP_SLICES = 2,          /* that a stop makes a sleeping thread run, */
     STOP_RUN_NS = 200 * 1000, /* and for how long at most */
     KEPT_MAX = 64 << 20       /* bytes of stacks that are kept */
@@ -53,7 +56,8 @@ struct watched {
     int32_t tid;
     bool seen, failed;         /* a sample was taken; could not be */
     bool stopped;              /* the slices of a stop are not in times yet */
-    bool pending;              /* it ran, and could not be stopped yet */
+    bool pending;              /* it ran, and there was no time to stop it */
+    bool blind;                /* nobody knows what it does since given */
     struct sample_times times; /* at the last look */
     bool born;         /* since the first tick, and without a sample so far */
     uint64_t given;    /* run_ns, or a moment: until then it has samples */
@@ -65,8 +69,10 @@ struct sampler {
     struct watched *list; /* ascending by tid */
     size_t count;
     struct sample_tids tids;
+    struct thread_tracer tracer;
     struct thread_copy *copy;
     size_t kept_bytes;
+    uint64_t unseen_ns;
     uint32_t random;
     uint64_t ticks, tick_ns, since_tick_ns;
     int policy; /* of this thread, when it does not look */
@@ -75,22 +81,30 @@ struct sampler {
     char *why;  /* until something could be stopped */
 };
 
+/* Not for long at once: looking at many threads takes milliseconds. */
 static void
-look_first(void)
+look_first(const struct sampler *s)
 {
     const struct sched_param first = {.sched_priority = 1};
 
-    (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+    if (s->count <= FIRST_THREADS)
+        (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+}
+
+static void
+look_as_before(const struct sampler *s)
+{
+    (void)sched_setscheduler(0, s->policy, &s->priority);
 }
 
 static int
-give(struct sampler *s, const struct sample *sample, struct error *err)
+give(const struct sampler *s, const struct sample *sample, struct error *err)
 {
     int rc;
 
-    (void)sched_setscheduler(0, s->policy, &s->priority);
+    look_as_before(s);
     rc = sample_run_give(s->run, sample, err);
-    look_first();
+    look_first(s);
     return rc;
 }
 
@@ -106,33 +120,36 @@ sample_of(const struct watched *w, uint64_t nanoseconds)
         .stack = {w->kept->start, w->kept->bytes, w->kept->size}};
 }
 
-/* Gives what was kept, which is of the time until now. */
+/* Of the clock: gives what was kept, which is of the time until now, or tells
+ * of that time that it was not seen.  A first copy is of the time before it. */
 static int
-give_kept(struct sampler *s, struct watched *w, uint64_t now_ns,
+give_time(struct sampler *s, struct watched *w, uint64_t now_ns,
           struct error *err)
 {
     struct sample sample;
-    int rc;
+    int rc = 0;
 
-    if (!w->kept)
-        return 0;
-    sample = sample_of(w, now_ns - w->given);
-    rc = give(s, &sample, err);
-    s->kept_bytes -= sizeof(*w->kept) + w->kept->size;
-    mem_free(w->kept);
-    w->kept = NULL;
-    w->given = now_ns;
+    if (w->kept) {
+        sample = sample_of(w, now_ns - w->given);
+        rc = give(s, &sample, err);
+        s->kept_bytes -= sizeof(*w->kept) + w->kept->size;
+        mem_free(w->kept);
+        w->kept = NULL;
+        w->given = now_ns;
+    } else if (w->blind) {
+        s->unseen_ns += now_ns - w->given;
+        w->given = now_ns;
+    }
+    w->blind = false;
     return rc;
 }
 
 static int
 forget_thread(struct sampler *s, struct watched *w, struct error *err)
 {
-    struct sampler_report *report = s->run->report;
-
-    if (w->failed && !w->seen)
-        report->unseen++;
-    return give_kept(s, w, sample_now_ns(), err);
+    if (w->failed && (s->run->options->wall || !w->seen))
+        s->run->report->unseen++;
+    return give_time(s, w, sample_now_ns(), err);
 }
 
 /* One that the first tick did not meet was born since. */
@@ -197,15 +214,16 @@ may_pause(struct sampler *s)
            PAUSE_CREDIT_US + elapsed_us / PAUSE_SHARE;
 }
 
-/* Into s->copy.  False: it could not be stopped. */
+/* Into s->copy; state: the thread's.  False: it could not be stopped. */
 static bool
-stop_thread(struct sampler *s, struct watched *w)
+stop_thread(struct sampler *s, struct watched *w, char state)
 {
     struct sampler_report *report = s->run->report;
     struct error err;
     bool gone;
 
-    if (ptrace_copy(s->run->options->pid, w->tid, s->copy, &gone, &err) == 0) {
+    if (thread_tracer_copy(&s->tracer, s->run->options->pid, w->tid, state,
+                           s->copy, &gone, &err) == 0) {
         w->seen = true;
         report->stops++;
         report->pause_total_us += s->copy->pause_us;
@@ -221,18 +239,20 @@ stop_thread(struct sampler *s, struct watched *w)
     return false;
 }
 
-/* Of a thread that is there: what the sample is until it has run again. */
+/* What it does until it has run again. */
 static void
 keep_copy(struct sampler *s, struct watched *w)
 {
     const struct thread_copy *copy = s->copy;
     size_t bytes = sizeof(*w->kept) + copy->stack.size;
 
-    if (s->kept_bytes + bytes > KEPT_MAX)
+    if (s->kept_bytes + bytes <= KEPT_MAX)
+        w->kept = mem_alloc_unset(bytes); /* some KB, written now */
+    if (!w->kept) {
+        s->run->report->lost++;
+        w->failed = w->blind = true;
         return;
-    w->kept = mem_alloc_unset(bytes); /* some KB, written now */
-    if (!w->kept)
-        return;
+    }
     s->kept_bytes += bytes;
     w->kept->registers = copy->registers;
     w->kept->start = copy->stack.start;
@@ -259,11 +279,12 @@ static uint64_t
 processor_ns(const struct sampler *s, const struct watched *w)
 {
     const struct sample_times *t = &w->times;
+    uint64_t own_ns = t->run_ns - w->given, all_ns = 0;
 
-    if (!w->born)
-        return t->run_ns - w->given;
-    return (uint64_t)((double)s->since_tick_ns * (double)t->run_ns /
-                      (double)(t->run_ns + t->waited_ns + 1));
+    if (w->born)
+        all_ns = (uint64_t)((double)s->since_tick_ns * (double)t->run_ns /
+                            (double)(t->run_ns + t->waited_ns + 1));
+    return own_ns > all_ns ? own_ns : all_ns;
 }
 
 /* Processor time: stopped where it runs now. */
@@ -279,7 +300,7 @@ look_at_runner(struct sampler *s, struct watched *w, struct error *err)
         s->run->report->lost++;
         return 0;
     }
-    if (!stop_thread(s, w))
+    if (!stop_thread(s, w, 'R'))
         return 0;
     nanoseconds = processor_ns(s, w);
     w->given = w->times.run_ns;
@@ -292,7 +313,8 @@ static int
 look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
 {
     uint64_t now_ns = sample_now_ns();
-    bool sleeps;
+    bool copied;
+    char state;
     int rc;
 
     if (w->seen && !may_pause(s)) {
@@ -300,23 +322,16 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
         s->run->report->lost++;
         return 0;
     }
-    sleeps = sample_task_state(s->run->options->pid, w->tid) != 'R';
+    state = sample_task_state(s->run->options->pid, w->tid);
     w->pending = false; /* one in state D is asked again once it has run */
-    if (!stop_thread(s, w))
-        return 0;
-    w->stopped = sleeps;
-    if (w->kept) {
-        rc = give_kept(s, w, now_ns, err);
+    copied = stop_thread(s, w, state);
+    w->stopped = copied && state != 'R';
+    rc = give_time(s, w, now_ns, err);
+    if (copied)
         keep_copy(s, w);
-        return rc;
-    }
-    keep_copy(s, w);
-    if (w->kept)
-        return 0; /* it is of the time since the first look, too */
-    w->pending = true;
-    now_ns -= w->given;
-    w->given += now_ns;
-    return give_copy(s, w, now_ns, err);
+    else
+        w->blind = true;
+    return rc;
 }
 
 static int
@@ -350,6 +365,10 @@ tick(struct sampler *s, struct error *err)
     size_t first;
     int rc = list_threads(s, err);
 
+    if (s->count > FIRST_THREADS)
+        look_as_before(s);
+    else
+        look_first(s);
     s->since_tick_ns = began_ns - s->tick_ns;
 
     /* Where the budget ends within a tick, it is not always the same threads
@@ -417,7 +436,7 @@ probe(struct sampler *s)
     int32_t pid = s->run->options->pid;
     struct watched main_thread = {.tid = pid};
 
-    stop_thread(s, &main_thread);
+    stop_thread(s, &main_thread, sample_task_state(pid, pid));
     return s->why[0] == '\0';
 }
 
@@ -432,6 +451,7 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     if (run->hz > SAMPLER_PTRACE_HZ_MAX)
         run->hz = SAMPLER_PTRACE_HZ_MAX;
     report->kernel = true;
+    thread_tracer_init(&s.tracer);
     s.copy = mem_alloc_unset(sizeof(*s.copy)); /* written by each stop */
     if (!s.copy) {
         error_memory(err, "a thread's stack");
@@ -443,7 +463,6 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
         goto out;
     s.policy = sched_getscheduler(0);
     sched_getparam(0, &s.priority);
-    look_first();
     sample_run_begin(run);
     rc = sample_until_over(&s, err);
     for (size_t i = 0; i < s.count; i++) {
@@ -452,13 +471,14 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
         mem_free(s.list[i].kept);
     }
     elapsed_ns = sample_now_ns() - run->begin_ns;
-    report->hz =
-        (uint32_t)((s.ticks * 1000000000 + elapsed_ns) / (elapsed_ns + 1));
+    report->hz = (uint32_t)(s.ticks * 1000000000 / (elapsed_ns + 1)) + 1;
     report->unseen += (uint32_t)s.tids.left_out;
+    report->unseen_ms = s.unseen_ns / 1000000;
     if (forgotten != 0)
         rc = forgotten;
-    (void)sched_setscheduler(0, s.policy, &s.priority);
+    look_as_before(&s);
 out:
+    thread_tracer_fini(&s.tracer);
     mem_free(s.list);
     mem_free(s.copy);
     sample_tids_free(&s.tids);

@@ -51,16 +51,17 @@ struct sample {
 struct sampler_report {
     enum sampler_way way;
     uint32_t milliseconds; /* that it lasted */
-    uint32_t hz;           /* ticks a second, as they were */
+    uint32_t hz;           /* ticks a second, as they were; at least 1 */
     uint64_t samples;
-    uint64_t lost;    /* the kernel, or we, had no room or time for */
-    uint32_t threads; /* seen */
-    uint32_t unseen;  /* threads that could not be looked at */
-    bool ended;       /* the process did, before the time was over */
-    bool kernel;      /* time in the kernel is sampled, too */
+    uint64_t lost;      /* the kernel, or we, had no room or time for */
+    uint32_t threads;   /* seen */
+    uint32_t unseen;    /* threads that could not be looked at, */
+    uint64_t unseen_ms; /* of the clock: or not all the time; those times */
+    bool ended;         /* the process did, before the time was over */
+    bool kernel;        /* time in the kernel is sampled, too */
     /* That the process used, as the kernel says: what samples of processor time
-     * add up to, but for perf's threads shorter than a tick, and, without
-     * kernel, the kernel's. */
+     * add up to, but for the rests of perf's ticks, and, without kernel, the
+     * kernel's. */
     uint64_t processor_ms;
     /* Of ptrace: how long threads were stopped, in microseconds. */
     uint64_t stops, pause_total_us, pause_max_us;
@@ -78,7 +79,7 @@ int sampler_run(const struct sampler_options *options,
                             struct error *err),
                 void *arg, struct sampler_report *report, struct error *err);
 
-/* ---- one thread, stopped for a moment: ptrace_stop.c ---- */
+/* ---- one thread, stopped for a moment: thread_tracer.h ---- */
 
 struct thread_copy {
     struct thread_registers registers;
@@ -86,12 +87,5 @@ struct thread_copy {
     uint64_t pause_us;         /* that the thread was stopped for */
     uint8_t bytes[SAMPLER_STACK_BYTES];
 };
-
-/* Stops the thread, copies registers and stack, and lets it go on at once,
- * whatever happens meanwhile: where this process is killed, the kernel does.
- * -1 with *err: ER_NOT_SUPPORTED: it is not allowed (the text says what would
- * be needed); *gone: the thread has ended; else it did not stop in time. */
-int ptrace_copy(int32_t pid, int32_t tid, struct thread_copy *copy, bool *gone,
-                struct error *err);
 
 #endif

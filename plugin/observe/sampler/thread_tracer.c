@@ -12,7 +12,6 @@
 
 #include "clock.h"
 #include "errors.h"
-#include "sample_task.h"
 #include "sampler.h"
 #include "thread.h"
 
@@ -58,23 +57,19 @@ thread_tracer_init(struct thread_tracer *tracer)
     clock_cond_init(&tracer->changed);
 }
 
-/* False: it was cancelled in a copy. */
-static bool
+static void
 end_tracer(struct thread_tracer *tracer, bool cancel)
 {
-    void *how = NULL;
-
     if (!tracer->runs)
-        return true;
+        return;
     pthread_mutex_lock(&tracer->lock);
     tracer->ends = true;
     pthread_cond_broadcast(&tracer->changed);
     pthread_mutex_unlock(&tracer->lock);
     if (cancel)
         pthread_cancel(tracer->thread);
-    pthread_join(tracer->thread, &how);
+    pthread_join(tracer->thread, NULL);
     tracer->runs = false;
-    return how != PTHREAD_CANCELED;
 }
 
 void
@@ -139,25 +134,13 @@ thread_tracer_copy(struct thread_tracer *tracer, int32_t pid, int32_t tid,
             return -1;
         tracer->runs = true;
     }
-    if (!await_copy(tracer, &job, state == 'D' ? STOP_MS_OF_D : STOP_MS) &&
-        !end_tracer(tracer, true)) {
-        say_late(&job, state);
-        return -1;
+    if (!await_copy(tracer, &job, state == 'D' ? STOP_MS_OF_D : STOP_MS)) {
+        end_tracer(tracer, true);
+        if (tracer->job) { /* in the middle of it, or before it began */
+            say_late(&job, state);
+            return -1;
+        }
     }
     *gone = job.gone;
     return job.rc;
-}
-
-int
-ptrace_copy(int32_t pid, int32_t tid, struct thread_copy *copy, bool *gone,
-            struct error *err)
-{
-    struct thread_tracer tracer;
-    int rc;
-
-    thread_tracer_init(&tracer);
-    rc = thread_tracer_copy(&tracer, pid, tid, sample_task_state(pid, tid),
-                            copy, gone, err);
-    thread_tracer_fini(&tracer);
-    return rc;
 }

@@ -37,7 +37,13 @@ struct thread_tracer {
 
 void thread_tracer_init(struct thread_tracer *tracer); /* no thread yet */
 void thread_tracer_fini(struct thread_tracer *tracer);
-/* As ptrace_copy; state: the thread's, of a moment ago. */
+/*
+ * Stops the thread, copies registers and stack, and lets it go on at once,
+ * whatever happens meanwhile: where this process is killed, the kernel does.
+ * state: the thread's, of a moment ago.  -1 with *err: ER_NOT_SUPPORTED: it is
+ * not allowed (the text says what would be needed); *gone: the thread has
+ * ended; else it did not stop in time.
+ */
 int thread_tracer_copy(struct thread_tracer *tracer, int32_t pid, int32_t tid,
                        char state, struct thread_copy *copy, bool *gone,
                        struct error *err);

@@ -1,7 +1,9 @@
 /* test_ptrace_stop.c - a child of the test is stopped, and goes on. */
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,14 +19,18 @@
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "errors.h"
+#include "sample_task.h"
 #include "sampler.h"
 #include "suite.h"
+#include "thread_tracer.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { SANITIZED = 1 };
@@ -42,6 +48,20 @@ static pid_t child;
 static struct thread_copy copy;
 static struct error err;
 static bool gone;
+
+static int
+ptrace_copy(pid_t pid, pid_t tid, struct thread_copy *into, bool *ended,
+            struct error *failure)
+{
+    struct thread_tracer tracer;
+    int rc;
+
+    thread_tracer_init(&tracer);
+    rc = thread_tracer_copy(&tracer, pid, tid, sample_task_state(pid, tid),
+                            into, ended, failure);
+    thread_tracer_fini(&tracer);
+    return rc;
+}
 
 static void
 on_signal(int number)
@@ -123,24 +143,10 @@ START_TEST(copies_registers_and_stack_of_what_runs)
 }
 END_TEST
 
-static char
-state_of(pid_t pid)
-{
-    char path[32], text[512] = "";
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    ck_assert(fgets(text, sizeof(text), file));
-    fclose(file);
-    return strrchr(text, ')')[2];
-}
-
 static void
 await_state(char state)
 {
-    while (state_of(child) != state) {
+    while (sample_task_state(child, child) != state) {
         ck_assert_uint_eq(atomic_load(&shared->failures), 0);
         sched_yield();
     }
@@ -183,6 +189,44 @@ in_read(void)
     char byte;
 
     return (int)read(ends[0], &byte, 1);
+}
+
+static int
+in_write(void)
+{
+    return (int)write(ends[0], "", 1);
+}
+
+static int
+in_send(void)
+{
+    return (int)send(ends[0], "", 1, 0);
+}
+
+static int
+in_sendmsg(void)
+{
+    struct iovec bytes = {"", 1};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+
+    return (int)sendmsg(ends[0], &message, 0);
+}
+
+static int
+in_writev(void)
+{
+    struct iovec bytes = {"", 1};
+
+    return (int)writev(ends[0], &bytes, 1);
+}
+
+/* Where containers forbid it, it waits all the same. */
+static int
+in_io_uring(void)
+{
+    return ends[0] < 0 ? pause()
+                       : (int)syscall(SYS_io_uring_enter, ends[0], 0, 1,
+                                      IORING_ENTER_GETEVENTS, NULL, 0);
 }
 
 static int
@@ -270,6 +314,25 @@ pair_with_limit(void)
 }
 
 static void
+pair_that_is_full(void)
+{
+    struct timeval limit = {100, 0};
+
+    (void)!socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    while (send(ends[0], "", 1, MSG_DONTWAIT) > 0)
+        ;
+}
+
+static void
+make_ring(void)
+{
+    struct io_uring_params params = {0};
+
+    ends[0] = (int)syscall(SYS_io_uring_setup, 1, &params);
+}
+
+static void
 listen_with_limit(void)
 {
     struct timeval limit = {100, 0};
@@ -305,6 +368,11 @@ static const struct {
     bool everywhere; /* not on x86-64 alone */
 } waits[] = {{in_recv, pair_with_limit},
              {in_read, pair_with_limit},
+             {in_write, pair_that_is_full},
+             {in_writev, pair_that_is_full},
+             {in_send, pair_that_is_full},
+             {in_sendmsg, pair_that_is_full},
+             {in_io_uring, make_ring},
              {in_accept, listen_with_limit},
              {in_semop, make_semaphore},
              {in_msgrcv, make_queue},
@@ -486,6 +554,43 @@ START_TEST(a_thread_that_does_not_stop_is_let_go)
 }
 END_TEST
 
+/* ---- a tracer that has no processor ---- */
+
+static struct thread_tracer *starved; /* until its end is wanted */
+
+/* The tracer's first call: this one goes before libc's. */
+int
+sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
+{
+    bool over = !starved;
+
+    while (!over) {
+        sched_yield();
+        pthread_mutex_lock(&starved->lock);
+        over = starved->ends;
+        pthread_mutex_unlock(&starved->lock);
+    }
+    return (int)syscall(SYS_sched_setscheduler, pid, policy, param);
+}
+
+START_TEST(a_copy_that_never_began_is_none)
+{
+    struct thread_tracer tracer;
+
+    begin(turn);
+    thread_tracer_init(&tracer);
+    starved = &tracer;
+    ck_assert_int_eq(
+        thread_tracer_copy(&tracer, child, child, 'D', &copy, &gone, &err), -1);
+    ck_assert(!gone);
+    starved = NULL;
+    ck_assert_int_eq(
+        thread_tracer_copy(&tracer, child, child, 'R', &copy, &gone, &err), 0);
+    thread_tracer_fini(&tracer);
+    end();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -509,8 +614,10 @@ main(void)
     tcase_add_test(tcase, two_may_copy_the_same_thread);
     tcase_add_test(tcase, tells_that_a_thread_has_ended);
     /* AddressSanitizer 12 takes the stack of a cancelled thread for spoilt. */
-    if (!SANITIZED)
+    if (!SANITIZED) {
         tcase_add_test(tcase, a_thread_that_does_not_stop_is_let_go);
+        tcase_add_test(tcase, a_copy_that_never_began_is_none);
+    }
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
