@@ -287,6 +287,75 @@ unwind_walk(const struct unwind_source *source,
     return count;
 }
 
+/* ---- of a thread's own calls ---- */
+
+enum { NUMBER_BITS = 16 };
+
+static struct unwind_rule
+recall_rule(const struct unwind_code *code, uint64_t *memo, uint64_t pc)
+{
+    uint64_t hash = pc * 0x9e3779b97f4a7c15ULL >> 32;
+    uint64_t *word = memo ? &memo[hash % UNWIND_MEMO_WORDS] : NULL;
+    uint64_t known = word ? __atomic_load_n(word, __ATOMIC_RELAXED) : 0;
+    uint32_t number = known & ((1U << NUMBER_BITS) - 1);
+
+    if (known >> NUMBER_BITS != pc || pc == 0) {
+        number =
+            unwind_table_number(code->table, code->offset + (pc - code->start));
+        if (word && number < UNWIND_RULES_MAX)
+            __atomic_store_n(word, pc << NUMBER_BITS | number,
+                             __ATOMIC_RELAXED);
+    }
+    return unwind_table_rule(code->table, number);
+}
+
+size_t
+unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
+                  const struct thread_stack *stack,
+                  const struct unwind_call *call,
+                  const struct unwind_calls *out, enum unwind_end *why)
+{
+    const struct unwind_code *code = NULL;
+    struct unwind_rule rule;
+    struct frame f;
+    size_t count = 0;
+
+    f.source = source;
+    f.stack = stack;
+    f.values[REGISTER_PC] = call->pc;
+    f.values[REGISTER_SP] = call->sp;
+    f.values[REGISTER_FP] = call->fp;
+    f.known = (uint64_t)1 << REGISTER_PC | (uint64_t)1 << REGISTER_SP |
+              (uint64_t)1 << REGISTER_FP;
+    f.exact = false;
+    f.why = UNWIND_END_ROOM;
+    while (count < out->room) {
+        uint64_t at = f.values[REGISTER_PC] - 1;
+
+        if (!code || at < code->start || at >= code->end)
+            code = find_code(source, at);
+        out->pcs[count] = at + 1;
+        out->codes[count++] = (uint16_t)(code ? code - source->list : 0);
+        *why = UNWIND_END_RULE;
+        if (!code || !code->table)
+            return count;
+        rule = recall_rule(code, memo, at);
+        if (rule.cfa == UNWIND_SIGNAL)
+            *why = UNWIND_END_SIGNAL;
+        else if (rule.cfa == UNWIND_OUTERMOST)
+            *why = UNWIND_END_OUTERMOST;
+        if (rule.cfa != UNWIND_REGISTER && rule.cfa != UNWIND_DEREF &&
+            rule.cfa != UNWIND_PLT)
+            return count;
+        if (!step_by_rule(&f, &rule)) {
+            *why = f.why;
+            return count;
+        }
+    }
+    *why = UNWIND_END_ROOM;
+    return count;
+}
+
 const char *
 unwind_end_text(enum unwind_end why)
 {
@@ -296,7 +365,8 @@ unwind_end_text(enum unwind_end why)
         [UNWIND_END_RULE] = "there is neither an unwind table nor a frame "
                             "pointer for its code",
         [UNWIND_END_LOOP] = "its stack is damaged",
-        [UNWIND_END_ROOM] = "it has more calls than are kept"};
+        [UNWIND_END_ROOM] = "it has more calls than are kept",
+        [UNWIND_END_SIGNAL] = "a signal has interrupted it"};
 
     return texts[why];
 }
