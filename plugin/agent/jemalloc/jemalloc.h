@@ -219,6 +219,19 @@ void recorder_stop(bool stopped);
 void recorder_spare_thread(void);
 extern const struct profiler recorder_profiler; /* of ours: in its segment */
 
+/* ---- backtrace.c ----
+ * jemalloc's own samples by unwind tables, where it has a hook for that (5.3).
+ */
+
+struct given_tables;
+
+/* From now on by these.  0, or what mallctl returned: ENOENT, there is none. */
+int backtrace_hook(mallctl_fn *mallctl, const struct given_tables *tables);
+/* The hook that was there again. */
+void backtrace_unhook(mallctl_fn *mallctl);
+/* By no tables any more: before a filter, as recorder_stop. */
+void backtrace_stop(void);
+
 /* ---- profiling.c ----
  * Whether the heap is profiled, since when and for how long: by the recorder
  * where it is ours, and no jemalloc is asked to; else by jemalloc. */
