@@ -42,6 +42,20 @@ object_of(const struct given_tables *tables, const struct walked *w, uint32_t i)
     return tables->objects[w->codes[i]];
 }
 
+static void
+hide(const struct own_calls *calls, uint64_t *frames, struct walked *w)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < w->count; i++) {
+        w->codes[kept] = w->codes[i];
+        frames[kept] = frames[i];
+        kept +=
+            frames[i] < calls->hidden_start || frames[i] >= calls->hidden_end;
+    }
+    w->count = kept;
+}
+
 static bool
 walk(const struct own_calls *calls, const struct given_tables *tables,
      const struct unwind_call *call, uint64_t *frames, struct walked *w)
@@ -52,20 +66,14 @@ walk(const struct own_calls *calls, const struct given_tables *tables,
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         call->sp, (const uint8_t *)call->sp, end - call->sp};
     enum unwind_end why;
-    uint32_t count, kept = 0;
 
     if (end == 0)
         return false;
-    count = (uint32_t)unwind_walk_calls(&tables->source, tables->memo, &stack,
-                                        call, &out, &why);
+    w->count = (uint32_t)unwind_walk_calls(&tables->source, tables->memo,
+                                           &stack, call, &out, &why);
     w->cut = why == UNWIND_END_ROOM;
-    for (uint32_t i = 0; i < count; i++) {
-        w->codes[kept] = w->codes[i];
-        frames[kept] = frames[i];
-        kept +=
-            frames[i] < calls->hidden_start || frames[i] >= calls->hidden_end;
-    }
-    w->count = kept;
+    if (calls->hidden_end != 0)
+        hide(calls, frames, w);
     return why == UNWIND_END_OUTERMOST || why == UNWIND_END_ROOM ||
            (why == UNWIND_END_SIGNAL && calls->ends_at_signal);
 }

@@ -69,13 +69,26 @@ probe(uint64_t *word, uint64_t end, uint64_t pages, uint64_t needed)
     return pages == needed;
 }
 
+static uint64_t
+main_stack_end(void)
+{
+    static uint64_t end;
+    uint64_t found = __atomic_load_n(&end, __ATOMIC_RELAXED);
+
+    if (found == 0) {
+        found = getauxval(AT_RANDOM);
+        __atomic_store_n(&end, found, __ATOMIC_RELAXED);
+    }
+    return found;
+}
+
 uint64_t
 own_stack_end(uint64_t here)
 {
     uint64_t end = thread_pointer(), word, pages, needed, *place;
 
     if (here >= end)
-        end = getauxval(AT_RANDOM);
+        end = main_stack_end();
     end &= ~(((uint64_t)1 << END_BITS) - 1);
     if (here >= end)
         return 0;

@@ -140,18 +140,13 @@ unwind_table_number(const struct unwind_table *table, uint64_t offset)
 }
 
 struct unwind_rule
-unwind_table_rule(const struct unwind_table *table, uint32_t number)
+unwind_table_find(const struct unwind_table *table, uint64_t offset)
 {
     struct unwind_rule rule = {.cfa = UNWIND_NONE};
+    uint32_t number = unwind_table_number(table, offset);
 
     if (number < table->rule_count)
         memcpy(&rule, table->rules + (size_t)number * UNWIND_RULE_BYTES,
                sizeof(rule));
     return rule;
-}
-
-struct unwind_rule
-unwind_table_find(const struct unwind_table *table, uint64_t offset)
-{
-    return unwind_table_rule(table, unwind_table_number(table, offset));
 }

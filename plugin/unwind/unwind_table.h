@@ -89,11 +89,8 @@ bool unwind_table_open(struct unwind_table *table, const void *bytes,
 struct unwind_rule unwind_table_find(const struct unwind_table *table,
                                      uint64_t offset);
 
-/* The same in two steps: the rule's number, and the rule; a number that there
- * is none of gives UNWIND_NONE. */
+/* Its number, of which there may be no rule. */
 uint32_t unwind_table_number(const struct unwind_table *table, uint64_t offset);
-struct unwind_rule unwind_table_rule(const struct unwind_table *table,
-                                     uint32_t number);
 
 /* The sum of a header and what follows it: a chain, begun with 0. */
 uint64_t unwind_table_sum(uint64_t sum, const void *bytes, size_t size);

@@ -71,7 +71,7 @@ struct unwind_calls {
 };
 
 /* Rule numbers found before, of one source, for all threads: words that are
- * loaded and stored whole, 0 at first.  May be NULL. */
+ * loaded and stored whole, 0 at first. */
 enum { UNWIND_MEMO_WORDS = 2048 };
 
 /*
