@@ -37,10 +37,11 @@ struct given {
     struct unwind_code codes[OBJECT_CODES_MAX];
     size_t code_count;
     char path[PATH_MAX_KEPT]; /* its end */
+    bool listed;              /* in the last list */
 };
 
 static struct given given[OBJECTS_MAX];
-static size_t given_count, listed_count; /* listed: at the last list */
+static size_t given_count;
 static uint64_t given_bytes;
 static unsigned lists;
 
@@ -190,20 +191,13 @@ is_usable(struct given *g)
     return !__atomic_load_n(&g->object.unused, __ATOMIC_RELAXED);
 }
 
-static size_t
-count_usable(void)
-{
-    size_t usable = 0;
-
-    for (size_t i = 0; i < given_count; i++)
-        usable += is_usable(&given[i]);
-    return usable;
-}
-
 bool
 given_tables_changed(void)
 {
-    return count_usable() != listed_count;
+    for (size_t i = 0; i < given_count; i++)
+        if (is_usable(&given[i]) != given[i].listed)
+            return true;
+    return false;
 }
 
 struct list {
@@ -229,20 +223,26 @@ insert(struct list *list, struct given *g, const struct unwind_code *code)
 const struct given_tables *
 given_tables_list(void)
 {
-    struct list *list;
+    struct list *list = MAP_FAILED;
 
-    listed_count = count_usable();
-    if (listed_count == 0 || lists == LISTS_MAX)
-        return NULL;
-    list = mmap(NULL, sizeof(*list), PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (lists < LISTS_MAX)
+        list = mmap(NULL, sizeof(*list), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (list == MAP_FAILED)
         return NULL;
-    lists++;
-    for (size_t i = 0; i < given_count; i++)
-        for (size_t j = 0; is_usable(&given[i]) && j < given[i].code_count; j++)
+    for (size_t i = 0; i < given_count; i++) {
+        struct given *g = &given[i];
+
+        g->listed = is_usable(g);
+        for (size_t j = 0; g->listed && j < g->code_count; j++)
             if (list->tables.source.count < CODES_MAX)
-                insert(list, &given[i], &given[i].codes[j]);
+                insert(list, g, &g->codes[j]);
+    }
+    if (list->tables.source.count == 0) {
+        munmap(list, sizeof(*list));
+        return NULL;
+    }
+    lists++;
     list->tables.source.list = list->codes;
     list->tables.objects = list->objects;
     list->tables.memo = list->memo;
