@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent_client.h"
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
@@ -25,6 +26,7 @@
 #include "snapshot.h"
 #include "store.h"
 #include "symbolizer.h"
+#include "table_loader.h"
 #include "threads.h"
 #include "unwind_tables.h"
 
@@ -327,6 +329,33 @@ controller_observe_wait(struct seat *seat, struct await *await,
     return rc;
 }
 
+/* ---- the agent's own tables ---- */
+
+/* One that the agent does not take is its affair. */
+static int
+give_table(void *arg, uint64_t address, int fd)
+{
+    struct agent_client *client = arg;
+    struct agent_request request = {.op = AGENT_TABLE, .number = address};
+    struct agent_client_answer answer;
+    struct error unsaid;
+
+    if (agent_client_give(client, &request, fd, &answer, &unsaid) == 0)
+        agent_client_answer_close(&answer);
+    return client->status.state == NODE_CONNECTED ? 0 : -1;
+}
+
+void
+observer_give_tables(struct observer *observer, struct agent_client *client)
+{
+    const struct node_status *status = &client->status;
+
+    if (status->state == NODE_CONNECTED && status->hello.active &&
+        (status->knows & AGENT_KNOWS_TABLES))
+        table_loader_look(observer->loader, client->peer,
+                          status->hello.start_ticks, give_table, client);
+}
+
 /* ---- start and stop ---- */
 
 int
@@ -357,7 +386,9 @@ observer_init(struct observer *observer,
             error_memory(err, "unwind tables");
             return -1;
         }
-    return observer->names.symbolizer ? 0 : -1;
+    if (observer->names.symbolizer)
+        observer->loader = table_loader_new(&tables, err);
+    return observer->loader ? 0 : -1;
 }
 
 void
@@ -367,6 +398,7 @@ observer_fini(struct observer *observer)
         return;
     if (observer->names.symbolizer)
         symbolizer_cancel(observer->names.symbolizer);
+    table_loader_free(observer->loader);
     flights_stop(&observer->flights);
     symbolizer_free(observer->names.symbolizer);
     for (int i = 0; i < 2; i++)

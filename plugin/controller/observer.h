@@ -9,16 +9,19 @@
 #include "flight.h"
 #include "time_profile.h"
 
+struct agent_client;
 struct controller;
 struct controller_options;
 struct error;
 struct index_keeper;
 struct store;
+struct table_loader;
 
 struct observer {
     struct flights flights; /* first */
     struct observe_names names;
     struct unwind_tables *tables[2]; /* of the profile, and of the threads */
+    struct table_loader *loader;     /* of who has the agent */
     struct store *store;
     uint32_t node_id;
 };
@@ -31,6 +34,9 @@ int observer_init(struct observer *observer,
                   struct error *err);
 /* The controller's. */
 struct observer *controller_observer(struct controller *controller);
+/* After each greeting: the agent gets unwind tables while profiling is on. */
+void observer_give_tables(struct observer *observer,
+                          struct agent_client *client);
 /* Every seat has been left. */
 void observer_fini(struct observer *observer); /* zeroed is fine */
 

@@ -20,13 +20,6 @@ extern void heapwire_recorder_tables(const struct given_tables *given)
 static struct own_tables own;
 static const struct given_tables *tables;
 
-/* Of mallctl.c. */
-int
-mallctl_read(mallctl_fn *mallctl, const char *name, void *out, size_t size)
-{
-    return mallctl(name, out, &size, NULL, 0);
-}
-
 static void
 give(const struct unwind_code *code, const struct buffer *bytes)
 {
