@@ -36,6 +36,7 @@ _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t _ZdlPvSt11align_val_t
 _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t
 heapwire_recorder_segment heapwire_recorder_forked heapwire_recorder_adopt
 heapwire_recorder_stop heapwire_recorder_spare_thread
+heapwire_recorder_tables
 _ZdlPvSt11align_val_tRKSt9nothrow_t _ZdaPvSt11align_val_tRKSt9nothrow_t
 """.split())
 EVERY = 1  # the mean at which every allocation is sampled
