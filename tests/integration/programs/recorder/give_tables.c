@@ -2,10 +2,14 @@
  * give_tables.c - preloaded: gives the program the unwind tables of all that it
  * has loaded at its start, for its recorder, or for jemalloc's own profiling.
  *
- * At its end it says on stderr how many objects had a table, how many of them
- * were compared often enough, and which differed from the library's unwinder.
+ * GIVE_TABLES is a directory: each stack is compared, not the first ones alone,
+ * and the file that is named as the process's number says, as long as it runs,
+ * how many were, how many objects differ from the library's unwinder, and the
+ * last of these.
  */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -13,6 +17,8 @@
 #include "jemalloc.h"
 #include "own_calls.h"
 #include "own_tables.h"
+
+enum { LOOK_US = 300, TEXT_MAX = 256 };
 
 extern void heapwire_recorder_tables(const struct given_tables *given)
     __attribute__((weak));
@@ -33,9 +39,50 @@ give(const struct unwind_code *code, const struct buffer *bytes)
     close(fd);
 }
 
+/* The counts of checks never come to their end. */
+static void *
+watch(void *arg)
+{
+    unsigned long long compared = 0;
+    char name[TEXT_MAX];
+    int fd;
+
+    snprintf(name, sizeof(name), "%s/%d", (const char *)arg, (int)getpid());
+    fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    for (;;) {
+        const char *path = "";
+        char text[TEXT_MAX];
+        uint32_t differed;
+        int size;
+
+        for (size_t i = 0; i < tables->source.count; i++)
+            compared += __atomic_exchange_n(&tables->objects[i]->checked, 0,
+                                            __ATOMIC_RELAXED);
+        differed = given_tables_differed(&path);
+        size = snprintf(text, sizeof(text), "%llu %u %-100s\n", compared,
+                        differed, path);
+        (void)!pwrite(fd, text, (size_t)size, 0);
+        usleep(LOOK_US);
+    }
+    return NULL;
+}
+
+static void
+start_watch(char *directory)
+{
+    sigset_t all, before;
+    pthread_t thread;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_create(&thread, NULL, watch, directory);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void __attribute__((constructor)) begin(void)
 {
     mallctl_fn *mallctl = (mallctl_fn *)dlsym(RTLD_DEFAULT, "mallctl");
+    char *directory = getenv("GIVE_TABLES");
     int rc;
 
     own_tables_init(&own);
@@ -43,6 +90,8 @@ static void __attribute__((constructor)) begin(void)
         if (own.code[i].table)
             give(&own.code[i], &own.bytes[i]);
     tables = given_tables_list();
+    if (directory && tables)
+        start_watch(directory);
     if (heapwire_recorder_tables) {
         heapwire_recorder_tables(tables);
     } else if (mallctl) {
@@ -50,16 +99,4 @@ static void __attribute__((constructor)) begin(void)
         if (rc != 0)
             fprintf(stderr, "give_tables: no hook: %s\n", strerror(rc));
     }
-}
-
-static void __attribute__((destructor)) end(void)
-{
-    uint32_t checked = 0, differed;
-    const char *path = "";
-
-    for (size_t i = 0; tables && i < tables->source.count; i++)
-        checked += tables->objects[i]->checked == OWN_CALLS_CHECKED;
-    differed = given_tables_differed(&path);
-    fprintf(stderr, "tables of %zu objects, %u checked, %u differ %s\n",
-            tables ? tables->source.count : 0, checked, differed, path);
 }
