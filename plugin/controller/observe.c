@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent_client.h"
@@ -387,7 +388,9 @@ observer_init(struct observer *observer,
             return -1;
         }
     if (observer->names.symbolizer)
-        observer->loader = table_loader_new(&tables, err);
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
+        observer->loader =
+            table_loader_new(&tables, getenv(AGENT_ENV_FILTERS), err);
     return observer->loader ? 0 : -1;
 }
 

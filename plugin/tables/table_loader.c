@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "code_map.h"
+#include "confined.h"
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
@@ -32,6 +33,7 @@ struct place {
 struct table_loader {
     struct unwind_tables_options options; /* with these: */
     char *program, *dir;
+    bool may_give;
     int cancel_fd; /* eventfd */
     int32_t pid;
     uint64_t started, next_ms;
@@ -45,7 +47,8 @@ struct table_loader {
 };
 
 struct table_loader *
-table_loader_new(const struct unwind_tables_options *options, struct error *err)
+table_loader_new(const struct unwind_tables_options *options,
+                 const char *filters, struct error *err)
 {
     struct table_loader *loader = mem_zalloc(1, sizeof(*loader));
 
@@ -53,6 +56,8 @@ table_loader_new(const struct unwind_tables_options *options, struct error *err)
         error_memory(err, "unwind tables for the agent");
         return NULL;
     }
+    loader->may_give =
+        confined_read(confined_filters(), filters) & CONFINED_MEMFD;
     loader->options = *options;
     loader->options.program = loader->program = mem_strdup(options->program);
     if (options->dir)
@@ -203,6 +208,8 @@ table_loader_look(struct table_loader *loader, int32_t pid, uint64_t started,
 {
     const bool other = pid != loader->pid || started != loader->started;
 
+    if (!loader->may_give)
+        return;
     if (loader->runs &&
         !atomic_load_explicit(&loader->done, memory_order_acquire))
         return;
