@@ -71,8 +71,9 @@ bool channel_intact(struct channel *channel);
 bool channel_accept(struct channel *channel);
 void channel_disconnect(struct channel *channel);
 
-/* Reads one packet of exactly size bytes; -1 for any other. */
-int channel_receive(struct channel *channel, void *out, size_t size);
+/* Reads one packet of exactly size bytes; -1 for any other.  *fd: the first
+ * descriptor beside it, the caller's; or -1. */
+int channel_receive(struct channel *channel, void *out, size_t size, int *fd);
 /* Sends one packet without waiting; -1 when the peer does not take it. */
 int channel_send(struct channel *channel, const void *data, size_t size,
                  const int *fds, size_t fd_count);
@@ -158,6 +159,7 @@ struct agent {
     int filters;        /* seccomp filters of this thread (confined.h) */
     int opened_filters; /* those under which the channel was opened */
     unsigned calls;     /* enum confined_call: allowed under these filters */
+    int given;          /* descriptor beside the request; -1: none */
     pid_t tracer;       /* that Yama lets trace this process; 0: none */
     int64_t started_ms;
     int64_t guard_ms; /* how long heapwired may be away; 0: for ever */

@@ -425,14 +425,50 @@ channel_accept(struct channel *channel)
     return true;
 }
 
-int
-channel_receive(struct channel *channel, void *out, size_t size)
+/* The first descriptor, and closes the others; -1: none. */
+static int
+take_descriptor(struct msghdr *message)
 {
+    int taken = -1, fd;
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c;
+         c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t at = 0; CMSG_LEN(at + sizeof(fd)) <= c->cmsg_len;
+             at += sizeof(fd)) {
+            memcpy(&fd, CMSG_DATA(c) + at, sizeof(fd));
+            shared_fds_add(fd);
+            if (taken < 0)
+                taken = fd;
+            else
+                forget(&fd);
+        }
+    }
+    return taken;
+}
+
+int
+channel_receive(struct channel *channel, void *out, size_t size, int *fd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(AGENT_FDS_MAX * sizeof(int))];
+    } control;
+    struct iovec piece = {out, size};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
     ssize_t n;
 
+    *fd = -1;
     do {
-        n = recv(channel->connection, out, size, MSG_DONTWAIT | MSG_TRUNC);
+        n = recvmsg(channel->connection, &message,
+                    MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
     } while (n < 0 && errno == EINTR);
+    if (n >= 0)
+        *fd = take_descriptor(&message);
     return n == (ssize_t)size ? 0 : -1;
 }
 

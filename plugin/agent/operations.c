@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "confined.h"
+#include "given_tables.h"
 #include "shared_fds.h"
 #include "jemalloc.h"
 
@@ -36,10 +37,13 @@ op_hello(struct agent *agent, const struct agent_request *request,
     reply->hello.started_ms = agent->started_ms;
     profiling_hello(&agent->jemalloc, &reply->hello);
     reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT |
+                   (agent->start->child ? 0 : AGENT_KNOWS_TABLES) |
                    (recorder_is_patched() ? AGENT_KNOWS_PATCHED : 0);
     snprintf(reply->text, sizeof(reply->text), "%s",
              agent->jemalloc.profiler->dumps ? jemalloc_note(&agent->jemalloc)
                                              : recorder_note());
+    if (!*reply->text)
+        tables_note(reply->text, sizeof(reply->text));
 }
 
 static void
@@ -333,6 +337,24 @@ op_maps(struct agent *agent, const struct agent_request *request,
         mapped_files_scan(&agent->files);
 }
 
+/* The loader is asked, whose lock a forked child may have no owner of. */
+static void
+op_table(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct operation_files *passed)
+{
+    int error;
+
+    (void)passed;
+    if (agent->start->child)
+        error = ENOTSUP;
+    else if (request->number != 0)
+        error = given_tables_add(agent->given, request->number);
+    else
+        error = tables_use(&agent->jemalloc);
+    if (error != 0)
+        fail(reply, error, "an unwind table");
+}
+
 enum needs { NEEDS_NOTHING, NEEDS_JEMALLOC, NEEDS_PROFILING };
 
 static const struct operation {
@@ -349,6 +371,7 @@ static const struct operation {
     [AGENT_RESET] = {op_reset, NEEDS_PROFILING},
     [AGENT_ALLOCATORS] = {op_allocators, NEEDS_NOTHING},
     [AGENT_MAPS] = {op_maps, NEEDS_NOTHING},
+    [AGENT_TABLE] = {op_table, NEEDS_PROFILING},
 };
 
 /* Fills the reply with why this process cannot do an operation. */

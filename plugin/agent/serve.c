@@ -158,6 +158,17 @@ next_due(struct agent *agent)
 
 /* ---- requests ---- */
 
+/* Beside the request; it is not kept. */
+static void
+forget_given(struct agent *agent)
+{
+    if (agent->given < 0)
+        return;
+    shared_fds_drop(agent->given);
+    close(agent->given);
+    agent->given = -1;
+}
+
 /* -1: close the connection. */
 static int
 serve_one(struct agent *agent)
@@ -167,10 +178,14 @@ serve_one(struct agent *agent)
     struct operation_files passed = {.fds = {-1, -1}};
     int rc;
 
-    if (channel_receive(&agent->channel, &request, sizeof(request)) != 0)
+    if (channel_receive(&agent->channel, &request, sizeof(request),
+                        &agent->given) != 0) {
+        forget_given(agent);
         return -1;
+    }
     memset(&reply, 0, sizeof(reply));
     operation_answer(agent, &request, &reply, &passed);
+    forget_given(agent);
     rc = channel_send(&agent->channel, &reply, sizeof(reply), passed.fds,
                       reply.status == AGENT_OK ? passed.count : 0);
     for (size_t i = 0; passed.owned && i < passed.count; i++) {
@@ -246,6 +261,7 @@ look_late(struct agent *agent)
     bool first = agent->jemalloc.late.seen_count == 0;
 
     agent->look_due = false;
+    tables_look(&agent->jemalloc);
     if (start->given.mallctl || start->child || !(agent->own_table || first))
         return;
     jemalloc_find_late(
@@ -497,6 +513,7 @@ static void
 end(struct agent *agent)
 {
     profiling_leave(&agent->jemalloc);
+    tables_leave(&agent->jemalloc);
     allow_tracer(agent, 0);
     if (agent->channel.directory >= 0)
         beside_end(&agent->beside);
@@ -514,6 +531,7 @@ static void
 give_up(struct agent *agent)
 {
     profiling_leave(&agent->jemalloc);
+    tables_leave(&agent->jemalloc);
     if (!agent->own_table)
         shared_fds_close_all();
 }
@@ -543,7 +561,8 @@ serve_run(const struct agent_start *start)
                                       .listener = -1,
                                       .connection = -1},
                           .null = -1,
-                          .wake = -1};
+                          .wake = -1,
+                          .given = -1};
     bool kept;
     int error;
 

@@ -322,17 +322,40 @@ await_reply(struct agent_client *client, const struct agent_request *request,
     return got;
 }
 
+/* fd: beside it, or -1. */
+static ssize_t
+send_request(int to, struct agent_request *request, int fd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.bytes = {0}};
+    struct iovec part = {request, sizeof(*request)};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    struct cmsghdr *header;
+
+    if (fd >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(fd));
+        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+    }
+    return sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static int
 exchange(struct agent_client *client, const struct agent_request *wanted,
-         struct agent_client_answer *answer, struct error *err)
+         int fd, struct agent_client_answer *answer, struct error *err)
 {
     struct agent_request request = *wanted;
     ssize_t sent;
 
     request.protocol = AGENT_PROTOCOL;
     request.id = ++client->last_id;
-    sent = send(client->fd, &request, sizeof(request),
-                MSG_NOSIGNAL | MSG_DONTWAIT);
+    sent = send_request(client->fd, &request, fd);
     if (sent != (ssize_t)sizeof(request))
         return ended(client, err);
     switch (await_reply(client, &request, answer)) {
@@ -399,7 +422,7 @@ greet(struct agent_client *client)
     struct agent_client_answer answer = {.reply = {.protocol = 0}};
     bool changed;
 
-    if (exchange(client, &request, &answer, NULL) != 0) {
+    if (exchange(client, &request, -1, &answer, NULL) != 0) {
         /* Once, an agent may that makes way for its host, or ends with it. */
         if (client->fd < 0 && !served && !stopping(client) &&
             (answer.reply.protocol != 0 || client->hung_up == client->peer))
@@ -473,6 +496,14 @@ agent_client_call(struct agent_client *client,
                   const struct agent_request *request,
                   struct agent_client_answer *answer, struct error *err)
 {
+    return agent_client_give(client, request, -1, answer, err);
+}
+
+int
+agent_client_give(struct agent_client *client,
+                  const struct agent_request *request, int fd,
+                  struct agent_client_answer *answer, struct error *err)
+{
     struct agent_reply *reply = &answer->reply;
 
     for (int i = 0; i < AGENT_FDS_MAX; i++)
@@ -481,7 +512,7 @@ agent_client_call(struct agent_client *client,
         return -1;
     if (client->fd < 0)
         return ended(client, err);
-    if (exchange(client, request, answer, err) != 0)
+    if (exchange(client, request, fd, answer, err) != 0)
         return -1;
     if (reply->status == AGENT_OK)
         return 0;

@@ -64,6 +64,12 @@ int agent_client_call(struct agent_client *client,
                       const struct agent_request *request,
                       struct agent_client_answer *answer, struct error *err);
 
+/* Likewise, with a descriptor beside the request, which stays the caller's; -1:
+ * without. */
+int agent_client_give(struct agent_client *client,
+                      const struct agent_request *request, int fd,
+                      struct agent_client_answer *answer, struct error *err);
+
 /* Appends what a descriptor of an answer holds; what is its name in the error.
  */
 int agent_client_read_memory(const struct agent_client *client, int fd,

@@ -197,6 +197,7 @@ oversee(struct controller *c)
     if (ended)
         jobs_forget(&c->jobs);
     pthread_mutex_unlock(&c->jobs.flights.lock);
+    observer_give_tables(&c->observer, &c->client);
 }
 
 /* ---- jobs ---- */

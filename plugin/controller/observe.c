@@ -42,15 +42,6 @@ controller_observe_process(struct controller *controller, struct error *err)
     return find_process(&status, err).pid;
 }
 
-int32_t
-controller_observe_process(struct controller *controller, struct error *err)
-{
-    struct node_status status;
-
-    controller_status(controller, &status);
-    return find_process(&status, err);
-}
-
 static int
 check_request(const struct observe_request *request, struct error *err)
 {

@@ -9,9 +9,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "agent_client.h"
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
@@ -27,6 +29,7 @@
 #include "snapshot.h"
 #include "store.h"
 #include "symbolizer.h"
+#include "table_loader.h"
 #include "threads.h"
 #include "unwind_store.h"
 #include "unwind_tables.h"
@@ -44,7 +47,7 @@ struct observation {
     struct agent_hello hello; /* of the process; without agent its pid alone */
     struct node_arrival process; /* as this process sees it */
     struct observe_result result;
-    atomic_uint stage; /* enum observe_stage; 0: not begun */
+    atomic_uint stage;         /* enum observe_stage; 0: not begun */
     _Atomic uint64_t since_ms; /* 0: not begun; written before the stage */
 };
 
@@ -330,6 +333,33 @@ controller_observe_wait(struct seat *seat, struct await *await,
     return rc;
 }
 
+/* ---- the agent's own tables ---- */
+
+/* One that the agent does not take is its affair. */
+static int
+give_table(void *arg, uint64_t address, int fd)
+{
+    struct agent_client *client = arg;
+    struct agent_request request = {.op = AGENT_TABLE, .number = address};
+    struct agent_client_answer answer;
+    struct error unsaid;
+
+    if (agent_client_give(client, &request, fd, &answer, &unsaid) == 0)
+        agent_client_answer_close(&answer);
+    return client->status.state == NODE_CONNECTED ? 0 : -1;
+}
+
+void
+observer_give_tables(struct observer *observer, struct agent_client *client)
+{
+    const struct node_status *status = &client->status;
+
+    if (status->state == NODE_CONNECTED && status->hello.active &&
+        (status->knows & AGENT_KNOWS_TABLES))
+        table_loader_look(observer->loader, client->peer,
+                          status->hello.start_ticks, give_table, client);
+}
+
 /* ---- start and stop ---- */
 
 int
@@ -368,10 +398,14 @@ observer_init(struct observer *observer,
         log_to(options->log, "no unwind tables are kept: %s", why.text);
     for (int i = 0; i < 2 && tables.store; i++)
         observer->tables[i] = unwind_tables_new(&tables, &why);
-    if (observer->tables[0] && observer->tables[1])
-        return 0;
-    error_memory(err, "unwind tables");
-    return -1;
+    if (!observer->tables[0] || !observer->tables[1]) {
+        error_memory(err, "unwind tables");
+        return -1;
+    }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
+    observer->loader =
+        table_loader_new(&tables, getenv(AGENT_ENV_FILTERS), err);
+    return observer->loader ? 0 : -1;
 }
 
 void
@@ -383,6 +417,7 @@ observer_fini(struct observer *observer)
         (void)eventfd_write(observer->stop_fd, 1);
     if (observer->names.symbolizer)
         symbolizer_cancel(observer->names.symbolizer);
+    table_loader_free(observer->loader);
     flights_stop(&observer->flights);
     symbolizer_free(observer->names.symbolizer);
     for (int i = 0; i < 2; i++)

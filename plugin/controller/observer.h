@@ -9,6 +9,7 @@
 #include "flight.h"
 #include "time_profile.h"
 
+struct agent_client;
 struct controller;
 struct controller_options;
 struct error;
@@ -18,6 +19,7 @@ struct node_status;
 struct observe_request;
 struct store;
 struct unwind_store;
+struct table_loader;
 
 struct observer {
     struct flights flights; /* first */
@@ -25,6 +27,7 @@ struct observer {
     int stop_fd; /* eventfd: readable once it is to end */
     struct unwind_store *unwind_store;
     struct unwind_tables *tables[2]; /* of the profile, and of the threads */
+    struct table_loader *loader;     /* of who has the agent */
     struct store *store;
     uint32_t node_id;
 };
@@ -45,6 +48,9 @@ struct seat *observer_join(struct observer *observer,
 
 /* The controller's. */
 struct observer *controller_observer(struct controller *controller);
+/* After each greeting: the agent gets unwind tables while profiling is on. */
+void observer_give_tables(struct observer *observer,
+                          struct agent_client *client);
 /* Every seat has been left. */
 void observer_fini(struct observer *observer); /* zeroed is fine */
 

@@ -114,16 +114,15 @@ first_row(const struct unwind_table *table, uint64_t page)
     return row < table->row_count ? row : table->row_count;
 }
 
-struct unwind_rule
-unwind_table_find(const struct unwind_table *table, uint64_t offset)
+uint32_t
+unwind_table_number(const struct unwind_table *table, uint64_t offset)
 {
-    struct unwind_rule rule = {.cfa = UNWIND_NONE};
     uint64_t page = offset >> UNWIND_PAGE_BITS;
-    uint16_t low = (uint16_t)offset, number;
+    uint16_t low = (uint16_t)offset;
     uint32_t from, to;
 
     if (page >= table->page_count)
-        return rule;
+        return UNWIND_RULES_MAX;
     /* The row sought is the last one at or before the offset: maybe the last
      * one of an earlier page. */
     from = first_row(table, page);
@@ -136,9 +135,16 @@ unwind_table_find(const struct unwind_table *table, uint64_t offset)
         else
             to = middle;
     }
-    if (from == 0)
-        return rule;
-    number = load_u16(table->rows + (size_t)(from - 1) * 4 + 2);
+    return from == 0 ? UNWIND_RULES_MAX
+                     : load_u16(table->rows + (size_t)(from - 1) * 4 + 2);
+}
+
+struct unwind_rule
+unwind_table_find(const struct unwind_table *table, uint64_t offset)
+{
+    struct unwind_rule rule = {.cfa = UNWIND_NONE};
+    uint32_t number = unwind_table_number(table, offset);
+
     if (number < table->rule_count)
         memcpy(&rule, table->rules + (size_t)number * UNWIND_RULE_BYTES,
                sizeof(rule));

@@ -89,6 +89,9 @@ bool unwind_table_open(struct unwind_table *table, const void *bytes,
 struct unwind_rule unwind_table_find(const struct unwind_table *table,
                                      uint64_t offset);
 
+/* Its number, of which there may be no rule. */
+uint32_t unwind_table_number(const struct unwind_table *table, uint64_t offset);
+
 /* The sum of a header and what follows it: a chain, begun with 0. */
 uint64_t unwind_table_sum(uint64_t sum, const void *bytes, size_t size);
 

@@ -2,6 +2,7 @@
 #include "unwind_walk.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 enum { WORD = 8, PLT_BYTES = 16 };
@@ -319,6 +320,153 @@ unwind_walk(const struct unwind_source *source,
     return count;
 }
 
+/* ---- of a thread's own calls ---- */
+
+enum { NUMBER_BITS = 16 };
+
+/* The number of the rule of the code at pc; UNWIND_RULES_MAX: none. */
+static uint32_t
+recall_number(const struct unwind_code *code, uint64_t *memo, uint64_t pc)
+{
+    uint64_t hash = pc * 0x9e3779b97f4a7c15ULL >> 32;
+    uint64_t *word = &memo[hash % UNWIND_MEMO_WORDS];
+    uint64_t known = __atomic_load_n(word, __ATOMIC_RELAXED);
+    uint32_t number;
+
+    if (known >> NUMBER_BITS == pc)
+        return known & ((1U << NUMBER_BITS) - 1);
+    number =
+        unwind_table_number(code->table, code->offset + (pc - code->start));
+    if (number < UNWIND_RULES_MAX)
+        __atomic_store_n(word, pc << NUMBER_BITS | number, __ATOMIC_RELAXED);
+    return number;
+}
+
+static inline int32_t
+load_offset(const uint8_t *rule, size_t field)
+{
+    int32_t value;
+
+    memcpy(&value, rule + field, sizeof(value));
+    return value;
+}
+
+/* As step_by_rule, for nearly all of the code there is: the frame lies at a
+ * distance from the stack or the frame pointer, and has both saved in it. Reads
+ * the table's bytes in place: this is what a sample costs.  False: nothing is
+ * done. */
+static inline bool
+step_plainly(struct frame *f, const uint8_t *rule)
+{
+    const uint64_t sp = f->values[REGISTER_SP];
+    const uint64_t start = f->stack->start, size = f->stack->size;
+    const uint8_t base = rule[offsetof(struct unwind_rule, base)];
+    const uint8_t frame =
+        rule[offsetof(struct unwind_rule, frame_pointer.where)];
+    uint64_t cfa, pc, return_at, frame_at;
+
+    if (rule[offsetof(struct unwind_rule, cfa)] != UNWIND_REGISTER ||
+        rule[offsetof(struct unwind_rule, return_address.where)] !=
+            UNWIND_AT_CFA ||
+        !(f->known >> REGISTER_FP & 1) || size < WORD)
+        return false;
+    if (base == REGISTER_SP)
+        cfa = sp;
+    else if (base == REGISTER_FP)
+        cfa = f->values[REGISTER_FP];
+    else
+        return false;
+    cfa += (uint64_t)(int64_t)load_offset(rule,
+                                          offsetof(struct unwind_rule, offset));
+    return_at = cfa - start +
+                (uint64_t)(int64_t)load_offset(
+                    rule, offsetof(struct unwind_rule, return_offset));
+    frame_at = cfa - start +
+               (uint64_t)(int64_t)load_offset(
+                   rule, offsetof(struct unwind_rule, frame_offset));
+    if (cfa <= sp || return_at > size - WORD)
+        return false;
+    memcpy(&pc, f->stack->bytes + return_at, WORD);
+    pc &= CODE_MASK;
+    if (pc == 0)
+        return false;
+    if (frame == UNWIND_AT_CFA && frame_at <= size - WORD)
+        memcpy(&f->values[REGISTER_FP], f->stack->bytes + frame_at, WORD);
+    else if (frame != UNWIND_SAME)
+        return false;
+    f->values[REGISTER_SP] = cfa;
+    f->values[REGISTER_PC] = pc;
+    return true;
+}
+
+/* False: *why it ends. */
+static bool
+step_to_call(struct frame *f, const uint8_t *bytes, enum unwind_end *why)
+{
+    struct unwind_rule rule;
+
+    memcpy(&rule, bytes, sizeof(rule));
+    switch (rule.cfa) {
+    case UNWIND_REGISTER:
+    case UNWIND_DEREF:
+    case UNWIND_PLT:
+        if (step_by_rule(f, &rule))
+            return true;
+        *why = f->why;
+        break;
+    case UNWIND_SIGNAL:
+        *why = UNWIND_END_SIGNAL;
+        break;
+    case UNWIND_OUTERMOST:
+        *why = UNWIND_END_OUTERMOST;
+        break;
+    default:
+        *why = UNWIND_END_RULE;
+    }
+    return false;
+}
+
+size_t
+unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
+                  const struct thread_stack *stack,
+                  const struct unwind_call *call,
+                  const struct unwind_calls *out, enum unwind_end *why)
+{
+    const struct unwind_code *code = NULL;
+    struct frame f = {.source = source,
+                      .stack = stack,
+                      .known = (uint64_t)1 << REGISTER_PC |
+                               (uint64_t)1 << REGISTER_SP |
+                               (uint64_t)1 << REGISTER_FP,
+                      .why = UNWIND_END_ROOM};
+    size_t count = 0;
+
+    f.values[REGISTER_PC] = call->pc;
+    f.values[REGISTER_SP] = call->sp;
+    f.values[REGISTER_FP] = call->fp;
+    while (count < out->room) {
+        const uint64_t at = f.values[REGISTER_PC] - 1;
+        const uint8_t *rule;
+        uint32_t number;
+
+        if (!code || at < code->start || at >= code->end)
+            code = find_code(source, at);
+        out->pcs[count] = at + 1;
+        out->codes[count++] = (uint16_t)(code ? code - source->list : 0);
+        *why = UNWIND_END_RULE;
+        if (!code || !code->table)
+            return count;
+        number = recall_number(code, memo, at);
+        if (number >= code->table->rule_count)
+            return count;
+        rule = code->table->rules + (size_t)number * UNWIND_RULE_BYTES;
+        if (!step_plainly(&f, rule) && !step_to_call(&f, rule, why))
+            return count;
+    }
+    *why = UNWIND_END_ROOM;
+    return count;
+}
+
 const char *
 unwind_end_text(enum unwind_end why)
 {
@@ -327,7 +475,8 @@ unwind_end_text(enum unwind_end why)
         [UNWIND_END_STACK] = "its stack was not copied any further",
         [UNWIND_END_RULE] = "no unwind table or frame pointer goes on",
         [UNWIND_END_LOOP] = "its stack is damaged",
-        [UNWIND_END_ROOM] = "it has more calls than are kept"};
+        [UNWIND_END_ROOM] = "it has more calls than are kept",
+        [UNWIND_END_SIGNAL] = "a signal has interrupted it"};
 
     return texts[why];
 }

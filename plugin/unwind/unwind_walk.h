@@ -44,7 +44,8 @@ enum unwind_end {
     UNWIND_END_STACK,     /* the next frame lies beyond the copy */
     UNWIND_END_RULE,      /* no rule, and no frame pointers */
     UNWIND_END_LOOP,      /* a caller's frame would not lie above */
-    UNWIND_END_ROOM
+    UNWIND_END_ROOM,
+    UNWIND_END_SIGNAL /* unwind_walk_calls alone */
 };
 
 /*
@@ -56,6 +57,31 @@ size_t unwind_walk(const struct unwind_source *source,
                    const struct thread_stack *stack,
                    const struct thread_registers *registers, uint64_t *pcs,
                    size_t room, enum unwind_end *why);
+
+/* Where a thread goes on after a call that it is in. */
+struct unwind_call {
+    uint64_t pc, sp, fp; /* the return address; as they are then */
+};
+
+/* For a thread that walks its own stack. */
+struct unwind_calls {
+    uint64_t *pcs;   /* return addresses, the innermost first */
+    uint16_t *codes; /* which of the source's list each lies in */
+    size_t room;
+};
+
+/* Rule numbers found before, of one source, for all threads: words that are
+ * loaded and stored whole, 0 at first. */
+enum { UNWIND_MEMO_WORDS = 2048 };
+
+/*
+ * Like unwind_walk, from a call on and by tables alone: without a rule it ends,
+ * as it does behind what a signal's handler returns to.
+ */
+size_t unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
+                         const struct thread_stack *stack,
+                         const struct unwind_call *call,
+                         const struct unwind_calls *out, enum unwind_end *why);
 
 /* "its stack was not copied any further"; "" for a whole one. */
 const char *unwind_end_text(enum unwind_end why);

@@ -85,7 +85,8 @@ run_find_parts(struct run *run, struct error *err)
     return 0;
 }
 
-/* The environment gives heapwired the period of its signs of life. */
+/* The environment gives heapwired the period of its signs of life, and what it
+ * may call under filters. */
 int
 run_plan_heartbeat(struct run *run, struct error *err)
 {
@@ -95,6 +96,9 @@ run_plan_heartbeat(struct run *run, struct error *err)
 
     run->plan.beat_ms = seconds * 1000 / BEATS_MISSED;
     snprintf(text, sizeof(text), "%llu", (unsigned long long)run->plan.beat_ms);
+    if (*run->filters && environment_set(&run->heapwired, AGENT_ENV_FILTERS,
+                                         run->filters, err) != 0)
+        return -1;
     return environment_set(&run->heapwired, SUPERVISED_ENV, text, err);
 }
 

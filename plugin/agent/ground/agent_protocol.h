@@ -105,7 +105,11 @@ enum agent_op {
     /* memfd: every jemalloc of the process, a line each, see
      * jemalloc.h. */
     AGENT_ALLOCATORS,
-    AGENT_MAPS /* memfd: /proc/self/maps */
+    AGENT_MAPS, /* memfd: /proc/self/maps */
+    /* number = an address of an object's code: beside the request comes a
+     * descriptor of its unwind table (unwind_table.h), sealed.  number = 0:
+     * those are all; samples' stacks are walked by them from now on. */
+    AGENT_TABLE
 };
 
 /* What an agent can do beyond the first of its protocol: bits. */
@@ -115,7 +119,8 @@ enum agent_knows {
      * the file that has it. */
     AGENT_KNOWS_OBJECT = 2,
     /* Of AGENT_PROF_RECORDED: the program's own malloc is patched. */
-    AGENT_KNOWS_PATCHED = 4
+    AGENT_KNOWS_PATCHED = 4,
+    AGENT_KNOWS_TABLES = 8
 };
 
 enum agent_status {

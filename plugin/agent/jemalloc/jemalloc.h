@@ -15,6 +15,7 @@
 
 #include "agent_protocol.h"
 
+struct given_tables;
 struct known;
 struct loaded_object;
 
@@ -217,7 +218,33 @@ void recorder_adopt(const pid_t elders[2]);
  * threads or of the calling one: it takes none any more. */
 void recorder_stop(bool stopped);
 void recorder_spare_thread(void);
+/* Its stacks by these from now on; false: it cannot.  NULL: by none. */
+bool recorder_walk_by(const struct given_tables *tables);
 extern const struct profiler recorder_profiler; /* of ours: in its segment */
+
+/* ---- backtrace.c ----
+ * jemalloc's own samples by unwind tables, where it has a hook for that (5.3).
+ */
+
+/* From now on by these.  0, or what mallctl returned: ENOENT, there is none. */
+int backtrace_hook(mallctl_fn *mallctl, const struct given_tables *tables);
+/* The hook that was there again. */
+void backtrace_unhook(mallctl_fn *mallctl);
+/* By no tables any more: before a filter, as recorder_stop. */
+void backtrace_stop(void);
+
+/* ---- tables.c ----
+ * By the unwind tables that were given (given_tables.h), for whoever samples.
+ * Of the agent's thread, once profiling_begin() has chosen. */
+
+/* All that are there from now on.  0, or an errno: ENOENT, none is there, or
+ * this jemalloc has no hook. */
+int tables_use(struct jemalloc *jemalloc);
+/* Without those that have turned out wrong, or whose object was unloaded. */
+void tables_look(struct jemalloc *jemalloc);
+void tables_leave(struct jemalloc *jemalloc);
+/* What is to be said of them; "" mostly. */
+void tables_note(char *out, size_t size);
 
 /* ---- profiling.c ----
  * Whether the heap is profiled, since when and for how long: by the recorder

@@ -103,6 +103,18 @@ recorder_spare_thread(void)
         heapwire_recorder_spare_thread();
 }
 
+/* Likewise: see call_stack.h. */
+extern void heapwire_recorder_tables(const struct given_tables *given)
+    __attribute__((weak));
+
+bool
+recorder_walk_by(const struct given_tables *tables)
+{
+    if (heapwire_recorder_tables)
+        heapwire_recorder_tables(tables);
+    return heapwire_recorder_tables;
+}
+
 static int
 read_wish(const struct jemalloc *jemalloc, bool *active)
 {

@@ -282,8 +282,10 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
     if (!all_threads && !in_main_thread())
         away.main_alone = true;
     if (!concerns_us(!all_threads)) {
-        if (!filter || !seccomp_filter_allows(filter, &calls))
+        if (!filter || !seccomp_filter_allows(filter, &calls)) {
             recorder_spare_thread();
+            backtrace_stop();
+        }
         return f;
     }
     away.filtering = true;
@@ -291,6 +293,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
     f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
     if (f.for_good) {
         recorder_stop(true);
+        backtrace_stop();
         away.inside++;
         away.due = start_leave(all_threads) || away.due;
     }

@@ -1,9 +1,12 @@
 /*
  * call_stack.c - see call_stack.h.
  *
- * The unwinder is linked statically: no library comes into the host with us.
- * It looks code up by _dl_find_object, which takes no lock.  Code that the host
- * has registered with its own unwinder (a JIT's) ends the stack.
+ * The unwinder is libgcc's, linked statically: no library comes into the host
+ * with us.  It looks code up by _dl_find_object, which takes no lock.  Code
+ * that the host has registered with its own unwinder (a JIT's) ends the stack.
+ * Where the agent has brought unwind tables, these are walked by, at a tenth of
+ * its cost, from where the program has called this library: whose own functions
+ * keep frame pointers.
  */
 #include "call_stack.h"
 
@@ -12,6 +15,8 @@
 #include <string.h>
 #include <unwind.h>
 
+#include "own_calls.h"
+
 struct call_stack {
     uint64_t *frames;
     uint32_t count;
@@ -19,6 +24,10 @@ struct call_stack {
 
 /* Of this library. */
 static uint64_t own_start, own_end;
+
+static const struct given_tables *tables; /* atomic */
+
+_Static_assert((int)SEGMENT_DEPTH_MAX == (int)OWN_CALLS_MAX, "all frames");
 
 #ifdef __x86_64__
 enum { PAGE = 4096 };
@@ -60,13 +69,54 @@ on_frame(struct _Unwind_Context *context, void *data)
                : _URC_END_OF_STACK;
 }
 
-uint32_t
-call_stack_take(uint64_t frames[SEGMENT_DEPTH_MAX])
+static uint32_t
+take_by_library(const struct unwind_call *call, uint64_t *frames)
 {
     struct call_stack stack = {frames, 0};
 
+    (void)call;
     _Unwind_Backtrace(on_frame, &stack);
     return stack.count;
+}
+
+/* Where the program has called us: by frame pointers, up to there. */
+static struct unwind_call
+find_call(void)
+{
+    const uint64_t *frame = __builtin_frame_address(0);
+    struct unwind_call call;
+
+    do {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        call = (struct unwind_call){frame[1], (uint64_t)(frame + 2), frame[0]};
+        frame = (const uint64_t *)call.fp;
+    } while (call.pc >= own_start && call.pc < own_end);
+    return call;
+}
+
+uint32_t
+call_stack_take(uint64_t frames[SEGMENT_DEPTH_MAX])
+{
+    const struct given_tables *given =
+        __atomic_load_n(&tables, __ATOMIC_ACQUIRE);
+    const struct own_calls calls = {.library = take_by_library,
+                                    .hidden_start = own_start,
+                                    .hidden_end = own_end,
+#ifdef __x86_64__
+                                    .ends_at_signal = true
+#endif
+    };
+    struct unwind_call call = {0};
+
+    if (given)
+        call = find_call();
+    return own_calls_take(&calls, given, &call, frames);
+}
+
+void
+heapwire_recorder_tables(const struct given_tables *given)
+{
+    __atomic_store_n(&tables, given, __ATOMIC_RELEASE);
 }
 
 void

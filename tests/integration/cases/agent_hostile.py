@@ -8,6 +8,7 @@ user, before whom somebody opened the socket.  Arguments name single tests.
 import array
 import ctypes
 import errno
+import fcntl
 import os
 import random
 import select
@@ -28,9 +29,9 @@ from runner import named, run_tests
 SEED = int(os.environ.get("SEED", "25"))
 PROTOCOL, FDS_MAX = 2, 2
 (HELLO, GET_ACTIVE, SET_ACTIVE, DUMP, OBJECT, STATS, RESET,
- ALLOCATORS, MAPS) = range(1, 10)
+ ALLOCATORS, MAPS, TABLE) = range(1, 11)
 BAD_REQUEST = 6
-EDGES = (0, 1, 2, 10, 16, 30, 31, 255, 256, 1 << 31, (1 << 32) - 1, 1 << 32,
+EDGES = (0, 1, 2, 12, 16, 30, 31, 255, 256, 1 << 31, (1 << 32) - 1, 1 << 32,
          1 << 63, (1 << 64) - 1)
 NOBODY = 65534
 
@@ -167,7 +168,7 @@ def malformed(r, rng):
 
 
 def truncated(r, _):
-    for op in range(1, 10):
+    for op in range(1, 11):
         whole = request(op, 1)
         for size in range(1, len(whole), 5):
             with r.connect() as s:
@@ -182,7 +183,7 @@ def unknown(r, rng):
     """Operations and protocols that there are not are told so, and the end."""
     for op, protocol in [(op, PROTOCOL) for op in EDGES[:1] + EDGES[3:]
                          if op >> 32 == 0] + [
-                             (op, p) for op in range(10)
+                             (op, p) for op in range(11)
                              for p in (0, 1, 3, 1 << 31)]:
         with r.connect() as s:
             s.send(request(op, rng.getrandbits(64), protocol=protocol))
@@ -193,7 +194,7 @@ def unknown(r, rng):
 
 def extreme(r, rng):
     """Each operation with numbers of every kind."""
-    for op in range(1, 10):
+    for op in range(1, 11):
         for _ in range(12):
             force = rng.choice((0, 0, 1, 1 << 63))
             number = rng.choice(EDGES)
@@ -223,9 +224,9 @@ def with_descriptors(r, rng):
            *os.pipe(), *(s.detach() for s in socket.socketpair())]
     for count in (1, 2, 8, 253):
         with r.connect() as s:
-            for op in (HELLO, STATS, 99):
-                sent_with(s, request(op), [rng.choice(own)
-                                           for _ in range(count)])
+            for op in (HELLO, STATS, TABLE, 99):
+                sent_with(s, request(op, rng.getrandbits(47)),
+                          [rng.choice(own) for _ in range(count)])
                 assert len(received(s)[0]) > 300
     for _ in range(200):  # unread when the connection ends
         with r.connect() as s:
@@ -236,6 +237,25 @@ def with_descriptors(r, rng):
         received(s)
     for fd in own:
         os.close(fd)
+
+
+def tables(r, rng):
+    """Of each object, that are none: all kinds of files."""
+    code = [int(line.split("-")[0], 16)
+            for line in open(f"/proc/{r.process.pid}/maps")
+            if " r-xp " in line]
+    with r.connect() as s:
+        for address in code:
+            fd = os.memfd_create("table", os.MFD_ALLOW_SEALING)
+            os.write(fd, b"HWUNWIND\1\0\0\0" + rng.randbytes(4000))
+            for seals in (0, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE):
+                fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
+                sent_with(s, request(TABLE, address + 16), [fd])
+                assert len(received(s)[0]) > 300
+            os.close(fd)
+        s.send(request(TABLE, code[0]))  # none at all
+        s.send(request(TABLE))
+        received(s)
 
 
 def answers_unread(r, _):
@@ -277,7 +297,7 @@ def many_connections(r, _):
 
 
 ATTACKS = (malformed, truncated, unknown, extreme, random_fields,
-           with_descriptors, answers_unread, half_way, many_connections)
+           with_descriptors, tables, answers_unread, half_way, many_connections)
 
 
 def test_a_hostile_heapwired():

@@ -19,6 +19,7 @@ from runner import named, run_tests
 
 BUILD = os.environ.get("BUILD", "build/release")
 LIBRARY = f"{BUILD}/lib/libheapwire-recorder.so"
+BESIDE = os.environ.get("BESIDE")  # preloaded with it: given_tables.py
 HOST = f"{BUILD}/bin/recorded_host"
 ODD = f"{BUILD}/bin/recorded_odd"
 HARD = f"{BUILD}/bin/recorded_hard"
@@ -36,6 +37,7 @@ _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t _ZdlPvSt11align_val_t
 _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t
 heapwire_recorder_segment heapwire_recorder_forked heapwire_recorder_adopt
 heapwire_recorder_stop heapwire_recorder_spare_thread
+heapwire_recorder_tables
 _ZdlPvSt11align_val_tRKSt9nothrow_t _ZdaPvSt11align_val_tRKSt9nothrow_t
 """.split())
 EVERY = 1  # the mean at which every allocation is sampled
@@ -87,7 +89,7 @@ class Recorded:
     def __init__(self, *command, mean=EVERY, cap=0, samples=1 << 16,
                  behind=None):
         out, theirs = os.pipe()
-        preload = LIBRARY if behind is None else f"{LIBRARY}:{behind}"
+        preload = ":".join(filter(None, (LIBRARY, BESIDE, behind)))
         # pylint: disable=consider-using-with
         self.driver = subprocess.Popen(
             [f"{BUILD}/bin/recorder_driver", preload, str(mean), str(cap),

@@ -1,0 +1,91 @@
+/*
+ * backtrace.c - see jemalloc.h.
+ *
+ * jemalloc 5.3 and later asks a hook for the calls of a sample.  Ours walks by
+ * the tables, and asks the one that was there where they cannot tell; of that
+ * one's stacks it takes off the frames that lead through here, so that both are
+ * the same.  Threads may be in the hook when it is taken back: its code stays,
+ * as our libraries are never unloaded.
+ */
+#include "jemalloc.h"
+
+#include <string.h>
+
+#include "own_calls.h"
+
+typedef void backtrace_fn(void **vec, unsigned *len, unsigned max_len);
+
+enum { LED_HERE_MAX = 8 /* frames of ours, and of the hook before */ };
+
+static const char hook_name[] = "experimental.hooks.prof_backtrace";
+
+static backtrace_fn *before;               /* set before the hook is */
+static const struct given_tables *current; /* atomic; NULL: not now */
+
+_Static_assert(sizeof(void *) == sizeof(uint64_t), "frames as jemalloc's");
+
+/* A frame of its own: a kilobyte of stack. */
+static __attribute__((noinline)) uint32_t
+take_by_library(const struct unwind_call *call, uint64_t *frames)
+{
+    void *all[OWN_CALLS_MAX + LED_HERE_MAX];
+    unsigned total = 0, first = 0, count;
+
+    before(all, &total, OWN_CALLS_MAX + LED_HERE_MAX);
+    while (first < total && first < LED_HERE_MAX &&
+           (uint64_t)all[first] != call->pc)
+        first++;
+    if (first == total || first == LED_HERE_MAX)
+        first = 0;
+    count = total - first < OWN_CALLS_MAX ? total - first : OWN_CALLS_MAX;
+    memcpy(frames, all + first, count * sizeof(*frames));
+    return count;
+}
+
+static void
+take_backtrace(void **vec, unsigned *len, unsigned max_len)
+{
+    static const struct own_calls calls = {.library = take_by_library};
+    const uint64_t *frame = __builtin_frame_address(0);
+    const struct unwind_call call = {
+        (uint64_t)__builtin_extract_return_addr(__builtin_return_address(0)),
+        (uint64_t)(frame + 2), frame[0]};
+
+    if (max_len == OWN_CALLS_MAX)
+        *len =
+            own_calls_take(&calls, __atomic_load_n(&current, __ATOMIC_ACQUIRE),
+                           &call, (uint64_t *)vec);
+    else
+        before(vec, len, max_len);
+}
+
+int
+backtrace_hook(mallctl_fn *mallctl, const struct given_tables *tables)
+{
+    backtrace_fn *there = NULL, *ours = take_backtrace;
+    int error;
+
+    __atomic_store_n(&current, tables, __ATOMIC_RELEASE);
+    error = mallctl_read(mallctl, hook_name, &there, sizeof(there));
+    if (error != 0 || there == ours || !there)
+        return error;
+    __atomic_store_n(&before, there, __ATOMIC_RELEASE);
+    return mallctl(hook_name, NULL, NULL, &ours, sizeof(ours));
+}
+
+void
+backtrace_unhook(mallctl_fn *mallctl)
+{
+    backtrace_fn *there = NULL, *old = before;
+
+    __atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+    if (old && mallctl_read(mallctl, hook_name, &there, sizeof(there)) == 0 &&
+        there == take_backtrace)
+        (void)mallctl(hook_name, NULL, NULL, &old, sizeof(old));
+}
+
+void
+backtrace_stop(void)
+{
+    __atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,264 @@
+/*
+ * given_tables.c - see given_tables.h.
+ *
+ * The object's build-id says whose table it is, and its program headers where
+ * its code lies: both as they are in memory, read while the loader cannot
+ * unload it.
+ */
+#include "given_tables.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "loaded_objects.h"
+#include "own_calls.h"
+
+/* See own_calls.c. */
+#pragma weak _dl_find_object
+
+enum {
+    OBJECTS_MAX = 512,
+    CODES_MAX = 2 * OBJECTS_MAX,
+    OBJECT_CODES_MAX = 4,
+    LISTS_MAX = 64,
+    PATH_MAX_KEPT = 128,
+    WANTED_SEALS = F_SEAL_SHRINK | F_SEAL_WRITE
+};
+
+static const uint64_t table_bytes_max = 256 << 20;
+static const uint64_t tables_bytes_max = 1 << 30;
+
+struct given {
+    struct own_object object;
+    struct unwind_code codes[OBJECT_CODES_MAX];
+    size_t code_count;
+    char path[PATH_MAX_KEPT]; /* its end */
+    bool listed;              /* in the last list */
+};
+
+static struct given given[OBJECTS_MAX];
+static size_t given_count;
+static uint64_t given_bytes;
+static unsigned lists;
+
+/* ---- what is loaded at an address ---- */
+
+struct search {
+    uint64_t address;
+    struct given *out;
+    uint8_t build_id[BUILD_ID_MAX];
+    size_t build_id_size;
+};
+
+static bool
+holds_code(const struct dl_phdr_info *info, uint64_t address)
+{
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+
+        if (h->p_type == PT_LOAD && (h->p_flags & PF_X) &&
+            address - (info->dlpi_addr + h->p_vaddr) < h->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static void
+copy_end(char out[PATH_MAX_KEPT], const char *path)
+{
+    size_t size = strlen(path);
+
+    if (size >= PATH_MAX_KEPT)
+        path += size - (PATH_MAX_KEPT - 1);
+    strncpy(out, path, PATH_MAX_KEPT - 1);
+}
+
+static int
+take_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct search *search = arg;
+    struct given *out = search->out;
+    const struct loaded_object object = {info->dlpi_addr, info->dlpi_phdr,
+                                         info->dlpi_phnum, info->dlpi_name};
+    struct dl_find_object found;
+
+    (void)size;
+    if (!holds_code(info, search->address))
+        return 0;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (_dl_find_object((void *)search->address, &found) != 0)
+        return 1;
+    out->object.start = found.dlfo_map_start;
+    out->object.map = found.dlfo_link_map;
+    out->object.frames = found.dlfo_eh_frame;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+        const uint64_t start = info->dlpi_addr + h->p_vaddr;
+
+        if (h->p_type == PT_LOAD && (h->p_flags & PF_X) &&
+            out->code_count < OBJECT_CODES_MAX)
+            out->codes[out->code_count++] = (struct unwind_code){
+                start, start + h->p_memsz, h->p_offset, NULL};
+    }
+    search->build_id_size = object_build_id(&object, search->build_id);
+    copy_end(out->path, info->dlpi_name);
+    return 1;
+}
+
+static bool
+has_table(const struct own_object *object)
+{
+    for (size_t i = 0; i < given_count; i++)
+        if (given[i].object.start == object->start &&
+            given[i].object.map == object->map &&
+            given[i].object.frames == object->frames)
+            return true;
+    return false;
+}
+
+/* ---- one table ---- */
+
+static int
+open_table(struct search *search, const void *bytes, uint64_t size)
+{
+    struct given *out = search->out;
+
+    if (search->build_id_size == 0 ||
+        !unwind_table_open(&out->object.table, bytes, size, search->build_id,
+                           search->build_id_size))
+        return EINVAL;
+    if (!own_object_is_there(&out->object))
+        return ENOENT;
+    for (size_t i = 0; i < out->code_count; i++)
+        out->codes[i].table = &out->object.table;
+    given_bytes += size;
+    __atomic_store_n(&given_count, given_count + 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static int
+map_table(struct search *search, int fd)
+{
+    const int seals = fcntl(fd, F_GET_SEALS);
+    struct stat st;
+    uint64_t size;
+    void *bytes;
+    int error;
+
+    if (seals < 0 || (seals & WANTED_SEALS) != WANTED_SEALS ||
+        fstat(fd, &st) != 0)
+        return EPERM;
+    size = (uint64_t)st.st_size;
+    if (size < UNWIND_HEADER || size > table_bytes_max)
+        return EINVAL;
+    if (size > tables_bytes_max - given_bytes)
+        return ENOSPC;
+    bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return errno;
+    error = open_table(search, bytes, size);
+    if (error != 0)
+        munmap(bytes, size);
+    else
+        madvise(bytes, size, MADV_DONTDUMP);
+    return error;
+}
+
+int
+given_tables_add(int fd, uint64_t address)
+{
+    struct search search = {.address = address, .out = &given[given_count]};
+
+    if (!_dl_find_object || given_count == OBJECTS_MAX)
+        return ENOSPC;
+    memset(search.out, 0, sizeof(*search.out));
+    if (dl_iterate_phdr(take_object, &search) == 0 || !search.out->object.start)
+        return ENOENT;
+    return has_table(&search.out->object) ? 0 : map_table(&search, fd);
+}
+
+/* ---- the list ---- */
+
+static bool
+is_usable(struct given *g)
+{
+    if (!own_object_is_there(&g->object))
+        __atomic_store_n(&g->object.unused, 1, __ATOMIC_RELAXED);
+    return !__atomic_load_n(&g->object.unused, __ATOMIC_RELAXED);
+}
+
+bool
+given_tables_changed(void)
+{
+    for (size_t i = 0; i < given_count; i++)
+        if (is_usable(&given[i]) != given[i].listed)
+            return true;
+    return false;
+}
+
+struct list {
+    struct given_tables tables;
+    struct own_object *objects[CODES_MAX];
+    struct unwind_code codes[CODES_MAX];
+    uint64_t memo[UNWIND_MEMO_WORDS];
+};
+
+static void
+insert(struct list *list, struct given *g, const struct unwind_code *code)
+{
+    size_t at = list->tables.source.count++;
+
+    for (; at > 0 && list->codes[at - 1].start > code->start; at--) {
+        list->codes[at] = list->codes[at - 1];
+        list->objects[at] = list->objects[at - 1];
+    }
+    list->codes[at] = *code;
+    list->objects[at] = &g->object;
+}
+
+const struct given_tables *
+given_tables_list(void)
+{
+    struct list *list = MAP_FAILED;
+
+    if (lists < LISTS_MAX)
+        list = mmap(NULL, sizeof(*list), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (list == MAP_FAILED)
+        return NULL;
+    for (size_t i = 0; i < given_count; i++) {
+        struct given *g = &given[i];
+
+        g->listed = is_usable(g);
+        for (size_t j = 0; g->listed && j < g->code_count; j++)
+            if (list->tables.source.count < CODES_MAX)
+                insert(list, g, &g->codes[j]);
+    }
+    if (list->tables.source.count == 0) {
+        munmap(list, sizeof(*list));
+        return NULL;
+    }
+    lists++;
+    list->tables.source.list = list->codes;
+    list->tables.objects = list->objects;
+    list->tables.memo = list->memo;
+    return &list->tables;
+}
+
+uint32_t
+given_tables_differed(const char **path)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < given_count; i++)
+        if (__atomic_load_n(&given[i].object.unused, __ATOMIC_RELAXED) &&
+            own_object_is_there(&given[i].object)) {
+            *path = given[i].path;
+            count++;
+        }
+    return count;
+}

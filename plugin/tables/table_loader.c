@@ -1,0 +1,225 @@
+/* table_loader.c - see table_loader.h. */
+#include "table_loader.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "clock.h"
+#include "code_map.h"
+#include "confined.h"
+#include "errors.h"
+#include "files.h"
+#include "memory.h"
+#include "thread.h"
+#include "unwind_tables.h"
+
+enum {
+    STACK_BYTES = 1 << 20,
+    LOOK_MS = 60 * 1000,
+    GIVEN_MAX = 1024,
+    LEAST_PRIORITY = 19
+};
+
+struct place {
+    uint64_t start, end, offset;
+};
+
+struct table_loader {
+    struct unwind_tables_options options; /* with these: */
+    char *program;
+    bool may_give;
+    int cancel_fd; /* eventfd */
+    int32_t pid;
+    uint64_t started, next_ms;
+    struct place given[GIVEN_MAX]; /* of this process */
+    size_t given_count;
+    bool runs;
+    pthread_t thread;
+    /* The thread's until it is done. */
+    atomic_bool done;
+    struct unwind_tables *tables; /* NULL: nothing was loaded */
+};
+
+struct table_loader *
+table_loader_new(const struct unwind_tables_options *options,
+                 const char *filters, struct error *err)
+{
+    struct table_loader *loader = mem_zalloc(1, sizeof(*loader));
+
+    if (!loader) {
+        error_memory(err, "unwind tables for the agent");
+        return NULL;
+    }
+    loader->may_give =
+        confined_read(confined_filters(), filters) & CONFINED_MEMFD;
+    loader->options = *options;
+    loader->options.program = loader->program = mem_strdup(options->program);
+    loader->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loader->cancel_fd < 0)
+        error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
+    else if (!loader->program)
+        error_memory(err, "unwind tables for the agent");
+    else
+        return loader;
+    table_loader_free(loader);
+    return NULL;
+}
+
+static void
+end_thread(struct table_loader *loader)
+{
+    if (loader->runs)
+        pthread_join(loader->thread, NULL);
+    loader->runs = false;
+}
+
+static void
+free_tables(struct table_loader *loader)
+{
+    unwind_tables_free(loader->tables);
+    loader->tables = NULL;
+}
+
+void
+table_loader_free(struct table_loader *loader)
+{
+    if (!loader)
+        return;
+    if (loader->cancel_fd >= 0)
+        (void)eventfd_write(loader->cancel_fd, 1);
+    end_thread(loader);
+    free_tables(loader);
+    fd_close(loader->cancel_fd);
+    mem_free(loader->program);
+    mem_free(loader);
+}
+
+/* ---- the thread ---- */
+
+static int
+open_object(void *arg, const struct mapping *mapping)
+{
+    return objects_open(arg, mapping->device, mapping->inode);
+}
+
+static void *
+load_main(void *arg)
+{
+    struct table_loader *loader = arg;
+    struct code_map map = {0};
+    struct unwind_request request = {.maps = &map.maps,
+                                     .open_object = open_object,
+                                     .arg = &map.objects,
+                                     .cancel_fd = loader->cancel_fd};
+    struct unwind_loaded loaded;
+    struct error err;
+
+    /* Of this thread, and of the helper that it starts. */
+    (void)setpriority(PRIO_PROCESS, 0, LEAST_PRIORITY);
+    loader->tables = unwind_tables_new(&loader->options, &err);
+    if (loader->tables &&
+        (code_map_open(&map, loader->pid, &err) != 0 ||
+         unwind_tables_load(loader->tables, &request, &loaded, &err) != 0))
+        free_tables(loader);
+    code_map_close(&map);
+    atomic_store_explicit(&loader->done, true, memory_order_release);
+    return NULL;
+}
+
+static void
+begin(struct table_loader *loader)
+{
+    struct thread_start start = {"hw-tables", STACK_BYTES, load_main, loader};
+    struct error unsaid;
+
+    atomic_store(&loader->done, false);
+    loader->next_ms = clock_ms() + LOOK_MS;
+    loader->runs = thread_start(&loader->thread, &start, &unsaid) == 0;
+}
+
+/* ---- giving ---- */
+
+/* A table is one piece of memory, from its header on. */
+static int
+copy_table(const struct unwind_table *table)
+{
+    const uint64_t size = UNWIND_HEADER +
+                          (table->page_count + UINT64_C(1)) * sizeof(uint32_t) +
+                          (uint64_t)table->rule_count * UNWIND_RULE_BYTES +
+                          (uint64_t)table->row_count * sizeof(uint32_t);
+    int fd = memfd_create("heapwire-table", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (fd >= 0 &&
+        fd_write_all(fd, (const char *)table->pages - UNWIND_HEADER, size) ==
+            0 &&
+        fcntl(fd, F_ADD_SEALS,
+              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0)
+        return fd;
+    fd_close(fd);
+    return -1;
+}
+
+static bool
+is_given(const struct table_loader *loader, const struct unwind_code *code)
+{
+    for (size_t i = 0; i < loader->given_count; i++)
+        if (loader->given[i].start == code->start &&
+            loader->given[i].end == code->end &&
+            loader->given[i].offset == code->offset)
+            return true;
+    return loader->given_count == GIVEN_MAX;
+}
+
+static int
+give_all(struct table_loader *loader, table_loader_give *give, void *arg)
+{
+    struct unwind_source source = unwind_tables_source(loader->tables);
+    const size_t before = loader->given_count;
+
+    for (size_t i = 0; i < source.count; i++) {
+        const struct unwind_code *code = &source.list[i];
+        int fd, rc;
+
+        if (!code->table || is_given(loader, code))
+            continue;
+        fd = copy_table(code->table);
+        rc = fd >= 0 ? give(arg, code->start, fd) : -1;
+        fd_close(fd);
+        if (rc != 0)
+            return -1;
+        loader->given[loader->given_count++] =
+            (struct place){code->start, code->end, code->offset};
+    }
+    return loader->given_count > before ? give(arg, 0, -1) : 0;
+}
+
+void
+table_loader_look(struct table_loader *loader, int32_t pid, uint64_t started,
+                  table_loader_give *give, void *arg)
+{
+    const bool other = pid != loader->pid || started != loader->started;
+
+    if (!loader->may_give)
+        return;
+    if (loader->runs &&
+        !atomic_load_explicit(&loader->done, memory_order_acquire))
+        return;
+    end_thread(loader);
+    if (loader->tables && !other && give_all(loader, give, arg) != 0)
+        loader->given_count = 0;
+    free_tables(loader);
+    if (other) {
+        loader->pid = pid;
+        loader->started = started;
+        loader->given_count = 0;
+        loader->next_ms = 0;
+    }
+    if (pid != 0 && clock_ms() >= loader->next_ms)
+        begin(loader);
+}

@@ -1,0 +1,35 @@
+/*
+ * table_loader.h - the unwind tables of the database's process, for the agent
+ * in it, whose samples cost a fifth by them.
+ *
+ * They are loaded, and made where need is, on a thread of the least priority
+ * that ends with that: it may take seconds.  All functions are of one thread.
+ */
+#ifndef HW_TABLE_LOADER_H
+#define HW_TABLE_LOADER_H
+
+#include <stdint.h>
+
+struct error;
+struct table_loader;
+struct unwind_tables_options;
+
+/* The options' texts are copied.  filters: AGENT_ENV_FILTERS's text, or NULL;
+ * where a seccomp filter may kill who makes a memfd, nothing is ever given.
+ * NULL with *err. */
+struct table_loader *
+table_loader_new(const struct unwind_tables_options *options,
+                 const char *filters, struct error *err);
+void table_loader_free(struct table_loader *loader); /* NULL is fine */
+
+/* A sealed file with the table of the object that has this address, and in the
+ * end 0 and -1.  -1: no more of them, and all again the next time. */
+typedef int table_loader_give(void *arg, uint64_t address, int fd);
+
+/* Call it every few seconds while the process is profiled: gives what has been
+ * loaded since the last call and was not given yet, and sees to what is new
+ * once a minute.  started: when the process was; another begins anew. */
+void table_loader_look(struct table_loader *loader, int32_t pid,
+                       uint64_t started, table_loader_give *give, void *arg);
+
+#endif

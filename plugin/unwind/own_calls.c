@@ -1,0 +1,155 @@
+/*
+ * own_calls.c - see own_calls.h.
+ *
+ * A stack counts where each of its frames lies in an object that was not
+ * replaced since its table came, and the walk came to the stack's end.  Through
+ * an object that has not been checked enough, the library's unwinder takes the
+ * stack as well; the frame behind which the two differ names the object that is
+ * not used any more.
+ */
+#include "own_calls.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "own_stack.h"
+
+/* glibc 2.35; it lies in the dynamic loader, which nothing is linked with. */
+#pragma weak _dl_find_object
+
+/* Of a walk. */
+struct walked {
+    uint16_t codes[OWN_CALLS_MAX];
+    uint32_t count;
+    bool cut; /* there are more than so many */
+};
+
+bool
+own_object_is_there(const struct own_object *object)
+{
+    struct dl_find_object found;
+
+    return _dl_find_object &&
+           _dl_find_object((void *)object->start, &found) == 0 &&
+           found.dlfo_map_start == object->start &&
+           found.dlfo_link_map == object->map &&
+           found.dlfo_eh_frame == object->frames;
+}
+
+static struct own_object *
+object_of(const struct given_tables *tables, const struct walked *w, uint32_t i)
+{
+    return tables->objects[w->codes[i]];
+}
+
+static void
+hide(const struct own_calls *calls, uint64_t *frames, struct walked *w)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < w->count; i++) {
+        w->codes[kept] = w->codes[i];
+        frames[kept] = frames[i];
+        kept +=
+            frames[i] < calls->hidden_start || frames[i] >= calls->hidden_end;
+    }
+    w->count = kept;
+}
+
+static bool
+walk(const struct own_calls *calls, const struct given_tables *tables,
+     const struct unwind_call *call, uint64_t *frames, struct walked *w)
+{
+    const struct unwind_calls out = {frames, w->codes, OWN_CALLS_MAX};
+    const uint64_t end = own_stack_end(call->sp);
+    const struct thread_stack stack = {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        call->sp, (const uint8_t *)call->sp, end - call->sp};
+    enum unwind_end why;
+
+    if (end == 0)
+        return false;
+    w->count = (uint32_t)unwind_walk_calls(&tables->source, tables->memo,
+                                           &stack, call, &out, &why);
+    w->cut = why == UNWIND_END_ROOM;
+    if (calls->hidden_end != 0)
+        hide(calls, frames, w);
+    return why == UNWIND_END_OUTERMOST || why == UNWIND_END_ROOM ||
+           (why == UNWIND_END_SIGNAL && calls->ends_at_signal);
+}
+
+/* *least: how often the least checked of its objects was. */
+static bool
+are_there(const struct given_tables *tables, const struct walked *w,
+          uint32_t *least)
+{
+    const struct own_object *last = NULL, *before = NULL;
+
+    *least = OWN_CALLS_CHECKED;
+    for (uint32_t i = 0; i < w->count; i++) {
+        const struct own_object *object = object_of(tables, w, i);
+        uint32_t checked;
+
+        if (object == last || object == before)
+            continue;
+        if (__atomic_load_n(&object->unused, __ATOMIC_RELAXED) ||
+            !own_object_is_there(object))
+            return false;
+        checked = __atomic_load_n(&object->checked, __ATOMIC_RELAXED);
+        *least = checked < *least ? checked : *least;
+        before = last;
+        last = object;
+    }
+    return true;
+}
+
+static void
+count_checked(const struct given_tables *tables, const struct walked *w)
+{
+    struct own_object *last = NULL;
+
+    for (uint32_t i = 0; i < w->count; i++) {
+        struct own_object *object = object_of(tables, w, i);
+
+        if (object != last &&
+            __atomic_load_n(&object->checked, __ATOMIC_RELAXED) <
+                OWN_CALLS_CHECKED)
+            __atomic_fetch_add(&object->checked, 1, __ATOMIC_RELAXED);
+        last = object;
+    }
+}
+
+/* A frame of its own: a kilobyte more of stack.  Leaves the library's. */
+static __attribute__((noinline)) uint32_t
+check(const struct own_calls *calls, const struct given_tables *tables,
+      const struct unwind_call *call, const struct walked *w, uint64_t *frames)
+{
+    uint64_t theirs[OWN_CALLS_MAX];
+    uint32_t count = calls->library(call, theirs), same = 0;
+
+    while (same < count && same < w->count && theirs[same] == frames[same])
+        same++;
+    if (same == w->count && (same == count || w->cut))
+        count_checked(tables, w);
+    else if (same > 0)
+        __atomic_store_n(&object_of(tables, w, same - 1)->unused, 1,
+                         __ATOMIC_RELAXED);
+    for (uint32_t i = same; i < count; i++)
+        frames[i] = theirs[i];
+    return count;
+}
+
+uint32_t
+own_calls_take(const struct own_calls *calls, const struct given_tables *tables,
+               const struct unwind_call *call, uint64_t frames[OWN_CALLS_MAX])
+{
+    struct walked w;
+    uint32_t least;
+
+    if (!tables || !walk(calls, tables, call, frames, &w) ||
+        !are_there(tables, &w, &least))
+        return calls->library(call, frames);
+    if (least < OWN_CALLS_CHECKED)
+        return check(calls, tables, call, &w, frames);
+    return w.count;
+}

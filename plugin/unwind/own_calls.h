@@ -1,0 +1,55 @@
+/*
+ * own_calls.h - the calls that led a thread to where it is, by the unwind
+ * tables that its process was given, checked against its library's unwinder.
+ *
+ * For code inside of a process that is not ours: no lock, no memory, libc
+ * alone; callable wherever the library's unwinder is.
+ */
+#ifndef HW_OWN_CALLS_H
+#define HW_OWN_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind_walk.h"
+
+enum {
+    OWN_CALLS_MAX = 128,
+    OWN_CALLS_CHECKED = 1000 /* stacks through an object that are compared */
+};
+
+/* A loaded object that has a table. */
+struct own_object {
+    struct unwind_table table;
+    const void *start, *map, *frames; /* as _dl_find_object says */
+    uint32_t checked; /* stacks that the library's unwinder found as well */
+    uint32_t unused;  /* bool: it differs, or was unloaded */
+};
+
+/* Immutable but for the objects' last two fields and the memo; never freed. */
+struct given_tables {
+    struct unwind_source source;
+    struct own_object *const *objects; /* of each of source.list */
+    uint64_t *memo;
+};
+
+/* What takes a stack. */
+struct own_calls {
+    /* The library's unwinder, called where the tables cannot tell.  Writes at
+     * most OWN_CALLS_MAX frames of the same calls, and returns how many. */
+    uint32_t (*library)(const struct unwind_call *call, uint64_t *frames);
+    uint64_t hidden_start, hidden_end; /* code that is left out */
+    bool ends_at_signal; /* the library's stacks do, too; else it is asked */
+};
+
+/* The calls from this one on: return addresses, the innermost first.  tables
+ * NULL: by the library. */
+uint32_t own_calls_take(const struct own_calls *calls,
+                        const struct given_tables *tables,
+                        const struct unwind_call *call,
+                        uint64_t frames[OWN_CALLS_MAX]);
+
+/* Whether an object is loaded at its place still. */
+bool own_object_is_there(const struct own_object *object);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * own_stack.c - see own_stack.h.
+ *
+ * glibc keeps what a thread has of its own at the upper end of its stack, the
+ * kernel what it hands to a program at that of the main thread's.  From there
+ * down to here each page must be readable: another stack lies behind a guard,
+ * or a gap.  What was found stays true for as long as the thread lives, so it
+ * is remembered: by the end, not in a thread's memory, which the agent has none
+ * of.  The kernel is asked as recorder/record/stack_room.c has it.
+ */
+#include "own_stack.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    PAGE = 4096,
+    PROBES_MAX = 64, /* pages a call; the next one goes on */
+    PLACES = 1024,
+    NO_SUCH_CHANGE = -1,
+    SET_BYTES = 8,
+    END_BITS = 6, /* of an end's address that are not kept */
+    PAGES_BITS = 23
+};
+
+/* By the stack's end: it, and the number of pages below that are known.  A
+ * thread that finds another's counts anew. */
+static uint64_t known[PLACES];
+
+static uint64_t
+thread_pointer(void)
+{
+    uint64_t pointer;
+
+#if defined(__x86_64__)
+    __asm__("mov %%fs:0, %0" : "=r"(pointer));
+#else
+    __asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+#endif
+    return pointer;
+}
+
+static bool
+is_readable(uint64_t address)
+{
+    return syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, address, NULL,
+                   SET_BYTES) == 0 ||
+           errno != EFAULT;
+}
+
+/* So many more pages; false: not all of them are there. */
+static bool
+probe(uint64_t *word, uint64_t end, uint64_t pages, uint64_t needed)
+{
+    const int error = errno;
+    const uint64_t most = pages + PROBES_MAX;
+
+    while (pages < needed && pages < most &&
+           is_readable((end / PAGE - pages - 1) * PAGE))
+        pages++;
+    __atomic_store_n(word, end >> END_BITS << PAGES_BITS | pages,
+                     __ATOMIC_RELAXED);
+    errno = error;
+    return pages == needed;
+}
+
+static uint64_t
+main_stack_end(void)
+{
+    static uint64_t end;
+    uint64_t found = __atomic_load_n(&end, __ATOMIC_RELAXED);
+
+    if (found == 0) {
+        found = getauxval(AT_RANDOM);
+        __atomic_store_n(&end, found, __ATOMIC_RELAXED);
+    }
+    return found;
+}
+
+uint64_t
+own_stack_end(uint64_t here)
+{
+    uint64_t end = thread_pointer(), word, pages, needed, *place;
+
+    if (here >= end)
+        end = main_stack_end();
+    end &= ~(((uint64_t)1 << END_BITS) - 1);
+    if (here >= end)
+        return 0;
+    needed = end / PAGE - here / PAGE;
+    if (needed >> PAGES_BITS)
+        return 0;
+    place = &known[(end * 0x9e3779b97f4a7c15ULL >> 32) % PLACES];
+    word = __atomic_load_n(place, __ATOMIC_RELAXED);
+    pages = word >> PAGES_BITS == end >> END_BITS
+                ? word & (((uint64_t)1 << PAGES_BITS) - 1)
+                : 0;
+    return pages >= needed || probe(place, end, pages, needed) ? end : 0;
+}
