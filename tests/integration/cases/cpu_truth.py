@@ -30,7 +30,8 @@ def check_same_samples(work, name, pid):
     how = collections.Counter(c.how for c in compared)
     print(name, dict(how))
     assert len(compared) > FEW, how
-    assert how[EQUAL] >= 0.98 * len(compared), [
+    # One may lie between two stacks, in the middle of swapcontext.
+    assert how[EQUAL] >= 0.98 * len(compared) - 1, [
         (c.how, [f.name for f in c.theirs]) for c in compared
         if c.how != EQUAL][:5]
 
