@@ -441,8 +441,8 @@ unwind_end_text(enum unwind_end why)
     static const char *const texts[] = {
         [UNWIND_END_OUTERMOST] = "",
         [UNWIND_END_STACK] = "its stack was not copied any further",
-        [UNWIND_END_RULE] = "there is neither an unwind table nor a frame "
-                            "pointer for its code",
+        [UNWIND_END_RULE] = ("there is neither an unwind table nor a frame "
+                             "pointer for its code"),
         [UNWIND_END_LOOP] = "its stack is damaged",
         [UNWIND_END_ROOM] = "it has more calls than are kept",
         [UNWIND_END_SIGNAL] = "a signal has interrupted it"};
