@@ -19,8 +19,9 @@ tables_use(struct jemalloc *jemalloc)
 void
 tables_look(struct jemalloc *jemalloc)
 {
-    if (profiling_status(jemalloc) != AGENT_OK || !given_tables_changed())
-        return;
+    if (!jemalloc->profiler || profiling_status(jemalloc) != AGENT_OK ||
+        !given_tables_changed())
+        return; /* or nobody was chosen yet */
     if (tables_use(jemalloc) != 0)
         tables_leave(jemalloc);
 }
