@@ -23,7 +23,7 @@ struct stacks {
     struct thread_copy *copy;
     uint8_t *deep;
     const char *last; /* reason */
-    struct thread_tracer tracer;
+    struct thread_tracer *tracer;
 };
 
 /* Mostly all threads have the same reason, which is kept once: without the
@@ -170,12 +170,11 @@ thread_stacks_take(struct thread_list *list,
     /* Both are large, and written by each copy. */
     s.copy = mem_alloc_unset(sizeof(*s.copy));
     s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + SAMPLE_MEMORY_MAX);
-    thread_tracer_init(&s.tracer);
     if (s.copy && s.deep)
         rc = take_stacks(&s, err);
     else
         error_memory(err, "the stacks of threads");
-    thread_tracer_fini(&s.tracer);
+    thread_tracer_free(s.tracer);
     mem_free(s.copy);
     mem_free(s.deep);
     return rc;
