@@ -5,7 +5,6 @@
 
 #include "arena.h"
 #include "names.h"
-#include "thread_work.h"
 
 struct thread_list *
 thread_list_ref(struct thread_list *list)
@@ -23,8 +22,8 @@ thread_list_unref(struct thread_list *list)
     arena_free(list->arena); /* list lies in it */
 }
 
-int
-thread_compare(const void *left, const void *right)
+static int
+compare_by_tid(const void *left, const void *right)
 {
     const struct thread_entry *a = left, *b = right;
 
@@ -37,6 +36,6 @@ thread_list_find(const struct thread_list *list, int32_t tid)
     const struct thread_entry key = {.tid = tid};
 
     return list->count > 0 ? bsearch(&key, list->list, list->count,
-                                     sizeof(*list->list), thread_compare)
+                                     sizeof(*list->list), compare_by_tid)
                            : NULL;
 }

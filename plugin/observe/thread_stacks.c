@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "arena.h"
 #include "clock.h"
@@ -16,11 +15,7 @@
 #include "thread_work.h"
 #include "threads.h"
 
-enum {
-    DEEP_BYTES = 480 << 10, /* beyond a copy, at most */
-    PAGE = 4096,            /* at least */
-    SYSCALL_MAX = 256
-};
+enum { SYSCALL_MAX = 256 };
 
 struct stacks {
     struct thread_list *list;
@@ -28,7 +23,7 @@ struct stacks {
     struct thread_copy *copy;
     uint8_t *deep;
     const char *last; /* reason */
-    struct thread_tracer tracer;
+    struct thread_tracer *tracer;
 };
 
 /* Mostly all threads have the same reason, which is kept once: without the
@@ -81,30 +76,17 @@ static bool
 read_further(const struct stacks *s, int32_t tid)
 {
     struct thread_stack *stack = &s->copy->stack;
-    struct iovec local = {s->deep + SAMPLER_STACK_BYTES, DEEP_BYTES};
-    struct iovec remote[DEEP_BYTES / PAGE + 1];
-    uint64_t from = stack->start + stack->size;
-    size_t size = 0, count = 0;
-    ssize_t n;
+    size_t n;
 
     if (stack->size < SAMPLER_STACK_BYTES)
         return false;
-    while (size < DEEP_BYTES) { /* page by page: what is mapped there */
-        size_t piece = PAGE - (size_t)((from + size) % PAGE);
-
-        if (piece > DEEP_BYTES - size)
-            piece = DEEP_BYTES - size;
-        /* NOLINTNEXTLINE(performance-no-int-to-ptr): that process's */
-        remote[count++] =
-            (struct iovec){(void *)(uintptr_t)(from + size), piece};
-        size += piece;
-    }
-    n = process_vm_readv(tid, &local, 1, remote, count, 0);
-    if (n <= 0 || !waits_there(s->list->pid, tid, &s->copy->registers))
+    n = sample_task_memory(tid, stack->start + stack->size,
+                           s->deep + SAMPLER_STACK_BYTES, SAMPLE_MEMORY_MAX);
+    if (n == 0 || !waits_there(s->list->pid, tid, &s->copy->registers))
         return false;
     memcpy(s->deep, stack->bytes, stack->size);
     stack->bytes = s->deep;
-    stack->size += (size_t)n;
+    stack->size += n;
     return true;
 }
 
@@ -187,13 +169,12 @@ thread_stacks_take(struct thread_list *list,
 
     /* Both are large, and written by each copy. */
     s.copy = mem_alloc_unset(sizeof(*s.copy));
-    s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + DEEP_BYTES);
-    thread_tracer_init(&s.tracer);
+    s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + SAMPLE_MEMORY_MAX);
     if (s.copy && s.deep)
         rc = take_stacks(&s, err);
     else
         error_memory(err, "the stacks of threads");
-    thread_tracer_fini(&s.tracer);
+    thread_tracer_free(s.tracer);
     mem_free(s.copy);
     mem_free(s.deep);
     return rc;

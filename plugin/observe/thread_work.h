@@ -6,9 +6,6 @@ struct error;
 struct thread_list;
 struct threads_options;
 
-/* For qsort: entries by tid. */
-int thread_compare(const void *left, const void *right);
-
 /* thread_waits.c: who waits for whom.  -1: no memory. */
 int thread_waits_find(struct thread_list *list, struct error *err);
 

@@ -1,11 +1,7 @@
 /* threads.c - see threads.h: the list, out of /proc. */
 #include "threads.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -88,28 +84,27 @@ read_entry(struct thread_list *list, struct thread_entry *entry)
     return entry->name && entry->wchan ? 0 : -1;
 }
 
-/* The tids, ascending; those that end meanwhile do not matter. */
+/* Those that end meanwhile do not matter. */
 static int
-list_tids(struct thread_list *list, DIR *dir, struct error *err)
+list_tids(struct thread_list *list, struct error *err)
 {
-    const struct dirent *item;
+    struct sample_tids tids = {0};
+    int rc = sample_tids_list(list->pid, &tids, err);
 
-    list->list = arena_alloc(list->arena, THREADS_MAX * sizeof(*list->list));
-    if (!list->list) {
+    list->count = tids.count < THREADS_MAX ? tids.count : THREADS_MAX;
+    list->left_out = tids.left_out + tids.count - list->count;
+    list->list = arena_alloc(list->arena, list->count * sizeof(*list->list));
+    if (rc == 0 && list->count == 0) {
+        error_set(err, ER_UNKNOWN, "there is no process %" PRId32, list->pid);
+        rc = -1;
+    } else if (rc == 0 && !list->list) {
         error_memory(err, "the list of threads");
-        return -1;
+        rc = -1;
     }
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): dir is this call's own */
-    while ((item = readdir(dir))) {
-        long tid = strtol(item->d_name, NULL, 10);
-
-        if (tid > 0 && list->count < THREADS_MAX)
-            list->list[list->count++].tid = (int32_t)tid;
-        else if (tid > 0)
-            list->left_out++;
-    }
-    qsort(list->list, list->count, sizeof(*list->list), thread_compare);
-    return 0;
+    for (size_t i = 0; i < list->count && rc == 0; i++)
+        list->list[i].tid = tids.list[i];
+    sample_tids_free(&tids);
+    return rc;
 }
 
 static int
@@ -139,10 +134,10 @@ read_entries(struct thread_list *list, const struct threads_options *options,
 }
 
 static int
-take(struct thread_list *list, DIR *dir, const struct threads_options *options,
+take(struct thread_list *list, const struct threads_options *options,
      struct error *err)
 {
-    if (list_tids(list, dir, err) != 0 || read_entries(list, options, err) != 0)
+    if (list_tids(list, err) != 0 || read_entries(list, options, err) != 0)
         return -1;
     if (list->count == 0) {
         error_set(err, ER_UNKNOWN, "the process %" PRId32 " has ended",
@@ -159,28 +154,16 @@ int
 threads_take(const struct threads_options *options, struct thread_list **out,
              struct error *err)
 {
-    struct thread_list *list = NULL;
-    char path[32];
-    DIR *dir;
-    int rc = -1;
+    struct thread_list *list = new_list(options->pid);
 
-    snprintf(path, sizeof(path), "/proc/%" PRId32 "/task", options->pid);
-    dir = opendir(path);
-    if (!dir && errno == ENOENT)
-        error_set(err, ER_UNKNOWN, "there is no process %" PRId32,
-                  options->pid);
-    else if (!dir)
-        error_sys(err, ER_UNKNOWN,
-                  "cannot list the threads of process %" PRId32, options->pid);
-    else if (!(list = new_list(options->pid)))
+    if (!list) {
         error_memory(err, "the list of threads");
-    else
-        rc = take(list, dir, options, err);
-    if (dir)
-        closedir(dir);
-    if (rc == 0)
-        *out = list;
-    else
+        return -1;
+    }
+    if (take(list, options, err) != 0) {
         thread_list_unref(list);
-    return rc;
+        return -1;
+    }
+    *out = list;
+    return 0;
 }

@@ -37,10 +37,6 @@
 #include "sampler.h"
 #include "thread_tracer.h"
 
-enum {
-    PAGE = 4096 /* at least; what is read together */
-};
-
 static uint64_t
 now_us(void)
 {
@@ -133,33 +129,10 @@ go_on_with_call(int32_t tid, const native_registers *r)
 }
 #endif
 
-/* From the stack pointer on, page by page: what is mapped there. */
-static void
-read_stack(int32_t tid, struct thread_copy *copy)
-{
-    uint64_t at = copy->registers.values[REGISTER_SP];
-    struct iovec local = {copy->bytes, sizeof(copy->bytes)};
-    struct iovec remote[sizeof(copy->bytes) / PAGE + 1];
-    size_t size = 0, count = 0;
-    ssize_t n;
-
-    while (size < sizeof(copy->bytes) && at + size >= at) {
-        size_t piece = PAGE - (size_t)((at + size) % PAGE);
-
-        if (piece > sizeof(copy->bytes) - size)
-            piece = sizeof(copy->bytes) - size;
-        remote[count++] = (struct iovec){(void *)(uintptr_t)(at + size), piece};
-        size += piece;
-    }
-    n = process_vm_readv(tid, &local, 1, remote, count, 0);
-    copy->stack.start = at;
-    copy->stack.bytes = copy->bytes;
-    copy->stack.size = n > 0 ? (size_t)n : 0;
-}
-
 static int
 copy_stopped(struct ptrace_stop *stop)
 {
+    struct thread_stack *stack = &stop->copy->stack;
     native_registers r;
     struct iovec whole = {&r, sizeof(r)};
 
@@ -177,7 +150,10 @@ copy_stopped(struct ptrace_stop *stop)
         return -1;
     }
     take_registers(&r, &stop->copy->registers);
-    read_stack(stop->tid, stop->copy);
+    *stack = (struct thread_stack){stop->copy->registers.values[REGISTER_SP],
+                                   stop->copy->bytes, 0};
+    stack->size = sample_task_memory(stop->tid, stack->start, stop->copy->bytes,
+                                     sizeof(stop->copy->bytes));
     go_on_with_call(stop->tid, &r);
     return 0;
 }

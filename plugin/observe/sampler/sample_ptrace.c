@@ -69,7 +69,7 @@ struct sampler {
     struct watched *list; /* ascending by tid */
     size_t count;
     struct sample_tids tids;
-    struct thread_tracer tracer;
+    struct thread_tracer *tracer;
     struct thread_copy *copy;
     size_t kept_bytes;
     uint64_t unseen_ns;
@@ -451,7 +451,6 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     if (run->hz > SAMPLER_PTRACE_HZ_MAX)
         run->hz = SAMPLER_PTRACE_HZ_MAX;
     report->kernel = true;
-    thread_tracer_init(&s.tracer);
     s.copy = mem_alloc_unset(sizeof(*s.copy)); /* written by each stop */
     if (!s.copy) {
         error_memory(err, "a thread's stack");
@@ -478,7 +477,7 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
         rc = forgotten;
     look_as_before(&s);
 out:
-    thread_tracer_fini(&s.tracer);
+    thread_tracer_free(s.tracer);
     mem_free(s.list);
     mem_free(s.copy);
     sample_tids_free(&s.tids);

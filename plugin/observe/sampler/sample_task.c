@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "errors.h"
 #include "memory.h"
 #include "process_stat.h"
+
+enum { PAGE = 4096 }; /* at least; what is read together */
 
 bool
 sample_read_text(const char *path, char *out, size_t size)
@@ -93,6 +96,26 @@ sample_own_wait_us(void)
                : 0;
 }
 
+size_t
+sample_task_memory(int32_t tid, uint64_t at, uint8_t *out, size_t size)
+{
+    struct iovec local = {out, size}, remote[SAMPLE_MEMORY_MAX / PAGE + 1];
+    size_t done = 0, count = 0;
+    ssize_t n;
+
+    while (done < size && at + done >= at) {
+        size_t piece = PAGE - (size_t)((at + done) % PAGE);
+
+        if (piece > size - done)
+            piece = size - done;
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): that process's */
+        remote[count++] = (struct iovec){(void *)(uintptr_t)(at + done), piece};
+        done += piece;
+    }
+    n = process_vm_readv(tid, &local, 1, remote, count, 0);
+    return n > 0 ? (size_t)n : 0;
+}
+
 /* ---- all of a process ---- */
 
 static int
@@ -136,8 +159,13 @@ sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err)
     tids->count = tids->left_out = 0;
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
     directory = opendir(path);
-    if (!directory)
+    if (!directory && errno == ENOENT)
         return 0;
+    if (!directory) {
+        error_sys(err, ER_UNKNOWN, "cannot list the threads of process %d",
+                  pid);
+        return -1;
+    }
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): the directory is this thread's */
     while (rc == 0 && (entry = readdir(directory))) {
         if (entry->d_name[0] != '.')

@@ -32,6 +32,12 @@ bool sample_task_times(int32_t pid, int32_t tid, struct sample_times *out);
 /* How long this thread waited for a processor so far; 0: not known. */
 uint64_t sample_own_wait_us(void);
 
+enum { SAMPLE_MEMORY_MAX = 480 << 10 };
+
+/* Reads from there on, page by page, what is mapped: how much.  size:
+ * SAMPLE_MEMORY_MAX at most. */
+size_t sample_task_memory(int32_t tid, uint64_t at, uint8_t *out, size_t size);
+
 enum { SAMPLE_THREADS_MAX = 1 << 15 };
 
 struct sample_tids {
@@ -40,7 +46,8 @@ struct sample_tids {
     size_t left_out; /* beyond SAMPLE_THREADS_MAX */
 };
 
-/* The threads of a process now; none where it has ended.  -1: no memory. */
+/* The threads of a process now; none where it has ended.  -1 with *err: no
+ * memory, or it cannot be looked at. */
 int sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err);
 void sample_tids_free(struct sample_tids *tids); /* zeroed is fine */
 

@@ -1,6 +1,8 @@
 /* test_ptrace_stop.c - a child of the test is stopped, and goes on. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/io_uring.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -8,9 +10,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
@@ -53,13 +58,11 @@ static int
 ptrace_copy(pid_t pid, pid_t tid, struct thread_copy *into, bool *ended,
             struct error *failure)
 {
-    struct thread_tracer tracer;
-    int rc;
+    struct thread_tracer *tracer = NULL;
+    int rc = thread_tracer_copy(&tracer, pid, tid, sample_task_state(pid, tid),
+                                into, ended, failure);
 
-    thread_tracer_init(&tracer);
-    rc = thread_tracer_copy(&tracer, pid, tid, sample_task_state(pid, tid),
-                            into, ended, failure);
-    thread_tracer_fini(&tracer);
+    thread_tracer_free(tracer);
     return rc;
 }
 
@@ -399,7 +402,8 @@ START_TEST(calls_go_on)
     begin(wait_in_call);
     for (int i = 0; i < 20; i++) {
         await_state('S');
-        ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), 0);
+        ck_assert_msg(ptrace_copy(child, child, &copy, &gone, &err) == 0, "%s",
+                      err.text);
         ck_assert_uint_eq(atomic_load(&shared->failures), 0);
     }
     await_state('S');
@@ -556,40 +560,86 @@ END_TEST
 
 /* ---- a tracer that has no processor ---- */
 
-static struct thread_tracer *starved; /* until its end is wanted */
+static atomic_bool starved; /* until it is cancelled */
 
 /* The tracer's first call: this one goes before libc's. */
 int
 sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
 {
-    bool over = !starved;
-
-    while (!over) {
+    while (atomic_load(&starved))
         sched_yield();
-        pthread_mutex_lock(&starved->lock);
-        over = starved->ends;
-        pthread_mutex_unlock(&starved->lock);
-    }
     return (int)syscall(SYS_sched_setscheduler, pid, policy, param);
+}
+
+int __real_pthread_cancel(pthread_t thread);
+
+int
+pthread_cancel(pthread_t thread)
+{
+    return atomic_exchange(&starved, false) ? 0 : __real_pthread_cancel(thread);
 }
 
 START_TEST(a_copy_that_never_began_is_none)
 {
-    struct thread_tracer tracer;
+    struct thread_tracer *tracer = NULL;
 
     begin(turn);
-    thread_tracer_init(&tracer);
-    starved = &tracer;
+    atomic_store(&starved, true);
     ck_assert_int_eq(
         thread_tracer_copy(&tracer, child, child, 'D', &copy, &gone, &err), -1);
     ck_assert(!gone);
-    starved = NULL;
     ck_assert_int_eq(
         thread_tracer_copy(&tracer, child, child, 'R', &copy, &gone, &err), 0);
-    thread_tracer_fini(&tracer);
+    thread_tracer_free(tracer);
     end();
 }
 END_TEST
+
+/* ---- a stack that cannot be read ---- */
+
+#if defined(__x86_64__)
+/* Its stack lies where nobody answers for missing pages: as in a file of FUSE
+ * whose server hangs. */
+static void
+turn_on_missing_stack(void)
+{
+    enum { SIZE = 1 << 16 };
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    char *stack = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct uffdio_api api = {.api = UFFD_API};
+    struct uffdio_register missing = {.range = {(uintptr_t)stack, SIZE},
+                                      .mode = UFFDIO_REGISTER_MODE_MISSING};
+
+    if (ioctl(fd, UFFDIO_API, &api) != 0 ||
+        ioctl(fd, UFFDIO_REGISTER, &missing) != 0)
+        atomic_store(&shared->failures, 1);
+    atomic_fetch_add(&shared->turns, 1);
+    if (atomic_load(&shared->failures) == 0)
+        __asm__ volatile("mov %0, %%rsp\n"
+                         "1: jmp 1b\n" ::"r"(stack + SIZE / 2));
+}
+
+START_TEST(a_stack_that_cannot_be_read_holds_nobody)
+{
+    struct thread_tracer *tracer = NULL;
+
+    begin(turn_on_missing_stack);
+    if (atomic_load(&shared->failures) > 0)
+        fprintf(stderr, "skipped: no userfaultfd\n");
+    /* Once it is on that stack. */
+    while (atomic_load(&shared->failures) == 0 &&
+           thread_tracer_copy(&tracer, child, child, 'R', &copy, &gone, &err) ==
+               0)
+        ;
+    ck_assert(!gone);
+    ck_assert(atomic_load(&shared->failures) > 0 ||
+              strstr(err.text, "did not stop in"));
+    thread_tracer_free(tracer);
+    end();
+}
+END_TEST
+#endif
 
 int
 main(void)
@@ -618,6 +668,9 @@ main(void)
         tcase_add_test(tcase, a_thread_that_does_not_stop_is_let_go);
         tcase_add_test(tcase, a_copy_that_never_began_is_none);
     }
+#if defined(__x86_64__)
+    tcase_add_test(tcase, a_stack_that_cannot_be_read_holds_nobody);
+#endif
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

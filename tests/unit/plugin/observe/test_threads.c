@@ -66,7 +66,7 @@ static unsigned cancels_at; /* the copy; 0: none */
 /* Every third thread may not be stopped, every fourth has ended; the stack
  * pointer tells walk the thread. */
 int
-thread_tracer_copy(struct thread_tracer *tracer, int32_t process, int32_t tid,
+thread_tracer_copy(struct thread_tracer **tracer, int32_t process, int32_t tid,
                    char state, struct thread_copy *copy, bool *gone,
                    struct error *failure)
 {
