@@ -21,6 +21,25 @@ enum {
     VDSO_INODE = 1 /* on device 0, which has no files */
 };
 
+/* A database that was started as root and became another user is closed to
+ * that user: its memory may have what root read. */
+static void
+say_refused(int32_t pid, struct error *err)
+{
+    if (errno == EACCES || errno == EPERM)
+        error_set(err, ER_UNKNOWN,
+                  "process %" PRId32 " may not be looked at by user %u, as "
+                  "whom heapwired runs: it has left root, or is another "
+                  "user's; run heapwired as root (heapwire-run --user root), "
+                  "give it CAP_SYS_PTRACE, or start both as that user",
+                  pid, (unsigned)geteuid());
+    else if (errno == ENOENT || errno == ESRCH)
+        error_set(err, ER_UNKNOWN, "process %" PRId32 " has ended", pid);
+    else
+        error_sys(err, ER_UNKNOWN,
+                  "the mappings of process %" PRId32 " cannot be read", pid);
+}
+
 static int
 read_maps(struct code_map *map, struct error *err)
 {
@@ -31,9 +50,7 @@ read_maps(struct code_map *map, struct error *err)
     snprintf(path, sizeof(path), "/proc/%" PRId32 "/maps", map->pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        error_sys(err, ER_UNKNOWN,
-                  "the mappings of process %" PRId32 " cannot be read",
-                  map->pid);
+        say_refused(map->pid, err);
         return -1;
     }
     buffer_init(&text, MAPS_BYTES_MAX);
