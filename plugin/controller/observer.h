@@ -16,14 +16,15 @@ struct index_keeper;
 struct node_status;
 struct observe_request;
 struct store;
+struct unwind_store;
 
 struct observer {
     struct flights flights; /* first */
     struct observe_names names;
+    struct unwind_store *unwind_store;
     struct unwind_tables *tables[2]; /* of the profile, and of the threads */
     struct store *store;
     uint32_t node_id;
-    struct unwind_store *unwind_store;
 };
 
 /* Into a zeroed struct; indexes (or NULL) and store are borrowed.  -1 with
