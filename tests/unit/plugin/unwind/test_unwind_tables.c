@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,42 @@ START_TEST(all_walkers_have_the_same_tables)
 }
 END_TEST
 
+enum { WALKERS = 3, ROUNDS = 20 };
+
+static void *
+load_often(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        struct unwind_tables *tables = new_walker();
+        struct unwind_loaded loaded;
+
+        load(tables, &loaded);
+        ck_assert_msg(loaded.missing == 0, "%s", loaded.why);
+        unwind_tables_free(tables);
+    }
+    return arg;
+}
+
+START_TEST(many_load_at_once)
+{
+    struct unwind_tables *tables = new_tables(dir, 0);
+    pthread_t threads[WALKERS];
+    struct unwind_loaded loaded;
+    struct error err;
+
+    for (int i = 0; i < WALKERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, load_often, NULL),
+                         0);
+    ck_assert_int_eq(unwind_store_give(store, getuid(), getgid(), &err), 0);
+    for (int i = 0; i < WALKERS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    load(tables, &loaded);
+    ck_assert_uint_eq(loaded.made, 0);
+    ck_assert_uint_eq(count_files(), loaded.objects);
+    free_tables(tables);
+}
+END_TEST
+
 static const struct mapping *
 find_code(void)
 {
@@ -321,6 +358,7 @@ main(void)
     tcase_add_test(tc, a_damaged_file_is_made_again);
     tcase_add_test(tc, what_has_no_room_is_missing);
     tcase_add_test(tc, all_walkers_have_the_same_tables);
+    tcase_add_test(tc, many_load_at_once);
     tcase_add_test(tc, what_takes_all_the_time_is_not_tried_at_once);
     tcase_add_test(tc, without_memory_no_helper_is_started);
     tcase_add_test(tc, a_cancelled_load_fails);
