@@ -32,11 +32,11 @@ struct observer {
     uint32_t node_id;
 };
 
-/* Into a zeroed struct; indexes (or NULL) and store are borrowed.  -1 with
+/* Into a zeroed struct; keeper (or NULL) and store are borrowed.  -1 with
  * *err, and fini is still needed. */
 int observer_init(struct observer *observer,
                   const struct controller_options *options,
-                  struct index_keeper *indexes, struct store *store,
+                  struct index_keeper *keeper, struct store *store,
                   struct error *err);
 /* A seat in an equal observation that waits, or in a new one, of that process.
  * status: of now.  NULL with *err. */
