@@ -167,7 +167,7 @@ __attribute__((noinline)) static int
 realigned(size_t size)
 {
     volatile char line[64] __attribute__((aligned(64)));
-    volatile char *more = alloca(size);
+    volatile char *more = alloca(size + 1);
     int below;
 
     line[0] = more[0] = 1;
