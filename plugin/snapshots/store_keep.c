@@ -104,7 +104,6 @@ carry_out(struct store *store, struct plan *plan)
 void
 store_make_name(struct store *store, struct snapshot *snapshot)
 {
-    static const char *const begins[] = {"heap", "cpu", "wall"};
     time_t seconds = (time_t)(snapshot->taken_ms / 1000);
     struct tm tm;
 
@@ -114,7 +113,7 @@ store_make_name(struct store *store, struct snapshot *snapshot)
     do
         snprintf(snapshot->name, sizeof(snapshot->name),
                  "%s_%04d%02d%02d_%02d%02d%02d_%u",
-                 begins[snapshot->profile->kind], tm.tm_year + 1900,
+                 profile_kind_word(snapshot->profile->kind), tm.tm_year + 1900,
                  tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
                  ++store->serial);
     while (store_held(store, snapshot->name));

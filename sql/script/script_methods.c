@@ -364,7 +364,6 @@ static const struct script_method rows[] = {
             cpuprof_snapshot),
     CPUPROF("snapshot_wall", "n|n", SCRIPT_STRING, SCRIPT_SLOW,
             cpuprof_snapshot),
-    CPUPROF("to_dot_format", "m", SCRIPT_STRING, SCRIPT_SLOW, heapprof_to_dot),
 #undef CPUPROF
     {"System", "print", "|*", true, SCRIPT_ANY, 0, SCRIPT_INSTANT,
      system_print},

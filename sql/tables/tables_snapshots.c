@@ -10,9 +10,9 @@
 #include "controller.h"
 #include "deaths.h"
 #include "errors.h"
-#include "heap_dump.h"
 #include "history.h"
 #include "memory.h"
+#include "profile.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "store.h"
@@ -231,9 +231,6 @@ add_snapshot(struct rowset *out, const struct store_entry *entry)
                                          [SNAPSHOT_MARK] = "mark",
                                          [SNAPSHOT_SCHEDULE] = "schedule",
                                          [SNAPSHOT_IMPORTED] = "imported"};
-    static const char *const kinds[] = {[PROFILE_HEAP] = "heap",
-                                        [PROFILE_CPU] = "cpu",
-                                        [PROFILE_WALL] = "wall"};
     int64_t age_ms = clock_wall_ms() - entry->taken_ms;
 
     rowset_text(out, entry->name);
@@ -255,7 +252,7 @@ add_snapshot(struct rowset *out, const struct store_entry *entry)
     rowset_int(out, entry->on_disk);
     add_count(out, entry->size);
     add_memory(out, &entry->memory);
-    rowset_text(out, kinds[entry->kind]);
+    rowset_text(out, profile_kind_word(entry->kind));
 }
 
 static void

@@ -57,6 +57,14 @@ profile_kind_name(enum profile_kind kind)
     return names[kind];
 }
 
+const char *
+profile_kind_word(enum profile_kind kind)
+{
+    static const char *const words[] = {"heap", "cpu", "wall"};
+
+    return words[kind];
+}
+
 struct view_options
 profile_view(const struct profile *profile, const struct view_options *options)
 {

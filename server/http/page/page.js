@@ -139,7 +139,7 @@
     const isCpu = () => state.view === 'cpu';
     const toSample = () => isCpu() && !state.snapshot;
     const kindNow = () => state.kind === 'wall' ? 'wall' : 'cpu';
-    const secondsNow = () => [5, 30].includes(Number(state.seconds)) ? Number(state.seconds) : 10;
+    const secondsNow = () => [5, 30].find((one) => one === Number(state.seconds)) || 10;
 
     // A snapshot's name as views take it.
     function nameOf(snapshot, of = node()) {
@@ -410,16 +410,16 @@
             one.tabIndex = chosen ? 0 : -1;
         }
         host.setAttribute('aria-labelledby', `tab-${tab}`);
-        const cpu = isCpu() && table.heap, has = !cpu || (table.cpu && state.snapshot && !state.base);
+        const name = nameOf(state.snapshot), ask = isCpu() && table.heap ?
+            !state.base && state.snapshot && table.cpu?.(name) :
+            table.of(node(), name, state.base && nameOf(state.base));
         try {
-            const rows = !has ? [] : await data.rows(cpu ? table.cpu(nameOf(state.snapshot)) :
-                table.of(node(), nameOf(isCpu() ? '' : state.snapshot), !isCpu() && state.base && nameOf(state.base)));
+            const rows = ask ? await data.rows(ask) : [];
             if (now !== listing)
                 return;
             forget('table');
-            showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table,
-                ...!has && {none: table.cpu ? 'A kept profile has this table, if it is compared with nothing.' : 'This table is the heap\u2019s.'},
-                doings: tab === 'snapshots' ? doingsOf : null,
+            showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table, none: !ask && 'Only of kept profiles.',
+                doings: tab === 'snapshots' && doingsOf,
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});
                     showFlame();

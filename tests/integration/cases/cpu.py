@@ -178,7 +178,8 @@ def test_kept_and_compared(two):
                     "GROUP BY 1 ORDER BY 1") == [["cpu", "1"], ["wall", "1"]]
     assert "main" in two.value("SELECT top('cpu:1', 'before')")
     assert "main" in two.script('Profile.of("before").text()')
-    assert two.script(f'{CPU}to_dot_format("before")').startswith("digraph")
+    assert two.script('HeapProf.getInstance().to_dot_format("before")'
+                      ).startswith("digraph")
     assert two.refused("SELECT top('waits', 'before')").code == 1210
     assert two.refused("SELECT top('waits', 'before', 'force')").code == 1210
     path = os.path.join(two.work, "before.heapwire")

@@ -459,7 +459,7 @@ def cpu(page):
     page.until_text("#again", "Sample")
     check(page.run("return document.querySelector('#flame').hidden && "
                    "document.querySelector('#progress').hidden"), "nothing is taken by itself")
-    page.until_text("#table", "kept profile")
+    page.until_text("#table", "kept profiles")
     page.choose("#seconds", "5")
     page.choose("#kind", "wall")
     check(page.hash() == {"view": "cpu", "kind": "wall", "seconds": "5"}, "it is in the URL", page.hash())
