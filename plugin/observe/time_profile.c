@@ -137,8 +137,10 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
     if (report->lost > 0)
         buffer_format(out, "; %" PRIu64 " samples were lost", report->lost);
     if (report->unseen > 0)
-        buffer_format(out, "; %" PRIu32 " threads could not be looked at",
-                      report->unseen);
+        buffer_format(out,
+                      "; %" PRIu32 " threads could not be looked at, for %.1f "
+                      "s in all",
+                      report->unseen, (double)report->unseen_ms / 1000);
     if (t->cut > 0)
         buffer_format(out, "; %" PRIu64 " stacks are cut", t->cut);
     if (left_out > 0)
