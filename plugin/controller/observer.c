@@ -250,7 +250,7 @@ check_turn(const struct observer *observer,
         needs_ms += passed_ms < all_ms ? all_ms - passed_ms : 0;
         owner = f->owner;
     }
-    if (needs_ms <= OBSERVE_WAIT_S * 1000)
+    if (needs_ms <= OBSERVE_WAIT_S * 1000ull)
         return 0;
     error_set(err, ER_UNKNOWN,
               "one profile of time is taken at once, and others (the last is "
@@ -379,6 +379,7 @@ observer_init(struct observer *observer,
                                               options->index_bytes};
     struct unwind_tables_options tables = {.program = options->symbolizer};
     struct error why = {0};
+    const char *filters;
 
     observer->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     flights_init(&observer->flights, "hw-observe", POOL_THREADS,
@@ -402,9 +403,8 @@ observer_init(struct observer *observer,
         error_memory(err, "unwind tables");
         return -1;
     }
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
-    observer->loader =
-        table_loader_new(&tables, getenv(AGENT_ENV_FILTERS), err);
+    filters = getenv(AGENT_ENV_FILTERS); /* NOLINT(concurrency-mt-unsafe) */
+    observer->loader = table_loader_new(&tables, filters, err);
     return observer->loader ? 0 : -1;
 }
 

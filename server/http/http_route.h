@@ -29,8 +29,9 @@ enum { HTTP_STATEMENT_MAX = 1024 * 1024 /* as HTTP_BODY_MAX */ };
 struct http_route {
     const char *path;       /* with make and a / at its end: a number follows */
     const char *parameters; /* those that it takes, blanks between them */
-    enum http_show show;
     const char *type;
+    enum http_show show;
+    uint32_t seconds;   /* of form, unless ?seconds= says otherwise */
     uint16_t status;    /* of HTTP_SHOW_TEXT; 0: 200 */
     bool packed;        /* gzip makes it smaller */
     bool open;          /* to all, without a login: it tells nothing */
@@ -49,8 +50,7 @@ struct http_route {
                            profiling is merely off */
     const char *text;   /* of the answer; or the statement */
     const char *script; /* or what ADMIN EXECUTE runs */
-    const char *form;   /* or the view of a profile of the processor's time, */
-    uint32_t seconds;   /* of so many unless ?seconds= says otherwise */
+    const char *form;   /* or the view of a profile of the processor's time */
     /* Or what writes the statement; -1 with *err. */
     int (*make)(const struct http_request *request, uint32_t node_id,
                 struct buffer *out, struct error *err);

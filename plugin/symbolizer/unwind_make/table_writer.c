@@ -86,7 +86,7 @@ table_writer_add(struct table_writer *w, uint64_t offset,
         return 0;
     }
     if (w->row_count == UNWIND_ROWS_MAX ||
-        (w->row_count == w->row_room && grow(w) != 0))
+        ((!w->rows || w->row_count == w->row_room) && grow(w) != 0))
         return -1;
     w->rows[w->row_count++] =
         (struct table_row){(uint32_t)offset, (uint16_t)number};
