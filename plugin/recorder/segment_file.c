@@ -224,7 +224,7 @@ read_header(int segment, struct segment_header *header)
     off_t size = lseek(segment, 0, SEEK_END);
 
     return size > 0 && (uint64_t)size % PAGE == 0 &&
-           segment_read_range(segment, (uint8_t *)header, 0, sizeof(*header)) &&
+           segment_read_range(segment, header, 0, sizeof(*header)) &&
            segment_check(header, (uint64_t)size) == NULL;
 }
 
@@ -560,8 +560,7 @@ segment_live_bytes(int segment)
         if (!next_range(segment, 0, &from, &until))
             break;
         for (; from < until; from++) {
-            if (!segment_read_range(segment, (uint8_t *)stacks, from * PAGE,
-                                    PAGE))
+            if (!segment_read_range(segment, stacks, from * PAGE, PAGE))
                 return 0;
             for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
                 live += stacks[i].allocated_bytes - stacks[i].freed_bytes;

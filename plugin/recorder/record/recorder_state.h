@@ -1,7 +1,8 @@
 /*
  * recorder_state.h - where the recorder's memory lies, and what a thread has.
  *
- * Set once, before main; read by all threads without a lock.
+ * Set before main, and read by all threads without a lock.  A daemon that goes
+ * on with its parent's segment has its own pid set before its recorder is on.
  */
 #ifndef HW_RECORDER_STATE_H
 #define HW_RECORDER_STATE_H

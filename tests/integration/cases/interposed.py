@@ -407,6 +407,19 @@ def why_not(*wrapper, program=BLOCKS):
     return explained.stderr
 
 
+@beside
+def test_who_sets_how_to_profile_keeps_jemalloc(_):
+    for options, source in (({}, "interposed"),
+                            ({"MALLOC_CONF": "narenas:2"}, "interposed"),
+                            ({"MALLOC_CONF": "narenas:2,prof:true"}, "jemalloc"),
+                            ({"MALLOC_CONF": "prof:false"}, "jemalloc")):
+        explained = subprocess.run(
+            [RUN, "--explain", "--", BLOCKS], check=True, capture_output=True,
+            text=True, env={**os.environ, **options}).stdout
+        assert re.search(f"^source +{source}:", explained, re.M), \
+            (options, explained)
+
+
 def mapped_bytes(pid):
     with open(f"/proc/{pid}/statm", encoding="ascii") as f:
         return int(f.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
