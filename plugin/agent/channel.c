@@ -96,17 +96,31 @@ open_lock(int directory)
                   O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
+/* Who has of it what *wanted is; 0: nobody any more. */
+static pid_t
+holder_of(int lock, const struct flock *wanted)
+{
+    struct flock held = *wanted;
+
+    return fcntl(lock, F_GETLK, &held) == 0 && held.l_type != F_UNLCK
+               ? held.l_pid
+               : 0;
+}
+
 /* Takes the lock, which the kernel drops with this process: all of the file,
  * to find it free, and then its first byte.  The others keep it while one
- * thread follows another (handover.c). */
+ * thread follows another (handover.c): a change that came before this thread
+ * was here has them, for this process. */
 static enum channel_result
 take_lock(struct channel *channel)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    struct flock others = {
-        .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 1};
+    struct flock first = whole, others = whole;
     struct stat st;
 
+    first.l_len = 1;
+    others.l_start = 1;
+    others.l_type = F_UNLCK;
     channel->lock = open_lock(channel->directory);
     if (channel->lock < 0)
         return CHANNEL_FAILED;
@@ -123,8 +137,12 @@ take_lock(struct channel *channel)
     }
     if (errno != EACCES && errno != EAGAIN)
         return CHANNEL_FAILED;
-    fcntl(channel->lock, F_GETLK, &whole);
-    channel->holder = whole.l_pid;
+    channel->holder = holder_of(channel->lock, &whole);
+    if (channel->holder == getpid()) {
+        if (fcntl(channel->lock, F_SETLK, &first) == 0)
+            return CHANNEL_OPEN;
+        channel->holder = holder_of(channel->lock, &first);
+    }
     return CHANNEL_BUSY;
 }
 

@@ -75,8 +75,8 @@ enter(struct agent_client *client, enum node_state state)
 
 /*
  * The state letter of the greeted process in /proc/<pid>/stat, or 0 when it has
- * ended (a zombie has, and so has a process whose pid was reused) or cannot be
- * seen from here.
+ * ended (a zombie has, one that is about to be, and so has a process whose pid
+ * was reused) or cannot be seen from here.
  */
 static char
 process_state(const struct agent_client *client)
@@ -84,7 +84,7 @@ process_state(const struct agent_client *client)
     struct process_stat stat;
 
     if (client->peer == 0 || !process_stat_read(client->peer, &stat) ||
-        stat.state == 'Z' || stat.state == 'X' ||
+        stat.state == 'Z' || stat.state == 'X' || stat.exiting ||
         stat.start_ticks != client->status.hello.start_ticks)
         return 0;
     return stat.state;

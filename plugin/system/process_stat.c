@@ -7,26 +7,31 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TEXT_MAX = 1024 };
+enum {
+    PF_EXITING = 4, /* the kernel's include/linux/sched.h */
+    TEXT_MAX = 1024
+};
 
-/* "<pid> (<name>) <state> <parent> ...": the fields 3, 4, 14, 15, and 22; the
- * name may hold anything. */
+/* "<pid> (<name>) <state> <parent> ...": the fields 3, 4, 9, 14, 15, and 22;
+ * the name may hold anything. */
 bool
 process_stat_parse(const char *text, struct process_stat *out)
 {
     unsigned long long user, system, start;
     const char *name_end = strrchr(text, ')');
+    unsigned flags;
     char state;
     int parent;
 
     if (!name_end ||
         /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
         sscanf(name_end + 1,
-               " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %*s %*s "
+               " %c %d %*s %*s %*s %*s %u %*s %*s %*s %*s %llu %llu %*s %*s "
                "%*s %*s %*s %*s %llu",
-               &state, &parent, &user, &system, &start) != 5)
+               &state, &parent, &flags, &user, &system, &start) != 6)
         return false;
-    *out = (struct process_stat){state, parent, user, system, start};
+    *out = (struct process_stat){
+        state, (flags & PF_EXITING) != 0, parent, user, system, start};
     return true;
 }
 

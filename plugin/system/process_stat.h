@@ -12,6 +12,7 @@
 
 struct process_stat {
     char state;
+    bool exiting; /* its main thread closes its files, or has */
     pid_t parent;
     uint64_t user_ticks, system_ticks; /* of the CPU */
     uint64_t start_ticks;              /* since boot: pid and this are one */

@@ -70,6 +70,7 @@ wrapped 0 numactl --interleave=all
 change() {
     rm -rf "$work/state" "$work/stdin"
     mkdir -m 700 "$work/state"
+    [ -z "${left_lock-}" ] || (umask 077 && : >"$work/state/agent.lock")
     mkfifo "$work/stdin"
     HEAPWIRE_EXE=$bin/changer HEAPWIRE_STATE_DIR=$work/state \
         LD_PRELOAD="$bin/../lib/libheapwire.so:$jemalloc" \
@@ -327,6 +328,14 @@ what="nnp filter worker"
 change $what
 check
 wait_for 10 answers hello || fault "$what: does not answer"
+changed 0
+# One that changes its root directory at once, as haproxy's do, in the state
+# directory of an earlier one.
+left_lock=true
+change "worker-root=$work/root"
+left_lock=
+check
+wait_for 10 answers hello || fault "a root directory at once: does not answer"
 changed 0
 what="nnp filter-openat short-worker"
 # shellcheck disable=SC2086

@@ -400,6 +400,48 @@ worker(enum worker kind)
            (kind == SHORT && (waitpid(pid, &status, 0) != pid || status != 0));
 }
 
+static bool first_in_child; /* of this processor's threads, it alone */
+
+static void
+run_first(void)
+{
+    const struct sched_param first = {.sched_priority = 1};
+
+    if (first_in_child) /* root's */
+        (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+}
+
+/* Before the agent's, which starts its thread in the child. */
+__attribute__((constructor)) static void
+run_first_in_child(void)
+{
+    pthread_atfork(NULL, NULL, run_first);
+}
+
+/* A child that changes its root directory while its agent's thread begins: as
+ * soon as that lets it go on. */
+static int
+worker_at_once(const char *root)
+{
+    cpu_set_t before, one;
+    pid_t pid;
+
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    if (sched_getaffinity(0, sizeof(before), &before) != 0 ||
+        sched_setaffinity(0, sizeof(one), &one) != 0)
+        return -1;
+    first_in_child = true;
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (chroot(root) == 0)
+            pause();
+        _exit(1);
+    }
+    return pid < 0 || sched_setaffinity(0, sizeof(before), &before) != 0;
+}
+
 static int
 put_on_unfit(void)
 {
@@ -542,6 +584,8 @@ step(const char *name)
             prctl(PR_SET_NAME, "changer", 0, 0, 0);
         return 0;
     }
+    if (strncmp(name, "worker-root=", 12) == 0)
+        return worker_at_once(name + 12);
     if (strncmp(name, "chroot=", 7) == 0)
         return chroot(name + 7) != 0 || chdir("/") != 0;
     errno = EINVAL;

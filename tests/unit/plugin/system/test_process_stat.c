@@ -28,6 +28,19 @@ START_TEST(a_name_may_hold_what_ends_names)
 }
 END_TEST
 
+START_TEST(one_that_ends_is_told)
+{
+    struct process_stat stat;
+
+    ck_assert(process_stat_parse("42 (redis)" REST, &stat));
+    ck_assert(!stat.exiting);
+    ck_assert(process_stat_parse(
+        "42 (redis) R 7 7 7 0 -1 4194564 1 2 3 4 15 16 17 18 20 0 1 0 2200 23",
+        &stat));
+    ck_assert(stat.exiting);
+}
+END_TEST
+
 START_TEST(what_is_cut_off_is_refused)
 {
     static const char whole[] = "42 (redis)" REST;
@@ -75,6 +88,7 @@ main(void)
     TCase *tc = tcase_create("process_stat");
 
     tcase_add_loop_test(tc, a_name_may_hold_what_ends_names, 0, 5);
+    tcase_add_test(tc, one_that_ends_is_told);
     tcase_add_test(tc, what_is_cut_off_is_refused);
     tcase_add_test(tc, a_process_and_its_child_are_distinguished);
     suite_add_tcase(suite, tc);
