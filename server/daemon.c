@@ -376,6 +376,7 @@ start_controller(struct daemon *d, struct error *err)
         .node_id = d->config.node_id,
         .budget_percent = d->config.budget_percent,
         .guard_s = d->config.guard_s,
+        .dumpable = d->config.dumpable,
         .unprepared = d->config.profiling == CONFIG_PROFILING_OFF,
         /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
         .attached = getenv(SUPERVISED_ATTACHED) != NULL,

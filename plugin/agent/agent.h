@@ -183,6 +183,25 @@ void operation_answer(struct agent *agent, const struct agent_request *request,
                       struct agent_reply *reply,
                       struct operation_files *passed);
 
+/* ---- access.c: who may look at this process from outside ---- */
+
+/* Where Yama needs it this process may trace us; 0: none. */
+void access_allow_tracer(struct agent *agent, pid_t tracer);
+
+/* Makes a process that is not dumpable so, for at most so many seconds from
+ * now.  NULL, with *opened: whether it is so by us; or why not (static). */
+const char *access_open(const struct agent *agent, uint64_t seconds,
+                        bool *opened);
+/* Puts it back, unless the host has changed it since; also where nothing was
+ * opened.  Before the thread ends or steps aside, too. */
+void access_close(void);
+/* Milliseconds until the time is over, when this closes; -1: it is closed. */
+int access_left(void);
+/* Any thread's: the host sets it itself. */
+void access_changed(void);
+/* In a fork's child, which is as its parent was. */
+void access_forked(void);
+
 /* ---- serve.c ---- */
 
 /* Serves until phase_stopping(). 0, or an errno: why it could not serve. */

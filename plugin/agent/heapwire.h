@@ -56,6 +56,8 @@ HEAPWIRE_API int heapwire_use(heapwire_mallctl *mallctl, const char *prefix);
  *                          start.log there
  *     HEAPWIRE_OPTION      an option of it, as --config=FILE or --listen=none;
  *                          as many of these lines as there are options
+ *     HEAPWIRE_DUMPABLE    "no": a program that is not dumpable is never made
+ *                          so, not for the seconds of a profile of time either
  *
  * EALREADY   it runs in this process
  * EAGAIN     another thread is in one of these functions

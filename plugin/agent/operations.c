@@ -37,6 +37,7 @@ op_hello(struct agent *agent, const struct agent_request *request,
     reply->hello.started_ms = agent->started_ms;
     profiling_hello(&agent->jemalloc, &reply->hello);
     reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT |
+                   AGENT_KNOWS_DUMPABLE |
                    (agent->start->child ? 0 : AGENT_KNOWS_TABLES) |
                    (recorder_is_patched() ? AGENT_KNOWS_PATCHED : 0);
     snprintf(reply->text, sizeof(reply->text), "%s",
@@ -355,6 +356,31 @@ op_table(struct agent *agent, const struct agent_request *request,
         fail(reply, error, "an unwind table");
 }
 
+static void
+op_dumpable(struct agent *agent, const struct agent_request *request,
+            struct agent_reply *reply, struct operation_files *passed)
+{
+    bool opened = false;
+    const char *why;
+
+    (void)passed;
+    if (request->number > 1 || request->seconds > AGENT_DUMPABLE_MAX_S) {
+        reply->status = AGENT_BAD_REQUEST;
+        return;
+    }
+    if (request->number == 0) {
+        access_close();
+        return;
+    }
+    why = access_open(agent, request->seconds, &opened);
+    reply->value = opened;
+    if (!why)
+        return;
+    reply->status = AGENT_FAILED;
+    snprintf(reply->text, sizeof(reply->text), "it cannot be made dumpable: %s",
+             why);
+}
+
 enum needs { NEEDS_NOTHING, NEEDS_JEMALLOC, NEEDS_PROFILING };
 
 static const struct operation {
@@ -372,6 +398,7 @@ static const struct operation {
     [AGENT_ALLOCATORS] = {op_allocators, NEEDS_NOTHING},
     [AGENT_MAPS] = {op_maps, NEEDS_NOTHING},
     [AGENT_TABLE] = {op_table, NEEDS_PROFILING},
+    [AGENT_DUMPABLE] = {op_dumpable, NEEDS_NOTHING},
 };
 
 /* Fills the reply with why this process cannot do an operation. */

@@ -144,6 +144,7 @@ next_due(struct agent *agent)
 {
     int due_ms = sooner(profiling_expire(&agent->jemalloc), guard_left(agent));
 
+    due_ms = sooner(due_ms, access_left());
     if (agent->channel.listener < 0)
         return due_ms;
     leave_other_root(agent);
@@ -196,26 +197,6 @@ serve_one(struct agent *agent)
     }
     note_contact(agent);
     return reply.status == AGENT_BAD_REQUEST ? -1 : rc;
-}
-
-/* ---- who may trace this process ---- */
-
-/* Where Yama lets parents alone trace, heapwired is none: as long as it is
- * connected, it may.  Only under filters which heapwire-run has tried that
- * with. */
-static void
-allow_tracer(struct agent *agent, pid_t tracer)
-{
-    char scope[4];
-
-    if (tracer == agent->tracer || !(agent->calls & CONFINED_CAPABILITIES) ||
-        confined_filters() != agent->filters)
-        return;
-    agent->tracer = tracer;
-    if (agent_read_small("/proc/sys/kernel/yama/ptrace_scope", scope,
-                         sizeof(scope)) > 0 &&
-        scope[0] == '1')
-        syscall(SYS_prctl, PR_SET_PTRACER, (unsigned long)tracer, 0, 0, 0);
 }
 
 /* ---- the thread ---- */
@@ -301,7 +282,10 @@ serve(struct agent *agent)
             channel_disconnect(channel);
         else if (!polled[2].revents && !polled[0].revents)
             end_unguarded(agent);
-        allow_tracer(agent, channel->connection >= 0 ? channel->peer : 0);
+        if (accepted || channel->connection < 0)
+            access_close(); /* another one opened it */
+        access_allow_tracer(agent,
+                            channel->connection >= 0 ? channel->peer : 0);
         if (agent->look_due)
             look_late(agent);
     }
@@ -514,7 +498,7 @@ end(struct agent *agent)
 {
     profiling_leave(&agent->jemalloc);
     tables_leave(&agent->jemalloc);
-    allow_tracer(agent, 0);
+    access_allow_tracer(agent, 0);
     if (agent->channel.directory >= 0)
         beside_end(&agent->beside);
     channel_remove(&agent->channel);
@@ -585,6 +569,7 @@ serve_run(const struct agent_start *start)
     if (error == 0) {
         phase_enter(PHASE_SERVING);
         serve(&agent);
+        access_close();
     }
     if (error == 0 && !phase_stopping() && !agent.likeness.apart) {
         channel_close(&agent.channel);

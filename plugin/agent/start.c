@@ -163,6 +163,7 @@ start_forked(void)
 {
     shared_fds_close_all();
     handover_forget();
+    access_forked();
     own.pid = 0;
 }
 

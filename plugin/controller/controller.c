@@ -197,7 +197,7 @@ oversee(struct controller *c)
     if (ended)
         jobs_forget(&c->jobs);
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    observer_give_tables(&c->observer, &c->client);
+    observer_greeted(&c->observer, &c->client);
 }
 
 /* ---- jobs ---- */
@@ -294,6 +294,9 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
         result->stats = stats_take(&c->client, err);
         return result->stats ? 0 : -1;
     }
+    if (kind == JOB_ACCESS)
+        return observer_set_access(&c->observer, &c->client, &result->active,
+                                   err);
     rc = kind == JOB_ENABLE ? look_again(c, err) : 0;
     if (rc == 0)
         rc = profiler_control_run(&c->client, c->store, &job->request, result,
@@ -473,6 +476,7 @@ controller_start(const struct controller_options *options, struct error *err)
     if (!c->store)
         goto fail;
     c->indexes = start_indexes(options);
+    c->observer.jobs = &c->jobs;
     if (start_symbolizer(c, options->reader_mb, err) != 0 ||
         observer_init(&c->observer, options, c->indexes, c->store, err) != 0)
         goto fail;
@@ -491,6 +495,7 @@ join_threads(struct controller *c)
 {
     __atomic_store_n(&c->stop, true, __ATOMIC_RELEASE);
     (void)eventfd_write(c->wake_fd, 1);
+    observer_stop(&c->observer); /* it may wait for a job */
     if (c->symbolizer)
         symbolizer_cancel(c->symbolizer);
     if (c->greeter_runs)

@@ -43,6 +43,7 @@ struct controller_options {
     uint32_t guard_s;              /* without us, and it ends; 0: never */
     bool unprepared;               /* databases are started without prof:true */
     bool attached;                 /* the database ran before us */
+    bool dumpable;                 /* it may be made so, to look at it */
     void (*log)(const char *line); /* messages outside of statements; NULL: none
                                     */
 };
@@ -126,7 +127,8 @@ enum job_kind {
     /* result.stats, likewise; the kernel's alone without jemalloc; with its
      * failure, and what was known last, where the agent does not answer. */
     JOB_STATS,
-    JOB_RECORDED /* result.snapshot, of request.recording, kept */
+    JOB_RECORDED, /* result.snapshot, of request.recording, kept */
+    JOB_ACCESS    /* the observer's: result.active: it is dumpable by us */
 };
 
 enum { CONTROLLER_RECENT_MS = 1000 };

@@ -35,6 +35,7 @@ static const struct {
     [JOB_RECENT] = {.dumps = true},
     [JOB_RECORDED] = {.dumps = true},
     [JOB_STATS] = {.text = "Reading statistics"},
+    [JOB_ACCESS] = {.text = "Asking the database"},
 };
 
 static const char *const stages[] = {[DUMP_TAKING] = "Dumping the heap",

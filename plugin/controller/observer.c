@@ -15,10 +15,12 @@
 
 #include "agent_client.h"
 #include "clock.h"
+#include "code_map.h"
 #include "controller.h"
 #include "errors.h"
 #include "files.h"
 #include "index_keeper.h"
+#include "jobs.h"
 #include "log.h"
 #include "memory.h"
 #include "node_status.h"
@@ -35,9 +37,11 @@
 #include "unwind_tables.h"
 
 enum {
-    WAITING_MAX = 16, /* observations, for their turn */
-    POOL_THREADS = 2, /* a profile, and the stacks of all threads */
-    NAMING_MS = 40000 /* a statement's time is more by this */
+    WAITING_MAX = 16,      /* observations, for their turn */
+    POOL_THREADS = 2,      /* a profile, and the stacks of all threads */
+    NAMING_MS = 40000,     /* a statement's time is more by this */
+    ACCESS_WAIT_MS = 5000, /* for the agent, which may be dumping */
+    ACCESS_MORE_MS = 60000 /* for unwind tables, before it is sampled */
 };
 
 struct observation {
@@ -46,6 +50,7 @@ struct observation {
     char name[SNAPSHOT_NAME_MAX + 1];
     struct agent_hello hello; /* of the process; without agent its pid alone */
     struct node_arrival process; /* as this process sees it */
+    bool has_agent, opened;      /* opened: made dumpable, for now */
     struct observe_result result;
     atomic_uint stage;         /* enum observe_stage; 0: not begun */
     _Atomic uint64_t since_ms; /* 0: not begun; written before the stage */
@@ -61,6 +66,109 @@ static bool
 takes_time(const struct observation *o)
 {
     return o->request.kind != OBSERVE_THREADS;
+}
+
+/* ---- a process that is not dumpable ---- */
+
+/* 0: none needs it. */
+static uint64_t
+last_access_ms(const struct observer *observer)
+{
+    uint64_t a = observer->access_until_ms[0], b = observer->access_until_ms[1];
+
+    return a > b ? a : b;
+}
+
+int
+observer_set_access(struct observer *observer, struct agent_client *client,
+                    bool *opened, struct error *err)
+{
+    struct agent_request request = {.op = AGENT_DUMPABLE};
+    uint64_t last_ms = last_access_ms(observer), now = clock_ms();
+    struct agent_client_answer answer;
+
+    if (!(client->status.knows & AGENT_KNOWS_DUMPABLE)) {
+        error_set(err, ER_UNKNOWN, "the agent in %s " NODE_OLDER,
+                  client->status.hello.exe);
+        return -1;
+    }
+    if (last_ms > now) {
+        request.number = 1;
+        request.seconds = (last_ms - now) / 1000 + 1;
+        observer->opened = true;
+    }
+    if (agent_client_call(client, &request, &answer, err) != 0)
+        return -1;
+    observer->opened = *opened = answer.reply.value != 0;
+    agent_client_answer_close(&answer);
+    return 0;
+}
+
+/* ms: 0: it is needed no more.  The agent looks after that, too. */
+static int
+ask_access(struct observation *o, uint64_t ms, struct error *err)
+{
+    const struct job_request request = {.kind = JOB_ACCESS};
+    struct observer *observer = observer_of(o);
+    struct job_result result = {0};
+    struct await await;
+    struct seat *seat;
+    int rc;
+
+    observer->access_until_ms[takes_time(o)] = ms > 0 ? clock_ms() + ms : 0;
+    await_init(&await, NULL, NULL);
+    await.deadline_ms = clock_ms() + ACCESS_WAIT_MS;
+    pthread_mutex_lock(&observer->jobs->flights.lock);
+    seat = jobs_join(observer->jobs, &request, await_waker(&await), err);
+    pthread_mutex_unlock(&observer->jobs->flights.lock);
+    rc = seat ? flight_wait(seat, &await, err) : -1;
+    if (rc == 0 && controller_look(seat, &result, err) != FLIGHT_DONE)
+        rc = -1;
+    flight_leave(seat);
+    if (rc != 0 && await_is_over(&await))
+        error_set(err, ER_UNKNOWN, "the agent is busy, or does not answer");
+    await_fini(&await);
+    o->opened = rc == 0 && result.active;
+    return rc;
+}
+
+static void
+close_process(void *arg)
+{
+    struct observation *o = arg;
+    struct error unsaid;
+
+    if (o->opened)
+        (void)ask_access(o, 0, &unsaid);
+}
+
+/* Another observation may open or close it right now. */
+static bool
+is_closed(const struct observation *o)
+{
+    const struct observer *observer = observer_of(o);
+
+    return o->has_agent &&
+           (observer->opened || code_map_is_refused(o->process.pid) ||
+            observer->opened);
+}
+
+/* Where only that keeps us from it.  why: why not; or its text stays "". */
+static void
+open_process(struct observation *o, struct error *why)
+{
+    struct observer *observer = observer_of(o);
+
+    if (!is_closed(o))
+        return;
+    if (!observer->dumpable)
+        error_set(why, ER_UNKNOWN,
+                  "the setting dumpable = no forbids to make it dumpable");
+    else if (ask_access(o, o->request.seconds * 1000ull + ACCESS_MORE_MS,
+                        why) == 0)
+        why->text[0] = '\0';
+    if (!o->opened)
+        observer->access_until_ms[takes_time(o)] = 0;
 }
 
 /* ---- one observation ---- */
@@ -113,23 +221,34 @@ take_profile(struct observation *o, const struct observing *observing,
 }
 
 static void
+add_reason(struct error *err, const char *why)
+{
+    size_t used = strlen(err->text);
+
+    snprintf(err->text + used, sizeof(err->text) - used, "; %s", why);
+}
+
+static void
 run_observation(struct flight *flight)
 {
     struct observation *o = (struct observation *)flight;
     struct observer *observer = observer_of(o);
-    const struct observing observing = {.tables =
-                                            observer->tables[takes_time(o)],
-                                        .names = &observer->names,
-                                        .cancelled = &flight->cancelled,
-                                        .stop_fd = observer->stop_fd,
-                                        .pid = o->process.pid,
-                                        .exe = o->hello.exe,
-                                        .stage = &o->stage};
-    struct error err;
+    struct observing observing = {.tables = observer->tables[takes_time(o)],
+                                  .names = &observer->names,
+                                  .cancelled = &flight->cancelled,
+                                  .stop_fd = observer->stop_fd,
+                                  .pid = o->process.pid,
+                                  .exe = o->hello.exe,
+                                  .stage = &o->stage,
+                                  .looked = close_process,
+                                  .arg = o};
+    struct error err, why = {0};
     int rc;
 
     o->since_ms = clock_ms();
     atomic_store_explicit(&o->stage, OBSERVE_SAMPLING, memory_order_release);
+    open_process(o, &why);
+    observing.opened = o->opened;
     if (!process_lives(o->process.pid, o->process.start_ticks)) {
         error_set(&err, ER_UNKNOWN,
                   "the database's process (pid %" PRId32 ") has ended",
@@ -141,6 +260,9 @@ run_observation(struct flight *flight)
         o->result.threads = observe_threads_take(&observing, &err);
         rc = o->result.threads ? 0 : -1;
     }
+    close_process(o);
+    if (rc != 0 && *why.text)
+        add_reason(&err, why.text);
     pthread_mutex_lock(&observer->flights.lock);
     flight_finish(flight, rc == 0 ? NULL : &err);
     pthread_mutex_unlock(&observer->flights.lock);
@@ -288,7 +410,8 @@ new_observation(struct observer *observer,
              request->name ? request->name : "");
     o->process = *process;
     o->hello = status->hello;
-    if (status->peer != process->pid) /* no agent has greeted */
+    o->has_agent = status->peer == process->pid;
+    if (!o->has_agent) /* none has greeted */
         o->hello = (struct agent_hello){.pid = process->pid,
                                         .start_ticks = process->start_ticks};
     return o;
@@ -350,14 +473,19 @@ give_table(void *arg, uint64_t address, int fd)
 }
 
 void
-observer_give_tables(struct observer *observer, struct agent_client *client)
+observer_greeted(struct observer *observer, struct agent_client *client)
 {
     const struct node_status *status = &client->status;
+    struct error unsaid;
+    bool opened;
 
     if (status->state == NODE_CONNECTED && status->hello.active &&
         (status->knows & AGENT_KNOWS_TABLES))
         table_loader_look(observer->loader, client->peer,
                           status->hello.start_ticks, give_table, client);
+    if (status->state == NODE_CONNECTED && observer->opened &&
+        last_access_ms(observer) == 0)
+        (void)observer_set_access(observer, client, &opened, &unsaid);
 }
 
 /* ---- start and stop ---- */
@@ -387,6 +515,7 @@ observer_init(struct observer *observer,
     pthread_mutex_init(&observer->names.lock, NULL);
     observer->store = store;
     observer->node_id = options->node_id;
+    observer->dumpable = options->dumpable;
     if (observer->stop_fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
         return -1;
@@ -409,7 +538,7 @@ observer_init(struct observer *observer,
 }
 
 void
-observer_fini(struct observer *observer)
+observer_stop(struct observer *observer)
 {
     if (!observer->flights.name)
         return;
@@ -417,8 +546,15 @@ observer_fini(struct observer *observer)
         (void)eventfd_write(observer->stop_fd, 1);
     if (observer->names.symbolizer)
         symbolizer_cancel(observer->names.symbolizer);
-    table_loader_free(observer->loader);
     flights_stop(&observer->flights);
+}
+
+void
+observer_fini(struct observer *observer)
+{
+    if (!observer->flights.name)
+        return;
+    table_loader_free(observer->loader);
     symbolizer_free(observer->names.symbolizer);
     for (int i = 0; i < 2; i++)
         unwind_tables_free(observer->tables[i]);

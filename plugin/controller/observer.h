@@ -4,6 +4,8 @@
 #ifndef HW_OBSERVER_H
 #define HW_OBSERVER_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "flight.h"
@@ -14,6 +16,7 @@ struct controller;
 struct controller_options;
 struct error;
 struct index_keeper;
+struct jobs;
 struct node_arrival;
 struct node_status;
 struct observe_request;
@@ -30,6 +33,12 @@ struct observer {
     struct table_loader *loader;     /* of who has the agent */
     struct store *store;
     uint32_t node_id;
+    struct jobs *jobs;  /* set before init; borrowed */
+    bool dumpable;      /* a process may be made so */
+    atomic_bool opened; /* it is so by the agent, or about to be */
+    /* clock_ms: until then at most an observation needs that, of threads and
+     * of a profile; 0: none does. */
+    _Atomic uint64_t access_until_ms[2];
 };
 
 /* Into a zeroed struct; keeper (or NULL) and store are borrowed.  -1 with
@@ -48,10 +57,16 @@ struct seat *observer_join(struct observer *observer,
 
 /* The controller's. */
 struct observer *controller_observer(struct controller *controller);
-/* After each greeting: the agent gets unwind tables while profiling is on. */
-void observer_give_tables(struct observer *observer,
-                          struct agent_client *client);
-/* Every seat has been left. */
+/* After each greeting: the agent gets unwind tables while profiling is on, and
+ * closes a process that nobody looks at any more. */
+void observer_greeted(struct observer *observer, struct agent_client *client);
+/* JOB_ACCESS, of who has the agent: the process gets as dumpable as
+ * observations need it now.  *opened: it is so by us. */
+int observer_set_access(struct observer *observer, struct agent_client *client,
+                        bool *opened, struct error *err);
+/* Ends what runs; while jobs still run.  Every seat has been left. */
+void observer_stop(struct observer *observer); /* zeroed is fine */
+/* Once they do not. */
 void observer_fini(struct observer *observer); /* zeroed is fine */
 
 #endif

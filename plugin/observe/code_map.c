@@ -21,6 +21,19 @@ enum {
     VDSO_INODE = 1 /* on device 0, which has no files */
 };
 
+bool
+code_map_is_refused(int32_t pid)
+{
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%" PRId32 "/maps", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && (errno == EACCES || errno == EPERM);
+}
+
 /* A database that was started as root and became another user is closed to
  * that user: its memory may have what root read. */
 static void

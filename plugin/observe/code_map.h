@@ -5,6 +5,7 @@
 #ifndef HW_CODE_MAP_H
 #define HW_CODE_MAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "mappings.h"
@@ -21,6 +22,8 @@ struct code_map {
     char program[512];      /* its path; "" unknown */
 };
 
+/* Whether its memory and files are closed to us. */
+bool code_map_is_refused(int32_t pid);
 /* Into a zeroed struct.  -1 with *err: no such process, or it may not be looked
  * at. */
 int code_map_open(struct code_map *map, int32_t pid, struct error *err);

@@ -280,6 +280,8 @@ add_total(struct buffer *out, const struct thread_list *list,
                       " us each, %" PRIu64 " us at most",
                       list->stops, list->pause_total_us / list->stops,
                       list->pause_max_us);
+    if (list->opened)
+        buffer_text(out, "; the database was made dumpable for this time");
     buffer_char(out, '\n');
 }
 

@@ -44,6 +44,7 @@ struct thread_list {
     size_t count;
     size_t left_out; /* beyond THREADS_MAX */
     uint32_t deadlocks;
+    bool opened; /* the process was made dumpable for it */
     uint64_t stops, pause_total_us, pause_max_us;
     struct names *names; /* of all addresses (names.h); NULL: not named yet */
     int64_t taken_ms;    /* wall clock */

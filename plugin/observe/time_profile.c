@@ -30,6 +30,8 @@ static void
 enter(const struct observing *observing, enum observe_stage stage)
 {
     atomic_store_explicit(observing->stage, stage, memory_order_release);
+    if (stage == OBSERVE_NAMING)
+        observing->looked(observing->arg);
 }
 
 /* ---- code and names ---- */
@@ -109,7 +111,8 @@ keep_text(struct profile *profile, const struct buffer *text, const char **to)
 
 /* How it was taken. */
 static void
-write_way(const struct sampler_report *report, struct buffer *out)
+write_way(const struct observing *observing,
+          const struct sampler_report *report, struct buffer *out)
 {
     static const char *const ways[] = {
         [SAMPLER_PERF] = "perf_event_open", [SAMPLER_PTRACE] = "ptrace"};
@@ -125,6 +128,8 @@ write_way(const struct sampler_report *report, struct buffer *out)
                       report->pause_max_us);
     if (*report->why_not_better)
         buffer_format(out, "; %s", report->why_not_better);
+    if (observing->opened)
+        buffer_text(out, "; the database was made dumpable for this time");
 }
 
 /* What it lacks, behind what could not be named. */
@@ -154,15 +159,16 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
 }
 
 static int
-write_texts(struct profile *profile, const struct taking *t,
-            const struct sampler_report *report, struct error *err)
+write_texts(struct profile *profile, const struct observing *observing,
+            const struct taking *t, const struct sampler_report *report,
+            struct error *err)
 {
     struct buffer way, note;
     int rc = 0;
 
     buffer_init(&way, TEXT_MAX);
     buffer_init(&note, TEXT_MAX);
-    write_way(report, &way);
+    write_way(observing, report, &way);
     buffer_format(&note, "%s", profile->note);
     write_lacks(t, report, &note);
     if (!*profile->note && note.size > 2) { /* the first "; " */
@@ -205,7 +211,7 @@ make_profile(const struct observing *observing, struct code_map *map,
                               &origin, err);
     if (profile &&
         (modules_fill(profile, &map->maps, &map->objects, err) != 0 ||
-         write_texts(profile, t, report, err) != 0)) {
+         write_texts(profile, observing, t, report, err) != 0)) {
         profile_free(profile);
         profile = NULL;
     }
@@ -325,6 +331,8 @@ observe_threads_take(const struct observing *observing, struct error *err)
             &threads, err) != 0)
         threads = NULL;
     enter(observing, OBSERVE_NAMING);
+    if (threads)
+        threads->opened = observing->opened;
     if (threads && name_threads(observing, &map, threads, err) != 0) {
         thread_list_unref(threads);
         threads = NULL;

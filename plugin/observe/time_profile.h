@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "heap_dump.h"
@@ -35,6 +36,10 @@ struct observing {
     int32_t pid;        /* as this process sees it */
     const char *exe;    /* what the process's program is called; "" unknown */
     atomic_uint *stage; /* enum observe_stage, for other threads to look at */
+    bool opened;        /* the process was made dumpable for this */
+    void (*looked)(void *arg); /* the process is not needed any more: what
+                                * follows may take long */
+    void *arg;
 };
 
 /* kind: PROFILE_CPU or PROFILE_WALL.  NULL with *err. */

@@ -214,6 +214,7 @@ struct config {
     char allocator[CONFIG_PATH_MAX]; /* "auto", or one's name or path */
     char mallctl[CONFIG_PATH_MAX];   /* its place; "": heapwire-run finds it */
     char process[CONFIG_NAME_MAX + 1]; /* "parent", "child", or its name */
+    bool dumpable;                     /* it may be made so, to look at it */
     uint32_t start_timeout_s; /* time for the database to reach its main; 0:
                                  unlimited */
     char allocator_frames[CONFIG_FRAMES_BYTES]; /* allocator.h */

@@ -68,6 +68,8 @@ static const struct setting settings[CONFIG_KEYS] = {
                         .most = CONFIG_PATH_MAX - 1},
     [CONFIG_PROCESS] = {"process", "process", SETTING_TEXT, FIELD(process),
                         .most = CONFIG_NAME_MAX},
+    [CONFIG_DUMPABLE] = {"dumpable", "dumpable", SETTING_TRUTH, FIELD(dumpable),
+                         .words = no_yes, .such_as = "yes or no"},
     [CONFIG_START_TIMEOUT] = {"start_timeout", "start-timeout", SETTING_SECONDS,
                               FIELD(start_timeout_s), 0, CONFIG_START_MAX_S,
                               .such_as = "20 or 2m",
@@ -248,6 +250,7 @@ setting_defaults(struct config *config)
     snprintf(config->listen.text, sizeof(config->listen.text), "127.0.0.1");
     snprintf(config->http.text, sizeof(config->http.text), "127.0.0.1");
     config->profiling = CONFIG_PROFILING_PREPARED;
+    config->dumpable = true;
     config->start_timeout_s = CONFIG_DEFAULT_START_S;
     snprintf(config->jemalloc, sizeof(config->jemalloc), "auto");
     snprintf(config->allocator, sizeof(config->allocator), "auto");

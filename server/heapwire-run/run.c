@@ -256,6 +256,8 @@ run_prepare_agent(struct run *run, struct environment *env, struct error *err)
                    err) != 0 ||
         set_unless(env, AGENT_ENV_PROCESS, options, SETTING_PROCESS, "parent",
                    err) != 0 ||
+        set_unless(env, AGENT_ENV_DUMPABLE, options, SETTING_DUMPABLE, "yes",
+                   err) != 0 ||
         environment_set(env, AGENT_ENV_EXE, run->exe, err) != 0 ||
         environment_set(env, AGENT_ENV_STATE, options->value[SETTING_STATE_DIR],
                         err) != 0 ||

@@ -63,6 +63,9 @@ static const struct {
                          "found"},
     [SETTING_PROCESS] = {"process", "parent|child|NAME", "process",
                          "which process of the database (parent)"},
+    [SETTING_DUMPABLE] = {"dumpable", "yes|no", "dumpable",
+                          "make a database that left root dumpable while it "
+                          "is looked at (yes)"},
     [SETTING_START_TIMEOUT] = {"start-timeout", "S", "start_timeout",
                                "seconds in which the database reaches its "
                                "main (20); 0: not watched"},

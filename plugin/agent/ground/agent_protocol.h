@@ -62,6 +62,9 @@
 /* The process that the agent has executed again with these pairs. */
 #define AGENT_ENV_AGAIN "HEAPWIRE_AGAIN"
 
+/* "no": AGENT_DUMPABLE is refused. */
+#define AGENT_ENV_DUMPABLE "HEAPWIRE_DUMPABLE"
+
 /* What heapwire-run may call under its seccomp filters (confined.h). */
 #define AGENT_ENV_FILTERS "HEAPWIRE_FILTERS"
 
@@ -76,6 +79,7 @@ enum {
     AGENT_EARLY_AT = AGENT_TEXT_MAX,
     AGENT_FDS_MAX = 2,
     AGENT_SECONDS_MAX = 366 * 86400,
+    AGENT_DUMPABLE_MAX_S = 3600,
     /* Limits of AGENT_RESET. Below the minimum nearly every allocation is
      * unwound: that needs force.  Above the maximum a thread's distance to its
      * next sample may be so long that it never sees a smaller rate. */
@@ -109,7 +113,12 @@ enum agent_op {
     /* number = an address of an object's code: beside the request comes a
      * descriptor of its unwind table (unwind_table.h), sealed.  number = 0:
      * those are all; samples' stacks are walked by them from now on. */
-    AGENT_TABLE
+    AGENT_TABLE,
+    /* number = 1: makes the process dumpable, if it is not, for at most so many
+     * seconds from now, which the next request extends or shortens, and no
+     * longer than the connection lasts.  value = 1: it is so by the agent; 0:
+     * it was so.  number = 0: as it was. */
+    AGENT_DUMPABLE
 };
 
 /* What an agent can do beyond the first of its protocol: bits. */
@@ -120,7 +129,8 @@ enum agent_knows {
     AGENT_KNOWS_OBJECT = 2,
     /* Of AGENT_PROF_RECORDED: the program's own malloc is patched. */
     AGENT_KNOWS_PATCHED = 4,
-    AGENT_KNOWS_TABLES = 8
+    AGENT_KNOWS_TABLES = 8,
+    AGENT_KNOWS_DUMPABLE = 16
 };
 
 enum agent_status {

@@ -373,6 +373,8 @@ away_prctl(int option, unsigned long second, unsigned long third,
         return (int)syscall(SYS_prctl, option, second, third, fourth, fifth);
     if (changes_sandbox(option, second) || option == PR_SET_SECCOMP)
         return prctl_away(option, second, third, fourth, fifth);
+    if (option == PR_SET_DUMPABLE)
+        access_changed();
     return next.prctl(option, second, third, fourth, fifth);
 }
 

@@ -95,7 +95,8 @@ say_owner(const struct target *t, char *out, size_t size)
     else if (t->undumpable)
         snprintf(out, size,
                  "it is not dumpable (it changed its user, has file "
-                 "capabilities, or called prctl(PR_SET_DUMPABLE)): heapwired "
+                 "capabilities, or called prctl(PR_SET_DUMPABLE)): its agent "
+                 "can make it so for a moment (setting dumpable), or heapwired "
                  "would need CAP_SYS_PTRACE");
     else if (t->own_uid == 0 && t->uid != 0)
         snprintf(out, size,

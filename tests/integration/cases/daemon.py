@@ -45,7 +45,7 @@ def test_check(directory):
         f"log={state}/heapwired.log\ntls_cert=\ntls_key=\nrequire_tls=no\n"
         "exe=/bin/sh\njemalloc=auto\nprofiling=prepared\n"
         "profiling_source=auto\nallocator=auto\n"
-        "mallctl=\nprocess=parent\nstart_timeout=20\n")
+        "mallctl=\nprocess=parent\ndumpable=yes\nstart_timeout=20\n")
     for line in ("statement_timeout=60", "max_connections=1024",
                  "idle_timeout=28800", "login_failures=10",
                  "linger=900", "heartbeat=30", "profiler.budget_percent=1",

@@ -227,6 +227,8 @@ controller_look(struct seat *seat, struct job_result *result, struct error *err)
     case JOB_STATS:
         result->stats = scripted.stats ? scripted.stats() : NULL;
         break;
+    case JOB_ACCESS:
+        break;
     case JOB_RECORDED:
     case JOB_SNAPSHOT:
         scripted.snapshots++;

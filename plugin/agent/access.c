@@ -1,0 +1,152 @@
+/*
+ * access.c - see agent.h.
+ *
+ * Where Yama lets parents alone trace, heapwired is none: the process names it.
+ *
+ * The kernel closes a process that gave up root to its own user: /proc/PID is
+ * root's, and neither perf nor ptrace is for heapwired, which gave up root
+ * with it.  Only the process itself can open itself, by prctl().
+ *
+ * What is not ours to put back stays: 1 that the host had already, what the
+ * kernel set since because ids changed, what the host set since itself (seen
+ * where we are preloaded).  2, of the sysctl fs.suid_dumpable, cannot be set by
+ * prctl(): such a process stays as it is.  The thread's own calls, but for what
+ * says otherwise; one agent at a time runs in a process.
+ */
+#include "agent.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent_tools.h"
+#include "confined.h"
+
+enum { CLOSED = 0, OPEN = 1, CORES_FOR_ROOT = 2 };
+
+static struct {
+    _Atomic bool open;        /* by us; a fork's child inherits that */
+    _Atomic unsigned changes; /* of the host */
+    unsigned changes_before;
+    int filters;
+    int64_t until_ms; /* monotonic */
+} own;
+
+static int
+get(void)
+{
+    return (int)syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static int
+set(int value)
+{
+    return (int)syscall(SYS_prctl, PR_SET_DUMPABLE, value, 0, 0, 0);
+}
+
+/* Only under filters which heapwire-run has tried that with. */
+static bool
+may_call(const struct agent *agent)
+{
+    return (agent->calls & CONFINED_CAPABILITIES) && agent->filters >= 0 &&
+           confined_filters() == agent->filters;
+}
+
+void
+access_allow_tracer(struct agent *agent, pid_t tracer)
+{
+    char scope[4];
+
+    if (tracer == agent->tracer || !may_call(agent))
+        return;
+    agent->tracer = tracer;
+    if (agent_read_small("/proc/sys/kernel/yama/ptrace_scope", scope,
+                         sizeof(scope)) > 0 &&
+        scope[0] == '1')
+        syscall(SYS_prctl, PR_SET_PTRACER, (unsigned long)tracer, 0, 0, 0);
+}
+
+static const char *
+why_never(const struct agent *agent)
+{
+    const char *wanted =
+        agent_settings_get(agent->start->settings, AGENT_ENV_DUMPABLE);
+
+    if (wanted && strcmp(wanted, "no") == 0)
+        return "the setting dumpable = no forbids it";
+    if (!may_call(agent))
+        return "a seccomp filter of the process may forbid prctl";
+    return NULL;
+}
+
+const char *
+access_open(const struct agent *agent, uint64_t seconds, bool *opened)
+{
+    const char *why = why_never(agent);
+    int value;
+
+    if (why)
+        return why;
+    value = get();
+    if (value == CORES_FOR_ROOT)
+        return "fs.suid_dumpable is 2, which could not be put back";
+    if (value == CLOSED) {
+        own.filters = agent->filters;
+        own.changes_before = own.changes;
+        own.open = true;
+        if (set(OPEN) != 0) {
+            own.open = false;
+            return "prctl refuses it";
+        }
+    }
+    own.until_ms = agent_monotonic_ms() + (int64_t)seconds * 1000;
+    *opened = own.open;
+    return NULL;
+}
+
+static void
+put_back(void)
+{
+    if (own.changes == own.changes_before &&
+        confined_filters() == own.filters && get() == OPEN)
+        set(CLOSED);
+}
+
+void
+access_close(void)
+{
+    if (!own.open)
+        return;
+    put_back();
+    own.open = false;
+}
+
+int
+access_left(void)
+{
+    int64_t left = own.open ? own.until_ms - agent_monotonic_ms() : -1;
+
+    if (!own.open)
+        return -1;
+    if (left <= 0) {
+        access_close();
+        return -1;
+    }
+    return left < INT_MAX ? (int)left : INT_MAX;
+}
+
+void
+access_changed(void)
+{
+    own.changes++;
+}
+
+void
+access_forked(void)
+{
+    access_close();
+}
