@@ -37,7 +37,7 @@
 #include "suite.h"
 #include "thread_tracer.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
@@ -136,8 +136,12 @@ START_TEST(copies_registers_and_stack_of_what_runs)
     ck_assert_msg(ptrace_copy(child, child, &copy, &gone, &err) == 0, "%s",
                   err.text);
     pc = copy.registers.values[REGISTER_PC];
+#if !defined(__SANITIZE_THREAD__) /* whose runtime it calls */
     ck_assert_uint_ge(pc, from);
     ck_assert_uint_lt(pc, from + 1024);
+#else
+    (void)pc, (void)from;
+#endif
     ck_assert_uint_eq(copy.stack.start, copy.registers.values[REGISTER_SP]);
     ck_assert_uint_gt(copy.stack.size, 64);
     ck_assert_ptr_eq(copy.stack.bytes, copy.bytes);
@@ -663,7 +667,8 @@ main(void)
     tcase_add_test(tcase, says_who_traces_it_already);
     tcase_add_test(tcase, two_may_copy_the_same_thread);
     tcase_add_test(tcase, tells_that_a_thread_has_ended);
-    /* AddressSanitizer 12 takes the stack of a cancelled thread for spoilt. */
+    /* AddressSanitizer 12 takes the stack of a cancelled thread for spoilt,
+     * ThreadSanitizer makes a fork of vfork, and calls before the tracer. */
     if (!SANITIZED) {
         tcase_add_test(tcase, a_thread_that_does_not_stop_is_let_go);
         tcase_add_test(tcase, a_copy_that_never_began_is_none);
