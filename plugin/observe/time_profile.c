@@ -86,6 +86,7 @@ struct taking {
     struct unwind_loaded loaded;
     struct stack_sums *sums;
     uint64_t cut; /* stacks whose outermost frame was not reached */
+    uint32_t milliseconds; /* that were asked for */
 };
 
 static int
@@ -132,7 +133,7 @@ write_way(const struct observing *observing,
         buffer_text(out, "; the database was made dumpable for this time");
 }
 
-/* What it lacks, behind what could not be named. */
+/* What it lacks, around what could not be named. */
 static void
 write_lacks(const struct taking *t, const struct sampler_report *report,
             struct buffer *out)
@@ -154,8 +155,6 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
     if (t->loaded.missing > 0)
         buffer_format(out, "; %" PRIu32 " files have no unwind table (%s)",
                       t->loaded.missing, t->loaded.why);
-    if (report->ended)
-        buffer_format(out, "; the process ended meanwhile");
 }
 
 static int
@@ -169,9 +168,13 @@ write_texts(struct profile *profile, const struct observing *observing,
     buffer_init(&way, TEXT_MAX);
     buffer_init(&note, TEXT_MAX);
     write_way(observing, report, &way);
-    buffer_format(&note, "%s", profile->note);
+    if (report->ended)
+        buffer_format(&note, "; the process ended after %.1f s of %.1f s",
+                      report->milliseconds / 1000.0, t->milliseconds / 1000.0);
+    if (*profile->note)
+        buffer_format(&note, "; %s", profile->note);
     write_lacks(t, report, &note);
-    if (!*profile->note && note.size > 2) { /* the first "; " */
+    if (note.size > 2) { /* the first "; " */
         memmove(note.data, note.data + 2, note.size - 2);
         note.size -= 2;
     }
@@ -227,7 +230,7 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct sampler_report report = {0};
     struct profile *profile = NULL;
     struct code_map map = {0};
-    struct taking taking = {0};
+    struct taking taking = {.milliseconds = options->milliseconds};
 
     if (open_code(observing, &map, &taking.loaded, err) != 0)
         return NULL;

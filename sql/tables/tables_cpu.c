@@ -80,7 +80,9 @@ static const struct catalog_column functions[] = {
     {"function", &type_text_nn,
      "As in the call graph; (inline) follows inlined ones"},
     {"module", &type_text, "The program or library that has it"},
-    {"self_samples", &type_ubigint_nn, "In which it ran itself"},
+    {"self_samples", &type_ubigint_nn,
+     "In which it ran itself; by ptrace one stands for any time, so weigh by "
+     "self_time"},
     {"self_time", &type_double_nn, "Seconds, likewise"},
     {"self_percent", &type_double_nn, "Of all time in the call graph"},
     {"total_samples", &type_ubigint_nn,
@@ -126,8 +128,8 @@ static const struct catalog_column stacks[] = {
     {"stack", &type_ubigint, "Its number within the snapshot, from 1",
      CATALOG_KEY},
     {"depth", &type_ubigint_nn, "Frames"},
-    {"samples", &type_ubigint_nn, NULL},
-    {"time", &type_double_nn, "Seconds"},
+    {"samples", &type_ubigint_nn, "By ptrace one stands for any time"},
+    {"time", &type_double_nn, "Seconds, its weight"},
     {"function", &type_text, "The leaf, which ran"},
     {"folded", &type_longtext,
      "The collapsed stack: its functions, the root first, as flamegraph.pl "

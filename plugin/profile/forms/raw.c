@@ -321,10 +321,6 @@ collapsed_write(const struct profile *profile,
     struct call_tree *tree;
     int rc = -1;
 
-    /* Its readers expect samples of time, unless somebody asked for it. */
-    if (view.measure == MEASURE_TIME &&
-        !(options && options->measure == MEASURE_TIME))
-        view.measure = MEASURE_SAMPLES;
     tree =
         call_tree_new(profile, &view, CALL_TREE_FULL, CALL_TREE_BY_NAME, err);
     if (!tree)

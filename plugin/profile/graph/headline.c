@@ -112,8 +112,8 @@ headline_add(struct buffer *out, const struct profile *profile,
     add_duration(out, profile);
     if (profile->difference)
         buffer_text(out, " since the base");
-    else if (profile->rate > 1 && profile->samples > 0 &&
-             profile->samples <= HEADLINE_FEW)
+    else if (profile->kind != PROFILE_WALL && profile->rate > 1 &&
+             profile->samples > 0 && profile->samples <= HEADLINE_FEW)
         buffer_format(out, ", estimated from %llu sample%s",
                       (unsigned long long)profile->samples,
                       profile->samples == 1 ? " alone" : "s alone");

@@ -331,7 +331,9 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
         out->duration_ms = profile->duration_ms;
     if (first || profile->duration_ms < m->shortest_ms)
         m->shortest_ms = profile->duration_ms;
-    m->mixed_rates |= !first && profile->rate != out->rate;
+    /* Those of time add up whatever their rates: a sample has its weight. */
+    m->mixed_rates |=
+        !first && profile->rate != out->rate && profile->kind == PROFILE_HEAP;
     m->counts_ever &= profile->accumulated || profile->stack_count == 0;
     add_times(&out->origin, &profile->origin, first);
     if (first)

@@ -257,14 +257,17 @@ profile_add_estimate(struct heap_estimate *to, uint64_t objects, uint64_t bytes,
 
 /* A sample of time stands for itself.  So many came by chance: the square of
  * its error is the sum of the samples' squares (Poisson), here of equal ones.
- */
+ * Of the clock, a thread that sleeps is one sample, whose time is known but for
+ * a tick. */
 static struct heap_estimate
-time_of(const struct heap_stack *from)
+time_of(const struct heap_stack *from, const struct heap_dump *dump)
 {
     double samples = (double)from->objects, time = (double)from->bytes;
+    double each = samples > 0 ? time / samples : 0;
 
-    return (struct heap_estimate){samples, time,
-                                  samples > 0 ? time * time / samples : 0};
+    if (dump->kind == PROFILE_WALL && each > (double)dump->rate)
+        each = (double)dump->rate;
+    return (struct heap_estimate){samples, time, samples * each * each};
 }
 
 static struct heap_estimate
@@ -273,7 +276,7 @@ estimate_of(const struct heap_stack *from, const struct heap_dump *dump)
     struct heap_estimate e = {0};
 
     if (dump->kind != PROFILE_HEAP)
-        return time_of(from);
+        return time_of(from, dump);
     if (dump->weighted)
         return from->estimate;
     profile_add_estimate(&e, from->objects, from->bytes,

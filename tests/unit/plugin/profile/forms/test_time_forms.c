@@ -85,6 +85,32 @@ START_TEST(a_sample_stands_for_itself)
 }
 END_TEST
 
+/* Sleeping threads: some samples of a long time, of which a tick is not known.
+ */
+START_TEST(what_sleeps_is_known_but_for_a_tick)
+{
+    static const char sleeps[] = "heap_v2/50000000\n"
+                                 "@ 0x1000 0x4001\n"
+                                 "t*: 4: 8000000000 [0: 0]\n"
+                                 "MAPPED_LIBRARIES:\n\n";
+    struct profile *profile =
+        fixture_profile_of(PROFILE_WALL, 2000, sleeps, names, NULL);
+    struct buffer out;
+    struct error err = {0};
+
+    ck_assert_double_eq_tol(profile_margin(profile), 1.96 * 2 * 50e6, 1e3);
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(tree_write(profile, NULL, &out, &err), 0);
+    ck_assert_msg(strncmp(out.data,
+                          "db: 8.0 s of the clock in 2.0 s: 4.00 "
+                          "threads\n",
+                          46) == 0,
+                  "%s", out.data);
+    buffer_fini(&out);
+    profile_free(profile);
+}
+END_TEST
+
 START_TEST(text_counts_seconds_and_leaves_malloc_where_it_was)
 {
     form_must_be(text_write, MEASURE_INUSE_SPACE,
@@ -116,11 +142,10 @@ START_TEST(tree_begins_with_how_many_processors)
 }
 END_TEST
 
-/* As flamegraph.pl and its like expect. */
-START_TEST(collapsed_has_samples_unless_asked_for_time)
+START_TEST(collapsed_has_nanoseconds_unless_asked_for_samples)
 {
     form_must_be(collapsed_write, MEASURE_INUSE_SPACE,
-                 "main;load;malloc 200\nmain;serve 100\n");
+                 "main;load;malloc 2000000000\nmain;serve 1000000000\n");
     form_must_be(collapsed_write, MEASURE_INUSE_OBJECTS,
                  "main;load;malloc 200\nmain;serve 100\n");
     form_must_be(collapsed_write, MEASURE_TIME,
@@ -308,7 +333,7 @@ START_TEST(frames_are_as_wide_as_flamegraph_pl_has_them)
     char path[256];
 
     buffer_init(&lines, 1 << 20);
-    ck_assert_int_eq(collapsed_write(profile, NULL, &lines, &err), 0);
+    ck_assert_int_eq(collapsed_write(profile, &options, &lines, &err), 0);
     ck_assert_uint_gt(tree->count, 300);
     for (uint32_t i = 1; i < tree->count; i++) {
         path_of(tree, i, path);
@@ -348,9 +373,10 @@ main(void)
     TCase *tc = tcase_create("time_forms");
 
     tcase_add_test(tc, a_sample_stands_for_itself);
+    tcase_add_test(tc, what_sleeps_is_known_but_for_a_tick);
     tcase_add_test(tc, text_counts_seconds_and_leaves_malloc_where_it_was);
     tcase_add_test(tc, tree_begins_with_how_many_processors);
-    tcase_add_test(tc, collapsed_has_samples_unless_asked_for_time);
+    tcase_add_test(tc, collapsed_has_nanoseconds_unless_asked_for_samples);
     tcase_add_test(tc, flame_graphs_are_of_time);
     tcase_add_test(tc, dot_is_in_seconds);
     tcase_add_test(tc, pprof_has_the_sample_types_of_gos);
