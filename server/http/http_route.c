@@ -11,7 +11,6 @@
 #include "http_request.h"
 #include "observe.h"
 #include "page_files.h"
-#include "snapshot.h"
 
 enum {
     DIGITS_MAX = 9,
@@ -97,13 +96,13 @@ make_cpu(const struct http_route *route, const struct http_request *request,
         http_parameter_text(request, "kind", kind, err) != 0 ||
         http_parameter_text(request, by, chosen, err) != 0)
         return -1;
-    wall = strcmp(kind, SNAPSHOT_WALL) == 0;
-    if (*kind && !wall && strcmp(kind, SNAPSHOT_CPU) != 0)
+    wall = strcmp(kind, "wall") == 0;
+    if (*kind && !wall && strcmp(kind, "cpu") != 0)
         return http_parameter_wrong(err, "kind", "cpu or wall");
     if (*chosen && (!route->output || strcmp(chosen, route->output) != 0))
         return http_parameter_wrong(err, by, "proto, flamegraph or text");
     hz = hz ? hz : frequency;
-    snprintf(name, sizeof(name), "%s:%u", wall ? SNAPSHOT_WALL : SNAPSHOT_CPU,
+    snprintf(name, sizeof(name), "%s:%u", wall ? "wall" : "cpu",
              seconds ? seconds : route->seconds);
     if (hz > 0)
         snprintf(name + strlen(name), sizeof(name) - strlen(name), ":%u", hz);
