@@ -126,7 +126,7 @@ static const struct catalog_column stacks[] = {
     {"stack", &type_ubigint, "Its number within the snapshot, from 1",
      CATALOG_KEY},
     {"depth", &type_ubigint_nn, "Frames"},
-    {"samples", &type_ubigint_nn, NULL},
+    {"samples", &type_ubigint_nn, "That found it"},
     {"time", &type_double_nn, "Seconds"},
     {"function", &type_text, "The leaf, which ran"},
     {"folded", &type_longtext,
