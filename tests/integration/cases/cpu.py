@@ -178,6 +178,8 @@ def test_kept_and_compared(two):
                     "GROUP BY 1 ORDER BY 1") == [["cpu", "1"], ["wall", "1"]]
     assert "main" in two.value("SELECT top('cpu:1', 'before')")
     assert "main" in two.script('Profile.of("before").text()')
+    assert "CpuProf" in two.refused(
+        f"ADMIN EXECUTE ON {BUSY} 'Profile.of(\"cpu:1\")'").text
     assert two.script('HeapProf.getInstance().to_dot_format("before")'
                       ).startswith("digraph")
     assert two.refused("SELECT top('waits', 'before')").code == 1210
