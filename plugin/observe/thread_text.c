@@ -319,6 +319,7 @@ thread_text_write(const struct thread_list *list,
 {
     static const struct thread_text_options all = {0};
     struct thread_groups groups;
+    size_t shown = 0;
 
     if (!options)
         options = &all;
@@ -330,8 +331,12 @@ thread_text_write(const struct thread_list *list,
     }
     add_deadlocks(out, list);
     for (size_t i = 0; i < groups.count && !out->failed; i++)
-        if (has_function(list, groups.list[i].threads[0], options->function))
+        if (has_function(list, groups.list[i].threads[0], options->function)) {
             add_group(out, list, &groups.list[i]);
+            shown++;
+        }
+    if (shown == 0)
+        buffer_text(out, "no stack has such a function\n\n");
     add_total(out, list, &groups);
     thread_groups_fini(&groups);
     return finish(out, err);

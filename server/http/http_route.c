@@ -75,15 +75,17 @@ make_pprof(const struct http_request *request, uint32_t node_id,
     return make_view("pprof", request, node_id, out, err);
 }
 
-/* ?seconds=, ?hz= or, as Rust's pprof has it, ?frequency=. */
+/* ?kind=, ?seconds=, ?hz= or, as Rust's pprof has it, ?frequency=. */
 static int
 make_cpu(const struct http_route *route, const struct http_request *request,
          uint32_t node_id, struct buffer *out, struct error *err)
 {
-    char chosen[HTTP_VALUE_ROOM], name[HTTP_VALUE_ROOM];
+    char chosen[HTTP_VALUE_ROOM], kind[HTTP_VALUE_ROOM];
+    char name[sizeof("wall:4294967295:4294967295")];
     const char *by = route->by ? route->by : "output";
     uint32_t seconds, hz, frequency, id;
     int which = http_parameter_node(request, node_id, &id, err);
+    bool wall;
 
     if (which < 0 ||
         http_parameter_number(request, "seconds", OBSERVE_SECONDS_MAX, &seconds,
@@ -91,12 +93,17 @@ make_cpu(const struct http_route *route, const struct http_request *request,
         http_parameter_number(request, "hz", OBSERVE_HZ_MAX, &hz, err) != 0 ||
         http_parameter_number(request, "frequency", OBSERVE_HZ_MAX, &frequency,
                               err) != 0 ||
+        http_parameter_text(request, "kind", kind, err) != 0 ||
         http_parameter_text(request, by, chosen, err) != 0)
         return -1;
+    wall = strcmp(kind, "wall") == 0;
+    if (*kind && !wall && strcmp(kind, "cpu") != 0)
+        return http_parameter_wrong(err, "kind", "cpu or wall");
     if (*chosen && (!route->output || strcmp(chosen, route->output) != 0))
         return http_parameter_wrong(err, by, "proto, flamegraph or text");
     hz = hz ? hz : frequency;
-    snprintf(name, sizeof(name), "cpu:%u", seconds ? seconds : route->seconds);
+    snprintf(name, sizeof(name), "%s:%u", wall ? "wall" : "cpu",
+             seconds ? seconds : route->seconds);
     if (hz > 0)
         snprintf(name + strlen(name), sizeof(name) - strlen(name), ":%u", hz);
     buffer_format(out, "SELECT %s(", route->form);
@@ -271,7 +278,7 @@ make_snapshot(const struct http_request *request, uint32_t node_id,
 /* ---- the paths ---- */
 
 #define PPROF "snapshot base node seconds gc debug"
-#define CPU   "seconds hz frequency node type"
+#define CPU   "seconds hz frequency kind node type"
 #define PROGRAM                                                                \
     "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .make = make_program
 #define SYMBOL                                                                 \
@@ -288,6 +295,7 @@ static const char index_text[] =
     "/debug/pprof/allocs  the same\n"
     "/debug/pprof/threads the stacks of all threads, as text; ?node=\n"
     "/debug/pprof/profile the processor's time; ?seconds= ?hz= ?node=\n"
+    "                     the clock's, for what waits: ?kind=wall\n"
     "/debug/pprof/cmdline /debug/pprof/symbol\n"
     "/pprof/profile       as that; ?type=proto, flamegraph or text\n"
     "/pprof/heap          jeprof, which asks /pprof/symbol and /pprof/cmdline\n"
@@ -311,6 +319,7 @@ static const char pprof_text[] =
     "/debug/pprof/allocs  the same\n"
     "/debug/pprof/threads the stacks of all threads, as text; ?node=\n"
     "/debug/pprof/profile the processor's time; ?seconds= ?hz= ?node=\n"
+    "                     the clock's, for what waits: ?kind=wall\n"
     "/debug/pprof/cmdline\n"
     "/debug/pprof/symbol\n"
     "/help lists the other paths\n";
@@ -349,7 +358,7 @@ static const struct http_route routes[] = {
     {"/pprof/heap", "snapshot node", HTTP_TEXT, HTTP_SHOW_VALUE, .packed = true,
      .make = make_raw},
     {"/pprof/growth", .type = HTTP_TEXT, .status = 501, .text = growth_text},
-    {"/debug/pprof/profile", "seconds hz frequency node", HTTP_BINARY,
+    {"/debug/pprof/profile", "seconds hz frequency kind node", HTTP_BINARY,
      HTTP_SHOW_VALUE, .form = "pprof", .seconds = 30},
     {"/pprof/profile", CPU, HTTP_BINARY, HTTP_SHOW_VALUE, .output = "proto",
      .by = "type", .form = "pprof", .seconds = 30},

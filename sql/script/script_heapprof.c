@@ -38,15 +38,29 @@ script_blame(struct script_call *call, size_t i)
     return STEP_FAIL;
 }
 
+/* cpu:10, which only views and tables take. */
+static bool
+names_sampling(struct span name)
+{
+    const char *colon =
+        name.size > 0 ? memchr(name.data, ':', name.size) : NULL;
+    struct span word = {name.data, colon ? (size_t)(colon - name.data) : 0};
+
+    return span_is_nocase(word, SNAPSHOT_CPU) ||
+           span_is_nocase(word, SNAPSHOT_WALL);
+}
+
 int
 script_check_name(struct span name, struct error *err)
 {
     if (snapshot_is_name(name.data, name.size))
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
-              "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); "
-              "snapshot() returns one",
-              shown(name), name.data, SNAPSHOT_NAME_MAX);
+              "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); %s",
+              shown(name), name.data, SNAPSHOT_NAME_MAX,
+              names_sampling(name) ? "a script takes such a profile by "
+                                     "CpuProf.getInstance().profile(10)"
+                                   : "snapshot() returns one");
     return -1;
 }
 

@@ -292,13 +292,16 @@ pin_one(struct handle *handle, const char *name, struct select_pin **out)
     return pin->snapshot ? SQLITE_OK : read_kept(handle, pin);
 }
 
-/* A table has no option 'force'. */
+/* A table has no option 'force'; profiles of two kinds have no advice. */
 static void
 advise(struct error *failure)
 {
     struct error why = *failure;
+    char *advice = strchr(why.text, ';');
 
-    why.text[strcspn(why.text, ";")] = '\0';
+    if (!advice)
+        return;
+    *advice = '\0';
     error_set(failure, why.code,
               "%s; SELECT top(snapshot, base, 'force') compares them "
               "nevertheless, and heap_diff does not",

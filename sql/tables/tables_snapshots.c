@@ -285,7 +285,8 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     {"pid", &type_ubigint_nn, "Of the database then"}, \
     {"program", &type_text_nn}, \
     {"jemalloc_version", &type_name_nn}, \
-    {"sample_rate", &type_ubigint_nn, "Mean bytes between two samples"}, \
+    {"sample_rate", &type_ubigint_nn, "Mean bytes between two samples; " \
+     "nanoseconds for cpu and wall"}, \
     {"active_since", &type_time, "UTC; NULL: profiling was off"}, \
     {"samples", &type_ubigint_nn, "Objects that were sampled"}, \
     {"stacks", &type_ubigint_nn}, \
@@ -299,7 +300,8 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     {"pinned", &type_boolean_nn, "Whether it stays when room is needed"}, \
     {"on_disk", &type_boolean_nn, "Whether it survives this heapwired"}, \
     {"size", &type_ubigint_nn, "Bytes on disk, or in memory"}, \
-    {"allocated", &type_ubigint, "Of the allocator, as in memory"}, \
+    {"allocated", &type_ubigint, "Of the allocator, as in memory; NULL for " \
+     "cpu and wall, as all up to rss_taken"}, \
     {"active", &type_ubigint, NULL}, \
     {"metadata", &type_ubigint, NULL}, \
     {"resident", &type_ubigint, NULL}, \

@@ -159,7 +159,7 @@ const TimeLine = (function () {
             }
             if (!this.samples.length && !this.marks.length)
                 return;
-            const count = Math.max(Math.min(Math.floor(width / (12 * this.em)), 8), 2);
+            const count = Math.max(Math.min(Math.floor(width / (14 * this.em)), 8), 2);
             for (let i = 0; i < count; i++) {
                 const t = from + (to - from) * i / (count - 1);
                 pen.textAlign = i === 0 ? 'left' : i === count - 1 ? 'right' : 'center';

@@ -33,10 +33,16 @@ produce_topic(const struct catalog_scope *scope, struct rowset *out)
                      "is this one. SET heapwire_timeout bounds it, in "
                      "seconds; SET heapwire_parallel says on how many nodes "
                      "at a time it runs. Scripts drive the heap profiler of "
-                     "the database.\n");
+                     "the database (HeapProf), sample what its threads run or "
+                     "wait for (CpuProf), and show all their stacks, and who "
+                     "waits for whom (ExecEnv).\n");
     rowset_text(out, "ADMIN EXECUTE ON ALL "
                      "'System.print(HeapProf.getInstance()."
-                     "has_enable())'\n");
+                     "has_enable())'\n"
+                     "ADMIN EXECUTE ON ALL "
+                     "'System.print(CpuProf.getInstance().profile(10))'\n"
+                     "ADMIN EXECUTE ON ALL 'System.print("
+                     "ExecEnv.get_stack_trace_for_all_threads())'\n");
 }
 
 static const struct catalog_column topic[] = {

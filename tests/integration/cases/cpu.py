@@ -178,10 +178,15 @@ def test_kept_and_compared(two):
                     "GROUP BY 1 ORDER BY 1") == [["cpu", "1"], ["wall", "1"]]
     assert "main" in two.value("SELECT top('cpu:1', 'before')")
     assert "main" in two.script('Profile.of("before").text()')
+    assert "CpuProf" in two.refused(
+        f"ADMIN EXECUTE ON {BUSY} 'Profile.of(\"cpu:1\")'").text
     assert two.script('HeapProf.getInstance().to_dot_format("before")'
                       ).startswith("digraph")
     assert two.refused("SELECT top('waits', 'before')").code == 1210
     assert two.refused("SELECT top('waits', 'before', 'force')").code == 1210
+    said = two.refused("SELECT 1 FROM heapwire.heap_diff WHERE base = 'waits' "
+                       "AND snapshot = 'before'").text
+    assert "of the clock" in said and "force" not in said, said
     path = os.path.join(two.work, "before.heapwire")
     with open(path, "wb") as f:
         f.write(two.sql.query("SELECT export('before')")[0][0])
@@ -314,6 +319,10 @@ def test_the_door(two):
     def is_pprof(body):
         assert b"aeMain" in gzip.decompress(body)
 
+    def is_wall(body):
+        plain = gzip.decompress(body)
+        assert b"wall" in plain and b"__futex" in plain
+
     def is_text(body):
         assert b"aeMain" in body and b" MB" not in body, body[:300]
 
@@ -323,6 +332,7 @@ def test_the_door(two):
             ("/debug/pprof/profile?seconds=1", is_pprof),
             ("/debug/pprof/profile?seconds=1&frequency=99", is_pprof),
             ("/debug/pprof/profile?seconds=1&hz=49&node=all", is_pprof),
+            ("/debug/pprof/profile?seconds=1&kind=wall", is_wall),
             ("/pprof/profile?seconds=1", is_pprof),
             ("/pprof/profile?seconds=1&type=text", is_text),
             ("/pprof/profile?seconds=1&type=flamegraph", is_svg),
@@ -335,7 +345,8 @@ def test_the_door(two):
         assert answer.status == 200, (path, answer.text)
         looks(answer.body)
     for path in ("/debug/pprof/profile?seconds=601", "/pprof/profile?type=svg",
-                 "/debug/prof/cpu?output=x", "/debug/pprof/profile?hz=1001"):
+                 "/debug/prof/cpu?output=x", "/debug/pprof/profile?hz=1001",
+                 "/debug/pprof/profile?kind=heap"):
         with lasts(0, 1):
             assert local(two.node, path).status == 400, path
     with lasts(0, 1):

@@ -165,7 +165,8 @@ START_TEST(a_functions_name_chooses_stacks)
     buffer_clear(&out);
     options.function = (struct span){"none", 4};
     ck_assert_int_eq(thread_text_write(&list, &options, &out, &err), 0);
-    ck_assert_str_eq(out.data, DEADLOCK TOTAL);
+    ck_assert_str_eq(out.data,
+                     DEADLOCK "no stack has such a function\n\n" TOTAL);
 }
 END_TEST
 

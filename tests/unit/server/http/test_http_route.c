@@ -99,6 +99,8 @@ static const struct {
     {"/debug/pprof/profile", "seconds=5&hz=49", "SELECT pprof('cpu:5:49')"},
     {"/debug/pprof/profile", "seconds=5&frequency=99",
      "SELECT pprof('cpu:5:99')"},
+    {"/debug/pprof/profile", "kind=wall", "SELECT pprof('wall:30')"},
+    {"/debug/pprof/profile", "kind=cpu&hz=7", "SELECT pprof('cpu:30:7')"},
     {"/debug/pprof/profile", "node=10001", "SELECT pprof('cpu:30')"},
     {"/debug/pprof/profile", "node=7&seconds=600&hz=1000",
      "SELECT pprof('cluster@7:cpu:600:1000')"},

@@ -252,8 +252,13 @@ static const struct {
      "SELECT id, self FROM heapwire.nodes lists the nodes, and which is "
      "this one. SET heapwire_timeout bounds it, in seconds; SET "
      "heapwire_parallel says on how many nodes at a time it runs. Scripts "
-     "drive the heap profiler of the database.\n|ADMIN "
-     "EXECUTE ON ALL 'System.print(HeapProf.getInstance().has_enable())'\n"},
+     "drive the heap profiler of the database (HeapProf), sample what its "
+     "threads run or wait for (CpuProf), and show all their stacks, and who "
+     "waits for whom (ExecEnv).\n|ADMIN "
+     "EXECUTE ON ALL 'System.print(HeapProf.getInstance().has_enable())'\n"
+     "ADMIN EXECUTE ON ALL 'System.print(CpuProf.getInstance().profile(10))'\n"
+     "ADMIN EXECUTE ON ALL "
+     "'System.print(ExecEnv.get_stack_trace_for_all_threads())'\n"},
 
     /* EXPLAIN */
     {"EXPLAIN SELECT 1", EXPLAINED "\n#1|SIMPLE|\\N|\\N|\\N|\\N|\\N|\\N|\\N|"

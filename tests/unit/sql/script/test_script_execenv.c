@@ -91,7 +91,8 @@ static const struct {
     {"System.print(ExecEnv.GetInstance().get_stack_trace_for_thread(42))",
      WORK "\n"},
     {"System.print(ExecEnv.get_stack_trace_for_thread(41, 3000))", MAIN "\n"},
-    {"System.print(ExecEnv.get_stack_trace_for_function(\"none\"))", TOTAL},
+    {"System.print(ExecEnv.get_stack_trace_for_function(\"none\"))",
+     "no stack has such a function\n\n" TOTAL},
     {"System.print(ExecEnv.get_stack_trace_for_function(\"\"))",
      MAIN WORK TOTAL},
 };
