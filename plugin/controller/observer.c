@@ -211,6 +211,7 @@ take_profile(struct observation *o, const struct observing *observing,
                                                 o->request.seconds * 1000,
                                             .hz = o->request.hz,
                                             .wall = wall,
+                                            .kernel = o->request.kernel,
                                             .cancelled = &o->flight.cancelled};
     struct profile *profile = time_profile_take(
         observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
@@ -329,7 +330,9 @@ is_equal(const struct observation *o, const struct observe_request *request)
 {
     return o->request.kind == request->kind &&
            o->request.seconds == request->seconds &&
-           o->request.hz == request->hz && !o->request.keep && !request->keep;
+           o->request.hz == request->hz &&
+           o->request.kernel == request->kernel && !o->request.keep &&
+           !request->keep;
 }
 
 static bool

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arena.h"
 #include "buffer.h"
 #include "clock.h"
 #include "code_map.h"
 #include "errors.h"
+#include "kernel_names.h"
 #include "memory.h"
 #include "names.h"
 #include "profile.h"
@@ -23,7 +25,8 @@
 enum {
     THREADS_MS = 10000, /* to stop and copy all of them */
     TEXT_MAX = 2048,
-    DEPTH_MAX = 512
+    DEPTH_MAX = 512,
+    KERNEL_MAX = 127 /* of them, in the kernel */
 };
 
 static void
@@ -64,13 +67,16 @@ static struct names *
 name_addresses(const struct observing *observing, struct code_map *map,
                const uint64_t *addresses, size_t count, struct error *err)
 {
-    const struct resolve_request request = {.maps = &map->maps,
-                                            .addresses = addresses,
-                                            .count = count,
-                                            .open_object = open_object,
-                                            .arg = &map->objects};
+    struct resolve_request request = {.maps = &map->maps,
+                                      .addresses = addresses,
+                                      .count = count,
+                                      .open_object = open_object,
+                                      .arg = &map->objects};
     struct names *names = NULL;
 
+    while (request.count > 0 &&
+           addresses[request.count - 1] >= KERNEL_NAMES_FIRST)
+        request.count--; /* kernel_names_fill has them */
     pthread_mutex_lock(&observing->names->lock);
     if (symbolizer_resolve(observing->names->symbolizer, &request, &names,
                            err) != 0)
@@ -85,6 +91,7 @@ struct taking {
     struct unwind_source source;
     struct unwind_loaded loaded;
     struct stack_sums *sums;
+    struct kernel_names *kernel; /* NULL: its frames are not asked for */
     uint64_t cut; /* stacks whose outermost frame was not reached */
     uint32_t milliseconds; /* that were asked for */
 };
@@ -95,9 +102,13 @@ take_sample(void *arg, const struct sample *sample, struct error *err)
     struct taking *t = arg;
     uint64_t addresses[DEPTH_MAX];
     enum unwind_end end;
-    size_t depth = unwind_walk(&t->source, &sample->stack, &sample->registers,
-                               addresses, DEPTH_MAX, &end);
+    size_t depth = 0;
 
+    if (t->kernel)
+        depth = kernel_names_take(t->kernel, sample->kernel,
+                                  sample->kernel_count, addresses, KERNEL_MAX);
+    depth += unwind_walk(&t->source, &sample->stack, &sample->registers,
+                         addresses + depth, DEPTH_MAX - depth, &end);
     t->cut += end != UNWIND_END_OUTERMOST;
     return stack_sums_add(t->sums, addresses, depth, sample->nanoseconds, err);
 }
@@ -152,6 +163,11 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
     if (left_out > 0)
         buffer_format(out, "; the stacks of %" PRIu64 " samples found no room",
                       left_out);
+    if (t->kernel && !kernel_names_known(t->kernel))
+        buffer_format(out,
+                      "; the kernel's functions have no names for user %u "
+                      "(sysctl kernel.kptr_restrict=0, or CAP_SYSLOG)",
+                      (unsigned)geteuid());
     if (t->loaded.missing > 0)
         buffer_format(out, "; %" PRIu32 " files have no unwind table (%s)",
                       t->loaded.missing, t->loaded.why);
@@ -188,6 +204,15 @@ write_texts(struct profile *profile, const struct observing *observing,
     return rc;
 }
 
+static int
+name_kernel(struct profile *profile, const struct taking *t, struct error *err)
+{
+    if (!t->kernel || kernel_names_fill(t->kernel, profile) == 0)
+        return 0;
+    error_memory(err, "a profile");
+    return -1;
+}
+
 static struct profile *
 make_profile(const struct observing *observing, struct code_map *map,
              const struct taking *t, enum profile_kind kind,
@@ -214,6 +239,7 @@ make_profile(const struct observing *observing, struct code_map *map,
                               &origin, err);
     if (profile &&
         (modules_fill(profile, &map->maps, &map->objects, err) != 0 ||
+         name_kernel(profile, t, err) != 0 ||
          write_texts(profile, observing, t, report, err) != 0)) {
         profile_free(profile);
         profile = NULL;
@@ -236,11 +262,15 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
         return NULL;
     taking.source = unwind_tables_source(observing->tables);
     taking.sums = stack_sums_new();
+    if (options->kernel)
+        taking.kernel = kernel_names_load(err);
     if (!taking.sums)
         error_memory(err, "a profile");
-    else if (sampler_run(options, take_sample, &taking, &report, err) == 0)
+    else if ((taking.kernel || !options->kernel) &&
+             sampler_run(options, take_sample, &taking, &report, err) == 0)
         profile = make_profile(observing, &map, &taking, kind, &report, err);
     stack_sums_free(taking.sums);
+    kernel_names_free(taking.kernel);
     code_map_close(&map);
     return profile;
 }

@@ -13,6 +13,8 @@
 
 enum { SHOWN = 64, DIGITS_MAX = 6 };
 
+static const char with_kernel[] = ":kernel";
+
 /* ---- names ---- */
 
 static const char *
@@ -50,7 +52,7 @@ take_number(const char **text, uint32_t max, uint32_t *out)
     uint32_t number = 0;
     size_t digits;
 
-    if (**text == '\0')
+    if (**text == '\0' || strcasecmp(*text, with_kernel) == 0)
         return true;
     ++*text;
     digits = strspn(*text, "0123456789");
@@ -70,12 +72,16 @@ observed_name_parse(const char *text, struct observed_name *out,
     out->seconds = OBSERVE_SECONDS;
     out->hz = 0;
     if (rest && take_number(&rest, OBSERVE_SECONDS_MAX, &out->seconds) &&
-        take_number(&rest, OBSERVE_HZ_MAX, &out->hz) && *rest == '\0')
-        return 0;
+        take_number(&rest, OBSERVE_HZ_MAX, &out->hz)) {
+        out->kernel = out->kind == OBSERVE_CPU && *rest != '\0';
+        if (*rest == '\0' ||
+            (out->kernel && strcasecmp(rest, with_kernel) == 0))
+            return 0;
+    }
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%.*s' names no profile that can be taken: say cpu:SECONDS or "
               "cpu:SECONDS:HZ, or wall instead of cpu, with 1 to %d seconds "
-              "and 1 to %d samples a second",
+              "and 1 to %d samples a second; behind one of cpu, :kernel",
               SHOWN, text, OBSERVE_SECONDS_MAX, OBSERVE_HZ_MAX);
     return -1;
 }
@@ -85,7 +91,8 @@ observed_name_parse(const char *text, struct observed_name *out,
 static bool
 is_same(const struct observed_name *a, const struct observed_name *b)
 {
-    return a->kind == b->kind && a->seconds == b->seconds && a->hz == b->hz;
+    return a->kind == b->kind && a->seconds == b->seconds && a->hz == b->hz &&
+           a->kernel == b->kernel;
 }
 
 static int
@@ -97,6 +104,7 @@ sample(struct handle *handle, const struct observed_name *name,
         .kind = name->kind,
         .seconds = name->seconds,
         .hz = name->hz,
+        .kernel = name->kernel,
         .owner = handle->scope.session->who.user};
     struct observe_result result = {0};
     int rc;

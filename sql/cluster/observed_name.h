@@ -2,7 +2,7 @@
  * observed_name.h - names for profiles that are taken from outside, valid where
  * a snapshot's name is:
  *
- *      cpu[:seconds[:hz]]
+ *      cpu[:seconds[:hz]][:kernel]
  *      wall[:seconds[:hz]]
  *
  * A statement that reads one samples so long; all that it calls so is one
@@ -24,6 +24,7 @@ enum { OBSERVED_MAX = 8 }; /* of one statement */
 struct observed_name {
     enum observe_kind kind;
     uint32_t seconds, hz; /* hz 0: as the sampler has it */
+    bool kernel;          /* with the kernel's functions */
 };
 
 /* Whether text begins as such a name does; it may still be wrong. */

@@ -34,10 +34,10 @@ cpuprof_seconds(const struct script_method *method,
                : OBSERVE_SECONDS;
 }
 
-/* The numbers that are given: seconds, hz. */
+/* What is given: seconds, hz, "kernel". */
 static int
-take_numbers(struct script_call *call, struct observe_request *request,
-             struct error *err)
+take_arguments(struct script_call *call, struct observe_request *request,
+               struct error *err)
 {
     size_t i = first_number(call->method);
 
@@ -55,6 +55,15 @@ take_numbers(struct script_call *call, struct observe_request *request,
         script_blame(call, i);
         return -1;
     }
+    i++;
+    request->kernel = i < call->argument_count;
+    if (request->kernel && !span_is(call->arguments[i].text, "kernel")) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "what a profile may have besides is \"kernel\", the "
+                  "kernel's functions");
+        script_blame(call, i);
+        return -1;
+    }
     return 0;
 }
 
@@ -66,7 +75,7 @@ observe(struct script_call *call, struct observe_request *request,
     struct await *await = call->host->await;
     struct observe_result result = {0};
 
-    if (take_numbers(call, request, err) != 0)
+    if (take_arguments(call, request, err) != 0)
         return -1;
     request->kind =
         strstr(call->method->name, "_wall") ? OBSERVE_WALL : OBSERVE_CPU;

@@ -116,9 +116,14 @@ set_attr(struct perf *perf)
         .wakeup_watermark = UINT32_MAX, /* nobody waits for it */
         .sample_regs_user = REGISTERS_MASK,
         .sample_stack_user = SAMPLER_STACK_BYTES};
+    if (perf->run->options->kernel) {
+        perf->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+        perf->attr.exclude_callchain_user = 1;
+    }
 }
 
-/* What of it the kernel has and allows.  An errno. */
+/* What of it the kernel has and allows.  An errno, or
+ * SAMPLE_REFUSED_KERNEL. */
 static int
 probe(struct perf *perf)
 {
@@ -129,7 +134,9 @@ probe(struct perf *perf)
 
         if (fd >= 0) {
             close(fd);
-            return 0;
+            return perf->run->options->kernel && perf->attr.exclude_kernel
+                       ? SAMPLE_REFUSED_KERNEL
+                       : 0;
         }
         if (errno == EINVAL && perf->attr.inherit_thread)
             perf->attr.inherit_thread = 0; /* before Linux 5.13 */
@@ -278,28 +285,52 @@ open_all(struct perf *perf, char *why, struct error *err)
 
 /* ---- samples ---- */
 
-/* The kernel's layout, of perf_event_open(2): pid and tid, the registers' ABI,
- * the registers, the stack's size, the stack, how much of it was copied. */
+/* The frames in the kernel: how many, and each.  What is behind them; NULL:
+ * they do not fit. */
+static const uint8_t *
+take_kernel(const uint8_t *at, const uint8_t *end, struct sample *sample)
+{
+    uint64_t count;
+
+    memcpy(&count, at, sizeof(count));
+    at += sizeof(count);
+    if (count > (size_t)(end - at) / sizeof(uint64_t))
+        return NULL;
+    sample->kernel = (const uint64_t *)(const void *)at; /* aligned */
+    sample->kernel_count = (size_t)count;
+    return at + count * sizeof(uint64_t);
+}
+
+/* The kernel's layout, of perf_event_open(2): pid and tid, frames in the kernel
+ * if they were asked for, the registers' ABI, the registers, the stack's size,
+ * the stack, how much of it was copied. */
 static int
 take_sample(struct perf *perf, const uint8_t *at, size_t size,
             struct error *err)
 {
-    const size_t fixed = 16 + sizeof(struct thread_registers) + 8;
+    const size_t fixed = 8 + sizeof(struct thread_registers) + 8;
     struct sample_run *run = perf->run;
-    struct sample sample;
+    struct sample sample = {0};
+    const uint8_t *end = at + size;
     uint64_t words[REGISTER_COUNT], abi, room, copied;
     int32_t ids[2];
 
     memcpy(ids, at, sizeof(ids));
-    memcpy(&abi, at + 8, sizeof(abi));
+    at += sizeof(ids);
     if (ids[0] != run->options->pid)
         return 0; /* a child's */
     sample.tid = ids[1];
+    if (run->options->kernel && !(at = take_kernel(at, end, &sample)))
+        return 0;
+    size = (size_t)(end - at);
+    if (size < sizeof(abi))
+        return 0;
+    memcpy(&abi, at, sizeof(abi));
     if (abi != PERF_SAMPLE_REGS_ABI_64 || size < fixed + 8) {
         run->report->lost++; /* it is about to end, or runs 32-bit code */
         return 0;
     }
-    memcpy(words, at + 16, sizeof(words));
+    memcpy(words, at + 8, sizeof(words));
     take_registers(words, &sample.registers);
     memcpy(&room, at + fixed - 8, sizeof(room));
     if (room > size - fixed - 8)

@@ -158,6 +158,11 @@ sample_refused_perf(int32_t pid, int error, char *out, size_t size)
         snprintf(out, size,
                  "there is no such process, or /proc does not show "
                  "it to heapwired");
+    else if (error == SAMPLE_REFUSED_KERNEL)
+        snprintf(out, size,
+                 "kernel.perf_event_paranoid is %ld: sysctl "
+                 "kernel.perf_event_paranoid=1, or CAP_PERFMON",
+                 paranoid);
     else if (paranoid == NO_NUMBER)
         snprintf(out, size, "this kernel has no perf_event_open");
     else if (error == ENOSYS)

@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SAMPLE_REFUSED_MAX = 400 };
+enum {
+    SAMPLE_REFUSED_MAX = 400,
+    SAMPLE_REFUSED_KERNEL = -1 /* for an errno: user space alone is allowed */
+};
 
 /* Of ptrace, which failed with that errno. */
 void sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,

@@ -31,7 +31,7 @@ run_by(struct sample_run *run, struct error *err)
         report->way = SAMPLER_PERF;
         rc = sample_by_perf(run, perf, err);
     }
-    if (rc == 1 && options->way != SAMPLER_PERF) {
+    if (rc == 1 && options->way != SAMPLER_PERF && !options->kernel) {
         report->way = SAMPLER_PTRACE;
         snprintf(report->why_not_better, sizeof(report->why_not_better), "%s",
                  perf);
@@ -41,8 +41,10 @@ run_by(struct sample_run *run, struct error *err)
         return rc;
     if (strstr(ptrace, perf)) /* the same holds of both */
         perf[0] = '\0';
-    error_set(err, ER_NOT_SUPPORTED, "process %d cannot be sampled: %s%s%s",
-              options->pid, perf, perf[0] && ptrace[0] ? "; " : "", ptrace);
+    error_set(err, ER_NOT_SUPPORTED, "process %d cannot be sampled%s: %s%s%s",
+              options->pid,
+              options->kernel ? " with the kernel's functions" : "", perf,
+              perf[0] && ptrace[0] ? "; " : "", ptrace);
     return -1;
 }
 
@@ -60,7 +62,7 @@ sampler_run(const struct sampler_options *options,
     int rc;
 
     memset(report, 0, sizeof(*report));
-    if (options->wall && options->way == SAMPLER_PERF) {
+    if (options->wall && (options->way == SAMPLER_PERF || options->kernel)) {
         error_set(err, ER_WRONG_ARGUMENTS,
                   "perf_event_open does not sample threads that wait");
         return -1;

@@ -35,6 +35,7 @@ struct sampler_options {
     uint32_t milliseconds, hz;
     /* Time of the clock: of threads that wait, too; else of the processor. */
     bool wall;
+    bool kernel; /* with frames in the kernel: by perf alone */
     enum sampler_way way;
     const atomic_bool *cancelled;
 };
@@ -46,6 +47,10 @@ struct sample {
     uint64_t nanoseconds;
     struct thread_registers registers;
     struct thread_stack stack;
+    /* In the kernel, above those, leaf first: as perf_event_open(2) has them.
+     */
+    const uint64_t *kernel;
+    size_t kernel_count;
 };
 
 struct sampler_report {

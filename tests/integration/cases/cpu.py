@@ -203,7 +203,8 @@ def test_what_is_wrong_is_refused_at_once(two):
     two.script(f'{CPU}snapshot("c", 1)')
     for text, code in (
             ("SELECT top('cpu:0')", 1210), ("SELECT top('cpu:601')", 1210),
-            ("SELECT top('wall:10:1001')", 1210), ("SELECT top('cpu:x')", 1210),
+            ("SELECT top('wall:10:1001')", 1210), ("SELECT top('wall:1:kernel')", 1210),
+            ("SELECT top('cpu:x')", 1210),
             ("SELECT top('c', 'cpu:60')", 1210),
             ("SELECT top('cluster:cpu:0')", 1210),
             ("SELECT * FROM heapwire.heap_functions WHERE snapshot = 'cpu:60'", 1210),
@@ -254,6 +255,31 @@ def in_the_background(two, text):
                                f"id = {victim.decode()} AND info LIKE '%cpu:60%'")
              == "1", 10)
     return victim.decode(), thread, ended
+
+
+def test_the_kernels_functions(two):
+    """Redis spends much of its time in there; as root, or paranoid < 2."""
+    try:
+        tree = two.value("SELECT collapsed('cpu:2:99:kernel')")
+    except Refused as err:
+        assert "with the kernel's functions: " in str(err), err
+        return
+    calls = [line for line in tree.splitlines() if "_[k];" in line or
+             "_[k] " in line or "[kernel]" in line]
+    assert any(";aeMain;" in line for line in calls), tree[:2000]
+    for line in calls:  # they are all above the process's
+        frames = [f.endswith("_[k]") or f == "[kernel]"
+                  for f in line.rsplit(" ", 1)[0].split(";")]
+        assert frames == sorted(frames), line
+    name, = two.rows(f"ADMIN EXECUTE ON {BUSY} 'System.print({CPU}snapshot("
+                     "\"kernel\", 1, 99, \"kernel\"))'")
+    assert "kernel" in name[0], name
+    modules = {module for module, in two.rows(
+        "SELECT module FROM heapwire.cpu_functions WHERE snapshot = 'kernel'")}
+    assert "[kernel]" in modules and len(modules) > 1, modules
+    assert "_[k]" in two.value("SELECT collapsed('cluster:cpu:1:kernel')")
+    two.rows(f"ADMIN EXECUTE ON {BUSY} 'HeapProf.getInstance().delete(\"kernel\")'")
+    assert "[k]" not in two.value("SELECT collapsed('cpu:1')")
 
 
 def test_who_would_wait_long_is_told(two):

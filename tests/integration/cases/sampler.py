@@ -96,6 +96,7 @@ def test_root():
         assert not got["why_not_better"] or \
             "ms on a processor were sampled" in got["why_not_better"], got
         assert sample(busy, kind="wall")["way"] == "ptrace"
+        assert sample(busy, kind="kernel")["kernel"] == "1"
 
 
 @needs(no_root)
@@ -103,6 +104,12 @@ def test_its_own_user():
     with Busy(user=NOBODY) as busy:
         same_or("perf_event_paranoid", busy, NOBODY)
         assert sample(busy, "ptrace", user=NOBODY)["way"] == "ptrace"
+        got = sample(busy, kind="kernel", user=NOBODY)
+        if paranoid() < 2:
+            assert got["kernel"] == "1", got
+        else:
+            assert "sampled with the kernel's functions: " in got["error"], got
+            assert f"perf_event_paranoid is {paranoid()}: " in got["error"], got
 
 
 @needs(no_root)
@@ -192,6 +199,14 @@ def test_connections_keep_their_descriptors():
         assert "RLIMIT_NOFILE" in got["why_not_better"], got
         assert sample(busy, user=["prlimit", f"--nofile={few + 1}"]
                       )["way"] == "perf"
+
+
+@needs(no_root)
+def test_the_kernels_functions_are_never_left_out_silently():
+    with Busy() as busy:
+        got = sample(busy, kind="kernel", refused=[PERF])
+        assert "with the kernel's functions: a seccomp filter forbids " \
+            "perf_event_open" in got["error"], got
 
 
 def test_nobody_waits_for_perf():

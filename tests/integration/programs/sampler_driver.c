@@ -1,7 +1,8 @@
 /*
  * sampler_driver.c - samples a process, for sampler.py and bench/sampler.py.
  *
- *   sampler_driver PID MILLISECONDS HZ any|perf|ptrace cpu|wall [refused...]
+ *   sampler_driver PID MILLISECONDS HZ any|perf|ptrace cpu|kernel|wall
+ * [refused...]
  *
  * refused: numbers of system calls that a seccomp filter answers with EPERM, as
  * containers' do.  Prints the report, a line "name value" each; or the error.
@@ -60,6 +61,7 @@ main(int argc, char **argv)
             options.way = (enum sampler_way)i;
     }
     options.wall = strcmp(argv[5], "wall") == 0;
+    options.kernel = strcmp(argv[5], "kernel") == 0;
     for (int i = 6; i < argc; i++) {
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
             refuse((unsigned)atoi(argv[i])) != 0)

@@ -1,5 +1,6 @@
 /* test_sampler.c - children of the test whose shares are known are sampled. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -191,6 +192,22 @@ bear_threads(void)
     }
 }
 
+/* In part in the kernel. */
+static void
+burn_and_read(void)
+{
+    static char zeros[1 << 20];
+    int fd = open("/dev/zero", O_RDONLY);
+
+    for (;;) {
+        for (int i = 0; i < 20; i++)
+            if (read(fd, zeros, sizeof(zeros)) < 0)
+                _exit(1);
+        burn_six(6);
+        atomic_fetch_add(&shared->turns, 1);
+    }
+}
+
 /* By turns it sleeps, and waits as nothing can interrupt it: for its child of
  * vfork. */
 static void
@@ -236,8 +253,8 @@ burn_for_a_moment(void)
 struct tally {
     uint64_t ns[4]; /* six, three, one, elsewhere */
     uint64_t total_ns, samples;
-    double squares; /* of nanoseconds */
-    unsigned with_stack;
+    double squares;                 /* of nanoseconds */
+    unsigned with_stack, in_kernel; /* that have a frame there */
     atomic_bool cancelled;
     uint64_t cancel_after; /* samples; 0: never */
 };
@@ -273,6 +290,11 @@ on_sample(void *arg, const struct sample *sample, struct error *unused)
                       sample->registers.values[REGISTER_SP]);
     if (sample->stack.size >= 64)
         tally.with_stack++;
+    for (size_t i = 0; i < sample->kernel_count; i++)
+        if (sample->kernel[i] >= 1ULL << 63 && sample->kernel[i] < -4095ULL) {
+            tally.in_kernel++;
+            break;
+        }
     if (tally.cancel_after > 0 && tally.samples >= tally.cancel_after)
         atomic_store(&tally.cancelled, true);
     return 0;
@@ -396,6 +418,30 @@ START_TEST(shares_are_what_they_are)
     /* What is sampled is what was used. */
     ck_assert_uint_gt(tally.total_ns / MS, report.processor_ms * 8 / 10);
     ck_assert_uint_lt(tally.total_ns / MS, report.processor_ms * 11 / 10 + 20);
+    end();
+}
+END_TEST
+
+START_TEST(frames_in_the_kernel_come_with_those_of_the_process)
+{
+    struct sampler_options options = {
+        .milliseconds = 1000, .kernel = true, .cancelled = &tally.cancelled};
+
+    begin(burn_and_read);
+    options.pid = child;
+    if (sampler_run(&options, on_sample, NULL, &report, &err) != 0) {
+        ck_assert_msg(strstr(err.text, "with the kernel's functions: ") != NULL,
+                      "%s", err.text);
+        fprintf(stderr, "skipped: %s\n", err.text);
+        end();
+        return;
+    }
+    say_report("system calls");
+    ck_assert(report.way == SAMPLER_PERF && report.kernel);
+    ck_assert_uint_gt(tally.in_kernel, 0);
+    ck_assert_uint_lt(tally.in_kernel, tally.samples);
+    options.wall = true; /* of those that wait the kernel says none */
+    ck_assert_int_eq(sampler_run(&options, on_sample, NULL, &report, &err), -1);
     end();
 }
 END_TEST
@@ -618,6 +664,7 @@ main(void)
 
     tcase_set_timeout(tcase, 30);
     tcase_add_loop_test(tcase, shares_are_what_they_are, 0, 2);
+    tcase_add_test(tcase, frames_in_the_kernel_come_with_those_of_the_process);
     tcase_add_loop_test(tcase, threads_born_meanwhile_are_met, 0, 2);
     tcase_add_loop_test(tcase, threads_that_end_at_once_do_no_harm, 0, 2);
     tcase_add_loop_test(tcase, the_end_of_the_process_ends_it, 0, 2);

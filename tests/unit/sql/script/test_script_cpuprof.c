@@ -14,12 +14,16 @@ static const struct {
     uint32_t seconds, hz;
     bool keep;
     const char *name;
+    bool kernel;
 } asked[] = {
     {"profile().text()", OBSERVE_CPU, OBSERVE_SECONDS, 0, false, ""},
     {"profile(120).text()", OBSERVE_CPU, 120, 0, false, ""},
     {"profile(3, 99).flamegraph()", OBSERVE_CPU, 3, 99, false, ""},
     {"profile_wall(4).pprof()", OBSERVE_WALL, 4, 0, false, ""},
     {"profile_wall(4, 20).export()", OBSERVE_WALL, 4, 20, false, ""},
+    {"profile(3, 99, \"kernel\").top()", OBSERVE_CPU, 3, 99, false, "", true},
+    {"snapshot(5, 7, \"kernel\")", OBSERVE_CPU, 5, 7, true, "", true},
+    {"snapshot(\"a\", 5, 7, \"kernel\")", OBSERVE_CPU, 5, 7, true, "a", true},
     {"snapshot()", OBSERVE_CPU, OBSERVE_SECONDS, 0, true, ""},
     {"snapshot(5)", OBSERVE_CPU, 5, 0, true, ""},
     {"snapshot(5, 7)", OBSERVE_CPU, 5, 7, true, ""},
@@ -45,6 +49,7 @@ START_TEST(a_call_asks_for_what_it_says)
     ck_assert_uint_eq(scripted.observe.hz, asked[_i].hz);
     ck_assert(scripted.observe.keep == asked[_i].keep);
     ck_assert_str_eq(scripted.name, asked[_i].name);
+    ck_assert(scripted.observe.kernel == asked[_i].kernel);
     ck_assert_uint_eq(aside.await.granted_ms, 1000 * asked[_i].seconds);
     script_free(script);
 }
@@ -61,6 +66,7 @@ static const struct {
     {CPU "profile(-1)", 31, "seconds takes a whole number"},
     {CPU "profile(1, 0)", 34, "hz takes a whole number from 1 to 1000"},
     {CPU "profile_wall(1, 1001)", 39, "hz takes a whole number"},
+    {CPU "profile(1, 99, \"Kernel\")", 38, "is \"kernel\""},
     {CPU "snapshot(\"b\", 0)", 37, "seconds takes a whole number"},
     {CPU "snapshot(0)", 32, "seconds takes a whole number"},
     {CPU "snapshot(1, 0)", 35, "hz takes a whole number"},

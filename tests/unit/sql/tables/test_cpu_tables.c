@@ -65,6 +65,9 @@ static const struct {
     {"CPU:1", {OBSERVE_CPU, 1, 0}},
     {"cpu:600:1000", {OBSERVE_CPU, 600, 1000}},
     {"cpu:010", {OBSERVE_CPU, 10, 0}},
+    {"cpu:kernel", {OBSERVE_CPU, OBSERVE_SECONDS, 0, true}},
+    {"cpu:1:KERNEL", {OBSERVE_CPU, 1, 0, true}},
+    {"cpu:1:99:kernel", {OBSERVE_CPU, 1, 99, true}},
     {"wall", {OBSERVE_WALL, OBSERVE_SECONDS, 0}},
     {"wall:10:20", {OBSERVE_WALL, 10, 20}},
 };
@@ -80,6 +83,7 @@ START_TEST(names_say_kind_seconds_and_hz)
     ck_assert_int_eq(name.kind, wanted->kind);
     ck_assert_uint_eq(name.seconds, wanted->seconds);
     ck_assert_uint_eq(name.hz, wanted->hz);
+    ck_assert(name.kernel == wanted->kernel);
 }
 END_TEST
 
@@ -102,6 +106,13 @@ static const char *const wrong[] = {
     "cpu:4294967297",
     "cpu:1:99999999999999999999",
     "wall:0x1",
+    "wall:kernel",
+    "wall:1:20:kernel",
+    "cpu:kernel:1",
+    "cpu:1:kernel:99",
+    "cpu:1:99:kernels",
+    "cpu::kernel",
+    "cpu:0:kernel",
 };
 
 START_TEST(wrong_names_say_what_is_right)
@@ -170,8 +181,8 @@ static const struct {
      "`function`) where a.snapshot = 'cpu' and a.stack = 1",
      "samples|self_samples|n\n#3|#3|#19", 1},
     {"select length(dot('cpu:1')) + length(dot('CPU:1', null, "
-     "'nodecount=1')) + length(dot('cpu:1:9')) n",
-     "n\n#57", 2},
+     "'nodecount=1')) + length(dot('cpu:1:9')) + length(dot('cpu:1:kernel')) n",
+     "n\n#76", 3},
     {"select dot(null)", "dot(null)\n\\N", 0},
 };
 
