@@ -5,6 +5,7 @@ at, and closed after that, whatever happens meanwhile.  Arguments name tests.
 """
 import contextlib
 import os
+import platform
 import shutil
 import signal
 import socket
@@ -27,6 +28,21 @@ DUMPABLE, OK, FAILED = 11, 0, 5
 REPLY = struct.Struct("<IIQIiQ")
 # prctl.h
 SET_DUMPABLE = 4
+# seccomp.h: instructions of filters
+READ, ALLOW, KILL = 0x20, 6 | 0x7fff0000 << 32, 6 | 0x80000000 << 32
+UNLESS_PRCTL = 0x15 | 1 << 24 | {"x86_64": 157,
+                                 "aarch64": 167}[platform.machine()] << 32
+PROGRAM = """
+import ctypes, os, sys
+own = ctypes.CDLL(None)
+prctl = own.prctl
+def confine(*code):
+    filter = (ctypes.c_uint64 * len(code))(*code)
+    program = (ctypes.c_uint64 * 2)(len(code), ctypes.addressof(filter))
+    return prctl(38, 1, 0, 0, 0) or prctl(22, 2, program)
+for line in sys.stdin:
+    print(eval(line))
+"""
 
 
 class Mariadb:
@@ -224,9 +240,7 @@ class Host:
         self.state = tempfile.mkdtemp(prefix="hw-dumpable-", dir="/tmp")
         python = os.path.realpath("/usr/bin/python3")
         self.process = subprocess.Popen(
-            [python, "-u", "-c", "import ctypes, os, sys\n"
-             "prctl = ctypes.CDLL(None).prctl\n"
-             "for line in sys.stdin: print(eval(line))"],
+            [python, "-u", "-c", PROGRAM],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={
                 **os.environ, "HEAPWIRE_EXE": python,
                 "HEAPWIRE_STATE_DIR": self.state,
@@ -300,7 +314,17 @@ def test_the_agent_puts_it_back():
                 host.does(f"os.waitpid({child}, 0)")
             # Our thread makes way.
             host.does("os.setresuid(65534, 65534, 65534)")
+            opened(agent)
+            assert host.does(f"confine({ALLOW})") == "0"
+            opened(agent)
+            # It could not live under that, and ends.
+            assert host.does(
+                f"confine({READ}, {UNLESS_PRCTL}, {KILL}, {ALLOW})") == "0"
             assert not host.is_open()
+    with Host() as host, host.connected() as agent:
+        assert host.ask(agent, 1, 600) == (OK, 1, "")
+        assert host.does("own.heapwire_stop()") == "0"
+        assert not host.is_open()
 
 
 @needs(no_root)
