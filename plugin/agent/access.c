@@ -15,7 +15,6 @@
  */
 #include "agent.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -43,7 +42,7 @@ get(void)
 }
 
 static int
-set(int value)
+set(unsigned long value)
 {
     return (int)syscall(SYS_prctl, PR_SET_DUMPABLE, value, 0, 0, 0);
 }
@@ -92,6 +91,8 @@ access_open(const struct agent *agent, uint64_t seconds, bool *opened)
     if (why)
         return why;
     value = get();
+    if (value < 0)
+        return "prctl is refused";
     if (value == CORES_FOR_ROOT)
         return "fs.suid_dumpable is 2, which could not be put back";
     if (value == CLOSED) {
@@ -100,7 +101,7 @@ access_open(const struct agent *agent, uint64_t seconds, bool *opened)
         own.open = true;
         if (set(OPEN) != 0) {
             own.open = false;
-            return "prctl refuses it";
+            return "prctl is refused";
         }
     }
     own.until_ms = agent_monotonic_ms() + (int64_t)seconds * 1000;

@@ -12,6 +12,8 @@
  * main thread gives up, and no_new_privs, the thread follows within two
  * seconds; it ends where the main thread puts on a seccomp filter, or where one
  * that was there before may forbid to follow.
+ *
+ * A library that it is linked to stays loaded from the first start on.
  */
 #ifndef HEAPWIRE_H
 #define HEAPWIRE_H

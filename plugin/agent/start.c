@@ -7,6 +7,7 @@
  */
 #include "start.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -241,6 +242,17 @@ use(heapwire_mallctl *mallctl, const char *prefix)
     return 0;
 }
 
+/* We may be linked to a plugin, which its program unloads: its threads may be
+ * in our hooks then, and ours in our code. */
+static void
+stay_loaded(void)
+{
+    Dl_info found;
+
+    if (dladdr(&own, &found) != 0)
+        dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static int
 start(const char *settings)
 {
@@ -255,6 +267,7 @@ start(const char *settings)
         error = beside_check(own.start.settings);
     if (error == 0)
         error = handle_forks(start_forked);
+    stay_loaded();
     own.start.silent = own.start.late = true;
     own.start.child = false;
     own.start.elders[0] = own.start.elders[1] = 0;

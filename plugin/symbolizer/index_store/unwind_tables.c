@@ -1,14 +1,18 @@
 /* unwind_tables.c - see unwind_tables.h. */
 #include "unwind_tables.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "agent_protocol.h"
 #include "buffer.h"
 #include "clock.h"
+#include "confined.h"
 #include "elf_file.h"
 #include "files.h"
 #include "helper.h"
@@ -218,6 +222,19 @@ table_of(struct loading *l, int fd, const char *path, char why[ERROR_TEXT_MAX])
 
 /* ---- a process's mappings ---- */
 
+/* -1: there is none. */
+static int
+open_nameless(void)
+{
+    const char *filters =
+        getenv(AGENT_ENV_FILTERS); /* NOLINT(concurrency-mt-unsafe) */
+    int fd = -1;
+
+    if (confined_read(confined_filters(), filters) & CONFINED_MEMFD)
+        fd = memfd_create("vdso", MFD_CLOEXEC);
+    return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
 int
 unwind_open_vdso(const struct mapping *mapping)
 {
@@ -227,7 +244,7 @@ unwind_open_vdso(const struct mapping *mapping)
 
     if (!image || size > VDSO_MAX)
         return -1;
-    fd = memfd_create("vdso", MFD_CLOEXEC);
+    fd = open_nameless();
     if (fd >= 0 && fd_write_all(fd, image, size) != 0) {
         fd_close(fd);
         return -1;

@@ -154,6 +154,22 @@ int main(void) { return heapwire_stop(); }' >"$WORK/plain.c"
 cc -std=c99 -Wall -Wextra -Werror -pedantic "$WORK/plain.c" -o "$WORK/plain" \
     $(pkg-config --cflags --libs heapwire) && "$WORK/plain" || fail "C99"
 
+# Linked to a plugin that its program unloads: the code of our thread stays.
+echo '#include <heapwire.h>
+int begin(void) { return heapwire_start(0); }
+int end(void) { return heapwire_stop(); }' >"$WORK/plugin.c"
+cc -shared -fPIC "$WORK/plugin.c" -o "$WORK/plugin.so" \
+    $(pkg-config --cflags --libs heapwire) || fail "a plugin"
+HEAPWIRE_STATE_DIR=$STATE /usr/bin/python3 -c 'import ctypes, sys, _ctypes
+def load():
+    return ctypes.CDLL(sys.argv[1])
+plugin = load()
+print(plugin.begin())
+_ctypes.dlclose(plugin._handle)
+print("plugin.so" in open("/proc/self/maps").read(), load().end())
+' "$WORK/plugin.so" >"$WORK/unloaded" || fail "an unloaded plugin: $?"
+expect "an unloaded plugin" "0 True 0" "$(xargs <"$WORK/unloaded")"
+
 # server NAME LIBRARIES...: builds api_server.cc, and starts it; $pid
 server() {
     name=$WORK/$1

@@ -46,6 +46,8 @@ try() { # NAME COMMAND...
         fault "$name: $held MB of 12"
     same "$name: statistics" 1 "$(sql "SELECT value > 1000000
         FROM heapwire.malloc_stats WHERE name = 'stats.allocated'")"
+    contains "$name: threads" ";main;" \
+        "$(sql "SELECT folded FROM heapwire.threads ORDER BY tid LIMIT 1")"
     prof 'disable_prof()' >/dev/null
     same "$name: off" "0" "$(sql "SELECT active FROM heapwire.profiler")"
     redis-cli -p "$port" shutdown nosave >/dev/null 2>&1 || true

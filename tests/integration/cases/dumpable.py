@@ -5,8 +5,11 @@ at, and closed after that, whatever happens meanwhile.  Arguments name tests.
 """
 import contextlib
 import os
+import platform
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +22,27 @@ from runner import named, needs, run_tests
 
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
 MADE = "was made dumpable for this time"
+NOBODY = 65534
+# agent_protocol.h
+DUMPABLE, OK, FAILED = 11, 0, 5
+REPLY = struct.Struct("<IIQIiQ")
+# prctl.h
+SET_DUMPABLE = 4
+# seccomp.h: instructions of filters
+READ, ALLOW, KILL = 0x20, 6 | 0x7fff0000 << 32, 6 | 0x80000000 << 32
+UNLESS_PRCTL = 0x15 | 1 << 24 | {"x86_64": 157,
+                                 "aarch64": 167}[platform.machine()] << 32
+PROGRAM = """
+import ctypes, os, sys
+own = ctypes.CDLL(None)
+prctl = own.prctl
+def confine(*code):
+    filter = (ctypes.c_uint64 * len(code))(*code)
+    program = (ctypes.c_uint64 * 2)(len(code), ctypes.addressof(filter))
+    return prctl(38, 1, 0, 0, 0) or prctl(22, 2, program)
+for line in sys.stdin:
+    print(eval(line))
+"""
 
 
 class Mariadb:
@@ -134,7 +158,7 @@ class Mariadb:
         shutil.rmtree(self.work)
 
 
-def test_it_is_looked_at(db):
+def mariadb_it_is_looked_at(db):
     assert db.is_closed()
     with db.load():
         folded = db.value("SELECT collapsed('cpu:2')")
@@ -156,7 +180,7 @@ def test_it_is_looked_at(db):
         assert db.is_closed()
 
 
-def test_two_at_once(db):
+def mariadb_two_at_once(db):
     """The stacks of threads do not close it to the profile that goes on."""
     with db.asks("SELECT collapsed('wall:4')") as (_, said):
         for _ in range(3):
@@ -167,14 +191,14 @@ def test_two_at_once(db):
     wait_for(db.is_closed, 5)
 
 
-def test_a_killed_statement_closes_it(db):
+def mariadb_a_killed_statement_closes_it(db):
     with db.asks("SELECT text('cpu:60')") as (number, said):
         db.sql.query(f"KILL QUERY {number}")
         wait_for(db.is_closed, 10)
     assert isinstance(said[0], Refused), said
 
 
-def test_a_killed_heapwired_closes_it(db):
+def mariadb_a_killed_heapwired_closes_it(db):
     with db.asks("SELECT text('cpu:60')"):
         killed = db.heapwired
         os.kill(killed, signal.SIGKILL)
@@ -197,23 +221,138 @@ def gdb(db, call):
     assert "$1 = 0" in done.stdout, done.stdout
 
 
-def test_what_the_database_sets_stays(db):
+def mariadb_what_the_database_sets_stays(db):
     with db.asks("SELECT text('cpu:60')") as (number, _):
-        gdb(db, "4, 1")  # PR_SET_DUMPABLE
+        gdb(db, f"{SET_DUMPABLE}, 1")
         db.sql.query(f"KILL QUERY {number}")
     assert MADE not in db.value("SELECT text('cpu:1')")
     assert not db.is_closed()
-    gdb(db, "4, 0")
+    gdb(db, f"{SET_DUMPABLE}, 0")
     assert db.is_closed()
     assert MADE in db.value("SELECT text('cpu:1')")
 
 
+class Host:
+    """A program that left root, and does what it is told; its agent without a
+    heapwired."""
+
+    def __init__(self, **settings):
+        self.state = tempfile.mkdtemp(prefix="hw-dumpable-", dir="/tmp")
+        python = os.path.realpath("/usr/bin/python3")
+        self.process = subprocess.Popen(
+            [python, "-u", "-c", PROGRAM],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={
+                **os.environ, "HEAPWIRE_EXE": python,
+                "HEAPWIRE_STATE_DIR": self.state,
+                "LD_PRELOAD": BUILD + "/lib/libheapwire.so", **settings})
+        self.pid = self.process.pid
+        assert self.does("os.setresgid(65534, 65534, 65534)") == "None"
+        assert self.does("os.setresuid(65534, 65534, 65534)") == "None"
+        wait_for(lambda: os.path.exists(self.state + "/agent.sock"))
+
+    def does(self, call):
+        self.process.stdin.write(call + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def is_open(self, pid=0):
+        return os.stat(f"/proc/{pid or self.pid}/mem").st_uid == NOBODY
+
+    @contextlib.contextmanager
+    def connected(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as agent:
+            agent.settimeout(60)
+            agent.connect(self.state + "/agent.sock")
+            yield agent
+
+    def ask(self, agent, number, seconds=0):
+        """Its status, value and text."""
+        agent.send(struct.pack("<IIQQQQQ", 2, DUMPABLE, 1, number, 0, seconds,
+                               0))
+        reply = agent.recv(65536)
+        _, _, _, status, _, value = REPLY.unpack_from(reply)
+        return status, value, reply[REPLY.size:].split(b"\0")[0].decode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0, self.process
+        self.process.stdout.close()
+        shutil.rmtree(self.state)
+
+
 @needs(no_root)
-def test_all():
+def test_the_agent_puts_it_back():
+    with Host() as host:
+        def opened(agent, seconds=600):
+            assert not host.is_open()
+            assert host.ask(agent, 1, seconds) == (OK, 1, "")
+            assert host.is_open()
+
+        with host.connected() as agent:
+            opened(agent)
+            assert host.ask(agent, 0)[0] == OK and not host.is_open()
+            opened(agent)
+            assert host.ask(agent, 1, 1) == (OK, 1, "")  # its time is over
+            wait_for(lambda: not host.is_open(), 10)
+            opened(agent)
+        wait_for(lambda: not host.is_open(), 10)  # the connection is
+        with host.connected() as agent:
+            opened(agent)
+            with host.connected():  # another one comes
+                wait_for(lambda: not host.is_open(), 10)
+        with host.connected() as agent:
+            opened(agent)
+            child = int(host.does("os.fork() or os.read(os.pipe()[0], 1)"))
+            try:
+                wait_for(lambda: not host.is_open(child), 10)
+                assert host.is_open()
+            finally:
+                os.kill(child, signal.SIGKILL)
+                host.does(f"os.waitpid({child}, 0)")
+            # Our thread makes way.
+            host.does("os.setresuid(65534, 65534, 65534)")
+            opened(agent)
+            assert host.does(f"confine({ALLOW})") == "0"
+            opened(agent)
+            # It could not live under that, and ends.
+            assert host.does(
+                f"confine({READ}, {UNLESS_PRCTL}, {KILL}, {ALLOW})") == "0"
+            assert not host.is_open()
+    with Host() as host, host.connected() as agent:
+        assert host.ask(agent, 1, 600) == (OK, 1, "")
+        assert host.does("own.heapwire_stop()") == "0"
+        assert not host.is_open()
+
+
+@needs(no_root)
+def test_what_the_host_sets_stays():
+    with Host() as host, host.connected() as agent:
+        assert host.ask(agent, 1, 600) == (OK, 1, "")
+        assert host.does(f"prctl({SET_DUMPABLE}, 0, 0, 0, 0)") == "0"
+        assert host.ask(agent, 0)[0] == OK and not host.is_open()
+        assert host.ask(agent, 1, 600) == (OK, 1, "")
+        assert host.does(f"prctl({SET_DUMPABLE}, 1, 0, 0, 0)") == "0"
+        assert host.ask(agent, 0)[0] == OK and host.is_open()
+        assert host.ask(agent, 1, 600) == (OK, 0, "")
+        assert host.ask(agent, 0)[0] == OK and host.is_open()
+
+
+@needs(no_root)
+def test_the_agent_is_forbidden():
+    with Host(HEAPWIRE_DUMPABLE="no") as host, host.connected() as agent:
+        status, _, text = host.ask(agent, 1, 600)
+        assert status == FAILED and "dumpable = no" in text, text
+        assert not host.is_open()
+
+
+@needs(no_root)
+def test_mariadb():
     db = Mariadb()
     try:
-        run_tests({n: f for n, f in named(globals()).items()
-                   if n not in ("all", "forbidden")}, db)
+        run_tests(named(globals(), prefix="mariadb_"), db)
     finally:
         db.end()
 
@@ -235,6 +374,4 @@ def test_forbidden():
 
 
 if __name__ == "__main__":
-    names = sys.argv[1:]
-    run_tests({n: f for n, f in named(globals(), names).items()
-               if names or n in ("all", "forbidden")})
+    run_tests(named(globals(), sys.argv[1:]))
