@@ -70,7 +70,7 @@ struct sampler {
     size_t count;
     struct sample_tids tids;
     struct thread_tracer *tracer;
-    struct thread_copy *copy;
+    struct thread_copies copies;
     size_t kept_bytes;
     uint64_t unseen_ns;
     uint32_t random;
@@ -214,27 +214,27 @@ may_pause(struct sampler *s)
            PAUSE_CREDIT_US + elapsed_us / PAUSE_SHARE;
 }
 
-/* Into s->copy; state: the thread's.  False: it could not be stopped. */
+/* Into s->copies; state: the thread's.  False: it could not be stopped. */
 static bool
 stop_thread(struct sampler *s, struct watched *w, char state)
 {
+    const struct thread_wanted wanted = {w->tid, state};
     struct sampler_report *report = s->run->report;
-    struct error err;
-    bool gone;
+    struct thread_copies *copies = &s->copies;
 
-    if (thread_tracer_copy(&s->tracer, s->run->options->pid, w->tid, state,
-                           s->copy, &gone, &err) == 0) {
+    thread_tracer_copy(&s->tracer, s->run->options->pid, &wanted, 1, copies);
+    if (!copies->failed) {
         w->seen = true;
         report->stops++;
-        report->pause_total_us += s->copy->pause_us;
-        if (s->copy->pause_us > report->pause_max_us)
-            report->pause_max_us = s->copy->pause_us;
+        report->pause_total_us += copies->list->pause_us;
+        if (copies->list->pause_us > report->pause_max_us)
+            report->pause_max_us = copies->list->pause_us;
         return true;
     }
-    if (!gone) {
+    if (!copies->gone) {
         w->failed = true;
-        if (report->stops == 0 && err.code == ER_NOT_SUPPORTED)
-            snprintf(s->why, SAMPLE_REFUSED_MAX, "%s", err.text);
+        if (report->stops == 0 && copies->err.code == ER_NOT_SUPPORTED)
+            snprintf(s->why, SAMPLE_REFUSED_MAX, "%s", copies->err.text);
     }
     return false;
 }
@@ -243,7 +243,7 @@ stop_thread(struct sampler *s, struct watched *w, char state)
 static void
 keep_copy(struct sampler *s, struct watched *w)
 {
-    const struct thread_copy *copy = s->copy;
+    const struct thread_copy *copy = s->copies.list;
     size_t bytes = sizeof(*w->kept) + copy->stack.size;
 
     if (s->kept_bytes + bytes <= KEPT_MAX)
@@ -257,7 +257,7 @@ keep_copy(struct sampler *s, struct watched *w)
     w->kept->registers = copy->registers;
     w->kept->start = copy->stack.start;
     w->kept->size = copy->stack.size;
-    memcpy(w->kept->bytes, copy->bytes, copy->stack.size);
+    memcpy(w->kept->bytes, copy->stack.bytes, copy->stack.size);
 }
 
 static int
@@ -266,8 +266,8 @@ give_copy(struct sampler *s, struct watched *w, uint64_t nanoseconds,
 {
     struct sample sample = {.tid = w->tid,
                             .nanoseconds = nanoseconds,
-                            .registers = s->copy->registers,
-                            .stack = s->copy->stack};
+                            .registers = s->copies.list->registers,
+                            .stack = s->copies.list->stack};
 
     return give(s, &sample, err);
 }
@@ -446,18 +446,12 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     struct sampler s = {.run = run, .why = why};
     struct sampler_report *report = run->report;
     uint64_t elapsed_ns;
-    int rc = -1, forgotten = 0;
+    int rc = 1, forgotten = 0;
 
     if (run->hz > SAMPLER_PTRACE_HZ_MAX)
         run->hz = SAMPLER_PTRACE_HZ_MAX;
     report->kernel = true;
-    s.copy = mem_alloc_unset(sizeof(*s.copy)); /* written by each stop */
-    if (!s.copy) {
-        error_memory(err, "a thread's stack");
-        goto out;
-    }
     s.random = (uint32_t)sample_now_ns();
-    rc = 1;
     if (!probe(&s))
         goto out;
     s.policy = sched_getscheduler(0);
@@ -479,7 +473,6 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
 out:
     thread_tracer_free(s.tracer);
     mem_free(s.list);
-    mem_free(s.copy);
     sample_tids_free(&s.tids);
     return rc;
 }

@@ -83,9 +83,8 @@ int sampler_run(const struct sampler_options *options,
 
 struct thread_copy {
     struct thread_registers registers;
-    struct thread_stack stack; /* in bytes */
+    struct thread_stack stack; /* in the tracer's memory */
     uint64_t pause_us;         /* that the thread was stopped for */
-    uint8_t bytes[SAMPLER_STACK_BYTES];
 };
 
 #endif
