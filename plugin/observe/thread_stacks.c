@@ -20,7 +20,7 @@ enum { SYSCALL_MAX = 256 };
 struct stacks {
     struct thread_list *list;
     const struct threads_options *options;
-    struct thread_copy *copy;
+    struct thread_wanted *wanted; /* by place in list */
     uint8_t *deep;
     const char *last; /* reason */
     struct thread_tracer *tracer;
@@ -73,16 +73,16 @@ waits_there(int32_t pid, int32_t tid, const struct thread_registers *registers)
  * pause is as short as others'.
  */
 static bool
-read_further(const struct stacks *s, int32_t tid)
+read_further(const struct stacks *s, int32_t tid, struct thread_copy *copy)
 {
-    struct thread_stack *stack = &s->copy->stack;
+    struct thread_stack *stack = &copy->stack;
     size_t n;
 
     if (stack->size < SAMPLER_STACK_BYTES)
         return false;
     n = sample_task_memory(tid, stack->start + stack->size,
                            s->deep + SAMPLER_STACK_BYTES, SAMPLE_MEMORY_MAX);
-    if (n == 0 || !waits_there(s->list->pid, tid, &s->copy->registers))
+    if (n == 0 || !waits_there(s->list->pid, tid, &copy->registers))
         return false;
     memcpy(s->deep, stack->bytes, stack->size);
     stack->bytes = s->deep;
@@ -91,18 +91,19 @@ read_further(const struct stacks *s, int32_t tid)
 }
 
 static int
-find_callers(const struct stacks *s, struct thread_entry *entry)
+find_callers(const struct stacks *s, struct thread_entry *entry,
+             struct thread_copy copy)
 {
     const struct threads_options *options = s->options;
     uint64_t addresses[THREAD_DEPTH_MAX] MEM_UNSET;
     const char *why = "";
     uint32_t depth =
-        options->walk(options->arg, s->copy, addresses, THREAD_DEPTH_MAX, &why);
+        options->walk(options->arg, &copy, addresses, THREAD_DEPTH_MAX, &why);
 
-    if (*why && read_further(s, entry->tid)) {
+    if (*why && read_further(s, entry->tid, &copy)) {
         why = "";
-        depth = options->walk(options->arg, s->copy, addresses,
-                              THREAD_DEPTH_MAX, &why);
+        depth = options->walk(options->arg, &copy, addresses, THREAD_DEPTH_MAX,
+                              &why);
     }
     entry->why = why;
     if (depth == 0)
@@ -113,49 +114,64 @@ find_callers(const struct stacks *s, struct thread_entry *entry)
     return entry->addresses ? 0 : -1;
 }
 
-/* What could not be stopped keeps its place.  -1: no memory. */
 static int
-take_stack(struct stacks *s, struct thread_entry *entry)
+take_copy(const struct stacks *s, struct thread_entry *entry,
+          const struct thread_copy *copy)
 {
-    const struct threads_options *options = s->options;
-    bool gone = entry->state == 'Z' || entry->state == 'X';
     struct thread_list *list = s->list;
-    struct error failure;
 
-    if (!gone && options->deadline_ms && clock_ms() >= options->deadline_ms) {
-        entry->why = "there was no time left for it";
-        return 0;
-    }
-    if (!gone &&
-        thread_tracer_copy(&s->tracer, options->pid, entry->tid, entry->state,
-                           s->copy, &gone, &failure) == 0) {
-        entry->pause_us = (uint32_t)s->copy->pause_us;
-        list->stops++;
-        list->pause_total_us += s->copy->pause_us;
-        if (s->copy->pause_us > list->pause_max_us)
-            list->pause_max_us = s->copy->pause_us;
-        return find_callers(s, entry);
-    }
-    entry->why = gone ? "it has ended"
-                      : keep_why(list, entry->tid, failure.text, &s->last);
-    return entry->why ? 0 : -1;
+    entry->pause_us = (uint32_t)copy->pause_us;
+    list->stops++;
+    list->pause_total_us += copy->pause_us;
+    if (copy->pause_us > list->pause_max_us)
+        list->pause_max_us = copy->pause_us;
+    return find_callers(s, entry, *copy);
+}
+
+/* Of the list from there on: how many were looked at.  What could not be
+ * stopped keeps its place.  0: no memory. */
+static size_t
+take_some(struct stacks *s, size_t first)
+{
+    struct thread_entry *entry = &s->list->list[first];
+    struct thread_copies copies;
+    size_t i;
+
+    thread_tracer_copy(&s->tracer, s->options->pid, &s->wanted[first],
+                       s->list->count - first, &copies);
+    for (i = 0; i < copies.count; i++)
+        if (take_copy(s, &entry[i], &copies.list[i]) != 0)
+            return 0;
+    if (!copies.failed)
+        return i;
+    entry[i].why = copies.gone ? "it has ended"
+                               : keep_why(s->list, entry[i].tid,
+                                          copies.err.text, &s->last);
+    return entry[i].why ? i + 1 : 0;
 }
 
 static int
 take_stacks(struct stacks *s, struct error *err)
 {
-    const atomic_bool *cancelled = s->options->cancelled;
+    const struct threads_options *options = s->options;
+    size_t i = 0, taken;
 
-    for (size_t i = 0; i < s->list->count; i++) {
-        if (cancelled && atomic_load(cancelled)) {
+    while (i < s->list->count) {
+        if (options->cancelled && atomic_load(options->cancelled)) {
             error_set(err, ER_QUERY_INTERRUPTED,
                       "the stacks of threads were cancelled");
             return -1;
         }
-        if (take_stack(s, &s->list->list[i]) != 0) {
+        if (options->deadline_ms && clock_ms() >= options->deadline_ms) {
+            s->list->list[i++].why = "there was no time left for it";
+            continue;
+        }
+        taken = take_some(s, i);
+        if (taken == 0) {
             error_memory(err, "the stacks of threads");
             return -1;
         }
+        i += taken;
     }
     return 0;
 }
@@ -167,15 +183,17 @@ thread_stacks_take(struct thread_list *list,
     struct stacks s = {.list = list, .options = options, .last = ""};
     int rc = -1;
 
-    /* Both are large, and written by each copy. */
-    s.copy = mem_alloc_unset(sizeof(*s.copy));
+    s.wanted = mem_zalloc(list->count, sizeof(*s.wanted));
     s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + SAMPLE_MEMORY_MAX);
-    if (s.copy && s.deep)
+    for (size_t i = 0; i < list->count && s.wanted; i++)
+        s.wanted[i] =
+            (struct thread_wanted){list->list[i].tid, list->list[i].state};
+    if (s.wanted && s.deep)
         rc = take_stacks(&s, err);
     else
         error_memory(err, "the stacks of threads");
     thread_tracer_free(s.tracer);
-    mem_free(s.copy);
+    mem_free(s.wanted);
     mem_free(s.deep);
     return rc;
 }

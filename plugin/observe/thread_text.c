@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "names.h"
+#include "sampler.h"
 #include "thread_groups.h"
 #include "threads.h"
 #include "view_options.h"
@@ -112,8 +113,11 @@ add_tids(struct buffer *out, const struct thread_group *group)
     else
         buffer_format(out, "%zu tids: ", group->count);
     for (size_t i = 0; i < group->count; i++)
-        buffer_format(out, "%s%" PRId32 ":%s", i ? ", " : "",
-                      group->threads[i]->tid, group->threads[i]->name);
+        buffer_format(out, "%s%" PRId32 ":%s%s", i ? ", " : "",
+                      group->threads[i]->tid, group->threads[i]->name,
+                      strcmp(group->threads[i]->name, SAMPLER_OWN_THREAD) == 0
+                          ? " (of heapwire itself)"
+                          : "");
     buffer_char(out, '\n');
 }
 

@@ -121,6 +121,33 @@ keep_text(struct profile *profile, const struct buffer *text, const char **to)
     return text->failed || !*to ? -1 : 0;
 }
 
+/* Ticks that were asked for, and did not come. */
+static void
+write_rate(const struct sampler_report *report, struct buffer *out)
+{
+    uint32_t most = report->hz_wanted;
+
+    if (report->way != SAMPLER_PTRACE)
+        return;
+    if (most > SAMPLER_PTRACE_HZ_MAX) {
+        most = SAMPLER_PTRACE_HZ_MAX;
+        buffer_format(out,
+                      ", %" PRIu32 " ticks a second in place of %" PRIu32
+                      ": stopping threads makes %" PRIu32 " at most",
+                      report->hz < most ? report->hz : most, report->hz_wanted,
+                      most);
+    } else if (report->hz + report->hz / 3 < most) {
+        buffer_format(out, ", %" PRIu32 " ticks a second in place of %" PRIu32,
+                      report->hz, most);
+    }
+    if (report->hz + report->hz / 3 < most)
+        buffer_format(out,
+                      "%s looking at %" PRIu32 " threads gets a twentieth "
+                      "of a core, where there is one",
+                      report->hz_wanted > most ? ", and" : ":",
+                      report->threads);
+}
+
 /* How it was taken. */
 static void
 write_way(const struct observing *observing,
@@ -138,6 +165,7 @@ write_way(const struct observing *observing,
                       "%" PRIu64 " us at most",
                       report->stops, (double)report->pause_total_us / 1000,
                       report->pause_max_us);
+    write_rate(report, out);
     if (*report->why_not_better)
         buffer_format(out, "; %s", report->why_not_better);
     if (observing->opened)
@@ -154,10 +182,16 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
     if (report->lost > 0)
         buffer_format(out, "; %" PRIu64 " samples were lost", report->lost);
     if (report->unseen > 0)
+        buffer_format(out, "; %" PRIu32 " threads could not be looked at",
+                      report->unseen);
+    if (report->unmet > 0)
         buffer_format(out,
-                      "; %" PRIu32 " threads could not be looked at, for %.1f "
-                      "s in all",
-                      report->unseen, (double)report->unseen_ms / 1000);
+                      "; %" PRIu32
+                      " threads were not met: they ended, or the time did",
+                      report->unmet);
+    if (report->unseen + report->unmet > 0)
+        buffer_format(out, ", for %.1f s in all",
+                      (double)report->unseen_ms / 1000);
     if (t->cut > 0)
         buffer_format(out, "; %" PRIu64 " stacks are cut", t->cut);
     if (left_out > 0)

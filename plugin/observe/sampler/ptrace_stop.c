@@ -151,9 +151,9 @@ copy_stopped(struct ptrace_stop *stop)
     }
     take_registers(&r, &stop->copy->registers);
     *stack = (struct thread_stack){stop->copy->registers.values[REGISTER_SP],
-                                   stop->copy->bytes, 0};
-    stack->size = sample_task_memory(stop->tid, stack->start, stop->copy->bytes,
-                                     sizeof(stop->copy->bytes));
+                                   stop->bytes, 0};
+    stack->size = sample_task_memory(stop->tid, stack->start, stop->bytes,
+                                     SAMPLER_STACK_BYTES);
     go_on_with_call(stop->tid, &r);
     return 0;
 }
@@ -175,19 +175,21 @@ is_traced_here(int32_t pid, int32_t tid)
     return access(path, F_OK) == 0;
 }
 
-/* Another copy of the same thread is over in a moment. */
+/* Another copy of the same thread is over in a moment, but for a busy machine;
+ * and another one may follow it, between two looks. */
 static long
 seize(int32_t pid, int32_t tid)
 {
-    enum { STEPS = 100, STEP_NS = 200 * 1000 };
+    enum { STEPS = 1000, STEPS_OF_OTHERS = 5, STEP_NS = 200 * 1000 };
     const struct timespec moment = {0, STEP_NS};
     long rc = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
 
-    for (int i = 0; i < STEPS && rc != 0 && errno == EPERM; i++) {
-        if (is_traced_here(pid, tid))
-            nanosleep(&moment, NULL);
-        else
-            i = STEPS; /* it may just have been let go */
+    for (int i = 0, others = 0;
+         i < STEPS && others < STEPS_OF_OTHERS && rc != 0 && errno == EPERM;
+         i++) {
+        if (!is_traced_here(pid, tid))
+            others++;
+        nanosleep(&moment, NULL);
         rc = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
     }
     return rc;
@@ -220,7 +222,7 @@ copy_thread(struct ptrace_stop *stop)
 {
     char why[SAMPLE_REFUSED_MAX];
     siginfo_t info = {.si_pid = 0};
-    uint64_t waited_us = sample_own_wait_us(), woken_us;
+    uint64_t waited_us = sample_wait_us(stop->schedstat), woken_us;
     int rc, error;
 
     if (seize(stop->pid, stop->tid) != 0) {
@@ -235,7 +237,7 @@ copy_thread(struct ptrace_stop *stop)
         return -1;
     }
     /* Nobody else can have this tid while it is traced: is it still ours? */
-    if (sample_task_ended(stop->pid, stop->tid) ||
+    if ((syscall(SYS_tgkill, stop->pid, stop->tid, 0) != 0 && errno == ESRCH) ||
         ptrace(PTRACE_INTERRUPT, stop->tid, NULL, NULL) != 0 ||
         await_stop(stop->tid, &info) != 0 || info.si_code != CLD_TRAPPED) {
         stop->gone = true;
@@ -247,7 +249,7 @@ copy_thread(struct ptrace_stop *stop)
     ptrace(PTRACE_DETACH, stop->tid, NULL, (void *)(uintptr_t)signal_of(&info));
     /* Since this thread could have been woken, at most. */
     stop->copy->pause_us =
-        now_us() - woken_us + sample_own_wait_us() - waited_us;
+        now_us() - woken_us + sample_wait_us(stop->schedstat) - waited_us;
     return rc;
 }
 

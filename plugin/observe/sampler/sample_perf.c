@@ -41,10 +41,11 @@ enum {
 /* What is tried where perf_event_mlock_kb is short. */
 static const struct {
     uint32_t pages, stack_bytes;
-} sizes[] = {{128, SAMPLER_STACK_BYTES},
-             {64, SAMPLER_STACK_BYTES / 2},
-             {32, SAMPLER_STACK_BYTES / 4},
-             {16, SAMPLER_STACK_BYTES / 8}};
+} sizes[] = {{256, SAMPLER_STACK_BYTES},
+             {128, 32 << 10},
+             {64, 16 << 10},
+             {32, 8 << 10},
+             {16, 4 << 10}};
 
 struct ring {
     int cpu, fd; /* fd: of the first event with this output */

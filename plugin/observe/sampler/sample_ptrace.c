@@ -41,7 +41,8 @@ enum {
     FIRST_THREADS = 200,      /* of more, no turn before others */
     STOP_SLICES = 2,          /* that a stop makes a sleeping thread run, */
     STOP_RUN_NS = 200 * 1000, /* and for how long at most */
-    KEPT_MAX = 64 << 20       /* bytes of stacks that are kept */
+    KEPT_MAX = 64 << 20       /* bytes of stacks that are kept: from the half
+                                 on each has its share, so none is lost */
 };
 
 /* Of a thread that was stopped: what it does until it runs again. */
@@ -54,6 +55,8 @@ struct kept {
 
 struct watched {
     int32_t tid;
+    bool own;                  /* heapwire's, of which the clock's time is none
+                                  of the database's */
     bool seen, failed;         /* a sample was taken; could not be */
     bool stopped;              /* the slices of a stop are not in times yet */
     bool pending;              /* it ran, and there was no time to stop it */
@@ -70,9 +73,9 @@ struct sampler {
     size_t count;
     struct sample_tids tids;
     struct thread_tracer *tracer;
-    struct thread_copy *copy;
+    struct thread_copies copies;
     size_t kept_bytes;
-    uint64_t unseen_ns;
+    uint64_t unseen_ns, paused_us; /* paused: but for each thread's first */
     uint32_t random;
     uint64_t ticks, tick_ns, since_tick_ns;
     int policy; /* of this thread, when it does not look */
@@ -147,8 +150,14 @@ give_time(struct sampler *s, struct watched *w, uint64_t now_ns,
 static int
 forget_thread(struct sampler *s, struct watched *w, struct error *err)
 {
+    if (w->own)
+        return 0;
     if (w->failed && (s->run->options->wall || !w->seen))
         s->run->report->unseen++;
+    else if (s->run->options->wall && !w->seen) {
+        s->run->report->unmet++;
+        w->blind = true;
+    }
     return give_time(s, w, sample_now_ns(), err);
 }
 
@@ -157,7 +166,14 @@ static struct watched
 new_thread(struct sampler *s, int32_t tid)
 {
     struct watched w = {.tid = tid, .given = s->run->begin_ns};
+    char name[32];
 
+    w.own = s->run->options->wall &&
+            sample_task_read(s->run->options->pid, tid, "comm", name,
+                             sizeof(name)) &&
+            strcmp(name, SAMPLER_OWN_THREAD "\n") == 0;
+    if (w.own)
+        return w;
     sample_run_see(s->run, tid);
     w.born = s->begun;
     if (!s->begun)
@@ -210,42 +226,61 @@ may_pause(struct sampler *s)
 {
     uint64_t elapsed_us = (sample_now_ns() - s->run->begin_ns) / 1000;
 
-    return s->run->report->pause_total_us <=
-           PAUSE_CREDIT_US + elapsed_us / PAUSE_SHARE;
+    return s->paused_us <= PAUSE_CREDIT_US + elapsed_us / PAUSE_SHARE;
 }
 
-/* Into s->copy; state: the thread's.  False: it could not be stopped. */
+static void
+count_stop(struct sampler *s, struct watched *w, uint64_t pause_us)
+{
+    struct sampler_report *report = s->run->report;
+
+    if (w->seen)
+        s->paused_us += pause_us;
+    w->seen = true;
+    report->stops++;
+    report->pause_total_us += pause_us;
+    if (pause_us > report->pause_max_us)
+        report->pause_max_us = pause_us;
+}
+
+/* That of s->copies. */
+static void
+count_failure(struct sampler *s, struct watched *w)
+{
+    const struct thread_copies *copies = &s->copies;
+
+    if (copies->gone)
+        return;
+    w->failed = true;
+    if (s->run->report->stops == 0 && copies->err.code == ER_NOT_SUPPORTED)
+        snprintf(s->why, SAMPLE_REFUSED_MAX, "%s", copies->err.text);
+}
+
+/* Into s->copies; state: the thread's.  False: it could not be stopped. */
 static bool
 stop_thread(struct sampler *s, struct watched *w, char state)
 {
-    struct sampler_report *report = s->run->report;
-    struct error err;
-    bool gone;
+    const struct thread_wanted wanted = {w->tid, state};
 
-    if (thread_tracer_copy(&s->tracer, s->run->options->pid, w->tid, state,
-                           s->copy, &gone, &err) == 0) {
-        w->seen = true;
-        report->stops++;
-        report->pause_total_us += s->copy->pause_us;
-        if (s->copy->pause_us > report->pause_max_us)
-            report->pause_max_us = s->copy->pause_us;
-        return true;
-    }
-    if (!gone) {
-        w->failed = true;
-        if (report->stops == 0 && err.code == ER_NOT_SUPPORTED)
-            snprintf(s->why, SAMPLE_REFUSED_MAX, "%s", err.text);
-    }
-    return false;
+    thread_tracer_copy(&s->tracer, s->run->options->pid, &wanted, 1,
+                       &s->copies);
+    if (s->copies.failed)
+        count_failure(s, w);
+    else
+        count_stop(s, w, s->copies.list->pause_us);
+    return !s->copies.failed;
 }
 
 /* What it does until it has run again. */
 static void
-keep_copy(struct sampler *s, struct watched *w)
+keep_copy(struct sampler *s, struct watched *w, const struct thread_copy *copy)
 {
-    const struct thread_copy *copy = s->copy;
-    size_t bytes = sizeof(*w->kept) + copy->stack.size;
+    size_t size = copy->stack.size, share = KEPT_MAX / 2 / (s->count + 1);
+    size_t bytes;
 
+    if (s->kept_bytes > KEPT_MAX / 2 && size > share - sizeof(*w->kept))
+        size = share - sizeof(*w->kept);
+    bytes = sizeof(*w->kept) + size;
     if (s->kept_bytes + bytes <= KEPT_MAX)
         w->kept = mem_alloc_unset(bytes); /* some KB, written now */
     if (!w->kept) {
@@ -256,8 +291,8 @@ keep_copy(struct sampler *s, struct watched *w)
     s->kept_bytes += bytes;
     w->kept->registers = copy->registers;
     w->kept->start = copy->stack.start;
-    w->kept->size = copy->stack.size;
-    memcpy(w->kept->bytes, copy->bytes, copy->stack.size);
+    w->kept->size = size;
+    memcpy(w->kept->bytes, copy->stack.bytes, size);
 }
 
 static int
@@ -266,8 +301,8 @@ give_copy(struct sampler *s, struct watched *w, uint64_t nanoseconds,
 {
     struct sample sample = {.tid = w->tid,
                             .nanoseconds = nanoseconds,
-                            .registers = s->copy->registers,
-                            .stack = s->copy->stack};
+                            .registers = s->copies.list->registers,
+                            .stack = s->copies.list->stack};
 
     return give(s, &sample, err);
 }
@@ -328,7 +363,7 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
     w->stopped = copied && state != 'R';
     rc = give_time(s, w, now_ns, err);
     if (copied)
-        keep_copy(s, w);
+        keep_copy(s, w, s->copies.list);
     else
         w->blind = true;
     return rc;
@@ -340,6 +375,8 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
     struct sample_times now;
     bool ran;
 
+    if (w->own)
+        return 0;
     if (!sample_task_times(s->run->options->pid, w->tid, &now))
         return 0; /* it has just ended */
     ran = now.run_ns != w->times.run_ns || now.slices != w->times.slices;
@@ -356,20 +393,67 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
                : 0;
 }
 
+/* ---- all of them ---- */
+
+/* Of the list from place i on, until one that is left out: how many. */
+static size_t
+meet_some(struct sampler *s, size_t i, const struct thread_wanted *wanted)
+{
+    const struct thread_copies *copies = &s->copies;
+    size_t count = 0;
+
+    while (i + count < s->count && !s->list[i + count].own)
+        count++;
+    if (count == 0)
+        return 1;
+    thread_tracer_copy(&s->tracer, s->run->options->pid, wanted, count,
+                       &s->copies);
+    for (size_t k = 0; k < copies->count; k++) {
+        struct watched *w = &s->list[i + k];
+
+        count_stop(s, w, copies->list[k].pause_us);
+        w->stopped = wanted[k].state != 'R';
+        keep_copy(s, w, &copies->list[k]);
+    }
+    if (copies->failed) {
+        count_failure(s, &s->list[i + copies->count]);
+        s->list[i + copies->count].blind = true;
+    }
+    return copies->count + copies->failed;
+}
+
+/* Of the clock, the first tick: each thread is stopped once, whatever they are
+ * together; a thread pays for its own stop alone. */
+static int
+meet_all(struct sampler *s, struct error *err)
+{
+    struct thread_wanted *wanted = mem_zalloc(s->count + 1, sizeof(*wanted));
+    int rc = 0;
+
+    if (!wanted) {
+        error_memory(err, "the threads of a process");
+        return -1;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        wanted[i] = (struct thread_wanted){
+            s->list[i].tid,
+            sample_task_state(s->run->options->pid, s->list[i].tid)};
+    for (size_t i = 0;
+         i < s->count && rc == 0 && sample_now_ns() < s->run->end_ns;) {
+        i += meet_some(s, i, wanted + i);
+        rc = sample_run_cancelled(s->run, err);
+    }
+    mem_free(wanted);
+    return rc;
+}
+
 /* ---- ticks ---- */
 
 static int
-tick(struct sampler *s, struct error *err)
+look_at_all(struct sampler *s, struct error *err)
 {
-    uint64_t began_ns = sample_now_ns();
     size_t first;
-    int rc = list_threads(s, err);
-
-    if (s->count > FIRST_THREADS)
-        look_as_before(s);
-    else
-        look_first(s);
-    s->since_tick_ns = began_ns - s->tick_ns;
+    int rc = 0;
 
     /* Where the budget ends within a tick, it is not always the same threads
      * that it leaves out. */
@@ -379,6 +463,23 @@ tick(struct sampler *s, struct error *err)
         rc = look_at_thread(s, &s->list[(first + i) % s->count], err);
         rc = rc != 0 ? rc : sample_run_cancelled(s->run, err);
     }
+    return rc;
+}
+
+static int
+tick(struct sampler *s, struct error *err)
+{
+    uint64_t began_ns = sample_now_ns();
+    int rc = list_threads(s, err);
+
+    if (s->count > FIRST_THREADS)
+        look_as_before(s);
+    else
+        look_first(s);
+    s->since_tick_ns = began_ns - s->tick_ns;
+    if (rc == 0)
+        rc = s->run->options->wall && s->ticks == 0 ? meet_all(s, err)
+                                                    : look_at_all(s, err);
     s->ticks++;
     s->tick_ns = began_ns;
     return rc;
@@ -446,18 +547,12 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     struct sampler s = {.run = run, .why = why};
     struct sampler_report *report = run->report;
     uint64_t elapsed_ns;
-    int rc = -1, forgotten = 0;
+    int rc = 1, forgotten = 0;
 
     if (run->hz > SAMPLER_PTRACE_HZ_MAX)
         run->hz = SAMPLER_PTRACE_HZ_MAX;
     report->kernel = true;
-    s.copy = mem_alloc_unset(sizeof(*s.copy)); /* written by each stop */
-    if (!s.copy) {
-        error_memory(err, "a thread's stack");
-        goto out;
-    }
     s.random = (uint32_t)sample_now_ns();
-    rc = 1;
     if (!probe(&s))
         goto out;
     s.policy = sched_getscheduler(0);
@@ -479,7 +574,6 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
 out:
     thread_tracer_free(s.tracer);
     mem_free(s.list);
-    mem_free(s.copy);
     sample_tids_free(&s.tids);
     return rc;
 }

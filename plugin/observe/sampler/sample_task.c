@@ -84,16 +84,14 @@ sample_task_times(int32_t pid, int32_t tid, struct sample_times *out)
 }
 
 uint64_t
-sample_own_wait_us(void)
+sample_wait_us(int schedstat)
 {
     unsigned long long numbers[3];
     char text[128];
+    ssize_t n = pread(schedstat, text, sizeof(text) - 1, 0);
 
-    return sample_read_text("/proc/thread-self/schedstat", text,
-                            sizeof(text)) &&
-                   parse_schedstat(text, numbers)
-               ? numbers[1] / 1000
-               : 0;
+    text[n > 0 ? n : 0] = '\0';
+    return parse_schedstat(text, numbers) ? numbers[1] / 1000 : 0;
 }
 
 size_t

@@ -29,8 +29,11 @@ struct sample_times {
 /* False: there is no such thread, or the kernel does not say it. */
 bool sample_task_times(int32_t pid, int32_t tid, struct sample_times *out);
 
-/* How long this thread waited for a processor so far; 0: not known. */
-uint64_t sample_own_wait_us(void);
+#define SAMPLE_OWN_SCHEDSTAT "/proc/thread-self/schedstat"
+
+/* How long a thread, whose open schedstat this is, waited for a processor so
+ * far; 0: not known. */
+uint64_t sample_wait_us(int schedstat);
 
 enum { SAMPLE_MEMORY_MAX = 480 << 10 };
 

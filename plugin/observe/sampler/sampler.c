@@ -61,7 +61,7 @@ sampler_run(const struct sampler_options *options,
                              .hz = hz_of(options)};
     int rc;
 
-    memset(report, 0, sizeof(*report));
+    *report = (struct sampler_report){.hz_wanted = run.hz};
     if (options->wall && (options->way == SAMPLER_PERF || options->kernel)) {
         error_set(err, ER_WRONG_ARGUMENTS,
                   "perf_event_open does not sample threads that wait");

@@ -20,9 +20,13 @@ enum {
     SAMPLER_HZ = 99, /* unless told otherwise */
     SAMPLER_WALL_HZ = 20,
     SAMPLER_HZ_MAX = 1000,
-    SAMPLER_PTRACE_HZ_MAX = 50,    /* of ptrace, whatever was asked for */
-    SAMPLER_STACK_BYTES = 32 << 10 /* of a stack that are copied, at most */
+    SAMPLER_PTRACE_HZ_MAX = 50, /* of ptrace, whatever was asked for */
+    /* Of a stack that are copied, at most: perf's own ceiling. */
+    SAMPLER_STACK_BYTES = (64 << 10) - 8
 };
+
+/* What runs in the database for heapwire is called so: the agent's thread. */
+#define SAMPLER_OWN_THREAD "heapwire"
 
 enum sampler_way {
     SAMPLER_ANY, /* the best that is allowed */
@@ -57,10 +61,12 @@ struct sampler_report {
     enum sampler_way way;
     uint32_t milliseconds; /* that it lasted */
     uint32_t hz;           /* ticks a second, as they were; at least 1 */
+    uint32_t hz_wanted;    /* as they were asked for, or are by default */
     uint64_t samples;
     uint64_t lost;      /* the kernel, or we, had no room or time for */
     uint32_t threads;   /* seen */
     uint32_t unseen;    /* threads that could not be looked at, */
+    uint32_t unmet;     /* of the clock: for which there was no time */
     uint64_t unseen_ms; /* of the clock: or not all the time; those times */
     bool ended;         /* the process did, before the time was over */
     bool kernel;        /* time in the kernel is sampled, too */
@@ -88,9 +94,8 @@ int sampler_run(const struct sampler_options *options,
 
 struct thread_copy {
     struct thread_registers registers;
-    struct thread_stack stack; /* in bytes */
+    struct thread_stack stack; /* in the tracer's memory */
     uint64_t pause_us;         /* that the thread was stopped for */
-    uint8_t bytes[SAMPLER_STACK_BYTES];
 };
 
 #endif

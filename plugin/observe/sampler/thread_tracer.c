@@ -1,50 +1,69 @@
 /*
  * thread_tracer.c - see thread_tracer.h.
  *
- * A thread for each copy would take three times as long as the copy.  Where
- * that is allowed the tracer comes before all others on its processor: on a
- * busy machine the thread would else stay stopped for milliseconds until its
+ * A thread for each copy would take three times as long as the copy, and so
+ * would a turn of tracer and caller for each: so copies are made by the dozen.
+ * Where that is allowed the tracer comes before all others on its processor: on
+ * a busy machine the thread would else stay stopped for milliseconds until its
  * tracer's turn.
  */
 #include "thread_tracer.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "errors.h"
+#include "files.h"
 #include "memory.h"
+#include "sample_task.h"
 #include "sampler.h"
 #include "thread.h"
 
 enum {
-    STOP_MS = 250,    /* that a thread may take until it stops: its turn on a
-                         busy machine */
-    STOP_MS_OF_D = 2, /* ... one in state D, which is likely to take longer */
+    STOP_MS = 250,    /* that a thread may take until it stops, */
+    STOP_MS_OF_D = 2, /* ... one in state D, which is likely to take longer; */
+    STOP_LOOKS = 8,   /* so often, where it waits for a processor */
     END_MS = 1000,    /* that a tracer may take to end, on a busy machine */
     LEFT_MAX = 8,     /* tracers that did not */
-    TRACER_STACK_BYTES = 64 << 10
+    TRACER_STACK_BYTES = 64 << 10,
+    COPIES_MAX = 32,      /* that are made together */
+    COPIED_MAX = 1 << 20, /* bytes of their stacks; most take some KB */
+    ALIGNED = 16,
+    REFERENCES = 2 /* the thread, and its caller */
 };
 
 struct thread_tracer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
+    atomic_uint references;
+    bool over; /* the caller's: it has ended, or was left alone */
+    atomic_int tid;
     /* With the lock: */
     bool ends, ended, left;
-    bool busy; /* with what follows, which is its own meanwhile */
+    bool busy;   /* with what follows, which is its own meanwhile */
+    size_t done; /* copies, which nobody changes any more */
+    /* Its own while it is busy: */
     struct ptrace_stop stop;
-    struct thread_copy copy;
     struct error err;
+    uint64_t until_ms;  /* it begins no more after that */
+    size_t count, used; /* threads; bytes */
+    int32_t tids[COPIES_MAX];
+    struct thread_copy copies[COPIES_MAX];
+    uint8_t bytes[COPIED_MAX];
 };
 
 static atomic_uint left_alone;
 
 static void
-destroy_tracer(struct thread_tracer *tracer)
+release_tracer(struct thread_tracer *tracer)
 {
+    if (atomic_fetch_sub(&tracer->references, 1) > 1)
+        return;
     pthread_cond_destroy(&tracer->changed);
     pthread_mutex_destroy(&tracer->lock);
     mem_free(tracer);
@@ -55,17 +74,36 @@ static void
 on_tracer_end(void *arg)
 {
     struct thread_tracer *tracer = arg;
-    bool left;
 
+    fd_close(tracer->stop.schedstat);
     pthread_mutex_lock(&tracer->lock);
     tracer->ended = true;
-    left = tracer->left;
+    if (tracer->left)
+        atomic_fetch_sub(&left_alone, 1);
     pthread_cond_broadcast(&tracer->changed);
     pthread_mutex_unlock(&tracer->lock);
-    if (left) { /* else it is joined */
-        destroy_tracer(tracer);
-        atomic_fetch_sub(&left_alone, 1);
+    release_tracer(tracer);
+}
+
+/* The next one of those that are wanted.  With the lock, but while it copies.
+ */
+static void
+make_copy(struct thread_tracer *tracer)
+{
+    struct ptrace_stop *stop = &tracer->stop;
+
+    stop->tid = tracer->tids[tracer->done];
+    stop->copy = &tracer->copies[tracer->done];
+    stop->bytes = tracer->bytes + tracer->used;
+    pthread_mutex_unlock(&tracer->lock);
+    ptrace_copy_here(stop);
+    pthread_mutex_lock(&tracer->lock);
+    if (stop->rc != 0) {
+        tracer->ends = true;
+        return;
     }
+    tracer->used += (stop->copy->stack.size + ALIGNED - 1) & ~(ALIGNED - 1);
+    tracer->done++;
 }
 
 static void
@@ -77,10 +115,11 @@ make_copies(struct thread_tracer *tracer)
             pthread_cond_wait(&tracer->changed, &tracer->lock);
             continue;
         }
-        pthread_mutex_unlock(&tracer->lock);
-        ptrace_copy_here(&tracer->stop);
-        pthread_mutex_lock(&tracer->lock);
-        tracer->ends = tracer->ends || tracer->stop.rc != 0;
+        make_copy(tracer);
+        if (!tracer->ends && tracer->done < tracer->count &&
+            tracer->used + SAMPLER_STACK_BYTES <= COPIED_MAX &&
+            clock_ms() < tracer->until_ms)
+            continue;
         tracer->busy = false;
         pthread_cond_broadcast(&tracer->changed);
     }
@@ -91,11 +130,14 @@ static void *
 trace(void *arg)
 {
     const struct sched_param first = {.sched_priority = 1};
+    struct thread_tracer *tracer = arg;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
+    atomic_store(&tracer->tid, gettid());
     (void)sched_setscheduler(0, SCHED_FIFO, &first);
+    tracer->stop.schedstat = open(SAMPLE_OWN_SCHEDSTAT, O_RDONLY | O_CLOEXEC);
     pthread_cleanup_push(on_tracer_end, arg);
-    make_copies(arg);
+    make_copies(tracer);
     pthread_cleanup_pop(1);
     return NULL; /* lets go of what is still traced */
 }
@@ -119,9 +161,11 @@ new_tracer(struct error *err)
     }
     pthread_mutex_init(&tracer->lock, NULL);
     clock_cond_init(&tracer->changed);
+    atomic_init(&tracer->references, REFERENCES);
     start.arg = tracer;
     if (thread_start(&tracer->thread, &start, err) != 0) {
-        destroy_tracer(tracer);
+        release_tracer(tracer); /* the thread's */
+        release_tracer(tracer);
         return NULL;
     }
     return tracer;
@@ -131,55 +175,94 @@ static void
 end_tracer(struct thread_tracer *tracer, bool cancel)
 {
     uint64_t until_ms = clock_ms() + END_MS;
-    bool ended;
     int rc = 0;
 
     pthread_mutex_lock(&tracer->lock);
-    tracer->ends = true;
+    tracer->over = tracer->ends = true;
     pthread_cond_broadcast(&tracer->changed);
     if (cancel)
         pthread_cancel(tracer->thread);
     while (!tracer->ended && rc == 0)
         rc = clock_cond_wait(&tracer->changed, &tracer->lock, until_ms);
-    ended = tracer->ended;
-    if (!ended) {
-        tracer->left = true;
+    tracer->left = !tracer->ended;
+    if (tracer->left) {
         atomic_fetch_add(&left_alone, 1);
         pthread_detach(tracer->thread);
     }
     pthread_mutex_unlock(&tracer->lock);
-    if (ended) {
+    if (!tracer->left) /* else it may change that no more */
         pthread_join(tracer->thread, NULL);
-        destroy_tracer(tracer);
-    }
 }
 
 void
 thread_tracer_free(struct thread_tracer *tracer)
 {
-    if (tracer)
+    if (!tracer)
+        return;
+    if (!tracer->over)
         end_tracer(tracer, false);
+    release_tracer(tracer);
 }
 
-/* False: it takes longer. */
-static bool
-await_copy(struct thread_tracer *tracer, int32_t pid, int32_t tid,
-           uint64_t milliseconds)
+/* As many as are made together.  One in state D is likely to be late, and soon
+ * taken to be: it is alone. */
+static void
+want_copies(struct thread_tracer *tracer, int32_t pid,
+            const struct thread_wanted *threads, size_t count)
 {
-    uint64_t until_ms = clock_ms() + milliseconds;
-    bool done;
-    int rc = 0;
-
     pthread_mutex_lock(&tracer->lock);
-    tracer->stop = (struct ptrace_stop){
-        .pid = pid, .tid = tid, .copy = &tracer->copy, .err = &tracer->err};
+    tracer->stop.pid = pid;
+    tracer->stop.err = &tracer->err;
+    tracer->done = tracer->used = tracer->count = 0;
+    while (tracer->count < count && tracer->count < COPIES_MAX &&
+           (tracer->count == 0 ||
+            (threads[0].state != 'D' && threads[tracer->count].state != 'D'))) {
+        tracer->tids[tracer->count] = threads[tracer->count].tid;
+        tracer->count++;
+    }
+    tracer->until_ms = clock_ms() + STOP_MS;
     tracer->busy = true;
     pthread_cond_broadcast(&tracer->changed);
-    while (tracer->busy && rc == 0)
-        rc = clock_cond_wait(&tracer->changed, &tracer->lock, until_ms);
-    done = !tracer->busy;
     pthread_mutex_unlock(&tracer->lock);
-    return done;
+}
+
+/* Whether the thread, or its tracer, waits for a processor: on a busy machine
+ * that takes as long as it takes. */
+static bool
+lacks_processor(const struct thread_tracer *tracer, int32_t pid, int32_t tid)
+{
+    return sample_task_state(pid, tid) == 'R' ||
+           sample_task_state(getpid(), atomic_load(&tracer->tid)) == 'R';
+}
+
+/* *count: that were made.  False: the next one takes too long. */
+static bool
+await_copies(struct thread_tracer *tracer, int32_t pid,
+             const struct thread_wanted *threads, size_t *count)
+{
+    size_t done = 0;
+    bool busy = true;
+
+    for (int looks = 0; busy; looks++) {
+        const struct thread_wanted *next = &threads[done];
+        uint64_t until_ms = clock_ms();
+        int rc = 0;
+
+        if (looks == STOP_LOOKS ||
+            (looks > 0 && !lacks_processor(tracer, pid, next->tid)))
+            break;
+        until_ms += next->state == 'D' ? STOP_MS_OF_D : STOP_MS;
+        pthread_mutex_lock(&tracer->lock);
+        while (tracer->busy && rc == 0)
+            rc = clock_cond_wait(&tracer->changed, &tracer->lock, until_ms);
+        busy = tracer->busy;
+        if (tracer->done > done)
+            looks = -1;
+        done = tracer->done;
+        pthread_mutex_unlock(&tracer->lock);
+    }
+    *count = done;
+    return !busy;
 }
 
 static void
@@ -192,50 +275,38 @@ say_late(int32_t tid, char state, struct error *err)
                   tid);
     else
         error_set(err, ER_UNKNOWN,
-                  "thread %d did not stop in %d ms: it had no processor, or "
+                  "thread %d did not stop in time: it had no processor, or "
                   "does not come back from the kernel",
-                  tid, STOP_MS);
+                  tid);
 }
 
-static int
-take_copy(const struct thread_tracer *tracer, struct thread_copy *copy,
-          bool *gone, struct error *err)
+void
+thread_tracer_copy(struct thread_tracer **tracer, int32_t pid,
+                   const struct thread_wanted *threads, size_t count,
+                   struct thread_copies *copies)
 {
-    const struct thread_copy *from = &tracer->copy;
+    struct thread_tracer *t = *tracer;
+    bool in_time;
 
-    *gone = tracer->stop.gone;
-    if (tracer->stop.rc != 0) {
-        *err = tracer->err;
-        return -1;
+    *copies = (struct thread_copies){.failed = true};
+    if (!t || t->over) {
+        thread_tracer_free(t);
+        t = *tracer = new_tracer(&copies->err);
     }
-    copy->registers = from->registers;
-    copy->stack = from->stack;
-    copy->stack.bytes = copy->bytes;
-    copy->pause_us = from->pause_us;
-    memcpy(copy->bytes, from->bytes, from->stack.size);
-    return 0;
-}
-
-int
-thread_tracer_copy(struct thread_tracer **tracer, int32_t pid, int32_t tid,
-                   char state, struct thread_copy *copy, bool *gone,
-                   struct error *err)
-{
-    int rc;
-
-    *gone = false;
-    if (!*tracer && !(*tracer = new_tracer(err)))
-        return -1;
-    if (!await_copy(*tracer, pid, tid, state == 'D' ? STOP_MS_OF_D : STOP_MS)) {
-        end_tracer(*tracer, true);
-        *tracer = NULL;
-        say_late(tid, state, err);
-        return -1;
+    if (!t)
+        return;
+    want_copies(t, pid, threads, count);
+    in_time = await_copies(t, pid, threads, &copies->count);
+    copies->list = t->copies;
+    copies->failed = !in_time || t->ends;
+    if (!copies->failed)
+        return;
+    if (in_time) {
+        copies->gone = t->stop.gone;
+        copies->err = t->err;
+    } else {
+        say_late(threads[copies->count].tid, threads[copies->count].state,
+                 &copies->err);
     }
-    rc = take_copy(*tracer, copy, gone, err);
-    if (rc != 0) { /* its end follows */
-        end_tracer(*tracer, false);
-        *tracer = NULL;
-    }
-    return rc;
+    end_tracer(t, !in_time);
 }

@@ -11,22 +11,38 @@
 #define HW_THREAD_TRACER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct error;
+#include "errors.h"
+
 struct thread_copy;
 struct thread_tracer;
 
+struct thread_wanted {
+    int32_t tid;
+    char state; /* of a moment ago */
+};
+
+struct thread_copies {
+    const struct thread_copy *list; /* good until the tracer's next call */
+    size_t count;
+    /* The thread behind those could not be copied: err says why, with
+     * ER_NOT_SUPPORTED where it is not allowed (the text says what would be
+     * needed).  gone: it has ended; else it did not stop in time. */
+    bool failed, gone;
+    struct error err;
+};
+
 /*
- * Stops the thread, copies registers and stack, and lets it go on at once,
- * whatever happens meanwhile: where this process is killed, the kernel does.
- * *tracer: NULL at first.  state: the thread's, of a moment ago.  -1 with *err:
- * ER_NOT_SUPPORTED: it is not allowed (the text says what would be needed);
- * *gone: the thread has ended; else it did not stop in time.
+ * Stops each of the threads, copies registers and stack, and lets it go on at
+ * once, whatever happens meanwhile: where this process is killed, the kernel
+ * does.  *tracer: NULL at first.  The first copy that fails ends it, or so many
+ * were made as find room: one is copied, or failed, at least.
  */
-int thread_tracer_copy(struct thread_tracer **tracer, int32_t pid, int32_t tid,
-                       char state, struct thread_copy *copy, bool *gone,
-                       struct error *err);
+void thread_tracer_copy(struct thread_tracer **tracer, int32_t pid,
+                        const struct thread_wanted *threads, size_t count,
+                        struct thread_copies *copies);
 void thread_tracer_free(struct thread_tracer *tracer); /* NULL is fine */
 
 /* ---- ptrace_stop.c ---- */
@@ -34,7 +50,9 @@ void thread_tracer_free(struct thread_tracer *tracer); /* NULL is fine */
 /* What to copy; ptrace_copy_here, by the tracer, fills the rest. */
 struct ptrace_stop {
     int32_t pid, tid;
+    int schedstat; /* the tracer's own, open; -1: none */
     struct thread_copy *copy;
+    uint8_t *bytes; /* SAMPLER_STACK_BYTES */
     struct error *err;
     bool gone;
     int rc;

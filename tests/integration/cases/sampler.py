@@ -61,7 +61,7 @@ class Busy:
         self.process.stdout.close()
 
 
-def sample(busy, way="any", kind="cpu", refused=(), user=()):
+def sample_once(busy, way, kind, refused, user):
     done = subprocess.run(
         [*user, f"{BIN}/sampler_driver", str(busy.process.pid), "300", "0",
          way, kind, *refused],
@@ -71,9 +71,18 @@ def sample(busy, way="any", kind="cpu", refused=(), user=()):
     print("   ", lines.get("error") or
           f"{lines['way']}, kernel {lines['kernel']}: "
           f"{lines['why_not_better']}", flush=True)
-    if "error" not in lines:
-        assert int(lines["samples"]) > 0, lines
     return lines
+
+
+def sample(busy, way="any", kind="cpu", refused=(), user=()):
+    """On a machine with much else to do, again until the process ran: of two
+    threads on each processor, a tick of perf's may be missing."""
+    missing_ms = 2 * os.cpu_count() * 10 + 10
+    while True:
+        lines = sample_once(busy, way, kind, refused, user)
+        if "error" in lines or int(lines["samples"]) > 0:
+            return lines
+        assert int(lines["processor_ms"]) <= missing_ms, lines
 
 
 def same_or(wanted, busy, user):

@@ -152,6 +152,24 @@ sleep_in_2000(void)
 }
 
 static void *
+burn_for_heapwire(void *arg)
+{
+    pthread_setname_np(pthread_self(), SAMPLER_OWN_THREAD);
+    return burn_all(arg);
+}
+
+static void
+sleep_beside_heapwire(void)
+{
+    pthread_t thread;
+
+    begin_thread(burn_for_heapwire, &thread);
+    while (atomic_load(&shared->turns) == 0)
+        sched_yield();
+    sleep_on(NULL);
+}
+
+static void *
 burn_and_end(void *arg)
 {
     for (int i = 0; i < 100; i++) {
@@ -556,6 +574,60 @@ START_TEST(who_sleeps_is_stopped_once)
 }
 END_TEST
 
+/* At the default rate. */
+START_TEST(by_the_clock_two_thousand_are_met)
+{
+    if (!is_allowed(SAMPLER_PTRACE))
+        return;
+    begin(sleep_in_2000);
+    while (atomic_load(&shared->threads) < 2000)
+        sched_yield();
+    ck_assert_msg(run_for(3000, 0, true, SAMPLER_ANY) == 0, "%s", err.text);
+    say_report("2,000 that sleep");
+    ck_assert_uint_ge(report.stops, 2000);
+    ck_assert_uint_eq(report.unseen, 0);
+    ck_assert_uint_eq(report.unmet, 0);
+    ck_assert_uint_eq(report.hz_wanted, SAMPLER_WALL_HZ);
+    ck_assert_uint_gt(tally.total_ns / MS, 2000ULL * 2900);
+    ck_assert_uint_eq(tally.with_stack, tally.samples);
+    end();
+}
+END_TEST
+
+START_TEST(by_the_clock_those_that_are_not_met_are_counted)
+{
+    if (!is_allowed(SAMPLER_PTRACE))
+        return;
+    begin(sleep_in_2000);
+    while (atomic_load(&shared->threads) < 2000)
+        sched_yield();
+    ck_assert_msg(run_for(2, 0, true, SAMPLER_ANY) == 0, "%s", err.text);
+    say_report("2,000 in 2 ms");
+    ck_assert_uint_gt(report.unmet, 0);
+    ck_assert_uint_eq(report.unmet + tally.samples, report.threads);
+    ck_assert_uint_gt(report.unseen_ms, 0);
+    end();
+}
+END_TEST
+
+START_TEST(by_the_clock_heapwires_thread_is_left_out)
+{
+    if (!is_allowed(SAMPLER_PTRACE))
+        return;
+    begin(sleep_beside_heapwire);
+    while (atomic_load(&shared->threads) == 0)
+        sched_yield();
+    ck_assert_msg(run_for(300, 20, true, SAMPLER_ANY) == 0, "%s", err.text);
+    say_report("beside heapwire");
+    ck_threads(1);
+    ck_assert_uint_eq(tally.ns[0] + tally.ns[1] + tally.ns[2], 0);
+    memset(&tally, 0, sizeof(tally));
+    ck_assert_int_eq(run_for(300, 20, false, SAMPLER_PTRACE), 0);
+    ck_assert_uint_gt(report.threads, 1);
+    end();
+}
+END_TEST
+
 START_TEST(of_the_clock_all_time_counts)
 {
     if (!is_allowed(SAMPLER_PTRACE))
@@ -672,6 +744,9 @@ main(void)
     tcase_add_loop_test(tcase, it_can_be_cancelled, 0, 2);
     tcase_add_loop_test(tcase, two_thousand_threads_are_seen, 0, 2);
     tcase_add_test(tcase, who_sleeps_is_stopped_once);
+    tcase_add_test(tcase, by_the_clock_two_thousand_are_met);
+    tcase_add_test(tcase, by_the_clock_those_that_are_not_met_are_counted);
+    tcase_add_test(tcase, by_the_clock_heapwires_thread_is_left_out);
     tcase_add_test(tcase, of_the_clock_all_time_counts);
     /* As in test_ptrace_stop.c. */
     if (!SANITIZED)

@@ -64,25 +64,35 @@ static atomic_bool cancelled;
 static unsigned cancels_at; /* the copy; 0: none */
 
 /* Every third thread may not be stopped, every fourth has ended; the stack
- * pointer tells walk the thread. */
-int
-thread_tracer_copy(struct thread_tracer **tracer, int32_t process, int32_t tid,
-                   char state, struct thread_copy *copy, bool *gone,
-                   struct error *failure)
+ * pointer tells walk the thread.  Two at most are copied together. */
+void
+thread_tracer_copy(struct thread_tracer **tracer, int32_t process,
+                   const struct thread_wanted *threads, size_t count,
+                   struct thread_copies *out)
 {
+    static struct thread_copy done[2];
+
     ck_assert_ptr_nonnull(tracer);
-    ck_assert(state == 'S' || tid == pid);
     ck_assert_int_eq(process, pid);
-    copies++;
-    *gone = copies % 4 == 0;
-    atomic_store(&cancelled, copies == cancels_at);
-    if (copies % 4 == 0 || copies % 3 == 0) {
-        error_set(failure, ER_UNKNOWN, "gdb has thread %" PRId32 ", alas", tid);
-        return -1;
+    ck_assert_uint_gt(count, 0);
+    *out = (struct thread_copies){.list = done};
+    while (!out->failed && out->count < count && out->count < 2) {
+        const struct thread_wanted *wanted = &threads[out->count];
+
+        ck_assert(wanted->state == 'S' || wanted->tid == pid);
+        copies++;
+        out->gone = copies % 4 == 0;
+        if (copies == cancels_at)
+            atomic_store(&cancelled, true);
+        out->failed = copies % 4 == 0 || copies % 3 == 0;
+        if (out->failed)
+            error_set(&out->err, ER_UNKNOWN, "gdb has thread %" PRId32 ", alas",
+                      wanted->tid);
+        else
+            done[out->count++] = (struct thread_copy){
+                .pause_us = copies,
+                .registers.values[REGISTER_SP] = (uint64_t)wanted->tid};
     }
-    copy->pause_us = copies;
-    copy->registers.values[REGISTER_SP] = (uint64_t)tid;
-    return 0;
 }
 
 static uint32_t
@@ -235,7 +245,7 @@ START_TEST(it_ends_where_it_is_cancelled)
     cancels_at = 5;
     ck_assert_int_eq(threads_take(&options, &list, &err), -1);
     ck_assert_uint_eq(err.code, ER_QUERY_INTERRUPTED);
-    ck_assert_uint_eq(copies, 5);
+    ck_assert_uint_eq(copies, 6); /* two are copied together */
     ck_assert_ptr_null(list);
 }
 END_TEST
