@@ -48,7 +48,8 @@ open_code(const struct observing *observing, struct code_map *map,
     const struct unwind_request request = {.maps = &map->maps,
                                            .open_object = open_object,
                                            .arg = &map->objects,
-                                           .cancel_fd = observing->stop_fd};
+                                           .cancel_fd = observing->stop_fd,
+                                           .cancelled = observing->cancelled};
 
     if (code_map_open(map, observing->pid, err) != 0)
         return -1;
@@ -65,6 +66,7 @@ name_addresses(const struct observing *observing, struct code_map *map,
     const struct resolve_request request = {.maps = &map->maps,
                                             .addresses = addresses,
                                             .count = count,
+                                            .cancelled = observing->cancelled,
                                             .open_object = open_object,
                                             .arg = &map->objects};
     struct names *names = NULL;
@@ -74,6 +76,11 @@ name_addresses(const struct observing *observing, struct code_map *map,
                            err) != 0)
         names = NULL;
     pthread_mutex_unlock(&observing->names->lock);
+    if (names && atomic_load(observing->cancelled)) { /* some have none */
+        names_free(names);
+        names = NULL;
+        error_set(err, ER_QUERY_INTERRUPTED, "the profile was cancelled");
+    }
     return names;
 }
 
