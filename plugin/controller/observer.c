@@ -27,6 +27,7 @@
 #include "profile.h"
 #include "share.h"
 #include "snapshot.h"
+#include "stats_take.h"
 #include "store.h"
 #include "symbolizer.h"
 #include "table_loader.h"
@@ -98,15 +99,21 @@ take_profile(struct observation *o, const struct observing *observing,
              struct error *err)
 {
     const bool wall = o->request.kind == OBSERVE_WALL;
-    const struct sampler_options options = {.pid = o->process.pid,
-                                            .milliseconds =
-                                                o->request.seconds * 1000,
-                                            .hz = o->request.hz,
-                                            .wall = wall,
-                                            .cancelled = &o->flight.cancelled};
-    struct profile *profile = time_profile_take(
-        observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
+    struct sampler_options options = {.pid = o->process.pid,
+                                      .milliseconds = o->request.seconds * 1000,
+                                      .hz = o->request.hz,
+                                      .wall = wall,
+                                      .cancelled = &o->flight.cancelled};
+    struct process_children children;
+    struct profile *profile;
 
+    process_children_read(o->process.pid, &children);
+    options.children = children.pids;
+    options.child_count = children.count < PROCESS_CHILDREN_MAX
+                              ? children.count
+                              : PROCESS_CHILDREN_MAX;
+    profile = time_profile_take(observing, wall ? PROFILE_WALL : PROFILE_CPU,
+                                &options, err);
     if (profile)
         o->result.snapshot = make_snapshot(o, profile, err);
     return o->result.snapshot ? 0 : -1;

@@ -5,6 +5,7 @@
 #ifndef HW_CODE_MAP_H
 #define HW_CODE_MAP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "mappings.h"
@@ -24,6 +25,10 @@ struct code_map {
 /* Into a zeroed struct.  -1 with *err: no such process, or it may not be looked
  * at. */
 int code_map_open(struct code_map *map, int32_t pid, struct error *err);
+/* Puts in the code that a process has which was forked from that one, where it
+ * has more.  How many of its mappings lie where another's are: they are left
+ * out.  A process that cannot be looked at has nothing more. */
+size_t code_map_join(struct code_map *map, int32_t child);
 void code_map_close(struct code_map *map); /* zeroed is fine */
 
 #endif

@@ -23,7 +23,8 @@
 enum {
     THREADS_MS = 10000, /* to stop and copy all of them */
     TEXT_MAX = 2048,
-    DEPTH_MAX = 512
+    DEPTH_MAX = 512,
+    JOINED_MAX = 256 /* children whose libraries are looked at */
 };
 
 static void
@@ -40,10 +41,12 @@ open_object(void *arg, const struct mapping *mapping)
     return objects_open(arg, mapping->device, mapping->inode);
 }
 
-/* The process's code, with its unwind tables. */
+/* The process's code, and its children's, with their unwind tables.  *clashes
+ * grows by code of children that has no place. */
 static int
-open_code(const struct observing *observing, struct code_map *map,
-          struct unwind_loaded *loaded, struct error *err)
+open_code(const struct observing *observing, const int32_t *children,
+          size_t child_count, struct code_map *map,
+          struct unwind_loaded *loaded, size_t *clashes, struct error *err)
 {
     const struct unwind_request request = {.maps = &map->maps,
                                            .open_object = open_object,
@@ -53,6 +56,8 @@ open_code(const struct observing *observing, struct code_map *map,
 
     if (code_map_open(map, observing->pid, err) != 0)
         return -1;
+    for (size_t i = 0; i < child_count && i < JOINED_MAX; i++)
+        *clashes += code_map_join(map, children[i]);
     if (unwind_tables_load(observing->tables, &request, loaded, err) == 0)
         return 0;
     code_map_close(map);
@@ -92,6 +97,7 @@ struct taking {
     struct stack_sums *sums;
     uint64_t cut; /* stacks whose outermost frame was not reached */
     uint32_t milliseconds; /* that were asked for */
+    size_t children, clashes; /* of their code with others' */
 };
 
 static int
@@ -117,7 +123,8 @@ keep_text(struct profile *profile, const struct buffer *text, const char **to)
 
 /* How it was taken. */
 static void
-write_way(const struct sampler_report *report, struct buffer *out)
+write_way(const struct sampler_report *report, size_t children,
+          struct buffer *out)
 {
     static const char *const ways[] = {
         [SAMPLER_PERF] = "perf_event_open", [SAMPLER_PTRACE] = "ptrace"};
@@ -125,6 +132,9 @@ write_way(const struct sampler_report *report, struct buffer *out)
     buffer_format(out, "by %s for %.1f s, %" PRIu32 " threads",
                   ways[report->way], report->milliseconds / 1000.0,
                   report->threads);
+    if (children > 0)
+        buffer_format(out, " of it and its %zu child process%s", children,
+                      children == 1 ? "" : "es");
     if (report->stops > 0)
         buffer_format(out,
                       ", stopped %" PRIu64 " times for %.1f ms in all and "
@@ -154,6 +164,11 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
     if (left_out > 0)
         buffer_format(out, "; the stacks of %" PRIu64 " samples found no room",
                       left_out);
+    if (t->clashes > 0)
+        buffer_format(out,
+                      "; children have %zu libraries where others have other "
+                      "code: names of theirs may be those",
+                      t->clashes);
     if (t->loaded.missing > 0)
         buffer_format(out, "; %" PRIu32 " files have no unwind table (%s)",
                       t->loaded.missing, t->loaded.why);
@@ -168,7 +183,7 @@ write_texts(struct profile *profile, const struct taking *t,
 
     buffer_init(&way, TEXT_MAX);
     buffer_init(&note, TEXT_MAX);
-    write_way(report, &way);
+    write_way(report, t->children, &way);
     if (report->ended)
         buffer_format(&note, "; the process ended after %.1f s of %.1f s",
                       report->milliseconds / 1000.0, t->milliseconds / 1000.0);
@@ -231,9 +246,11 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct sampler_report report = {0};
     struct profile *profile = NULL;
     struct code_map map = {0};
-    struct taking taking = {.milliseconds = options->milliseconds};
+    struct taking taking = {.milliseconds = options->milliseconds,
+                            .children = options->child_count};
 
-    if (open_code(observing, &map, &taking.loaded, err) != 0)
+    if (open_code(observing, options->children, options->child_count, &map,
+                  &taking.loaded, &taking.clashes, err) != 0)
         return NULL;
     taking.source = unwind_tables_source(observing->tables);
     taking.sums = stack_sums_new();
@@ -321,8 +338,9 @@ observe_threads_take(const struct observing *observing, struct error *err)
     struct unwind_loaded loaded;
     struct unwind_source source;
     struct code_map map = {0};
+    size_t unused = 0;
 
-    if (open_code(observing, &map, &loaded, err) != 0)
+    if (open_code(observing, NULL, 0, &map, &loaded, &unused, err) != 0)
         return NULL;
     source = unwind_tables_source(observing->tables);
     if (threads_take(

@@ -110,7 +110,8 @@ set_attr(struct perf *perf)
         .sample_type =
             PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
         .inherit = 1,
-        .inherit_thread = 1, /* not by children */
+        /* not by children */
+        .inherit_thread = perf->run->options->child_count == 0,
         .exclude_hv = 1,
         .watermark = 1,
         .wakeup_watermark = UINT32_MAX, /* nobody waits for it */
@@ -251,7 +252,7 @@ open_all(struct perf *perf, char *why, struct error *err)
     int cpus = (int)sysconf(_SC_NPROCESSORS_CONF), error;
     size_t fds;
 
-    if (sample_tids_list(pid, &perf->tids, err) != 0)
+    if (sample_run_tids(perf->run, &perf->tids, err) != 0)
         return -1;
     if (perf->tids.count == 0)
         return 0;
@@ -292,8 +293,8 @@ take_sample(struct perf *perf, const uint8_t *at, size_t size,
 
     memcpy(ids, at, sizeof(ids));
     memcpy(&abi, at + 8, sizeof(abi));
-    if (ids[0] != run->options->pid)
-        return 0; /* a child's */
+    if (!sample_run_has(run, ids[0]))
+        return 0; /* another program's, which it started */
     sample.tid = ids[1];
     if (abi != PERF_SAMPLE_REGS_ABI_64 || size < fixed + 8) {
         run->report->lost++; /* it is about to end, or runs 32-bit code */

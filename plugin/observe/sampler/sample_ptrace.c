@@ -161,7 +161,7 @@ new_thread(struct sampler *s, int32_t tid)
     sample_run_see(s->run, tid);
     w.born = s->begun;
     if (!s->begun)
-        sample_task_times(s->run->options->pid, tid, &w.times);
+        sample_task_times(s->run->task_pid, tid, &w.times);
     else
         w.given = sample_now_ns();
     if (!s->run->options->wall)
@@ -176,7 +176,7 @@ list_threads(struct sampler *s, struct error *err)
     const struct sample_tids *tids = &s->tids;
     struct watched *list;
     size_t old = 0;
-    int rc = sample_tids_list(s->run->options->pid, &s->tids, err);
+    int rc = sample_run_tids(s->run, &s->tids, err);
 
     if (rc != 0)
         return -1;
@@ -222,8 +222,8 @@ stop_thread(struct sampler *s, struct watched *w, char state)
     struct error err;
     bool gone;
 
-    if (thread_tracer_copy(&s->tracer, s->run->options->pid, w->tid, state,
-                           s->copy, &gone, &err) == 0) {
+    if (thread_tracer_copy(&s->tracer, s->run->task_pid, w->tid, state, s->copy,
+                           &gone, &err) == 0) {
         w->seen = true;
         report->stops++;
         report->pause_total_us += s->copy->pause_us;
@@ -294,7 +294,7 @@ look_at_runner(struct sampler *s, struct watched *w, struct error *err)
     uint64_t nanoseconds;
 
     if (w->times.run_ns <= w->given ||
-        sample_task_state(s->run->options->pid, w->tid) != 'R')
+        sample_task_state(s->run->task_pid, w->tid) != 'R')
         return 0;
     if (!may_pause(s)) {
         s->run->report->lost++;
@@ -322,7 +322,7 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
         s->run->report->lost++;
         return 0;
     }
-    state = sample_task_state(s->run->options->pid, w->tid);
+    state = sample_task_state(s->run->task_pid, w->tid);
     w->pending = false; /* one in state D is asked again once it has run */
     copied = stop_thread(s, w, state);
     w->stopped = copied && state != 'R';
@@ -340,12 +340,12 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
     struct sample_times now;
     bool ran;
 
-    if (!sample_task_times(s->run->options->pid, w->tid, &now))
+    if (!sample_task_times(s->run->task_pid, w->tid, &now))
         return 0; /* it has just ended */
     ran = now.run_ns != w->times.run_ns || now.slices != w->times.slices;
     if (w->stopped && now.slices - w->times.slices <= STOP_SLICES &&
         now.run_ns - w->times.run_ns <= STOP_RUN_NS &&
-        sample_task_state(s->run->options->pid, w->tid) != 'R')
+        sample_task_state(s->run->task_pid, w->tid) != 'R')
         ran = false;
     w->stopped = false;
     w->times = now;

@@ -378,6 +378,35 @@ def test_a_node_that_fails_is_named_with_its_reason(two):
         gdb.kill()
 
 
+FORKS = """
+import os, time
+parent = os.getpid()
+if os.fork() == 0:
+    while os.getppid() == parent:
+        sum(range(1000))
+while True:
+    time.sleep(0.1)
+    if os.fork() == 0:
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            sum(range(1000))
+        os._exit(0)
+    os.waitpid(-1, 0)
+"""
+
+
+def test_what_a_process_forked_is_in_it(_):
+    """As PostgreSQL forks: one process for each connection."""
+    with redis(program=["/usr/bin/python3", "-c", FORKS]) as node, \
+            Wire(node.socket, 60).login() as w:
+        for kind, least in ("cpu", 0.2), ("wall", 3):
+            (head,), = w.query(f"SELECT top('{kind}:2')")
+            assert re.search(rb"threads of it and its [12] child process", head), head
+            (time_of_all,), = w.query("SELECT SUM(self_time) FROM heapwire.cpu_functions "
+                                      f"WHERE snapshot = '{kind}:2'")
+            assert float(time_of_all) > least, (kind, time_of_all, head)
+
+
 def test_the_door(two):
     def is_pprof(body):
         assert b"aeMain" in gzip.decompress(body)
