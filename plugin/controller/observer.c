@@ -27,7 +27,6 @@
 #include "profile.h"
 #include "share.h"
 #include "snapshot.h"
-#include "stats_take.h"
 #include "store.h"
 #include "symbolizer.h"
 #include "table_loader.h"
@@ -99,21 +98,17 @@ take_profile(struct observation *o, const struct observing *observing,
              struct error *err)
 {
     const bool wall = o->request.kind == OBSERVE_WALL;
-    struct sampler_options options = {.pid = o->process.pid,
-                                      .milliseconds = o->request.seconds * 1000,
-                                      .hz = o->request.hz,
-                                      .wall = wall,
-                                      .cancelled = &o->flight.cancelled};
-    struct process_children children;
-    struct profile *profile;
+    const struct sampler_options options = {
+        .pid = o->process.pid,
+        .children = observing->processes + 1,
+        .child_count = observing->process_count - 1,
+        .milliseconds = o->request.seconds * 1000,
+        .hz = o->request.hz,
+        .wall = wall,
+        .cancelled = &o->flight.cancelled};
+    struct profile *profile = time_profile_take(
+        observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
 
-    process_children_read(o->process.pid, &children);
-    options.children = children.pids;
-    options.child_count = children.count < PROCESS_CHILDREN_MAX
-                              ? children.count
-                              : PROCESS_CHILDREN_MAX;
-    profile = time_profile_take(observing, wall ? PROFILE_WALL : PROFILE_CPU,
-                                &options, err);
     if (profile)
         o->result.snapshot = make_snapshot(o, profile, err);
     return o->result.snapshot ? 0 : -1;
@@ -124,14 +119,16 @@ run_observation(struct flight *flight)
 {
     struct observation *o = (struct observation *)flight;
     struct observer *observer = observer_of(o);
-    const struct observing observing = {.tables =
-                                            observer->tables[takes_time(o)],
-                                        .names = &observer->names,
-                                        .cancelled = &flight->cancelled,
-                                        .stop_fd = observer->stop_fd,
-                                        .pid = o->process.pid,
-                                        .exe = o->hello.exe,
-                                        .stage = &o->stage};
+    int32_t pids[OBSERVE_PROCESSES_MAX] = {0};
+    const struct observing observing = {
+        .tables = observer->tables[takes_time(o)],
+        .names = &observer->names,
+        .cancelled = &flight->cancelled,
+        .stop_fd = observer->stop_fd,
+        .processes = pids,
+        .process_count = observe_list_processes(o->process.pid, pids),
+        .exe = o->hello.exe,
+        .stage = &o->stage};
     struct error err;
     int rc;
 

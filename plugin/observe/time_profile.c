@@ -24,7 +24,7 @@ enum {
     THREADS_MS = 10000, /* to stop and copy all of them */
     TEXT_MAX = 2048,
     DEPTH_MAX = 512,
-    JOINED_MAX = 256 /* children whose libraries are looked at */
+    JOINED_MAX = 256 /* processes whose libraries are looked at */
 };
 
 static void
@@ -44,8 +44,7 @@ open_object(void *arg, const struct mapping *mapping)
 /* The process's code, and its children's, with their unwind tables.  *clashes
  * grows by code of children that has no place. */
 static int
-open_code(const struct observing *observing, const int32_t *children,
-          size_t child_count, struct code_map *map,
+open_code(const struct observing *observing, struct code_map *map,
           struct unwind_loaded *loaded, size_t *clashes, struct error *err)
 {
     const struct unwind_request request = {.maps = &map->maps,
@@ -54,10 +53,10 @@ open_code(const struct observing *observing, const int32_t *children,
                                            .cancel_fd = observing->stop_fd,
                                            .cancelled = observing->cancelled};
 
-    if (code_map_open(map, observing->pid, err) != 0)
+    if (code_map_open(map, observing->processes[0], err) != 0)
         return -1;
-    for (size_t i = 0; i < child_count && i < JOINED_MAX; i++)
-        *clashes += code_map_join(map, children[i]);
+    for (size_t i = 1; i < observing->process_count && i < JOINED_MAX; i++)
+        *clashes += code_map_join(map, observing->processes[i]);
     if (unwind_tables_load(observing->tables, &request, loaded, err) == 0)
         return 0;
     code_map_close(map);
@@ -249,8 +248,7 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct taking taking = {.milliseconds = options->milliseconds,
                             .children = options->child_count};
 
-    if (open_code(observing, options->children, options->child_count, &map,
-                  &taking.loaded, &taking.clashes, err) != 0)
+    if (open_code(observing, &map, &taking.loaded, &taking.clashes, err) != 0)
         return NULL;
     taking.source = unwind_tables_source(observing->tables);
     taking.sums = stack_sums_new();
@@ -340,11 +338,15 @@ observe_threads_take(const struct observing *observing, struct error *err)
     struct code_map map = {0};
     size_t unused = 0;
 
-    if (open_code(observing, NULL, 0, &map, &loaded, &unused, err) != 0)
+    if (open_code(observing, &map, &loaded, &unused, err) != 0)
         return NULL;
     source = unwind_tables_source(observing->tables);
     if (threads_take(
-            &(struct threads_options){.pid = observing->pid,
+            &(struct threads_options){.pid = observing->process_count > 1
+                                                 ? 0
+                                                 : observing->processes[0],
+                                      .processes = observing->processes,
+                                      .process_count = observing->process_count,
                                       .stacks = true,
                                       .walk = walk_thread,
                                       .arg = &source,

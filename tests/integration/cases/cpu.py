@@ -405,6 +405,14 @@ def test_what_a_process_forked_is_in_it(_):
             (time_of_all,), = w.query("SELECT SUM(self_time) FROM heapwire.cpu_functions "
                                       f"WHERE snapshot = '{kind}:2'")
             assert float(time_of_all) > least, (kind, time_of_all, head)
+        for column in "tid", "stack":
+            (count,), = w.query(f"SELECT COUNT({column}) FROM heapwire.threads")
+            assert int(count) >= 2, (column, count)
+        said = b"\n".join(line or b"" for line, in w.query(
+            "ADMIN EXECUTE ON 10001 'System.print(ExecEnv."
+            "get_stack_trace_for_all_threads())'"))
+        assert re.search(rb"^of the database and [12] child process(es)?: total ",
+                         said, re.M), said[-300:]
 
 
 def test_the_door(two):
