@@ -206,13 +206,15 @@ take_profile(struct observation *o, const struct observing *observing,
              struct error *err)
 {
     const bool wall = o->request.kind == OBSERVE_WALL;
-    const struct sampler_options options = {.pid = o->process.pid,
-                                            .milliseconds =
-                                                o->request.seconds * 1000,
-                                            .hz = o->request.hz,
-                                            .wall = wall,
-                                            .kernel = o->request.kernel,
-                                            .cancelled = &o->flight.cancelled};
+    const struct sampler_options options = {
+        .pid = o->process.pid,
+        .children = observing->processes + 1,
+        .child_count = observing->process_count - 1,
+        .milliseconds = o->request.seconds * 1000,
+        .hz = o->request.hz,
+        .wall = wall,
+        .kernel = o->request.kernel,
+        .cancelled = &o->flight.cancelled};
     struct profile *profile = time_profile_take(
         observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
 
@@ -234,15 +236,18 @@ run_observation(struct flight *flight)
 {
     struct observation *o = (struct observation *)flight;
     struct observer *observer = observer_of(o);
-    struct observing observing = {.tables = observer->tables[takes_time(o)],
-                                  .names = &observer->names,
-                                  .cancelled = &flight->cancelled,
-                                  .stop_fd = observer->stop_fd,
-                                  .pid = o->process.pid,
-                                  .exe = o->hello.exe,
-                                  .stage = &o->stage,
-                                  .looked = close_process,
-                                  .arg = o};
+    int32_t pids[OBSERVE_PROCESSES_MAX] = {0};
+    struct observing observing = {
+        .tables = observer->tables[takes_time(o)],
+        .names = &observer->names,
+        .cancelled = &flight->cancelled,
+        .stop_fd = observer->stop_fd,
+        .processes = pids,
+        .process_count = observe_list_processes(o->process.pid, pids),
+        .exe = o->hello.exe,
+        .stage = &o->stage,
+        .looked = close_process,
+        .arg = o};
     struct error err, why = {0};
     int rc;
 

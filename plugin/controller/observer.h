@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "flight.h"
@@ -54,6 +55,9 @@ struct seat *observer_join(struct observer *observer,
                            const struct node_status *status,
                            const struct node_arrival *process,
                            struct waker waker, struct error *err);
+
+/* That process, then those that it forked; how many. */
+size_t observe_list_processes(int32_t pid, int32_t *pids);
 
 /* The controller's. */
 struct observer *controller_observer(struct controller *controller);

@@ -148,6 +148,8 @@ process_children_read(pid_t parent, struct process_children *out)
             !executes(pid, &other) || other.st_dev != own.st_dev ||
             other.st_ino != own.st_ino)
             continue;
+        if (out->count < PROCESS_CHILDREN_MAX)
+            out->pids[out->count] = pid;
         out->count++;
         out->bytes += bytes;
     }

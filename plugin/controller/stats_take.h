@@ -35,11 +35,13 @@ void stats_take_elsewhere(struct agent_client *client);
 /* The database's children, which no agent serves: only forked ones that still
  * run its own executable count. */
 enum {
-    PROCESS_CHILDREN_SEEN = 65536 /* entries of /proc that are looked at */
+    PROCESS_CHILDREN_SEEN = 65536, /* entries of /proc that are looked at */
+    PROCESS_CHILDREN_MAX = 1024    /* whose pids are told */
 };
 
 struct process_children {
     size_t count;
+    int32_t pids[PROCESS_CHILDREN_MAX]; /* of the first ones */
     /* Of their memory without a file; pages that a child still shares with its
      * parent are among them. */
     uint64_t bytes;

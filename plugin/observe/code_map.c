@@ -96,21 +96,21 @@ open_mapped(const char *path, const struct mapping *m)
  * but needs privileges; then the path does, as that process sees it.  Whoever
  * may trace the process may follow its link to the program. */
 static int
-open_file(const struct code_map *map, const struct mapping *m)
+open_file(int32_t pid, const struct mapping *m)
 {
     char path[4200];
     int fd;
 
     snprintf(path, sizeof(path),
-             "/proc/%" PRId32 "/map_files/%" PRIx64 "-%" PRIx64, map->pid,
-             m->start, m->end);
+             "/proc/%" PRId32 "/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
+             m->end);
     fd = file_open_regular(path);
     if (fd < 0 && m->path[0] == '/' &&
-        (size_t)snprintf(path, sizeof(path), "/proc/%" PRId32 "/root%s",
-                         map->pid, m->path) < sizeof(path))
+        (size_t)snprintf(path, sizeof(path), "/proc/%" PRId32 "/root%s", pid,
+                         m->path) < sizeof(path))
         fd = open_mapped(path, m);
     if (fd < 0) {
-        snprintf(path, sizeof(path), "/proc/%" PRId32 "/exe", map->pid);
+        snprintf(path, sizeof(path), "/proc/%" PRId32 "/exe", pid);
         fd = open_mapped(path, m);
     }
     return fd;
@@ -134,7 +134,8 @@ open_files(struct code_map *map)
             open_vdso(map, (struct mapping *)(uintptr_t)m); /* our arena's */
         else if (m->executable && m->inode != 0 &&
                  !objects_known(&map->objects, m->device, m->inode))
-            objects_put(&map->objects, m->device, m->inode, open_file(map, m));
+            objects_put(&map->objects, m->device, m->inode,
+                        open_file(map->pid, m));
     }
 }
 
@@ -164,6 +165,80 @@ code_map_open(struct code_map *map, int32_t pid, struct error *err)
     }
     code_map_close(map);
     return -1;
+}
+
+/* The executable ones alone, with room for so many more.  Other processes have
+ * code where this one has data. */
+static struct mapping *
+code_alone(const struct code_map *map, size_t more, size_t *count)
+{
+    struct mapping *list =
+        arena_alloc(map->arena, (map->maps.count + more) * sizeof(*list));
+
+    *count = 0;
+    for (size_t i = 0; list && i < map->maps.count; i++)
+        if (map->maps.list[i].executable)
+            list[(*count)++] = map->maps.list[i];
+    return list;
+}
+
+/* Where m is, or would be, in the list: the first that ends behind its start.
+ */
+static size_t
+place_of(const struct mapping *list, size_t count, const struct mapping *m)
+{
+    size_t i = 0;
+
+    while (i < count && list[i].end <= m->start)
+        i++;
+    return i;
+}
+
+static bool
+is_same(const struct mapping *a, const struct mapping *b)
+{
+    return a->device == b->device && a->inode == b->inode &&
+           a->start - a->offset == b->start - b->offset;
+}
+
+static void
+insert(struct code_map *map, struct mapping *list, size_t count, size_t at,
+       const struct mapping *m, int32_t child)
+{
+    const char *path = arena_strndup(map->arena, m->path, strlen(m->path));
+
+    memmove(list + at + 1, list + at, (count - at) * sizeof(*list));
+    list[at] = *m;
+    list[at].path = path ? path : "";
+    if (!objects_known(&map->objects, m->device, m->inode))
+        objects_put(&map->objects, m->device, m->inode, open_file(child, m));
+}
+
+size_t
+code_map_join(struct code_map *map, int32_t child)
+{
+    struct code_map other = {.pid = child, .arena = arena_new(ARENA_BYTES_MAX)};
+    struct mapping *list = NULL;
+    size_t count = 0, clashes = 0, at;
+    struct error unsaid;
+
+    if (other.arena && read_maps(&other, &unsaid) == 0)
+        list = code_alone(map, other.maps.count, &count);
+    for (size_t i = 0; list && i < other.maps.count; i++) {
+        const struct mapping *m = &other.maps.list[i];
+
+        if (!m->executable || m->inode == 0)
+            continue;
+        at = place_of(list, count, m);
+        if (at == count || list[at].start >= m->end)
+            insert(map, list, count++, at, m, child);
+        else
+            clashes += !is_same(&list[at], m);
+    }
+    if (list)
+        map->maps = (struct mappings){list, count};
+    arena_free(other.arena);
+    return clashes;
 }
 
 void

@@ -6,6 +6,7 @@
 #define HW_CODE_MAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "mappings.h"
@@ -27,6 +28,10 @@ bool code_map_is_refused(int32_t pid);
 /* Into a zeroed struct.  -1 with *err: no such process, or it may not be looked
  * at. */
 int code_map_open(struct code_map *map, int32_t pid, struct error *err);
+/* Puts in the code that a process has which was forked from that one, where it
+ * has more.  How many of its mappings lie where another's are: they are left
+ * out.  A process that cannot be looked at has nothing more. */
+size_t code_map_join(struct code_map *map, int32_t child);
 void code_map_close(struct code_map *map); /* zeroed is fine */
 
 #endif

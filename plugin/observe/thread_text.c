@@ -274,6 +274,10 @@ static void
 add_total(struct buffer *out, const struct thread_list *list,
           const struct thread_groups *groups)
 {
+    if (list->process_count > 1)
+        buffer_format(out, "of the database and %zu child process%s: ",
+                      list->process_count - 1,
+                      list->process_count == 2 ? "" : "es");
     buffer_format(out, "total %zu threads, %zu identical groups", list->count,
                   groups->count);
     if (list->left_out > 0)
@@ -311,8 +315,8 @@ write_one(const struct thread_list *list, int32_t tid, struct buffer *out,
         add_group(out, list, &alone);
         return finish(out, err);
     }
-    error_set(err, ER_NO_SUCH_THREAD,
-              "the process %" PRId32 " has no thread %" PRId32, list->pid, tid);
+    error_set(err, ER_NO_SUCH_THREAD, "the database has no thread %" PRId32,
+              tid);
     return -1;
 }
 

@@ -104,7 +104,7 @@ find_wait(const struct waits *waits, struct thread_entry *entry)
         return;
     entry->futex = wait.address;
     entry->timed = wait.timed;
-    if (read_words(waits->list->pid, wait.address, words))
+    if (read_words(entry->tid, wait.address, words))
         entry->owner = outer_tid(waits, futex_owner(&wait, words));
 }
 

@@ -84,18 +84,29 @@ read_entry(struct thread_list *list, struct thread_entry *entry)
     return entry->name && entry->wchan ? 0 : -1;
 }
 
+static int32_t
+first_pid(const struct threads_options *options)
+{
+    return options->pid ? options->pid : options->processes[0];
+}
+
 /* Those that end meanwhile do not matter. */
 static int
-list_tids(struct thread_list *list, struct error *err)
+list_tids(struct thread_list *list, const struct threads_options *options,
+          struct error *err)
 {
+    bool many = options->pid == 0;
     struct sample_tids tids = {0};
-    int rc = sample_tids_list(list->pid, &tids, err);
+    int rc = sample_tids_list_all(
+        first_pid(options), many ? options->processes + 1 : NULL,
+        many ? options->process_count - 1 : 0, &tids, err);
 
     list->count = tids.count < THREADS_MAX ? tids.count : THREADS_MAX;
     list->left_out = tids.left_out + tids.count - list->count;
     list->list = arena_alloc(list->arena, list->count * sizeof(*list->list));
     if (rc == 0 && list->count == 0) {
-        error_set(err, ER_UNKNOWN, "there is no process %" PRId32, list->pid);
+        error_set(err, ER_UNKNOWN, "there is no process %" PRId32,
+                  first_pid(options));
         rc = -1;
     } else if (rc == 0 && !list->list) {
         error_memory(err, "the list of threads");
@@ -137,11 +148,12 @@ static int
 take(struct thread_list *list, const struct threads_options *options,
      struct error *err)
 {
-    if (list_tids(list, err) != 0 || read_entries(list, options, err) != 0)
+    if (list_tids(list, options, err) != 0 ||
+        read_entries(list, options, err) != 0)
         return -1;
     if (list->count == 0) {
         error_set(err, ER_UNKNOWN, "the process %" PRId32 " has ended",
-                  options->pid);
+                  first_pid(options));
         return -1;
     }
     /* Before any is stopped: that changes how some wait. */
@@ -160,6 +172,7 @@ threads_take(const struct threads_options *options, struct thread_list **out,
         error_memory(err, "the list of threads");
         return -1;
     }
+    list->process_count = options->pid ? 1 : options->process_count;
     if (take(list, options, err) != 0) {
         thread_list_unref(list);
         return -1;

@@ -48,13 +48,17 @@ struct thread_list {
     uint64_t stops, pause_total_us, pause_max_us;
     struct names *names; /* of all addresses (names.h); NULL: not named yet */
     int64_t taken_ms;    /* wall clock */
-    int32_t pid;
+    int32_t pid;         /* 0: of so many processes */
+    size_t process_count;
     struct arena *arena; /* holds all of it but names */
     int references;      /* atomic */
 };
 
 struct threads_options {
-    int32_t pid; /* as this process sees it */
+    int32_t pid; /* as this process sees it; 0: of these, the first one and
+                    what it forked */
+    const int32_t *processes;
+    size_t process_count;
     bool stacks; /* else no thread is stopped: what /proc says */
     /*
      * With stacks: finds the callers of a thread that was stopped, and goes on

@@ -26,7 +26,8 @@ enum {
     THREADS_MS = 10000, /* to stop and copy all of them */
     TEXT_MAX = 2048,
     DEPTH_MAX = 512,
-    KERNEL_MAX = 127 /* of them, in the kernel */
+    KERNEL_MAX = 127, /* of them, in the kernel */
+    JOINED_MAX = 256  /* processes whose libraries are looked at */
 };
 
 static void
@@ -45,18 +46,22 @@ open_object(void *arg, const struct mapping *mapping)
     return objects_open(arg, mapping->device, mapping->inode);
 }
 
-/* The process's code, with its unwind tables. */
+/* The process's code, and its children's, with their unwind tables.  *clashes
+ * grows by code of children that has no place. */
 static int
 open_code(const struct observing *observing, struct code_map *map,
-          struct unwind_loaded *loaded, struct error *err)
+          struct unwind_loaded *loaded, size_t *clashes, struct error *err)
 {
     const struct unwind_request request = {.maps = &map->maps,
                                            .open_object = open_object,
                                            .arg = &map->objects,
-                                           .cancel_fd = observing->stop_fd};
+                                           .cancel_fd = observing->stop_fd,
+                                           .cancelled = observing->cancelled};
 
-    if (code_map_open(map, observing->pid, err) != 0)
+    if (code_map_open(map, observing->processes[0], err) != 0)
         return -1;
+    for (size_t i = 1; i < observing->process_count && i < JOINED_MAX; i++)
+        *clashes += code_map_join(map, observing->processes[i]);
     if (unwind_tables_load(observing->tables, &request, loaded, err) == 0)
         return 0;
     code_map_close(map);
@@ -70,6 +75,7 @@ name_addresses(const struct observing *observing, struct code_map *map,
     struct resolve_request request = {.maps = &map->maps,
                                       .addresses = addresses,
                                       .count = count,
+                                      .cancelled = observing->cancelled,
                                       .open_object = open_object,
                                       .arg = &map->objects};
     struct names *names = NULL;
@@ -82,6 +88,11 @@ name_addresses(const struct observing *observing, struct code_map *map,
                            err) != 0)
         names = NULL;
     pthread_mutex_unlock(&observing->names->lock);
+    if (names && atomic_load(observing->cancelled)) { /* some have none */
+        names_free(names);
+        names = NULL;
+        error_set(err, ER_QUERY_INTERRUPTED, "the profile was cancelled");
+    }
     return names;
 }
 
@@ -92,8 +103,9 @@ struct taking {
     struct unwind_loaded loaded;
     struct stack_sums *sums;
     struct kernel_names *kernel; /* NULL: its frames are not asked for */
-    uint64_t cut; /* stacks whose outermost frame was not reached */
-    uint32_t milliseconds; /* that were asked for */
+    uint64_t cut;             /* stacks whose outermost frame was not reached */
+    uint32_t milliseconds;    /* that were asked for */
+    size_t children, clashes; /* of their code with others' */
 };
 
 static int
@@ -151,7 +163,8 @@ write_rate(const struct sampler_report *report, struct buffer *out)
 /* How it was taken. */
 static void
 write_way(const struct observing *observing,
-          const struct sampler_report *report, struct buffer *out)
+          const struct sampler_report *report, size_t children,
+          struct buffer *out)
 {
     static const char *const ways[] = {
         [SAMPLER_PERF] = "perf_event_open", [SAMPLER_PTRACE] = "ptrace"};
@@ -159,6 +172,9 @@ write_way(const struct observing *observing,
     buffer_format(out, "by %s for %.1f s, %" PRIu32 " threads",
                   ways[report->way], report->milliseconds / 1000.0,
                   report->threads);
+    if (children > 0)
+        buffer_format(out, " of it and its %zu child process%s", children,
+                      children == 1 ? "" : "es");
     if (report->stops > 0)
         buffer_format(out,
                       ", stopped %" PRIu64 " times for %.1f ms in all and "
@@ -202,6 +218,11 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
                       "; the kernel's functions have no names for user %u "
                       "(sysctl kernel.kptr_restrict=0, or CAP_SYSLOG)",
                       (unsigned)geteuid());
+    if (t->clashes > 0)
+        buffer_format(out,
+                      "; children have %zu libraries where others have other "
+                      "code: names of theirs may be those",
+                      t->clashes);
     if (t->loaded.missing > 0)
         buffer_format(out, "; %" PRIu32 " files have no unwind table (%s)",
                       t->loaded.missing, t->loaded.why);
@@ -217,7 +238,7 @@ write_texts(struct profile *profile, const struct observing *observing,
 
     buffer_init(&way, TEXT_MAX);
     buffer_init(&note, TEXT_MAX);
-    write_way(observing, report, &way);
+    write_way(observing, report, t->children, &way);
     if (report->ended)
         buffer_format(&note, "; the process ended after %.1f s of %.1f s",
                       report->milliseconds / 1000.0, t->milliseconds / 1000.0);
@@ -290,9 +311,10 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct sampler_report report = {0};
     struct profile *profile = NULL;
     struct code_map map = {0};
-    struct taking taking = {.milliseconds = options->milliseconds};
+    struct taking taking = {.milliseconds = options->milliseconds,
+                            .children = options->child_count};
 
-    if (open_code(observing, &map, &taking.loaded, err) != 0)
+    if (open_code(observing, &map, &taking.loaded, &taking.clashes, err) != 0)
         return NULL;
     taking.source = unwind_tables_source(observing->tables);
     taking.sums = stack_sums_new();
@@ -384,12 +406,17 @@ observe_threads_take(const struct observing *observing, struct error *err)
     struct unwind_loaded loaded;
     struct unwind_source source;
     struct code_map map = {0};
+    size_t unused = 0;
 
-    if (open_code(observing, &map, &loaded, err) != 0)
+    if (open_code(observing, &map, &loaded, &unused, err) != 0)
         return NULL;
     source = unwind_tables_source(observing->tables);
     if (threads_take(
-            &(struct threads_options){.pid = observing->pid,
+            &(struct threads_options){.pid = observing->process_count > 1
+                                                 ? 0
+                                                 : observing->processes[0],
+                                      .processes = observing->processes,
+                                      .process_count = observing->process_count,
                                       .stacks = true,
                                       .walk = walk_thread,
                                       .arg = &source,

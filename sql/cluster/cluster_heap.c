@@ -163,7 +163,8 @@ enum {
     QUESTION_MAX = 256,
     KEY_MAX = 2 * CLUSTER_NAME_MAX + 64,
     MISSING_MAX = 2048, /* bytes of the text that lists the missing nodes */
-    MISSING_SHOWN = 8
+    MISSING_SHOWN = 8,
+    REASON_SHOWN = 180 /* bytes */
 };
 
 /* Bytes of all answers: each is freed once added, and the sum has its own
@@ -267,7 +268,18 @@ take(struct cluster_ask *ask, const struct peer_block *block, struct error *err)
 
 /* ---- the sum ---- */
 
-/* "without node 10002: timeout after 5s; ..." */
+/* The first sentence says it all, or much. */
+static void
+write_reason(const char *text, struct buffer *out)
+{
+    size_t size = strcspn(text, ";");
+
+    buffer_format(out, " (%.*s%s)",
+                  (int)(size < REASON_SHOWN ? size : REASON_SHOWN), text,
+                  size > REASON_SHOWN ? "..." : "");
+}
+
+/* "2 of 3 nodes, without 10002 (timeout after 5s), ..." */
 static void
 write_missing(const struct cluster_ask *ask, struct buffer *out)
 {
@@ -280,9 +292,9 @@ write_missing(const struct cluster_ask *ask, struct buffer *out)
     for (size_t i = 0; i < ask->id_count && shown < MISSING_SHOWN; i++) {
         if (!ask->failures[i].text)
             continue;
-        buffer_format(out, "%s %" PRIu64 " (%.100s)",
-                      shown++ ? "," : ", without", ask->ids[i],
-                      ask->failures[i].text);
+        buffer_format(out, "%s %" PRIu64, shown++ ? "," : ", without",
+                      ask->ids[i]);
+        write_reason(ask->failures[i].text, out);
     }
     if (ask->missing > shown)
         buffer_format(out, ", and %zu others", ask->missing - shown);

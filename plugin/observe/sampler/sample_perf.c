@@ -111,7 +111,8 @@ set_attr(struct perf *perf)
         .sample_type =
             PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
         .inherit = 1,
-        .inherit_thread = 1, /* not by children */
+        /* not by children */
+        .inherit_thread = perf->run->options->child_count == 0,
         .exclude_hv = 1,
         .watermark = 1,
         .wakeup_watermark = UINT32_MAX, /* nobody waits for it */
@@ -259,7 +260,7 @@ open_all(struct perf *perf, char *why, struct error *err)
     int cpus = (int)sysconf(_SC_NPROCESSORS_CONF), error;
     size_t fds;
 
-    if (sample_tids_list(pid, &perf->tids, err) != 0)
+    if (sample_run_tids(perf->run, &perf->tids, err) != 0)
         return -1;
     if (perf->tids.count == 0)
         return 0;
@@ -318,8 +319,8 @@ take_sample(struct perf *perf, const uint8_t *at, size_t size,
 
     memcpy(ids, at, sizeof(ids));
     at += sizeof(ids);
-    if (ids[0] != run->options->pid)
-        return 0; /* a child's */
+    if (!sample_run_has(run, ids[0]))
+        return 0; /* another program's, which it started */
     sample.tid = ids[1];
     if (run->options->kernel && !(at = take_kernel(at, end, &sample)))
         return 0;

@@ -177,7 +177,7 @@ new_thread(struct sampler *s, int32_t tid)
     sample_run_see(s->run, tid);
     w.born = s->begun;
     if (!s->begun)
-        sample_task_times(s->run->options->pid, tid, &w.times);
+        sample_task_times(s->run->task_pid, tid, &w.times);
     else
         w.given = sample_now_ns();
     if (!s->run->options->wall)
@@ -192,7 +192,7 @@ list_threads(struct sampler *s, struct error *err)
     const struct sample_tids *tids = &s->tids;
     struct watched *list;
     size_t old = 0;
-    int rc = sample_tids_list(s->run->options->pid, &s->tids, err);
+    int rc = sample_run_tids(s->run, &s->tids, err);
 
     if (rc != 0)
         return -1;
@@ -262,8 +262,7 @@ stop_thread(struct sampler *s, struct watched *w, char state)
 {
     const struct thread_wanted wanted = {w->tid, state};
 
-    thread_tracer_copy(&s->tracer, s->run->options->pid, &wanted, 1,
-                       &s->copies);
+    thread_tracer_copy(&s->tracer, s->run->task_pid, &wanted, 1, &s->copies);
     if (s->copies.failed)
         count_failure(s, w);
     else
@@ -329,7 +328,7 @@ look_at_runner(struct sampler *s, struct watched *w, struct error *err)
     uint64_t nanoseconds;
 
     if (w->times.run_ns <= w->given ||
-        sample_task_state(s->run->options->pid, w->tid) != 'R')
+        sample_task_state(s->run->task_pid, w->tid) != 'R')
         return 0;
     if (!may_pause(s)) {
         s->run->report->lost++;
@@ -357,7 +356,7 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
         s->run->report->lost++;
         return 0;
     }
-    state = sample_task_state(s->run->options->pid, w->tid);
+    state = sample_task_state(s->run->task_pid, w->tid);
     w->pending = false; /* one in state D is asked again once it has run */
     copied = stop_thread(s, w, state);
     w->stopped = copied && state != 'R';
@@ -377,12 +376,12 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
 
     if (w->own)
         return 0;
-    if (!sample_task_times(s->run->options->pid, w->tid, &now))
+    if (!sample_task_times(s->run->task_pid, w->tid, &now))
         return 0; /* it has just ended */
     ran = now.run_ns != w->times.run_ns || now.slices != w->times.slices;
     if (w->stopped && now.slices - w->times.slices <= STOP_SLICES &&
         now.run_ns - w->times.run_ns <= STOP_RUN_NS &&
-        sample_task_state(s->run->options->pid, w->tid) != 'R')
+        sample_task_state(s->run->task_pid, w->tid) != 'R')
         ran = false;
     w->stopped = false;
     w->times = now;

@@ -18,7 +18,11 @@ struct sample_run {
     uint64_t first_ticks, ticks; /* of its processor time: then, and now */
     uint64_t begin_ns, end_ns;
     uint8_t *seen; /* a bit for each tid */
+    uint8_t *ours; /* of a child's pid, likewise; NULL: it has none */
+    int32_t task_pid; /* for sample_task.h */
 };
+
+struct sample_tids;
 
 uint64_t sample_now_ns(void);
 
@@ -39,6 +43,12 @@ int sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
 
 /* That the process used since the time began. */
 uint64_t sample_run_processor_ms(const struct sample_run *run);
+
+/* The threads of all its processes now. */
+int sample_run_tids(const struct sample_run *run, struct sample_tids *tids,
+                    struct error *err);
+/* Whether that process is sampled: one that it forked meanwhile is. */
+bool sample_run_has(struct sample_run *run, int32_t pid);
 
 void sample_run_see(struct sample_run *run, int32_t tid);
 int sample_run_give(struct sample_run *run, const struct sample *sample,

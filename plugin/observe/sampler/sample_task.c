@@ -38,7 +38,8 @@ sample_task_read(int32_t pid, int32_t tid, const char *name, char *out,
 {
     char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid ? pid : tid, tid,
+             name);
     return sample_read_text(path, out, size);
 }
 
@@ -146,15 +147,14 @@ add_tid(struct sample_tids *tids, int32_t tid, struct error *err)
     return 0;
 }
 
-int
-sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err)
+static int
+add_process(int32_t pid, struct sample_tids *tids, struct error *err)
 {
     char path[32];
     struct dirent *entry;
     DIR *directory;
     int rc = 0;
 
-    tids->count = tids->left_out = 0;
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
     directory = opendir(path);
     if (!directory && errno == ENOENT)
@@ -170,9 +170,28 @@ sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err)
             rc = add_tid(tids, (int32_t)strtol(entry->d_name, NULL, 10), err);
     }
     closedir(directory);
+    return rc;
+}
+
+int
+sample_tids_list_all(int32_t pid, const int32_t *children, size_t child_count,
+                     struct sample_tids *tids, struct error *err)
+{
+    int rc;
+
+    tids->count = tids->left_out = 0;
+    rc = add_process(pid, tids, err);
+    for (size_t i = 0; i < child_count && rc == 0; i++)
+        rc = add_process(children[i], tids, err);
     if (tids->count > 0)
         qsort(tids->list, tids->count, sizeof(*tids->list), compare_tids);
     return rc;
+}
+
+int
+sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err)
+{
+    return sample_tids_list_all(pid, NULL, 0, tids, err);
 }
 
 void

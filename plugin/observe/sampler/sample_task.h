@@ -10,7 +10,8 @@ struct error;
 
 /* Of a small file: what fits, ended by NUL; "" where it cannot be read. */
 bool sample_read_text(const char *path, char *out, size_t size);
-/* /proc/PID/task/TID/name, likewise. */
+/* /proc/PID/task/TID/name, likewise.  Here and below pid 0: whosever the thread
+ * is. */
 bool sample_task_read(int32_t pid, int32_t tid, const char *name, char *out,
                       size_t size);
 
@@ -52,6 +53,10 @@ struct sample_tids {
 /* The threads of a process now; none where it has ended.  -1 with *err: no
  * memory, or it cannot be looked at. */
 int sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err);
+/* Likewise, and those of its children. */
+int sample_tids_list_all(int32_t pid, const int32_t *children,
+                         size_t child_count, struct sample_tids *tids,
+                         struct error *err);
 void sample_tids_free(struct sample_tids *tids); /* zeroed is fine */
 
 #endif

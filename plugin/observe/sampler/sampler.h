@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "errors.h"
@@ -36,6 +37,10 @@ enum sampler_way {
 
 struct sampler_options {
     int32_t pid; /* as this process sees it */
+    /* Processes that it forked, and that are sampled, too, as are, by
+     * perf_event_open, those that come meanwhile. */
+    const int32_t *children;
+    size_t child_count;
     uint32_t milliseconds, hz;
     /* Time of the clock: of threads that wait, too; else of the processor. */
     bool wall;

@@ -98,9 +98,28 @@ merge_write_note(const struct merge *m, const char *missing, struct buffer *out)
         write_sentence(out, "the nodes sample at different rates");
     if (has_mixed_durations(m))
         write_sentence(out, "the nodes were sampled for different times");
-    for (uint32_t i = 0; i < texts_count(m->notes); i++)
-        if (*texts_get(m->notes, i))
-            write_sentence(out, texts_get(m->notes, i));
+    for (uint32_t i = 0; i < texts_count(m->notes); i++) {
+        if (i == MERGE_NOTES_SHOWN) {
+            write_sentence(out, "other nodes have notes, too");
+            break;
+        }
+        write_sentence(out, texts_get(m->notes, i));
+    }
+}
+
+/* What befell a profile of time is that node's own. */
+static int
+add_note(struct merge *m, uint64_t node, const struct profile *profile)
+{
+    uint32_t number;
+
+    if (*profile->note == '\0')
+        return 0;
+    buffer_clear(&m->key);
+    if (profile->kind != PROFILE_HEAP)
+        buffer_format(&m->key, "node %" PRIu64 ": ", node);
+    buffer_text(&m->key, profile->note);
+    return merge_number(m, m->notes, &number);
 }
 
 static void
@@ -319,9 +338,7 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
                                            m->share_count, sizeof(*share));
     uint32_t number;
 
-    if (!share ||
-        texts_add(m->notes, profile->note, strlen(profile->note), &number) !=
-            0 ||
+    if (!share || add_note(m, node, profile) != 0 ||
         texts_add(m->programs, program, strlen(program), &number) != 0)
         return -1;
     *share = (struct merge_share){node, profile->bytes};

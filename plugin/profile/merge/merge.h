@@ -24,7 +24,8 @@ struct profile;
 enum {
     MERGE_MEMORY_MAX = 512 << 20, /* of a sum */
     MERGE_MODULES_MAX = 16384,    /* that are told apart */
-    MERGE_SHARES_SHOWN = 8        /* the others are shown as one number */
+    MERGE_SHARES_SHOWN = 8,       /* the others are shown as one number */
+    MERGE_NOTES_SHOWN = 8         /* the others are left out */
 };
 
 /* by_node: the root of every stack is a frame "node 10001".  NULL with *err. */

@@ -24,6 +24,7 @@
 enum {
     READ_BYTES = 1 << 16,
     REAP_STEP_MS = 2,
+    CANCEL_STEP_MS = 50, /* between looks at cancelled */
     LAST_WAIT_MS = 100,  /* for processes killed without waiting */
     IDLE_END_MS = 15000, /* of one that ends, but only on idle processors */
     AHEAD_MAX = 2,       /* questions sent ahead */
@@ -37,6 +38,7 @@ struct helper {
     uint64_t memory_bytes;
     uint32_t cpu_ms;
     int cancel_fd;
+    const atomic_bool *cancelled; /* NULL: by cancel_fd alone */
     uint32_t reader_mb;
     bool idle;
     pid_t pid; /* -1: none */
@@ -76,6 +78,12 @@ fail:
     error_memory(err, "the symboliser");
     helper_free(h);
     return NULL;
+}
+
+void
+helper_cancel_by(struct helper *h, const atomic_bool *cancelled)
+{
+    h->cancelled = cancelled;
 }
 
 /* Reaps our own child only; true once it has ended (or was never ours). */
@@ -266,6 +274,10 @@ await(struct helper *h, short events, uint64_t until, struct error *err)
             error_set(err, ER_UNKNOWN, "the symboliser took too long");
             return -1;
         }
+        if (h->cancelled && atomic_load(h->cancelled))
+            return 0;
+        if (h->cancelled && until - now > CANCEL_STEP_MS)
+            now = until - CANCEL_STEP_MS;
         n = poll(fds, 2, (int)(until - now));
         if (n < 0 && errno != EINTR) {
             error_sys(err, ER_UNKNOWN, "cannot wait for the symboliser");

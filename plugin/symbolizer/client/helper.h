@@ -8,6 +8,7 @@
 #ifndef HW_HELPER_H
 #define HW_HELPER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +50,8 @@ struct helper_options {
 struct helper *helper_new(const struct helper_options *options,
                           struct error *err);
 void helper_free(struct helper *helper); /* kills; NULL is fine */
+/* From now on this cancels, too; NULL: no more. */
+void helper_cancel_by(struct helper *helper, const atomic_bool *cancelled);
 
 struct helper_question {
     int object_fd;

@@ -455,7 +455,9 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
     }
     names_expect(job.names, request->count);
     find_program(&job);
+    helper_cancel_by(s->helper, request->cancelled);
     resolve_all(&job);
+    helper_cancel_by(s->helper, NULL);
     /* A helper keeps in memory what it read of its objects. */
     if (s->once)
         helper_let_go(s->helper);

@@ -8,6 +8,7 @@
 #ifndef HW_SYMBOLIZER_H
 #define HW_SYMBOLIZER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,7 @@ struct resolve_request {
                                    objects named libjemalloc* count as it */
     const char *program; /* offline: the BINARY argument, matched to its mapping
                             by program headers; NULL */
+    const atomic_bool *cancelled; /* ends soon, with the names so far; NULL */
     unsigned *named;     /* NULL, or counts the named addresses, atomically */
     /* Opens the mapped file; resolve closes it; -1: cannot.  NULL: files are
      * opened by path, without comparing device and inode. */

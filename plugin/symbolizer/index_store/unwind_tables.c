@@ -122,8 +122,13 @@ start_helper(struct loading *l, struct error *err)
         .cancel_fd = l->request->cancel_fd,
         .lost = &l->tables->lost};
 
-    if (half >= helper_least)
-        return helper_new(&options, err);
+    if (half >= helper_least) {
+        struct helper *helper = helper_new(&options, err);
+
+        if (helper)
+            helper_cancel_by(helper, l->request->cancelled);
+        return helper;
+    }
     error_set(err, ER_UNKNOWN, "only %llu MB of memory are left",
               (unsigned long long)(half >> 19));
     return NULL;

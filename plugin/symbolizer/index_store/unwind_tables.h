@@ -16,6 +16,7 @@
 #ifndef HW_UNWIND_TABLES_H
 #define HW_UNWIND_TABLES_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "errors.h"
@@ -44,6 +45,7 @@ struct unwind_request {
     int (*open_object)(void *arg, const struct mapping *mapping);
     void *arg;
     int cancel_fd; /* readable: stop; -1: never */
+    const atomic_bool *cancelled; /* likewise; NULL: never */
 };
 
 /* What came of a load. */

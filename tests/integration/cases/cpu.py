@@ -2,18 +2,21 @@
 
 A load keeps the first one busy; the second one idles.  Arguments name tests.
 """
+import concurrent.futures
 import contextlib
+import glob
 import gzip
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from http_door import local
+from http_door import local, redis
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, wait_for
 from ports import free_port
@@ -306,6 +309,50 @@ def test_a_kill_ends_it(two):
             two.value("SELECT LENGTH(top('cluster:wall:1'))")
 
 
+@contextlib.contextmanager
+def hung_symbolizer(heapwired, nth):
+    """The nth one that it starts from now on hangs; gives what waits for it."""
+    found = []
+
+    def find():
+        for path in glob.glob(f"/proc/{heapwired}/task/*/children"):
+            with contextlib.suppress(OSError):
+                with open(path, encoding="ascii") as f:
+                    pids = f.read().split()
+                for pid in pids:
+                    with open(f"/proc/{pid}/comm", encoding="ascii") as f:
+                        if f.read() == "heapwire-symbol\n" and pid not in found:
+                            found.append(pid)
+        return len(found) >= nth
+
+    def hang():
+        wait_for(find, 30, 0.001)
+        os.kill(int(found[nth - 1]), signal.SIGSTOP)
+    thread = threading.Thread(target=hang)
+    thread.start()
+    yield thread.join
+    thread.join()
+
+
+def test_a_kill_ends_what_the_symbolizer_does(_):
+    """The first one makes unwind tables, the second one finds names."""
+    with redis() as node, Wire(node.socket, 60).login() as sql, \
+            concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for nth in 1, 2:
+            with hung_symbolizer(node.heapwired, nth) as hangs, \
+                    Wire(node.socket, 60).login() as w:
+                (victim,), = w.query("SELECT CONNECTION_ID()")
+                asks = pool.submit(w.query, "SELECT top('wall:1')")
+                hangs()
+                with lasts(0, 1):
+                    sql.query(f"KILL QUERY {victim.decode()}")
+                    err = asks.exception(10)
+                assert err.code == 1317, (nth, err)
+        with lasts(1, 1 + LATE):  # nobody waits for it
+            (said,), = sql.query("SELECT top('wall:1')")
+        assert b"aeMain" in said, said
+
+
 def test_a_client_that_leaves_ends_it(two):
     door = os.path.join(os.path.dirname(two.node.socket), "http.sock")
     with subprocess.Popen(
@@ -339,6 +386,64 @@ def test_all_nodes_at_once(two):
     two.rows(f"ADMIN EXECUTE ON ALL '{CPU}snapshot(\"all\", 1)'")
     assert "main" in two.value("SELECT top('cluster:cpu:1', 'cluster:all')")
     two.rows("ADMIN EXECUTE ON ALL 'HeapProf.getInstance().delete(\"all\")'")
+
+
+@needs(lambda: "" if shutil.which("gdb") else "there is no gdb")
+def test_a_node_that_fails_is_named_with_its_reason(two):
+    pid = two.nodes[1].children["redis-server"]
+
+    def is_traced():
+        with open(f"/proc/{pid}/status", encoding="ascii") as f:
+            return "TracerPid:\t0\n" not in f.read()
+    with subprocess.Popen(
+            ["gdb", "-q", "-nx", "-iex", "set debuginfod enabled off", "-p",
+             str(pid)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL) as gdb:
+        wait_for(is_traced, 30)
+        head = two.value("SELECT top('cluster:wall:1')").replace(" \n", " ")
+        assert re.search(
+            rf"^1 of 2 nodes, without {IDLE} \(process {pid} cannot be sampled: "
+            r".* gdb \(process \d+\) traces it: one debugger at a time can\)",
+            head, re.M), head
+        assert "different rates" not in head and "aeMain" in head, head
+        gdb.kill()
+
+
+FORKS = """
+import os, time
+parent = os.getpid()
+if os.fork() == 0:
+    while os.getppid() == parent:
+        sum(range(1000))
+while True:
+    time.sleep(0.1)
+    if os.fork() == 0:
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            sum(range(1000))
+        os._exit(0)
+    os.waitpid(-1, 0)
+"""
+
+
+def test_what_a_process_forked_is_in_it(_):
+    """As PostgreSQL forks: one process for each connection."""
+    with redis(program=["/usr/bin/python3", "-c", FORKS]) as node, \
+            Wire(node.socket, 60).login() as w:
+        for kind, least in ("cpu", 0.2), ("wall", 3):
+            (head,), = w.query(f"SELECT top('{kind}:2')")
+            assert re.search(rb"threads of it and its [12] child process", head), head
+            (time_of_all,), = w.query("SELECT SUM(self_time) FROM heapwire.cpu_functions "
+                                      f"WHERE snapshot = '{kind}:2'")
+            assert float(time_of_all) > least, (kind, time_of_all, head)
+        for column in "tid", "stack":
+            (count,), = w.query(f"SELECT COUNT({column}) FROM heapwire.threads")
+            assert int(count) >= 2, (column, count)
+        said = b"\n".join(line or b"" for line, in w.query(
+            "ADMIN EXECUTE ON 10001 'System.print(ExecEnv."
+            "get_stack_trace_for_all_threads())'"))
+        assert re.search(rb"^of the database and [12] child process(es)?: total ",
+                         said, re.M), said[-300:]
 
 
 def test_the_door(two):

@@ -104,13 +104,15 @@ controller_status(struct controller *controller, struct node_status *out)
     *out = scripted.status;
 }
 
-int32_t
-controller_observe_process(struct controller *controller, struct error *err)
+size_t
+controller_observe_processes(struct controller *controller, int32_t *pids,
+                             struct error *err)
 {
     (void)controller;
     if (scripted.status.peer == 0)
         error_set(err, ER_UNKNOWN, "no database is connected");
-    return scripted.status.peer;
+    pids[0] = scripted.status.peer;
+    return pids[0] != 0;
 }
 
 struct seat *

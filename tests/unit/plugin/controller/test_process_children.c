@@ -65,7 +65,7 @@ END_TEST
 
 START_TEST(a_process_that_is_not_there_has_none)
 {
-    struct process_children seen = {1, 1};
+    struct process_children seen = {.count = 1, .bytes = 1};
 
     process_children_read(0x3ffffff, &seen); /* above any pid */
     ck_assert(seen.count == 0 && seen.bytes == 0);

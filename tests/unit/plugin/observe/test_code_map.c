@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 #include "errors.h"
 #include "suite.h"
 
-enum { NOBODY = 65534 };
+enum { NOBODY = 65534, PAGE = 4096 };
 
 static char dir[64], program[96];
 static pid_t pid;
@@ -113,6 +114,70 @@ START_TEST(a_program_is_found_by_its_path_or_its_link)
 }
 END_TEST
 
+/* The file's first page there, as code. */
+static void
+map_code(const char *path, char *at)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || mmap(at, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+                       fd, 0) != at)
+        _exit(1);
+    close(fd);
+}
+
+START_TEST(what_a_child_loaded_joins_unless_it_has_no_place)
+{
+    char *at =
+        mmap(NULL, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const struct mapping *found;
+    struct code_map map = {0};
+    struct error err;
+    struct stat st;
+    int ready[2], fd;
+    size_t before;
+    pid_t child;
+    char byte;
+
+    ck_assert_ptr_ne(at, MAP_FAILED);
+    ck_assert_int_eq(stat(program, &st), 0);
+    ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+    child = fork();
+    if (child == 0) {
+        map_code(program, at);
+        map_code(program, at + 2 * PAGE);
+        if (write(ready[1], "\n", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    map_code("/proc/self/exe", at + 2 * PAGE);
+    ck_assert_int_eq(code_map_open(&map, getpid(), &err), 0);
+    before = map.maps.count;
+    ck_assert_uint_eq(code_map_join(&map, getpid()), 0);
+    ck_assert_uint_lt(map.maps.count, before); /* code alone */
+    ck_assert_uint_eq(code_map_join(&map, child), 1);
+    ck_assert_uint_eq(code_map_join(&map, 0x3ffffff), 0); /* no such one */
+    for (size_t i = 1; i < map.maps.count; i++)
+        ck_assert_uint_le(map.maps.list[i - 1].end, map.maps.list[i].start);
+    found = mappings_find(&map.maps, (uintptr_t)at);
+    ck_assert_ptr_nonnull(found);
+    ck_assert_uint_eq(found->inode, st.st_ino);
+    ck_assert_str_eq(found->path, program);
+    fd = objects_open(&map.objects, found->device, found->inode);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    found = mappings_find(&map.maps, (uintptr_t)at + 2 * PAGE);
+    ck_assert_ptr_nonnull(found);
+    ck_assert_uint_ne(found->inode, st.st_ino);
+    code_map_close(&map);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -121,6 +186,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, a_program_is_found_by_its_path_or_its_link);
+    tcase_add_test(tc, what_a_child_loaded_joins_unless_it_has_no_place);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -498,6 +498,58 @@ START_TEST(threads_that_end_at_once_do_no_harm)
 }
 END_TEST
 
+static void
+burn_in_child(void)
+{
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        burn_all(NULL);
+    }
+    atomic_store(&shared->threads, 1);
+    for (;;)
+        pause();
+}
+
+/* The only child of that process. */
+static int32_t
+child_of(int32_t pid)
+{
+    char path[64];
+    int32_t found = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%d", &found), 1);
+    fclose(file);
+    return found;
+}
+
+START_TEST(what_it_forked_is_sampled_where_it_is_asked_for)
+{
+    struct sampler_options options = {
+        .milliseconds = 1000, .hz = 99, .way = ways[_i], .child_count = 1};
+    int32_t forked;
+
+    if (!is_allowed(ways[_i]))
+        return;
+    begin(burn_in_child);
+    forked = child_of(child);
+    ck_assert_int_eq(run_for(500, 99, false, ways[_i]), 0);
+    ck_assert_uint_eq(report.threads, 1);
+    ck_assert_uint_eq(tally.samples, 0);
+    options.pid = child;
+    options.children = &forked;
+    ck_assert_int_eq(sampler_run(&options, on_sample, NULL, &report, &err), 0);
+    say_report("what it forked");
+    ck_assert_uint_eq(report.threads, 2);
+    ck_assert_uint_gt(tally.samples, 0);
+    ck_assert_uint_gt(report.processor_ms, 0);
+    end();
+}
+END_TEST
+
 START_TEST(the_end_of_the_process_ends_it)
 {
     if (!is_allowed(ways[_i]))
@@ -739,6 +791,8 @@ main(void)
     tcase_add_test(tcase, frames_in_the_kernel_come_with_those_of_the_process);
     tcase_add_loop_test(tcase, threads_born_meanwhile_are_met, 0, 2);
     tcase_add_loop_test(tcase, threads_that_end_at_once_do_no_harm, 0, 2);
+    tcase_add_loop_test(tcase, what_it_forked_is_sampled_where_it_is_asked_for,
+                        0, 2);
     tcase_add_loop_test(tcase, the_end_of_the_process_ends_it, 0, 2);
     tcase_add_loop_test(tcase, it_goes_on_without_the_main_thread, 0, 2);
     tcase_add_loop_test(tcase, it_can_be_cancelled, 0, 2);

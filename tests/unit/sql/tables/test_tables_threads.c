@@ -68,13 +68,15 @@ static struct catalog_scope scope;
 static struct rowset rows;
 static struct error err;
 
-int32_t
-controller_observe_process(struct controller *controller, struct error *why)
+size_t
+controller_observe_processes(struct controller *controller, int32_t *pids,
+                             struct error *why)
 {
     ck_assert_ptr_eq(controller, (void *)&node);
     if (process == 0)
         error_set(why, ER_UNKNOWN, "there is none");
-    return process;
+    pids[0] = process;
+    return process != 0;
 }
 
 static void

@@ -438,6 +438,7 @@ START_TEST(time_of_nodes_is_added_and_another_kind_refused)
     struct merge *merge = merge_new(false, &err);
     struct buffer out;
 
+    other->note = "2 stacks are cut";
     other->rate++; /* nobody need know: weights are time */
     ck_assert_int_eq(merge_add(merge, 10001, one, NULL, &err), 0);
     ck_assert_int_eq(merge_add(merge, 10002, other, NULL, &err), 0);
@@ -451,7 +452,9 @@ START_TEST(time_of_nodes_is_added_and_another_kind_refused)
         out.data, _i ? "6.0 s on the processor\n"
                      : "6.0 s on the processor in 2.0 s: 3.00 processors\n"));
     ck_assert_str_eq(sum->note,
-                     _i ? "the nodes were sampled for different times" : "");
+                     _i ? "the nodes were sampled for different times; node "
+                          "10002: 2 stacks are cut"
+                        : "node 10002: 2 stacks are cut");
     buffer_fini(&out);
     profile_free(sum);
     merge_free(merge);

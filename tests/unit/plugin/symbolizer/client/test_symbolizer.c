@@ -577,6 +577,39 @@ START_TEST(cancelling_returns_soon)
 }
 END_TEST
 
+static void *
+set_soon(void *arg)
+{
+    (void)poll(NULL, 0, 100);
+    atomic_store((atomic_bool *)arg, true);
+    return NULL;
+}
+
+START_TEST(one_request_can_be_cancelled)
+{
+    uint64_t start = clock_ms();
+    atomic_bool cancelled = false;
+    struct resolve_request request = {.maps = &maps,
+                                      .addresses = addresses,
+                                      .count = ADDRESSES,
+                                      .cancelled = &cancelled};
+    struct names *names = NULL;
+    struct symbolizer *s;
+    pthread_t thread;
+    struct error err;
+
+    helper_is("hang");
+    s = new_symbolizer(60000);
+    ck_assert_int_eq(pthread_create(&thread, NULL, set_soon, &cancelled), 0);
+    ck_assert_int_eq(symbolizer_resolve(s, &request, &names, &err), 0);
+    ck_assert_uint_lt(clock_ms() - start, SLACK_MS);
+    ck_assert_ptr_nonnull(strstr(names_note(names), "cancelled"));
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    names_free(names);
+    symbolizer_free(s);
+}
+END_TEST
+
 /* A server that stops must not lose the race with a resolve that starts. */
 START_TEST(a_cancel_that_comes_first_counts)
 {
@@ -802,6 +835,7 @@ main(void)
     tcase_add_test(fake, hostile_texts_are_cleaned);
     tcase_add_test(fake, the_helper_inherits_nothing);
     tcase_add_test(fake, cancelling_returns_soon);
+    tcase_add_test(fake, one_request_can_be_cancelled);
     tcase_add_test(fake, a_cancel_that_comes_first_counts);
     suite_add_tcase(suite, fake);
     tcase_set_timeout(real, 60);
