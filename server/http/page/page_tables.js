@@ -39,6 +39,12 @@ const pageTables = (function () {
                 "if(kind = 'heap', bytes, NULL) AS bytes, samples, rss, allocated, cause, reason, " +
                 `pinned, size FROM ${of('snapshots', node)} ORDER BY taken DESC`,
         },
+        waits: {
+            title: 'Waits', caption: 'What each thread does now. Equal numbers in deadlock wait for each other for ever.',
+            of: (node) => `SELECT ${which(node)}tid, name, state, owner AS waits_for_tid, deadlock, wchan, user_ms, ` +
+                `system_ms, coalesce(folded, why) AS stack FROM ${of('threads', node)} ` +
+                'ORDER BY deadlock IS NULL, deadlock, owner IS NULL, user_ms DESC LIMIT 500',
+        },
         memory: {
             title: 'Memory', turned: true, bytes: ['rss', 'rss_file', 'allocated', 'active', 'metadata', 'resident',
                 'mapped', 'retained', 'cgroup_current', 'cgroup_limit', 'unexplained'],

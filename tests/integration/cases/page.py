@@ -396,7 +396,7 @@ def tables(page):
     page.open()
     tabs = page.run("return Array.from(document.querySelectorAll('#tabs [role=tab]'),"
                     " (one) => one.id.slice(4))")
-    check(len(tabs) == 10, "there are tabs", tabs)
+    check(len(tabs) == 11, "there are tabs", tabs)
     for i in tabs:
         page.run("document.querySelector('#table').replaceChildren();"
                  "document.querySelector('#tab-' + arguments[0]).click()", i)
@@ -404,6 +404,9 @@ def tables(page):
         if i == "threads":
             check("_start" in page.run(TEXT, "#table"), "a thread's first function",
                   page.run(TEXT, "#table"))
+        if i == "waits":
+            check("bioProcessBackgroundJobs" in page.run(TEXT, "#table"),
+                  "what a thread does now", page.run(TEXT, "#table"))
     page.run("document.querySelector('#tab-threads').focus()")
     page.run("document.querySelector('#table').replaceChildren()")
     page.keys(RIGHT)

@@ -25,12 +25,13 @@ static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t first, second; /* recursive, and plain */
 static pthread_barrier_t both;
 static int quiet[2]; /* a pipe that nobody writes to */
+static int idling;   /* idle's lock guards it */
 
 static void *
 wait_idle(void *arg)
 {
     pthread_mutex_lock(&idle);
-    for (;;)
+    for (idling++;;)
         pthread_cond_wait(&never, &idle);
     return arg;
 }
@@ -135,6 +136,18 @@ all_wait(int readers, int others)
     return readers <= 0 && others <= 0;
 }
 
+/* Who waits for the lock of idle ones is in futex, too, and not idle yet. */
+static int
+all_idle(int threads)
+{
+    int count;
+
+    pthread_mutex_lock(&idle);
+    count = idling;
+    pthread_mutex_unlock(&idle);
+    return count == threads;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -156,7 +169,8 @@ main(int argc, char **argv)
     start("left", wait_left, 1);
     start("right", wait_right, 1);
     start("timed", wait_timed, 1);
-    while (!all_wait(atoi(argv[2]), atoi(argv[1]) + atoi(argv[3]) + 3))
+    while (!all_idle(atoi(argv[1])) ||
+           !all_wait(atoi(argv[2]), atoi(argv[1]) + atoi(argv[3]) + 3))
         nanosleep(&moment, NULL);
     puts("ready");
     fflush(stdout);
