@@ -122,14 +122,18 @@ sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
     }
 }
 
+bool
+sample_run_has_seen(const struct sample_run *run, int32_t tid)
+{
+    return tid < 0 || tid >= TIDS || (run->seen[tid / 8] >> (tid % 8) & 1);
+}
+
 void
 sample_run_see(struct sample_run *run, int32_t tid)
 {
-    uint8_t bit = (uint8_t)(1u << (tid % 8));
-
-    if (tid < 0 || tid >= TIDS || (run->seen[tid / 8] & bit))
+    if (sample_run_has_seen(run, tid))
         return;
-    run->seen[tid / 8] |= bit;
+    run->seen[tid / 8] |= (uint8_t)(1u << (tid % 8));
     run->report->threads++;
 }
 

@@ -41,6 +41,7 @@ int sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
 uint64_t sample_run_processor_ms(const struct sample_run *run);
 
 void sample_run_see(struct sample_run *run, int32_t tid);
+bool sample_run_has_seen(const struct sample_run *run, int32_t tid);
 int sample_run_give(struct sample_run *run, const struct sample *sample,
                     struct error *err);
 
