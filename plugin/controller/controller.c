@@ -172,12 +172,14 @@ count_taken(int segment, struct node_status *status)
 {
     struct segment_header header;
 
-    status->taken = (struct stats_figure){false, 0};
+    status->taken = status->by_library = (struct stats_figure){false, 0};
     if (!node_status_is_recorded(status) ||
         pread(segment, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
         header.owner != (uint64_t)status->hello.pid)
         return;
     status->taken = (struct stats_figure){true, header.taken_samples};
+    if (status->knows & AGENT_KNOWS_TABLES) /* older ones count them not */
+        status->by_library = (struct stats_figure){true, header.by_library};
 }
 
 /* What profiling costs; and its end, when that is too much. */

@@ -77,6 +77,9 @@ struct node_status {
     int64_t profiled_ms; /* wall clock: that profile */
     /* Samples since the last reset, where the recorder takes them. */
     struct stats_figure taken;
+    /* Of them, those whose stack the library's unwinder took; not known: all.
+     */
+    struct stats_figure by_library;
     uint64_t failed_snapshots; /* since heapwired started */
     struct agent_hello hello;  /* the latest; zeroed while NODE_ABSENT */
     struct overhead_report overhead;

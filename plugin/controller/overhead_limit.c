@@ -20,6 +20,8 @@
  */
 #define SAMPLE_BASE_US  2.5
 #define SAMPLE_FRAME_US 0.33
+/* By unwind tables: 0.018, plugin/recorder/README.md. */
+#define SAMPLE_TABLE_FRAME_US 0.02
 
 enum {
     FRAMES_GUESSED = 32,
@@ -30,11 +32,20 @@ enum {
     METADATA_SHARE = 20 /* or a twentieth of what is allocated */
 };
 
+/* by_library: the share of the stacks that the library's unwinder takes. */
+static double
+sample_us(double frames, double by_library)
+{
+    double frame_us = SAMPLE_TABLE_FRAME_US +
+                      (SAMPLE_FRAME_US - SAMPLE_TABLE_FRAME_US) * by_library;
+
+    return SAMPLE_BASE_US + frame_us * (frames > 0 ? frames : FRAMES_GUESSED);
+}
+
 double
 overhead_estimate_sample_us(double frames)
 {
-    return SAMPLE_BASE_US +
-           SAMPLE_FRAME_US * (frames > 0 ? frames : FRAMES_GUESSED);
+    return sample_us(frames, 1);
 }
 
 double
@@ -97,18 +108,24 @@ static void
 estimate(struct overhead_estimate *overhead, const struct overhead_reading *now)
 {
     struct overhead_report *report = &overhead->report;
-    double used;
+    double used, by_library;
 
     double sample_bytes = (double)(1ULL << (now->lg_sample & 63));
     int64_t span_ms = now->at_ms - overhead->last.at_ms;
 
     report->estimated = rate(overhead->last.allocated_ever, now->allocated_ever,
                              span_ms, &report->bytes_per_second);
-    report->sample_us = overhead_estimate_sample_us(now->frames);
     report->samples_per_second = report->bytes_per_second / sample_bytes;
     report->counted = rate(overhead->last.sampled_ever, now->sampled_ever,
                            span_ms, &report->samples_per_second);
     report->estimated = report->estimated || report->counted;
+    if (!rate(overhead->last.by_library, now->by_library, span_ms,
+              &by_library) ||
+        by_library >= report->samples_per_second)
+        report->sample_us = sample_us(now->frames, 1);
+    else
+        report->sample_us =
+            sample_us(now->frames, by_library / report->samples_per_second);
     report->cpus = report->samples_per_second * report->sample_us / 1e6;
     report->measured_since = rate(overhead->first.cpu_ms, now->cpu_ms,
                                   now->at_ms - overhead->first.at_ms, &used);
@@ -251,6 +268,8 @@ read_statistics(struct overhead_limit *limit, struct agent_client *client,
     reading->allocated_ever = named_figure(stats, "heapwire.allocated_ever");
     if (!reading->sampled_ever.known)
         reading->sampled_ever = named_figure(stats, "heapwire.sampled_ever");
+    if (!reading->by_library.known)
+        reading->by_library = named_figure(stats, "heapwire.by_library");
     reading->allocated = stats->allocated;
     reading->metadata = stats->metadata;
     stats_unref(stats);
@@ -288,7 +307,8 @@ overhead_limit_look(struct overhead_limit *limit, struct agent_client *client,
         .active = client->status.hello.active != 0,
         .lg_sample = client->status.hello.lg_sample,
         .frames = frames,
-        .sampled_ever = client->status.taken};
+        .sampled_ever = client->status.taken,
+        .by_library = client->status.by_library};
     bool ended = false;
 
     if (client->status.state != NODE_CONNECTED ||

@@ -19,8 +19,9 @@ struct agent_client;
 
 /*
  * The overhead is estimated: so many samples are taken in a second, and each
- * costs the thread that makes it overhead_estimate_sample_us(). That was
- * measured with tests/bench/sample_cost.c.  The report also has the process's
+ * costs the thread that makes it overhead_estimate_sample_us(), or less where
+ * stacks are walked by unwind tables. That was measured with
+ * tests/bench/sample_cost.c.  The report also has the process's
  * measured CPU time before and since; the verdict does not use it, because the
  * load changes for other reasons, too.
  *
@@ -51,7 +52,8 @@ struct overhead_reading {
     double frames; /* of the mean stack; 0: not known yet */
     struct stats_figure allocated_ever, allocated, metadata; /* bytes */
     struct stats_figure sampled_ever;                        /* times */
-    struct stats_figure cpu_ms; /* of the process, ever */
+    struct stats_figure by_library; /* of them; not known: all */
+    struct stats_figure cpu_ms;     /* of the process, ever */
 };
 
 /* The report.  In CPUs 1 is one CPU fully used. */
@@ -82,7 +84,8 @@ bool overhead_estimate_read(struct overhead_estimate *overhead,
                             const struct overhead_settings *settings,
                             const struct overhead_reading *reading);
 
-/* Microseconds that a sample costs, at stacks of so many frames; 0: a guess. */
+/* Microseconds that a sample costs, at stacks of so many frames (0: a guess),
+ * by the library's unwinder. */
 double overhead_estimate_sample_us(double frames);
 
 /* "200 samples a second, counted, 5.0 us each" */

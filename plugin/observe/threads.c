@@ -2,6 +2,7 @@
 #include "threads.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +18,8 @@
 enum {
     ARENA_MAX = 64 << 20, /* all threads, and stacks as deep as may be */
     STAT_MAX = 1024,
-    WCHAN_MAX = 128
+    WCHAN_MAX = 128,
+    KERNEL_MAX = 8192 /* the kernel writes 64 lines at most */
 };
 
 static struct thread_list *
@@ -56,11 +58,33 @@ keep_text(struct arena *arena, const char *text, size_t size)
     return copy;
 }
 
+/* A line is "[<0>] futex_wait+0x60/0x90", and the innermost comes first.  "":
+ * this user may not know. */
+static void
+read_kernel(int32_t pid, int32_t tid, char out[KERNEL_MAX])
+{
+    char text[KERNEL_MAX], *end, *line;
+    size_t size = 0;
+
+    out[0] = '\0';
+    if (!sample_task_read(pid, tid, "stack", text, sizeof(text)))
+        return;
+    while ((end = strrchr(text, '\n'))) { /* a line that was cut is left out */
+        *end = '\0';
+        line = strrchr(text, '\n');
+        line = strchr(line ? line + 1 : text, ' ');
+        if (line)
+            size += (size_t)snprintf(out + size, KERNEL_MAX - size, "%s%.*s",
+                                     size > 0 ? ";" : "",
+                                     (int)strcspn(line + 1, "+"), line + 1);
+    }
+}
+
 /* 1: the thread has ended; -1: no memory. */
 static int
-read_entry(struct thread_list *list, struct thread_entry *entry)
+read_entry(struct thread_list *list, bool stacks, struct thread_entry *entry)
 {
-    char text[STAT_MAX], wchan[WCHAN_MAX];
+    char text[STAT_MAX], wchan[WCHAN_MAX], kernel[KERNEL_MAX] = "";
     const char *name, *end;
     struct process_stat stat;
 
@@ -81,7 +105,11 @@ read_entry(struct thread_list *list, struct thread_entry *entry)
                          sizeof(wchan)) &&
         strcmp(wchan, "0") != 0)
         entry->wchan = keep_text(list->arena, wchan, strlen(wchan));
-    return entry->name && entry->wchan ? 0 : -1;
+    if (stacks && (stat.state == 'S' || stat.state == 'D'))
+        read_kernel(list->pid, entry->tid, kernel);
+    if (*kernel)
+        entry->kernel = keep_text(list->arena, kernel, strlen(kernel));
+    return entry->name && entry->wchan && (entry->kernel || !*kernel) ? 0 : -1;
 }
 
 static int32_t
@@ -126,7 +154,7 @@ read_entries(struct thread_list *list, const struct threads_options *options,
 
     for (size_t i = 0; i < list->count; i++) {
         struct thread_entry entry = {.tid = list->list[i].tid};
-        int rc = read_entry(list, &entry);
+        int rc = read_entry(list, options->stacks, &entry);
 
         if (options->cancelled && atomic_load(options->cancelled)) {
             error_set(err, ER_QUERY_INTERRUPTED,

@@ -25,6 +25,9 @@ struct thread_entry {
     const char *name;
     char state;        /* as in /proc: R, S, D, T, t, Z, ... */
     const char *wchan; /* the kernel's function in which it waits; "" */
+    /* Its calls in there, "outermost;...;innermost"; NULL: it runs, this user
+     * may not know, or no stacks are taken. */
+    const char *kernel;
     uint64_t user_ms, system_ms; /* processor time since its start */
     const uint64_t *addresses;   /* leaf first; all but the first are one less
                                     than the return address */

@@ -91,7 +91,9 @@ struct segment_header {
     uint64_t segment_bytes;
     struct segment_part parts[SEGMENT_PARTS];
     uint32_t patch; /* enum segment_patch, by the recorder */
-    uint32_t unused;
+    /* Stacks that the library's unwinder took, and not unwind tables; from 0
+     * again behind the highest. */
+    uint32_t by_library;
     /* 128: a cache line of the observer's. */
     struct segment_wish wish;
     struct segment_wish first_wish; /* each owner's begins as this one */

@@ -91,6 +91,7 @@ add_stack(struct maker *maker, const struct thread_entry *entry)
     rowset_int(maker->out, (int64_t)group->count);
     rowset_text(maker->out, why);
     rowset_int_if(maker->out, entry->pause_us > 0, entry->pause_us);
+    rowset_text(maker->out, entry->kernel);
 }
 
 static void
@@ -109,7 +110,7 @@ add_thread(struct maker *maker, const struct thread_entry *entry)
     if (maker->of)
         add_stack(maker, entry);
     else
-        rowset_nulls(out, 5);
+        rowset_nulls(out, 6);
 }
 
 static void
@@ -196,6 +197,10 @@ static const struct catalog_column threads[] = {
      0, NEED_THREADS},
     {"pause_us", &type_ubigint, "Microseconds that it was stopped for", 0,
      NEED_THREADS},
+    {"kernel_stack", &type_mediumtext,
+     "Where it waits in the kernel, as folded; NULL: it runs, or heapwired is "
+     "not root",
+     0, NEED_THREADS},
 };
 
 const struct catalog_table tables_threads[] = {

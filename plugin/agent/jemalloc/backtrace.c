@@ -19,6 +19,7 @@ enum { LED_HERE_MAX = 8 /* frames of ours, and of the hook before */ };
 
 static const char hook_name[] = "experimental.hooks.prof_backtrace";
 
+static uint64_t by_library;                /* atomic */
 static backtrace_fn *before;               /* set before the hook is */
 static const struct given_tables *current; /* atomic; NULL: not now */
 
@@ -31,6 +32,7 @@ take_by_library(const struct unwind_call *call, uint64_t *frames)
     void *all[OWN_CALLS_MAX + LED_HERE_MAX];
     unsigned total = 0, first = 0, count;
 
+    __atomic_fetch_add(&by_library, 1, __ATOMIC_RELAXED);
     before(all, &total, OWN_CALLS_MAX + LED_HERE_MAX);
     while (first < total && first < LED_HERE_MAX &&
            (uint64_t)all[first] != call->pc)
@@ -82,6 +84,13 @@ backtrace_unhook(mallctl_fn *mallctl)
     if (old && mallctl_read(mallctl, hook_name, &there, sizeof(there)) == 0 &&
         there == take_backtrace)
         (void)mallctl(hook_name, NULL, NULL, &old, sizeof(old));
+}
+
+bool
+backtrace_by_library(uint64_t *count)
+{
+    *count = __atomic_load_n(&by_library, __ATOMIC_RELAXED);
+    return __atomic_load_n(&current, __ATOMIC_ACQUIRE) != NULL;
 }
 
 void

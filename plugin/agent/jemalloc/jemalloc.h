@@ -230,6 +230,9 @@ extern const struct profiler recorder_profiler; /* of ours: in its segment */
 int backtrace_hook(mallctl_fn *mallctl, const struct given_tables *tables);
 /* The hook that was there again. */
 void backtrace_unhook(mallctl_fn *mallctl);
+/* How many stacks the hook before took since the start; false: all of them, as
+ * there are no tables. */
+bool backtrace_by_library(uint64_t *count);
 /* By no tables any more: before a filter, as recorder_stop. */
 void backtrace_stop(void);
 

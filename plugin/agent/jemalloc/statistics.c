@@ -279,6 +279,16 @@ sampled_ever(struct writer *w)
         line(w, "heapwire.sampled_ever %llu\n", samples);
 }
 
+/* While others are walked by unwind tables. */
+static void
+by_library(struct writer *w)
+{
+    uint64_t count;
+
+    if (backtrace_by_library(&count))
+        line(w, "heapwire.by_library %llu\n", (unsigned long long)count);
+}
+
 /* Skips arenas that no thread has used yet. */
 static bool
 initialised(struct writer *w, unsigned arena)
@@ -372,6 +382,7 @@ statistics_write(struct jemalloc *jemalloc, int fd)
         one(&w, whole[i].name, whole[i].type);
     allocated_ever(&w);
     sampled_ever(&w);
+    by_library(&w);
     bins = count_of(&w, "arenas.nbins");
     for (unsigned i = 0; i < bins && i < BINS_MAX; i++) {
         numbered(&w, "arenas.bin", i, sizes_of_bin, COUNT(sizes_of_bin));

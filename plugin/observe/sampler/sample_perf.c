@@ -9,6 +9,10 @@
  * a ring, nor be inherited with one.  So it takes threads x processors
  * descriptors: where those are too many, it is refused, and ptrace is left.
  *
+ * A thread that is born while events are opened inherits those of its parent,
+ * if that had them already; else it gets its own.  Which it is, the kernel
+ * tells: it writes a record of each thread that inherits.
+ *
  * The clock is software's: no hardware counter is needed, virtual machines have
  * it.  It counts from zero in each thread that is born and on each processor,
  * and the rest of a tick is dropped at the end (see say_limits).
@@ -35,7 +39,10 @@ enum {
     SHOWN_MS = 100,    /* less is not worth a word */
     DRAIN_SAMPLES = 8, /* that may wait in a ring */
     DRAIN_MAX_MS = 50,
-    RECORD_MAX = 1 << 16 /* perf_event_header.size is 16 bits */
+    RECORD_MAX = 1 << 16, /* perf_event_header.size is 16 bits */
+    NEWBORN_MAX = 256,    /* while events are opened, of threads without */
+    NEWBORN_ROUNDS = 8,
+    OPENED_BEFORE_DRAIN = 16
 };
 
 /* What is tried where perf_event_mlock_kb is short. */
@@ -62,7 +69,9 @@ struct perf {
     struct ring *rings;
     size_t ring_count;
     int *fds;
-    size_t fd_count;
+    size_t fd_count, fd_room;
+    bool opening; /* no sample counts yet */
+    bool blind;   /* a record was lost meanwhile */
     size_t page_bytes;
     uint8_t *record; /* one that lay around the end of a ring */
 };
@@ -113,6 +122,7 @@ set_attr(struct perf *perf)
         .inherit = 1,
         /* not by children */
         .inherit_thread = perf->run->options->child_count == 0,
+        .task = 1, /* a record of each that inherits */
         .exclude_hv = 1,
         .watermark = 1,
         .wakeup_watermark = UINT32_MAX, /* nobody waits for it */
@@ -220,71 +230,6 @@ open_first(struct perf *perf, int cpus)
     return error;
 }
 
-/* The events of the other threads.  An errno. */
-static int
-open_threads(struct perf *perf)
-{
-    for (size_t i = perf->first + 1; i < perf->tids.count; i++) {
-        for (size_t k = 0; k < perf->ring_count; k++) {
-            const struct ring *ring = &perf->rings[k];
-            int fd = open_event(perf, perf->tids.list[i], ring->cpu);
-
-            if (fd < 0 && errno == ESRCH)
-                break; /* it has ended */
-            if (fd < 0)
-                return errno;
-            perf->fds[perf->fd_count++] = fd;
-            if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0)
-                return errno;
-        }
-    }
-    return 0;
-}
-
-/* The rest of heapwired's descriptors is for connections: the limit was raised
- * at its start as far as it may be. */
-static bool
-has_room(size_t fds)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-           fds <= limit.rlim_cur / FDS_SHARE;
-}
-
-/* 1: why says why not; -1 with *err. */
-static int
-open_all(struct perf *perf, char *why, struct error *err)
-{
-    int32_t pid = perf->run->options->pid;
-    int cpus = (int)sysconf(_SC_NPROCESSORS_CONF), error;
-    size_t fds;
-
-    if (sample_run_tids(perf->run, &perf->tids, err) != 0)
-        return -1;
-    if (perf->tids.count == 0)
-        return 0;
-    perf->run->report->unseen = (uint32_t)perf->tids.left_out;
-    fds = perf->tids.count * (size_t)cpus;
-    perf->rings = mem_zalloc((size_t)cpus, sizeof(*perf->rings));
-    perf->fds = mem_zalloc(fds, sizeof(*perf->fds));
-    perf->record = mem_alloc_unset(RECORD_MAX);
-    if (!perf->rings || !perf->fds || !perf->record) {
-        error_memory(err, "the events of threads");
-        return -1;
-    }
-    set_attr(perf);
-    error = has_room(fds) ? 0 : EMFILE;
-    if (error == 0)
-        error = open_first(perf, cpus);
-    if (error == 0)
-        error = open_threads(perf);
-    if (error == 0 || error == ESRCH)
-        return 0;
-    sample_refused_perf(pid, error, why, SAMPLE_REFUSED_MAX);
-    return 1;
-}
-
 /* ---- samples ---- */
 
 /* The frames in the kernel: how many, and each.  What is behind them; NULL:
@@ -345,6 +290,17 @@ take_sample(struct perf *perf, const uint8_t *at, size_t size,
     return sample_run_give(run, &sample, err);
 }
 
+/* pid, its parent's, tid, its parent's. */
+static void
+take_fork(const struct perf *perf, const uint8_t *at)
+{
+    int32_t ids[4];
+
+    memcpy(ids, at, sizeof(ids));
+    if (sample_run_has(perf->run, ids[0]))
+        sample_run_see(perf->run, ids[2]);
+}
+
 static int
 take_record(struct perf *perf, const struct perf_event_header *header,
             const uint8_t *body, struct error *err)
@@ -352,6 +308,12 @@ take_record(struct perf *perf, const struct perf_event_header *header,
     size_t size = header->size - sizeof(*header);
     uint64_t lost;
 
+    if (perf->opening) {
+        perf->blind = perf->blind || header->type == PERF_RECORD_LOST;
+        if (header->type == PERF_RECORD_FORK && size >= 16)
+            take_fork(perf, body);
+        return 0;
+    }
     if (header->type == PERF_RECORD_SAMPLE && size >= 24)
         return take_sample(perf, body, size, err);
     if (header->type == PERF_RECORD_LOST && size >= 16) {
@@ -399,6 +361,153 @@ drain(struct perf *perf, struct error *err)
         rc = drain_ring(perf, &perf->rings[i], err);
     return rc;
 }
+
+/* ---- all threads ---- */
+
+/* All events of one more thread.  An errno. */
+static int
+open_thread(struct perf *perf, int32_t tid)
+{
+    for (size_t k = 0; k < perf->ring_count; k++) {
+        const struct ring *ring = &perf->rings[k];
+        int fd = open_event(perf, tid, ring->cpu);
+
+        if (fd < 0 && errno == ESRCH)
+            return 0; /* it has ended */
+        if (fd < 0)
+            return errno;
+        perf->fds[perf->fd_count++] = fd;
+        if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0)
+            return errno;
+    }
+    return 0;
+}
+
+/* The events of the other threads.  An errno; -1 with *err. */
+static int
+open_threads(struct perf *perf, struct error *err)
+{
+    int error = 0;
+
+    sample_run_see(perf->run, perf->tids.list[perf->first]);
+    for (size_t i = perf->first + 1; i < perf->tids.count && error == 0; i++) {
+        sample_run_see(perf->run, perf->tids.list[i]);
+        error = open_thread(perf, perf->tids.list[i]);
+        if (error == 0 && i % OPENED_BEFORE_DRAIN == 0)
+            error = drain(perf, err);
+    }
+    return error;
+}
+
+/* Those that are not seen yet, and have run: then what the kernel writes of a
+ * birth has been written. */
+static int
+list_newborn(const struct perf *perf, struct sample_tids *tids,
+             struct error *err)
+{
+    int32_t pid = perf->run->task_pid;
+    struct sample_times times;
+    size_t kept = 0;
+
+    if (sample_run_tids(perf->run, tids, err) != 0)
+        return -1;
+    for (size_t i = 0; i < tids->count; i++)
+        if (!sample_run_has_seen(perf->run, tids->list[i]) &&
+            sample_task_times(pid, tids->list[i], &times) && times.slices > 0)
+            tids->list[kept++] = tids->list[i];
+    tids->count = kept;
+    return 0;
+}
+
+/* Of those whose inheritance no record told: *opened, how many.  An errno; -1
+ * with *err. */
+static int
+open_round(struct perf *perf, size_t *opened, struct error *err)
+{
+    struct sample_tids tids = {0};
+    int error = list_newborn(perf, &tids, err);
+
+    if (error == 0)
+        error = drain(perf, err);
+    for (size_t i = 0; i < tids.count && error == 0 && !perf->blind; i++) {
+        if (sample_run_has_seen(perf->run, tids.list[i]))
+            continue;
+        if (perf->fd_count + perf->ring_count > perf->fd_room) {
+            perf->run->report->unseen++;
+            continue;
+        }
+        sample_run_see(perf->run, tids.list[i]);
+        error = open_thread(perf, tids.list[i]);
+        ++*opened;
+    }
+    sample_tids_free(&tids);
+    return error;
+}
+
+/* An errno; -1 with *err. */
+static int
+open_newborn(struct perf *perf, struct error *err)
+{
+    size_t opened = 1;
+    int error = 0;
+
+    for (int i = 0; i < NEWBORN_ROUNDS && opened > 0 && error == 0; i++) {
+        opened = 0;
+        error = open_round(perf, &opened, err);
+    }
+    return error;
+}
+
+/* The rest of heapwired's descriptors is for connections: the limit was raised
+ * at its start as far as it may be. */
+static bool
+has_room(size_t fds)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+           fds <= limit.rlim_cur / FDS_SHARE;
+}
+
+/* 1: why says why not; -1 with *err. */
+static int
+open_all(struct perf *perf, char *why, struct error *err)
+{
+    int32_t pid = perf->run->options->pid;
+    int cpus = (int)sysconf(_SC_NPROCESSORS_CONF), error;
+    size_t fds;
+
+    if (sample_run_tids(perf->run, &perf->tids, err) != 0)
+        return -1;
+    if (perf->tids.count == 0)
+        return 0;
+    perf->run->report->unseen = (uint32_t)perf->tids.left_out;
+    fds = perf->tids.count * (size_t)cpus;
+    perf->fd_room = fds + NEWBORN_MAX * (size_t)cpus;
+    perf->rings = mem_zalloc((size_t)cpus, sizeof(*perf->rings));
+    perf->fds = mem_zalloc(perf->fd_room, sizeof(*perf->fds));
+    perf->record = mem_alloc_unset(RECORD_MAX);
+    if (!perf->rings || !perf->fds || !perf->record) {
+        error_memory(err, "the events of threads");
+        return -1;
+    }
+    set_attr(perf);
+    error = has_room(fds) ? 0 : EMFILE;
+    if (error == 0)
+        error = open_first(perf, cpus);
+    if (error == 0)
+        error = open_threads(perf, err);
+    if (error == 0)
+        error = open_newborn(perf, err);
+    if (error < 0)
+        return -1;
+    if (error == 0 || error == ESRCH)
+        return 0;
+    sample_refused_perf(pid, error, why, SAMPLE_REFUSED_MAX);
+    return 1;
+}
+
+/* ---- the time ---- */
 
 /* What was sampled while events were opened: of some threads only. */
 static void
@@ -452,9 +561,8 @@ sample_until_over(struct perf *perf, struct error *err)
 
     if (step_ms > DRAIN_MAX_MS)
         step_ms = DRAIN_MAX_MS;
-    for (size_t i = 0; i < perf->tids.count; i++)
-        sample_run_see(run, perf->tids.list[i]);
     forget_until_now(perf);
+    perf->opening = false;
     sample_run_begin(run);
     while (rc == 0 && !over) {
         rc = sample_run_rest(run, sample_now_ns() + step_ms * 1000000, &over,
@@ -472,6 +580,7 @@ int
 sample_by_perf(struct sample_run *run, char *why, struct error *err)
 {
     struct perf perf = {.run = run,
+                        .opening = true,
                         .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
     int rc;
 

@@ -8,7 +8,8 @@
 
 enum {
     SAMPLE_REFUSED_MAX = 400,
-    SAMPLE_REFUSED_KERNEL = -1 /* for an errno: user space alone is allowed */
+    SAMPLE_REFUSED_KERNEL =
+        10000 /* for an errno: user space alone is allowed */
 };
 
 /* Of ptrace, which failed with that errno. */

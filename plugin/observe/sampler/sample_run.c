@@ -203,10 +203,16 @@ sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
     }
 }
 
+bool
+sample_run_has_seen(const struct sample_run *run, int32_t tid)
+{
+    return tid < 0 || tid >= TIDS || has_bit(run->seen, tid);
+}
+
 void
 sample_run_see(struct sample_run *run, int32_t tid)
 {
-    if (tid < 0 || tid >= TIDS || has_bit(run->seen, tid))
+    if (sample_run_has_seen(run, tid))
         return;
     set_bit(run->seen, tid);
     run->report->threads++;

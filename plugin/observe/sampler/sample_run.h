@@ -51,6 +51,7 @@ int sample_run_tids(const struct sample_run *run, struct sample_tids *tids,
 bool sample_run_has(struct sample_run *run, int32_t pid);
 
 void sample_run_see(struct sample_run *run, int32_t tid);
+bool sample_run_has_seen(const struct sample_run *run, int32_t tid);
 int sample_run_give(struct sample_run *run, const struct sample *sample,
                     struct error *err);
 

@@ -16,6 +16,7 @@
 #include <unwind.h>
 
 #include "own_calls.h"
+#include "recorder_state.h"
 
 struct call_stack {
     uint64_t *frames;
@@ -75,6 +76,9 @@ take_by_library(const struct unwind_call *call, uint64_t *frames)
     struct call_stack stack = {frames, 0};
 
     (void)call;
+    if (recorder_state.header)
+        __atomic_fetch_add(&recorder_state.header->by_library, 1,
+                           __ATOMIC_RELAXED);
     _Unwind_Backtrace(on_frame, &stack);
     return stack.count;
 }

@@ -11,9 +11,10 @@ import tempfile
 import threading
 
 from http_door import local, redis
+from machine import no_root
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
-from runner import named, run_tests
+from runner import named, needs, run_tests
 
 STUCK = os.path.join(BUILD, "bin", "stuck_threads")
 IDLE, READERS, BLOCKED = 100, 60, 40
@@ -135,6 +136,15 @@ def test_without_stacks_nothing_is_stopped():
         finally:
             gdb.communicate(b"")
         assert one(w, "left", "why") == ("",)
+
+
+@needs(no_root)
+def test_the_kernels_calls():
+    with stuck() as (_, w, pid):
+        wchan, kernel = one(w, "left", "wchan, kernel_stack")
+        assert wchan in kernel.split(";"), (wchan, kernel)
+        assert re.match(r"\w+;do_syscall_64;\w+;", kernel) or \
+            os.uname().machine != "x86_64", kernel
 
 
 def test_a_stopped_process_has_stacks():

@@ -105,6 +105,31 @@ START_TEST(samples_that_jemalloc_counts_are_not_estimated)
 }
 END_TEST
 
+START_TEST(stacks_by_tables_cost_less)
+{
+    static const struct {
+        uint64_t by_library; /* of 800 */
+        double us;
+    } cases[] = {{0, 2.7}, {400, 4.25}, {800, 5.8}, {900, 5.8}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct overhead_estimate overhead = {0};
+        struct overhead_reading reading = at(0, 1000);
+
+        reading.by_library = (struct stats_figure)KNOWN(7);
+        reads(&overhead, reading);
+        reading = at(4, 1400);
+        reading.by_library =
+            (struct stats_figure)KNOWN(7 + cases[i].by_library);
+        reads(&overhead, reading);
+        ck_assert_double_eq_tol(overhead.report.sample_us, cases[i].us, 1e-6);
+        /* No tables any more. */
+        reads(&overhead, at(8, 1800));
+        ck_assert_double_eq_tol(overhead.report.sample_us, 5.8, 1e-6);
+    }
+}
+END_TEST
+
 START_TEST(only_readings_in_a_row_end_it)
 {
     /* MB a second: 1000 are 2000 samples, 11.6 ms of CPU. */
@@ -234,6 +259,7 @@ main(void)
     tcase_add_test(tc, the_budget_is_of_each_eight_cpus_begun);
     tcase_add_test(tc, the_overhead_is_samples_times_what_one_costs);
     tcase_add_test(tc, samples_that_jemalloc_counts_are_not_estimated);
+    tcase_add_test(tc, stacks_by_tables_cost_less);
     tcase_add_test(tc, only_readings_in_a_row_end_it);
     tcase_add_test(tc, without_a_budget_it_goes_on);
     tcase_add_loop_test(tc, metadata_that_grows_ends_it, 0, 4);

@@ -28,7 +28,7 @@ enum { SANITIZED = 1, MORE_THREADS = 0 };
 enum { SANITIZED = 0, MORE_THREADS = 0 };
 #endif
 
-enum { UNIT = 20000, THREAD_STACK = 64 << 10, MS = 1000000 };
+enum { UNIT = 20000, THREAD_STACK = 64 << 10, MS = 1000000, LATE = 10 };
 
 /* What the child writes and the test reads. */
 struct shared {
@@ -190,6 +190,37 @@ burn_in_newborn(void)
         begin_thread(burn_and_end, &thread);
         pthread_join(thread, NULL);
     }
+}
+
+/* Burners, one after the other, that stay. */
+static void *
+bear_burners(void *arg)
+{
+    const struct timespec pause = {0, MS / 2};
+    pthread_t thread;
+
+    while (atomic_load(&shared->turns) == 0)
+        sched_yield();
+    for (int i = 0; i < LATE; i++) {
+        begin_thread(burn_all, &thread);
+        nanosleep(&pause, NULL);
+    }
+    return arg;
+}
+
+/* Whose parent is the last to get events. */
+static void
+burn_in_born_late(void)
+{
+    pthread_t thread;
+
+    for (unsigned i = 0; i < 1500; i++)
+        begin_thread(sleep_on, &thread);
+    begin_thread(bear_burners, &thread);
+    while (atomic_load(&shared->threads) < 1500)
+        sched_yield();
+    atomic_fetch_add(&shared->turns, 1);
+    sleep_on(NULL);
 }
 
 static void *
@@ -457,7 +488,6 @@ START_TEST(frames_in_the_kernel_come_with_those_of_the_process)
     say_report("system calls");
     ck_assert(report.way == SAMPLER_PERF && report.kernel);
     ck_assert_uint_gt(tally.in_kernel, 0);
-    ck_assert_uint_lt(tally.in_kernel, tally.samples);
     options.wall = true; /* of those that wait the kernel says none */
     ck_assert_int_eq(sampler_run(&options, on_sample, NULL, &report, &err), -1);
     end();
@@ -473,6 +503,24 @@ START_TEST(threads_born_meanwhile_are_met)
     say_report("newborn threads");
     ck_shares();
     ck_assert_uint_gt(report.threads, 3);
+    end();
+}
+END_TEST
+
+START_TEST(threads_born_while_events_are_opened_are_met)
+{
+    uint64_t sampled_ms;
+
+    if (!is_allowed(SAMPLER_PERF))
+        return;
+    begin(burn_in_born_late);
+    while (atomic_load(&shared->turns) == 0)
+        sched_yield();
+    ck_assert_msg(run_for(2000, 499, false, SAMPLER_PERF) == 0, "%s", err.text);
+    say_report("born while events are opened");
+    sampled_ms = (report.samples + report.lost) * 1000 / 499;
+    ck_assert_uint_gt(sampled_ms, report.processor_ms * 7 / 10);
+    ck_assert_uint_lt(sampled_ms, report.processor_ms * 11 / 10 + 20);
     end();
 }
 END_TEST
@@ -790,6 +838,7 @@ main(void)
     tcase_add_loop_test(tcase, shares_are_what_they_are, 0, 2);
     tcase_add_test(tcase, frames_in_the_kernel_come_with_those_of_the_process);
     tcase_add_loop_test(tcase, threads_born_meanwhile_are_met, 0, 2);
+    tcase_add_test(tcase, threads_born_while_events_are_opened_are_met);
     tcase_add_loop_test(tcase, threads_that_end_at_once_do_no_harm, 0, 2);
     tcase_add_loop_test(tcase, what_it_forked_is_sampled_where_it_is_asked_for,
                         0, 2);

@@ -28,6 +28,7 @@ enum {
     SAME,
     WHY,
     PAUSE,
+    KERNEL,
     COLUMNS
 };
 
@@ -51,6 +52,7 @@ static struct thread_entry entries[] = {{.tid = 41,
                                          .name = "w",
                                          .state = 'S',
                                          .wchan = "futex_wait",
+                                         .kernel = "do_futex;futex_wait",
                                          .why = "",
                                          .addresses = busy,
                                          .depth = 2,
@@ -126,6 +128,8 @@ START_TEST(a_row_is_a_thread_and_equal_stacks_are_kept_once)
     ck_assert_str_eq(text_at(0, NAME), "main");
     ck_assert_str_eq(text_at(0, STATE), "S");
     ck_assert_str_eq(text_at(0, WCHAN), "do_poll");
+    ck_assert_str_eq(text_at(0, KERNEL), "(none)");
+    ck_assert_str_eq(text_at(2, KERNEL), "do_futex;futex_wait");
     ck_assert_int_eq(number_at(0, USER), 70);
     ck_assert_int_eq(number_at(0, SYSTEM), 8);
     ck_assert_str_eq(text_at(0, WAITS_FOR), "(none)");
