@@ -80,18 +80,17 @@ static const struct catalog_column functions[] = {
     {"function", &type_text_nn,
      "As in the call graph; (inline) follows inlined ones"},
     {"module", &type_text, "The program or library that has it"},
-    {"self_samples", &type_ubigint_nn,
+    {"flat_samples", &type_ubigint_nn,
      "In which it ran itself; by ptrace one stands for any time, so weigh by "
-     "self_time"},
-    {"self_time", &type_double_nn, "Seconds, likewise"},
-    {"self_percent", &type_double_nn, "Of all time in the call graph"},
-    {"total_samples", &type_ubigint_nn,
-     "In which it or whatever it called ran"},
-    {"total_time", &type_double_nn, "Seconds, likewise"},
-    {"total_percent", &type_double_nn, "Of all time in the call graph"},
-    {"self_error", &type_double_nn,
-     "The standard error of self_time, by sampling"},
-    {"total_error", &type_double_nn, "The standard error of total_time"},
+     "flat_time"},
+    {"flat_time", &type_double_nn, "Seconds, likewise"},
+    {"flat_percent", &type_double_nn, "Of all time in the call graph"},
+    {"cum_samples", &type_ubigint_nn, "In which it or whatever it called ran"},
+    {"cum_time", &type_double_nn, "Seconds, likewise"},
+    {"cum_percent", &type_double_nn, "Of all time in the call graph"},
+    {"flat_error", &type_double_nn,
+     "The standard error of flat_time, by sampling"},
+    {"cum_error", &type_double_nn, "The standard error of cum_time"},
 };
 
 static const struct heap_walk functions_walk = {

@@ -23,7 +23,7 @@ const pageTables = (function () {
                 'SELECT `function`, flat_bytes, flat_percent, cum_bytes, cum_percent, flat_objects, ' +
                     `cum_objects, module FROM heapwire.heap_functions WHERE snapshot = ${data.quote(snapshot)} ` +
                     'ORDER BY flat_bytes DESC LIMIT 500',
-            cpu: (snapshot) => 'SELECT `function`, self_time, self_percent, total_time, total_percent, module ' +
+            cpu: (snapshot) => 'SELECT `function`, flat_time, flat_percent, cum_time, cum_percent, module ' +
                 `FROM heapwire.cpu_functions WHERE snapshot = ${data.quote(snapshot)} ORDER BY 2 DESC LIMIT 500`,
         },
         threads: {

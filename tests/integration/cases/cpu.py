@@ -106,8 +106,8 @@ def shares(rows):
 
 def test_what_runs_is_at_the_top(two):
     found = shares(two.rows(
-        "SELECT `function`, total_percent FROM heapwire.cpu_functions "
-        "WHERE snapshot = 'cpu:3' AND total_percent > 1"))
+        "SELECT `function`, cum_percent FROM heapwire.cpu_functions "
+        "WHERE snapshot = 'cpu:3' AND cum_percent > 1"))
     assert found.get("main", 0) > 70, found
     assert found.get("aeMain", 0) > 70, found
     assert found.get("processCommand", 0) > 10, found
@@ -123,7 +123,7 @@ def test_what_runs_is_at_the_top(two):
 
 
 def test_the_clock_sees_who_waits(two):
-    asked = ("SELECT `function`, total_percent FROM heapwire.cluster_cpu_functions "
+    asked = ("SELECT `function`, cum_percent FROM heapwire.cluster_cpu_functions "
              f"WHERE node_id = {IDLE} AND snapshot = '{{}}:2'")
     waits = shares(two.rows(asked.format("wall")))
     assert waits.get("aeMain", 0) > 5, waits
@@ -433,7 +433,7 @@ def test_what_a_process_forked_is_in_it(_):
         for kind, least in ("cpu", 0.2), ("wall", 3):
             (head,), = w.query(f"SELECT top('{kind}:2')")
             assert re.search(rb"threads of it and its [12] child process", head), head
-            (time_of_all,), = w.query("SELECT SUM(self_time) FROM heapwire.cpu_functions "
+            (time_of_all,), = w.query("SELECT SUM(flat_time) FROM heapwire.cpu_functions "
                                       f"WHERE snapshot = '{kind}:2'")
             assert float(time_of_all) > least, (kind, time_of_all, head)
         for column in "tid", "stack":

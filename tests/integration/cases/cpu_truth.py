@@ -71,7 +71,7 @@ def within(found, n, share, deviations=4):
 def test_shares_are_those_that_are_known(work):
     with unwound(work, "shares") as w:
         found = {name: int(samples) for name, samples in rows(
-            w, "SELECT function, total_samples FROM heapwire.cpu_functions "
+            w, "SELECT function, cum_samples FROM heapwire.cpu_functions "
             f"WHERE snapshot = 'cpu:{SECONDS}'")}
     n = found["work_shares"]
     assert n > FEW, found

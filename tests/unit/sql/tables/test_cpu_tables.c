@@ -143,11 +143,11 @@ static const struct {
     const char *query, *answer;
     unsigned observed;
 } cases[] = {
-    {"select snapshot, function, module, self_samples, self_time, "
-     "self_percent, total_samples, total_time, total_percent "
+    {"select snapshot, function, module, flat_samples, flat_time, "
+     "flat_percent, cum_samples, cum_time, cum_percent "
      "from heapwire.cpu_functions where snapshot = 'cpu:2'",
-     "snapshot|function|module|self_samples|self_time|self_percent|"
-     "total_samples|total_time|total_percent\n"
+     "snapshot|function|module|flat_samples|flat_time|flat_percent|"
+     "cum_samples|cum_time|cum_percent\n"
      "cpu:2|main|\\N|#0|~0|~0|#4|~2|~100\n"
      "cpu:2|work|\\N|#3|~1.5|~75|#3|~1.5|~75\n"
      "cpu:2|idle|\\N|#1|~0.5|~25|#1|~0.5|~25",
@@ -176,10 +176,10 @@ static const struct {
      "heapwire.cpu_stacks t on t.snapshot = s.name where s.kind = 'cpu' "
      "group by 1",
      "name|n\nc|#2", 0},
-    {"select a.samples, b.self_samples, length(dot('cpu:10')) n from "
+    {"select a.samples, b.flat_samples, length(dot('cpu:10')) n from "
      "heapwire.cpu_stacks a join heapwire.cpu_functions b using (snapshot, "
      "`function`) where a.snapshot = 'cpu' and a.stack = 1",
-     "samples|self_samples|n\n#3|#3|#19", 1},
+     "samples|flat_samples|n\n#3|#3|#19", 1},
     {"select length(dot('cpu:1')) + length(dot('CPU:1', null, "
      "'nodecount=1')) + length(dot('cpu:1:9')) + length(dot('cpu:1:kernel')) n",
      "n\n#76", 3},
