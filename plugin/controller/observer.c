@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "agent_client.h"
 #include "clock.h"
@@ -142,13 +143,14 @@ close_process(void *arg)
         (void)ask_access(o, 0, &unsaid);
 }
 
-/* Another observation may open or close it right now. */
+/* Of another user it would be refused when it is dumpable, too.  Another
+ * observation may open or close it right now. */
 static bool
 is_closed(const struct observation *o)
 {
     const struct observer *observer = observer_of(o);
 
-    return o->has_agent &&
+    return o->has_agent && o->hello.uid == geteuid() &&
            (observer->opened || code_map_is_refused(o->process.pid) ||
             observer->opened);
 }

@@ -54,6 +54,8 @@ arguments_help(void)
         "                            not found\n"
         "  --process parent|child|NAME\n"
         "                            which process of the database (parent)\n"
+        "  --dumpable yes|no         make a database that left root dumpable\n"
+        "                            while it is looked at (yes)\n"
         "  --start-timeout S         seconds in which the database reaches "
         "its\n"
         "                            main (20); 0: not watched\n"
