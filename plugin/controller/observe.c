@@ -8,7 +8,6 @@
 #include "node_status.h"
 #include "observer.h"
 #include "process_stat.h"
-#include "sampler.h"
 #include "stats_take.h"
 #include "store.h"
 #include "unwind_store.h"
@@ -72,11 +71,11 @@ check_request(const struct observe_request *request, struct error *err)
                   OBSERVE_SECONDS_MAX, request->seconds);
         return -1;
     }
-    if (request->hz > SAMPLER_HZ_MAX) {
+    if (request->hz > OBSERVE_HZ_MAX) {
         error_set(err, ER_WRONG_VALUE,
                   "a profile of time takes 1 to %d samples a second of each "
                   "thread, not %" PRIu32,
-                  SAMPLER_HZ_MAX, request->hz);
+                  OBSERVE_HZ_MAX, request->hz);
         return -1;
     }
     return 0;
