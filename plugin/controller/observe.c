@@ -8,7 +8,6 @@
 #include "node_status.h"
 #include "observer.h"
 #include "process_stat.h"
-#include "stats_take.h"
 #include "store.h"
 #include "unwind_store.h"
 
@@ -34,21 +33,6 @@ find_process(const struct node_status *status, struct error *err)
 }
 
 size_t
-observe_list_processes(int32_t pid, int32_t *pids)
-{
-    struct process_children children;
-    size_t count = 0;
-
-    process_children_read(pid, &children);
-    pids[count++] = pid;
-    for (size_t i = 0; i < children.count && i < PROCESS_CHILDREN_MAX &&
-                       count < OBSERVE_PROCESSES_MAX;
-         i++)
-        pids[count++] = children.pids[i];
-    return count;
-}
-
-size_t
 controller_observe_processes(struct controller *controller, int32_t *pids,
                              struct error *err)
 {
@@ -57,7 +41,7 @@ controller_observe_processes(struct controller *controller, int32_t *pids,
 
     controller_status(controller, &status);
     pid = find_process(&status, err).pid;
-    return pid != 0 ? observe_list_processes(pid, pids) : 0;
+    return pid != 0 ? observer_list_processes(pid, pids) : 0;
 }
 
 static int
