@@ -8,8 +8,6 @@
 #include "node_status.h"
 #include "observer.h"
 #include "process_stat.h"
-#include "sampler.h"
-#include "stats_take.h"
 #include "store.h"
 #include "unwind_store.h"
 
@@ -35,21 +33,6 @@ find_process(const struct node_status *status, struct error *err)
 }
 
 size_t
-observe_list_processes(int32_t pid, int32_t *pids)
-{
-    struct process_children children;
-    size_t count = 0;
-
-    process_children_read(pid, &children);
-    pids[count++] = pid;
-    for (size_t i = 0; i < children.count && i < PROCESS_CHILDREN_MAX &&
-                       count < OBSERVE_PROCESSES_MAX;
-         i++)
-        pids[count++] = children.pids[i];
-    return count;
-}
-
-size_t
 controller_observe_processes(struct controller *controller, int32_t *pids,
                              struct error *err)
 {
@@ -58,7 +41,7 @@ controller_observe_processes(struct controller *controller, int32_t *pids,
 
     controller_status(controller, &status);
     pid = find_process(&status, err).pid;
-    return pid != 0 ? observe_list_processes(pid, pids) : 0;
+    return pid != 0 ? observer_list_processes(pid, pids) : 0;
 }
 
 static int
@@ -72,11 +55,11 @@ check_request(const struct observe_request *request, struct error *err)
                   OBSERVE_SECONDS_MAX, request->seconds);
         return -1;
     }
-    if (request->hz > SAMPLER_HZ_MAX) {
+    if (request->hz > OBSERVE_HZ_MAX) {
         error_set(err, ER_WRONG_VALUE,
                   "a profile of time takes 1 to %d samples a second of each "
                   "thread, not %" PRIu32,
-                  SAMPLER_HZ_MAX, request->hz);
+                  OBSERVE_HZ_MAX, request->hz);
         return -1;
     }
     return 0;

@@ -32,7 +32,7 @@ enum {
     OBSERVE_WAIT_S = 30,  /* for other profiles, at most: else it is refused */
     OBSERVE_SECONDS = 10, /* unless told otherwise */
     OBSERVE_SECONDS_MAX = 600,
-    OBSERVE_HZ_MAX = 1000 /* as SAMPLER_HZ_MAX */
+    OBSERVE_HZ_MAX = 1000
 };
 
 /* Texts are copied. */

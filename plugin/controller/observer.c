@@ -30,6 +30,7 @@
 #include "profile.h"
 #include "share.h"
 #include "snapshot.h"
+#include "stats_take.h"
 #include "store.h"
 #include "symbolizer.h"
 #include "table_loader.h"
@@ -173,6 +174,21 @@ open_process(struct observation *o, struct error *why)
         observer->access_until_ms[takes_time(o)] = 0;
 }
 
+size_t
+observer_list_processes(int32_t pid, int32_t *pids)
+{
+    struct process_children children;
+    size_t count = 0;
+
+    process_children_read(pid, &children);
+    pids[count++] = pid;
+    for (size_t i = 0; i < children.count && i < PROCESS_CHILDREN_MAX &&
+                       count < OBSERVE_PROCESSES_MAX;
+         i++)
+        pids[count++] = children.pids[i];
+    return count;
+}
+
 /* ---- one observation ---- */
 
 static struct snapshot *
@@ -245,7 +261,7 @@ run_observation(struct flight *flight)
         .cancelled = &flight->cancelled,
         .stop_fd = observer->stop_fd,
         .processes = pids,
-        .process_count = observe_list_processes(o->process.pid, pids),
+        .process_count = observer_list_processes(o->process.pid, pids),
         .exe = o->hello.exe,
         .stage = &o->stage,
         .looked = close_process,

@@ -57,7 +57,7 @@ struct seat *observer_join(struct observer *observer,
                            struct waker waker, struct error *err);
 
 /* That process, then those that it forked; how many. */
-size_t observe_list_processes(int32_t pid, int32_t *pids);
+size_t observer_list_processes(int32_t pid, int32_t *pids);
 
 /* The controller's. */
 struct observer *controller_observer(struct controller *controller);

@@ -17,8 +17,8 @@ struct sample_run {
     uint64_t start_ticks;        /* of the process: pid and this are one */
     uint64_t first_ticks, ticks; /* of its processor time: then, and now */
     uint64_t begin_ns, end_ns;
-    uint8_t *seen; /* a bit for each tid */
-    uint8_t *ours; /* of a child's pid, likewise; NULL: it has none */
+    uint8_t *seen;    /* a bit for each tid */
+    uint8_t *ours;    /* of a child's pid, likewise; NULL: it has none */
     int32_t task_pid; /* for sample_task.h */
 };
 

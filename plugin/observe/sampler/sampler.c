@@ -11,11 +11,9 @@
 static uint32_t
 hz_of(const struct sampler_options *options)
 {
-    uint32_t hz = options->hz;
-
-    if (hz == 0)
-        hz = options->wall ? SAMPLER_WALL_HZ : SAMPLER_HZ;
-    return hz < SAMPLER_HZ_MAX ? hz : SAMPLER_HZ_MAX;
+    if (options->hz > 0)
+        return options->hz;
+    return options->wall ? SAMPLER_WALL_HZ : SAMPLER_HZ;
 }
 
 /* perf_event_open sees no thread that waits. */

@@ -20,7 +20,6 @@
 enum {
     SAMPLER_HZ = 99, /* unless told otherwise */
     SAMPLER_WALL_HZ = 20,
-    SAMPLER_HZ_MAX = 1000,
     SAMPLER_PTRACE_HZ_MAX = 50, /* of ptrace, whatever was asked for */
     /* Of a stack that are copied, at most: perf's own ceiling. */
     SAMPLER_STACK_BYTES = (64 << 10) - 8
@@ -41,7 +40,7 @@ struct sampler_options {
      * perf_event_open, those that come meanwhile. */
     const int32_t *children;
     size_t child_count;
-    uint32_t milliseconds, hz;
+    uint32_t milliseconds, hz; /* hz 0: as above */
     /* Time of the clock: of threads that wait, too; else of the processor. */
     bool wall;
     bool kernel; /* with frames in the kernel: by perf alone */

@@ -73,7 +73,7 @@ struct resolve_request {
     const char *program; /* offline: the BINARY argument, matched to its mapping
                             by program headers; NULL */
     const atomic_bool *cancelled; /* ends soon, with the names so far; NULL */
-    unsigned *named;     /* NULL, or counts the named addresses, atomically */
+    unsigned *named; /* NULL, or counts the named addresses, atomically */
     /* Opens the mapped file; resolve closes it; -1: cannot.  NULL: files are
      * opened by path, without comparing device and inode. */
     int (*open_object)(void *arg, const struct mapping *mapping);

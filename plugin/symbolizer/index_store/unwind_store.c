@@ -16,6 +16,7 @@
 #include "file_store.h"
 #include "index_dir.h"
 #include "memory.h"
+#include "memory_budget.h"
 #include "unwind_dir.h"
 #include "unwind_table.h"
 
@@ -49,6 +50,7 @@ struct unwind_store {
     struct unwind_object *objects[OBJECTS_MAX];
     size_t count;
     uint64_t bytes, uses;
+    struct memory_hold held; /* those bytes */
 };
 
 static void
@@ -86,6 +88,7 @@ unwind_store_free(struct unwind_store *store)
         return;
     for (size_t i = 0; i < store->count; i++)
         free_object(store->objects[i]);
+    (void)memory_hold(&store->held, NULL, 0);
     if (store->dir.fd >= 0)
         file_store_close(&store->dir);
     pthread_mutex_destroy(&store->lock);
@@ -178,9 +181,18 @@ evict_object(struct unwind_store *store)
     if (oldest == store->count)
         return false;
     store->bytes -= store->objects[oldest]->bytes.size;
+    (void)memory_hold(&store->held, NULL, store->bytes);
     free_object(store->objects[oldest]);
     store->objects[oldest] = store->objects[--store->count];
     return true;
+}
+
+/* In the memory that clients share, for nobody of them. */
+static bool
+hold_more(struct unwind_store *store, size_t more)
+{
+    return store->bytes + more <= store->memory_max &&
+           memory_hold(&store->held, NULL, store->bytes + more);
 }
 
 static struct unwind_object *
@@ -254,10 +266,9 @@ take_bytes(struct unwind_store *store, struct unwind_object *object,
     }
     pthread_mutex_lock(&store->lock);
     if (object->bytes.size == 0) { /* else another was faster */
-        while (store->bytes + bytes->size > store->memory_max &&
-               evict_object(store))
-            continue;
-        fits = store->bytes + bytes->size <= store->memory_max;
+        do
+            fits = hold_more(store, bytes->size);
+        while (!fits && evict_object(store));
         if (fits) {
             store->bytes += bytes->size;
             object->table = table;
@@ -268,7 +279,10 @@ take_bytes(struct unwind_store *store, struct unwind_object *object,
     pthread_mutex_unlock(&store->lock);
     if (fits)
         return 0;
-    error_set(err, ER_UNKNOWN, "the unwind tables in use need %llu MB already",
+    error_set(err, ER_UNKNOWN,
+              "the unwind tables in use need %zu MB already, and all of them "
+              "%llu MB at most, of the memory that clients share",
+              store->held.bytes >> 20,
               (unsigned long long)(store->memory_max >> 20));
     return -1;
 }

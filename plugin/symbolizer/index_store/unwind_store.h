@@ -2,7 +2,8 @@
  * unwind_store.h - the unwind tables that are there, in memory and in a
  * directory: one store for all that walk.
  *
- * Any thread.  Its locks are the last in the order of locks.
+ * Any thread.  Its locks are the last in the order of locks, but for the one of
+ * memory_budget.h, in which the tables in memory count.
  */
 #ifndef HW_UNWIND_STORE_H
 #define HW_UNWIND_STORE_H

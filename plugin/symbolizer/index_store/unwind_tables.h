@@ -44,7 +44,7 @@ struct unwind_request {
     /* Opens the mapped file; load closes it; -1: cannot. */
     int (*open_object)(void *arg, const struct mapping *mapping);
     void *arg;
-    int cancel_fd; /* readable: stop; -1: never */
+    int cancel_fd;                /* readable: stop; -1: never */
     const atomic_bool *cancelled; /* likewise; NULL: never */
 };
 

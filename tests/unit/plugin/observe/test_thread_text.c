@@ -152,7 +152,7 @@ START_TEST(a_thread_that_is_not_there_is_an_error)
 
     ck_assert_int_eq(thread_text_write(&list, &options, &out, &err), -1);
     ck_assert_uint_eq(err.code, ER_NO_SUCH_THREAD);
-    ck_assert_str_eq(err.text, "the process 10 has no thread 99");
+    ck_assert_str_eq(err.text, "the database has no thread 99");
 }
 END_TEST
 

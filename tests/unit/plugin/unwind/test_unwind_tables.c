@@ -14,6 +14,7 @@
 
 #include "arena.h"
 #include "mappings.h"
+#include "memory_budget.h"
 #include "own_tables.h"
 #include "suite.h"
 #include "unwind_store.h"
@@ -141,7 +142,9 @@ START_TEST(tables_are_made_once_and_kept)
     load(tables, &again); /* from memory */
     ck_assert_uint_eq(again.made, 0);
     ck_assert_uint_eq(again.bytes, first.bytes);
+    ck_assert_uint_eq(memory_budget_used(), first.bytes);
     free_tables(tables);
+    ck_assert_uint_eq(memory_budget_used(), 0);
     tables = new_tables(dir, 0);
     load(tables, &again); /* from the directory */
     ck_assert_uint_eq(again.made, 0);
@@ -204,6 +207,22 @@ START_TEST(what_has_no_room_is_missing)
     ck_assert_uint_gt(loaded.missing, 0);
     ck_assert_str_ne(loaded.why, "");
     ck_assert_uint_le(loaded.bytes, 1 << 16);
+    free_tables(tables);
+}
+END_TEST
+
+START_TEST(what_clients_take_is_no_room)
+{
+    struct unwind_tables *tables = new_tables(dir, 0);
+    struct memory_hold clients = {0};
+    struct unwind_loaded loaded;
+
+    memory_hold_all(&clients, "ann", MEMORY_BUDGET_BYTES);
+    load(tables, &loaded);
+    ck_assert_uint_gt(loaded.missing, 0);
+    ck_assert_ptr_nonnull(strstr(loaded.why, "that clients share"));
+    (void)memory_hold(&clients, "ann", 0);
+    ck_assert_uint_lt(memory_budget_used(), MEMORY_BUDGET_SMALL);
     free_tables(tables);
 }
 END_TEST
@@ -334,12 +353,16 @@ START_TEST(a_cancelled_load_fails)
     struct unwind_tables *tables = new_tables(NULL, 0);
     struct unwind_request request = {&maps, open_object, NULL,
                                      eventfd(1, EFD_CLOEXEC)};
+    const atomic_bool cancelled = true;
     struct unwind_loaded loaded;
     struct error err = {0};
 
     ck_assert_int_eq(unwind_tables_load(tables, &request, &loaded, &err), -1);
     ck_assert_int_eq(err.code, ER_QUERY_INTERRUPTED);
     close(request.cancel_fd);
+    request.cancel_fd = -1;
+    request.cancelled = &cancelled;
+    ck_assert_int_eq(unwind_tables_load(tables, &request, &loaded, &err), -1);
     load(tables, &loaded);
     ck_assert_uint_eq(loaded.missing, 0);
     free_tables(tables);
@@ -357,6 +380,7 @@ main(void)
     tcase_add_test(tc, the_walk_reaches_the_outermost_frame);
     tcase_add_test(tc, a_damaged_file_is_made_again);
     tcase_add_test(tc, what_has_no_room_is_missing);
+    tcase_add_test(tc, what_clients_take_is_no_room);
     tcase_add_test(tc, all_walkers_have_the_same_tables);
     tcase_add_test(tc, many_load_at_once);
     tcase_add_test(tc, what_takes_all_the_time_is_not_tried_at_once);

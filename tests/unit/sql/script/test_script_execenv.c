@@ -118,7 +118,7 @@ static const struct {
     const char *script, *refuse, *message;
 } faults[] = {
     {"ExecEnv.get_stack_trace_for_thread(7)", NULL,
-     "the process 41 has no thread 7"},
+     "the database has no thread 7"},
     {"ExecEnv.get_stack_trace_for_thread(0)", NULL,
      "line 1, column 36: tid takes a whole number from 1"},
     {"ExecEnv.get_stack_trace_for_thread(1.5)", NULL, "a whole number"},
