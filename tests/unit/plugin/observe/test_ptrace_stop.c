@@ -48,8 +48,6 @@ struct shared {
     atomic_ullong turns, signals, failures;
 };
 
-enum { MANY = 100 };
-
 static struct shared *shared;
 static pid_t child;
 static struct thread_copy copy;
@@ -555,86 +553,6 @@ START_TEST(tells_that_a_thread_has_ended)
 }
 END_TEST
 
-static void *
-sleep_on(void *arg)
-{
-    atomic_fetch_add(&shared->turns, 1);
-    for (;;)
-        pause();
-    return arg;
-}
-
-static void
-sleep_in_many(void)
-{
-    pthread_t thread;
-
-    for (int i = 1; i < MANY; i++)
-        if (pthread_create(&thread, NULL, sleep_on, NULL) != 0)
-            _exit(1);
-    sleep_on(NULL);
-}
-
-/* Each with its own stack, which nobody overwrote. */
-static void
-check_copies(const struct thread_copies *copies)
-{
-    for (size_t i = 0; i < copies->count; i++) {
-        const struct thread_copy *c = &copies->list[i];
-        uint64_t word, remote;
-        struct iovec to = {&remote, sizeof(remote)},
-                     from = {(void *)c->stack.start, sizeof(remote)};
-
-        ck_assert_uint_eq(c->stack.start, c->registers.values[REGISTER_SP]);
-        ck_assert_uint_gt(c->stack.size, sizeof(word));
-        memcpy(&word, c->stack.bytes, sizeof(word));
-        ck_assert_int_eq(process_vm_readv(child, &to, 1, &from, 1, 0), 8);
-        ck_assert_uint_eq(word, remote);
-        for (size_t k = 0; k < i; k++)
-            ck_assert_uint_ne(c->stack.start, copies->list[k].stack.start);
-    }
-}
-
-/* The list has one that is no thread of the process. */
-START_TEST(many_are_copied_together)
-{
-    struct thread_wanted wanted[MANY + 8];
-    struct thread_tracer *tracer = NULL;
-    struct sample_tids tids = {0};
-    struct thread_copies copies;
-    size_t done = 0, failed = 0, calls = 0;
-
-    begin(sleep_in_many);
-    while (atomic_load(&shared->turns) < MANY)
-        sched_yield();
-    ck_assert_int_eq(sample_tids_list(child, &tids, &err), 0);
-    ck_assert_uint_ge(tids.count, MANY);
-    ck_assert_uint_le(tids.count, MANY + 7);
-    for (size_t i = 0; i < tids.count; i++)
-        wanted[i] = (struct thread_wanted){tids.list[i], 'S'};
-    wanted[tids.count] = wanted[MANY / 2];
-    wanted[MANY / 2].tid = getpid();
-    tids.count++;
-    for (size_t at = 0; at < tids.count; calls++) {
-        thread_tracer_copy(&tracer, child, wanted + at, tids.count - at,
-                           &copies);
-        ck_assert_uint_gt(copies.count + copies.failed, 0);
-        check_copies(&copies);
-        done += copies.count;
-        at += copies.count + copies.failed;
-        failed += copies.failed;
-        if (copies.failed)
-            ck_assert_uint_eq(at, MANY / 2 + 1);
-    }
-    ck_assert_uint_eq(done, tids.count - 1);
-    ck_assert_uint_eq(failed, 1);
-    ck_assert_uint_lt(calls, MANY / 2);
-    thread_tracer_free(tracer);
-    sample_tids_free(&tids);
-    end();
-}
-END_TEST
-
 /* A parent that waits for its child of vfork does not stop. */
 static void
 wait_in_vfork(void)
@@ -765,7 +683,6 @@ main(void)
     tcase_add_test(tcase, says_who_traces_it_already);
     tcase_add_test(tcase, two_may_copy_the_same_thread);
     tcase_add_test(tcase, tells_that_a_thread_has_ended);
-    tcase_add_test(tcase, many_are_copied_together);
     /* AddressSanitizer 12 takes the stack of a cancelled thread for spoilt,
      * ThreadSanitizer makes a fork of vfork, and calls before the tracer. */
     if (!SANITIZED) {
