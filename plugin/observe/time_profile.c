@@ -94,8 +94,8 @@ struct taking {
     struct unwind_source source;
     struct unwind_loaded loaded;
     struct stack_sums *sums;
-    uint64_t cut; /* stacks whose outermost frame was not reached */
-    uint32_t milliseconds; /* that were asked for */
+    uint64_t cut;             /* stacks whose outermost frame was not reached */
+    uint32_t milliseconds;    /* that were asked for */
     size_t children, clashes; /* of their code with others' */
 };
 
