@@ -31,6 +31,8 @@ class Killed:
         self.node = RedisNode(
             tempfile.mkdtemp(dir=work), 10001, {10001: port}, port, linger=300,
             program=[os.path.join(work, "unwound"), "shares"]).wait()
+        wait_for(lambda: not self.refusal("SELECT tid FROM heapwire.threads"), 30)
+        self.node.find_children()
         self.began = time.monotonic()
         self.pid, = (pid for name, pid in self.node.children.items()
                      if name != "heapwired")
@@ -40,11 +42,12 @@ class Killed:
             return [[cell and cell.decode() for cell in row]
                     for row in w.query(text)]
 
-    def refused(self, text):
+    def refusal(self, text):
         try:
-            return self.rows(text)
+            self.rows(text)
         except Refused as err:
             return str(err)
+        return ""
 
 
 def test_it_is_answered_or_kept(killed):
@@ -70,13 +73,13 @@ def test_it_is_answered_or_kept(killed):
 
 
 def test_later_ones_are_told(killed):
-    wait_for(lambda: f"(pid {killed.pid}) ended" in killed.refused(
+    wait_for(lambda: f"(pid {killed.pid}) ended" in killed.refusal(
         "SELECT stack FROM heapwire.threads"), 30, 0.1)
     for text in ("SELECT tid FROM heapwire.threads",
                  killed.text.replace('"k"', '"other"'),
                  "ADMIN EXECUTE ON 10001 'System.print(ExecEnv."
                  "get_stack_trace_for_all_threads())'"):
-        said = killed.refused(text)
+        said = killed.refusal(text)
         assert f"(pid {killed.pid}) ended" in said, said
 
 
