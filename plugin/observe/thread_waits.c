@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "confined.h"
 #include "errors.h"
 #include "futex_owner.h"
 #include "memory.h"
@@ -86,7 +87,8 @@ read_words(int32_t pid, uint64_t address, uint32_t words[FUTEX_WORDS])
         {(void *)(uintptr_t)(address - sizeof(words[0])), sizeof(words[0])}};
 
     words[FUTEX_BEFORE] = 0;
-    return process_vm_readv(pid, to, 2, from, 2, 0) >= (ssize_t)size;
+    return confined_spares(CONFINED_PTRACE) &&
+           process_vm_readv(pid, to, 2, from, 2, 0) >= (ssize_t)size;
 }
 
 static void

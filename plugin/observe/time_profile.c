@@ -188,6 +188,13 @@ write_way(const struct observing *observing,
         buffer_text(out, "; the database was made dumpable for this time");
 }
 
+static void
+write_lack(uint64_t n, const char *one, const char *more, struct buffer *out)
+{
+    if (n > 0)
+        buffer_format(out, "; %" PRIu64 " %s", n, n == 1 ? one : more);
+}
+
 /* What it lacks, around what could not be named. */
 static void
 write_lacks(const struct taking *t, const struct sampler_report *report,
@@ -195,21 +202,15 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
 {
     uint64_t left_out = stack_sums_left_out(t->sums);
 
-    if (report->lost > 0)
-        buffer_format(out, "; %" PRIu64 " samples were lost", report->lost);
-    if (report->unseen > 0)
-        buffer_format(out, "; %" PRIu32 " threads could not be looked at",
-                      report->unseen);
-    if (report->unmet > 0)
-        buffer_format(out,
-                      "; %" PRIu32
-                      " threads were not met: they ended, or the time did",
-                      report->unmet);
+    write_lack(report->lost, "sample was lost", "samples were lost", out);
+    write_lack(report->unseen, "thread could not be looked at",
+               "threads could not be looked at", out);
+    write_lack(report->unmet, "thread was not met: it ended, or the time did",
+               "threads were not met: they ended, or the time did", out);
     if (report->unseen + report->unmet > 0)
         buffer_format(out, ", for %.1f s in all",
                       (double)report->unseen_ms / 1000);
-    if (t->cut > 0)
-        buffer_format(out, "; %" PRIu64 " stacks are cut", t->cut);
+    write_lack(t->cut, "stack is cut", "stacks are cut", out);
     if (left_out > 0)
         buffer_format(out, "; the stacks of %" PRIu64 " samples found no room",
                       left_out);

@@ -4,7 +4,8 @@
  *
  * heapwire-run tries them in children of its own, and gives the agent the list
  * of what may be called.  The agent calls only those, and only under the same
- * filters as heapwire-run's.  Shared by both; libc only.
+ * filters as heapwire-run's.  Shared by both; libc only.  heapwired tries what
+ * it needs itself.
  */
 #ifndef HW_CONFINED_H
 #define HW_CONFINED_H
@@ -19,7 +20,11 @@ enum confined_call {
     CONFINED_SIGNALFD = 8,
     CONFINED_IDS = 16,          /* setgroups, setresgid, setresuid */
     CONFINED_CAPABILITIES = 32, /* capset, prctl */
-    CONFINED_ALL = 63
+    CONFINED_ALL = 63,          /* of those above, which are the agent's */
+    /* heapwired's own: */
+    CONFINED_PERF = 64,
+    CONFINED_PTRACE = 128,  /* and process_vm_readv, to read what it stopped */
+    CONFINED_PRIORITY = 256 /* sched_setscheduler */
 };
 
 enum { CONFINED_TEXT = 32 };
@@ -38,7 +43,17 @@ unsigned confined_read(int filters, const char *text);
 int confined_add_closefrom(posix_spawn_file_actions_t *actions, int from);
 
 /* Makes one of the calls, which may end this process.  True if it does what it
- * is for; ids and capabilities: if the process lives. */
+ * is for; ids, capabilities and heapwired's own: if the process lives. */
 bool confined_try(enum confined_call call);
+
+/* ---- confined_apart.c: not for the agent ---- */
+
+/* The same in a child.  -1: none could be started. */
+int confined_try_apart(enum confined_call call);
+
+/* Whether no filter kills this process for one of heapwired's own calls.  From
+ * any thread; tried once, for heapwired adds no filters to those that it was
+ * started under. */
+bool confined_spares(enum confined_call call);
 
 #endif

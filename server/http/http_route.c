@@ -75,15 +75,16 @@ make_pprof(const struct http_request *request, uint32_t node_id,
     return make_view("pprof", request, node_id, out, err);
 }
 
-/* ?kind=, ?seconds=, ?hz= or, as Rust's pprof has it, ?frequency=. */
+/* ?kind=, ?seconds=, ?kernel=1, ?hz= or, as Rust's pprof has it, ?frequency=.
+ */
 static int
 make_cpu(const struct http_route *route, const struct http_request *request,
          uint32_t node_id, struct buffer *out, struct error *err)
 {
     char chosen[HTTP_VALUE_ROOM], kind[HTTP_VALUE_ROOM];
-    char name[sizeof("wall:4294967295:4294967295")];
+    char name[sizeof("wall:4294967295:4294967295:kernel")], rate[16] = "";
     const char *by = route->by ? route->by : "output";
-    uint32_t seconds, hz, frequency, id;
+    uint32_t seconds, hz, frequency, kernel, id;
     int which = http_parameter_node(request, node_id, &id, err);
     bool wall;
 
@@ -93,6 +94,7 @@ make_cpu(const struct http_route *route, const struct http_request *request,
         http_parameter_number(request, "hz", OBSERVE_HZ_MAX, &hz, err) != 0 ||
         http_parameter_number(request, "frequency", OBSERVE_HZ_MAX, &frequency,
                               err) != 0 ||
+        http_parameter_number(request, "kernel", 1, &kernel, err) != 0 ||
         http_parameter_text(request, "kind", kind, err) != 0 ||
         http_parameter_text(request, by, chosen, err) != 0)
         return -1;
@@ -102,10 +104,10 @@ make_cpu(const struct http_route *route, const struct http_request *request,
     if (*chosen && (!route->output || strcmp(chosen, route->output) != 0))
         return http_parameter_wrong(err, by, "proto, flamegraph or text");
     hz = hz ? hz : frequency;
-    snprintf(name, sizeof(name), "%s:%u", wall ? "wall" : "cpu",
-             seconds ? seconds : route->seconds);
     if (hz > 0)
-        snprintf(name + strlen(name), sizeof(name) - strlen(name), ":%u", hz);
+        snprintf(rate, sizeof(rate), ":%u", hz);
+    snprintf(name, sizeof(name), "%s:%u%s%s", wall ? "wall" : "cpu",
+             seconds ? seconds : route->seconds, rate, kernel ? ":kernel" : "");
     buffer_format(out, "SELECT %s(", route->form);
     add_name(out, which, id, name);
     buffer_text(out, ")");
@@ -278,7 +280,7 @@ make_snapshot(const struct http_request *request, uint32_t node_id,
 /* ---- the paths ---- */
 
 #define PPROF "snapshot base node seconds gc debug"
-#define CPU   "seconds hz frequency kind node type"
+#define CPU   "seconds hz frequency kind kernel node type"
 #define PROGRAM                                                                \
     "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .make = make_program
 #define SYMBOL                                                                 \
@@ -296,6 +298,7 @@ static const char index_text[] =
     "/debug/pprof/threads the stacks of all threads, as text; ?node=\n"
     "/debug/pprof/profile the processor's time; ?seconds= ?hz= ?node=\n"
     "                     the clock's, for what waits: ?kind=wall\n"
+    "                     with the kernel's functions: ?kernel=1\n"
     "/debug/pprof/cmdline /debug/pprof/symbol\n"
     "/pprof/profile       as that; ?type=proto, flamegraph or text\n"
     "/pprof/heap          jeprof, which asks /pprof/symbol and /pprof/cmdline\n"
@@ -320,6 +323,7 @@ static const char pprof_text[] =
     "/debug/pprof/threads the stacks of all threads, as text; ?node=\n"
     "/debug/pprof/profile the processor's time; ?seconds= ?hz= ?node=\n"
     "                     the clock's, for what waits: ?kind=wall\n"
+    "                     with the kernel's functions: ?kernel=1\n"
     "/debug/pprof/cmdline\n"
     "/debug/pprof/symbol\n"
     "/help lists the other paths\n";
@@ -358,8 +362,8 @@ static const struct http_route routes[] = {
     {"/pprof/heap", "snapshot node", HTTP_TEXT, HTTP_SHOW_VALUE, .packed = true,
      .make = make_raw},
     {"/pprof/growth", .type = HTTP_TEXT, .status = 501, .text = growth_text},
-    {"/debug/pprof/profile", "seconds hz frequency kind node", HTTP_BINARY,
-     HTTP_SHOW_VALUE, .form = "pprof", .seconds = 30},
+    {"/debug/pprof/profile", "seconds hz frequency kind kernel node",
+     HTTP_BINARY, HTTP_SHOW_VALUE, .form = "pprof", .seconds = 30},
     {"/pprof/profile", CPU, HTTP_BINARY, HTTP_SHOW_VALUE, .output = "proto",
      .by = "type", .form = "pprof", .seconds = 30},
     {"/pprof/profile", CPU, "image/svg+xml", HTTP_SHOW_VALUE,

@@ -46,7 +46,7 @@ make_reset(const struct http_request *request, uint32_t node_id,
 
 /* ---- GreptimeDB ---- */
 
-#define CPU          "seconds hz frequency kind node output"
+#define CPU          "seconds hz frequency kind kernel node output"
 #define GREPTIME_OFF .off = "{\"error\":\"Memory profiling is not enabled\""
 
 /* Without ?output=, or with text: others have rows of their own. */

@@ -27,6 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "confined.h"
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
@@ -141,6 +142,8 @@ probe(struct perf *perf)
 {
     int32_t tid = perf->tids.list[perf->first];
 
+    if (!confined_spares(CONFINED_PERF))
+        return SAMPLE_REFUSED_KILLED;
     for (;;) {
         int fd = open_event(perf, tid, -1);
 

@@ -27,6 +27,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "confined.h"
 #include "errors.h"
 #include "memory.h"
 #include "sample_refused.h"
@@ -90,14 +91,15 @@ look_first(const struct sampler *s)
 {
     const struct sched_param first = {.sched_priority = 1};
 
-    if (s->count <= FIRST_THREADS)
+    if (s->count <= FIRST_THREADS && confined_spares(CONFINED_PRIORITY))
         (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
 }
 
 static void
 look_as_before(const struct sampler *s)
 {
-    (void)sched_setscheduler(0, s->policy, &s->priority);
+    if (confined_spares(CONFINED_PRIORITY))
+        (void)sched_setscheduler(0, s->policy, &s->priority);
 }
 
 static int

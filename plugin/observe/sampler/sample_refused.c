@@ -119,6 +119,11 @@ sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,
         snprintf(out, size,
                  "there is no such thread, or /proc does not show "
                  "it to heapwired");
+    else if (error == SAMPLE_REFUSED_KILLED)
+        snprintf(out, size,
+                 "a seccomp filter kills who calls ptrace or process_vm_readv: "
+                 "allow both (systemd: SystemCallFilter=ptrace "
+                 "process_vm_readv)");
     else if (error == ENOSYS ||
              (t.tracer <= 0 && t.capable && error == EPERM && t.filters > 0))
         snprintf(out, size, "a seccomp filter forbids ptrace to heapwired");
@@ -163,6 +168,10 @@ sample_refused_perf(int32_t pid, int error, char *out, size_t size)
                  "kernel.perf_event_paranoid is %ld: sysctl "
                  "kernel.perf_event_paranoid=1, or CAP_PERFMON",
                  paranoid);
+    else if (error == SAMPLE_REFUSED_KILLED)
+        snprintf(out, size,
+                 "a seccomp filter kills who calls perf_event_open: allow it "
+                 "(systemd: SystemCallFilter=perf_event_open)");
     else if (paranoid == NO_NUMBER)
         snprintf(out, size, "this kernel has no perf_event_open");
     else if (error == ENOSYS)

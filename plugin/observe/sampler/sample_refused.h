@@ -9,7 +9,8 @@
 enum {
     SAMPLE_REFUSED_MAX = 400,
     SAMPLE_REFUSED_KERNEL =
-        10000 /* for an errno: user space alone is allowed */
+        10000,            /* for an errno: user space alone is allowed */
+    SAMPLE_REFUSED_KILLED /* likewise: a filter kills who asks */
 };
 
 /* Of ptrace, which failed with that errno. */

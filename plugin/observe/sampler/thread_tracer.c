@@ -16,9 +16,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "confined.h"
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
+#include "sample_refused.h"
 #include "sample_task.h"
 #include "sampler.h"
 #include "thread.h"
@@ -134,7 +136,8 @@ trace(void *arg)
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
     atomic_store(&tracer->tid, gettid());
-    (void)sched_setscheduler(0, SCHED_FIFO, &first);
+    if (confined_spares(CONFINED_PRIORITY))
+        (void)sched_setscheduler(0, SCHED_FIFO, &first);
     tracer->stop.schedstat = open(SAMPLE_OWN_SCHEDSTAT, O_RDONLY | O_CLOEXEC);
     pthread_cleanup_push(on_tracer_end, arg);
     make_copies(tracer);
@@ -280,6 +283,15 @@ say_late(int32_t tid, char state, struct error *err)
                   tid);
 }
 
+static void
+say_killed(int32_t pid, int32_t tid, struct error *err)
+{
+    char why[SAMPLE_REFUSED_MAX];
+
+    sample_refused_ptrace(pid, tid, SAMPLE_REFUSED_KILLED, why, sizeof(why));
+    error_set(err, ER_NOT_SUPPORTED, "%s", why);
+}
+
 void
 thread_tracer_copy(struct thread_tracer **tracer, int32_t pid,
                    const struct thread_wanted *threads, size_t count,
@@ -289,6 +301,10 @@ thread_tracer_copy(struct thread_tracer **tracer, int32_t pid,
     bool in_time;
 
     *copies = (struct thread_copies){.failed = true};
+    if (!confined_spares(CONFINED_PTRACE)) {
+        say_killed(pid, threads->tid, &copies->err);
+        return;
+    }
     if (!t || t->over) {
         thread_tracer_free(t);
         t = *tracer = new_tracer(&copies->err);

@@ -14,6 +14,7 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "confined.h"
 #include "errors.h"
 #include "files.h"
 #include "helper_exchange.h"
@@ -253,7 +254,7 @@ start(struct helper *h, struct error *err)
     }
     fd_close(pair[1]);
     /* Set here: a thread of ours could not become normal again. */
-    if (h->idle)
+    if (h->idle && confined_spares(CONFINED_PRIORITY))
         (void)sched_setscheduler(h->pid, SCHED_IDLE, &none);
     h->socket = pair[0];
     return 0;

@@ -281,6 +281,8 @@ def test_the_kernels_functions(two):
         "SELECT module FROM heapwire.cpu_functions WHERE snapshot = 'kernel'")}
     assert "[kernel]" in modules and len(modules) > 1, modules
     assert "_[k]" in two.value("SELECT collapsed('cluster:cpu:1:kernel')")
+    answer = local(two.node, "/pprof/profile?seconds=1&kernel=1&type=text")
+    assert answer.status == 200 and "_[k]" in answer.text, answer.text[:300]
     two.rows(f"ADMIN EXECUTE ON {BUSY} 'HeapProf.getInstance().delete(\"kernel\")'")
     assert "[k]" not in two.value("SELECT collapsed('cpu:1')")
 
@@ -477,7 +479,8 @@ def test_the_door(two):
         looks(answer.body)
     for path in ("/debug/pprof/profile?seconds=601", "/pprof/profile?type=svg",
                  "/debug/prof/cpu?output=x", "/debug/pprof/profile?hz=1001",
-                 "/debug/pprof/profile?kind=heap"):
+                 "/debug/pprof/profile?kind=heap",
+                 "/debug/pprof/profile?kind=wall&kernel=1"):
         with lasts(0, 1):
             assert local(two.node, path).status == 400, path
     with lasts(0, 1):

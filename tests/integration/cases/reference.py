@@ -446,7 +446,7 @@ def test_privileges():
     values = {"name": '"a"', "pattern": '"a"', "seconds": "60", "n": "5", "hz": "9",
               "measure": '"inuse_space"', "what": '"lines"', "f": "0.5",
               "regexp": '"a"', "lg_sample": "19", "force": "true", "x": "1",
-              "tid": "1", "part": '"a"'}
+              "tid": "1", "part": '"a"', '"kernel"': '"kernel"'}
     for cell, _, privilege in rows(part("Scripts"))[1:]:
         for call in quoted(cell):
             name, method, arguments = re.fullmatch(

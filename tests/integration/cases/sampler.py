@@ -3,13 +3,19 @@
 The table of plugin/observe/README.md.  What the samples are worth:
 tests/unit/plugin/observe.
 """
+import contextlib
 import os
 import platform
 import signal
 import subprocess
 import sys
+import tempfile
 
 from machine import no_root
+from mysql_wire import Refused, Wire
+from node_under_test import wait_for
+from ports import free_port
+from redis_node import RedisNode
 from runner import named, needs, run_tests
 
 BIN = os.path.join(os.environ["BUILD"], "bin")
@@ -158,6 +164,74 @@ def test_as_in_a_container():
         assert "root without CAP_SYS_PTRACE" in got["error"], got
         got = sample(busy, refused=[PERF], user=[*CONTAINER, *NOBODY[1:]])
         assert got["way"] == "ptrace", got
+
+
+def killing(*calls):
+    """As systemd's SystemCallFilter= does without SystemCallErrorNumber=."""
+    return [f"{BIN}/confined", "--kill", ",".join(calls)]
+
+
+@needs(no_root)
+def test_filters_that_kill():
+    with Busy() as busy:
+        got = sample(busy, user=killing("perf_event_open"))
+        assert got["way"] == "ptrace", got
+        assert "filter kills who calls perf_event_open" in \
+            got["why_not_better"], got
+        got = sample(busy, user=killing("perf_event_open",
+                                        "sched_setscheduler"))
+        assert got["way"] == "ptrace", got
+        assert sample(busy, user=killing("ptrace"))["way"] == "perf"
+        for call in "ptrace", "process_vm_readv":
+            user = killing("perf_event_open", call)
+            got = sample(busy, user=user)
+            assert "kills who calls perf_event_open: allow it" in \
+                got["error"], got
+            assert "SystemCallFilter=ptrace process_vm_readv" in \
+                got["error"], got
+            got = sample(busy, kind="wall", user=user)
+            assert "kills who calls ptrace" in got["error"], got
+
+
+@contextlib.contextmanager
+def redis_under(*calls):
+    """Its heapwired is the same to the end."""
+    with tempfile.TemporaryDirectory(prefix="hw-sampler-") as work:
+        port = free_port()
+        node = RedisNode(work, 1, {1: port}, port, wrapper=killing(*calls))
+        try:
+            heapwired = node.wait().heapwired
+            with Wire(node.socket, timeout=120).login() as w:
+                wait_for(lambda: said(w, "SELECT COUNT(*) FROM "
+                                         "heapwire.threads") != "0")
+                yield w
+            assert node.find_children() and node.heapwired == heapwired
+        finally:
+            node.stop()
+
+
+def said(w, text):
+    try:
+        (cell,), = w.query(text)
+        return cell.decode()
+    except Refused as err:
+        return str(err)
+
+
+@needs(no_root)
+def test_heapwired_lives_under_filters_that_kill():
+    main = "FROM heapwire.threads ORDER BY tid LIMIT 1"
+    with redis_under("perf_event_open", "sched_setscheduler") as w:
+        for name in "cpu:1", "wall:1":
+            assert "by ptrace" in said(w, f"SELECT top('{name}')"), name
+        assert ";main;" in said(w, "SELECT folded " + main)
+    with redis_under("perf_event_open", "ptrace", "process_vm_readv",
+                     "sched_setscheduler") as w:
+        for name, call in (("cpu:1", "perf_event_open"), ("cpu:1", "ptrace"),
+                           ("wall:1", "ptrace")):
+            top = said(w, f"SELECT top('{name}')")
+            assert f"kills who calls {call}" in top, top
+        assert "kills who calls ptrace" in said(w, "SELECT why " + main)
 
 
 @needs(no_root)

@@ -29,6 +29,10 @@ static const struct {
     {"close_range", 436},
     {"memfd_create", SYS_memfd_create},
     {"signalfd", SYS_signalfd4},
+    {"perf_event_open", SYS_perf_event_open},
+    {"ptrace", SYS_ptrace},
+    {"process_vm_readv", SYS_process_vm_readv},
+    {"sched_setscheduler", SYS_sched_setscheduler},
 };
 
 static void

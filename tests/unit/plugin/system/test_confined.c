@@ -1,8 +1,10 @@
 /* test_confined.c - what may be called under seccomp filters. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,26 +47,79 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
-/* In a child, for a filter stays. */
-START_TEST(filters_are_counted)
+/* One that does so for that call. */
+static bool
+filter(unsigned call, unsigned action)
 {
-    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    struct sock_fprog program = {1, &allow};
-    int before = confined_filters(), status;
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, action),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* In a child, for a filter stays. */
+static int
+status_in_child(int (*run)(void))
+{
+    int status;
     pid_t pid = fork();
 
-    if (pid == 0) {
-        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-            _exit(1);
-        for (int i = 1; i <= 2; i++)
-            if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0 ||
-                confined_filters() != before + i)
-                _exit(2);
-        _exit(0);
-    }
+    if (pid == 0)
+        _exit(run());
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert(WIFEXITED(status));
-    ck_assert_int_eq(WEXITSTATUS(status), 0);
+    return WEXITSTATUS(status);
+}
+
+static int
+count_filters(void)
+{
+    int before = confined_filters();
+
+    for (int i = 1; i <= 2; i++)
+        if (!filter(SYS_ptrace, SECCOMP_RET_ALLOW) ||
+            confined_filters() != before + i)
+            return i;
+    return 0;
+}
+
+START_TEST(filters_are_counted)
+{
+    ck_assert_int_eq(status_in_child(count_filters), 0);
+}
+END_TEST
+
+/* Refusing is no harm; the second word on a call is the first one's. */
+static int
+ask_what_kills(void)
+{
+    if (!filter(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS) ||
+        !filter(SYS_process_vm_readv, SECCOMP_RET_TRAP) ||
+        !filter(SYS_sched_setscheduler, SECCOMP_RET_ERRNO | 1))
+        return 1;
+    for (int i = 0; i < 2; i++)
+        if (confined_spares(CONFINED_PERF) ||
+            confined_spares(CONFINED_PTRACE) ||
+            !confined_spares(CONFINED_PRIORITY))
+            return 2;
+    return 0;
+}
+
+START_TEST(what_would_kill_is_known_without_dying)
+{
+    ck_assert_int_eq(status_in_child(ask_what_kills), 0);
+}
+END_TEST
+
+START_TEST(without_filters_nothing_is_tried)
+{
+    if (confined_filters() == 0)
+        ck_assert(confined_spares(CONFINED_PTRACE));
 }
 END_TEST
 
@@ -79,6 +134,8 @@ main(void)
         sizeof(told) / sizeof(told[0]));
     tcase_add_test(tc, what_is_written_is_read);
     tcase_add_test(tc, filters_are_counted);
+    tcase_add_test(tc, what_would_kill_is_known_without_dying);
+    tcase_add_test(tc, without_filters_nothing_is_tried);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
