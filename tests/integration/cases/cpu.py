@@ -363,6 +363,7 @@ def test_a_client_that_leaves_ends_it(two):
             stdout=subprocess.DEVNULL) as asks:
         wait_for(lambda: two.value(OTHERS) == "1", 10)
         asks.kill()
+    wait_for(lambda: two.value(OTHERS) == "0", 10)
     with lasts(1, 3):
         two.value("SELECT LENGTH(top('wall:1'))")
     assert two.value(OTHERS) == "0"

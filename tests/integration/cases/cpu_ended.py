@@ -36,6 +36,8 @@ class Killed:
         self.began = time.monotonic()
         self.pid, = (pid for name, pid in self.node.children.items()
                      if name != "heapwired")
+        wait_for(lambda: "no database" not in self.refused(
+            "SELECT tid FROM heapwire.threads"), 60, 0.1)
 
     def rows(self, text):
         with Wire(self.node.socket, timeout=60).login() as w:
