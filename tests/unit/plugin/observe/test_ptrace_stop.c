@@ -180,7 +180,8 @@ START_TEST(an_endless_wait_does_not_notice)
     begin(wait_in_epoll);
     await_state('S');
     for (int i = 0; i < 100; i++) {
-        ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), 0);
+        ck_assert_msg(ptrace_copy(child, child, &copy, &gone, &err) == 0, "%s",
+                      err.text);
         await_state('S');
     }
 #if defined(__x86_64__)

@@ -735,7 +735,8 @@ START_TEST(of_the_clock_all_time_counts)
     begin(burn_in_two);
     ck_assert_int_eq(run_for(2000, 20, true, SAMPLER_ANY), 0);
     say_report("two, by the clock");
-    ck_assert_uint_gt(tally.total_ns / MS, 2 * 1900);
+    /* On a busy machine a thread may have no processor to stop on. */
+    ck_assert_uint_gt(tally.total_ns / MS + report.unseen_ms, 2 * 1900);
     ck_assert_uint_lt(tally.total_ns / MS,
                       report.threads * (report.milliseconds + 1ULL));
     if (MORE_THREADS == 0)
