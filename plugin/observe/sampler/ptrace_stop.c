@@ -176,19 +176,19 @@ is_traced_here(int32_t pid, int32_t tid)
 }
 
 /* Another copy of the same thread is over in a moment, but for a busy machine;
- * and another one may follow it, between two looks. */
+ * and another one may follow it, between two looks: again and again, where two
+ * copy without a pause. */
 static long
 seize(int32_t pid, int32_t tid)
 {
-    enum { STEPS = 1000, STEPS_OF_OTHERS = 5, STEP_NS = 200 * 1000 };
+    enum { STEPS = 1000, STEPS_OF_OTHERS = 10, STEP_NS = 200 * 1000 };
     const struct timespec moment = {0, STEP_NS};
     long rc = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
 
     for (int i = 0, others = 0;
          i < STEPS && others < STEPS_OF_OTHERS && rc != 0 && errno == EPERM;
          i++) {
-        if (!is_traced_here(pid, tid))
-            others++;
+        others = is_traced_here(pid, tid) ? 0 : others + 1;
         nanosleep(&moment, NULL);
         rc = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
     }

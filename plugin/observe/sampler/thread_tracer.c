@@ -28,9 +28,10 @@
 enum {
     STOP_MS = 250,    /* that a thread may take until it stops, */
     STOP_MS_OF_D = 2, /* ... one in state D, which is likely to take longer; */
-    STOP_LOOKS = 8,   /* so often, where it waits for a processor */
-    END_MS = 1000,    /* that a tracer may take to end, on a busy machine */
-    LEFT_MAX = 8,     /* tracers that did not */
+    STOP_LOOKS = 8,   /* so often, where it waits for a processor; */
+    STOP_MS_TO_LOOK_AGAIN = 2, /* where it was not seen to wait for one */
+    END_MS = 1000, /* that a tracer may take to end, on a busy machine */
+    LEFT_MAX = 8,  /* tracers that did not */
     TRACER_STACK_BYTES = 64 << 10,
     COPIES_MAX = 32,      /* that are made together */
     COPIED_MAX = 1 << 20, /* bytes of their stacks; most take some KB */
@@ -131,13 +132,10 @@ make_copies(struct thread_tracer *tracer)
 static void *
 trace(void *arg)
 {
-    const struct sched_param first = {.sched_priority = 1};
     struct thread_tracer *tracer = arg;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
     atomic_store(&tracer->tid, gettid());
-    if (confined_spares(CONFINED_PRIORITY))
-        (void)sched_setscheduler(0, SCHED_FIFO, &first);
     tracer->stop.schedstat = open(SAMPLE_OWN_SCHEDSTAT, O_RDONLY | O_CLOEXEC);
     pthread_cleanup_push(on_tracer_end, arg);
     make_copies(tracer);
@@ -148,6 +146,7 @@ trace(void *arg)
 static struct thread_tracer *
 new_tracer(struct error *err)
 {
+    const struct sched_param first = {.sched_priority = 1};
     struct thread_tracer *tracer = NULL;
     struct thread_start start = {"heapwire-trace", TRACER_STACK_BYTES, trace,
                                  NULL};
@@ -171,6 +170,9 @@ new_tracer(struct error *err)
         release_tracer(tracer);
         return NULL;
     }
+    /* Not its own first step, for which it may wait as long as for a stop. */
+    if (confined_spares(CONFINED_PRIORITY))
+        (void)pthread_setschedparam(tracer->thread, SCHED_FIFO, &first);
     return tracer;
 }
 
@@ -230,31 +232,38 @@ want_copies(struct thread_tracer *tracer, int32_t pid,
 }
 
 /* Whether the thread, or its tracer, waits for a processor: on a busy machine
- * that takes as long as it takes. */
+ * that takes as long as it takes.  A tracer without a tid has not begun. */
 static bool
 lacks_processor(const struct thread_tracer *tracer, int32_t pid, int32_t tid)
 {
-    return sample_task_state(pid, tid) == 'R' ||
-           sample_task_state(getpid(), atomic_load(&tracer->tid)) == 'R';
+    int32_t own = atomic_load(&tracer->tid);
+
+    return own == 0 || sample_task_state(pid, tid) == 'R' ||
+           sample_task_state(getpid(), own) == 'R';
 }
 
-/* *count: that were made.  False: the next one takes too long. */
+/* *count: that were made.  False: the next one takes too long.  One look does
+ * not tell: between its two files the one may have woken the other. */
 static bool
 await_copies(struct thread_tracer *tracer, int32_t pid,
              const struct thread_wanted *threads, size_t *count)
 {
     size_t done = 0;
-    bool busy = true;
+    bool busy = true, again = false;
 
     for (int looks = 0; busy; looks++) {
         const struct thread_wanted *next = &threads[done];
+        bool lacks = looks == 0 || lacks_processor(tracer, pid, next->tid);
         uint64_t until_ms = clock_ms();
         int rc = 0;
 
-        if (looks == STOP_LOOKS ||
-            (looks > 0 && !lacks_processor(tracer, pid, next->tid)))
+        if (looks == STOP_LOOKS || (!lacks && again))
             break;
-        until_ms += next->state == 'D' ? STOP_MS_OF_D : STOP_MS;
+        again = !lacks;
+        if (again)
+            until_ms += STOP_MS_TO_LOOK_AGAIN;
+        else
+            until_ms += next->state == 'D' ? STOP_MS_OF_D : STOP_MS;
         pthread_mutex_lock(&tracer->lock);
         while (tracer->busy && rc == 0)
             rc = clock_cond_wait(&tracer->changed, &tracer->lock, until_ms);

@@ -674,21 +674,30 @@ START_TEST(who_sleeps_is_stopped_once)
 }
 END_TEST
 
-/* At the default rate. */
+/* At the default rate.  On a busy machine it takes longer. */
 START_TEST(by_the_clock_two_thousand_are_met)
 {
+    uint32_t milliseconds = 3000;
+
     if (!is_allowed(SAMPLER_PTRACE))
         return;
     begin(sleep_in_2000);
     while (atomic_load(&shared->threads) < 2000)
         sched_yield();
-    ck_assert_msg(run_for(3000, 0, true, SAMPLER_ANY) == 0, "%s", err.text);
+    ck_assert_msg(run_for(milliseconds, 0, true, SAMPLER_ANY) == 0, "%s",
+                  err.text);
     say_report("2,000 that sleep");
+    if (report.unmet > 0) {
+        memset(&tally, 0, sizeof(tally));
+        milliseconds *= 4;
+        ck_assert_int_eq(run_for(milliseconds, 0, true, SAMPLER_ANY), 0);
+        say_report("2,000 that sleep, for longer");
+    }
     ck_assert_uint_ge(report.stops, 2000);
     ck_assert_uint_eq(report.unseen, 0);
     ck_assert_uint_eq(report.unmet, 0);
     ck_assert_uint_eq(report.hz_wanted, SAMPLER_WALL_HZ);
-    ck_assert_uint_gt(tally.total_ns / MS, 2000ULL * 2900);
+    ck_assert_uint_gt(tally.total_ns / MS, 2000ULL * (milliseconds - 100));
     ck_assert_uint_eq(tally.with_stack, tally.samples);
     end();
 }
@@ -735,7 +744,8 @@ START_TEST(of_the_clock_all_time_counts)
     begin(burn_in_two);
     ck_assert_int_eq(run_for(2000, 20, true, SAMPLER_ANY), 0);
     say_report("two, by the clock");
-    ck_assert_uint_gt(tally.total_ns / MS, 2 * 1900);
+    /* On a busy machine a thread may have no processor to stop on. */
+    ck_assert_uint_gt(tally.total_ns / MS + report.unseen_ms, 2 * 1900);
     ck_assert_uint_lt(tally.total_ns / MS,
                       report.threads * (report.milliseconds + 1ULL));
     if (MORE_THREADS == 0)
