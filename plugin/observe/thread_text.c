@@ -6,6 +6,7 @@
 
 #include "buffer.h"
 #include "errors.h"
+#include "function_name.h"
 #include "names.h"
 #include "sampler.h"
 #include "thread_groups.h"
@@ -73,15 +74,23 @@ thread_stack_write(const struct thread_list *list,
                    entry->addresses[i], &number);
 }
 
+/* As profiles' views call it, so that one's functions are found in the other.
+ */
 static void
-add_folded(struct buffer *out, const char *name)
+add_folded(struct buffer *out, const char *name, bool inlined)
 {
     size_t from = out->size;
+    struct buffer plain;
 
-    shown_name(name, NAME_BYTES_MAX, out);
+    buffer_init(&plain, NAME_BYTES_MAX);
+    function_name_plain((struct span){name, strlen(name)}, &plain);
+    shown_name(plain.size > 0 && !plain.failed ? plain.data : name,
+               NAME_BYTES_MAX, out);
+    buffer_fini(&plain);
     for (; !out->failed && from < out->size; from++)
         if (out->data[from] == ';')
             out->data[from] = ':';
+    buffer_text(out, inlined ? " (inline)" : "");
 }
 
 void
@@ -97,7 +106,8 @@ thread_folded_write(const struct thread_list *list,
         if (!location)
             buffer_format(out, "0x%" PRIx64, entry->addresses[i]);
         for (uint32_t j = location ? location->frame_count : 0; j-- > 0;) {
-            add_folded(out, location->frames[j].function);
+            add_folded(out, location->frames[j].function,
+                       j + 1 < location->frame_count);
             buffer_text(out, j > 0 ? ";" : "");
         }
     }
