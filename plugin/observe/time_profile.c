@@ -60,6 +60,7 @@ open_code(const struct observing *observing, struct code_map *map,
                                            .cancel_fd = observing->stop_fd,
                                            .cancelled = observing->cancelled};
 
+    map->memfd = observing->memfd;
     if (code_map_open(map, observing->processes[0], err) != 0)
         return -1;
     for (size_t i = 1; i < observing->process_count && i < JOINED_MAX; i++)
