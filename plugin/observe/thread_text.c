@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent_protocol.h"
 #include "buffer.h"
 #include "errors.h"
 #include "function_name.h"
 #include "names.h"
-#include "sampler.h"
 #include "thread_groups.h"
 #include "threads.h"
 #include "view_options.h"
@@ -125,7 +125,7 @@ add_tids(struct buffer *out, const struct thread_group *group)
     for (size_t i = 0; i < group->count; i++)
         buffer_format(out, "%s%" PRId32 ":%s%s", i ? ", " : "",
                       group->threads[i]->tid, group->threads[i]->name,
-                      strcmp(group->threads[i]->name, SAMPLER_OWN_THREAD) == 0
+                      strcmp(group->threads[i]->name, AGENT_THREAD_NAME) == 0
                           ? " (of heapwire itself)"
                           : "");
     buffer_char(out, '\n');
