@@ -550,7 +550,7 @@ serve_run(const struct agent_start *start)
     bool kept;
     int error;
 
-    pthread_setname_np(pthread_self(), "heapwire");
+    pthread_setname_np(pthread_self(), AGENT_THREAD_NAME);
     if (start->silent)
         agent_quiet();
     kept = handover_read(&agent);

@@ -17,6 +17,7 @@
 #include "agent_client.h"
 #include "clock.h"
 #include "code_map.h"
+#include "confined.h"
 #include "controller.h"
 #include "errors.h"
 #include "files.h"
@@ -264,6 +265,7 @@ run_observation(struct flight *flight)
         .process_count = observer_list_processes(o->process.pid, pids),
         .exe = o->hello.exe,
         .stage = &o->stage,
+        .memfd = observer->memfd,
         .looked = close_process,
         .arg = o};
     struct error err, why = {0};
@@ -559,7 +561,9 @@ observer_init(struct observer *observer,
         return -1;
     }
     filters = getenv(AGENT_ENV_FILTERS); /* NOLINT(concurrency-mt-unsafe) */
-    observer->loader = table_loader_new(&tables, filters, err);
+    observer->memfd =
+        confined_read(confined_filters(), filters) & CONFINED_MEMFD;
+    observer->loader = table_loader_new(&tables, observer->memfd, err);
     return observer->loader ? 0 : -1;
 }
 

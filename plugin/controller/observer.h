@@ -35,6 +35,7 @@ struct observer {
     struct store *store;
     uint32_t node_id;
     struct jobs *jobs;  /* set before init; borrowed */
+    bool memfd;         /* may be made here: CONFINED_MEMFD */
     bool dumpable;      /* a process may be made so */
     atomic_bool opened; /* it is so by the agent, or about to be */
     /* clock_ms: until then at most an observation needs that, of threads and

@@ -108,8 +108,8 @@ static void
 estimate(struct overhead_estimate *overhead, const struct overhead_reading *now)
 {
     struct overhead_report *report = &overhead->report;
-    double used, by_library;
-
+    double used, by_library = 0;
+    bool tells;
     double sample_bytes = (double)(1ULL << (now->lg_sample & 63));
     int64_t span_ms = now->at_ms - overhead->last.at_ms;
 
@@ -119,9 +119,12 @@ estimate(struct overhead_estimate *overhead, const struct overhead_reading *now)
     report->counted = rate(overhead->last.sampled_ever, now->sampled_ever,
                            span_ms, &report->samples_per_second);
     report->estimated = report->estimated || report->counted;
-    if (!rate(overhead->last.by_library, now->by_library, span_ms,
-              &by_library) ||
-        by_library >= report->samples_per_second)
+    tells =
+        rate(overhead->last.by_library, now->by_library, span_ms, &by_library);
+    /* These are counted, also where all are a lower bound. */
+    if (!report->counted && by_library > report->samples_per_second)
+        report->samples_per_second = by_library;
+    if (!tells || by_library >= report->samples_per_second)
         report->sample_us = sample_us(now->frames, 1);
     else
         report->sample_us =

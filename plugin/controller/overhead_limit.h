@@ -29,7 +29,7 @@ struct agent_client;
  * Else each 2^lg_sample bytes that are allocated are one, a lower bound: what a
  * thread's cache serves is added to jemalloc's figures only when the cache is
  * filled or flushed, and a loop that frees what it has just allocated does
- * neither.
+ * neither.  They are at least as many as by_library has, which is counted.
  */
 enum {
     OVERHEAD_READINGS = 3, /* in a row above the budget, and profiling ends */

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,11 +15,11 @@
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
-#include "unwind_tables.h"
 
 enum {
     MAPS_BYTES_MAX = 16 << 20,
     ARENA_BYTES_MAX = 64 << 20,
+    VDSO_MAX = 1 << 16,
     VDSO_INODE = 1 /* on device 0, which has no files */
 };
 
@@ -116,12 +118,30 @@ open_file(int32_t pid, const struct mapping *m)
     return fd;
 }
 
-/* The kernel's own code: with a number it is an object as others. */
+/* -1: there is none. */
+static int
+open_nameless(const struct code_map *map)
+{
+    int fd = map->memfd ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+
+    return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+/* The kernel's own code, which is the same in all processes and has no file: a
+ * copy of what this one has.  With a number it is an object as others. */
 static void
 open_vdso(struct code_map *map, struct mapping *m)
 {
+    const char *image = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    const uint64_t size = m->end - m->start;
+    int fd = image && size <= VDSO_MAX ? open_nameless(map) : -1;
+
+    if (fd >= 0 && fd_write_all(fd, image, size) != 0) {
+        fd_close(fd);
+        fd = -1;
+    }
     m->inode = VDSO_INODE;
-    objects_put(&map->objects, m->device, m->inode, unwind_open_vdso(m));
+    objects_put(&map->objects, m->device, m->inode, fd);
 }
 
 static void

@@ -16,6 +16,7 @@ struct arena;
 struct error;
 
 struct code_map {
+    bool memfd; /* may be made here: CONFINED_MEMFD; else it is a file */
     int32_t pid;
     struct arena *arena;
     struct mappings maps;
@@ -25,8 +26,8 @@ struct code_map {
 
 /* Whether its memory and files are closed to us. */
 bool code_map_is_refused(int32_t pid);
-/* Into a zeroed struct.  -1 with *err: no such process, or it may not be looked
- * at. */
+/* Into a struct that is zeroed, but for memfd.  -1 with *err: no such process,
+ * or it may not be looked at. */
 int code_map_open(struct code_map *map, int32_t pid, struct error *err);
 /* Puts in the code that a process has which was forked from that one, where it
  * has more.  How many of its mappings lie where another's are: they are left

@@ -76,7 +76,8 @@ parse_lines(struct kernel_names *names)
     for (char *line = text, *next; line < end; line = next) {
         struct kernel_symbol *symbol = &names->list[names->count];
 
-        next = line + strcspn(line, "\n");
+        next = memchr(line, '\n', (size_t)(end - line)); /* not at a NUL */
+        next = next ? next : end;
         *next++ = '\0';
         symbol->place = (uint32_t)names->count;
         if (parse_line(line, text, symbol))

@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent_protocol.h"
 #include "buffer.h"
 #include "errors.h"
+#include "function_name.h"
 #include "names.h"
-#include "sampler.h"
 #include "thread_groups.h"
 #include "threads.h"
 #include "view_options.h"
@@ -73,15 +74,23 @@ thread_stack_write(const struct thread_list *list,
                    entry->addresses[i], &number);
 }
 
+/* As profiles' views call it, so that one's functions are found in the other.
+ */
 static void
-add_folded(struct buffer *out, const char *name)
+add_folded(struct buffer *out, const char *name, bool inlined)
 {
     size_t from = out->size;
+    struct buffer plain;
 
-    shown_name(name, NAME_BYTES_MAX, out);
+    buffer_init(&plain, NAME_BYTES_MAX);
+    function_name_plain((struct span){name, strlen(name)}, &plain);
+    shown_name(plain.size > 0 && !plain.failed ? plain.data : name,
+               NAME_BYTES_MAX, out);
+    buffer_fini(&plain);
     for (; !out->failed && from < out->size; from++)
         if (out->data[from] == ';')
             out->data[from] = ':';
+    buffer_text(out, inlined ? " (inline)" : "");
 }
 
 void
@@ -97,7 +106,8 @@ thread_folded_write(const struct thread_list *list,
         if (!location)
             buffer_format(out, "0x%" PRIx64, entry->addresses[i]);
         for (uint32_t j = location ? location->frame_count : 0; j-- > 0;) {
-            add_folded(out, location->frames[j].function);
+            add_folded(out, location->frames[j].function,
+                       j + 1 < location->frame_count);
             buffer_text(out, j > 0 ? ";" : "");
         }
     }
@@ -115,7 +125,7 @@ add_tids(struct buffer *out, const struct thread_group *group)
     for (size_t i = 0; i < group->count; i++)
         buffer_format(out, "%s%" PRId32 ":%s%s", i ? ", " : "",
                       group->threads[i]->tid, group->threads[i]->name,
-                      strcmp(group->threads[i]->name, SAMPLER_OWN_THREAD) == 0
+                      strcmp(group->threads[i]->name, AGENT_THREAD_NAME) == 0
                           ? " (of heapwire itself)"
                           : "");
     buffer_char(out, '\n');

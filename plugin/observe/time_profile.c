@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "arena.h"
@@ -24,6 +25,7 @@
 
 enum {
     THREADS_MS = 10000, /* to stop and copy all of them */
+    LOCK_STEP_MS = 100, /* between looks whether it is cancelled */
     TEXT_MAX = 2048,
     DEPTH_MAX = 512,
     KERNEL_MAX = 127, /* of them, in the kernel */
@@ -58,6 +60,7 @@ open_code(const struct observing *observing, struct code_map *map,
                                            .cancel_fd = observing->stop_fd,
                                            .cancelled = observing->cancelled};
 
+    map->memfd = observing->memfd;
     if (code_map_open(map, observing->processes[0], err) != 0)
         return -1;
     for (size_t i = 1; i < observing->process_count && i < JOINED_MAX; i++)
@@ -66,6 +69,23 @@ open_code(const struct observing *observing, struct code_map *map,
         return 0;
     code_map_close(map);
     return -1;
+}
+
+/* Who has the symboliser may need it for long.  False: cancelled. */
+static bool
+lock_names(const struct observing *observing)
+{
+    struct timespec until;
+
+    do {
+        int64_t until_ms = clock_wall_ms() + LOCK_STEP_MS;
+
+        until = (struct timespec){.tv_sec = until_ms / 1000,
+                                  .tv_nsec = until_ms % 1000 * 1000000};
+        if (pthread_mutex_timedlock(&observing->names->lock, &until) == 0)
+            return true;
+    } while (!atomic_load(observing->cancelled));
+    return false;
 }
 
 static struct names *
@@ -83,17 +103,19 @@ name_addresses(const struct observing *observing, struct code_map *map,
     while (request.count > 0 &&
            addresses[request.count - 1] >= KERNEL_NAMES_FIRST)
         request.count--; /* kernel_names_fill has them */
-    pthread_mutex_lock(&observing->names->lock);
-    if (symbolizer_resolve(observing->names->symbolizer, &request, &names,
-                           err) != 0)
-        names = NULL;
-    pthread_mutex_unlock(&observing->names->lock);
-    if (names && atomic_load(observing->cancelled)) { /* some have none */
-        names_free(names);
-        names = NULL;
-        error_set(err, ER_QUERY_INTERRUPTED, "the profile was cancelled");
+    if (lock_names(observing)) {
+        int rc = symbolizer_resolve(observing->names->symbolizer, &request,
+                                    &names, err);
+
+        pthread_mutex_unlock(&observing->names->lock);
+        if (rc != 0)
+            return NULL;
     }
-    return names;
+    if (!atomic_load(observing->cancelled))
+        return names;
+    names_free(names); /* some addresses have none */
+    error_set(err, ER_QUERY_INTERRUPTED, "the profile was cancelled");
+    return NULL;
 }
 
 /* ---- a profile of time ---- */
@@ -207,9 +229,13 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
                "threads could not be looked at", out);
     write_lack(report->unmet, "thread was not met: it ended, or the time did",
                "threads were not met: they ended, or the time did", out);
-    if (report->unseen + report->unmet > 0)
-        buffer_format(out, ", for %.1f s in all",
-                      (double)report->unseen_ms / 1000);
+    if (report->unseen_ms > 0)
+        buffer_format(
+            out,
+            report->unseen + report->unmet > 0
+                ? ", for %.1f s in all"
+                : "; threads could not be looked at for %.1f s in all",
+            (double)report->unseen_ms / 1000);
     write_lack(t->cut, "stack is cut", "stacks are cut", out);
     if (left_out > 0)
         buffer_format(out, "; the stacks of %" PRIu64 " samples found no room",

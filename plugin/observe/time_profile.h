@@ -39,6 +39,7 @@ struct observing {
     size_t process_count;
     const char *exe;    /* what the process's program is called; "" unknown */
     atomic_uint *stage; /* enum observe_stage, for other threads to look at */
+    bool memfd;         /* see struct code_map */
     bool opened;        /* the process was made dumpable for this */
     void (*looked)(void *arg); /* the process is not needed any more: what
                                 * follows may take long */

@@ -12,7 +12,6 @@
 
 #include "clock.h"
 #include "code_map.h"
-#include "confined.h"
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
@@ -47,8 +46,8 @@ struct table_loader {
 };
 
 struct table_loader *
-table_loader_new(const struct unwind_tables_options *options,
-                 const char *filters, struct error *err)
+table_loader_new(const struct unwind_tables_options *options, bool memfd,
+                 struct error *err)
 {
     struct table_loader *loader = mem_zalloc(1, sizeof(*loader));
 
@@ -56,8 +55,7 @@ table_loader_new(const struct unwind_tables_options *options,
         error_memory(err, "unwind tables for the agent");
         return NULL;
     }
-    loader->may_give =
-        confined_read(confined_filters(), filters) & CONFINED_MEMFD;
+    loader->may_give = memfd;
     loader->options = *options;
     loader->options.program = loader->program = mem_strdup(options->program);
     loader->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -112,7 +110,7 @@ static void *
 load_main(void *arg)
 {
     struct table_loader *loader = arg;
-    struct code_map map = {0};
+    struct code_map map = {.memfd = loader->may_give};
     struct unwind_request request = {.maps = &map.maps,
                                      .open_object = open_object,
                                      .arg = &map.objects,

@@ -8,18 +8,18 @@
 #ifndef HW_TABLE_LOADER_H
 #define HW_TABLE_LOADER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
 struct table_loader;
 struct unwind_tables_options;
 
-/* The options' texts are copied.  filters: AGENT_ENV_FILTERS's text, or NULL;
- * where a seccomp filter may kill who makes a memfd, nothing is ever given.
- * NULL with *err. */
+/* The options' texts are copied.  memfd: one may be made here (CONFINED_MEMFD);
+ * else nothing is ever given.  NULL with *err. */
 struct table_loader *
-table_loader_new(const struct unwind_tables_options *options,
-                 const char *filters, struct error *err);
+table_loader_new(const struct unwind_tables_options *options, bool memfd,
+                 struct error *err);
 void table_loader_free(struct table_loader *loader); /* NULL is fine */
 
 /* A sealed file with the table of the object that has this address, and in the

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "agent_protocol.h"
 #include "clock.h"
 #include "errors.h"
 
@@ -286,7 +287,7 @@ judge(const struct remote *r, const struct landmarks *places, struct sleeper *s)
     if (!read_line(r->pid, s->tid, "comm", s->name, sizeof(s->name)))
         return "gone";
     if (strcmp(s->name, "jemalloc_bg_thd") == 0 ||
-        strcmp(s->name, "heapwire") == 0)
+        strcmp(s->name, AGENT_THREAD_NAME) == 0)
         return "not the program's own";
     if (!read_call(r->pid, s))
         return "running";

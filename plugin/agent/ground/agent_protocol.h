@@ -68,6 +68,9 @@
 /* What heapwire-run may call under its seccomp filters (confined.h). */
 #define AGENT_ENV_FILTERS "HEAPWIRE_FILTERS"
 
+/* The agent's thread, by which those outside know it. */
+#define AGENT_THREAD_NAME "heapwire"
+
 enum agent_milestone { AGENT_LOADED = 'L', AGENT_AT_MAIN = 'M' };
 
 enum {

@@ -27,6 +27,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent_protocol.h"
 #include "confined.h"
 #include "errors.h"
 #include "memory.h"
@@ -173,7 +174,7 @@ new_thread(struct sampler *s, int32_t tid)
     w.own = s->run->options->wall &&
             sample_task_read(s->run->options->pid, tid, "comm", name,
                              sizeof(name)) &&
-            strcmp(name, SAMPLER_OWN_THREAD "\n") == 0;
+            strcmp(name, AGENT_THREAD_NAME "\n") == 0;
     if (w.own)
         return w;
     sample_run_see(s->run, tid);

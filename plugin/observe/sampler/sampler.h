@@ -25,9 +25,6 @@ enum {
     SAMPLER_STACK_BYTES = (64 << 10) - 8
 };
 
-/* What runs in the database for heapwire is called so: the agent's thread. */
-#define SAMPLER_OWN_THREAD "heapwire"
-
 enum sampler_way {
     SAMPLER_ANY, /* the best that is allowed */
     SAMPLER_PERF,

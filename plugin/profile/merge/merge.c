@@ -20,6 +20,12 @@
 #include "profile.h"
 #include "texts.h"
 
+enum {
+    NOTE_MAX = 300, /* bytes of one node's note, of the program's name */
+    /* Of the sum's note: missing (its ceiling is 2,048), and all notes. */
+    WORDS_MAX = 3072 + MERGE_NOTES_SHOWN * (NOTE_MAX + 40)
+};
+
 /* The largest first. */
 static int
 compare_shares(const void *a, const void *b)
@@ -118,7 +124,7 @@ add_note(struct merge *m, uint64_t node, const struct profile *profile)
     buffer_clear(&m->key);
     if (profile->kind != PROFILE_HEAP)
         buffer_format(&m->key, "node %" PRIu64 ": ", node);
-    buffer_text(&m->key, profile->note);
+    shown_name(profile->note, NOTE_MAX, &m->key);
     return merge_number(m, m->notes, &number);
 }
 
@@ -127,13 +133,12 @@ merge_write_program(const struct merge *m, struct buffer *out)
 {
     uint32_t count = texts_count(m->programs);
 
-    buffer_text(out, count ? texts_get(m->programs, 0) : "nothing");
+    shown_name(count ? texts_get(m->programs, 0) : "nothing", NOTE_MAX, out);
     buffer_format(out, "%s on %zu node%s", count > 1 ? " and others" : "",
                   m->share_count, m->share_count == 1 ? "" : "s");
 }
 
 enum {
-    WORDS_MAX = 4096,   /* bytes of the note, of the shares */
     NODE_NAME_MAX = 32, /* "node 10001" */
     CANCEL_EVERY = 256
 };
@@ -498,26 +503,33 @@ finish_modules(struct merge *m)
     return 0;
 }
 
+/* Empties words. */
+static int
+keep_words(struct merge *m, struct buffer *words, const char **to)
+{
+    bool failed = words->failed;
+
+    *to = arena_strndup(m->arena, words->data ? words->data : "", words->size);
+    buffer_clear(words);
+    return failed || !*to ? -1 : 0;
+}
+
 static int
 finish_words(struct merge *m, const char *missing)
 {
     struct profile *out = m->out;
     struct buffer words;
+    int rc;
 
     buffer_init(&words, WORDS_MAX);
     merge_write_program(m, &words);
-    out->program =
-        arena_strndup(m->arena, words.data ? words.data : "", words.size);
-    buffer_clear(&words);
+    rc = keep_words(m, &words, &out->program);
     merge_write_shares(m, &words);
-    out->memory =
-        arena_strndup(m->arena, words.data ? words.data : "", words.size);
-    buffer_clear(&words);
+    rc |= keep_words(m, &words, &out->memory);
     merge_write_note(m, missing, &words);
-    out->note =
-        arena_strndup(m->arena, words.data ? words.data : "", words.size);
+    rc |= keep_words(m, &words, &out->note);
     buffer_fini(&words);
-    return out->program && out->memory && out->note ? 0 : -1;
+    return rc;
 }
 
 struct profile *

@@ -6,13 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 
-#include "agent_protocol.h"
 #include "buffer.h"
 #include "clock.h"
-#include "confined.h"
 #include "elf_file.h"
 #include "files.h"
 #include "helper.h"
@@ -26,8 +22,7 @@ enum {
     CODE_MAX = 1 << 14,
     DEADLINE_MS = 20 * 1000,
     CPU_MS = 60 * 1000,
-    RETRY_MS = 10 * 60 * 1000, /* after a failure */
-    VDSO_MAX = 1 << 16
+    RETRY_MS = 10 * 60 * 1000 /* after a failure */
 };
 
 static const uint64_t helper_least = (uint64_t)64 << 20;
@@ -227,42 +222,6 @@ table_of(struct loading *l, int fd, const char *path, char why[ERROR_TEXT_MAX])
 
 /* ---- a process's mappings ---- */
 
-/* -1: there is none. */
-static int
-open_nameless(void)
-{
-    const char *filters =
-        getenv(AGENT_ENV_FILTERS); /* NOLINT(concurrency-mt-unsafe) */
-    int fd = -1;
-
-    if (confined_read(confined_filters(), filters) & CONFINED_MEMFD)
-        fd = memfd_create("vdso", MFD_CLOEXEC);
-    return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-}
-
-int
-unwind_open_vdso(const struct mapping *mapping)
-{
-    const char *image = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-    uint64_t size = mapping->end - mapping->start;
-    int fd;
-
-    if (!image || size > VDSO_MAX)
-        return -1;
-    fd = open_nameless();
-    if (fd >= 0 && fd_write_all(fd, image, size) != 0) {
-        fd_close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static bool
-is_vdso(const struct mapping *mapping)
-{
-    return strcmp(mapping->path, "[vdso]") == 0;
-}
-
 /* The same file's code may be mapped in several pieces. */
 static const struct unwind_code *
 find_same(const struct loading *l, const struct mapping *first,
@@ -300,11 +259,10 @@ load_mapping(struct loading *l, const struct mapping *mapping)
 
     if (same)
         return same->table;
-    if (mapping->inode == 0 && !is_vdso(mapping))
+    if (mapping->inode == 0)
         return NULL;
     l->loaded->objects++;
-    fd = is_vdso(mapping) ? unwind_open_vdso(mapping)
-                          : request->open_object(request->arg, mapping);
+    fd = request->open_object(request->arg, mapping);
     if (fd >= 0)
         table = table_of(l, fd, mapping->path, why);
     fd_close(fd);

@@ -40,7 +40,7 @@ unwind_tables_new(const struct unwind_tables_options *options,
 void unwind_tables_free(struct unwind_tables *tables); /* NULL is fine */
 
 struct unwind_request {
-    const struct mappings *maps; /* of the process */
+    const struct mappings *maps; /* of the process; without inode: no file */
     /* Opens the mapped file; load closes it; -1: cannot. */
     int (*open_object)(void *arg, const struct mapping *mapping);
     void *arg;
@@ -64,9 +64,5 @@ int unwind_tables_load(struct unwind_tables *tables,
 
 /* Good until the next load; its cache is for one thread. */
 struct unwind_source unwind_tables_source(struct unwind_tables *tables);
-
-/* The kernel's own code, which is the same in all processes and has no file: a
- * copy of what this one has.  -1: there is none, or it is not this. */
-int unwind_open_vdso(const struct mapping *mapping);
 
 #endif

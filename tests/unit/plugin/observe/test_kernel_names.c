@@ -1,5 +1,7 @@
 /* test_kernel_names.c - frames in the kernel: what /proc/kallsyms calls them,
  * and how a profile shows them. */
+#include <stdio.h>
+
 #include "kernel_names.h"
 #include "profile_fixture.h"
 #include "stack_sums.h"
@@ -138,6 +140,28 @@ START_TEST(no_more_frames_than_there_is_room_for)
 }
 END_TEST
 
+/* There are more of them than lines, for which there is room. */
+START_TEST(a_line_does_not_end_at_a_nul)
+{
+    enum { LINES = 200, SIZE = sizeof("ffffffff81000000 T f") };
+    char text[LINES * SIZE];
+    struct kernel_names *names;
+
+    for (unsigned i = 0; i < LINES; i++)
+        snprintf(text + (size_t)i * SIZE, SIZE, "ffffffff81%06x T f", i);
+    names = kernel_names_parse(text, sizeof(text), &err);
+    ck_assert(kernel_names_known(names));
+    kernel_names_free(names);
+
+    text[SIZE - 1] = '\n';
+    text[SIZE + SIZE - 2] = 'g';
+    names = kernel_names_parse(text, sizeof(text), &err);
+    ck_assert_uint_ne(take_one(names, BASE), take_one(names, BASE + 1));
+    ck_assert_uint_eq(take_one(names, BASE + 1), take_one(names, BASE + 2));
+    kernel_names_free(names);
+}
+END_TEST
+
 START_TEST(this_machine_s_can_be_read)
 {
     struct kernel_names *names = kernel_names_load(&err);
@@ -157,6 +181,7 @@ main(void)
     tcase_add_test(tcase, a_function_is_one_wherever_the_kernel_lies);
     tcase_add_test(tcase, what_has_no_name_is_one_frame);
     tcase_add_test(tcase, no_more_frames_than_there_is_room_for);
+    tcase_add_test(tcase, a_line_does_not_end_at_a_nul);
     tcase_add_test(tcase, this_machine_s_can_be_read);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent_protocol.h"
 #include "errors.h"
 #include "sampler.h"
 #include "suite.h"
@@ -154,7 +155,7 @@ sleep_in_2000(void)
 static void *
 burn_for_heapwire(void *arg)
 {
-    pthread_setname_np(pthread_self(), SAMPLER_OWN_THREAD);
+    pthread_setname_np(pthread_self(), AGENT_THREAD_NAME);
     return burn_all(arg);
 }
 

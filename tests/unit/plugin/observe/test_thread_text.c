@@ -174,7 +174,7 @@ START_TEST(a_folded_stack_has_the_root_first)
 {
     thread_folded_write(&list, &entries[1], &out);
     ck_assert_str_eq(out.data,
-                     "start?here;work:loop;take(int);pthread_mutex_lock");
+                     "start?here;work:loop;take (inline);pthread_mutex_lock");
     buffer_clear(&out);
     thread_folded_write(&list, &entries[0], &out);
     ck_assert_str_eq(out.data, "start?here;0x9999");

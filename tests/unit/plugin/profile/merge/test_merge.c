@@ -423,6 +423,39 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* Each is cut, so that none is missing without a word. */
+START_TEST(long_notes_of_many_nodes_are_all_there)
+{
+    static const char text[] = "heap_v2/10000000\n"
+                               "@ 0x1000 0x2001\n"
+                               "t*: 300: 3000000000 [0: 0]\n" MAPS;
+    struct profile *one =
+        fixture_profile_of(PROFILE_CPU, 2000, text, NULL, NULL);
+    char note[2048], missing[2048], name[32];
+    struct profile *sum;
+    struct error err = {0};
+    struct merge *merge = merge_new(false, &err);
+
+    memset(note, 'n', sizeof(note));
+    note[sizeof(note) - 1] = '\0';
+    memset(missing, 'm', sizeof(missing));
+    missing[sizeof(missing) - 1] = '\0';
+    one->note = note;
+    for (uint64_t id = 1; id <= MERGE_NOTES_SHOWN + 1; id++)
+        ck_assert_int_eq(merge_add(merge, id, one, NULL, &err), 0);
+    sum = merge_finish(merge, missing, &err);
+    ck_assert_msg(sum != NULL, "%s", err.text);
+    for (int id = 1; id <= MERGE_NOTES_SHOWN; id++) {
+        snprintf(name, sizeof(name), "; node %d: nnn", id);
+        ck_assert_ptr_nonnull(strstr(sum->note, name));
+    }
+    ck_assert_ptr_nonnull(strstr(sum->note, "; other nodes have notes, too"));
+    profile_free(sum);
+    merge_free(merge);
+    profile_free(one);
+}
+END_TEST
+
 /* _i: the second one was sampled for another time. */
 START_TEST(time_of_nodes_is_added_and_another_kind_refused)
 {
@@ -477,6 +510,7 @@ main(void)
     Suite *suite = suite_create("merge");
     TCase *tc = tcase_create("merge");
 
+    tcase_add_test(tc, long_notes_of_many_nodes_are_all_there);
     tcase_add_loop_test(tc, time_of_nodes_is_added_and_another_kind_refused, 0,
                         2);
     tcase_add_test(tc, places_of_one_build_are_one_wherever_it_is_mapped);
