@@ -460,13 +460,13 @@ open_newborn(struct perf *perf, struct error *err)
 
 /* The rest of heapwired's descriptors is for connections: the limit was raised
  * at its start as far as it may be. */
-static bool
-has_room(size_t fds)
+static size_t
+fds_max(void)
 {
     struct rlimit limit;
 
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-           fds <= limit.rlim_cur / FDS_SHARE;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / FDS_SHARE
+                                                 : 0;
 }
 
 /* 1: why says why not; -1 with *err. */
@@ -475,7 +475,7 @@ open_all(struct perf *perf, char *why, struct error *err)
 {
     int32_t pid = perf->run->options->pid;
     int cpus = (int)sysconf(_SC_NPROCESSORS_CONF), error;
-    size_t fds;
+    size_t fds, most = fds_max();
 
     if (sample_run_tids(perf->run, &perf->tids, err) != 0)
         return -1;
@@ -484,15 +484,17 @@ open_all(struct perf *perf, char *why, struct error *err)
     perf->run->report->unseen = (uint32_t)perf->tids.left_out;
     fds = perf->tids.count * (size_t)cpus;
     perf->fd_room = fds + NEWBORN_MAX * (size_t)cpus;
+    if (perf->fd_room > most)
+        perf->fd_room = most;
     perf->rings = mem_zalloc((size_t)cpus, sizeof(*perf->rings));
-    perf->fds = mem_zalloc(perf->fd_room, sizeof(*perf->fds));
+    perf->fds = mem_zalloc(perf->fd_room + 1, sizeof(*perf->fds));
     perf->record = mem_alloc_unset(RECORD_MAX);
     if (!perf->rings || !perf->fds || !perf->record) {
         error_memory(err, "the events of threads");
         return -1;
     }
     set_attr(perf);
-    error = has_room(fds) ? 0 : EMFILE;
+    error = fds <= most ? 0 : EMFILE;
     if (error == 0)
         error = open_first(perf, cpus);
     if (error == 0)

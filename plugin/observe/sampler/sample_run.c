@@ -2,6 +2,7 @@
 #include "sample_run.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -158,6 +159,13 @@ sample_run_fini(struct sample_run *run)
     run->report->processor_ms = sample_run_processor_ms(run);
     mem_free(run->seen);
     mem_free(run->ours);
+}
+
+void
+sample_run_forget(struct sample_run *run)
+{
+    memset(run->seen, 0, TIDS / 8);
+    run->report->threads = run->report->unseen = 0;
 }
 
 void
