@@ -67,6 +67,7 @@ struct perf {
     size_t fd_count, fd_room;
     bool opening; /* no sample counts yet */
     bool blind;   /* a record was lost meanwhile */
+    bool foreign; /* there were other programs */
     /* A bit for each pid: forked; executes another program.  Neither: a record
      * of it was lost. */
     uint8_t *ours, *others;
@@ -307,6 +308,7 @@ take_exec(struct perf *perf, const uint8_t *at)
     memcpy(&pid, at, sizeof(pid));
     if (pid == perf->run->options->pid)
         return;
+    perf->foreign = true;
     set_ours(perf, pid, false);
     sample_bits_set(perf->others, pid, true);
 }
@@ -518,12 +520,13 @@ say_limits(struct perf *perf)
                  "kernel.perf_event_paranoid=1, or CAP_PERFMON");
     if (used_ms > SHOWN_MS && seen_ms < used_ms / 10 * 9)
         snprintf(out + strlen(out), size - strlen(out),
-                 "%s%llu of %llu ms on a processor were sampled: %sof each "
+                 "%s%llu of %llu ms on a processor were sampled: %s%sof each "
                  "thread the rest of a tick is missing on each processor, so "
                  "all of those shorter than a tick; a higher rate meets more",
                  out[0] ? "; " : "", (unsigned long long)seen_ms,
                  (unsigned long long)used_ms,
-                 report->kernel ? "" : "besides the kernel's time, ");
+                 report->kernel ? "" : "besides the kernel's time, ",
+                 perf->foreign ? "besides that of other programs, " : "");
     if (perf->attr.sample_stack_user < SAMPLER_STACK_BYTES)
         snprintf(out + strlen(out), size - strlen(out),
                  "%sof stacks %u bytes are read: kernel.perf_event_mlock_kb, "
