@@ -32,16 +32,13 @@ find_process(const struct node_status *status, struct error *err)
     return (struct node_arrival){0};
 }
 
-size_t
-controller_observe_processes(struct controller *controller, int32_t *pids,
-                             struct error *err)
+int32_t
+controller_observe_pid(struct controller *controller, struct error *err)
 {
     struct node_status status;
-    int32_t pid;
 
     controller_status(controller, &status);
-    pid = find_process(&status, err).pid;
-    return pid != 0 ? observer_list_processes(pid, pids) : 0;
+    return find_process(&status, err).pid;
 }
 
 static int

@@ -59,12 +59,9 @@ struct seat *controller_observe(struct controller *controller,
 int controller_observe_wait(struct seat *seat, struct await *await,
                             struct observe_result *result, struct error *err);
 
-enum { OBSERVE_PROCESSES_MAX = 1024 };
-
-/* The pid of the process that would be observed, as we see it, then those that
- * it forked; how many, at most OBSERVE_PROCESSES_MAX.  0 with *err. */
-size_t controller_observe_processes(struct controller *controller,
-                                    int32_t *pids, struct error *err);
+/* The process that would be observed, as we see it.  0 with *err. */
+int32_t controller_observe_pid(struct controller *controller,
+                               struct error *err);
 
 /* The unwind tables' files get another owner, as whom heapwired continues. */
 int controller_observe_give(struct controller *controller, uint32_t uid,

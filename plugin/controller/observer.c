@@ -31,7 +31,6 @@
 #include "profile.h"
 #include "share.h"
 #include "snapshot.h"
-#include "stats_take.h"
 #include "store.h"
 #include "symbolizer.h"
 #include "table_loader.h"
@@ -175,21 +174,6 @@ open_process(struct observation *o, struct error *why)
         observer->access_until_ms[takes_time(o)] = 0;
 }
 
-size_t
-observer_list_processes(int32_t pid, int32_t *pids)
-{
-    struct process_children children;
-    size_t count = 0;
-
-    process_children_read(pid, &children);
-    pids[count++] = pid;
-    for (size_t i = 0; i < children.count && i < PROCESS_CHILDREN_MAX &&
-                       count < OBSERVE_PROCESSES_MAX;
-         i++)
-        pids[count++] = children.pids[i];
-    return count;
-}
-
 /* ---- one observation ---- */
 
 static struct snapshot *
@@ -225,15 +209,13 @@ take_profile(struct observation *o, const struct observing *observing,
              struct error *err)
 {
     const bool wall = o->request.kind == OBSERVE_WALL;
-    const struct sampler_options options = {
-        .pid = o->process.pid,
-        .children = observing->processes + 1,
-        .child_count = observing->process_count - 1,
-        .milliseconds = o->request.seconds * 1000,
-        .hz = o->request.hz,
-        .wall = wall,
-        .kernel = o->request.kernel,
-        .cancelled = &o->flight.cancelled};
+    const struct sampler_options options = {.pid = o->process.pid,
+                                            .milliseconds =
+                                                o->request.seconds * 1000,
+                                            .hz = o->request.hz,
+                                            .wall = wall,
+                                            .kernel = o->request.kernel,
+                                            .cancelled = &o->flight.cancelled};
     struct profile *profile = time_profile_take(
         observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
 
@@ -255,19 +237,16 @@ run_observation(struct flight *flight)
 {
     struct observation *o = (struct observation *)flight;
     struct observer *observer = observer_of(o);
-    int32_t pids[OBSERVE_PROCESSES_MAX] = {0};
-    struct observing observing = {
-        .tables = observer->tables[takes_time(o)],
-        .names = &observer->names,
-        .cancelled = &flight->cancelled,
-        .stop_fd = observer->stop_fd,
-        .processes = pids,
-        .process_count = observer_list_processes(o->process.pid, pids),
-        .exe = o->hello.exe,
-        .stage = &o->stage,
-        .memfd = observer->memfd,
-        .looked = close_process,
-        .arg = o};
+    struct observing observing = {.tables = observer->tables[takes_time(o)],
+                                  .names = &observer->names,
+                                  .cancelled = &flight->cancelled,
+                                  .stop_fd = observer->stop_fd,
+                                  .pid = o->process.pid,
+                                  .exe = o->hello.exe,
+                                  .stage = &o->stage,
+                                  .memfd = observer->memfd,
+                                  .looked = close_process,
+                                  .arg = o};
     struct error err, why = {0};
     int rc;
 

@@ -57,9 +57,6 @@ struct seat *observer_join(struct observer *observer,
                            const struct node_arrival *process,
                            struct waker waker, struct error *err);
 
-/* That process, then those that it forked; how many. */
-size_t observer_list_processes(int32_t pid, int32_t *pids);
-
 /* The controller's. */
 struct observer *controller_observer(struct controller *controller);
 /* After each greeting: the agent gets unwind tables while profiling is on, and

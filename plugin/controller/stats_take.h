@@ -9,7 +9,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct agent_client;
 struct error;
@@ -32,28 +31,9 @@ void stats_take_kernel(const struct agent_client *client,
  * as stats_take does too. */
 void stats_take_elsewhere(struct agent_client *client);
 
-/* The database's children, which no agent serves: only forked ones that still
- * run its own executable count. */
-enum {
-    PROCESS_CHILDREN_SEEN = 65536, /* entries of /proc that are looked at */
-    PROCESS_CHILDREN_MAX = 1024    /* whose pids are told */
-};
-
-struct process_children {
-    size_t count;
-    int32_t pids[PROCESS_CHILDREN_MAX]; /* of the first ones */
-    /* Of their memory without a file; pages that a child still shares with its
-     * parent are among them. */
-    uint64_t bytes;
-};
-
-/* Reads all of /proc: too slow for every second.  Zeroed where it cannot be
- * read. */
-void process_children_read(pid_t parent, struct process_children *out);
-
-/* Describes the children of the served process in client->status.children, at
- * most every few seconds, and rarer where /proc is long: a hundredth of the
- * time. */
+/* Describes the forked children of the served process, which no agent serves,
+ * in client->status.children, at most every few seconds, and rarer where /proc
+ * is long: a hundredth of the time. */
 void process_children_look(struct agent_client *client);
 
 /* JOB_GET_ACTIVE, JOB_ENABLE, JOB_DISABLE or JOB_RESET, which is refused,

@@ -49,12 +49,14 @@ keep_why(struct thread_list *list, int32_t tid, const char *text,
 
 /* Whether the thread waits where it did when it was copied. */
 static bool
-waits_there(int32_t pid, int32_t tid, const struct thread_registers *registers)
+waits_there(const struct thread_entry *entry,
+            const struct thread_registers *registers)
 {
     char text[SYSCALL_MAX], *at;
     uint64_t sp, pc;
 
-    if (!sample_task_read(pid, tid, "syscall", text, sizeof(text)))
+    if (!sample_task_read(entry->pid, entry->tid, "syscall", text,
+                          sizeof(text)))
         return false;
     at = strrchr(text, ' '); /* the last two are sp and pc */
     if (!at)
@@ -73,16 +75,17 @@ waits_there(int32_t pid, int32_t tid, const struct thread_registers *registers)
  * pause is as short as others'.
  */
 static bool
-read_further(const struct stacks *s, int32_t tid, struct thread_copy *copy)
+read_further(const struct stacks *s, const struct thread_entry *entry,
+             struct thread_copy *copy)
 {
     struct thread_stack *stack = &copy->stack;
     size_t n;
 
     if (stack->size < SAMPLER_STACK_BYTES)
         return false;
-    n = sample_task_memory(tid, stack->start + stack->size,
+    n = sample_task_memory(entry->tid, stack->start + stack->size,
                            s->deep + SAMPLER_STACK_BYTES, SAMPLE_MEMORY_MAX);
-    if (n == 0 || !waits_there(s->list->pid, tid, &copy->registers))
+    if (n == 0 || !waits_there(entry, &copy->registers))
         return false;
     memcpy(s->deep, stack->bytes, stack->size);
     stack->bytes = s->deep;
@@ -100,7 +103,7 @@ find_callers(const struct stacks *s, struct thread_entry *entry,
     uint32_t depth =
         options->walk(options->arg, &copy, addresses, THREAD_DEPTH_MAX, &why);
 
-    if (*why && read_further(s, entry->tid, &copy)) {
+    if (*why && read_further(s, entry, &copy)) {
         why = "";
         depth = options->walk(options->arg, &copy, addresses, THREAD_DEPTH_MAX,
                               &why);
@@ -137,8 +140,8 @@ take_some(struct stacks *s, size_t first)
     struct thread_copies copies;
     size_t i;
 
-    thread_tracer_copy(&s->tracer, s->options->pid, &s->wanted[first],
-                       s->list->count - first, &copies);
+    thread_tracer_copy(&s->tracer, &s->wanted[first], s->list->count - first,
+                       &copies);
     for (i = 0; i < copies.count; i++)
         if (take_copy(s, &entry[i], &copies.list[i]) != 0)
             return 0;
@@ -186,8 +189,8 @@ thread_stacks_take(struct thread_list *list,
     s.wanted = mem_zalloc(list->count, sizeof(*s.wanted));
     s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + SAMPLE_MEMORY_MAX);
     for (size_t i = 0; i < list->count && s.wanted; i++)
-        s.wanted[i] =
-            (struct thread_wanted){list->list[i].tid, list->list[i].state};
+        s.wanted[i] = (struct thread_wanted){
+            list->list[i].pid, list->list[i].tid, list->list[i].state};
     if (s.wanted && s.deep)
         rc = take_stacks(&s, err);
     else

@@ -10,6 +10,7 @@
 #include "function_name.h"
 #include "names.h"
 #include "thread_groups.h"
+#include "processes.h"
 #include "threads.h"
 #include "view_options.h"
 
@@ -280,6 +281,30 @@ has_function(const struct thread_list *list, const struct thread_entry *entry,
     return function.size == 0;
 }
 
+/* What is missing of them. */
+static void
+add_children(struct buffer *out, const struct thread_list *list)
+{
+    if (list->closed > 0)
+        buffer_format(out, "; %zu child processes may not be looked at",
+                      list->closed);
+    if (list->beyond > 0)
+        buffer_format(out,
+                      "; %zu child processes are not in it: there is room for "
+                      "%d",
+                      list->beyond, PROCESS_CHILDREN_MAX);
+    if (list->clashes > 0)
+        buffer_format(out,
+                      "; children have %zu libraries where others have other "
+                      "code: names of theirs may be those",
+                      list->clashes);
+    if (list->unjoined > 0)
+        buffer_format(out,
+                      "; libraries that %zu children loaded themselves have no "
+                      "names",
+                      list->unjoined);
+}
+
 static void
 add_total(struct buffer *out, const struct thread_list *list,
           const struct thread_groups *groups)
@@ -298,6 +323,7 @@ add_total(struct buffer *out, const struct thread_list *list,
                       " us each, %" PRIu64 " us at most",
                       list->stops, list->pause_total_us / list->stops,
                       list->pause_max_us);
+    add_children(out, list);
     if (list->opened)
         buffer_text(out, "; the database was made dumpable for this time");
     buffer_char(out, '\n');

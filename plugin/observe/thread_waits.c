@@ -51,11 +51,11 @@ find_inner(struct waits *waits)
 {
     const struct thread_list *list = waits->list;
 
-    if (inner_tid(list->pid, list->list[0].tid) == list->list[0].tid)
+    if (inner_tid(list->list[0].pid, list->list[0].tid) == list->list[0].tid)
         return 0;
     waits->inner = mem_zalloc(list->count, sizeof(*waits->inner));
     for (size_t i = 0; i < list->count && waits->inner; i++)
-        waits->inner[i] = inner_tid(list->pid, list->list[i].tid);
+        waits->inner[i] = inner_tid(list->list[i].pid, list->list[i].tid);
     return waits->inner ? 0 : -1;
 }
 
@@ -100,7 +100,7 @@ find_wait(const struct waits *waits, struct thread_entry *entry)
 
     entry->futex = 0;
     entry->owner = 0;
-    if (!sample_task_read(waits->list->pid, entry->tid, "syscall", text,
+    if (!sample_task_read(entry->pid, entry->tid, "syscall", text,
                           sizeof(text)) ||
         !futex_wait_parse(text, &wait))
         return;

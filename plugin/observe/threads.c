@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "errors.h"
 #include "process_stat.h"
+#include "processes.h"
 #include "reader.h"
 #include "sample_task.h"
 #include "thread_work.h"
@@ -88,7 +89,7 @@ read_entry(struct thread_list *list, bool stacks, struct thread_entry *entry)
     const char *name, *end;
     struct process_stat stat;
 
-    if (!sample_task_read(list->pid, entry->tid, "stat", text, sizeof(text)) ||
+    if (!sample_task_read(entry->pid, entry->tid, "stat", text, sizeof(text)) ||
         !process_stat_parse(text, &stat))
         return 1;
     name = strchr(text, '(');
@@ -101,47 +102,43 @@ read_entry(struct thread_list *list, bool stacks, struct thread_entry *entry)
     entry->name = keep_text(list->arena, name + 1, (size_t)(end - name - 1));
     entry->why = entry->wchan = "";
     /* "0": it runs, or this user may not know. */
-    if (sample_task_read(list->pid, entry->tid, "wchan", wchan,
+    if (sample_task_read(entry->pid, entry->tid, "wchan", wchan,
                          sizeof(wchan)) &&
         strcmp(wchan, "0") != 0)
         entry->wchan = keep_text(list->arena, wchan, strlen(wchan));
     if (stacks && (stat.state == 'S' || stat.state == 'D'))
-        read_kernel(list->pid, entry->tid, kernel);
+        read_kernel(entry->pid, entry->tid, kernel);
     if (*kernel)
         entry->kernel = keep_text(list->arena, kernel, strlen(kernel));
     return entry->name && entry->wchan && (entry->kernel || !*kernel) ? 0 : -1;
 }
 
-static int32_t
-first_pid(const struct threads_options *options)
-{
-    return options->pid ? options->pid : options->processes[0];
-}
-
 /* Those that end meanwhile do not matter. */
 static int
-list_tids(struct thread_list *list, const struct threads_options *options,
-          struct error *err)
+list_tids(struct thread_list *list, struct error *err)
 {
-    bool many = options->pid == 0;
     struct sample_tids tids = {0};
-    int rc = sample_tids_list_all(
-        first_pid(options), many ? options->processes + 1 : NULL,
-        many ? options->process_count - 1 : 0, &tids, err);
+    struct processes processes;
+    int rc;
 
+    processes_read(list->pid, &processes);
+    list->process_count = processes.count;
+    list->beyond = processes.left_out;
+    list->closed = processes.closed;
+    rc = sample_tids_list_all(&processes, &tids, err);
     list->count = tids.count < THREADS_MAX ? tids.count : THREADS_MAX;
     list->left_out = tids.left_out + tids.count - list->count;
     list->list = arena_alloc(list->arena, list->count * sizeof(*list->list));
     if (rc == 0 && list->count == 0) {
-        error_set(err, ER_UNKNOWN, "there is no process %" PRId32,
-                  first_pid(options));
+        error_set(err, ER_UNKNOWN, "there is no process %" PRId32, list->pid);
         rc = -1;
     } else if (rc == 0 && !list->list) {
         error_memory(err, "the list of threads");
         rc = -1;
     }
     for (size_t i = 0; i < list->count && rc == 0; i++)
-        list->list[i].tid = tids.list[i];
+        list->list[i] = (struct thread_entry){.tid = tids.list[i].tid,
+                                              .pid = tids.list[i].pid};
     sample_tids_free(&tids);
     return rc;
 }
@@ -153,7 +150,7 @@ read_entries(struct thread_list *list, const struct threads_options *options,
     size_t kept = 0;
 
     for (size_t i = 0; i < list->count; i++) {
-        struct thread_entry entry = {.tid = list->list[i].tid};
+        struct thread_entry entry = list->list[i];
         int rc = read_entry(list, options->stacks, &entry);
 
         if (options->cancelled && atomic_load(options->cancelled)) {
@@ -176,12 +173,11 @@ static int
 take(struct thread_list *list, const struct threads_options *options,
      struct error *err)
 {
-    if (list_tids(list, options, err) != 0 ||
-        read_entries(list, options, err) != 0)
+    if (list_tids(list, err) != 0 || read_entries(list, options, err) != 0)
         return -1;
     if (list->count == 0) {
         error_set(err, ER_UNKNOWN, "the process %" PRId32 " has ended",
-                  first_pid(options));
+                  list->pid);
         return -1;
     }
     /* Before any is stopped: that changes how some wait. */
@@ -200,7 +196,6 @@ threads_take(const struct threads_options *options, struct thread_list **out,
         error_memory(err, "the list of threads");
         return -1;
     }
-    list->process_count = options->pid ? 1 : options->process_count;
     if (take(list, options, err) != 0) {
         thread_list_unref(list);
         return -1;

@@ -21,7 +21,7 @@ struct thread_copy;
 enum { THREADS_MAX = 8192, THREAD_DEPTH_MAX = 512 };
 
 struct thread_entry {
-    int32_t tid;
+    int32_t tid, pid;
     const char *name;
     char state;        /* as in /proc: R, S, D, T, t, Z, ... */
     const char *wchan; /* the kernel's function in which it waits; "" */
@@ -51,17 +51,18 @@ struct thread_list {
     uint64_t stops, pause_total_us, pause_max_us;
     struct names *names; /* of all addresses (names.h); NULL: not named yet */
     int64_t taken_ms;    /* wall clock */
-    int32_t pid;         /* 0: of so many processes */
-    size_t process_count;
-    struct arena *arena; /* holds all of it but names */
-    int references;      /* atomic */
+    int32_t pid;
+    size_t process_count; /* with those that it forked (processes.h) */
+    size_t beyond;        /* likewise, for which there was no room */
+    size_t closed;        /* children that may not be looked at */
+    size_t clashes;       /* code of children where others have other code */
+    size_t unjoined;      /* children whose libraries were not looked at */
+    struct arena *arena;  /* holds all of it but names */
+    int references;       /* atomic */
 };
 
 struct threads_options {
-    int32_t pid; /* as this process sees it; 0: of these, the first one and
-                    what it forked */
-    const int32_t *processes;
-    size_t process_count;
+    int32_t pid; /* as this process sees it */
     bool stacks; /* else no thread is stopped: what /proc says */
     /*
      * With stacks: finds the callers of a thread that was stopped, and goes on
@@ -77,7 +78,8 @@ struct threads_options {
 };
 
 /*
- * Lists the process's threads, from this thread.  What one of them does not
+ * Lists the threads of the process and of those that it forked, from this
+ * thread.  What one of them does not
  * allow is missing of that one, whose why says so.  -1 with *err: there is no
  * such process, it cannot be looked at, no memory, cancelled.
  */

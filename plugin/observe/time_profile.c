@@ -16,6 +16,7 @@
 #include "kernel_names.h"
 #include "memory.h"
 #include "names.h"
+#include "processes.h"
 #include "profile.h"
 #include "stack_sums.h"
 #include "symbolizer.h"
@@ -48,11 +49,30 @@ open_object(void *arg, const struct mapping *mapping)
     return objects_open(arg, mapping->device, mapping->inode);
 }
 
-/* The process's code, and its children's, with their unwind tables.  *clashes
- * grows by code of children that has no place. */
+/* That of children. */
+struct joined {
+    size_t clashes;  /* which has no place */
+    size_t left_out; /* children beyond JOINED_MAX */
+};
+
+static void
+join_children(struct code_map *map, struct joined *joined)
+{
+    struct processes processes;
+
+    processes_read(map->pid, &processes);
+    for (size_t i = 1; i < processes.count && i < JOINED_MAX; i++)
+        if (processes_has(&processes, i))
+            joined->clashes += code_map_join(map, processes.list[i].pid);
+    if (processes.count > JOINED_MAX)
+        joined->left_out = processes.count - JOINED_MAX;
+}
+
+/* The process's code, and its children's, with their unwind tables. */
 static int
 open_code(const struct observing *observing, struct code_map *map,
-          struct unwind_loaded *loaded, size_t *clashes, struct error *err)
+          struct unwind_loaded *loaded, struct joined *joined,
+          struct error *err)
 {
     const struct unwind_request request = {.maps = &map->maps,
                                            .open_object = open_object,
@@ -61,10 +81,9 @@ open_code(const struct observing *observing, struct code_map *map,
                                            .cancelled = observing->cancelled};
 
     map->memfd = observing->memfd;
-    if (code_map_open(map, observing->processes[0], err) != 0)
+    if (code_map_open(map, observing->pid, err) != 0)
         return -1;
-    for (size_t i = 1; i < observing->process_count && i < JOINED_MAX; i++)
-        *clashes += code_map_join(map, observing->processes[i]);
+    join_children(map, joined);
     if (unwind_tables_load(observing->tables, &request, loaded, err) == 0)
         return 0;
     code_map_close(map);
@@ -125,9 +144,9 @@ struct taking {
     struct unwind_loaded loaded;
     struct stack_sums *sums;
     struct kernel_names *kernel; /* NULL: its frames are not asked for */
-    uint64_t cut;             /* stacks whose outermost frame was not reached */
-    uint32_t milliseconds;    /* that were asked for */
-    size_t children, clashes; /* of their code with others' */
+    uint64_t cut;          /* stacks whose outermost frame was not reached */
+    uint32_t milliseconds; /* that were asked for */
+    struct joined joined;
 };
 
 static int
@@ -185,8 +204,7 @@ write_rate(const struct sampler_report *report, struct buffer *out)
 /* How it was taken. */
 static void
 write_way(const struct observing *observing,
-          const struct sampler_report *report, size_t children,
-          struct buffer *out)
+          const struct sampler_report *report, struct buffer *out)
 {
     static const char *const ways[] = {
         [SAMPLER_PERF] = "perf_event_open", [SAMPLER_PTRACE] = "ptrace"};
@@ -194,9 +212,9 @@ write_way(const struct observing *observing,
     buffer_format(out, "by %s for %.1f s, %" PRIu32 " threads",
                   ways[report->way], report->milliseconds / 1000.0,
                   report->threads);
-    if (children > 0)
-        buffer_format(out, " of it and its %zu child process%s", children,
-                      children == 1 ? "" : "es");
+    if (report->children > 0)
+        buffer_format(out, " of it and its %" PRIu32 " child process%s",
+                      report->children, report->children == 1 ? "" : "es");
     if (report->stops > 0)
         buffer_format(out,
                       ", stopped %" PRIu64 " times for %.1f ms in all and "
@@ -215,6 +233,36 @@ write_lack(uint64_t n, const char *one, const char *more, struct buffer *out)
 {
     if (n > 0)
         buffer_format(out, "; %" PRIu64 " %s", n, n == 1 ? one : more);
+}
+
+/* Of them: what is missing. */
+static void
+write_children(const struct taking *t, const struct sampler_report *report,
+               struct buffer *out)
+{
+    if (report->closed > 0)
+        buffer_format(out, "; %" PRIu32 " child processes may not be looked at",
+                      report->closed);
+    if (report->born > 0)
+        buffer_format(out,
+                      "; %" PRIu32 " child processes were born meanwhile: not "
+                      "in it",
+                      report->born);
+    if (report->beyond > 0)
+        buffer_format(out,
+                      "; %" PRIu32 " child processes are not in it: there is "
+                      "room for %d",
+                      report->beyond, PROCESS_CHILDREN_MAX);
+    if (t->joined.clashes > 0)
+        buffer_format(out,
+                      "; children have %zu libraries where others have other "
+                      "code: names of theirs may be those",
+                      t->joined.clashes);
+    if (t->joined.left_out > 0)
+        buffer_format(out,
+                      "; libraries that %zu children loaded themselves have no "
+                      "names",
+                      t->joined.left_out);
 }
 
 /* What it lacks, around what could not be named. */
@@ -245,11 +293,7 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
                       "; the kernel's functions have no names for user %u "
                       "(sysctl kernel.kptr_restrict=0, or CAP_SYSLOG)",
                       (unsigned)geteuid());
-    if (t->clashes > 0)
-        buffer_format(out,
-                      "; children have %zu libraries where others have other "
-                      "code: names of theirs may be those",
-                      t->clashes);
+    write_children(t, report, out);
     if (t->loaded.missing > 0)
         buffer_format(out, "; %" PRIu32 " files have no unwind table (%s)",
                       t->loaded.missing, t->loaded.why);
@@ -265,7 +309,7 @@ write_texts(struct profile *profile, const struct observing *observing,
 
     buffer_init(&way, TEXT_MAX);
     buffer_init(&note, TEXT_MAX);
-    write_way(observing, report, t->children, &way);
+    write_way(observing, report, &way);
     if (report->ended)
         buffer_format(&note, "; the process ended after %.1f s of %.1f s",
                       report->milliseconds / 1000.0, t->milliseconds / 1000.0);
@@ -338,10 +382,9 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct sampler_report report = {0};
     struct profile *profile = NULL;
     struct code_map map = {0};
-    struct taking taking = {.milliseconds = options->milliseconds,
-                            .children = options->child_count};
+    struct taking taking = {.milliseconds = options->milliseconds};
 
-    if (open_code(observing, &map, &taking.loaded, &taking.clashes, err) != 0)
+    if (open_code(observing, &map, &taking.loaded, &taking.joined, err) != 0)
         return NULL;
     taking.source = unwind_tables_source(observing->tables);
     taking.sums = stack_sums_new();
@@ -433,17 +476,13 @@ observe_threads_take(const struct observing *observing, struct error *err)
     struct unwind_loaded loaded;
     struct unwind_source source;
     struct code_map map = {0};
-    size_t unused = 0;
+    struct joined joined = {0};
 
-    if (open_code(observing, &map, &loaded, &unused, err) != 0)
+    if (open_code(observing, &map, &loaded, &joined, err) != 0)
         return NULL;
     source = unwind_tables_source(observing->tables);
     if (threads_take(
-            &(struct threads_options){.pid = observing->process_count > 1
-                                                 ? 0
-                                                 : observing->processes[0],
-                                      .processes = observing->processes,
-                                      .process_count = observing->process_count,
+            &(struct threads_options){.pid = observing->pid,
                                       .stacks = true,
                                       .walk = walk_thread,
                                       .arg = &source,
@@ -452,8 +491,11 @@ observe_threads_take(const struct observing *observing, struct error *err)
             &threads, err) != 0)
         threads = NULL;
     enter(observing, OBSERVE_NAMING);
-    if (threads)
+    if (threads) {
         threads->opened = observing->opened;
+        threads->clashes = joined.clashes;
+        threads->unjoined = joined.left_out;
+    }
     if (threads && name_threads(observing, &map, threads, err) != 0) {
         thread_list_unref(threads);
         threads = NULL;

@@ -33,10 +33,8 @@ struct observing {
     struct unwind_tables *tables; /* for one observation at a time */
     struct observe_names *names;
     const atomic_bool *cancelled;
-    int stop_fd; /* readable: give up */
-    /* As this process sees them: the database's, and what that forked. */
-    const int32_t *processes;
-    size_t process_count;
+    int stop_fd;        /* readable: give up */
+    int32_t pid;        /* the database's, as this process sees it */
     const char *exe;    /* what the process's program is called; "" unknown */
     atomic_uint *stage; /* enum observe_stage, for other threads to look at */
     bool memfd;         /* see struct code_map */

@@ -12,12 +12,12 @@ enum {
     TEXT_MAX = 1024
 };
 
-/* "<pid> (<name>) <state> <parent> ...": the fields 3, 4, 9, 14, 15, and 22;
- * the name may hold anything. */
+/* "<pid> (<name>) <state> <parent> ...": the fields 3, 4, 9, 14 to 17,
+ * and 22; the name may hold anything. */
 bool
 process_stat_parse(const char *text, struct process_stat *out)
 {
-    unsigned long long user, system, start;
+    unsigned long long user, system, waited[2], start;
     const char *name_end = strrchr(text, ')');
     unsigned flags;
     char state;
@@ -26,12 +26,14 @@ process_stat_parse(const char *text, struct process_stat *out)
     if (!name_end ||
         /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
         sscanf(name_end + 1,
-               " %c %d %*s %*s %*s %*s %u %*s %*s %*s %*s %llu %llu %*s %*s "
-               "%*s %*s %*s %*s %llu",
-               &state, &parent, &flags, &user, &system, &start) != 6)
+               " %c %d %*s %*s %*s %*s %u %*s %*s %*s %*s %llu %llu %llu "
+               "%llu %*s %*s %*s %*s %llu",
+               &state, &parent, &flags, &user, &system, &waited[0], &waited[1],
+               &start) != 8)
         return false;
-    *out = (struct process_stat){
-        state, (flags & PF_EXITING) != 0, parent, user, system, start};
+    *out =
+        (struct process_stat){state,  (flags & PF_EXITING) != 0, parent, user,
+                              system, waited[0] + waited[1],     start};
     return true;
 }
 

@@ -15,7 +15,8 @@ struct process_stat {
     bool exiting; /* its main thread closes its files, or has */
     pid_t parent;
     uint64_t user_ticks, system_ticks; /* of the CPU */
-    uint64_t start_ticks;              /* since boot: pid and this are one */
+    uint64_t waited_ticks; /* of children that ended, and that it waited for */
+    uint64_t start_ticks;  /* since boot: pid and this are one */
 };
 
 /* pid 0: this process.  False: no such process can be seen. */

@@ -139,13 +139,9 @@ list_threads(const struct catalog_scope *scope, struct thread_list **out,
              struct error *err)
 {
     struct threads_options options = {.cancelled = scope->cancelled};
-    int32_t pids[OBSERVE_PROCESSES_MAX];
 
-    options.process_count = controller_observe_processes(
-        scope->session->node->controller, pids, err);
-    options.processes = pids;
-    options.pid = options.process_count == 1 ? pids[0] : 0;
-    return options.process_count > 0 ? threads_take(&options, out, err) : -1;
+    options.pid = controller_observe_pid(scope->session->node->controller, err);
+    return options.pid != 0 ? threads_take(&options, out, err) : -1;
 }
 
 static void

@@ -11,7 +11,10 @@
  *
  * A thread that is born while events are opened inherits those of its parent,
  * if that had them already; else it gets its own.  Which it is, the kernel
- * tells: it writes a record of each thread that inherits.
+ * tells: it writes a record of each thread that inherits.  So it does for a
+ * process that is forked, and for one that executes another program: which
+ * samples are the database's is told by records alone, in order of time
+ * (perf_rings.h), not by /proc, where a process may be gone by then.
  *
  * The clock is software's: no hardware counter is needed, virtual machines have
  * it.  It counts from zero in each thread that is born and on each processor,
@@ -22,15 +25,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "confined.h"
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
+#include "perf_rings.h"
 #include "sample_refused.h"
 #include "sample_run.h"
 #include "sample_task.h"
@@ -40,8 +44,7 @@ enum {
     SHOWN_MS = 100,    /* less is not worth a word */
     DRAIN_SAMPLES = 8, /* that may wait in a ring */
     DRAIN_MAX_MS = 50,
-    RECORD_MAX = 1 << 16, /* perf_event_header.size is 16 bits */
-    NEWBORN_MAX = 256,    /* while events are opened, of threads without */
+    NEWBORN_MAX = 256, /* while events are opened, of threads without */
     NEWBORN_ROUNDS = 8,
     OPENED_BEFORE_DRAIN = 16
 };
@@ -55,26 +58,20 @@ static const struct {
              {32, 8 << 10},
              {16, 4 << 10}};
 
-struct ring {
-    int cpu, fd; /* fd: of the first event with this output */
-    struct perf_event_mmap_page *page;
-    uint8_t *data;
-    size_t size; /* of data: a power of two */
-};
-
 struct perf {
     struct sample_run *run;
     struct perf_event_attr attr;
     struct sample_tids tids;
     size_t first; /* of them: whose events the rings are of */
-    struct ring *rings;
-    size_t ring_count;
+    struct perf_rings rings;
     int *fds;
     size_t fd_count, fd_room;
     bool opening; /* no sample counts yet */
     bool blind;   /* a record was lost meanwhile */
-    size_t page_bytes;
-    uint8_t *record; /* one that lay around the end of a ring */
+    bool foreign; /* there were other programs */
+    /* A bit for each pid: forked; executes another program.  Neither: a record
+     * of it was lost. */
+    uint8_t *ours, *others;
 };
 
 /* ---- registers ---- */
@@ -118,12 +115,15 @@ set_attr(struct perf *perf)
         .size = sizeof(perf->attr),
         .config = PERF_COUNT_SW_TASK_CLOCK,
         .sample_period = 1000000000 / perf->run->hz,
-        .sample_type =
-            PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+        .sample_type = PERF_RINGS_SAMPLE_TYPE | PERF_SAMPLE_REGS_USER |
+                       PERF_SAMPLE_STACK_USER,
+        .sample_id_all = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
         .inherit = 1,
-        /* not by children */
-        .inherit_thread = perf->run->options->child_count == 0,
-        .task = 1, /* a record of each that inherits */
+        .task = 1, /* a record of each that inherits, */
+        .comm = 1, /* ... and of each that executes a program */
+        .comm_exec = 1,
         .exclude_hv = 1,
         .watermark = 1,
         .wakeup_watermark = UINT32_MAX, /* nobody waits for it */
@@ -140,7 +140,7 @@ set_attr(struct perf *perf)
 static int
 probe(struct perf *perf)
 {
-    int32_t tid = perf->tids.list[perf->first];
+    int32_t tid = perf->tids.list[perf->first].tid;
 
     if (!confined_spares(CONFINED_PERF))
         return SAMPLE_REFUSED_KILLED;
@@ -153,9 +153,7 @@ probe(struct perf *perf)
                        ? SAMPLE_REFUSED_KERNEL
                        : 0;
         }
-        if (errno == EINVAL && perf->attr.inherit_thread)
-            perf->attr.inherit_thread = 0; /* before Linux 5.13 */
-        else if (errno == EACCES && !perf->attr.exclude_kernel)
+        if (errno == EACCES && !perf->attr.exclude_kernel)
             perf->attr.exclude_kernel = 1; /* perf_event_paranoid 2 */
         else
             return errno;
@@ -165,36 +163,22 @@ probe(struct perf *perf)
 static void
 close_events(struct perf *perf)
 {
-    for (size_t i = 0; i < perf->ring_count; i++) {
-        if (perf->rings[i].page)
-            munmap(perf->rings[i].page, perf->rings[i].size + perf->page_bytes);
-    }
+    perf_rings_close(&perf->rings);
     for (size_t i = 0; i < perf->fd_count; i++)
         close(perf->fds[i]);
-    perf->ring_count = perf->fd_count = 0;
+    perf->fd_count = 0;
 }
 
 /* The first event of a processor.  An errno. */
 static int
 open_ring(struct perf *perf, int32_t tid, int cpu, uint32_t pages)
 {
-    struct ring *ring = &perf->rings[perf->ring_count];
-    void *map;
     int fd = open_event(perf, tid, cpu);
 
     if (fd < 0)
         return errno == ENODEV ? 0 : errno; /* it is switched off */
     perf->fds[perf->fd_count++] = fd;
-    *ring =
-        (struct ring){.cpu = cpu, .fd = fd, .size = pages * perf->page_bytes};
-    map = mmap(NULL, ring->size + perf->page_bytes, PROT_READ | PROT_WRITE,
-               MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return errno == EPERM ? ENOBUFS : errno;
-    ring->page = map;
-    ring->data = (uint8_t *)map + perf->page_bytes;
-    perf->ring_count++;
-    return 0;
+    return perf_rings_open(&perf->rings, cpu, fd, pages);
 }
 
 /* As large as is allowed.  An errno. */
@@ -207,7 +191,7 @@ open_rings(struct perf *perf, int cpus)
         perf->attr.sample_stack_user = sizes[i].stack_bytes;
         error = 0;
         for (int cpu = 0; cpu < cpus && error == 0; cpu++)
-            error = open_ring(perf, perf->tids.list[perf->first], cpu,
+            error = open_ring(perf, perf->tids.list[perf->first].tid, cpu,
                               sizes[i].pages);
         if (error != ENOBUFS && error != ENOMEM)
             return error;
@@ -251,9 +235,9 @@ take_kernel(const uint8_t *at, const uint8_t *end, struct sample *sample)
     return at + count * sizeof(uint64_t);
 }
 
-/* The kernel's layout, of perf_event_open(2): pid and tid, frames in the kernel
- * if they were asked for, the registers' ABI, the registers, the stack's size,
- * the stack, how much of it was copied. */
+/* The kernel's layout, of perf_event_open(2): pid and tid, time, frames in the
+ * kernel if they were asked for, the registers' ABI, the registers, the stack's
+ * size, the stack, how much of it was copied. */
 static int
 take_sample(struct perf *perf, const uint8_t *at, size_t size,
             struct error *err)
@@ -266,9 +250,11 @@ take_sample(struct perf *perf, const uint8_t *at, size_t size,
     int32_t ids[2];
 
     memcpy(ids, at, sizeof(ids));
-    at += sizeof(ids);
-    if (!sample_run_has(run, ids[0]))
-        return 0; /* another program's, which it started */
+    at += sizeof(ids) + sizeof(uint64_t);
+    if (!sample_bits_get(perf->ours, ids[0])) {
+        run->report->lost += !sample_bits_get(perf->others, ids[0]);
+        return 0;
+    }
     sample.tid = ids[1];
     if (run->options->kernel && !(at = take_kernel(at, end, &sample)))
         return 0;
@@ -293,76 +279,72 @@ take_sample(struct perf *perf, const uint8_t *at, size_t size,
     return sample_run_give(run, &sample, err);
 }
 
+static void
+set_ours(struct perf *perf, int32_t pid, bool ours)
+{
+    if (sample_bits_get(perf->ours, pid) != ours)
+        perf->run->report->children += ours ? 1 : -1u;
+    sample_bits_set(perf->ours, pid, ours);
+}
+
 /* pid, its parent's, tid, its parent's. */
 static void
-take_fork(const struct perf *perf, const uint8_t *at)
+take_fork(struct perf *perf, const uint8_t *at)
 {
     int32_t ids[4];
 
     memcpy(ids, at, sizeof(ids));
-    if (sample_run_has(perf->run, ids[0]))
+    if (ids[0] != ids[1]) {
+        set_ours(perf, ids[0], sample_bits_get(perf->ours, ids[1]));
+        sample_bits_set(perf->others, ids[0],
+                        sample_bits_get(perf->others, ids[1]));
+    }
+    if (sample_bits_get(perf->ours, ids[0]))
         sample_run_see(perf->run, ids[2]);
 }
 
+static void
+take_exec(struct perf *perf, const uint8_t *at)
+{
+    int32_t pid;
+
+    memcpy(&pid, at, sizeof(pid));
+    if (pid == perf->run->options->pid)
+        return;
+    perf->foreign = true;
+    set_ours(perf, pid, false);
+    sample_bits_set(perf->others, pid, true);
+}
+
 static int
-take_record(struct perf *perf, const struct perf_event_header *header,
+take_record(void *arg, const struct perf_event_header *header,
             const uint8_t *body, struct error *err)
 {
     size_t size = header->size - sizeof(*header);
+    struct perf *perf = arg;
     uint64_t lost;
 
-    if (perf->opening) {
-        perf->blind = perf->blind || header->type == PERF_RECORD_LOST;
-        if (header->type == PERF_RECORD_FORK && size >= 16)
-            take_fork(perf, body);
-        return 0;
-    }
-    if (header->type == PERF_RECORD_SAMPLE && size >= 24)
-        return take_sample(perf, body, size, err);
-    if (header->type == PERF_RECORD_LOST && size >= 16) {
+    if (header->type == PERF_RECORD_FORK && size >= 16) {
+        take_fork(perf, body);
+    } else if (header->type == PERF_RECORD_COMM && size >= 8) {
+        if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+            take_exec(perf, body);
+    } else if (header->type == PERF_RECORD_LOST && size >= 16) {
         memcpy(&lost, body + 8, sizeof(lost));
-        perf->run->report->lost += lost;
+        perf->blind = perf->blind || perf->opening;
+        perf->run->report->lost += perf->opening ? 0 : lost;
+    } else if (header->type == PERF_RECORD_SAMPLE && size >= 32 &&
+               !perf->opening) {
+        return take_sample(perf, body, size, err);
     }
     return 0;
-}
-
-/* All that a ring has. */
-static int
-drain_ring(struct perf *perf, struct ring *ring, struct error *err)
-{
-    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = ring->page->data_tail;
-    int rc = 0;
-
-    while (rc == 0 && tail != head) {
-        struct perf_event_header header;
-        size_t at = (size_t)(tail & (ring->size - 1)), first;
-        const uint8_t *record = ring->data + at;
-
-        memcpy(&header, record, sizeof(header)); /* 8 bytes, aligned */
-        if (header.size < sizeof(header) || header.size > head - tail)
-            break;
-        first = ring->size - at;
-        if (header.size > first) {
-            memcpy(perf->record, record, first);
-            memcpy(perf->record + first, ring->data, header.size - first);
-            record = perf->record;
-        }
-        rc = take_record(perf, &header, record + sizeof(header), err);
-        tail += header.size;
-    }
-    __atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
-    return rc;
 }
 
 static int
 drain(struct perf *perf, struct error *err)
 {
-    int rc = 0;
-
-    for (size_t i = 0; i < perf->ring_count && rc == 0; i++)
-        rc = drain_ring(perf, &perf->rings[i], err);
-    return rc;
+    return perf_rings_drain(&perf->rings, sample_now_ns(), take_record, perf,
+                            err);
 }
 
 /* ---- all threads ---- */
@@ -371,8 +353,8 @@ drain(struct perf *perf, struct error *err)
 static int
 open_thread(struct perf *perf, int32_t tid)
 {
-    for (size_t k = 0; k < perf->ring_count; k++) {
-        const struct ring *ring = &perf->rings[k];
+    for (size_t k = 0; k < perf->rings.count; k++) {
+        const struct perf_ring *ring = &perf->rings.list[k];
         int fd = open_event(perf, tid, ring->cpu);
 
         if (fd < 0 && errno == ESRCH)
@@ -392,10 +374,10 @@ open_threads(struct perf *perf, struct error *err)
 {
     int error = 0;
 
-    sample_run_see(perf->run, perf->tids.list[perf->first]);
+    sample_run_see(perf->run, perf->tids.list[perf->first].tid);
     for (size_t i = perf->first + 1; i < perf->tids.count && error == 0; i++) {
-        sample_run_see(perf->run, perf->tids.list[i]);
-        error = open_thread(perf, perf->tids.list[i]);
+        sample_run_see(perf->run, perf->tids.list[i].tid);
+        error = open_thread(perf, perf->tids.list[i].tid);
         if (error == 0 && i % OPENED_BEFORE_DRAIN == 0)
             error = drain(perf, err);
     }
@@ -403,44 +385,47 @@ open_threads(struct perf *perf, struct error *err)
 }
 
 /* Those that are not seen yet, and have run: then what the kernel writes of a
- * birth has been written. */
+ * birth has been written, and is read before this looks at them. */
 static int
-list_newborn(const struct perf *perf, struct sample_tids *tids,
-             struct error *err)
+list_newborn(struct perf *perf, struct sample_tids *tids, struct error *err)
 {
-    int32_t pid = perf->run->task_pid;
+    struct sample_run *run = perf->run;
     struct sample_times times;
     size_t kept = 0;
 
-    if (sample_run_tids(perf->run, tids, err) != 0)
+    sample_run_list(run);
+    if (sample_run_tids(run, tids, err) != 0)
         return -1;
     for (size_t i = 0; i < tids->count; i++)
-        if (!sample_run_has_seen(perf->run, tids->list[i]) &&
-            sample_task_times(pid, tids->list[i], &times) && times.slices > 0)
+        if (!sample_run_has_seen(run, tids->list[i].tid) &&
+            sample_task_times(tids->list[i].pid, tids->list[i].tid, &times) &&
+            times.slices > 0)
+            tids->list[kept++] = tids->list[i];
+    tids->count = kept;
+    if (drain(perf, err) != 0)
+        return -1;
+    kept = 0;
+    for (size_t i = 0; i < tids->count; i++)
+        if (!sample_run_has_seen(run, tids->list[i].tid))
             tids->list[kept++] = tids->list[i];
     tids->count = kept;
     return 0;
 }
 
-/* Of those whose inheritance no record told: *opened, how many.  An errno; -1
- * with *err. */
+/* Of those whose inheritance no record told, as far as there is room: *opened,
+ * how many.  An errno; -1 with *err. */
 static int
 open_round(struct perf *perf, size_t *opened, struct error *err)
 {
     struct sample_tids tids = {0};
     int error = list_newborn(perf, &tids, err);
 
-    if (error == 0)
-        error = drain(perf, err);
-    for (size_t i = 0; i < tids.count && error == 0 && !perf->blind; i++) {
-        if (sample_run_has_seen(perf->run, tids.list[i]))
-            continue;
-        if (perf->fd_count + perf->ring_count > perf->fd_room) {
-            perf->run->report->unseen++;
-            continue;
-        }
-        sample_run_see(perf->run, tids.list[i]);
-        error = open_thread(perf, tids.list[i]);
+    for (size_t i = 0; i < tids.count && error == 0 && !perf->blind &&
+                       perf->fd_count + perf->rings.count <= perf->fd_room;
+         i++) {
+        sample_run_see(perf->run, tids.list[i].tid);
+        set_ours(perf, tids.list[i].pid, true);
+        error = open_thread(perf, tids.list[i].tid);
         ++*opened;
     }
     sample_tids_free(&tids);
@@ -451,6 +436,7 @@ open_round(struct perf *perf, size_t *opened, struct error *err)
 static int
 open_newborn(struct perf *perf, struct error *err)
 {
+    struct sample_tids tids = {0};
     size_t opened = 1;
     int error = 0;
 
@@ -458,18 +444,22 @@ open_newborn(struct perf *perf, struct error *err)
         opened = 0;
         error = open_round(perf, &opened, err);
     }
+    if (error == 0)
+        error = list_newborn(perf, &tids, err);
+    perf->run->report->unseen += (uint32_t)tids.count; /* without events */
+    sample_tids_free(&tids);
     return error;
 }
 
 /* The rest of heapwired's descriptors is for connections: the limit was raised
  * at its start as far as it may be. */
-static bool
-has_room(size_t fds)
+static size_t
+fds_max(void)
 {
     struct rlimit limit;
 
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-           fds <= limit.rlim_cur / FDS_SHARE;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / FDS_SHARE
+                                                 : 0;
 }
 
 /* 1: why says why not; -1 with *err. */
@@ -478,7 +468,7 @@ open_all(struct perf *perf, char *why, struct error *err)
 {
     int32_t pid = perf->run->options->pid;
     int cpus = (int)sysconf(_SC_NPROCESSORS_CONF), error;
-    size_t fds;
+    size_t fds, most = fds_max();
 
     if (sample_run_tids(perf->run, &perf->tids, err) != 0)
         return -1;
@@ -487,15 +477,20 @@ open_all(struct perf *perf, char *why, struct error *err)
     perf->run->report->unseen = (uint32_t)perf->tids.left_out;
     fds = perf->tids.count * (size_t)cpus;
     perf->fd_room = fds + NEWBORN_MAX * (size_t)cpus;
-    perf->rings = mem_zalloc((size_t)cpus, sizeof(*perf->rings));
-    perf->fds = mem_zalloc(perf->fd_room, sizeof(*perf->fds));
-    perf->record = mem_alloc_unset(RECORD_MAX);
-    if (!perf->rings || !perf->fds || !perf->record) {
+    if (perf->fd_room > most)
+        perf->fd_room = most;
+    perf->ours = sample_bits_new();
+    perf->others = sample_bits_new();
+    perf->fds = mem_zalloc(perf->fd_room + 1, sizeof(*perf->fds));
+    if (perf_rings_init(&perf->rings, (size_t)cpus) != 0 || !perf->fds ||
+        !perf->ours || !perf->others) {
         error_memory(err, "the events of threads");
         return -1;
     }
+    for (size_t i = 0; i < perf->run->processes.count; i++)
+        sample_bits_set(perf->ours, perf->run->processes.list[i].pid, true);
     set_attr(perf);
-    error = has_room(fds) ? 0 : EMFILE;
+    error = fds <= most ? 0 : EMFILE;
     if (error == 0)
         error = open_first(perf, cpus);
     if (error == 0)
@@ -511,19 +506,6 @@ open_all(struct perf *perf, char *why, struct error *err)
 }
 
 /* ---- the time ---- */
-
-/* What was sampled while events were opened: of some threads only. */
-static void
-forget_until_now(struct perf *perf)
-{
-    for (size_t i = 0; i < perf->ring_count; i++) {
-        struct perf_event_mmap_page *page = perf->rings[i].page;
-
-        __atomic_store_n(&page->data_tail,
-                         __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE),
-                         __ATOMIC_RELEASE);
-    }
-}
 
 /* What would be better. */
 static void
@@ -541,12 +523,13 @@ say_limits(struct perf *perf)
                  "kernel.perf_event_paranoid=1, or CAP_PERFMON");
     if (used_ms > SHOWN_MS && seen_ms < used_ms / 10 * 9)
         snprintf(out + strlen(out), size - strlen(out),
-                 "%s%llu of %llu ms on a processor were sampled: %sof each "
+                 "%s%llu of %llu ms on a processor were sampled: %s%sof each "
                  "thread the rest of a tick is missing on each processor, so "
                  "all of those shorter than a tick; a higher rate meets more",
                  out[0] ? "; " : "", (unsigned long long)seen_ms,
                  (unsigned long long)used_ms,
-                 report->kernel ? "" : "besides the kernel's time, ");
+                 report->kernel ? "" : "besides the kernel's time, ",
+                 perf->foreign ? "besides that of other programs, " : "");
     if (perf->attr.sample_stack_user < SAMPLER_STACK_BYTES)
         snprintf(out + strlen(out), size - strlen(out),
                  "%sof stacks %u bytes are read: kernel.perf_event_mlock_kb, "
@@ -560,11 +543,11 @@ sample_until_over(struct perf *perf, struct error *err)
     struct sample_run *run = perf->run;
     uint64_t step_ms = DRAIN_SAMPLES * 1000 / run->hz;
     bool over = false;
-    int rc = 0;
+    int rc;
 
     if (step_ms > DRAIN_MAX_MS)
         step_ms = DRAIN_MAX_MS;
-    forget_until_now(perf);
+    rc = drain(perf, err); /* what was sampled meanwhile: of some alone */
     perf->opening = false;
     sample_run_begin(run);
     while (rc == 0 && !over) {
@@ -582,9 +565,7 @@ sample_until_over(struct perf *perf, struct error *err)
 int
 sample_by_perf(struct sample_run *run, char *why, struct error *err)
 {
-    struct perf perf = {.run = run,
-                        .opening = true,
-                        .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
+    struct perf perf = {.run = run, .opening = true};
     int rc;
 
     rc = open_all(&perf, why, err);
@@ -592,8 +573,9 @@ sample_by_perf(struct sample_run *run, char *why, struct error *err)
         rc = sample_until_over(&perf, err);
     close_events(&perf);
     sample_tids_free(&perf.tids);
-    mem_free(perf.rings);
+    perf_rings_fini(&perf.rings);
     mem_free(perf.fds);
-    mem_free(perf.record);
+    mem_free(perf.ours);
+    mem_free(perf.others);
     return rc;
 }

@@ -56,7 +56,7 @@ struct kept {
 };
 
 struct watched {
-    int32_t tid;
+    int32_t tid, pid;
     bool own;                  /* heapwire's, of which the clock's time is none
                                   of the database's */
     bool seen, failed;         /* a sample was taken; could not be */
@@ -166,26 +166,34 @@ forget_thread(struct sampler *s, struct watched *w, struct error *err)
 
 /* One that the first tick did not meet was born since. */
 static struct watched
-new_thread(struct sampler *s, int32_t tid)
+new_thread(struct sampler *s, struct sample_tid thread)
 {
-    struct watched w = {.tid = tid, .given = s->run->begin_ns};
+    struct watched w = {
+        .tid = thread.tid, .pid = thread.pid, .given = s->run->begin_ns};
     char name[32];
 
     w.own = s->run->options->wall &&
-            sample_task_read(s->run->options->pid, tid, "comm", name,
-                             sizeof(name)) &&
+            sample_task_read(w.pid, w.tid, "comm", name, sizeof(name)) &&
             strcmp(name, AGENT_THREAD_NAME "\n") == 0;
     if (w.own)
         return w;
-    sample_run_see(s->run, tid);
+    sample_run_see(s->run, w.tid);
     w.born = s->begun;
     if (!s->begun)
-        sample_task_times(s->run->task_pid, tid, &w.times);
+        sample_task_times(w.pid, w.tid, &w.times);
     else
         w.given = sample_now_ns();
     if (!s->run->options->wall)
         w.given = w.times.run_ns;
     return w;
+}
+
+/* Another process may have the number since. */
+static bool
+is_before(const struct watched *w, const struct sample_tid *thread)
+{
+    return w->tid < thread->tid ||
+           (w->tid == thread->tid && w->pid != thread->pid);
 }
 
 /* Those that were born join the list, those that have ended leave it. */
@@ -205,9 +213,10 @@ list_threads(struct sampler *s, struct error *err)
         return -1;
     }
     for (size_t i = 0; i < tids->count; i++) {
-        for (; old < s->count && s->list[old].tid < tids->list[i]; old++)
+        for (; old < s->count && is_before(&s->list[old], &tids->list[i]);
+             old++)
             rc |= forget_thread(s, &s->list[old], err);
-        if (old < s->count && s->list[old].tid == tids->list[i])
+        if (old < s->count && s->list[old].tid == tids->list[i].tid)
             list[i] = s->list[old++];
         else
             list[i] = new_thread(s, tids->list[i]);
@@ -263,9 +272,9 @@ count_failure(struct sampler *s, struct watched *w)
 static bool
 stop_thread(struct sampler *s, struct watched *w, char state)
 {
-    const struct thread_wanted wanted = {w->tid, state};
+    const struct thread_wanted wanted = {w->pid, w->tid, state};
 
-    thread_tracer_copy(&s->tracer, s->run->task_pid, &wanted, 1, &s->copies);
+    thread_tracer_copy(&s->tracer, &wanted, 1, &s->copies);
     if (s->copies.failed)
         count_failure(s, w);
     else
@@ -330,8 +339,7 @@ look_at_runner(struct sampler *s, struct watched *w, struct error *err)
 {
     uint64_t nanoseconds;
 
-    if (w->times.run_ns <= w->given ||
-        sample_task_state(s->run->task_pid, w->tid) != 'R')
+    if (w->times.run_ns <= w->given || sample_task_state(w->pid, w->tid) != 'R')
         return 0;
     if (!may_pause(s)) {
         s->run->report->lost++;
@@ -359,7 +367,7 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
         s->run->report->lost++;
         return 0;
     }
-    state = sample_task_state(s->run->task_pid, w->tid);
+    state = sample_task_state(w->pid, w->tid);
     w->pending = false; /* one in state D is asked again once it has run */
     copied = stop_thread(s, w, state);
     w->stopped = copied && state != 'R';
@@ -379,12 +387,12 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
 
     if (w->own)
         return 0;
-    if (!sample_task_times(s->run->task_pid, w->tid, &now))
+    if (!sample_task_times(w->pid, w->tid, &now))
         return 0; /* it has just ended */
     ran = now.run_ns != w->times.run_ns || now.slices != w->times.slices;
     if (w->stopped && now.slices - w->times.slices <= STOP_SLICES &&
         now.run_ns - w->times.run_ns <= STOP_RUN_NS &&
-        sample_task_state(s->run->task_pid, w->tid) != 'R')
+        sample_task_state(w->pid, w->tid) != 'R')
         ran = false;
     w->stopped = false;
     w->times = now;
@@ -408,8 +416,7 @@ meet_some(struct sampler *s, size_t i, const struct thread_wanted *wanted)
         count++;
     if (count == 0)
         return 1;
-    thread_tracer_copy(&s->tracer, s->run->options->pid, wanted, count,
-                       &s->copies);
+    thread_tracer_copy(&s->tracer, wanted, count, &s->copies);
     for (size_t k = 0; k < copies->count; k++) {
         struct watched *w = &s->list[i + k];
 
@@ -438,8 +445,8 @@ meet_all(struct sampler *s, struct error *err)
     }
     for (size_t i = 0; i < s->count; i++)
         wanted[i] = (struct thread_wanted){
-            s->list[i].tid,
-            sample_task_state(s->run->options->pid, s->list[i].tid)};
+            s->list[i].pid, s->list[i].tid,
+            sample_task_state(s->list[i].pid, s->list[i].tid)};
     for (size_t i = 0;
          i < s->count && rc == 0 && sample_now_ns() < s->run->end_ns;) {
         i += meet_some(s, i, wanted + i);
@@ -537,7 +544,7 @@ static bool
 probe(struct sampler *s)
 {
     int32_t pid = s->run->options->pid;
-    struct watched main_thread = {.tid = pid};
+    struct watched main_thread = {.tid = pid, .pid = pid};
 
     stop_thread(s, &main_thread, sample_task_state(pid, pid));
     return s->why[0] == '\0';
@@ -570,6 +577,7 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     report->hz = (uint32_t)(s.ticks * 1000000000 / (elapsed_ns + 1)) + 1;
     report->unseen += (uint32_t)s.tids.left_out;
     report->unseen_ms = s.unseen_ns / 1000000;
+    report->born = sample_run_born(run);
     if (forgotten != 0)
         rc = forgotten;
     look_as_before(&s);

@@ -61,7 +61,7 @@ look(int32_t pid, int32_t tid, struct target *t)
                   SYS_PTRACE_BIT) &
                  1;
     /* What is not dumpable belongs to root. */
-    snprintf(path, sizeof(path), "/proc/%d/mem", pid ? pid : tid);
+    snprintf(path, sizeof(path), "/proc/%d/mem", pid);
     t->undumpable =
         t->uid > 0 && stat(path, &st) == 0 && (long)st.st_uid != t->uid;
     return true;

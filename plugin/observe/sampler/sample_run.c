@@ -2,7 +2,7 @@
 #include "sample_run.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,16 +26,29 @@ sample_now_ns(void)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-static bool
-has_bit(const uint8_t *bits, int32_t i)
+uint8_t *
+sample_bits_new(void)
 {
-    return bits[i / 8] >> (i % 8) & 1;
+    return mem_zalloc(TIDS / 8, 1);
 }
 
-static void
-set_bit(uint8_t *bits, int32_t i)
+bool
+sample_bits_get(const uint8_t *bits, int32_t tid)
 {
-    bits[i / 8] |= (uint8_t)(1u << (i % 8));
+    return tid >= 0 && tid < TIDS && bits[tid / 8] >> (tid % 8) & 1;
+}
+
+void
+sample_bits_set(uint8_t *bits, int32_t tid, bool value)
+{
+    uint8_t bit = (uint8_t)(1u << (tid % 8));
+
+    if (tid < 0 || tid >= TIDS)
+        return;
+    if (value)
+        bits[tid / 8] |= bit;
+    else
+        bits[tid / 8] &= (uint8_t)~bit;
 }
 
 /* Whether the process, or all of it but its main thread, is still there. */
@@ -47,10 +60,10 @@ look_at_process(struct sample_run *run)
     bool more = true;
 
     if (!process_stat_read(run->options->pid, &stat) ||
-        (run->start_ticks != 0 && stat.start_ticks != run->start_ticks))
+        stat.start_ticks != run->processes.list[0].start_ticks)
         return false;
-    run->start_ticks = stat.start_ticks;
-    run->ticks = stat.user_ticks + stat.system_ticks;
+    run->own_ticks = stat.user_ticks + stat.system_ticks;
+    run->waited_ticks = stat.waited_ticks;
     if (stat.state == 'Z' || stat.state == 'X') {
         more = sample_tids_list(run->options->pid, &tids, NULL) == 0 &&
                tids.count > 1;
@@ -59,95 +72,93 @@ look_at_process(struct sample_run *run)
     return more;
 }
 
+void
+sample_run_list(struct sample_run *run)
+{
+    uint64_t start_ticks = run->processes.list[0].start_ticks;
+
+    if (!processes_read(run->options->pid, &run->processes) ||
+        (start_ticks != 0 && run->processes.list[0].start_ticks != start_ticks))
+        run->processes.count = 0;
+    run->processes.list[0].start_ticks =
+        start_ticks ? start_ticks : run->processes.list[0].start_ticks;
+}
+
+static bool
+has_process(const struct processes *processes, const struct process_id *id)
+{
+    for (size_t i = 0; i < processes->count; i++)
+        if (processes->list[i].pid == id->pid &&
+            processes->list[i].start_ticks == id->start_ticks)
+            return true;
+    return false;
+}
+
+uint32_t
+sample_run_born(const struct sample_run *run)
+{
+    struct processes now;
+    uint32_t born = 0;
+
+    if (!processes_read(run->options->pid, &now) || run->report->beyond > 0)
+        return 0;
+    for (size_t i = 1; i < now.count; i++)
+        born += !has_process(&run->processes, &now.list[i]);
+    return born + (uint32_t)now.left_out;
+}
+
+static void
+list_processes(struct sample_run *run)
+{
+    const struct processes *processes = &run->processes;
+    struct sampler_report *report = run->report;
+
+    sample_run_list(run);
+    report->children =
+        processes->count > 0 ? (uint32_t)processes->count - 1 : 0;
+    report->beyond = (uint32_t)processes->left_out;
+    report->closed = (uint32_t)processes->closed;
+}
+
 int
 sample_run_init(struct sample_run *run, struct error *err)
 {
-    if (run->options->pid <= 0 || !look_at_process(run)) {
+    list_processes(run);
+    if (run->processes.count == 0 || !look_at_process(run)) {
         error_set(err, ER_NO_SUCH_THREAD,
                   "there is no process %d, or /proc does not show it",
                   run->options->pid);
         return -1;
     }
-    run->seen = mem_zalloc(TIDS / 8, 1);
+    run->seen = sample_bits_new();
     if (!run->seen) {
         error_memory(err, "the threads that were seen");
         return -1;
-    }
-    run->task_pid = run->options->pid;
-    if (run->options->child_count > 0) {
-        run->task_pid = 0;
-        run->ours = mem_zalloc(TIDS / 8, 1);
-        if (!run->ours) {
-            mem_free(run->seen);
-            error_memory(err, "the processes that are sampled");
-            return -1;
-        }
-        for (size_t i = 0; i < run->options->child_count; i++)
-            set_bit(run->ours, run->options->children[i]);
     }
     sample_run_begin(run);
     return 0;
 }
 
-/* Those of children that have ended are not known. */
-static uint64_t
-all_ticks(const struct sample_run *run)
-{
-    struct process_stat stat;
-    uint64_t ticks = run->ticks;
-
-    for (size_t i = 0; i < run->options->child_count; i++)
-        if (process_stat_read(run->options->children[i], &stat))
-            ticks += stat.user_ticks + stat.system_ticks;
-    return ticks;
-}
-
+/* What a child used goes over to its parent, once that has waited for it: but
+ * not where it ignores SIGCHLD. */
 uint64_t
-sample_run_processor_ms(const struct sample_run *run)
+sample_run_processor_ms(struct sample_run *run)
 {
-    uint64_t ticks = all_ticks(run);
+    uint64_t own, all = 0;
+    struct processes now;
 
-    return ticks < run->first_ticks ? 0
-                                    : (ticks - run->first_ticks) * 1000 /
-                                          (uint64_t)sysconf(_SC_CLK_TCK);
+    if (look_at_process(run) && processes_read(run->options->pid, &now))
+        all = run->own_ticks + run->waited_ticks + now.ticks;
+    own = run->own_ticks - run->first_own_ticks;
+    all = all > run->first_ticks ? all - run->first_ticks : 0;
+    return (all > own ? all : own) * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
 int
 sample_run_tids(const struct sample_run *run, struct sample_tids *tids,
                 struct error *err)
 {
-    const struct sampler_options *options = run->options;
-
-    return sample_tids_list_all(options->pid, options->children,
-                                options->child_count, tids, err);
-}
-
-/* Whether both execute one file. */
-static bool
-executes_same(int32_t pid, int32_t other)
-{
-    struct stat st[2];
-    char path[32];
-    int32_t pids[] = {pid, other};
-
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof(path), "/proc/%d/exe", pids[i]);
-        if (stat(path, &st[i]) != 0)
-            return false;
-    }
-    return st[0].st_dev == st[1].st_dev && st[0].st_ino == st[1].st_ino;
-}
-
-bool
-sample_run_has(struct sample_run *run, int32_t pid)
-{
-    if (pid == run->options->pid)
-        return true;
-    if (!run->ours || pid < 0 || pid >= TIDS)
-        return false;
-    if (!has_bit(run->ours, pid) && executes_same(run->options->pid, pid))
-        set_bit(run->ours, pid);
-    return has_bit(run->ours, pid);
+    return sample_tids_list_all(&run->processes, tids, err);
 }
 
 void
@@ -157,14 +168,26 @@ sample_run_fini(struct sample_run *run)
         (uint32_t)((sample_now_ns() - run->begin_ns) / 1000000);
     run->report->processor_ms = sample_run_processor_ms(run);
     mem_free(run->seen);
-    mem_free(run->ours);
+}
+
+void
+sample_run_forget(struct sample_run *run)
+{
+    memset(run->seen, 0, TIDS / 8);
+    run->report->threads = run->report->unseen = 0;
+    list_processes(run);
 }
 
 void
 sample_run_begin(struct sample_run *run)
 {
+    struct processes now;
+
     look_at_process(run);
-    run->first_ticks = all_ticks(run);
+    run->first_own_ticks = run->own_ticks;
+    run->first_ticks = run->own_ticks + run->waited_ticks;
+    if (processes_read(run->options->pid, &now))
+        run->first_ticks += now.ticks;
     run->begin_ns = sample_now_ns();
     run->end_ns =
         run->begin_ns + (uint64_t)run->options->milliseconds * 1000000;
@@ -206,7 +229,7 @@ sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
 bool
 sample_run_has_seen(const struct sample_run *run, int32_t tid)
 {
-    return tid < 0 || tid >= TIDS || has_bit(run->seen, tid);
+    return tid < 0 || tid >= TIDS || sample_bits_get(run->seen, tid);
 }
 
 void
@@ -214,7 +237,7 @@ sample_run_see(struct sample_run *run, int32_t tid)
 {
     if (sample_run_has_seen(run, tid))
         return;
-    set_bit(run->seen, tid);
+    sample_bits_set(run->seen, tid, true);
     run->report->threads++;
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "processes.h"
 #include "sampler.h"
 
 struct sample_run {
@@ -14,12 +15,12 @@ struct sample_run {
     void *arg;
     struct sampler_report *report;
     uint32_t hz;
-    uint64_t start_ticks;        /* of the process: pid and this are one */
-    uint64_t first_ticks, ticks; /* of its processor time: then, and now */
+    struct processes processes; /* that are sampled, when it began */
+    /* Of processor time: the process's, and all that its children used; first:
+     * when the time began. */
+    uint64_t first_own_ticks, first_ticks, own_ticks, waited_ticks;
     uint64_t begin_ns, end_ns;
-    uint8_t *seen;    /* a bit for each tid */
-    uint8_t *ours;    /* of a child's pid, likewise; NULL: it has none */
-    int32_t task_pid; /* for sample_task.h */
+    uint8_t *seen; /* a bit for each tid */
 };
 
 struct sample_tids;
@@ -29,6 +30,9 @@ uint64_t sample_now_ns(void);
 /* -1 with *err: no such process, or no memory. */
 int sample_run_init(struct sample_run *run, struct error *err);
 void sample_run_fini(struct sample_run *run);
+
+/* Whom it met, and whom not: another way begins. */
+void sample_run_forget(struct sample_run *run);
 
 /* The time begins: nothing of it goes on preparing. */
 void sample_run_begin(struct sample_run *run);
@@ -41,14 +45,21 @@ int sample_run_cancelled(const struct sample_run *run, struct error *err);
 int sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
                     struct error *err);
 
-/* That the process used since the time began. */
-uint64_t sample_run_processor_ms(const struct sample_run *run);
+/* That the process, and its children, used since the time began. */
+uint64_t sample_run_processor_ms(struct sample_run *run);
 
-/* The threads of all its processes now. */
+/* The processes that are there now, of the same one. */
+void sample_run_list(struct sample_run *run);
+/* How many it has forked since they were listed that are there now. */
+uint32_t sample_run_born(const struct sample_run *run);
+/* The threads of all these. */
 int sample_run_tids(const struct sample_run *run, struct sample_tids *tids,
                     struct error *err);
-/* Whether that process is sampled: one that it forked meanwhile is. */
-bool sample_run_has(struct sample_run *run, int32_t pid);
+
+/* A bit for each tid; false where that is none. */
+uint8_t *sample_bits_new(void);
+bool sample_bits_get(const uint8_t *bits, int32_t tid);
+void sample_bits_set(uint8_t *bits, int32_t tid, bool value);
 
 void sample_run_see(struct sample_run *run, int32_t tid);
 bool sample_run_has_seen(const struct sample_run *run, int32_t tid);

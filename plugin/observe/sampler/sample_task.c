@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "process_stat.h"
+#include "processes.h"
 
 enum { PAGE = 4096 }; /* at least; what is read together */
 
@@ -38,8 +39,7 @@ sample_task_read(int32_t pid, int32_t tid, const char *name, char *out,
 {
     char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid ? pid : tid, tid,
-             name);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
     return sample_read_text(path, out, size);
 }
 
@@ -120,13 +120,13 @@ sample_task_memory(int32_t tid, uint64_t at, uint8_t *out, size_t size)
 static int
 compare_tids(const void *a, const void *b)
 {
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    const struct sample_tid *x = a, *y = b;
 
-    return (x > y) - (x < y);
+    return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
 static int
-add_tid(struct sample_tids *tids, int32_t tid, struct error *err)
+add_tid(struct sample_tids *tids, int32_t pid, int32_t tid, struct error *err)
 {
     if (tids->count == SAMPLE_THREADS_MAX) {
         tids->left_out++;
@@ -134,7 +134,7 @@ add_tid(struct sample_tids *tids, int32_t tid, struct error *err)
     }
     if (tids->count == tids->room) {
         size_t room = tids->room ? tids->room * 2 : 256;
-        int32_t *list = mem_realloc(tids->list, room * sizeof(*list));
+        struct sample_tid *list = mem_realloc(tids->list, room * sizeof(*list));
 
         if (!list) {
             error_memory(err, "the list of threads");
@@ -143,55 +143,82 @@ add_tid(struct sample_tids *tids, int32_t tid, struct error *err)
         tids->list = list;
         tids->room = room;
     }
-    tids->list[tids->count++] = tid;
+    tids->list[tids->count++] = (struct sample_tid){tid, pid};
     return 0;
 }
 
-static int
-add_process(int32_t pid, struct sample_tids *tids, struct error *err)
+/* NULL: *rc is -1 with *err, or it has ended. */
+static DIR *
+open_tasks(int32_t pid, int *rc, struct error *err)
 {
     char path[32];
-    struct dirent *entry;
     DIR *directory;
-    int rc = 0;
 
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
     directory = opendir(path);
-    if (!directory && errno == ENOENT)
-        return 0;
-    if (!directory) {
+    *rc = directory || errno == ENOENT ? 0 : -1;
+    if (*rc != 0)
         error_sys(err, ER_UNKNOWN, "cannot list the threads of process %d",
                   pid);
-        return -1;
-    }
+    return directory;
+}
+
+static int
+read_tasks(DIR *directory, int32_t pid, struct sample_tids *tids,
+           struct error *err)
+{
+    struct dirent *entry;
+    int rc = 0;
+
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): the directory is this thread's */
     while (rc == 0 && (entry = readdir(directory))) {
         if (entry->d_name[0] != '.')
-            rc = add_tid(tids, (int32_t)strtol(entry->d_name, NULL, 10), err);
+            rc = add_tid(tids, pid, (int32_t)strtol(entry->d_name, NULL, 10),
+                         err);
     }
     closedir(directory);
     return rc;
 }
 
-int
-sample_tids_list_all(int32_t pid, const int32_t *children, size_t child_count,
-                     struct sample_tids *tids, struct error *err)
+static int
+sort_tids(struct sample_tids *tids, int rc)
 {
-    int rc;
-
-    tids->count = tids->left_out = 0;
-    rc = add_process(pid, tids, err);
-    for (size_t i = 0; i < child_count && rc == 0; i++)
-        rc = add_process(children[i], tids, err);
     if (tids->count > 0)
         qsort(tids->list, tids->count, sizeof(*tids->list), compare_tids);
     return rc;
 }
 
+/* What was opened is that process's, if that is there afterwards. */
+int
+sample_tids_list_all(const struct processes *processes,
+                     struct sample_tids *tids, struct error *err)
+{
+    int rc = 0;
+
+    tids->count = tids->left_out = 0;
+    for (size_t i = 0; i < processes->count && rc == 0; i++) {
+        int32_t pid = processes->list[i].pid;
+        DIR *directory = open_tasks(pid, &rc, err);
+
+        if (directory && processes_has(processes, i))
+            rc = read_tasks(directory, pid, tids, err);
+        else if (directory)
+            closedir(directory);
+    }
+    return sort_tids(tids, rc);
+}
+
 int
 sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err)
 {
-    return sample_tids_list_all(pid, NULL, 0, tids, err);
+    DIR *directory;
+    int rc;
+
+    tids->count = tids->left_out = 0;
+    directory = open_tasks(pid, &rc, err);
+    if (directory)
+        rc = read_tasks(directory, pid, tids, err);
+    return sort_tids(tids, rc);
 }
 
 void

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 struct error;
+struct processes;
 
 /* Of a small file: what fits, ended by NUL; "" where it cannot be read. */
 bool sample_read_text(const char *path, char *out, size_t size);
-/* /proc/PID/task/TID/name, likewise.  Here and below pid 0: whosever the thread
- * is. */
+/* /proc/PID/task/TID/name, likewise. */
 bool sample_task_read(int32_t pid, int32_t tid, const char *name, char *out,
                       size_t size);
 
@@ -44,8 +44,12 @@ size_t sample_task_memory(int32_t tid, uint64_t at, uint8_t *out, size_t size);
 
 enum { SAMPLE_THREADS_MAX = 1 << 15 };
 
+struct sample_tid {
+    int32_t tid, pid;
+};
+
 struct sample_tids {
-    int32_t *list; /* ascending */
+    struct sample_tid *list; /* ascending */
     size_t count, room;
     size_t left_out; /* beyond SAMPLE_THREADS_MAX */
 };
@@ -53,10 +57,9 @@ struct sample_tids {
 /* The threads of a process now; none where it has ended.  -1 with *err: no
  * memory, or it cannot be looked at. */
 int sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err);
-/* Likewise, and those of its children. */
-int sample_tids_list_all(int32_t pid, const int32_t *children,
-                         size_t child_count, struct sample_tids *tids,
-                         struct error *err);
+/* Those of all of them that are still there, and execute what they did. */
+int sample_tids_list_all(const struct processes *processes,
+                         struct sample_tids *tids, struct error *err);
 void sample_tids_free(struct sample_tids *tids); /* zeroed is fine */
 
 #endif

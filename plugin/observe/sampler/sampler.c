@@ -28,6 +28,8 @@ run_by(struct sample_run *run, struct error *err)
     if (options->way != SAMPLER_PTRACE && !options->wall) {
         report->way = SAMPLER_PERF;
         rc = sample_by_perf(run, perf, err);
+        if (rc == 1)
+            sample_run_forget(run);
     }
     if (rc == 1 && options->way != SAMPLER_PERF && !options->kernel) {
         report->way = SAMPLER_PTRACE;

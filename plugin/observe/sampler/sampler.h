@@ -32,11 +32,9 @@ enum sampler_way {
 };
 
 struct sampler_options {
-    int32_t pid; /* as this process sees it */
-    /* Processes that it forked, and that are sampled, too, as are, by
-     * perf_event_open, those that come meanwhile. */
-    const int32_t *children;
-    size_t child_count;
+    /* As this process sees it.  What it forked is sampled, too (processes.h);
+     * by perf_event_open also what it forks meanwhile. */
+    int32_t pid;
     uint32_t milliseconds, hz; /* hz 0: as above */
     /* Time of the clock: of threads that wait, too; else of the processor. */
     bool wall;
@@ -69,11 +67,15 @@ struct sampler_report {
     uint32_t unseen;    /* threads that could not be looked at, */
     uint32_t unmet;     /* of the clock: for which there was no time */
     uint64_t unseen_ms; /* of the clock: or not all the time; those times */
+    uint32_t children;  /* processes that it forked, in this */
+    uint32_t born;      /* likewise, meanwhile, and not in this */
+    uint32_t beyond;    /* likewise, for which there was no room */
+    uint32_t closed;    /* children that may not be looked at */
     bool ended;         /* the process did, before the time was over */
     bool kernel;        /* time in the kernel is sampled, too */
     /* That the process used, as the kernel says: what samples of processor time
      * add up to, but for the rests of perf's ticks, and, without kernel, the
-     * kernel's. */
+     * kernel's.  With all that its children used, in other programs, too. */
     uint64_t processor_ms;
     /* Of ptrace: how long threads were stopped, in microseconds. */
     uint64_t stops, pause_total_us, pause_max_us;

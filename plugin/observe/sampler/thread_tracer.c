@@ -55,7 +55,7 @@ struct thread_tracer {
     struct error err;
     uint64_t until_ms;  /* it begins no more after that */
     size_t count, used; /* threads; bytes */
-    int32_t tids[COPIES_MAX];
+    struct thread_wanted wanted[COPIES_MAX];
     struct thread_copy copies[COPIES_MAX];
     uint8_t bytes[COPIED_MAX];
 };
@@ -95,7 +95,8 @@ make_copy(struct thread_tracer *tracer)
 {
     struct ptrace_stop *stop = &tracer->stop;
 
-    stop->tid = tracer->tids[tracer->done];
+    stop->pid = tracer->wanted[tracer->done].pid;
+    stop->tid = tracer->wanted[tracer->done].tid;
     stop->copy = &tracer->copies[tracer->done];
     stop->bytes = tracer->bytes + tracer->used;
     pthread_mutex_unlock(&tracer->lock);
@@ -212,17 +213,16 @@ thread_tracer_free(struct thread_tracer *tracer)
 /* As many as are made together.  One in state D is likely to be late, and soon
  * taken to be: it is alone. */
 static void
-want_copies(struct thread_tracer *tracer, int32_t pid,
-            const struct thread_wanted *threads, size_t count)
+want_copies(struct thread_tracer *tracer, const struct thread_wanted *threads,
+            size_t count)
 {
     pthread_mutex_lock(&tracer->lock);
-    tracer->stop.pid = pid;
     tracer->stop.err = &tracer->err;
     tracer->done = tracer->used = tracer->count = 0;
     while (tracer->count < count && tracer->count < COPIES_MAX &&
            (tracer->count == 0 ||
             (threads[0].state != 'D' && threads[tracer->count].state != 'D'))) {
-        tracer->tids[tracer->count] = threads[tracer->count].tid;
+        tracer->wanted[tracer->count] = threads[tracer->count];
         tracer->count++;
     }
     tracer->until_ms = clock_ms() + STOP_MS;
@@ -234,26 +234,27 @@ want_copies(struct thread_tracer *tracer, int32_t pid,
 /* Whether the thread, or its tracer, waits for a processor: on a busy machine
  * that takes as long as it takes.  A tracer without a tid has not begun. */
 static bool
-lacks_processor(const struct thread_tracer *tracer, int32_t pid, int32_t tid)
+lacks_processor(const struct thread_tracer *tracer,
+                const struct thread_wanted *thread)
 {
     int32_t own = atomic_load(&tracer->tid);
 
-    return own == 0 || sample_task_state(pid, tid) == 'R' ||
+    return own == 0 || sample_task_state(thread->pid, thread->tid) == 'R' ||
            sample_task_state(getpid(), own) == 'R';
 }
 
 /* *count: that were made.  False: the next one takes too long.  One look does
  * not tell: between its two files the one may have woken the other. */
 static bool
-await_copies(struct thread_tracer *tracer, int32_t pid,
-             const struct thread_wanted *threads, size_t *count)
+await_copies(struct thread_tracer *tracer, const struct thread_wanted *threads,
+             size_t *count)
 {
     size_t done = 0;
     bool busy = true, again = false;
 
     for (int looks = 0; busy; looks++) {
         const struct thread_wanted *next = &threads[done];
-        bool lacks = looks == 0 || lacks_processor(tracer, pid, next->tid);
+        bool lacks = looks == 0 || lacks_processor(tracer, next);
         uint64_t until_ms = clock_ms();
         int rc = 0;
 
@@ -302,7 +303,7 @@ say_killed(int32_t pid, int32_t tid, struct error *err)
 }
 
 void
-thread_tracer_copy(struct thread_tracer **tracer, int32_t pid,
+thread_tracer_copy(struct thread_tracer **tracer,
                    const struct thread_wanted *threads, size_t count,
                    struct thread_copies *copies)
 {
@@ -311,7 +312,7 @@ thread_tracer_copy(struct thread_tracer **tracer, int32_t pid,
 
     *copies = (struct thread_copies){.failed = true};
     if (!confined_spares(CONFINED_PTRACE)) {
-        say_killed(pid, threads->tid, &copies->err);
+        say_killed(threads->pid, threads->tid, &copies->err);
         return;
     }
     if (!t || t->over) {
@@ -320,8 +321,8 @@ thread_tracer_copy(struct thread_tracer **tracer, int32_t pid,
     }
     if (!t)
         return;
-    want_copies(t, pid, threads, count);
-    in_time = await_copies(t, pid, threads, &copies->count);
+    want_copies(t, threads, count);
+    in_time = await_copies(t, threads, &copies->count);
     copies->list = t->copies;
     copies->failed = !in_time || t->ends;
     if (!copies->failed)

@@ -20,7 +20,7 @@ struct thread_copy;
 struct thread_tracer;
 
 struct thread_wanted {
-    int32_t tid;
+    int32_t pid, tid;
     char state; /* of a moment ago */
 };
 
@@ -40,7 +40,7 @@ struct thread_copies {
  * does.  *tracer: NULL at first.  The first copy that fails ends it, or so many
  * were made as find room: one is copied, or failed, at least.
  */
-void thread_tracer_copy(struct thread_tracer **tracer, int32_t pid,
+void thread_tracer_copy(struct thread_tracer **tracer,
                         const struct thread_wanted *threads, size_t count,
                         struct thread_copies *copies);
 void thread_tracer_free(struct thread_tracer *tracer); /* NULL is fine */

@@ -435,7 +435,7 @@ def test_what_a_process_forked_is_in_it(_):
             Wire(node.socket, 60).login() as w:
         for kind, least in ("cpu", 0.2), ("wall", 3):
             (head,), = w.query(f"SELECT top('{kind}:2')")
-            assert re.search(rb"threads of it and its [12] child process", head), head
+            assert re.search(rb"threads of it and its \d+ child process", head), head
             (time_of_all,), = w.query("SELECT SUM(flat_time) FROM heapwire.cpu_functions "
                                       f"WHERE snapshot = '{kind}:2'")
             assert float(time_of_all) > least, (kind, time_of_all, head)

@@ -104,15 +104,13 @@ controller_status(struct controller *controller, struct node_status *out)
     *out = scripted.status;
 }
 
-size_t
-controller_observe_processes(struct controller *controller, int32_t *pids,
-                             struct error *err)
+int32_t
+controller_observe_pid(struct controller *controller, struct error *err)
 {
     (void)controller;
     if (scripted.status.peer == 0)
         error_set(err, ER_UNKNOWN, "no database is connected");
-    pids[0] = scripted.status.peer;
-    return pids[0] != 0;
+    return scripted.status.peer;
 }
 
 struct seat *

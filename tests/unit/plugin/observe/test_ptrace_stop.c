@@ -58,10 +58,10 @@ static int
 copy_by(struct thread_tracer **tracer, pid_t pid, pid_t tid, char state,
         struct thread_copy *into, bool *ended, struct error *failure)
 {
-    const struct thread_wanted wanted = {tid, state};
+    const struct thread_wanted wanted = {pid, tid, state};
     struct thread_copies copies;
 
-    thread_tracer_copy(tracer, pid, &wanted, 1, &copies);
+    thread_tracer_copy(tracer, &wanted, 1, &copies);
     ck_assert_uint_eq(copies.count, !copies.failed);
     *ended = copies.gone;
     *failure = copies.err;

@@ -232,6 +232,28 @@ START_TEST(a_ceiling_or_no_memory_is_an_error)
 }
 END_TEST
 
+START_TEST(what_of_children_is_missing_is_said)
+{
+    struct thread_list with = list;
+
+    with.process_count = 3;
+    with.closed = 4;
+    with.beyond = 5;
+    with.clashes = 6;
+    with.unjoined = 7;
+    ck_assert_int_eq(thread_text_write(&with, NULL, &out, &err), 0);
+    buffer_char(&out, '\0');
+    ck_assert_ptr_nonnull(strstr(
+        out.data,
+        "of the database and 2 child processes: total 6 threads, 4 identical "
+        "groups, 5 were stopped for 20 us each, 40 us at most; 4 child "
+        "processes may not be looked at; 5 child processes are not in it: "
+        "there is room for 1023; children have 6 libraries where others have "
+        "other code: names of theirs may be those; libraries that 7 children "
+        "loaded themselves have no names\n"));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -247,6 +269,7 @@ main(void)
     tcase_add_test(tcase, without_names_addresses_are_shown);
     tcase_add_test(tcase, each_thread_knows_how_many_have_its_stack);
     tcase_add_test(tcase, a_ceiling_or_no_memory_is_an_error);
+    tcase_add_test(tcase, what_of_children_is_missing_is_said);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

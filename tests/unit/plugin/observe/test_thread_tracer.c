@@ -104,13 +104,12 @@ START_TEST(many_are_copied_together)
     ck_assert_uint_ge(tids.count, MANY);
     ck_assert_uint_le(tids.count, MANY + 7);
     for (size_t i = 0; i < tids.count; i++)
-        wanted[i] = (struct thread_wanted){tids.list[i], 'S'};
+        wanted[i] = (struct thread_wanted){child, tids.list[i].tid, 'S'};
     wanted[tids.count] = wanted[MANY / 2];
     wanted[MANY / 2].tid = getpid();
     tids.count++;
     for (size_t at = 0; at < tids.count; calls++) {
-        thread_tracer_copy(&tracer, child, wanted + at, tids.count - at,
-                           &copies);
+        thread_tracer_copy(&tracer, wanted + at, tids.count - at, &copies);
         ck_assert_uint_gt(copies.count + copies.failed, 0);
         check_copies(&copies);
         done += copies.count;
@@ -147,8 +146,8 @@ START_TEST(a_deep_stack_is_copied)
     begin(sleep_deep);
     while (atomic_load(&shared->there) == 0)
         sched_yield();
-    wanted = (struct thread_wanted){child, 'S'};
-    thread_tracer_copy(&tracer, child, &wanted, 1, &copies);
+    wanted = (struct thread_wanted){child, child, 'S'};
+    thread_tracer_copy(&tracer, &wanted, 1, &copies);
     ck_assert(!copies.failed);
     ck_assert_uint_gt(copies.list[0].stack.size, DEEP);
     ck_assert_uint_le(copies.list[0].stack.size, SAMPLER_STACK_BYTES);

@@ -66,20 +66,20 @@ static unsigned cancels_at; /* the copy; 0: none */
 /* Every third thread may not be stopped, every fourth has ended; the stack
  * pointer tells walk the thread.  Two at most are copied together. */
 void
-thread_tracer_copy(struct thread_tracer **tracer, int32_t process,
+thread_tracer_copy(struct thread_tracer **tracer,
                    const struct thread_wanted *threads, size_t count,
                    struct thread_copies *out)
 {
     static struct thread_copy done[2];
 
     ck_assert_ptr_nonnull(tracer);
-    ck_assert_int_eq(process, pid);
     ck_assert_uint_gt(count, 0);
     *out = (struct thread_copies){.list = done};
     while (!out->failed && out->count < count && out->count < 2) {
         const struct thread_wanted *wanted = &threads[out->count];
 
         ck_assert(wanted->state == 'S' || wanted->tid == pid);
+        ck_assert_int_eq(wanted->pid, pid);
         copies++;
         out->gone = copies % 4 == 0;
         if (copies == cancels_at)

@@ -70,15 +70,13 @@ static struct catalog_scope scope;
 static struct rowset rows;
 static struct error err;
 
-size_t
-controller_observe_processes(struct controller *controller, int32_t *pids,
-                             struct error *why)
+int32_t
+controller_observe_pid(struct controller *controller, struct error *why)
 {
     ck_assert_ptr_eq(controller, (void *)&node);
     if (process == 0)
         error_set(why, ER_UNKNOWN, "there is none");
-    pids[0] = process;
-    return process != 0;
+    return process;
 }
 
 static void
