@@ -365,6 +365,18 @@ prctl_away(int option, unsigned long second, unsigned long third,
     return rc;
 }
 
+/* Noted behind the call: what ours finds before it was not set by the host. */
+static __attribute__((noinline)) int
+set_dumpable(unsigned long value, unsigned long third, unsigned long fourth,
+             unsigned long fifth)
+{
+    int rc = next.prctl(PR_SET_DUMPABLE, value, third, fourth, fifth);
+
+    if (rc == 0)
+        access_changed(value != 0);
+    return rc;
+}
+
 int
 away_prctl(int option, unsigned long second, unsigned long third,
            unsigned long fourth, unsigned long fifth)
@@ -374,7 +386,7 @@ away_prctl(int option, unsigned long second, unsigned long third,
     if (changes_sandbox(option, second) || option == PR_SET_SECCOMP)
         return prctl_away(option, second, third, fourth, fifth);
     if (option == PR_SET_DUMPABLE)
-        access_changed();
+        return set_dumpable(second, third, fourth, fifth);
     return next.prctl(option, second, third, fourth, fifth);
 }
 

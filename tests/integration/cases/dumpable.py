@@ -21,10 +21,11 @@ from node_under_test import BUILD, wait_for
 from runner import named, needs, run_tests
 
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
+JEMALLOC = "libjemalloc.so.2"
 MADE = "was made dumpable for this time"
 NOBODY = 65534
 # agent_protocol.h
-DUMPABLE, OK, FAILED = 11, 0, 5
+DUMP, DUMPABLE, OK, FAILED = 4, 11, 0, 5
 REPLY = struct.Struct("<IIQIiQ")
 # prctl.h
 SET_DUMPABLE = 4
@@ -33,16 +34,30 @@ READ, ALLOW, KILL = 0x20, 6 | 0x7fff0000 << 32, 6 | 0x80000000 << 32
 UNLESS_PRCTL = 0x15 | 1 << 24 | {"x86_64": 157,
                                  "aarch64": 167}[platform.machine()] << 32
 PROGRAM = """
-import ctypes, os, sys
+import ctypes, mmap, os, sys
 own = ctypes.CDLL(None)
 prctl = own.prctl
 def confine(*code):
     filter = (ctypes.c_uint64 * len(code))(*code)
     program = (ctypes.c_uint64 * 2)(len(code), ctypes.addressof(filter))
     return prctl(38, 1, 0, 0, 0) or prctl(22, 2, program)
+def confine_past_libc(*code):
+    # for all threads; call(number, three arguments)
+    filter = (ctypes.c_uint64 * len(code))(*code)
+    program = (ctypes.c_uint64 * 2)(len(code), ctypes.addressof(filter))
+    page = mmap.mmap(-1, 4096, prot=7)
+    page.write(bytes.fromhex("4889f84889f74889d64889ca0f05c3"))
+    call = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 4)(
+        ctypes.addressof(ctypes.c_char.from_buffer(page)))
+    return prctl(38, 1, 0, 0, 0) or call(317, 1, 1, ctypes.addressof(program))
 for line in sys.stdin:
     print(eval(line))
 """
+
+
+def no_root_or_machine_code():
+    return no_root() or ("" if platform.machine() == "x86_64" else
+                         "the machine code is x86-64's")
 
 
 class Mariadb:
@@ -236,7 +251,7 @@ class Host:
     """A program that left root, and does what it is told; its agent without a
     heapwired."""
 
-    def __init__(self, **settings):
+    def __init__(self, preload="", **settings):
         self.state = tempfile.mkdtemp(prefix="hw-dumpable-", dir="/tmp")
         python = os.path.realpath("/usr/bin/python3")
         self.process = subprocess.Popen(
@@ -244,7 +259,8 @@ class Host:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={
                 **os.environ, "HEAPWIRE_EXE": python,
                 "HEAPWIRE_STATE_DIR": self.state,
-                "LD_PRELOAD": BUILD + "/lib/libheapwire.so", **settings})
+                "LD_PRELOAD": f"{BUILD}/lib/libheapwire.so:{preload}",
+                **settings})
         self.pid = self.process.pid
         assert self.does("os.setresgid(65534, 65534, 65534)") == "None"
         assert self.does("os.setresuid(65534, 65534, 65534)") == "None"
@@ -265,10 +281,14 @@ class Host:
             agent.connect(self.state + "/agent.sock")
             yield agent
 
-    def ask(self, agent, number, seconds=0):
+    def is_called(self, tid, name):
+        with open(f"/proc/{self.pid}/task/{tid}/comm",
+                  encoding="utf-8") as text:
+            return text.read().strip() == name
+
+    def ask(self, agent, number, seconds=0, op=DUMPABLE):
         """Its status, value and text."""
-        agent.send(struct.pack("<IIQQQQQ", 2, DUMPABLE, 1, number, 0, seconds,
-                               0))
+        agent.send(struct.pack("<IIQQQQQ", 2, op, 1, number, 0, seconds, 0))
         reply = agent.recv(65536)
         _, _, _, status, _, value = REPLY.unpack_from(reply)
         return status, value, reply[REPLY.size:].split(b"\0")[0].decode()
@@ -338,6 +358,41 @@ def test_what_the_host_sets_stays():
         assert host.ask(agent, 0)[0] == OK and host.is_open()
         assert host.ask(agent, 1, 600) == (OK, 0, "")
         assert host.ask(agent, 0)[0] == OK and host.is_open()
+
+
+@needs(no_root_or_machine_code)
+def test_it_says_what_it_cannot_put_back():
+    """Under a filter that it has not seen come."""
+    with Host() as host, host.connected() as agent:
+        assert host.ask(agent, 1, 600) == (OK, 1, "")
+        assert host.does(f"confine_past_libc({ALLOW})") == "0"
+        status, value, text = host.ask(agent, 0)
+        assert (status, value) == (FAILED, 1), (status, value)
+        assert "stays dumpable: a seccomp filter" in text, text
+        assert host.is_open()
+
+
+@needs(no_root)
+def test_it_is_closed_while_a_dump_may_hang():
+    with Host(preload=JEMALLOC,
+              MALLOC_CONF="prof:true,prof_active:true") as host, \
+            host.connected() as agent:
+        assert host.ask(agent, 1, 600) == (OK, 1, "")
+        tid, = (t for t in os.listdir(f"/proc/{host.pid}/task")
+                if host.is_called(t, "heapwire"))
+        with subprocess.Popen(
+                ["strace", "-e", "inject=write:delay_enter=2000000:when=1",
+                 "-e", "trace=write", "-p", tid],
+                stderr=subprocess.PIPE) as strace:
+            strace.stderr.readline()  # attached
+            asking = threading.Thread(
+                target=lambda: host.ask(agent, 0, op=DUMP))
+            asking.start()
+            wait_for(lambda: not host.is_open())
+            asking.join()
+            strace.send_signal(signal.SIGINT)
+        assert host.is_open()
+        assert host.ask(agent, 0)[0] == OK and not host.is_open()
 
 
 @needs(no_root)
