@@ -130,7 +130,7 @@ ask_access(struct observation *o, uint64_t ms, struct error *err)
     if (rc != 0 && await_is_over(&await))
         error_set(err, ER_UNKNOWN, "the agent is busy, or does not answer");
     await_fini(&await);
-    o->opened = rc == 0 && result.active;
+    o->opened = ms > 0 && rc == 0 && result.active;
     return rc;
 }
 
@@ -138,10 +138,14 @@ static void
 close_process(void *arg)
 {
     struct observation *o = arg;
-    struct error unsaid;
+    struct error err;
 
-    if (o->opened)
-        (void)ask_access(o, 0, &unsaid);
+    if (o->opened && ask_access(o, 0, &err) != 0 &&
+        process_lives(o->process.pid, o->process.start_ticks))
+        log_to(observer_of(o)->log,
+               "the database (pid %" PRId32 ") was made dumpable and may be so "
+               "still, which is looked after again: %s",
+               o->process.pid, err.text);
 }
 
 /* Of another user it would be refused when it is dumpable, too.  Another
@@ -540,6 +544,7 @@ observer_init(struct observer *observer,
                  next_observation);
     pthread_mutex_init(&observer->names.lock, NULL);
     observer->store = store;
+    observer->log = options->log;
     observer->node_id = options->node_id;
     observer->dumpable = options->dumpable;
     if (observer->stop_fd < 0) {
