@@ -5,7 +5,7 @@ lib=$BUILD/lib/libheapwire.so
 
 expect "libraries needed" "libc.so.6" \
     "$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')"
-expect "exported names" "__libc_start_main capset chroot daemon \
+expect "exported names" "_Fork __libc_start_main capset chroot daemon \
 heapwire_borrowed heapwire_start heapwire_stop heapwire_use initgroups prctl \
 setegid seteuid setgid setgroups setns setregid setresgid setresuid setreuid \
 setsid setuid syscall unshare" \

@@ -33,6 +33,8 @@ SET_DUMPABLE = 4
 READ, ALLOW, KILL = 0x20, 6 | 0x7fff0000 << 32, 6 | 0x80000000 << 32
 UNLESS_PRCTL = 0x15 | 1 << 24 | {"x86_64": 157,
                                  "aarch64": 167}[platform.machine()] << 32
+FORKS = ("os.fork()", "own._Fork()") + (
+    ("own.syscall(57)",) if platform.machine() == "x86_64" else ())
 PROGRAM = """
 import ctypes, mmap, os, sys
 own = ctypes.CDLL(None)
@@ -325,13 +327,14 @@ def test_the_agent_puts_it_back():
                 wait_for(lambda: not host.is_open(), 10)
         with host.connected() as agent:
             opened(agent)
-            child = int(host.does("os.fork() or os.read(os.pipe()[0], 1)"))
-            try:
-                wait_for(lambda: not host.is_open(child), 10)
-                assert host.is_open()
-            finally:
-                os.kill(child, signal.SIGKILL)
-                host.does(f"os.waitpid({child}, 0)")
+            for fork in FORKS:
+                child = int(host.does(f"{fork} or os.read(os.pipe()[0], 1)"))
+                try:
+                    wait_for(lambda: not host.is_open(child), 10)
+                    assert host.is_open()
+                finally:
+                    os.kill(child, signal.SIGKILL)
+                    host.does(f"os.waitpid({child}, 0)")
             # Our thread makes way.
             host.does("os.setresuid(65534, 65534, 65534)")
             opened(agent)
