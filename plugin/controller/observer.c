@@ -43,7 +43,7 @@ enum {
     POOL_THREADS = 2,      /* a profile, and the stacks of all threads */
     NAMING_MS = 40000,     /* a statement's time is more by this */
     ACCESS_WAIT_MS = 5000, /* for the agent, which may be dumping */
-    ACCESS_MORE_MS = 60000 /* for unwind tables, before it is sampled */
+    ACCESS_MORE_MS = 30000 /* until all threads are known, and stopped */
 };
 
 struct observation {
@@ -53,6 +53,7 @@ struct observation {
     struct agent_hello hello; /* of the process; without agent its pid alone */
     struct node_arrival process; /* as this process sees it */
     bool has_agent, opened;      /* opened: made dumpable, for now */
+    struct error why_closed;     /* text "": it is not, or not to us */
     struct observe_result result;
     atomic_uint stage;         /* enum observe_stage; 0: not begun */
     _Atomic uint64_t since_ms; /* 0: not begun; written before the stage */
@@ -160,22 +161,24 @@ is_closed(const struct observation *o)
             observer->opened);
 }
 
-/* Where only that keeps us from it.  why: why not; or its text stays "". */
-static void
-open_process(struct observation *o, struct error *why)
+/* Where only that keeps us from it. */
+static bool
+open_process(void *arg)
 {
+    struct observation *o = arg;
     struct observer *observer = observer_of(o);
 
     if (!is_closed(o))
-        return;
+        return false;
     if (!observer->dumpable)
-        error_set(why, ER_UNKNOWN,
+        error_set(&o->why_closed, ER_UNKNOWN,
                   "the setting dumpable = no forbids to make it dumpable");
     else if (ask_access(o, o->request.seconds * 1000ull + ACCESS_MORE_MS,
-                        why) == 0)
-        why->text[0] = '\0';
+                        &o->why_closed) == 0)
+        o->why_closed.text[0] = '\0';
     if (!o->opened)
         observer->access_until_ms[takes_time(o)] = 0;
+    return o->opened;
 }
 
 size_t
@@ -236,7 +239,9 @@ take_profile(struct observation *o, const struct observing *observing,
         .hz = o->request.hz,
         .wall = wall,
         .kernel = o->request.kernel,
-        .cancelled = &o->flight.cancelled};
+        .cancelled = &o->flight.cancelled,
+        .attached = observing->looked,
+        .attached_arg = observing->arg};
     struct profile *profile = time_profile_take(
         observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
 
@@ -268,15 +273,14 @@ run_observation(struct flight *flight)
         .process_count = observer_list_processes(o->process.pid, pids),
         .exe = o->hello.exe,
         .stage = &o->stage,
+        .look = open_process,
         .looked = close_process,
         .arg = o};
-    struct error err, why = {0};
+    struct error err;
     int rc;
 
     o->since_ms = clock_ms();
     atomic_store_explicit(&o->stage, OBSERVE_SAMPLING, memory_order_release);
-    open_process(o, &why);
-    observing.opened = o->opened;
     if (!process_lives(o->process.pid, o->process.start_ticks)) {
         error_set(&err, ER_UNKNOWN,
                   "the database's process (pid %" PRId32 ") has ended",
@@ -289,8 +293,8 @@ run_observation(struct flight *flight)
         rc = o->result.threads ? 0 : -1;
     }
     close_process(o);
-    if (rc != 0 && *why.text)
-        add_reason(&err, why.text);
+    if (rc != 0 && *o->why_closed.text)
+        add_reason(&err, o->why_closed.text);
     pthread_mutex_lock(&observer->flights.lock);
     flight_finish(flight, rc == 0 ? NULL : &err);
     pthread_mutex_unlock(&observer->flights.lock);

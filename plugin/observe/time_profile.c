@@ -46,11 +46,28 @@ open_object(void *arg, const struct mapping *mapping)
     return objects_open(arg, mapping->device, mapping->inode);
 }
 
-/* The process's code, and its children's, with their unwind tables.  *clashes
- * grows by code of children that has no place. */
+/* The process's code, and its children's.  *clashes grows by code of children
+ * that has no place. */
+static int
+look_at_code(const struct observing *observing, struct code_map *map,
+             bool *opened, size_t *clashes, struct error *err)
+{
+    int rc;
+
+    *opened = observing->look(observing->arg);
+    rc = code_map_open(map, observing->processes[0], err);
+    for (size_t i = 1;
+         rc == 0 && i < observing->process_count && i < JOINED_MAX; i++)
+        *clashes += code_map_join(map, observing->processes[i]);
+    observing->looked(observing->arg);
+    return rc;
+}
+
+/* Likewise, with their unwind tables, which may have to be made. */
 static int
 open_code(const struct observing *observing, struct code_map *map,
-          struct unwind_loaded *loaded, size_t *clashes, struct error *err)
+          struct unwind_loaded *loaded, bool *opened, size_t *clashes,
+          struct error *err)
 {
     const struct unwind_request request = {.maps = &map->maps,
                                            .open_object = open_object,
@@ -58,10 +75,8 @@ open_code(const struct observing *observing, struct code_map *map,
                                            .cancel_fd = observing->stop_fd,
                                            .cancelled = observing->cancelled};
 
-    if (code_map_open(map, observing->processes[0], err) != 0)
+    if (look_at_code(observing, map, opened, clashes, err) != 0)
         return -1;
-    for (size_t i = 1; i < observing->process_count && i < JOINED_MAX; i++)
-        *clashes += code_map_join(map, observing->processes[i]);
     if (unwind_tables_load(observing->tables, &request, loaded, err) == 0)
         return 0;
     code_map_close(map);
@@ -106,6 +121,7 @@ struct taking {
     uint64_t cut;             /* stacks whose outermost frame was not reached */
     uint32_t milliseconds;    /* that were asked for */
     size_t children, clashes; /* of their code with others' */
+    bool opened;              /* the process was made dumpable for this */
 };
 
 static int
@@ -162,8 +178,7 @@ write_rate(const struct sampler_report *report, struct buffer *out)
 
 /* How it was taken. */
 static void
-write_way(const struct observing *observing,
-          const struct sampler_report *report, size_t children,
+write_way(const struct taking *t, const struct sampler_report *report,
           struct buffer *out)
 {
     static const char *const ways[] = {
@@ -172,9 +187,9 @@ write_way(const struct observing *observing,
     buffer_format(out, "by %s for %.1f s, %" PRIu32 " threads",
                   ways[report->way], report->milliseconds / 1000.0,
                   report->threads);
-    if (children > 0)
-        buffer_format(out, " of it and its %zu child process%s", children,
-                      children == 1 ? "" : "es");
+    if (t->children > 0)
+        buffer_format(out, " of it and its %zu child process%s", t->children,
+                      t->children == 1 ? "" : "es");
     if (report->stops > 0)
         buffer_format(out,
                       ", stopped %" PRIu64 " times for %.1f ms in all and "
@@ -184,7 +199,7 @@ write_way(const struct observing *observing,
     write_rate(report, out);
     if (*report->why_not_better)
         buffer_format(out, "; %s", report->why_not_better);
-    if (observing->opened)
+    if (t->opened)
         buffer_text(out, "; the database was made dumpable for this time");
 }
 
@@ -229,16 +244,15 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
 }
 
 static int
-write_texts(struct profile *profile, const struct observing *observing,
-            const struct taking *t, const struct sampler_report *report,
-            struct error *err)
+write_texts(struct profile *profile, const struct taking *t,
+            const struct sampler_report *report, struct error *err)
 {
     struct buffer way, note;
     int rc = 0;
 
     buffer_init(&way, TEXT_MAX);
     buffer_init(&note, TEXT_MAX);
-    write_way(observing, report, t->children, &way);
+    write_way(t, report, &way);
     if (report->ended)
         buffer_format(&note, "; the process ended after %.1f s of %.1f s",
                       report->milliseconds / 1000.0, t->milliseconds / 1000.0);
@@ -295,7 +309,7 @@ make_profile(const struct observing *observing, struct code_map *map,
     if (profile &&
         (modules_fill(profile, &map->maps, &map->objects, err) != 0 ||
          name_kernel(profile, t, err) != 0 ||
-         write_texts(profile, observing, t, report, err) != 0)) {
+         write_texts(profile, t, report, err) != 0)) {
         profile_free(profile);
         profile = NULL;
     }
@@ -314,17 +328,20 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct taking taking = {.milliseconds = options->milliseconds,
                             .children = options->child_count};
 
-    if (open_code(observing, &map, &taking.loaded, &taking.clashes, err) != 0)
-        return NULL;
-    taking.source = unwind_tables_source(observing->tables);
     taking.sums = stack_sums_new();
-    if (options->kernel)
-        taking.kernel = kernel_names_load(err);
     if (!taking.sums)
         error_memory(err, "a profile");
-    else if ((taking.kernel || !options->kernel) &&
-             sampler_run(options, take_sample, &taking, &report, err) == 0)
-        profile = make_profile(observing, &map, &taking, kind, &report, err);
+    else if (options->kernel)
+        taking.kernel = kernel_names_load(err);
+    if (taking.sums && (taking.kernel || !options->kernel) &&
+        open_code(observing, &map, &taking.loaded, &taking.opened,
+                  &taking.clashes, err) == 0) {
+        taking.source = unwind_tables_source(observing->tables);
+        taking.opened |= observing->look(observing->arg);
+        if (sampler_run(options, take_sample, &taking, &report, err) == 0)
+            profile =
+                make_profile(observing, &map, &taking, kind, &report, err);
+    }
     stack_sums_free(taking.sums);
     kernel_names_free(taking.kernel);
     code_map_close(&map);
@@ -407,10 +424,12 @@ observe_threads_take(const struct observing *observing, struct error *err)
     struct unwind_source source;
     struct code_map map = {0};
     size_t unused = 0;
+    bool opened;
 
-    if (open_code(observing, &map, &loaded, &unused, err) != 0)
+    if (open_code(observing, &map, &loaded, &opened, &unused, err) != 0)
         return NULL;
     source = unwind_tables_source(observing->tables);
+    opened |= observing->look(observing->arg);
     if (threads_take(
             &(struct threads_options){.pid = observing->process_count > 1
                                                  ? 0
@@ -426,7 +445,7 @@ observe_threads_take(const struct observing *observing, struct error *err)
         threads = NULL;
     enter(observing, OBSERVE_NAMING);
     if (threads)
-        threads->opened = observing->opened;
+        threads->opened = opened;
     if (threads && name_threads(observing, &map, threads, err) != 0) {
         thread_list_unref(threads);
         threads = NULL;

@@ -82,12 +82,16 @@ class Mariadb:
              f"--socket={self.data}/sock", "--skip-networking",
              f"--pid-file={self.data}/pid", "--innodb-buffer-pool-size=16M"],
             stdout=self.out, stderr=self.out)
-        wait_for(lambda: os.path.exists(self.data + "/sock") and
-                 os.path.exists(self.data + "/pid"))
+        # MariaDB that is to end before that waits for itself for ever.
+        wait_for(lambda: b"ready for connections" in self.said())
         with open(self.data + "/pid") as text:
             self.pid = int(text.read())
         wait_for(lambda: self.heapwired_uid() == self.uid)
         self.login()
+
+    def said(self):
+        with open(self.work + "/out", "rb") as text:
+            return text.read()
 
     @property
     def uid(self):
@@ -130,6 +134,14 @@ class Mariadb:
     def is_closed(self):
         return os.stat(f"/proc/{self.pid}/mem").st_uid == 0
 
+    def samples(self):
+        """heapwired has events of perf_event_open."""
+        fds = f"/proc/{self.heapwired}/fd"
+        with contextlib.suppress(OSError):
+            return any("perf_event" in os.readlink(f"{fds}/{fd}")
+                       for fd in os.listdir(fds))
+        return False
+
     @contextlib.contextmanager
     def load(self):
         """One of its threads computes."""
@@ -146,8 +158,9 @@ class Mariadb:
                 works.join()
 
     @contextlib.contextmanager
-    def asks(self, statement):
-        """In another session, until it is open."""
+    def asks(self, statement, until=None):
+        """In another session, until that, or until it is open."""
+        until = until or (lambda: not self.is_closed())
         with Wire(self.state + "/mysql.sock", 120).login() as wire:
             number = self.rows("SELECT CONNECTION_ID()", wire)[0][0]
             said = []
@@ -159,7 +172,7 @@ class Mariadb:
                     said.append(err)
             asking = threading.Thread(target=ask)
             asking.start()
-            wait_for(lambda: not self.is_closed() or said)
+            wait_for(lambda: until() or said)
             assert not said, said
             yield number, said
             asking.join()
@@ -169,9 +182,7 @@ class Mariadb:
         self.run.terminate()
         self.run.wait(60)
         self.out.close()
-        with open(self.work + "/out", encoding="utf-8") as text:
-            said = text.read()
-        assert "got signal" not in said, said
+        assert b"got signal" not in self.said(), self.said()
         shutil.rmtree(self.work)
 
 
@@ -208,15 +219,24 @@ def mariadb_two_at_once(db):
     wait_for(db.is_closed, 5)
 
 
+def mariadb_events_need_it_no_more(db):
+    """Of perf_event_open, once they are there."""
+    with db.load(), db.asks("SELECT text('cpu:4')", db.samples) as (_, said):
+        wait_for(db.is_closed, 2)
+        assert db.samples() and not said, said
+    assert MADE in said[0][0][0], said
+    assert "Item_func_benchmark" in said[0][0][0], said
+
+
 def mariadb_a_killed_statement_closes_it(db):
-    with db.asks("SELECT text('cpu:60')") as (number, said):
+    with db.asks("SELECT text('wall:60')") as (number, said):
         db.sql.query(f"KILL QUERY {number}")
         wait_for(db.is_closed, 10)
     assert isinstance(said[0], Refused), said
 
 
 def mariadb_a_killed_heapwired_closes_it(db):
-    with db.asks("SELECT text('cpu:60')"):
+    with db.asks("SELECT text('wall:60')"):
         killed = db.heapwired
         os.kill(killed, signal.SIGKILL)
         wait_for(db.is_closed, 10)
@@ -239,7 +259,7 @@ def gdb(db, call):
 
 
 def mariadb_what_the_database_sets_stays(db):
-    with db.asks("SELECT text('cpu:60')") as (number, _):
+    with db.asks("SELECT text('wall:60')") as (number, _):
         gdb(db, f"{SET_DUMPABLE}, 1")
         db.sql.query(f"KILL QUERY {number}")
     assert MADE not in db.value("SELECT text('cpu:1')")
