@@ -12,6 +12,12 @@
  * where we are preloaded).  2, of the sysctl fs.suid_dumpable, cannot be set by
  * prctl(): such a process stays as it is.  The thread's own calls, but for what
  * says otherwise; one agent at a time runs in a process.
+ *
+ * A filter that came past libc while the process was open may kill whoever
+ * calls prctl(): then it stays open, and we say so.  A child that shares its
+ * memory (vfork) could try in our place, but the filter may kill for clone(),
+ * too, and before Linux 5.16 a child that a filter ends with a core takes all
+ * with it that share its memory.
  */
 #include "agent.h"
 
@@ -25,11 +31,12 @@
 #include "agent_tools.h"
 #include "confined.h"
 
-enum { CLOSED = 0, OPEN = 1, CORES_FOR_ROOT = 2 };
+enum { CLOSED = 0, OPEN = 1, CORES_FOR_ROOT = 2, AGAIN_MS = 1000 };
 
 static struct {
     _Atomic bool open;        /* by us; a fork's child inherits that */
-    _Atomic unsigned changes; /* of the host */
+    _Atomic unsigned changes; /* by the host */
+    _Atomic bool wanted;      /* what the last of them was */
     unsigned changes_before;
     int filters;
     int64_t until_ms; /* monotonic */
@@ -86,6 +93,7 @@ const char *
 access_open(const struct agent *agent, uint64_t seconds, bool *opened)
 {
     const char *why = why_never(agent);
+    unsigned changes = own.changes; /* the host may make one right now */
     int value;
 
     if (why)
@@ -97,7 +105,7 @@ access_open(const struct agent *agent, uint64_t seconds, bool *opened)
         return "fs.suid_dumpable is 2, which could not be put back";
     if (value == CLOSED) {
         own.filters = agent->filters;
-        own.changes_before = own.changes;
+        own.changes_before = changes;
         own.open = true;
         if (set(OPEN) != 0) {
             own.open = false;
@@ -109,45 +117,47 @@ access_open(const struct agent *agent, uint64_t seconds, bool *opened)
     return NULL;
 }
 
-static void
+static bool
 put_back(void)
 {
-    if (own.changes == own.changes_before &&
-        confined_filters() == own.filters && get() == OPEN)
-        set(CLOSED);
+    if (own.changes != own.changes_before && own.wanted)
+        return true; /* it is the host's */
+    return confined_filters() == own.filters &&
+           (get() != OPEN || set(CLOSED) == 0);
 }
 
-void
+bool
 access_close(void)
 {
-    if (!own.open)
-        return;
-    put_back();
-    own.open = false;
+    if (own.open && put_back())
+        own.open = false;
+    else if (own.open)
+        own.until_ms = agent_monotonic_ms() + AGAIN_MS;
+    return !own.open;
 }
 
 int
 access_left(void)
 {
-    int64_t left = own.open ? own.until_ms - agent_monotonic_ms() : -1;
+    int64_t left;
 
+    if (own.open && own.until_ms <= agent_monotonic_ms())
+        (void)access_close();
     if (!own.open)
         return -1;
-    if (left <= 0) {
-        access_close();
-        return -1;
-    }
+    left = own.until_ms - agent_monotonic_ms();
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
 void
-access_changed(void)
+access_changed(bool wanted)
 {
+    own.wanted = wanted;
     own.changes++;
 }
 
 void
 access_forked(void)
 {
-    access_close();
+    (void)access_close();
 }

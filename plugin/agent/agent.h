@@ -193,12 +193,14 @@ void access_allow_tracer(struct agent *agent, pid_t tracer);
 const char *access_open(const struct agent *agent, uint64_t seconds,
                         bool *opened);
 /* Puts it back, unless the host has changed it since; also where nothing was
- * opened.  Before the thread ends or steps aside, too. */
-void access_close(void);
-/* Milliseconds until the time is over, when this closes; -1: it is closed. */
+ * opened.  Before the thread ends or steps aside, too.  False: it stays open,
+ * for a filter that came since may forbid prctl; access_left tries again. */
+bool access_close(void);
+/* Milliseconds until this is to be called again, for it closes once the time is
+ * over; -1: it is closed. */
 int access_left(void);
-/* Any thread's: the host sets it itself. */
-void access_changed(void);
+/* Any thread's: the host has set it itself. */
+void access_changed(bool wanted);
 /* In a fork's child, which is as its parent was. */
 void access_forked(void);
 

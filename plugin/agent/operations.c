@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent_tools.h"
 #include "confined.h"
 #include "given_tables.h"
 #include "shared_fds.h"
@@ -218,13 +219,24 @@ microseconds(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* What was dumpable until then. */
+static void
+reopen(const struct agent *agent, int64_t until_ms)
+{
+    int64_t left_ms = until_ms - agent_monotonic_ms();
+    bool unused;
+
+    if (left_ms > 0)
+        (void)access_open(agent, (uint64_t)(left_ms + 999) / 1000, &unused);
+}
+
 static void
 op_dump(struct agent *agent, const struct agent_request *request,
         struct agent_reply *reply, struct operation_files *passed)
 {
     char path[64];
     int profile, maps, error;
-    int64_t began;
+    int64_t began, open_until_ms;
 
     (void)request;
     if (!agent->jemalloc.profiler->dumps) {
@@ -244,9 +256,12 @@ op_dump(struct agent *agent, const struct agent_request *request,
         return;
     }
     snprintf(path, sizeof(path), DUMP_PATH, profile);
+    open_until_ms = agent_monotonic_ms() + access_left();
+    (void)access_close(); /* nothing would, meanwhile, and it may hang */
     began = microseconds();
     error = jemalloc_dump(&agent->jemalloc, path);
     reply->value = (uint64_t)(microseconds() - began);
+    reopen(agent, open_until_ms);
     if (error != 0) {
         fail(reply, error, "mallctl prof.dump");
         return;
@@ -369,7 +384,13 @@ op_dumpable(struct agent *agent, const struct agent_request *request,
         return;
     }
     if (request->number == 0) {
-        access_close();
+        if (access_close())
+            return;
+        reply->status = AGENT_FAILED;
+        reply->value = 1;
+        snprintf(reply->text, sizeof(reply->text),
+                 "it stays dumpable: a seccomp filter that came since may "
+                 "forbid prctl");
         return;
     }
     why = access_open(agent, request->seconds, &opened);

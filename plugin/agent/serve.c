@@ -283,7 +283,7 @@ serve(struct agent *agent)
         else if (!polled[2].revents && !polled[0].revents)
             end_unguarded(agent);
         if (accepted || channel->connection < 0)
-            access_close(); /* another one opened it */
+            (void)access_close(); /* another one opened it */
         access_allow_tracer(agent,
                             channel->connection >= 0 ? channel->peer : 0);
         if (agent->look_due)
@@ -569,7 +569,7 @@ serve_run(const struct agent_start *start)
     if (error == 0) {
         phase_enter(PHASE_SERVING);
         serve(&agent);
-        access_close();
+        (void)access_close();
     }
     if (error == 0 && !phase_stopping() && !agent.likeness.apart) {
         channel_close(&agent.channel);

@@ -43,7 +43,7 @@ enum {
     POOL_THREADS = 2,      /* a profile, and the stacks of all threads */
     NAMING_MS = 40000,     /* a statement's time is more by this */
     ACCESS_WAIT_MS = 5000, /* for the agent, which may be dumping */
-    ACCESS_MORE_MS = 60000 /* for unwind tables, before it is sampled */
+    ACCESS_MORE_MS = 30000 /* until all threads are known, and stopped */
 };
 
 struct observation {
@@ -53,6 +53,7 @@ struct observation {
     struct agent_hello hello; /* of the process; without agent its pid alone */
     struct node_arrival process; /* as this process sees it */
     bool has_agent, opened;      /* opened: made dumpable, for now */
+    struct error why_closed;     /* text "": it is not, or not to us */
     struct observe_result result;
     atomic_uint stage;         /* enum observe_stage; 0: not begun */
     _Atomic uint64_t since_ms; /* 0: not begun; written before the stage */
@@ -130,7 +131,7 @@ ask_access(struct observation *o, uint64_t ms, struct error *err)
     if (rc != 0 && await_is_over(&await))
         error_set(err, ER_UNKNOWN, "the agent is busy, or does not answer");
     await_fini(&await);
-    o->opened = rc == 0 && result.active;
+    o->opened = ms > 0 && rc == 0 && result.active;
     return rc;
 }
 
@@ -138,10 +139,14 @@ static void
 close_process(void *arg)
 {
     struct observation *o = arg;
-    struct error unsaid;
+    struct error err;
 
-    if (o->opened)
-        (void)ask_access(o, 0, &unsaid);
+    if (o->opened && ask_access(o, 0, &err) != 0 &&
+        process_lives(o->process.pid, o->process.start_ticks))
+        log_to(observer_of(o)->log,
+               "the database (pid %" PRId32 ") was made dumpable and may be so "
+               "still, which is looked after again: %s",
+               o->process.pid, err.text);
 }
 
 /* Of another user it would be refused when it is dumpable, too.  Another
@@ -156,22 +161,24 @@ is_closed(const struct observation *o)
             observer->opened);
 }
 
-/* Where only that keeps us from it.  why: why not; or its text stays "". */
-static void
-open_process(struct observation *o, struct error *why)
+/* Where only that keeps us from it. */
+static bool
+open_process(void *arg)
 {
+    struct observation *o = arg;
     struct observer *observer = observer_of(o);
 
     if (!is_closed(o))
-        return;
+        return false;
     if (!observer->dumpable)
-        error_set(why, ER_UNKNOWN,
+        error_set(&o->why_closed, ER_UNKNOWN,
                   "the setting dumpable = no forbids to make it dumpable");
     else if (ask_access(o, o->request.seconds * 1000ull + ACCESS_MORE_MS,
-                        why) == 0)
-        why->text[0] = '\0';
+                        &o->why_closed) == 0)
+        o->why_closed.text[0] = '\0';
     if (!o->opened)
         observer->access_until_ms[takes_time(o)] = 0;
+    return o->opened;
 }
 
 /* ---- one observation ---- */
@@ -215,7 +222,9 @@ take_profile(struct observation *o, const struct observing *observing,
                                             .hz = o->request.hz,
                                             .wall = wall,
                                             .kernel = o->request.kernel,
-                                            .cancelled = &o->flight.cancelled};
+                                            .cancelled = &o->flight.cancelled,
+                                            .attached = observing->looked,
+                                            .attached_arg = observing->arg};
     struct profile *profile = time_profile_take(
         observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
 
@@ -245,15 +254,14 @@ run_observation(struct flight *flight)
                                   .exe = o->hello.exe,
                                   .stage = &o->stage,
                                   .memfd = observer->memfd,
+                                  .look = open_process,
                                   .looked = close_process,
                                   .arg = o};
-    struct error err, why = {0};
+    struct error err;
     int rc;
 
     o->since_ms = clock_ms();
     atomic_store_explicit(&o->stage, OBSERVE_SAMPLING, memory_order_release);
-    open_process(o, &why);
-    observing.opened = o->opened;
     if (!process_lives(o->process.pid, o->process.start_ticks)) {
         error_set(&err, ER_UNKNOWN,
                   "the database's process (pid %" PRId32 ") has ended",
@@ -266,8 +274,8 @@ run_observation(struct flight *flight)
         rc = o->result.threads ? 0 : -1;
     }
     close_process(o);
-    if (rc != 0 && *why.text)
-        add_reason(&err, why.text);
+    if (rc != 0 && *o->why_closed.text)
+        add_reason(&err, o->why_closed.text);
     pthread_mutex_lock(&observer->flights.lock);
     flight_finish(flight, rc == 0 ? NULL : &err);
     pthread_mutex_unlock(&observer->flights.lock);
@@ -521,6 +529,7 @@ observer_init(struct observer *observer,
                  next_observation);
     pthread_mutex_init(&observer->names.lock, NULL);
     observer->store = store;
+    observer->log = options->log;
     observer->node_id = options->node_id;
     observer->dumpable = options->dumpable;
     if (observer->stop_fd < 0) {

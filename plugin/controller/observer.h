@@ -33,6 +33,7 @@ struct observer {
     struct unwind_tables *tables[2]; /* of the profile, and of the threads */
     struct table_loader *loader;     /* of who has the agent */
     struct store *store;
+    void (*log)(const char *line);
     uint32_t node_id;
     struct jobs *jobs;  /* set before init; borrowed */
     bool memfd;         /* may be made here: CONFINED_MEMFD */

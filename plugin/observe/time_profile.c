@@ -68,10 +68,26 @@ join_children(struct code_map *map, struct joined *joined)
         joined->left_out = processes.count - JOINED_MAX;
 }
 
-/* The process's code, and its children's, with their unwind tables. */
+/* The process's code, and its children's. */
+static int
+look_at_code(const struct observing *observing, struct code_map *map,
+             bool *opened, struct joined *joined, struct error *err)
+{
+    int rc;
+
+    map->memfd = observing->memfd;
+    *opened = observing->look(observing->arg);
+    rc = code_map_open(map, observing->pid, err);
+    if (rc == 0)
+        join_children(map, joined);
+    observing->looked(observing->arg);
+    return rc;
+}
+
+/* Likewise, with their unwind tables, which may have to be made. */
 static int
 open_code(const struct observing *observing, struct code_map *map,
-          struct unwind_loaded *loaded, struct joined *joined,
+          struct unwind_loaded *loaded, bool *opened, struct joined *joined,
           struct error *err)
 {
     const struct unwind_request request = {.maps = &map->maps,
@@ -80,10 +96,8 @@ open_code(const struct observing *observing, struct code_map *map,
                                            .cancel_fd = observing->stop_fd,
                                            .cancelled = observing->cancelled};
 
-    map->memfd = observing->memfd;
-    if (code_map_open(map, observing->pid, err) != 0)
+    if (look_at_code(observing, map, opened, joined, err) != 0)
         return -1;
-    join_children(map, joined);
     if (unwind_tables_load(observing->tables, &request, loaded, err) == 0)
         return 0;
     code_map_close(map);
@@ -147,6 +161,7 @@ struct taking {
     uint64_t cut;          /* stacks whose outermost frame was not reached */
     uint32_t milliseconds; /* that were asked for */
     struct joined joined;
+    bool opened; /* the process was made dumpable for this */
 };
 
 static int
@@ -203,8 +218,8 @@ write_rate(const struct sampler_report *report, struct buffer *out)
 
 /* How it was taken. */
 static void
-write_way(const struct observing *observing,
-          const struct sampler_report *report, struct buffer *out)
+write_way(const struct taking *t, const struct sampler_report *report,
+          struct buffer *out)
 {
     static const char *const ways[] = {
         [SAMPLER_PERF] = "perf_event_open", [SAMPLER_PTRACE] = "ptrace"};
@@ -224,7 +239,7 @@ write_way(const struct observing *observing,
     write_rate(report, out);
     if (*report->why_not_better)
         buffer_format(out, "; %s", report->why_not_better);
-    if (observing->opened)
+    if (t->opened)
         buffer_text(out, "; the database was made dumpable for this time");
 }
 
@@ -300,16 +315,15 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
 }
 
 static int
-write_texts(struct profile *profile, const struct observing *observing,
-            const struct taking *t, const struct sampler_report *report,
-            struct error *err)
+write_texts(struct profile *profile, const struct taking *t,
+            const struct sampler_report *report, struct error *err)
 {
     struct buffer way, note;
     int rc = 0;
 
     buffer_init(&way, TEXT_MAX);
     buffer_init(&note, TEXT_MAX);
-    write_way(observing, report, &way);
+    write_way(t, report, &way);
     if (report->ended)
         buffer_format(&note, "; the process ended after %.1f s of %.1f s",
                       report->milliseconds / 1000.0, t->milliseconds / 1000.0);
@@ -366,7 +380,7 @@ make_profile(const struct observing *observing, struct code_map *map,
     if (profile &&
         (modules_fill(profile, &map->maps, &map->objects, err) != 0 ||
          name_kernel(profile, t, err) != 0 ||
-         write_texts(profile, observing, t, report, err) != 0)) {
+         write_texts(profile, t, report, err) != 0)) {
         profile_free(profile);
         profile = NULL;
     }
@@ -384,17 +398,20 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct code_map map = {0};
     struct taking taking = {.milliseconds = options->milliseconds};
 
-    if (open_code(observing, &map, &taking.loaded, &taking.joined, err) != 0)
-        return NULL;
-    taking.source = unwind_tables_source(observing->tables);
     taking.sums = stack_sums_new();
-    if (options->kernel)
-        taking.kernel = kernel_names_load(err);
     if (!taking.sums)
         error_memory(err, "a profile");
-    else if ((taking.kernel || !options->kernel) &&
-             sampler_run(options, take_sample, &taking, &report, err) == 0)
-        profile = make_profile(observing, &map, &taking, kind, &report, err);
+    else if (options->kernel)
+        taking.kernel = kernel_names_load(err);
+    if (taking.sums && (taking.kernel || !options->kernel) &&
+        open_code(observing, &map, &taking.loaded, &taking.opened,
+                  &taking.joined, err) == 0) {
+        taking.source = unwind_tables_source(observing->tables);
+        taking.opened |= observing->look(observing->arg);
+        if (sampler_run(options, take_sample, &taking, &report, err) == 0)
+            profile =
+                make_profile(observing, &map, &taking, kind, &report, err);
+    }
     stack_sums_free(taking.sums);
     kernel_names_free(taking.kernel);
     code_map_close(&map);
@@ -477,10 +494,12 @@ observe_threads_take(const struct observing *observing, struct error *err)
     struct unwind_source source;
     struct code_map map = {0};
     struct joined joined = {0};
+    bool opened;
 
-    if (open_code(observing, &map, &loaded, &joined, err) != 0)
+    if (open_code(observing, &map, &loaded, &opened, &joined, err) != 0)
         return NULL;
     source = unwind_tables_source(observing->tables);
+    opened |= observing->look(observing->arg);
     if (threads_take(
             &(struct threads_options){.pid = observing->pid,
                                       .stacks = true,
@@ -492,7 +511,7 @@ observe_threads_take(const struct observing *observing, struct error *err)
         threads = NULL;
     enter(observing, OBSERVE_NAMING);
     if (threads) {
-        threads->opened = observing->opened;
+        threads->opened = opened;
         threads->clashes = joined.clashes;
         threads->unjoined = joined.left_out;
     }

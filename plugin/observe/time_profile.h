@@ -38,9 +38,10 @@ struct observing {
     const char *exe;    /* what the process's program is called; "" unknown */
     atomic_uint *stage; /* enum observe_stage, for other threads to look at */
     bool memfd;         /* see struct code_map */
-    bool opened;        /* the process was made dumpable for this */
-    void (*looked)(void *arg); /* the process is not needed any more: what
-                                * follows may take long */
+    /* The process is looked at from now on; true: it was made dumpable for
+     * that.  And not any more: what follows may take long. */
+    bool (*look)(void *arg);
+    void (*looked)(void *arg);
     void *arg;
 };
 

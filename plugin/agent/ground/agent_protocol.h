@@ -120,7 +120,7 @@ enum agent_op {
     /* number = 1: makes the process dumpable, if it is not, for at most so many
      * seconds from now, which the next request extends or shortens, and no
      * longer than the connection lasts.  value = 1: it is so by the agent; 0:
-     * it was so.  number = 0: as it was. */
+     * it was so.  number = 0: as it was; where that fails, value = 1. */
     AGENT_DUMPABLE
 };
 

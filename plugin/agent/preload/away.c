@@ -41,6 +41,9 @@ enum { STORM_MS = 1000, STORM_CHANGES = 16, THREADS_MIN = 8 };
 typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long,
                      unsigned long);
 EXPORT prctl_fn away_prctl __asm__("prctl");
+/* glibc 2.34, musl 1.2.2. */
+typedef pid_t fork_fn(void);
+EXPORT fork_fn away_fork __asm__("_Fork");
 EXPORT int capset(void *header, const void *data); /* libc has no header */
 
 #define WRAPPED(X)                                                             \
@@ -61,6 +64,7 @@ EXPORT int capset(void *header, const void *data); /* libc has no header */
 static struct {
     WRAPPED(POINTER)
     prctl_fn *prctl;
+    fork_fn *fork;
 } next;
 
 static struct {
@@ -80,6 +84,7 @@ away_find_next(void)
     if (next.prctl)
         return;
     WRAPPED(FIND)
+    next.fork = (fork_fn *)dlsym(RTLD_NEXT, "_Fork");
     next.prctl = (prctl_fn *)dlsym(RTLD_NEXT, "prctl");
 }
 
@@ -365,6 +370,18 @@ prctl_away(int option, unsigned long second, unsigned long third,
     return rc;
 }
 
+/* Noted behind the call: what ours finds before it was not set by the host. */
+static __attribute__((noinline)) int
+set_dumpable(unsigned long value, unsigned long third, unsigned long fourth,
+             unsigned long fifth)
+{
+    int rc = next.prctl(PR_SET_DUMPABLE, value, third, fourth, fifth);
+
+    if (rc == 0)
+        access_changed(value != 0);
+    return rc;
+}
+
 int
 away_prctl(int option, unsigned long second, unsigned long third,
            unsigned long fourth, unsigned long fifth)
@@ -374,8 +391,22 @@ away_prctl(int option, unsigned long second, unsigned long third,
     if (changes_sandbox(option, second) || option == PR_SET_SECCOMP)
         return prctl_away(option, second, third, fourth, fifth);
     if (option == PR_SET_DUMPABLE)
-        access_changed();
+        return set_dumpable(second, third, fourth, fifth);
     return next.prctl(option, second, third, fourth, fifth);
+}
+
+/* ---- forks past pthread_atfork ---- */
+
+/* It may be called by a signal's handler, as may all that the child calls. */
+pid_t
+away_fork(void)
+{
+    pid_t child = next.fork ? next.fork()
+                            : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+    if (child == 0)
+        access_forked();
+    return child;
 }
 
 /* ---- system calls by number ---- */
@@ -420,6 +451,16 @@ change_by_number(long number, long first, long second, long third)
     return rc;
 }
 
+__attribute__((used)) static long
+fork_by_number(long number)
+{
+    long child = kernel_call(number);
+
+    if (child == 0)
+        access_forked();
+    return child;
+}
+
 /* As libc's, for libc's own would be reached by a jump that no compiler makes
  * with a seventh argument that the caller may not have passed. */
 __asm__(".pushsection .text\n"
@@ -438,6 +479,8 @@ __asm__(".pushsection .text\n"
         "je change_by_number\n"
         "cmp $446, %rdi\n" /* SYS_landlock_restrict_self */
         "je change_by_number\n"
+        "cmp $57, %rdi\n" /* SYS_fork */
+        "je fork_by_number\n"
         "kernel_call:\n"
         "mov %rdi, %rax\n"
         "mov %rsi, %rdi\n"

@@ -569,6 +569,8 @@ sample_by_perf(struct sample_run *run, char *why, struct error *err)
     int rc;
 
     rc = open_all(&perf, why, err);
+    if (rc == 0 && run->options->attached)
+        run->options->attached(run->options->attached_arg);
     if (rc == 0)
         rc = sample_until_over(&perf, err);
     close_events(&perf);

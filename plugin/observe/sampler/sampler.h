@@ -41,6 +41,10 @@ struct sampler_options {
     bool kernel; /* with frames in the kernel: by perf alone */
     enum sampler_way way;
     const atomic_bool *cancelled;
+    /* Or NULL.  By perf_event_open: all events are there, and the process need
+     * not let itself be looked at any more. */
+    void (*attached)(void *arg);
+    void *attached_arg;
 };
 
 /* One sample: it stands for so much time of that thread, which may be that of

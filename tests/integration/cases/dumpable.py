@@ -21,10 +21,11 @@ from node_under_test import BUILD, wait_for
 from runner import named, needs, run_tests
 
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
+JEMALLOC = "libjemalloc.so.2"
 MADE = "was made dumpable for this time"
 NOBODY = 65534
 # agent_protocol.h
-DUMPABLE, OK, FAILED = 11, 0, 5
+DUMP, DUMPABLE, OK, FAILED = 4, 11, 0, 5
 REPLY = struct.Struct("<IIQIiQ")
 # prctl.h
 SET_DUMPABLE = 4
@@ -32,17 +33,33 @@ SET_DUMPABLE = 4
 READ, ALLOW, KILL = 0x20, 6 | 0x7fff0000 << 32, 6 | 0x80000000 << 32
 UNLESS_PRCTL = 0x15 | 1 << 24 | {"x86_64": 157,
                                  "aarch64": 167}[platform.machine()] << 32
+FORKS = ("os.fork()", "own._Fork()") + (
+    ("own.syscall(57)",) if platform.machine() == "x86_64" else ())
 PROGRAM = """
-import ctypes, os, sys
+import ctypes, mmap, os, sys
 own = ctypes.CDLL(None)
 prctl = own.prctl
 def confine(*code):
     filter = (ctypes.c_uint64 * len(code))(*code)
     program = (ctypes.c_uint64 * 2)(len(code), ctypes.addressof(filter))
     return prctl(38, 1, 0, 0, 0) or prctl(22, 2, program)
+def confine_past_libc(*code):
+    # for all threads; call(number, three arguments)
+    filter = (ctypes.c_uint64 * len(code))(*code)
+    program = (ctypes.c_uint64 * 2)(len(code), ctypes.addressof(filter))
+    page = mmap.mmap(-1, 4096, prot=7)
+    page.write(bytes.fromhex("4889f84889f74889d64889ca0f05c3"))
+    call = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 4)(
+        ctypes.addressof(ctypes.c_char.from_buffer(page)))
+    return prctl(38, 1, 0, 0, 0) or call(317, 1, 1, ctypes.addressof(program))
 for line in sys.stdin:
     print(eval(line))
 """
+
+
+def no_root_or_machine_code():
+    return no_root() or ("" if platform.machine() == "x86_64" else
+                         "the machine code is x86-64's")
 
 
 class Mariadb:
@@ -65,12 +82,16 @@ class Mariadb:
              f"--socket={self.data}/sock", "--skip-networking",
              f"--pid-file={self.data}/pid", "--innodb-buffer-pool-size=16M"],
             stdout=self.out, stderr=self.out)
-        wait_for(lambda: os.path.exists(self.data + "/sock") and
-                 os.path.exists(self.data + "/pid"))
+        # MariaDB that is to end before that waits for itself for ever.
+        wait_for(lambda: b"ready for connections" in self.said())
         with open(self.data + "/pid") as text:
             self.pid = int(text.read())
         wait_for(lambda: self.heapwired_uid() == self.uid)
         self.login()
+
+    def said(self):
+        with open(self.work + "/out", "rb") as text:
+            return text.read()
 
     @property
     def uid(self):
@@ -113,6 +134,14 @@ class Mariadb:
     def is_closed(self):
         return os.stat(f"/proc/{self.pid}/mem").st_uid == 0
 
+    def samples(self):
+        """heapwired has events of perf_event_open."""
+        fds = f"/proc/{self.heapwired}/fd"
+        with contextlib.suppress(OSError):
+            return any("perf_event" in os.readlink(f"{fds}/{fd}")
+                       for fd in os.listdir(fds))
+        return False
+
     @contextlib.contextmanager
     def load(self):
         """One of its threads computes."""
@@ -129,8 +158,9 @@ class Mariadb:
                 works.join()
 
     @contextlib.contextmanager
-    def asks(self, statement):
-        """In another session, until it is open."""
+    def asks(self, statement, until=None):
+        """In another session, until that, or until it is open."""
+        until = until or (lambda: not self.is_closed())
         with Wire(self.state + "/mysql.sock", 120).login() as wire:
             number = self.rows("SELECT CONNECTION_ID()", wire)[0][0]
             said = []
@@ -142,7 +172,7 @@ class Mariadb:
                     said.append(err)
             asking = threading.Thread(target=ask)
             asking.start()
-            wait_for(lambda: not self.is_closed() or said)
+            wait_for(lambda: until() or said)
             assert not said, said
             yield number, said
             asking.join()
@@ -152,9 +182,7 @@ class Mariadb:
         self.run.terminate()
         self.run.wait(60)
         self.out.close()
-        with open(self.work + "/out", encoding="utf-8") as text:
-            said = text.read()
-        assert "got signal" not in said, said
+        assert b"got signal" not in self.said(), self.said()
         shutil.rmtree(self.work)
 
 
@@ -191,15 +219,24 @@ def mariadb_two_at_once(db):
     wait_for(db.is_closed, 5)
 
 
+def mariadb_events_need_it_no_more(db):
+    """Of perf_event_open, once they are there."""
+    with db.load(), db.asks("SELECT text('cpu:4')", db.samples) as (_, said):
+        wait_for(db.is_closed, 2)
+        assert db.samples() and not said, said
+    assert MADE in said[0][0][0], said
+    assert "Item_func_benchmark" in said[0][0][0], said
+
+
 def mariadb_a_killed_statement_closes_it(db):
-    with db.asks("SELECT text('cpu:60')") as (number, said):
+    with db.asks("SELECT text('wall:60')") as (number, said):
         db.sql.query(f"KILL QUERY {number}")
         wait_for(db.is_closed, 10)
     assert isinstance(said[0], Refused), said
 
 
 def mariadb_a_killed_heapwired_closes_it(db):
-    with db.asks("SELECT text('cpu:60')"):
+    with db.asks("SELECT text('wall:60')"):
         killed = db.heapwired
         os.kill(killed, signal.SIGKILL)
         wait_for(db.is_closed, 10)
@@ -222,7 +259,7 @@ def gdb(db, call):
 
 
 def mariadb_what_the_database_sets_stays(db):
-    with db.asks("SELECT text('cpu:60')") as (number, _):
+    with db.asks("SELECT text('wall:60')") as (number, _):
         gdb(db, f"{SET_DUMPABLE}, 1")
         db.sql.query(f"KILL QUERY {number}")
     assert MADE not in db.value("SELECT text('cpu:1')")
@@ -236,7 +273,7 @@ class Host:
     """A program that left root, and does what it is told; its agent without a
     heapwired."""
 
-    def __init__(self, **settings):
+    def __init__(self, preload="", **settings):
         self.state = tempfile.mkdtemp(prefix="hw-dumpable-", dir="/tmp")
         python = os.path.realpath("/usr/bin/python3")
         self.process = subprocess.Popen(
@@ -244,7 +281,8 @@ class Host:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={
                 **os.environ, "HEAPWIRE_EXE": python,
                 "HEAPWIRE_STATE_DIR": self.state,
-                "LD_PRELOAD": BUILD + "/lib/libheapwire.so", **settings})
+                "LD_PRELOAD": f"{BUILD}/lib/libheapwire.so:{preload}",
+                **settings})
         self.pid = self.process.pid
         assert self.does("os.setresgid(65534, 65534, 65534)") == "None"
         assert self.does("os.setresuid(65534, 65534, 65534)") == "None"
@@ -265,10 +303,14 @@ class Host:
             agent.connect(self.state + "/agent.sock")
             yield agent
 
-    def ask(self, agent, number, seconds=0):
+    def is_called(self, tid, name):
+        with open(f"/proc/{self.pid}/task/{tid}/comm",
+                  encoding="utf-8") as text:
+            return text.read().strip() == name
+
+    def ask(self, agent, number, seconds=0, op=DUMPABLE):
         """Its status, value and text."""
-        agent.send(struct.pack("<IIQQQQQ", 2, DUMPABLE, 1, number, 0, seconds,
-                               0))
+        agent.send(struct.pack("<IIQQQQQ", 2, op, 1, number, 0, seconds, 0))
         reply = agent.recv(65536)
         _, _, _, status, _, value = REPLY.unpack_from(reply)
         return status, value, reply[REPLY.size:].split(b"\0")[0].decode()
@@ -305,13 +347,14 @@ def test_the_agent_puts_it_back():
                 wait_for(lambda: not host.is_open(), 10)
         with host.connected() as agent:
             opened(agent)
-            child = int(host.does("os.fork() or os.read(os.pipe()[0], 1)"))
-            try:
-                wait_for(lambda: not host.is_open(child), 10)
-                assert host.is_open()
-            finally:
-                os.kill(child, signal.SIGKILL)
-                host.does(f"os.waitpid({child}, 0)")
+            for fork in FORKS:
+                child = int(host.does(f"{fork} or os.read(os.pipe()[0], 1)"))
+                try:
+                    wait_for(lambda: not host.is_open(child), 10)
+                    assert host.is_open()
+                finally:
+                    os.kill(child, signal.SIGKILL)
+                    host.does(f"os.waitpid({child}, 0)")
             # Our thread makes way.
             host.does("os.setresuid(65534, 65534, 65534)")
             opened(agent)
@@ -338,6 +381,41 @@ def test_what_the_host_sets_stays():
         assert host.ask(agent, 0)[0] == OK and host.is_open()
         assert host.ask(agent, 1, 600) == (OK, 0, "")
         assert host.ask(agent, 0)[0] == OK and host.is_open()
+
+
+@needs(no_root_or_machine_code)
+def test_it_says_what_it_cannot_put_back():
+    """Under a filter that it has not seen come."""
+    with Host() as host, host.connected() as agent:
+        assert host.ask(agent, 1, 600) == (OK, 1, "")
+        assert host.does(f"confine_past_libc({ALLOW})") == "0"
+        status, value, text = host.ask(agent, 0)
+        assert (status, value) == (FAILED, 1), (status, value)
+        assert "stays dumpable: a seccomp filter" in text, text
+        assert host.is_open()
+
+
+@needs(no_root)
+def test_it_is_closed_while_a_dump_may_hang():
+    with Host(preload=JEMALLOC,
+              MALLOC_CONF="prof:true,prof_active:true") as host, \
+            host.connected() as agent:
+        assert host.ask(agent, 1, 600) == (OK, 1, "")
+        tid, = (t for t in os.listdir(f"/proc/{host.pid}/task")
+                if host.is_called(t, "heapwire"))
+        with subprocess.Popen(
+                ["strace", "-e", "inject=write:delay_enter=2000000:when=1",
+                 "-e", "trace=write", "-p", tid],
+                stderr=subprocess.PIPE) as strace:
+            strace.stderr.readline()  # attached
+            asking = threading.Thread(
+                target=lambda: host.ask(agent, 0, op=DUMP))
+            asking.start()
+            wait_for(lambda: not host.is_open())
+            asking.join()
+            strace.send_signal(signal.SIGINT)
+        assert host.is_open()
+        assert host.ask(agent, 0)[0] == OK and not host.is_open()
 
 
 @needs(no_root)
