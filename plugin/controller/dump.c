@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "clock.h"
+#include "code_map.h"
 #include "controller.h"
 #include "errors.h"
 #include "files.h"
@@ -141,6 +142,29 @@ take_maps(struct dump *dump, struct agent_client *client, struct error *err)
     rc = agent_client_read_memory(client, answer.fds[0], &dump->maps,
                                   "the node's mappings", err);
     agent_client_answer_close(&answer);
+    return rc;
+}
+
+int
+dump_take_code(void *client, struct code_map *map, struct error *err)
+{
+    const struct agent_client *agent = client;
+    struct dump dump = {.mapped = NULL};
+    int rc = -1;
+
+    map->pid = agent->peer;
+    objects_init(&map->objects);
+    map->arena = arena_new(MAPS_ARENA_BYTES);
+    buffer_init(&dump.maps, DUMP_MAPS_MAX_BYTES);
+    if (!map->arena)
+        error_memory(err, "the mappings of a process");
+    else if (take_maps(&dump, client, err) == 0 &&
+             fetch_objects(&dump, client, &map->objects, err) == 0)
+        rc = mappings_parse(map->arena, dump.maps.data, dump.maps.size,
+                            &map->maps, NULL, err);
+    buffer_fini(&dump.maps);
+    if (rc != 0)
+        code_map_close(map);
     return rc;
 }
 

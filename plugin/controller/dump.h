@@ -17,6 +17,7 @@
 struct error;
 struct agent_client;
 struct objects;
+struct code_map;
 struct recorded_maps;
 struct recording;
 struct snapshot;
@@ -52,6 +53,9 @@ int dump_take(struct dump *dump, struct agent_client *client,
 /* Likewise of a copy of the segment, without the agent. */
 int dump_take_recording(struct dump *dump, const struct recording *recording,
                         struct objects *objects, struct error *err);
+/* The code of the database as code_map_open finds it, by its agent: where the
+ * process is closed to us.  client: struct agent_client. */
+int dump_take_code(void *client, struct code_map *map, struct error *err);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 
 enum dump_stage { DUMP_TAKING = 1, DUMP_NAMING, DUMP_MAKING };

@@ -490,6 +490,7 @@ give_table(void *arg, uint64_t address, int fd)
 void
 observer_greeted(struct observer *observer, struct agent_client *client)
 {
+    const struct table_loader_agent to = {give_table, dump_take_code, client};
     const struct node_status *status = &client->status;
     struct error unsaid;
     bool opened;
@@ -497,7 +498,7 @@ observer_greeted(struct observer *observer, struct agent_client *client)
     if (status->state == NODE_CONNECTED && status->hello.active &&
         (status->knows & AGENT_KNOWS_TABLES))
         table_loader_look(observer->loader, client->peer,
-                          status->hello.start_ticks, give_table, client);
+                          status->hello.start_ticks, &to);
     if (status->state == NODE_CONNECTED && observer->opened &&
         last_access_ms(observer) == 0)
         (void)observer_set_access(observer, client, &opened, &unsaid);

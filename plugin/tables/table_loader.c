@@ -42,6 +42,7 @@ struct table_loader {
     pthread_t thread;
     /* The thread's until it is done. */
     atomic_bool done;
+    struct code_map map;          /* zeroed: it is to be opened */
     struct unwind_tables *tables; /* NULL: nothing was loaded */
 };
 
@@ -110,10 +111,10 @@ static void *
 load_main(void *arg)
 {
     struct table_loader *loader = arg;
-    struct code_map map = {.memfd = loader->may_give};
-    struct unwind_request request = {.maps = &map.maps,
+    struct code_map *map = &loader->map;
+    struct unwind_request request = {.maps = &map->maps,
                                      .open_object = open_object,
-                                     .arg = &map.objects,
+                                     .arg = &map->objects,
                                      .cancel_fd = loader->cancel_fd};
     struct unwind_loaded loaded;
     struct error err;
@@ -122,23 +123,29 @@ load_main(void *arg)
     (void)setpriority(PRIO_PROCESS, 0, LEAST_PRIORITY);
     loader->tables = unwind_tables_new(&loader->options, &err);
     if (loader->tables &&
-        (code_map_open(&map, loader->pid, &err) != 0 ||
+        ((map->pid == 0 && code_map_open(map, loader->pid, &err) != 0) ||
          unwind_tables_load(loader->tables, &request, &loaded, &err) != 0))
         free_tables(loader);
-    code_map_close(&map);
+    code_map_close(map);
     atomic_store_explicit(&loader->done, true, memory_order_release);
     return NULL;
 }
 
 static void
-begin(struct table_loader *loader)
+begin(struct table_loader *loader, const struct table_loader_agent *agent)
 {
     struct thread_start start = {"hw-tables", STACK_BYTES, load_main, loader};
     struct error unsaid;
 
     atomic_store(&loader->done, false);
     loader->next_ms = clock_ms() + LOOK_MS;
+    loader->map.memfd = loader->may_give;
+    if (code_map_is_refused(loader->pid) &&
+        agent->take_code(agent->arg, &loader->map, &unsaid) != 0)
+        return;
     loader->runs = thread_start(&loader->thread, &start, &unsaid) == 0;
+    if (!loader->runs)
+        code_map_close(&loader->map);
 }
 
 /* ---- giving ---- */
@@ -175,7 +182,7 @@ is_given(const struct table_loader *loader, const struct unwind_code *code)
 }
 
 static int
-give_all(struct table_loader *loader, table_loader_give *give, void *arg)
+give_all(struct table_loader *loader, const struct table_loader_agent *agent)
 {
     struct unwind_source source = unwind_tables_source(loader->tables);
     const size_t before = loader->given_count;
@@ -187,19 +194,19 @@ give_all(struct table_loader *loader, table_loader_give *give, void *arg)
         if (!code->table || is_given(loader, code))
             continue;
         fd = copy_table(code->table);
-        rc = fd >= 0 ? give(arg, code->start, fd) : -1;
+        rc = fd >= 0 ? agent->give(agent->arg, code->start, fd) : -1;
         fd_close(fd);
         if (rc != 0)
             return -1;
         loader->given[loader->given_count++] =
             (struct place){code->start, code->end, code->offset};
     }
-    return loader->given_count > before ? give(arg, 0, -1) : 0;
+    return loader->given_count > before ? agent->give(agent->arg, 0, -1) : 0;
 }
 
 void
 table_loader_look(struct table_loader *loader, int32_t pid, uint64_t started,
-                  table_loader_give *give, void *arg)
+                  const struct table_loader_agent *agent)
 {
     const bool other = pid != loader->pid || started != loader->started;
 
@@ -209,7 +216,7 @@ table_loader_look(struct table_loader *loader, int32_t pid, uint64_t started,
         !atomic_load_explicit(&loader->done, memory_order_acquire))
         return;
     end_thread(loader);
-    if (loader->tables && !other && give_all(loader, give, arg) != 0)
+    if (loader->tables && !other && give_all(loader, agent) != 0)
         loader->given_count = 0;
     free_tables(loader);
     if (other) {
@@ -219,5 +226,5 @@ table_loader_look(struct table_loader *loader, int32_t pid, uint64_t started,
         loader->next_ms = 0;
     }
     if (pid != 0 && clock_ms() >= loader->next_ms)
-        begin(loader);
+        begin(loader, agent);
 }

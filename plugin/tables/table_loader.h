@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct code_map;
 struct error;
 struct table_loader;
 struct unwind_tables_options;
@@ -22,14 +23,21 @@ table_loader_new(const struct unwind_tables_options *options, bool memfd,
                  struct error *err);
 void table_loader_free(struct table_loader *loader); /* NULL is fine */
 
-/* A sealed file with the table of the object that has this address, and in the
- * end 0 and -1.  -1: no more of them, and all again the next time. */
-typedef int table_loader_give(void *arg, uint64_t address, int fd);
+/* Whom they are for. */
+struct table_loader_agent {
+    /* A sealed file with the table of the object that has this address, and in
+     * the end 0 and -1.  -1: no more of them, and all again the next time. */
+    int (*give)(void *arg, uint64_t address, int fd);
+    /* code_map_open, of a process that is closed to us. */
+    int (*take_code)(void *arg, struct code_map *map, struct error *err);
+    void *arg;
+};
 
 /* Call it every few seconds while the process is profiled: gives what has been
  * loaded since the last call and was not given yet, and sees to what is new
  * once a minute.  started: when the process was; another begins anew. */
 void table_loader_look(struct table_loader *loader, int32_t pid,
-                       uint64_t started, table_loader_give *give, void *arg);
+                       uint64_t started,
+                       const struct table_loader_agent *agent);
 
 #endif

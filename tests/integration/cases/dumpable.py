@@ -436,6 +436,23 @@ def test_mariadb():
 
 
 @needs(no_root)
+def test_heap_samples_get_unwind_tables():
+    """Its maps and files come by the agent: it is not made dumpable."""
+    db = Mariadb("--profiling", "prepared", "--dumpable", "no")
+
+    def tables():
+        with open(f"/proc/{db.pid}/maps", encoding="utf-8") as maps:
+            return sum("heapwire-table" in line for line in maps)
+    try:
+        assert tables() == 0
+        db.script("HeapProf.getInstance().enable_prof()")
+        wait_for(lambda: tables() >= 3)
+        assert db.is_closed()
+    finally:
+        db.end()
+
+
+@needs(no_root)
 def test_forbidden():
     db = Mariadb("--dumpable", "no")
     try:
