@@ -484,7 +484,7 @@ def cpu(page):
     page.browser.until("location.hash.includes('snapshot=waits')")
     page.settle()
     check("main" in [f["name"] for f in page.frames()], "and is drawn")
-    page.until_text("#table", "self time")
+    page.until_text("#table", "flat time")
     page.run("document.querySelector('#view-heap').click()")
     page.until_text("#table", "flat bytes")
     page.browser.until(f"!({NAMES}).includes('waits')")
