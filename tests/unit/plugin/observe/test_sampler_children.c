@@ -111,7 +111,7 @@ fork_short(void)
 static void
 fork_and_execute(void)
 {
-    const struct timespec moment = {0, 10 * MS};
+    const struct timespec moment = {0, 10L * MS};
 
     if (fork_child() == 0) {
         atomic_store(&shared->ready, 1);
@@ -127,7 +127,7 @@ fork_and_execute(void)
 static void
 fork_meanwhile(void)
 {
-    const struct timespec moment = {0, 10 * MS};
+    const struct timespec moment = {0, 10L * MS};
 
     atomic_store(&shared->ready, 1);
     while (!atomic_load(&shared->begun))
@@ -181,7 +181,7 @@ end(void)
 static void *
 begin_later(void *arg)
 {
-    const struct timespec later = {0, 300 * MS};
+    const struct timespec later = {0, 300L * MS};
 
     nanosleep(&later, NULL);
     atomic_store(&shared->begun, 1);
@@ -227,7 +227,7 @@ START_TEST(by_the_clock_idle_children_are_met)
 {
     begin(fork_idle);
     if (run_for(1000, 20, true, SAMPLER_ANY)) {
-        ck_assert_uint_eq(report.threads, IDLE + 1);
+        ck_assert_uint_ge(report.threads, IDLE + 1);
         ck_assert_uint_eq(report.children, IDLE);
         ck_assert_uint_ge(report.samples, IDLE + 1);
         ck_assert_uint_eq(report.unseen + report.unmet, 0);
@@ -294,8 +294,9 @@ START_TEST(threads_of_another_process_are_not_listed)
     ck_assert(processes_read(process, &processes));
     processes.list[processes.count++] = (struct process_id){getpid(), 1};
     ck_assert_int_eq(sample_tids_list_all(&processes, &tids, &err), 0);
-    ck_assert_uint_eq(tids.count, 1);
-    ck_assert_int_eq(tids.list[0].pid, process);
+    ck_assert_uint_gt(tids.count, 0);
+    for (size_t i = 0; i < tids.count; i++)
+        ck_assert_int_eq(tids.list[i].pid, process);
     sample_tids_free(&tids);
     end();
 }
