@@ -62,7 +62,7 @@ START_TEST(forked_ones_count_and_others_do_not)
     }
     ck_assert(processes_read(getpid(), &seen));
     ck_assert_uint_eq(seen.count, 3);
-    ck_assert_uint_ge(seen.bytes, 2 * HELD);
+    ck_assert_uint_ge(seen.bytes, 2 * (uint64_t)HELD);
     ck_assert_uint_lt(seen.bytes, 16 * (uint64_t)HELD);
     for (size_t i = 0; i < seen.count; i++)
         ck_assert(processes_has(&seen, i));
