@@ -19,6 +19,7 @@
 #include "stack_sums.h"
 #include "symbolizer.h"
 #include "threads.h"
+#include "time_remarks.h"
 #include "unwind_tables.h"
 #include "unwind_walk.h"
 
@@ -106,7 +107,10 @@ struct taking {
     uint64_t cut;             /* stacks whose outermost frame was not reached */
     uint32_t milliseconds;    /* that were asked for */
     size_t children, clashes; /* of their code with others' */
+    char held[2][TIME_HELD_TEXT]; /* the process: at the begin, at the end */
 };
+
+#define PLURAL(count) ((count) == 1 ? "" : "s")
 
 static int
 take_sample(void *arg, const struct sample *sample, struct error *err)
@@ -133,55 +137,31 @@ keep_text(struct profile *profile, const struct buffer *text, const char **to)
     return text->failed || !*to ? -1 : 0;
 }
 
-/* Ticks that were asked for, and did not come. */
-static void
-write_rate(const struct sampler_report *report, struct buffer *out)
-{
-    uint32_t most = report->hz_wanted;
-
-    if (report->way != SAMPLER_PTRACE)
-        return;
-    if (most > SAMPLER_PTRACE_HZ_MAX) {
-        most = SAMPLER_PTRACE_HZ_MAX;
-        buffer_format(out,
-                      ", %" PRIu32 " ticks a second in place of %" PRIu32
-                      ": stopping threads makes %" PRIu32 " at most",
-                      report->hz < most ? report->hz : most, report->hz_wanted,
-                      most);
-    } else if (report->hz + report->hz / 3 < most) {
-        buffer_format(out, ", %" PRIu32 " ticks a second in place of %" PRIu32,
-                      report->hz, most);
-    }
-    if (report->hz + report->hz / 3 < most)
-        buffer_format(out,
-                      "%s looking at %" PRIu32 " threads gets a twentieth "
-                      "of a core, where there is one",
-                      report->hz_wanted > most ? ", and" : ":",
-                      report->threads);
-}
-
 /* How it was taken. */
 static void
 write_way(const struct observing *observing,
-          const struct sampler_report *report, size_t children,
+          const struct sampler_report *report, size_t children, bool kernel,
           struct buffer *out)
 {
     static const char *const ways[] = {
         [SAMPLER_PERF] = "perf_event_open", [SAMPLER_PTRACE] = "ptrace"};
 
-    buffer_format(out, "by %s for %.1f s, %" PRIu32 " threads",
+    buffer_format(out, "by %s for %.1f s, %" PRIu32 " thread%s",
                   ways[report->way], report->milliseconds / 1000.0,
-                  report->threads);
+                  report->threads, PLURAL(report->threads));
     if (children > 0)
         buffer_format(out, " of it and its %zu child process%s", children,
                       children == 1 ? "" : "es");
+    if (kernel)
+        buffer_text(out, PROFILE_WITH_KERNEL);
     if (report->stops > 0)
         buffer_format(out,
-                      ", stopped %" PRIu64 " times for %.1f ms in all and "
+                      ", stopped %" PRIu64 " time%s for %.1f ms in all and "
                       "%" PRIu64 " us at most",
-                      report->stops, (double)report->pause_total_us / 1000,
+                      report->stops, PLURAL(report->stops),
+                      (double)report->pause_total_us / 1000,
                       report->pause_max_us);
-    write_rate(report, out);
+    time_remarks_rate(report, out);
     if (*report->why_not_better)
         buffer_format(out, "; %s", report->why_not_better);
     if (observing->opened)
@@ -196,7 +176,8 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
     uint64_t left_out = stack_sums_left_out(t->sums);
 
     if (report->lost > 0)
-        buffer_format(out, "; %" PRIu64 " samples were lost", report->lost);
+        buffer_format(out, "; %" PRIu64 " sample%s lost", report->lost,
+                      report->lost == 1 ? " was" : "s were");
     if (report->unseen > 0)
         buffer_format(out, "; %" PRIu32 " threads could not be looked at",
                       report->unseen);
@@ -209,10 +190,11 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
         buffer_format(out, ", for %.1f s in all",
                       (double)report->unseen_ms / 1000);
     if (t->cut > 0)
-        buffer_format(out, "; %" PRIu64 " stacks are cut", t->cut);
+        buffer_format(out, "; %" PRIu64 " stack%s cut", t->cut,
+                      t->cut == 1 ? " is" : "s are");
     if (left_out > 0)
-        buffer_format(out, "; the stacks of %" PRIu64 " samples found no room",
-                      left_out);
+        buffer_format(out, "; the stacks of %" PRIu64 " sample%s found no room",
+                      left_out, PLURAL(left_out));
     if (t->kernel && !kernel_names_known(t->kernel))
         buffer_format(out,
                       "; the kernel's functions have no names for user %u "
@@ -223,9 +205,6 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
                       "; children have %zu libraries where others have other "
                       "code: names of theirs may be those",
                       t->clashes);
-    if (t->loaded.missing > 0)
-        buffer_format(out, "; %" PRIu32 " files have no unwind table (%s)",
-                      t->loaded.missing, t->loaded.why);
 }
 
 static int
@@ -238,13 +217,18 @@ write_texts(struct profile *profile, const struct observing *observing,
 
     buffer_init(&way, TEXT_MAX);
     buffer_init(&note, TEXT_MAX);
-    write_way(observing, report, t->children, &way);
+    write_way(observing, report, t->children, t->kernel != NULL, &way);
+    time_remarks_chance(profile, &way);
+    time_remarks_held(t->held[0], t->held[1], &note);
     if (report->ended)
         buffer_format(&note, "; the process ended after %.1f s of %.1f s",
                       report->milliseconds / 1000.0, t->milliseconds / 1000.0);
     if (*profile->note)
         buffer_format(&note, "; %s", profile->note);
     write_lacks(t, report, &note);
+    if (profile->kind == PROFILE_CPU)
+        time_remarks_short(report, &note);
+    time_remarks_tables(profile, &t->loaded, &note);
     if (note.size > 2) { /* the first "; " */
         memmove(note.data, note.data + 2, note.size - 2);
         note.size -= 2;
@@ -304,6 +288,18 @@ make_profile(const struct observing *observing, struct code_map *map,
     return profile;
 }
 
+static int
+sample_held(const struct sampler_options *options, struct taking *t,
+            struct sampler_report *report, struct error *err)
+{
+    int rc;
+
+    time_remarks_hold(options->pid, t->held[0]);
+    rc = sampler_run(options, take_sample, t, report, err);
+    time_remarks_hold(options->pid, t->held[1]);
+    return rc;
+}
+
 struct profile *
 time_profile_take(const struct observing *observing, enum profile_kind kind,
                   const struct sampler_options *options, struct error *err)
@@ -323,7 +319,7 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     if (!taking.sums)
         error_memory(err, "a profile");
     else if ((taking.kernel || !options->kernel) &&
-             sampler_run(options, take_sample, &taking, &report, err) == 0)
+             sample_held(options, &taking, &report, err) == 0)
         profile = make_profile(observing, &map, &taking, kind, &report, err);
     stack_sums_free(taking.sums);
     kernel_names_free(taking.kernel);

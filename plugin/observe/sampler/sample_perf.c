@@ -492,9 +492,11 @@ open_all(struct perf *perf, char *why, struct error *err)
         return -1;
     }
     set_attr(perf);
-    error = has_room(fds) ? 0 : EMFILE;
-    if (error == 0)
-        error = open_first(perf, cpus);
+    if (!has_room(fds)) {
+        sample_refused_descriptors(fds * FDS_SHARE, why, SAMPLE_REFUSED_MAX);
+        return 1;
+    }
+    error = open_first(perf, cpus);
     if (error == 0)
         error = open_threads(perf, err);
     if (error == 0)
@@ -536,11 +538,12 @@ say_limits(struct perf *perf)
         snprintf(out, size,
                  "time in the kernel is not sampled: sysctl "
                  "kernel.perf_event_paranoid=1, or CAP_PERFMON");
-    if (used_ms > SHOWN_MS && seen_ms < used_ms / 10 * 9)
+    if (used_ms > seen_ms + SHOWN_MS && seen_ms < used_ms / 10 * 9)
         snprintf(out + strlen(out), size - strlen(out),
                  "%s%llu of %llu ms on a processor were sampled: %sof each "
                  "thread the rest of a tick is missing on each processor, so "
-                 "all of those shorter than a tick; a higher rate meets more",
+                 "all of those shorter than a tick, and shares of what short "
+                 "ones do are not representative",
                  out[0] ? "; " : "", (unsigned long long)seen_ms,
                  (unsigned long long)used_ms,
                  report->kernel ? "" : "besides the kernel's time, ");
@@ -563,6 +566,7 @@ sample_until_over(struct perf *perf, struct error *err)
         step_ms = DRAIN_MAX_MS;
     forget_until_now(perf);
     perf->opening = false;
+    run->report->threads_first = run->report->threads;
     sample_run_begin(run);
     while (rc == 0 && !over) {
         rc = sample_run_rest(run, sample_now_ns() + step_ms * 1000000, &over,

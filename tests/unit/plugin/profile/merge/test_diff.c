@@ -402,6 +402,23 @@ START_TEST(time_is_compared_by_its_sums)
 }
 END_TEST
 
+START_TEST(one_with_the_kernel_is_told_from_one_without)
+{
+    struct profile *now, *base, *diff;
+
+    now = fixture_profile_of(PROFILE_CPU, 1000, idle, here, NULL);
+    base = fixture_profile_of(PROFILE_CPU, 1000, idle, here, NULL);
+    now->memory = "by perf" PROFILE_WITH_KERNEL PROFILE_CHANCE "9 points";
+    base->memory = "by perf";
+    diff = difference_of(now, base);
+    ck_assert_str_eq(diff->memory,
+                     "sampled for 1.0 s, the base for 1.0 s: sums, not rates; "
+                     "the base is without the kernel's functions; "
+                     "by perf" PROFILE_WITH_KERNEL);
+    profile_free(diff);
+}
+END_TEST
+
 START_TEST(two_kinds_are_not_compared)
 {
     struct profile *now = fixture_profile_of(PROFILE_CPU, 1, idle, here, NULL);
@@ -423,6 +440,7 @@ main(void)
     TCase *tc = tcase_create("diff");
 
     tcase_add_test(tc, time_is_compared_by_its_sums);
+    tcase_add_test(tc, one_with_the_kernel_is_told_from_one_without);
     tcase_add_test(tc, two_kinds_are_not_compared);
     tcase_add_test(tc, stacks_are_matched_by_name);
     tcase_add_test(tc, top_begins_with_the_largest_changes);
