@@ -34,9 +34,10 @@ struct observer {
     struct table_loader *loader;     /* of who has the agent */
     struct store *store;
     uint32_t node_id;
-    struct jobs *jobs;  /* set before init; borrowed */
-    bool dumpable;      /* a process may be made so */
-    atomic_bool opened; /* it is so by the agent, or about to be */
+    struct jobs *jobs;     /* set before init; borrowed */
+    const char *state_dir; /* likewise */
+    bool dumpable;         /* a process may be made so */
+    atomic_bool opened;    /* it is so by the agent, or about to be */
     /* clock_ms: until then at most an observation needs that, of threads and
      * of a profile; 0: none does. */
     _Atomic uint64_t access_until_ms[2];
