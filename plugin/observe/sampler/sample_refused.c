@@ -157,9 +157,9 @@ sample_refused_descriptors(size_t needed, char *out, size_t size)
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     snprintf(out, size,
              "perf_event_open takes a descriptor for each thread and "
-             "processor, and a quarter of heapwired's at most: it would need "
-             "%zu, and has %llu (ulimit -n, LimitNOFILE= of its unit)",
-             needed, (unsigned long long)limit.rlim_cur);
+             "processor, at most a quarter of heapwired's RLIMIT_NOFILE, which "
+             "is %llu: %zu would do (ulimit -n, LimitNOFILE= of its unit)",
+             (unsigned long long)limit.rlim_cur, needed);
 }
 
 void
