@@ -107,6 +107,7 @@ struct taking {
     uint64_t cut;             /* stacks whose outermost frame was not reached */
     uint32_t milliseconds;    /* that were asked for */
     size_t children, clashes; /* of their code with others' */
+    const struct code_map *map;
     char held[2][TIME_HELD_TEXT]; /* the process: at the begin, at the end */
 };
 
@@ -202,9 +203,10 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
                       (unsigned)geteuid());
     if (t->clashes > 0)
         buffer_format(out,
-                      "; children have %zu libraries where others have other "
-                      "code: names of theirs may be those",
-                      t->clashes);
+                      "; %zu file%s of children lie%s where others have other "
+                      "code (%s): what runs there may have another's name",
+                      t->clashes, PLURAL(t->clashes),
+                      t->clashes == 1 ? "s" : "", t->map->clash);
 }
 
 static int
@@ -308,7 +310,8 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct profile *profile = NULL;
     struct code_map map = {0};
     struct taking taking = {.milliseconds = options->milliseconds,
-                            .children = options->child_count};
+                            .children = options->child_count,
+                            .map = &map};
 
     if (open_code(observing, &map, &taking.loaded, &taking.clashes, err) != 0)
         return NULL;
