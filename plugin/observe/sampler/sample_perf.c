@@ -542,8 +542,7 @@ say_limits(struct perf *perf)
         snprintf(out + strlen(out), size - strlen(out),
                  "%s%llu of %llu ms on a processor were sampled: %sof each "
                  "thread the rest of a tick is missing on each processor, so "
-                 "all of those shorter than a tick, and shares of what short "
-                 "ones do are not representative",
+                 "all of those shorter than a tick, which are in no share",
                  out[0] ? "; " : "", (unsigned long long)seen_ms,
                  (unsigned long long)used_ms,
                  report->kernel ? "" : "besides the kernel's time, ");

@@ -62,7 +62,7 @@ struct profile_unseen {
 
 /* In profile.memory, of time. */
 #define PROFILE_WITH_KERNEL ", with the kernel's functions"
-#define PROFILE_CHANCE      "; by chance " /* last: of this profile alone */
+#define PROFILE_CHANCE      "; by chance alone " /* last: of this profile alone */
 
 struct profile {
     enum profile_kind kind;

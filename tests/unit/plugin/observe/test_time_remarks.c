@@ -119,7 +119,8 @@ START_TEST(chance_is_that_of_so_many_samples)
     struct profile *profile = sampled(PROFILE_CPU);
 
     time_remarks_chance(profile, &out);
-    must_be("; by chance shares are off by up to 9.8 points, in 95% of cases");
+    must_be("; by chance alone shares are off by up to 9.8 points, in 95% of "
+            "cases");
     profile_free(profile);
 }
 END_TEST
