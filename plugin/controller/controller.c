@@ -454,7 +454,7 @@ controller_start(const struct controller_options *options, struct error *err)
     jobs_init(&c->jobs, run_job);
     objects_init(&c->objects);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    c->state_dir = mem_strdup(options->state_dir);
+    c->observer.state_dir = c->state_dir = mem_strdup(options->state_dir);
     c->symbolizer_path = mem_strdup(options->symbolizer);
     agent_client_init(&c->client, c->state_dir, c->wake_fd, &c->stop);
     c->client.guard_s = options->guard_s;

@@ -325,6 +325,27 @@ node_status_look(const char *state_dir, struct node_status *status)
         look_for_restart(state_dir, status);
 }
 
+void
+node_status_say_ended(const char *state_dir, int32_t pid, struct error *err)
+{
+    struct death last[DEATHS_LOOKED_AT];
+    size_t count = deaths_read(state_dir, last, DEATHS_LOOKED_AT);
+    char at[CLOCK_TEXT], how[sizeof(((struct node_status *)NULL)->ending)];
+
+    while (count > 0 && last[count - 1].pid != pid)
+        count--;
+    if (count == 0) { /* its parent has not written it yet */
+        error_set(err, ER_UNKNOWN, "the database (pid %d) has ended", pid);
+        return;
+    }
+    clock_text(last[count - 1].at_ms, at, sizeof(at));
+    death_describe(&last[count - 1], how, sizeof(how));
+    error_set(err, ER_UNKNOWN,
+              "the database (pid %d) ended at %s UTC: it %s (heapwire.deaths "
+              "has more)",
+              pid, at, how);
+}
+
 bool
 node_status_restarted(const char *state_dir, const struct agent_hello *hello)
 {

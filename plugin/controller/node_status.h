@@ -42,6 +42,10 @@ bool node_status_is_recorded(const struct node_status *status);
  * in the first seconds, and once. */
 void node_status_look(const char *state_dir, struct node_status *status);
 
+/* Says of a database without an agent that it has ended, and how. */
+void node_status_say_ended(const char *state_dir, int32_t pid,
+                           struct error *err);
+
 /* Whether the one that greeted was started without prof, because the one before
  * did not reach its main. */
 bool node_status_restarted(const char *state_dir,

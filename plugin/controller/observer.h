@@ -35,10 +35,11 @@ struct observer {
     struct store *store;
     void (*log)(const char *line);
     uint32_t node_id;
-    struct jobs *jobs;  /* set before init; borrowed */
-    bool memfd;         /* may be made here: CONFINED_MEMFD */
-    bool dumpable;      /* a process may be made so */
-    atomic_bool opened; /* it is so by the agent, or about to be */
+    struct jobs *jobs;     /* set before init; borrowed */
+    const char *state_dir; /* likewise */
+    bool memfd;            /* may be made here: CONFINED_MEMFD */
+    bool dumpable;         /* a process may be made so */
+    atomic_bool opened;    /* it is so by the agent, or about to be */
     /* clock_ms: until then at most an observation needs that, of threads and
      * of a profile; 0: none does. */
     _Atomic uint64_t access_until_ms[2];

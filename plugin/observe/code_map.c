@@ -252,8 +252,9 @@ code_map_join(struct code_map *map, int32_t child)
         at = place_of(list, count, m);
         if (at == count || list[at].start >= m->end)
             insert(map, list, count++, at, m, child);
-        else
-            clashes += !is_same(&list[at], m);
+        else if (!is_same(&list[at], m) && clashes++ == 0 && !*map->clash)
+            snprintf(map->clash, sizeof(map->clash), "%s",
+                     mapping_basename(m->path));
     }
     if (list)
         map->maps = (struct mappings){list, count};

@@ -21,6 +21,7 @@
 #include "stack_sums.h"
 #include "symbolizer.h"
 #include "threads.h"
+#include "time_remarks.h"
 #include "unwind_tables.h"
 #include "unwind_walk.h"
 
@@ -162,7 +163,11 @@ struct taking {
     uint32_t milliseconds; /* that were asked for */
     struct joined joined;
     bool opened; /* the process was made dumpable for this */
+    const struct code_map *map;
+    char held[2][TIME_HELD_TEXT]; /* the process: at the begin, at the end */
 };
+
+#define PLURAL(count) ((count) == 1 ? "" : "s")
 
 static int
 take_sample(void *arg, const struct sample *sample, struct error *err)
@@ -189,33 +194,6 @@ keep_text(struct profile *profile, const struct buffer *text, const char **to)
     return text->failed || !*to ? -1 : 0;
 }
 
-/* Ticks that were asked for, and did not come. */
-static void
-write_rate(const struct sampler_report *report, struct buffer *out)
-{
-    uint32_t most = report->hz_wanted;
-
-    if (report->way != SAMPLER_PTRACE)
-        return;
-    if (most > SAMPLER_PTRACE_HZ_MAX) {
-        most = SAMPLER_PTRACE_HZ_MAX;
-        buffer_format(out,
-                      ", %" PRIu32 " ticks a second in place of %" PRIu32
-                      ": stopping threads makes %" PRIu32 " at most",
-                      report->hz < most ? report->hz : most, report->hz_wanted,
-                      most);
-    } else if (report->hz + report->hz / 3 < most) {
-        buffer_format(out, ", %" PRIu32 " ticks a second in place of %" PRIu32,
-                      report->hz, most);
-    }
-    if (report->hz + report->hz / 3 < most)
-        buffer_format(out,
-                      "%s looking at %" PRIu32 " threads gets a twentieth "
-                      "of a core, where there is one",
-                      report->hz_wanted > most ? ", and" : ":",
-                      report->threads);
-}
-
 /* How it was taken. */
 static void
 write_way(const struct taking *t, const struct sampler_report *report,
@@ -224,19 +202,22 @@ write_way(const struct taking *t, const struct sampler_report *report,
     static const char *const ways[] = {
         [SAMPLER_PERF] = "perf_event_open", [SAMPLER_PTRACE] = "ptrace"};
 
-    buffer_format(out, "by %s for %.1f s, %" PRIu32 " threads",
+    buffer_format(out, "by %s for %.1f s, %" PRIu32 " thread%s",
                   ways[report->way], report->milliseconds / 1000.0,
-                  report->threads);
+                  report->threads, PLURAL(report->threads));
     if (report->children > 0)
         buffer_format(out, " of it and its %" PRIu32 " child process%s",
                       report->children, report->children == 1 ? "" : "es");
+    if (t->kernel)
+        buffer_text(out, PROFILE_WITH_KERNEL);
     if (report->stops > 0)
         buffer_format(out,
-                      ", stopped %" PRIu64 " times for %.1f ms in all and "
+                      ", stopped %" PRIu64 " time%s for %.1f ms in all and "
                       "%" PRIu64 " us at most",
-                      report->stops, (double)report->pause_total_us / 1000,
+                      report->stops, PLURAL(report->stops),
+                      (double)report->pause_total_us / 1000,
                       report->pause_max_us);
-    write_rate(report, out);
+    time_remarks_rate(report, out);
     if (*report->why_not_better)
         buffer_format(out, "; %s", report->why_not_better);
     if (t->opened)
@@ -270,9 +251,10 @@ write_children(const struct taking *t, const struct sampler_report *report,
                       report->beyond, PROCESS_CHILDREN_MAX);
     if (t->joined.clashes > 0)
         buffer_format(out,
-                      "; children have %zu libraries where others have other "
-                      "code: names of theirs may be those",
-                      t->joined.clashes);
+                      "; %zu file%s of children lie%s where others have other "
+                      "code (%s): what runs there may have another's name",
+                      t->joined.clashes, PLURAL(t->joined.clashes),
+                      t->joined.clashes == 1 ? "s" : "", t->map->clash);
     if (t->joined.left_out > 0)
         buffer_format(out,
                       "; libraries that %zu children loaded themselves have no "
@@ -301,17 +283,14 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
             (double)report->unseen_ms / 1000);
     write_lack(t->cut, "stack is cut", "stacks are cut", out);
     if (left_out > 0)
-        buffer_format(out, "; the stacks of %" PRIu64 " samples found no room",
-                      left_out);
+        buffer_format(out, "; the stacks of %" PRIu64 " sample%s found no room",
+                      left_out, PLURAL(left_out));
     if (t->kernel && !kernel_names_known(t->kernel))
         buffer_format(out,
                       "; the kernel's functions have no names for user %u "
                       "(sysctl kernel.kptr_restrict=0, or CAP_SYSLOG)",
                       (unsigned)geteuid());
     write_children(t, report, out);
-    if (t->loaded.missing > 0)
-        buffer_format(out, "; %" PRIu32 " files have no unwind table (%s)",
-                      t->loaded.missing, t->loaded.why);
 }
 
 static int
@@ -324,12 +303,17 @@ write_texts(struct profile *profile, const struct taking *t,
     buffer_init(&way, TEXT_MAX);
     buffer_init(&note, TEXT_MAX);
     write_way(t, report, &way);
+    time_remarks_chance(profile, &way);
+    time_remarks_held(t->held[0], t->held[1], &note);
     if (report->ended)
         buffer_format(&note, "; the process ended after %.1f s of %.1f s",
                       report->milliseconds / 1000.0, t->milliseconds / 1000.0);
     if (*profile->note)
         buffer_format(&note, "; %s", profile->note);
     write_lacks(t, report, &note);
+    if (profile->kind == PROFILE_CPU)
+        time_remarks_short(report, &note);
+    time_remarks_tables(profile, &t->loaded, &note);
     if (note.size > 2) { /* the first "; " */
         memmove(note.data, note.data + 2, note.size - 2);
         note.size -= 2;
@@ -389,6 +373,18 @@ make_profile(const struct observing *observing, struct code_map *map,
     return profile;
 }
 
+static int
+sample_held(const struct sampler_options *options, struct taking *t,
+            struct sampler_report *report, struct error *err)
+{
+    int rc;
+
+    time_remarks_hold(options->pid, t->held[0]);
+    rc = sampler_run(options, take_sample, t, report, err);
+    time_remarks_hold(options->pid, t->held[1]);
+    return rc;
+}
+
 struct profile *
 time_profile_take(const struct observing *observing, enum profile_kind kind,
                   const struct sampler_options *options, struct error *err)
@@ -396,7 +392,7 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
     struct sampler_report report = {0};
     struct profile *profile = NULL;
     struct code_map map = {0};
-    struct taking taking = {.milliseconds = options->milliseconds};
+    struct taking taking = {.milliseconds = options->milliseconds, .map = &map};
 
     taking.sums = stack_sums_new();
     if (!taking.sums)
@@ -408,7 +404,7 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
                   &taking.joined, err) == 0) {
         taking.source = unwind_tables_source(observing->tables);
         taking.opened |= observing->look(observing->arg);
-        if (sampler_run(options, take_sample, &taking, &report, err) == 0)
+        if (sample_held(options, &taking, &report, err) == 0)
             profile =
                 make_profile(observing, &map, &taking, kind, &report, err);
     }

@@ -150,12 +150,38 @@ script_describe(const struct script_node *node)
     return node->class_name ? node->class_name : names[node->type];
 }
 
+/* Whether it is one of the class's instance, which getInstance() gives. */
+static bool
+instance_has(const struct script_node *receiver, struct span name)
+{
+    bool gives = false, has = false;
+
+    if (receiver->type != SCRIPT_CLASS)
+        return false;
+    for (size_t i = 0; i < script_method_count(); i++) {
+        struct script_method m = script_method(i);
+
+        if (strcmp(m.class_name, receiver->class_name) != 0)
+            continue;
+        gives |= strcmp(m.name, "getInstance") == 0;
+        has |= !m.is_static && span_is(name, m.name);
+    }
+    return gives && has;
+}
+
 static int
 fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
                     const struct script_token *name, size_t arguments)
 {
     struct buffer known;
 
+    if (instance_has(receiver, name->text))
+        return fail_at(p, name->offset,
+                       "it is an instance that has '%.*s': "
+                       "%s.getInstance().%.*s(...)",
+                       (int)shown(name->text), name->text.data,
+                       receiver->class_name, (int)shown(name->text),
+                       name->text.data);
     buffer_init(&known, ERROR_TEXT_MAX);
     list_methods(&known, receiver->class_name ? receiver->class_name : "",
                  receiver->type == SCRIPT_CLASS);

@@ -385,7 +385,8 @@ heap_names_kept(const struct handle *handle, int number)
 }
 
 static int
-fail_kind(struct handle *handle, const struct heap_walk *walk, const char *name)
+fail_kind(struct handle *handle, const struct heap_walk *walk, const char *name,
+          const char *base)
 {
     if (walk->observed)
         error_set(&handle->failure, ER_WRONG_ARGUMENTS,
@@ -393,6 +394,12 @@ fail_kind(struct handle *handle, const struct heap_walk *walk, const char *name)
                   "heap_stacks have; here are cpu:10, wall:10, and kept ones "
                   "of the kinds cpu and wall",
                   name);
+    else if (walk->compares && base && strcmp(base, name) != 0)
+        error_set(&handle->failure, ER_WRONG_ARGUMENTS,
+                  "'%.64s' is a profile of time, which no table compares: "
+                  "SELECT top('%.64s', '%.64s') does, and so do flamegraph and "
+                  "the other views",
+                  name, name, base);
     else
         error_set(&handle->failure, ER_WRONG_ARGUMENTS,
                   "'%.64s' is a profile of time, and not of the heap: "
@@ -419,11 +426,11 @@ pin_named(struct heap_cursor *cursor, struct handle *handle,
     int rc;
 
     if (name && !fits_name(walk, name))
-        return fail_kind(handle, walk, name);
+        return fail_kind(handle, walk, name, base);
     rc = select_pin(handle, name, base, &cursor->pin);
     if (rc == SQLITE_OK &&
         walk->observed != (cursor->pin->profile->kind != PROFILE_HEAP))
-        return fail_kind(handle, walk, cursor->pin->label);
+        return fail_kind(handle, walk, cursor->pin->label, base);
     return rc;
 }
 
@@ -448,7 +455,7 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
         (key && !text_of(key)))
         return SQLITE_OK;
     if (base && !fits_name(walk, text_of(base)))
-        return fail_kind(handle, walk, text_of(base));
+        return fail_kind(handle, walk, text_of(base), NULL);
     if (name || !(walk->observed || heap_names_kept(handle, number))) {
         rc = pin_named(cursor, handle, walk, text_of(name), text_of(base));
         return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;

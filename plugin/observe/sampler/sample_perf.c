@@ -490,9 +490,11 @@ open_all(struct perf *perf, char *why, struct error *err)
     for (size_t i = 0; i < perf->run->processes.count; i++)
         sample_bits_set(perf->ours, perf->run->processes.list[i].pid, true);
     set_attr(perf);
-    error = fds <= most ? 0 : EMFILE;
-    if (error == 0)
-        error = open_first(perf, cpus);
+    if (fds > most) {
+        sample_refused_descriptors(fds * FDS_SHARE, why, SAMPLE_REFUSED_MAX);
+        return 1;
+    }
+    error = open_first(perf, cpus);
     if (error == 0)
         error = open_threads(perf, err);
     if (error == 0)
@@ -521,11 +523,11 @@ say_limits(struct perf *perf)
         snprintf(out, size,
                  "time in the kernel is not sampled: sysctl "
                  "kernel.perf_event_paranoid=1, or CAP_PERFMON");
-    if (used_ms > SHOWN_MS && seen_ms < used_ms / 10 * 9)
+    if (used_ms > seen_ms + SHOWN_MS && seen_ms < used_ms / 10 * 9)
         snprintf(out + strlen(out), size - strlen(out),
                  "%s%llu of %llu ms on a processor were sampled: %s%sof each "
                  "thread the rest of a tick is missing on each processor, so "
-                 "all of those shorter than a tick; a higher rate meets more",
+                 "all of those shorter than a tick, which are in no share",
                  out[0] ? "; " : "", (unsigned long long)seen_ms,
                  (unsigned long long)used_ms,
                  report->kernel ? "" : "besides the kernel's time, ",
@@ -549,6 +551,7 @@ sample_until_over(struct perf *perf, struct error *err)
         step_ms = DRAIN_MAX_MS;
     rc = drain(perf, err); /* what was sampled meanwhile: of some alone */
     perf->opening = false;
+    run->report->threads_first = run->report->threads;
     sample_run_begin(run);
     while (rc == 0 && !over) {
         rc = sample_run_rest(run, sample_now_ns() + step_ms * 1000000, &over,

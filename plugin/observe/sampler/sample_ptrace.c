@@ -79,7 +79,7 @@ struct sampler {
     size_t kept_bytes;
     uint64_t unseen_ns, paused_us; /* paused: but for each thread's first */
     uint32_t random;
-    uint64_t ticks, tick_ns, since_tick_ns;
+    uint64_t ticks, slow_ticks, tick_ns, since_tick_ns;
     int policy; /* of this thread, when it does not look */
     struct sched_param priority;
     bool begun; /* the threads of the first tick are known */
@@ -226,6 +226,8 @@ list_threads(struct sampler *s, struct error *err)
     mem_free(s->list);
     s->list = list;
     s->count = tids->count;
+    if (!s->begun)
+        s->run->report->threads_first = s->run->report->threads;
     s->begun = true;
     return rc;
 }
@@ -510,8 +512,10 @@ interval_ns(struct sampler *s, uint64_t look_ns)
 {
     uint64_t interval = 1000000000 / s->run->hz;
 
-    if (look_ns * LOOK_SHARE > interval)
+    if (look_ns * LOOK_SHARE > interval) {
         interval = look_ns * LOOK_SHARE;
+        s->slow_ticks++;
+    }
     s->random = s->random * 1664525 + 1013904223;
     return interval * 3 / 4 + interval / 2 * (s->random >> 16) / 65536;
 }
@@ -575,6 +579,7 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     }
     elapsed_ns = sample_now_ns() - run->begin_ns;
     report->hz = (uint32_t)(s.ticks * 1000000000 / (elapsed_ns + 1)) + 1;
+    report->slow_looks = s.slow_ticks > s.ticks / 2;
     report->unseen += (uint32_t)s.tids.left_out;
     report->unseen_ms = s.unseen_ns / 1000000;
     report->born = sample_run_born(run);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -154,6 +155,19 @@ sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,
 }
 
 void
+sample_refused_descriptors(size_t needed, char *out, size_t size)
+{
+    struct rlimit limit = {0};
+
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    snprintf(out, size,
+             "perf_event_open takes a descriptor for each thread and "
+             "processor, at most a quarter of heapwired's RLIMIT_NOFILE, which "
+             "is %llu: %zu would do (ulimit -n, LimitNOFILE= of its unit)",
+             (unsigned long long)limit.rlim_cur, needed);
+}
+
+void
 sample_refused_perf(int32_t pid, int error, char *out, size_t size)
 {
     struct target t;
@@ -183,8 +197,8 @@ sample_refused_perf(int32_t pid, int error, char *out, size_t size)
                  read_number("/proc/sys/kernel/perf_event_mlock_kb"));
     else if (error == EMFILE || error == ENFILE)
         snprintf(out, size,
-                 "it has too many threads for heapwired's RLIMIT_NOFILE: one "
-                 "descriptor for each and processor");
+                 "heapwired has no descriptors left for its threads, one for "
+                 "each and processor (ulimit -n, LimitNOFILE= of its unit)");
     else if (error != EACCES && error != EPERM)
         snprintf(out, size, "perf_event_open: %s", strerrordesc_np(error));
     else if (t.filters > 0 && error == EPERM)

@@ -19,4 +19,7 @@ void sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,
 /* Of perf_event_open; ENOBUFS: of its memory. */
 void sample_refused_perf(int32_t pid, int error, char *out, size_t size);
 
+/* Of perf_event_open: so many descriptors would have to be allowed. */
+void sample_refused_descriptors(size_t needed, char *out, size_t size);
+
 #endif

@@ -66,10 +66,12 @@ struct sampler_report {
     uint32_t hz;           /* ticks a second, as they were; at least 1 */
     uint32_t hz_wanted;    /* as they were asked for, or are by default */
     uint64_t samples;
-    uint64_t lost;      /* the kernel, or we, had no room or time for */
-    uint32_t threads;   /* seen */
-    uint32_t unseen;    /* threads that could not be looked at, */
-    uint32_t unmet;     /* of the clock: for which there was no time */
+    uint64_t lost;          /* the kernel, or we, had no room or time for */
+    uint32_t threads;       /* seen */
+    uint32_t threads_first; /* of them: when the time began */
+    bool slow_looks; /* of ptrace: looking at all of them makes ticks rarer */
+    uint32_t unseen; /* threads that could not be looked at, */
+    uint32_t unmet;  /* of the clock: for which there was no time */
     uint64_t unseen_ms; /* of the clock: or not all the time; those times */
     uint32_t children;  /* processes that it forked, in this */
     uint32_t born;      /* likewise, meanwhile, and not in this */

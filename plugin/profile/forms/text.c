@@ -46,6 +46,20 @@ compare_flat(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* Of a difference: what lost much is no less a change than what grew. */
+static int
+compare_change(const void *a, const void *b)
+{
+    const struct weight *x = *(const struct weight *const *)a;
+    const struct weight *y = *(const struct weight *const *)b;
+
+    if (fabs(x->flat) != fabs(y->flat))
+        return fabs(x->flat) < fabs(y->flat) ? 1 : -1;
+    if (fabs(x->cumulative) != fabs(y->cumulative))
+        return fabs(x->cumulative) < fabs(y->cumulative) ? 1 : -1;
+    return compare_flat(a, b);
+}
+
 static int
 compare_growth(const void *a, const void *b)
 {
@@ -89,7 +103,9 @@ order(struct report *r)
             r->lines[r->line_count++] = &weights->list[i];
     if (r->line_count > 0)
         qsort(r->lines, r->line_count, sizeof(const struct weight *),
-              r->options->by_growth ? compare_growth : compare_flat);
+              r->options->by_growth              ? compare_growth
+              : r->cut && r->profile->difference ? compare_change
+                                                 : compare_flat);
     return 0;
 }
 
@@ -176,6 +192,15 @@ noise_mark(const struct report *r, double value, double variance)
                                                                       : " ";
 }
 
+/* jeprof has "-0.0%", and text is as jeprof has it. */
+static const char *
+shown_figure(const struct report *r, const char *figure)
+{
+    bool is_zero = figure[0] == '-' && !figure[strspn(figure, "-0.%")];
+
+    return r->cut && is_zero ? figure + 1 : figure;
+}
+
 static void
 add_line(struct report *r, const struct weight *w, double sum)
 {
@@ -183,14 +208,15 @@ add_line(struct report *r, const struct weight *w, double sum)
     char flat[FIGURE_TEXT], flat_part[FIGURE_TEXT], sum_part[FIGURE_TEXT];
     char all[FIGURE_TEXT], all_part[FIGURE_TEXT];
 
-    buffer_format(r->out, "%8s%s %6s %6s %8s%s %6s ",
-                  figure_value(w->flat, r->options, flat),
-                  noise_mark(r, w->flat, w->flat_variance),
-                  figure_percent(w->flat, total, flat_part),
-                  figure_percent(sum, total, sum_part),
-                  figure_value(w->cumulative, r->options, all),
-                  noise_mark(r, w->cumulative, w->cumulative_variance),
-                  figure_percent(w->cumulative, total, all_part));
+    buffer_format(
+        r->out, "%8s%s %6s %6s %8s%s %6s ",
+        shown_figure(r, figure_value(w->flat, r->options, flat)),
+        noise_mark(r, w->flat, w->flat_variance),
+        shown_figure(r, figure_percent(w->flat, total, flat_part)),
+        shown_figure(r, figure_percent(sum, total, sum_part)),
+        shown_figure(r, figure_value(w->cumulative, r->options, all)),
+        noise_mark(r, w->cumulative, w->cumulative_variance),
+        shown_figure(r, figure_percent(w->cumulative, total, all_part)));
     if (r->cut)
         add_short_name(r, w->name, TEXT_COLUMNS - FIGURE_COLUMNS);
     else

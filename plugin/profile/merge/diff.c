@@ -435,22 +435,26 @@ static const char *
 memory_of(struct profile *out, const struct profile *now,
           const struct profile *base)
 {
-    char lengths[96] = "";
-    size_t size = strlen(now->memory), head;
-    char *text;
+    bool kernel = strstr(now->memory, PROFILE_WITH_KERNEL) != NULL;
+    bool base_kernel = strstr(base->memory, PROFILE_WITH_KERNEL) != NULL;
+    const char *chance = strstr(now->memory, PROFILE_CHANCE);
+    size_t size = chance ? (size_t)(chance - now->memory) : strlen(now->memory);
+    char lengths[192] = "", *text;
 
     if (now->kind != PROFILE_HEAP)
         snprintf(lengths, sizeof(lengths),
                  "sampled for %.1f s, the base for "
-                 "%.1f s: sums, not rates%s",
+                 "%.1f s: sums, not rates%s%s",
                  (double)now->duration_ms / 1e3,
-                 (double)base->duration_ms / 1e3, size ? "; " : "");
-    head = strlen(lengths);
-    text = arena_alloc(out->arena, head + size + 1);
-    if (!text)
-        return NULL;
-    memcpy(text, lengths, head);
-    memcpy(text + head, now->memory, size + 1);
+                 (double)base->duration_ms / 1e3,
+                 kernel == base_kernel ? ""
+                 : kernel ? "; the base is without the kernel's functions"
+                          : "; the base alone has the kernel's functions",
+                 size ? "; " : "");
+    text = arena_alloc(out->arena, strlen(lengths) + size + 1);
+    if (text)
+        snprintf(text, strlen(lengths) + size + 1, "%s%.*s", lengths, (int)size,
+                 now->memory);
     return text;
 }
 

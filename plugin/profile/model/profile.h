@@ -60,6 +60,10 @@ struct profile_unseen {
     const char *why; /* "allocated while profiling was off", ... */
 };
 
+/* In profile.memory, of time. */
+#define PROFILE_WITH_KERNEL ", with the kernel's functions"
+#define PROFILE_CHANCE      "; by chance alone " /* last: of this profile alone */
+
 struct profile {
     enum profile_kind kind;
     const char *program;

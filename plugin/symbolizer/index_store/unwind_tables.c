@@ -243,9 +243,13 @@ find_same(const struct loading *l, const struct mapping *first,
 static void
 note_missing(struct loading *l, const char *path, const char *why)
 {
-    if (l->loaded->missing++ == 0)
-        snprintf(l->loaded->why, sizeof(l->loaded->why), "%.200s: %.200s",
-                 mapping_basename(path), why);
+    struct unwind_missing *m;
+
+    if (l->loaded->missing++ >= UNWIND_MISSING_MAX)
+        return;
+    m = &l->loaded->without[l->loaded->missing - 1];
+    m->path = path;
+    snprintf(m->why, sizeof(m->why), "%s", why);
 }
 
 static const struct unwind_table *

@@ -48,12 +48,20 @@ struct unwind_request {
     const atomic_bool *cancelled; /* likewise; NULL: never */
 };
 
+enum { UNWIND_MISSING_MAX = 16 };
+
+/* A file without a table. */
+struct unwind_missing {
+    const char *path; /* the request's */
+    char why[160];
+};
+
 /* What came of a load. */
 struct unwind_loaded {
-    uint32_t objects;         /* executable files that are mapped */
-    uint32_t made, missing;   /* tables: made now; not to be had */
-    uint64_t bytes;           /* of all tables in memory */
-    char why[ERROR_TEXT_MAX]; /* one is missing; "" */
+    uint32_t objects;       /* executable files that are mapped */
+    uint32_t made, missing; /* tables: made now; not to be had */
+    uint64_t bytes;         /* of all tables in memory */
+    struct unwind_missing without[UNWIND_MISSING_MAX]; /* the first of them */
 };
 
 /* Objects without a table are walked through by frame pointers.  -1 with *err

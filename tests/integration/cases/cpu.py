@@ -260,6 +260,25 @@ def in_the_background(two, text):
     return victim.decode(), thread, ended
 
 
+def head_of(two, names):
+    """Its lines are broken."""
+    return " ".join(two.value(f"SELECT top({names})").split())
+
+
+def test_the_head_says_what_it_is_worth(two):
+    assert re.search(r"by chance alone shares are off by up to \d+\.\d points, in 95% "
+                     "of cases", head_of(two, "'cpu:1'"))
+    idle = two.nodes[1]
+    idle.find_children()
+    stopped = int(idle.children["redis-server"])
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        said = " ".join(two.script(f"{CPU}profile(1)", IDLE).split())
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    assert "the process is stopped by a signal (SIGSTOP)" in said, said
+
+
 def test_the_kernels_functions(two):
     """Redis spends much of its time in there; as root, or paranoid < 2."""
     try:
@@ -283,6 +302,10 @@ def test_the_kernels_functions(two):
     assert "_[k]" in two.value("SELECT collapsed('cluster:cpu:1:kernel')")
     answer = local(two.node, "/pprof/profile?seconds=1&kernel=1&type=text")
     assert answer.status == 200 and "_[k]" in answer.text, answer.text[:300]
+    assert "with the kernel's functions" in head_of(two, "'kernel'")
+    plain = head_of(two, "'cpu:1', 'kernel'")
+    assert "the base alone has the kernel's functions" in plain, plain
+    assert "by chance" not in plain, plain
     two.rows(f"ADMIN EXECUTE ON {BUSY} 'HeapProf.getInstance().delete(\"kernel\")'")
     assert "[k]" not in two.value("SELECT collapsed('cpu:1')")
 

@@ -279,7 +279,8 @@ def test_connections_keep_their_descriptors():
     with Busy() as busy:
         got = sample(busy, user=["prlimit", f"--nofile={few}:20000"])
         assert got["way"] == "ptrace", got
-        assert "RLIMIT_NOFILE" in got["why_not_better"], got
+        assert (f"RLIMIT_NOFILE, which is {few}: {few + 1} would do" in
+                got["why_not_better"]), got
         assert sample(busy, user=["prlimit", f"--nofile={few + 1}"]
                       )["way"] == "perf"
 

@@ -112,8 +112,8 @@ main(int argc, char **argv)
             &loaded, &err) != 0)
         fail(err.text);
     if (loaded.missing)
-        fprintf(stderr, "%" PRIu32 " without a table: %s\n", loaded.missing,
-                loaded.why);
+        fprintf(stderr, "%" PRIu32 " without a table: %s: %s\n", loaded.missing,
+                loaded.without[0].path, loaded.without[0].why);
     source = unwind_tables_source(tables);
     count = read_samples();
     for (size_t i = 0; i < count; i++) {

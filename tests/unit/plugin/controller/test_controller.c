@@ -10,7 +10,9 @@
 
 #include "clock.h"
 #include "controller.h"
+#include "deaths.h"
 #include "errors.h"
+#include "observe.h"
 #include "scripted_agent.h"
 #include "snapshot.h"
 #include "stats.h"
@@ -374,6 +376,34 @@ START_TEST(an_ended_database_is_reported_with_its_time)
 }
 END_TEST
 
+/* As a static program, which no agent is in. */
+START_TEST(one_without_an_agent_ended_as_its_parent_wrote)
+{
+    const struct observe_request request = {.kind = OBSERVE_CPU, .seconds = 1};
+    struct death death = {.pid = 0x3ffffff, .signalled = true, .code = 9};
+    char dir[] = "/tmp/hw-test-XXXXXX", path[64];
+    struct waker waker = {post, NULL};
+    struct error err = {0};
+    struct controller *c;
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    c = start_controller(dir);
+    controller_set_absence(c, death.pid, ""); /* above any pid */
+    ck_assert_ptr_null(controller_observe(c, &request, waker, &err));
+    ck_assert_str_eq(err.text, "the database (pid 67108863) has ended");
+    death.at_ms = clock_wall_ms();
+    ck_assert_int_eq(deaths_append(dir, &death, &err), 0);
+    ck_assert_ptr_null(controller_observe(c, &request, waker, &err));
+    ck_assert_msg(strstr(err.text, "(pid 67108863) ended at 20") != NULL &&
+                      strstr(err.text, "was killed by signal 9") != NULL,
+                  "%s", err.text);
+    controller_stop(c);
+    snprintf(path, sizeof(path), "%s/" DEATHS_FILE, dir);
+    unlink(path);
+    rmdir(dir);
+}
+END_TEST
+
 static const struct {
     enum agent_status allocator;
     enum job_kind kind;
@@ -447,6 +477,7 @@ main(void)
     tcase_add_test(tc, a_cancelled_wait_leaves_the_job_to_others);
     tcase_add_test(tc, given_up_requests_do_not_fill_the_queue);
     tcase_add_test(tc, an_ended_database_is_reported_with_its_time);
+    tcase_add_test(tc, one_without_an_agent_ended_as_its_parent_wrote);
     tcase_add_loop_test(tc, what_jemalloc_cannot_do_is_said, 0,
                         sizeof(allocators) / sizeof(allocators[0]));
     suite_add_tcase(suite, tc);

@@ -156,7 +156,9 @@ START_TEST(what_a_child_loaded_joins_unless_it_has_no_place)
     before = map.maps.count;
     ck_assert_uint_eq(code_map_join(&map, getpid()), 0);
     ck_assert_uint_lt(map.maps.count, before); /* code alone */
+    ck_assert_str_eq(map.clash, "");
     ck_assert_uint_eq(code_map_join(&map, child), 1);
+    ck_assert_str_ne(map.clash, "");
     ck_assert_uint_eq(code_map_join(&map, 0x3ffffff), 0); /* no such one */
     for (size_t i = 1; i < map.maps.count; i++)
         ck_assert_uint_le(map.maps.list[i - 1].end, map.maps.list[i].start);

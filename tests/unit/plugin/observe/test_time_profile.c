@@ -98,11 +98,11 @@ START_TEST(time_that_was_not_seen_is_told)
         struct sampler_report report;
         const char *told;
     } cases[] = {
-        {{.unseen = 2}, "2 threads could not be looked at; "},
+        {{.unseen = 2}, "2 threads could not be looked at"},
         {{.unseen = 2, .unseen_ms = 1500},
-         "2 threads could not be looked at, for 1.5 s in all; "},
+         "2 threads could not be looked at, for 1.5 s in all"},
         {{.unmet = 1, .unseen_ms = 1500},
-         "1 thread was not met: it ended, or the time did, for 1.5 s in all; "},
+         "1 thread was not met: it ended, or the time did, for 1.5 s in all"},
         {{.unseen_ms = 1500}, "threads could not be looked at for 1.5 s in "},
     };
 

@@ -138,7 +138,7 @@ START_TEST(tables_are_made_once_and_kept)
     struct unwind_loaded first, again;
 
     load(tables, &first);
-    ck_assert_msg(first.missing == 0, "%s", first.why);
+    ck_assert_msg(first.missing == 0, "%s", first.without[0].why);
     ck_assert_uint_ge(first.objects, 4); /* program, libc, loader, vdso */
     ck_assert_uint_eq(first.made, first.objects);
     ck_assert_uint_eq(count_files(), first.made);
@@ -208,7 +208,7 @@ START_TEST(what_has_no_room_is_missing)
 
     load(tables, &loaded);
     ck_assert_uint_gt(loaded.missing, 0);
-    ck_assert_str_ne(loaded.why, "");
+    ck_assert_str_ne(loaded.without[0].why, "");
     ck_assert_uint_le(loaded.bytes, 1 << 16);
     free_tables(tables);
 }
@@ -223,7 +223,7 @@ START_TEST(what_clients_take_is_no_room)
     memory_hold_all(&clients, "ann", MEMORY_BUDGET_BYTES);
     load(tables, &loaded);
     ck_assert_uint_gt(loaded.missing, 0);
-    ck_assert_ptr_nonnull(strstr(loaded.why, "that clients share"));
+    ck_assert_ptr_nonnull(strstr(loaded.without[0].why, "that clients share"));
     (void)memory_hold(&clients, "ann", 0);
     ck_assert_uint_lt(memory_budget_used(), MEMORY_BUDGET_SMALL);
     free_tables(tables);
@@ -262,7 +262,7 @@ load_often(void *arg)
         struct unwind_loaded loaded;
 
         load(tables, &loaded);
-        ck_assert_msg(loaded.missing == 0, "%s", loaded.why);
+        ck_assert_msg(loaded.missing == 0, "%s", loaded.without[0].why);
         unwind_tables_free(tables);
     }
     return arg;
@@ -324,7 +324,7 @@ START_TEST(what_takes_all_the_time_is_not_tried_at_once)
         ck_assert_int_eq(unwind_tables_load(tables, &request, &loaded, &err),
                          0);
         ck_assert_uint_eq(loaded.missing, 1);
-        ck_assert_str_ne(loaded.why, "");
+        ck_assert_str_ne(loaded.without[0].why, "");
     }
     ck_assert_int_eq(stat(starts, &st), 0);
     ck_assert_int_eq(st.st_size, 1);
@@ -340,13 +340,14 @@ START_TEST(without_memory_no_helper_is_started)
     left = 100 << 20;
     load(tables, &loaded);
     ck_assert_uint_eq(loaded.missing, loaded.objects);
-    ck_assert_ptr_nonnull(strstr(loaded.why, "only 100 MB of memory are left"));
+    ck_assert_ptr_nonnull(
+        strstr(loaded.without[0].why, "only 100 MB of memory are left"));
     free_tables(tables);
     /* The least that it is started with is enough for small ones. */
     left = 128 << 20;
     tables = new_tables(NULL, 0);
     load(tables, &loaded);
-    ck_assert_msg(loaded.missing == 0, "%s", loaded.why);
+    ck_assert_msg(loaded.missing == 0, "%s", loaded.without[0].why);
     free_tables(tables);
 }
 END_TEST

@@ -131,6 +131,9 @@ static const struct {
     {"System.print(x)", 1, 14, "unknown name 'x'"},
     {"HeapProf.enable()", 1, 10,
      "HeapProf has no method 'enable' with 0 arguments; it has getInstance()"},
+    {"CpuProf.profile(1)", 1, 9,
+     "it is an instance that has 'profile': CpuProf.getInstance().profile("
+     "...)"},
     {"HeapProf.getInstance().foo()", 1, 24,
      "an instance of HeapProf has no method 'foo' with 0 arguments; it has "
      "enable_prof([Num]), disable_prof(), has_enable(), state(), "

@@ -98,6 +98,46 @@ START_TEST(stacks_are_matched_by_name)
 }
 END_TEST
 
+START_TEST(top_begins_with_the_largest_changes)
+{
+    struct profile *diff = usual();
+    struct error err = {0};
+    struct buffer out;
+
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(text_write_top(diff, NULL, &out, &err), 0);
+    ck_assert_str_eq(out.data, "Total: 5.5 MB\n"
+                               "     8.0 145.5% 145.5%      8.0 145.5% leak\n"
+                               "    -3.0 -54.5%  90.9%     -3.0 -54.5% cache\n"
+                               "     0.5   9.1% 100.0%      0.5   9.1% fresh\n"
+                               "     0.0   0.0% 100.0%      5.5 100.0% main\n");
+    buffer_fini(&out);
+    profile_free(diff);
+}
+END_TEST
+
+START_TEST(top_has_no_minus_before_zero)
+{
+    static const char less[] = "heap_v2/1\n@ 0x1000 0x2001\n"
+                               "t*: 1: 1048576 [0: 0]\n"
+                               "@ 0x1000 0x3001\nt*: 1: 10 [0: 0]\n" MAPS;
+    static const char none[] = "heap_v2/1\n@ 0x1000 0x3001\n"
+                               "t*: 1: 20 [0: 0]\n" MAPS;
+    struct profile *diff = difference_of(fixture_profile(less, here, NULL),
+                                         fixture_profile(none, here, NULL));
+    struct error err = {0};
+    struct buffer out;
+
+    buffer_init(&out, 1 << 20);
+    ck_assert_int_eq(text_write_top(diff, NULL, &out, &err), 0);
+    ck_assert_ptr_null(strstr(out.data, "-0.0"));
+    ck_assert_ptr_nonnull(
+        strstr(out.data, "     0.0   0.0% 100.0%      0.0   0.0% cache\n"));
+    buffer_fini(&out);
+    profile_free(diff);
+}
+END_TEST
+
 static const struct {
     enum measure measure;
     const char *first;
@@ -362,6 +402,23 @@ START_TEST(time_is_compared_by_its_sums)
 }
 END_TEST
 
+START_TEST(one_with_the_kernel_is_told_from_one_without)
+{
+    struct profile *now, *base, *diff;
+
+    now = fixture_profile_of(PROFILE_CPU, 1000, idle, here, NULL);
+    base = fixture_profile_of(PROFILE_CPU, 1000, idle, here, NULL);
+    now->memory = "by perf" PROFILE_WITH_KERNEL PROFILE_CHANCE "9 points";
+    base->memory = "by perf";
+    diff = difference_of(now, base);
+    ck_assert_str_eq(diff->memory,
+                     "sampled for 1.0 s, the base for 1.0 s: sums, not rates; "
+                     "the base is without the kernel's functions; "
+                     "by perf" PROFILE_WITH_KERNEL);
+    profile_free(diff);
+}
+END_TEST
+
 START_TEST(two_kinds_are_not_compared)
 {
     struct profile *now = fixture_profile_of(PROFILE_CPU, 1, idle, here, NULL);
@@ -383,8 +440,11 @@ main(void)
     TCase *tc = tcase_create("diff");
 
     tcase_add_test(tc, time_is_compared_by_its_sums);
+    tcase_add_test(tc, one_with_the_kernel_is_told_from_one_without);
     tcase_add_test(tc, two_kinds_are_not_compared);
     tcase_add_test(tc, stacks_are_matched_by_name);
+    tcase_add_test(tc, top_begins_with_the_largest_changes);
+    tcase_add_test(tc, top_has_no_minus_before_zero);
     tcase_add_loop_test(tc, each_measure_has_a_difference, 0,
                         sizeof(measured) / sizeof(measured[0]));
     tcase_add_test(tc, what_was_ever_allocated_needs_both);

@@ -1,0 +1,41 @@
+/*
+ * time_remarks.h - what the head of a profile of time says of its worth.
+ *
+ * Each writes after what stands there already, or nothing.
+ */
+#ifndef HW_TIME_REMARKS_H
+#define HW_TIME_REMARKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer;
+struct profile;
+struct sampler_report;
+struct unwind_loaded;
+
+/* Ticks of ptrace that were asked for, and did not come. */
+void time_remarks_rate(const struct sampler_report *report, struct buffer *out);
+
+/* Of profiles of the processor's time: threads that live for a few ticks are
+ * sampled at the same moments of their lives, or late in them. */
+void time_remarks_short(const struct sampler_report *report,
+                        struct buffer *out);
+
+/* By how much shares are off by chance. */
+void time_remarks_chance(const struct profile *profile, struct buffer *out);
+
+/* Files without an unwind table that a stack of the profile lies in. */
+void time_remarks_tables(const struct profile *profile,
+                         const struct unwind_loaded *loaded,
+                         struct buffer *out);
+
+enum { TIME_HELD_TEXT = 96 };
+
+/* "stopped by a signal (SIGSTOP)", "held by gdb (process 12)", "traced by
+ * ..."; "": neither. */
+void time_remarks_hold(int32_t pid, char out[TIME_HELD_TEXT]);
+/* Of both ends of the profile's time. */
+void time_remarks_held(const char *begin, const char *end, struct buffer *out);
+
+#endif
