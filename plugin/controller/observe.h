@@ -66,7 +66,8 @@ enum { OBSERVE_PROCESSES_MAX = 1024 };
 size_t controller_observe_processes(struct controller *controller,
                                     int32_t *pids, struct error *err);
 
-/* The unwind tables' files get another owner, as whom heapwired continues. */
+/* The unwind tables' files get another owner, as whom heapwired continues; it
+ * may stop threads as shortly as root may. */
 int controller_observe_give(struct controller *controller, uint32_t uid,
                             uint32_t gid, struct error *err);
 

@@ -205,8 +205,8 @@ static const struct catalog_column threads[] = {
 
 const struct catalog_table tables_threads[] = {
     {"heapwire", "threads", CATALOG_OWN_COLUMNS(threads), produce,
-     "The database's threads; those columns that need stacks stop each for "
-     "some microseconds",
+     "The database's threads; those columns that need stacks stop each for a "
+     "moment",
      PRIVILEGE_PROFILE, NEED_TIME},
     CATALOG_OF_ALL("threads", threads, PRIVILEGE_PROFILE, &tables_threads[0]),
     {NULL},

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -33,6 +34,7 @@ enum {
     COPIES_MAX = 32,      /* that are made together */
     COPIED_MAX = 1 << 20, /* bytes of their stacks; most take some KB */
     ALIGNED = 16,
+    PRIORITY = 1,  /* the lowest one of SCHED_FIFO: before all of SCHED_OTHER */
     REFERENCES = 2 /* the thread, and its caller */
 };
 
@@ -129,7 +131,7 @@ make_copies(struct thread_tracer *tracer)
 static void *
 trace(void *arg)
 {
-    const struct sched_param first = {.sched_priority = 1};
+    const struct sched_param first = {.sched_priority = PRIORITY};
     struct thread_tracer *tracer = arg;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
@@ -309,4 +311,18 @@ thread_tracer_copy(struct thread_tracer **tracer, int32_t pid,
                  &copies->err);
     }
     end_tracer(t, !in_time);
+}
+
+void
+thread_tracer_keep_priority(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_RTPRIO, &limit) != 0)
+        return;
+    if (limit.rlim_cur < PRIORITY)
+        limit.rlim_cur = PRIORITY;
+    if (limit.rlim_max < PRIORITY)
+        limit.rlim_max = PRIORITY;
+    (void)setrlimit(RLIMIT_RTPRIO, &limit);
 }
