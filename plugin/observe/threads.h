@@ -33,10 +33,11 @@ struct thread_entry {
                                     than the return address */
     uint32_t depth;              /* 0: no stack */
     uint32_t pause_us;           /* that it was stopped for */
-    const char *why; /* the stack is missing, or ends too soon; "" */
-    uint64_t futex;  /* the address that it waits for; 0: none */
-    bool timed;      /* but not for ever */
-    int32_t owner;   /* the tid that holds that mutex; 0: not known */
+    const char *why;  /* the stack is missing, or ends too soon; "" */
+    uint64_t futex;   /* the address that it waits for; 0: none */
+    bool timed;       /* but not for ever */
+    int32_t owner;    /* the tid that holds that mutex; 0: not known */
+    bool owner_ended; /* and nobody will unlock it */
     /* Threads of one number wait for each other in a circle, for ever: from 1;
      * 0: in none. */
     uint32_t deadlock;
