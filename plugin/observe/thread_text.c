@@ -106,18 +106,28 @@ thread_folded_write(const struct thread_list *list,
 /* ---- a group ---- */
 
 static void
+add_thread(struct buffer *out, const struct thread_entry *entry)
+{
+    buffer_format(out, "%" PRId32 ":%s", entry->tid, entry->name);
+    if (strcmp(entry->name, SAMPLER_OWN_THREAD) == 0)
+        buffer_text(out, " (of heapwire itself)");
+    if (entry->process && entry->pid != entry->tid)
+        buffer_format(out, " (of %" PRId32 ", %s)", entry->pid, entry->process);
+    else if (entry->process)
+        buffer_format(out, " (%s)", entry->process);
+}
+
+static void
 add_tids(struct buffer *out, const struct thread_group *group)
 {
     if (group->count == 1)
         buffer_text(out, "tid: ");
     else
         buffer_format(out, "%zu tids: ", group->count);
-    for (size_t i = 0; i < group->count; i++)
-        buffer_format(out, "%s%" PRId32 ":%s%s", i ? ", " : "",
-                      group->threads[i]->tid, group->threads[i]->name,
-                      strcmp(group->threads[i]->name, SAMPLER_OWN_THREAD) == 0
-                          ? " (of heapwire itself)"
-                          : "");
+    for (size_t i = 0; i < group->count; i++) {
+        buffer_text(out, i ? ", " : "");
+        add_thread(out, group->threads[i]);
+    }
     buffer_char(out, '\n');
 }
 

@@ -21,8 +21,10 @@ struct thread_copy;
 enum { THREADS_MAX = 8192, THREAD_DEPTH_MAX = 512 };
 
 struct thread_entry {
-    int32_t tid;
+    int32_t tid, pid;
     const char *name;
+    /* What ps calls the process, if it is a child; NULL: the first one. */
+    const char *process;
     char state;        /* as in /proc: R, S, D, T, t, Z, ... */
     const char *wchan; /* the kernel's function in which it waits; "" */
     /* Its calls in there, "outermost;...;innermost"; NULL: it runs, this user

@@ -183,6 +183,22 @@ START_TEST(a_functions_name_chooses_stacks_and_their_deadlocks)
 }
 END_TEST
 
+START_TEST(a_forked_process_is_called_as_ps_does)
+{
+    const struct thread_text_options options = {.function = {"start", 5}};
+
+    entries[0].pid = entries[0].tid;
+    entries[0].process = "db: writes";
+    entries[3].pid = 10;
+    entries[3].process = "db: reads";
+    ck_assert_int_eq(thread_text_write(&list, &options, &out, &err), 0);
+    ck_assert_ptr_nonnull(strstr(out.data, "tid: 10:main (db: writes)\n"));
+    ck_assert_ptr_nonnull(
+        strstr(out.data, "tid: 13:idle (of 10, db: reads)\n"));
+    entries[0].process = entries[3].process = NULL;
+}
+END_TEST
+
 START_TEST(what_threads_wait_for_is_told_by_its_address)
 {
     struct thread_entry *three[] = {&entries[1], &entries[2], &entries[5]};
@@ -279,6 +295,7 @@ main(void)
     tcase_add_test(tcase, one_thread_has_its_own_lines);
     tcase_add_test(tcase, a_thread_that_is_not_there_is_an_error);
     tcase_add_test(tcase, a_functions_name_chooses_stacks_and_their_deadlocks);
+    tcase_add_test(tcase, a_forked_process_is_called_as_ps_does);
     tcase_add_test(tcase, what_threads_wait_for_is_told_by_its_address);
     tcase_add_test(tcase, a_folded_stack_has_the_root_first);
     tcase_add_test(tcase, without_names_addresses_are_shown);

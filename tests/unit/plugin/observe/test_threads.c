@@ -143,6 +143,8 @@ START_TEST(all_threads_are_listed_by_tid)
         if (i > 0) /* main has just said so */
             ck_assert_int_eq(list->list[i].state, 'S');
         ck_assert_uint_eq(list->list[i].depth, 0);
+        ck_assert_int_eq(list->list[i].pid, pid);
+        ck_assert_ptr_null(list->list[i].process);
         ck_assert_str_eq(list->list[i].why, "");
         ck_assert_ptr_eq(thread_list_find(list, list->list[i].tid),
                          &list->list[i]);
