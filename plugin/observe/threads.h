@@ -26,6 +26,8 @@ struct thread_entry {
     /* What ps calls the process, if it is a child; NULL: the first one. */
     const char *process;
     char state;        /* as in /proc: R, S, D, T, t, Z, ... */
+    bool timed;        /* it waits for a futex, but not for ever */
+    bool owner_ended;  /* has owner: nobody will unlock the mutex */
     const char *wchan; /* the kernel's function in which it waits; "" */
     /* Its calls in there, "outermost;...;innermost"; NULL: it runs, this user
      * may not know, or no stacks are taken. */
@@ -35,11 +37,9 @@ struct thread_entry {
                                     than the return address */
     uint32_t depth;              /* 0: no stack */
     uint32_t pause_us;           /* that it was stopped for */
-    const char *why;  /* the stack is missing, or ends too soon; "" */
-    uint64_t futex;   /* the address that it waits for; 0: none */
-    bool timed;       /* but not for ever */
-    int32_t owner;    /* the tid that holds that mutex; 0: not known */
-    bool owner_ended; /* and nobody will unlock it */
+    const char *why; /* the stack is missing, or ends too soon; "" */
+    uint64_t futex;  /* the address that it waits for; 0: none */
+    int32_t owner;   /* the tid that holds that mutex; 0: not known */
     /* Threads of one number wait for each other in a circle, for ever: from 1;
      * 0: in none. */
     uint32_t deadlock;

@@ -73,19 +73,18 @@ START_TEST(a_mutex_tells_its_owner_and_nothing_else_does)
 END_TEST
 
 static const struct {
-    bool plain;
+    bool plain, sure;
     uint32_t words[FUTEX_WORDS]; /* up to the kind, spins, and two pointers */
-    bool sure;
 } holders[] = {
-    {true, {0, 2, 0, ME, 1, 0, 0, 0}, true},
-    {true, {0, 2, 0, ME, 3, 3, 100, 0}, true},
+    {true, true, {0, 2, 0, ME, 1, 0, 0, 0}},
+    {true, true, {0, 2, 0, ME, 3, 3, 100, 0}},
     /* a limit of time, or another call; too many users; no tid */
-    {false, {0, 2, 0, ME, 1, 0, 0, 0}, false},
-    {true, {0, 2, 0, ME, 4, 0, 0, 0}, false},
-    {true, {0, 2, 0, 1 << 22, 1, 0, 0, 0}, false},
+    {false, false, {0, 2, 0, ME, 1, 0, 0, 0}},
+    {true, false, {0, 2, 0, ME, 4, 0, 0, 0}},
+    {true, false, {0, 2, 0, 1 << 22, 1, 0, 0, 0}},
     /* what follows is no mutex's */
-    {true, {0, 2, 0, ME, 1, 0, 0, 7}, false},
-    {true, {0, 2, 0, ME, 1, 0, 0, 0, 0, 0, 7}, false},
+    {true, false, {0, 2, 0, ME, 1, 0, 0, 7}},
+    {true, false, {0, 2, 0, ME, 1, 0, 0, 0, 0, 0, 7}},
 };
 
 START_TEST(a_mutex_of_a_thread_that_ended_is_told_from_other_words)
