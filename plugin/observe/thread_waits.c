@@ -97,7 +97,7 @@ owner_ended(const struct thread_entry *entry, const struct futex_wait *wait,
 {
     uint32_t words[FUTEX_WORDS];
 
-    return owner > 0 && sample_task_ended(0, owner) &&
+    return owner > 0 && sample_task_ended(owner, owner) &&
            read_words(entry->tid, wait->address, words) &&
            futex_owner(wait, words) == owner;
 }

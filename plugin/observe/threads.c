@@ -91,7 +91,7 @@ read_pid(int32_t tid)
     char text[STATUS_MAX];
     const char *at;
 
-    if (!sample_task_read(0, tid, "status", text, sizeof(text)))
+    if (!sample_task_read(tid, tid, "status", text, sizeof(text)))
         return 0;
     at = strstr(text, key);
     return at ? (int32_t)strtol(at + strlen(key), NULL, 10) : 0;
