@@ -9,6 +9,7 @@
 #include "observer.h"
 #include "process_stat.h"
 #include "store.h"
+#include "thread_tracer.h"
 #include "unwind_store.h"
 
 /* With an agent or without; its pid is 0 with *err where there is none. */
@@ -92,6 +93,7 @@ int
 controller_observe_give(struct controller *controller, uint32_t uid,
                         uint32_t gid, struct error *err)
 {
+    thread_tracer_keep_priority();
     return unwind_store_give(controller_observer(controller)->unwind_store, uid,
                              gid, err);
 }

@@ -63,7 +63,8 @@ int controller_observe_wait(struct seat *seat, struct await *await,
 int32_t controller_observe_pid(struct controller *controller,
                                struct error *err);
 
-/* The unwind tables' files get another owner, as whom heapwired continues. */
+/* The unwind tables' files get another owner, as whom heapwired continues; it
+ * may stop threads as shortly as root may. */
 int controller_observe_give(struct controller *controller, uint32_t uid,
                             uint32_t gid, struct error *err);
 

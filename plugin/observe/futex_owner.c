@@ -27,6 +27,7 @@ futex_wait_parse(const char *text, struct futex_wait *out)
     operation &= FUTEX_CMD_MASK;
     out->kernel_knows_it =
         operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
+    out->plain = operation == FUTEX_WAIT && !out->timed;
     return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
            operation == FUTEX_WAIT_REQUEUE_PI || out->kernel_knows_it;
 }
@@ -46,11 +47,13 @@ glibc_owner(const struct futex_wait *wait, const uint32_t *mutex)
     uint32_t lock = mutex[0], count = mutex[1], owner = mutex[2];
     uint32_t users = mutex[3], kind = mutex[4];
 
-    if ((kind & ~(uint32_t)KNOWN) != 0 || (kind & INHERIT) != 0 || users == 0 ||
-        (count > 0) != ((kind & TYPE) == RECURSIVE))
+    if ((kind & ~(uint32_t)KNOWN) != 0 || (kind & INHERIT) != 0 || users == 0)
         return 0;
-    if ((kind & ROBUST) != 0)
-        return (lock & FUTEX_TID_MASK) == owner ? (int32_t)owner : 0;
+    if ((kind & ROBUST) != 0) /* of each type it counts */
+        return count > 0 && (lock & FUTEX_TID_MASK) == owner ? (int32_t)owner
+                                                             : 0;
+    if ((count > 0) != ((kind & TYPE) == RECURSIVE))
+        return 0;
     return lock == CONTENDED && wait->value == CONTENDED ? (int32_t)owner : 0;
 }
 
@@ -78,4 +81,18 @@ futex_owner(const struct futex_wait *wait, const uint32_t words[FUTEX_WORDS])
         return (int32_t)(words[FUTEX_WORD] & FUTEX_TID_MASK);
     owner = glibc_owner(wait, words + FUTEX_WORD);
     return owner != 0 ? owner : musl_owner(wait, words);
+}
+
+bool
+futex_owner_is_sure(const struct futex_wait *wait,
+                    const uint32_t words[FUTEX_WORDS], size_t threads)
+{
+    enum { USERS = 3, KIND = 4, TID_MAX = 1 << 22 };
+    const uint32_t *mutex = words + FUTEX_WORD;
+    uint32_t links = 0; /* of robust mutexes, which the kernel unlocks */
+
+    for (size_t i = FUTEX_WORD + KIND + 2; i < FUTEX_WORDS; i++)
+        links |= words[i];
+    return wait->plain && mutex[USERS] <= threads && links == 0 &&
+           futex_owner(wait, words) < TID_MAX;
 }

@@ -8,12 +8,14 @@
 #define HW_FUTEX_OWNER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct futex_wait {
     uint64_t address;
     uint32_t value;       /* the word that it saw there */
     bool timed;           /* it gives up some time */
+    bool plain;           /* FUTEX_WAIT for ever, as C libraries lock */
     bool kernel_knows_it; /* of priority inheritance: the word has the owner */
 };
 
@@ -21,12 +23,17 @@ struct futex_wait {
 bool futex_wait_parse(const char *text, struct futex_wait *out);
 
 /* The int before the futex, which may be unreadable (0), and those from it
- * on. */
-enum { FUTEX_BEFORE = 0, FUTEX_WORD = 1, FUTEX_WORDS = 6 };
+ * on: a mutex of glibc. */
+enum { FUTEX_BEFORE = 0, FUTEX_WORD = 1, FUTEX_WORDS = 11 };
 
 /* The owner's tid, as its process counts; 0: these words are no such mutex, or
  * it was let go.  The caller checks that there is such a thread. */
 int32_t futex_owner(const struct futex_wait *wait,
                     const uint32_t words[FUTEX_WORDS]);
+
+/* Whether there being no such thread means that it has ended, with the mutex:
+ * else these words may be another thing that looks like one by chance. */
+bool futex_owner_is_sure(const struct futex_wait *wait,
+                         const uint32_t words[FUTEX_WORDS], size_t threads);
 
 #endif

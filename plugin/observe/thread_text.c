@@ -117,18 +117,28 @@ thread_folded_write(const struct thread_list *list,
 /* ---- a group ---- */
 
 static void
+add_thread(struct buffer *out, const struct thread_entry *entry)
+{
+    buffer_format(out, "%" PRId32 ":%s", entry->tid, entry->name);
+    if (strcmp(entry->name, AGENT_THREAD_NAME) == 0)
+        buffer_text(out, " (of heapwire itself)");
+    if (entry->process && entry->pid != entry->tid)
+        buffer_format(out, " (of %" PRId32 ", %s)", entry->pid, entry->process);
+    else if (entry->process)
+        buffer_format(out, " (%s)", entry->process);
+}
+
+static void
 add_tids(struct buffer *out, const struct thread_group *group)
 {
     if (group->count == 1)
         buffer_text(out, "tid: ");
     else
         buffer_format(out, "%zu tids: ", group->count);
-    for (size_t i = 0; i < group->count; i++)
-        buffer_format(out, "%s%" PRId32 ":%s%s", i ? ", " : "",
-                      group->threads[i]->tid, group->threads[i]->name,
-                      strcmp(group->threads[i]->name, AGENT_THREAD_NAME) == 0
-                          ? " (of heapwire itself)"
-                          : "");
+    for (size_t i = 0; i < group->count; i++) {
+        buffer_text(out, i ? ", " : "");
+        add_thread(out, group->threads[i]);
+    }
     buffer_char(out, '\n');
 }
 
@@ -192,8 +202,12 @@ add_mutex(struct buffer *out, const struct thread_list *list,
 {
     const struct thread_entry *owner = thread_list_find(list, entry->owner);
 
-    buffer_format(out, "for the mutex 0x%" PRIx64 " of %" PRId32 " (%s)",
-                  entry->futex, entry->owner, owner ? owner->name : "?");
+    buffer_format(out, "for the mutex 0x%" PRIx64 " of %" PRId32, entry->futex,
+                  entry->owner);
+    if (owner)
+        buffer_format(out, " (%s)", owner->name);
+    if (entry->owner_ended)
+        buffer_text(out, ", which has ended: nobody will unlock it");
 }
 
 static void
@@ -203,9 +217,9 @@ add_waits(struct buffer *out, const struct thread_list *list,
     size_t shown = 0, threads = 0, waiting = 0, count;
 
     for (size_t i = 0; i < group->count; i++)
-        waiting += group->threads[i]->owner != 0;
+        waiting += group->threads[i]->futex != 0;
     for (size_t i = 0; i < group->count && shown < WAITS_SHOWN; i++) {
-        if (group->threads[i]->owner == 0)
+        if (group->threads[i]->futex == 0)
             continue;
         count = count_alike(group, i, same_wait);
         if (count == 0)
@@ -213,7 +227,11 @@ add_waits(struct buffer *out, const struct thread_list *list,
         buffer_text(out, shown++ ? ", " : "waits: ");
         if (count < group->count)
             buffer_format(out, "%zu ", count);
-        add_mutex(out, list, group->threads[i]);
+        if (group->threads[i]->owner != 0)
+            add_mutex(out, list, group->threads[i]);
+        else
+            buffer_format(out, "for the futex 0x%" PRIx64,
+                          group->threads[i]->futex);
         threads += count;
     }
     if (threads < waiting)
@@ -241,26 +259,46 @@ add_group(struct buffer *out, const struct thread_list *list,
 
 /* ---- all ---- */
 
+/* The first thread in these groups with that number; NULL: none has it. */
+static const struct thread_entry *
+find_deadlock(const struct thread_groups *groups, uint32_t number)
+{
+    const struct thread_entry *first = NULL;
+
+    for (size_t i = 0; i < groups->count; i++)
+        for (size_t j = 0; j < groups->list[i].count; j++) {
+            const struct thread_entry *entry = groups->list[i].threads[j];
+
+            if (entry->deadlock == number &&
+                (!first || entry->tid < first->tid))
+                first = entry;
+        }
+    return first;
+}
+
 /* Each line says one thread's wait; the threads of a circle follow each other.
  */
 static void
-add_deadlocks(struct buffer *out, const struct thread_list *list)
+add_deadlocks(struct buffer *out, const struct thread_list *list,
+              const struct thread_groups *groups)
 {
-    for (uint32_t number = 1; number <= list->deadlocks; number++) {
-        const struct thread_entry *first = list->list, *entry;
+    bool any = false;
 
-        while (first->deadlock != number)
-            first++;
-        entry = first;
-        do {
+    for (uint32_t number = 1; number <= list->deadlocks; number++) {
+        const struct thread_entry *first = find_deadlock(groups, number);
+        const struct thread_entry *entry = first;
+
+        while (entry) {
             buffer_format(out, "deadlock %" PRIu32 ": %" PRId32 " (%s) waits ",
                           number, entry->tid, entry->name);
             add_mutex(out, list, entry);
             buffer_char(out, '\n');
             entry = thread_list_find(list, entry->owner);
-        } while (entry && entry != first);
+            entry = entry == first ? NULL : entry;
+        }
+        any |= first != NULL;
     }
-    if (list->deadlocks > 0)
+    if (any)
         buffer_char(out, '\n');
 }
 
@@ -305,16 +343,40 @@ add_children(struct buffer *out, const struct thread_list *list)
                       list->unjoined);
 }
 
+/* Leaves those alone in which the function is. */
+static void
+choose_groups(const struct thread_list *list, struct span function,
+              struct thread_groups *groups)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < groups->count; i++)
+        if (has_function(list, groups->list[i].threads[0], function))
+            groups->list[kept++] = groups->list[i];
+    groups->count = kept;
+}
+
 static void
 add_total(struct buffer *out, const struct thread_list *list,
           const struct thread_groups *groups)
 {
+    size_t threads = 0, stacks = 0;
+
+    for (size_t i = 0; i < groups->count; i++) {
+        threads += groups->list[i].count;
+        stacks += groups->list[i].threads[0]->depth > 0;
+    }
     if (list->process_count > 1)
         buffer_format(out, "of the database and %zu child process%s: ",
                       list->process_count - 1,
                       list->process_count == 2 ? "" : "es");
-    buffer_format(out, "total %zu threads, %zu identical groups", list->count,
-                  groups->count);
+    if (threads < list->count)
+        buffer_format(out, "%zu of ", threads);
+    buffer_format(out, "%zu threads, ", list->count);
+    if (stacks > 1)
+        buffer_format(out, "%zu different stacks", stacks);
+    else
+        buffer_text(out, stacks == 1 ? "1 stack" : "no stack");
     if (list->left_out > 0)
         buffer_format(out, ", %zu more are left out", list->left_out);
     if (list->stops > 0)
@@ -363,7 +425,6 @@ thread_text_write(const struct thread_list *list,
 {
     static const struct thread_text_options all = {0};
     struct thread_groups groups;
-    size_t shown = 0;
 
     if (!options)
         options = &all;
@@ -373,13 +434,11 @@ thread_text_write(const struct thread_list *list,
         error_memory(err, "groups of threads");
         return -1;
     }
-    add_deadlocks(out, list);
+    choose_groups(list, options->function, &groups);
+    add_deadlocks(out, list, &groups);
     for (size_t i = 0; i < groups.count && !out->failed; i++)
-        if (has_function(list, groups.list[i].threads[0], options->function)) {
-            add_group(out, list, &groups.list[i]);
-            shown++;
-        }
-    if (shown == 0)
+        add_group(out, list, &groups.list[i]);
+    if (groups.count == 0)
         buffer_text(out, "no stack has such a function\n\n");
     add_total(out, list, &groups);
     thread_groups_fini(&groups);

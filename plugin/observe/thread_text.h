@@ -11,9 +11,9 @@
  *     #1  (inlined)          take  queue.c:12
  *     #2  0x000055d0aa1103f4 work  queue.c:40
  *
- *     total 44 threads, 3 identical groups, ...
+ *     44 threads, 3 different stacks, ...
  *
- * The first and the last lines of a group's block are as StarRocks has them.
+ * The first line of a group's block is as StarRocks has it.
  * Names and files are clean.  Pure.
  */
 #ifndef HW_THREAD_TEXT_H
@@ -32,7 +32,8 @@ enum { THREAD_TEXT_MAX = 32 << 20 }; /* bytes: a ceiling for out */
 
 struct thread_text_options {
     int32_t tid; /* this thread alone; 0: all */
-    /* Stacks alone in which a function's name has this; size 0: all. */
+    /* Stacks alone in which a function's name has this, and deadlocks of their
+     * threads; size 0: all. */
     struct span function;
 };
 

@@ -91,23 +91,45 @@ read_words(int32_t pid, uint64_t address, uint32_t words[FUTEX_WORDS])
            process_vm_readv(pid, to, 2, from, 2, 0) >= (ssize_t)size;
 }
 
+/* Read again once the owner is gone: unlocking takes its tid out of the mutex.
+ */
+static bool
+owner_ended(const struct thread_entry *entry, const struct futex_wait *wait,
+            int32_t owner)
+{
+    uint32_t words[FUTEX_WORDS];
+
+    return owner > 0 && sample_task_ended(owner, owner) &&
+           read_words(entry->tid, wait->address, words) &&
+           futex_owner(wait, words) == owner;
+}
+
 static void
 find_wait(const struct waits *waits, struct thread_entry *entry)
 {
     uint32_t words[FUTEX_WORDS];
     char text[SYSCALL_MAX];
     struct futex_wait wait;
+    int32_t owner;
 
     entry->futex = 0;
     entry->owner = 0;
+    entry->owner_ended = false;
     if (!sample_task_read(entry->pid, entry->tid, "syscall", text,
                           sizeof(text)) ||
         !futex_wait_parse(text, &wait))
         return;
     entry->futex = wait.address;
     entry->timed = wait.timed;
-    if (read_words(entry->tid, wait.address, words))
-        entry->owner = outer_tid(waits, futex_owner(&wait, words));
+    if (!read_words(entry->tid, wait.address, words))
+        return;
+    owner = futex_owner(&wait, words);
+    entry->owner = outer_tid(waits, owner);
+    if (waits->inner || !futex_owner_is_sure(&wait, words, waits->list->count))
+        return;
+    entry->owner_ended = owner_ended(entry, &wait, owner);
+    if (entry->owner_ended)
+        entry->owner = owner;
 }
 
 /* Whom it waits for as long as it takes; NULL: nobody that is known. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@ enum {
     ARENA_MAX = 64 << 20, /* all threads, and stacks as deep as may be */
     STAT_MAX = 1024,
     WCHAN_MAX = 128,
+    TITLE_MAX = 256,
+    STATUS_MAX = 4096,
     KERNEL_MAX = 8192 /* the kernel writes 64 lines at most */
 };
 
@@ -79,6 +82,37 @@ read_kernel(int32_t pid, int32_t tid, char out[KERNEL_MAX])
                                      size > 0 ? ";" : "",
                                      (int)strcspn(line + 1, "+"), line + 1);
     }
+}
+
+/* Of a thread; 0: it has ended. */
+static int32_t
+read_pid(int32_t tid)
+{
+    static const char key[] = "\nTgid:";
+    char text[STATUS_MAX];
+    const char *at;
+
+    if (!sample_task_read(tid, tid, "status", text, sizeof(text)))
+        return 0;
+    at = strstr(text, key);
+    return at ? (int32_t)strtol(at + strlen(key), NULL, 10) : 0;
+}
+
+/* The first word of a child's command line, which PostgreSQL's, as Redis's,
+ * make a sentence of what they do.  -1: no memory. */
+static int
+read_title(struct thread_list *list, struct thread_entry *entry)
+{
+    char path[32], text[TITLE_MAX];
+    size_t size;
+
+    snprintf(path, sizeof(path), "/proc/%" PRId32 "/cmdline", entry->pid);
+    (void)sample_read_text(path, text, sizeof(text));
+    for (size = strlen(text); size > 0 && text[size - 1] == ' '; size--)
+        ;
+    entry->process =
+        size > 0 ? keep_text(list->arena, text, size) : entry->name;
+    return entry->process ? 0 : -1;
 }
 
 /* 1: the thread has ended; -1: no memory. */
@@ -143,6 +177,24 @@ list_tids(struct thread_list *list, struct error *err)
     return rc;
 }
 
+/* Likewise. */
+static int
+read_process(struct thread_list *list, int32_t first, size_t kept,
+             struct thread_entry *entry)
+{
+    const struct thread_entry *last = kept ? &list->list[kept - 1] : NULL;
+
+    entry->pid = list->pid ? list->pid : read_pid(entry->tid);
+    if (entry->pid == 0)
+        return 1;
+    if (entry->pid == first)
+        return 0;
+    if (!last || last->pid != entry->pid)
+        return read_title(list, entry);
+    entry->process = last->process;
+    return 0;
+}
+
 static int
 read_entries(struct thread_list *list, const struct threads_options *options,
              struct error *err)
@@ -153,6 +205,8 @@ read_entries(struct thread_list *list, const struct threads_options *options,
         struct thread_entry entry = list->list[i];
         int rc = read_entry(list, options->stacks, &entry);
 
+        if (rc == 0)
+            rc = read_process(list, first_pid(options), kept, &entry);
         if (options->cancelled && atomic_load(options->cancelled)) {
             error_set(err, ER_QUERY_INTERRUPTED,
                       "the list of threads was cancelled");

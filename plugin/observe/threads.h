@@ -23,7 +23,11 @@ enum { THREADS_MAX = 8192, THREAD_DEPTH_MAX = 512 };
 struct thread_entry {
     int32_t tid, pid;
     const char *name;
+    /* What ps calls the process, if it is a child; NULL: the first one. */
+    const char *process;
     char state;        /* as in /proc: R, S, D, T, t, Z, ... */
+    bool timed;        /* it waits for a futex, but not for ever */
+    bool owner_ended;  /* has owner: nobody will unlock the mutex */
     const char *wchan; /* the kernel's function in which it waits; "" */
     /* Its calls in there, "outermost;...;innermost"; NULL: it runs, this user
      * may not know, or no stacks are taken. */
@@ -35,7 +39,6 @@ struct thread_entry {
     uint32_t pause_us;           /* that it was stopped for */
     const char *why; /* the stack is missing, or ends too soon; "" */
     uint64_t futex;  /* the address that it waits for; 0: none */
-    bool timed;      /* but not for ever */
     int32_t owner;   /* the tid that holds that mutex; 0: not known */
     /* Threads of one number wait for each other in a circle, for ever: from 1;
      * 0: in none. */

@@ -140,6 +140,7 @@ limit_child(pid_t pid, uint32_t deadline_ms)
     limit(pid, RLIMIT_CPU, deadline_ms / 1000 + 1);
     limit(pid, RLIMIT_CORE, 0);
     limit(pid, RLIMIT_NOFILE, DESCRIPTORS);
+    limit(pid, RLIMIT_RTPRIO, 0);
     (void)setpriority(PRIO_PROCESS, (id_t)pid, NICE);
     snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
     fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -428,6 +428,7 @@ keeper_harden(void)
     (void)prctl(PR_SET_DUMPABLE, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setrlimit(RLIMIT_CORE, &none);
+    (void)setrlimit(RLIMIT_RTPRIO, &none);
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         signal(ignored[i], SIG_IGN);
 }

@@ -20,8 +20,8 @@
 #include "threads.h"
 
 enum {
-    COLUMN_STACK = 9,
-    COLUMN_FOLDED = 10,
+    COLUMN_STACK = 11,
+    COLUMN_FOLDED = 12,
     STACKS_BYTES_MAX = ROWSET_BYTES_MAX / 4 * 3 /* the rest is for the rest */
 };
 
@@ -101,7 +101,8 @@ add_thread(struct maker *maker, const struct thread_entry *entry)
     struct rowset *out = maker->out;
 
     rowset_int(out, entry->tid);
-    ROWSET_TEXTS(out, entry->name, state, entry->wchan);
+    rowset_int(out, entry->pid);
+    ROWSET_TEXTS(out, entry->name, entry->process, state, entry->wchan);
     rowset_int(out, (int64_t)entry->user_ms);
     rowset_int(out, (int64_t)entry->system_ms);
     add_hex(out, entry->futex);
@@ -162,7 +163,11 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 static const struct catalog_column threads[] = {
     CATALOG_NODE_ID,
     {"tid", &type_ubigint, "The thread's number", CATALOG_KEY},
+    {"pid", &type_ubigint_nn, "Its process's number"},
     {"name", &type_name_nn, "As the program calls it"},
+    {"process", &type_text,
+     "What ps calls the process, which the database forked; NULL: the database "
+     "itself"},
     {"state", &type_word_nn,
      "R runs, S sleeps, D waits in the kernel and cannot be interrupted, T "
      "stopped, t traced, Z ended"},
@@ -201,8 +206,8 @@ static const struct catalog_column threads[] = {
 
 const struct catalog_table tables_threads[] = {
     {"heapwire", "threads", CATALOG_OWN_COLUMNS(threads), produce,
-     "The database's threads; those columns that need stacks stop each for "
-     "some microseconds",
+     "The database's threads; those columns that need stacks stop each for a "
+     "moment",
      PRIVILEGE_PROFILE, NEED_TIME},
     CATALOG_OF_ALL("threads", threads, PRIVILEGE_PROFILE, &tables_threads[0]),
     {NULL},

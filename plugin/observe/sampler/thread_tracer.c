@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -36,6 +37,7 @@ enum {
     COPIES_MAX = 32,      /* that are made together */
     COPIED_MAX = 1 << 20, /* bytes of their stacks; most take some KB */
     ALIGNED = 16,
+    PRIORITY = 1,  /* the lowest one of SCHED_FIFO: before all of SCHED_OTHER */
     REFERENCES = 2 /* the thread, and its caller */
 };
 
@@ -147,7 +149,7 @@ trace(void *arg)
 static struct thread_tracer *
 new_tracer(struct error *err)
 {
-    const struct sched_param first = {.sched_priority = 1};
+    const struct sched_param first = {.sched_priority = PRIORITY};
     struct thread_tracer *tracer = NULL;
     struct thread_start start = {"heapwire-trace", TRACER_STACK_BYTES, trace,
                                  NULL};
@@ -335,4 +337,18 @@ thread_tracer_copy(struct thread_tracer **tracer,
                  &copies->err);
     }
     end_tracer(t, !in_time);
+}
+
+void
+thread_tracer_keep_priority(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_RTPRIO, &limit) != 0)
+        return;
+    if (limit.rlim_cur < PRIORITY)
+        limit.rlim_cur = PRIORITY;
+    if (limit.rlim_max < PRIORITY)
+        limit.rlim_max = PRIORITY;
+    (void)setrlimit(RLIMIT_RTPRIO, &limit);
 }

@@ -45,6 +45,10 @@ void thread_tracer_copy(struct thread_tracer **tracer,
                         struct thread_copies *copies);
 void thread_tracer_free(struct thread_tracer *tracer); /* NULL is fine */
 
+/* As root, before it is given up: tracers come before others on their processor
+ * after that, too (RLIMIT_RTPRIO), where the system lets root allow it. */
+void thread_tracer_keep_priority(void);
+
 /* ---- ptrace_stop.c ---- */
 
 /* What to copy; ptrace_copy_here, by the tracer, fills the rest. */

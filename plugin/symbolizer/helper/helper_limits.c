@@ -265,6 +265,7 @@ limits_apply(uint64_t memory_bytes, pid_t parent)
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
     limit(RLIMIT_NOFILE, DESCRIPTORS);
+    limit(RLIMIT_RTPRIO, 0); /* heapwired's tracers may have one */
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)allow_calls();

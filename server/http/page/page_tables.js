@@ -42,7 +42,7 @@ const pageTables = (function () {
         waits: {
             title: 'Waits', caption: 'What each thread does now: all are stopped for it, for some microseconds each. ' +
                 'Equal numbers in deadlock wait for each other for ever.',
-            of: (node) => `SELECT ${which(node)}tid, name, state, owner AS waits_for_tid, deadlock, wchan, user_ms, ` +
+            of: (node) => `SELECT ${which(node)}tid, coalesce(process, name) AS name, state, owner AS waits_for_tid, deadlock, wchan, user_ms, ` +
                 `system_ms, coalesce(folded, why) AS stack FROM ${of('threads', node)} ` +
                 'ORDER BY deadlock IS NULL, deadlock, owner IS NULL, user_ms DESC LIMIT 500',
         },

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 
-from machine import no_root
+from machine import no_realtime, no_root
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, wait_for
 from runner import named, needs, run_tests
@@ -226,6 +226,22 @@ def mariadb_events_need_it_no_more(db):
         assert db.samples() and not said, said
     assert MADE in said[0][0][0], said
     assert "Item_func_benchmark" in said[0][0][0], said
+
+
+@needs(no_realtime)
+def mariadb_its_tracer_comes_first(db):
+    """Without root."""
+    def policies():
+        found = []
+        for tid in os.listdir(f"/proc/{db.heapwired}/task"):
+            with contextlib.suppress(OSError), \
+                    open(f"/proc/{db.heapwired}/task/{tid}/stat") as text:
+                name, rest = text.read().split(") ")
+                if name.endswith("(heapwire-trace"):
+                    found.append(int(rest.split()[38]))
+        return found
+    with db.asks("SELECT collapsed('wall:4')"):
+        wait_for(lambda: os.SCHED_FIFO in policies())
 
 
 def mariadb_a_killed_statement_closes_it(db):

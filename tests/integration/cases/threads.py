@@ -72,6 +72,20 @@ def test_a_deadlock_is_seen():
         assert second.startswith("deadlock 1: "), second
 
 
+def test_what_threads_wait_for_is_told():
+    with stuck() as (_, w, pid):
+        assert one(w, "robust", "owner, deadlock") == (str(pid), None)
+        owner, address = one(w, "orphan", "owner, waits_for")
+        assert rows(w, "SELECT tid FROM heapwire.threads WHERE "
+                    f"tid = {owner}") == []
+        said = script(w, "ExecEnv.get_stack_trace_for_all_threads()")
+        assert (f"\nwaits: for the mutex {address} of {owner}, which has "
+                "ended: nobody will unlock it\n") in said, said
+        address = one(w, "idle", "MIN(waits_for)")[0]
+        assert re.search(rf"^waits: (\d+ )?for the futex {address}", said,
+                         re.M), said
+
+
 def test_equal_stacks_are_one_group():
     with stuck() as (node, w, pid):
         for what, name, function in ((IDLE, "idle", "wait_idle"),
@@ -87,7 +101,7 @@ def test_equal_stacks_are_one_group():
         assert [b.split()[0] for b in blocks[:3]] == \
             [str(IDLE), str(READERS), str(BLOCKED)], blocks
         n = count_threads(pid)
-        assert re.search(rf"^total {n} threads, \d+ identical groups, "
+        assert re.search(rf"^{n} threads, \d+ different stacks, "
                          rf"{n} were stopped", said, re.M), said[-300:]
         assert re.search(r"^#\d+ +0x[0-9a-f]{16} wait_idle\b.*stuck_threads",
                          blocks[0], re.M), blocks[0]
@@ -111,6 +125,8 @@ def test_one_thread_and_one_function():
         assert "wait_right" not in said
         said = script(w, 'ExecEnv.get_stack_trace_for_function("wait_rea")')
         assert f"{READERS} tids: " in said and "wait_idle" not in said
+        assert "deadlock" not in said and re.search(
+            rf"^{READERS} of \d+ threads, 1 stack, ", said, re.M), said
         with contextlib.suppress(Refused):
             script(w, "ExecEnv.get_stack_trace_for_thread(1)")
             raise AssertionError("thread 1 is none of it")

@@ -38,6 +38,14 @@ def no_root():
     return "" if os.geteuid() == 0 else "root alone can act as other users here"
 
 
+def no_realtime():
+    done = subprocess.run(
+        ["prlimit", "--rtprio=1", "true"], stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, check=False)
+    return (f"no CAP_SYS_RESOURCE here: {done.stderr.decode().strip()}"
+            if done.returncode else "")
+
+
 def no_cgroup():
     return ("" if os.path.ismount("/sys/fs/cgroup") else
             "/sys/fs/cgroup is not mounted here")

@@ -6,8 +6,9 @@
  *
  * So many wait for a condition (idle), read a pipe (reader), and for a mutex
  * that main holds (blocked).  left and right wait for each other's mutex;
- * timed for left's, but not for ever.  "ready" on standard output: all of them
- * wait.  It ends with its standard input, unless it stays.
+ * timed for left's, but not for ever; robust for a robust one that main holds;
+ * orphan for one whose holder has ended.  "ready" on standard output: all of
+ * them wait.  It ends with its standard input, unless it stays.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t idle = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t first, second; /* recursive, and plain */
+static pthread_mutex_t sturdy, left_locked = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t both;
 static int quiet[2]; /* a pipe that nobody writes to */
 static int idling;   /* idle's lock guards it */
@@ -81,6 +83,20 @@ wait_timed(void *arg)
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 3600;
     pthread_mutex_timedlock(&first, &until);
+    return arg;
+}
+
+static void *
+wait_robust(void *arg)
+{
+    pthread_mutex_lock(&sturdy);
+    return arg;
+}
+
+static void *
+wait_orphan(void *arg)
+{
+    pthread_mutex_lock(&left_locked);
     return arg;
 }
 
@@ -153,6 +169,7 @@ main(int argc, char **argv)
 {
     struct timespec moment = {0, 1000000};
     pthread_mutexattr_t attributes;
+    pthread_t holder;
     char byte;
 
     if (argc < 4 || pipe(quiet) != 0)
@@ -161,7 +178,14 @@ main(int argc, char **argv)
     pthread_mutex_init(&second, &attributes);
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&first, &attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_NORMAL);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&sturdy, &attributes);
     pthread_barrier_init(&both, NULL, 3);
+    pthread_mutex_lock(&sturdy);
+    if (pthread_create(&holder, NULL, wait_orphan, NULL) != 0 ||
+        pthread_join(holder, NULL) != 0)
+        return 1;
     pthread_mutex_lock(&gate);
     start("idle", wait_idle, atoi(argv[1]));
     start("reader", wait_reader, atoi(argv[2]));
@@ -169,8 +193,10 @@ main(int argc, char **argv)
     start("left", wait_left, 1);
     start("right", wait_right, 1);
     start("timed", wait_timed, 1);
+    start("robust", wait_robust, 1);
+    start("orphan", wait_orphan, 1);
     while (!all_idle(atoi(argv[1])) ||
-           !all_wait(atoi(argv[2]), atoi(argv[1]) + atoi(argv[3]) + 3))
+           !all_wait(atoi(argv[2]), atoi(argv[1]) + atoi(argv[3]) + 5))
         nanosleep(&moment, NULL);
     puts("ready");
     fflush(stdout);

@@ -41,9 +41,11 @@ static const struct {
     /* a condition variable's, a semaphore's word */
     {0, false, {3, 0, 0, 2, 1, 0}, 0},
     {4, false, {3, 2, 0, ME, 1, 0}, 0},
-    /* robust: the lock has the owner, too */
-    {WAITERS | ME, false, {0, (uint32_t)WAITERS | ME, 0, ME, 1, 16}, ME},
-    {WAITERS | ME, false, {0, (uint32_t)WAITERS | ME, 0, 78, 1, 16}, 0},
+    /* robust: the lock has the owner, too, and each type counts */
+    {WAITERS | ME, false, {0, (uint32_t)WAITERS | ME, 1, ME, 1, 16 | 128}, ME},
+    {WAITERS | ME, false, {0, (uint32_t)WAITERS | ME, 1, ME, 1, 17 | 128}, ME},
+    {WAITERS | ME, false, {0, (uint32_t)WAITERS | ME, 0, ME, 1, 16 | 128}, 0},
+    {WAITERS | ME, false, {0, (uint32_t)WAITERS | ME, 1, 78, 1, 16 | 128}, 0},
     /* priority inheritance: whoever's it is, the kernel's word counts */
     {0, true, {0, (uint32_t)WAITERS | ME, 0, 0, 0, 32}, ME},
     {0, true, {0, DIED | ME, 9, 9, 9, 9}, ME},
@@ -67,6 +69,30 @@ START_TEST(a_mutex_tells_its_owner_and_nothing_else_does)
                               .kernel_knows_it = mutexes[_i].kernel};
 
     ck_assert_int_eq(futex_owner(&wait, mutexes[_i].words), mutexes[_i].owner);
+}
+END_TEST
+
+static const struct {
+    bool plain, sure;
+    uint32_t words[FUTEX_WORDS]; /* up to the kind, spins, and two pointers */
+} holders[] = {
+    {true, true, {0, 2, 0, ME, 1, 0, 0, 0}},
+    {true, true, {0, 2, 0, ME, 3, 3, 100, 0}},
+    /* a limit of time, or another call; too many users; no tid */
+    {false, false, {0, 2, 0, ME, 1, 0, 0, 0}},
+    {true, false, {0, 2, 0, ME, 4, 0, 0, 0}},
+    {true, false, {0, 2, 0, 1 << 22, 1, 0, 0, 0}},
+    /* what follows is no mutex's */
+    {true, false, {0, 2, 0, ME, 1, 0, 0, 7}},
+    {true, false, {0, 2, 0, ME, 1, 0, 0, 0, 0, 0, 7}},
+};
+
+START_TEST(a_mutex_of_a_thread_that_ended_is_told_from_other_words)
+{
+    struct futex_wait wait = {.value = 2, .plain = holders[_i].plain};
+
+    ck_assert_int_eq(futex_owner_is_sure(&wait, holders[_i].words, 3),
+                     holders[_i].sure);
 }
 END_TEST
 
@@ -96,14 +122,16 @@ static const struct {
     const char *text;
     uint64_t address;
     uint32_t value;
-    bool timed, kernel;
+    bool timed, kernel, plain;
 } calls[] = {
     {false, true, "0x7f0d8a4e6e58 0x80 0x2 0x0 0x0 0x0 0x7ffd10 0x7f0d",
-     0x7f0d8a4e6e58, 2, false, false},
+     0x7f0d8a4e6e58, 2, false, false, true},
     {false, true, "0x1000 0x189 0x0 0x7ffd00 0x0 0xffffffff 0x7ffd10 0x7f0d",
      0x1000, 0, true, false},
     {false, true, "0x1000 0x0 0x80000005 0x0 0x0 0x0 0x1 0x2", 0x1000,
-     0x80000005, false, false},
+     0x80000005, false, false, true},
+    {false, true, "0x1000 0x80 0x2 0x7ffd00 0x0 0x0 0x1 0x2", 0x1000, 2, true,
+     false, false},
     {false, true, "0x1000 0x86 0x0 0x0 0x0 0x0 0x1 0x2", 0x1000, 0, false,
      true},
     {false, true, "0x1000 0x8d 0x0 0x0 0x0 0x0 0x1 0x2", 0x1000, 0, false,
@@ -133,6 +161,7 @@ START_TEST(a_wait_is_read_from_the_system_call)
     ck_assert_uint_eq(wait.value, calls[_i].value);
     ck_assert_int_eq(wait.timed, calls[_i].timed);
     ck_assert_int_eq(wait.kernel_knows_it, calls[_i].kernel);
+    ck_assert_int_eq(wait.plain, calls[_i].plain);
 }
 END_TEST
 
@@ -144,6 +173,9 @@ main(void)
 
     tcase_add_loop_test(tcase, a_mutex_tells_its_owner_and_nothing_else_does, 0,
                         COUNT(mutexes));
+    tcase_add_loop_test(tcase,
+                        a_mutex_of_a_thread_that_ended_is_told_from_other_words,
+                        0, COUNT(holders));
     tcase_add_test(tcase, the_layout_is_this_c_librarys);
     tcase_add_loop_test(tcase, a_wait_is_read_from_the_system_call, 0,
                         COUNT(calls));

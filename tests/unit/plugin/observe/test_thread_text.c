@@ -76,6 +76,7 @@ static struct thread_list list = {.list = entries,
                                   .pause_max_us = 40,
                                   .pid = 10,
                                   .references = 1};
+static const struct frame other = {"another", "", 0};
 static struct buffer out;
 static struct error err;
 
@@ -119,8 +120,8 @@ tear_down(void)
     "#1  0x0000000000003000 start?here\n"                                      \
     "the stack goes on: nothing says how to go on\n\n"
 #define TOTAL                                                                  \
-    "total 6 threads, 4 identical groups, 5 were stopped for 20 us each, 40 "  \
-    "us at most\n"
+    "6 threads, 3 different stacks, 5 were stopped for 20 us each, 40 us at "  \
+    "most\n"
 #define DEADLOCK                                                               \
     "deadlock 1: 11 (w) waits for the mutex 0x55d0 of 13 (idle)\n"             \
     "deadlock 1: 13 (idle) waits for the mutex 0x5610 of 11 (w)\n\n"
@@ -156,17 +157,68 @@ START_TEST(a_thread_that_is_not_there_is_an_error)
 }
 END_TEST
 
-START_TEST(a_functions_name_chooses_stacks)
+#define OF_ALL ", 5 were stopped for 20 us each, 40 us at most\n"
+
+START_TEST(a_functions_name_chooses_stacks_and_their_deadlocks)
 {
     struct thread_text_options options = {.function = {"ake(", 4}};
 
     ck_assert_int_eq(thread_text_write(&list, &options, &out, &err), 0);
-    ck_assert_str_eq(out.data, DEADLOCK WORKERS TOTAL);
+    ck_assert_str_eq(out.data,
+                     DEADLOCK WORKERS "3 of 6 threads, 1 stack" OF_ALL);
+    buffer_clear(&out);
+    options.function = (struct span){"other", 5};
+    entries[0].depth = 1;
+    ck_assert_int_eq(names_add(list.names, 0x9999, &other, 1, false), 0);
+    ck_assert_int_eq(thread_text_write(&list, &options, &out, &err), 0);
+    ck_assert_str_eq(out.data, "tid: 10:main\nstate: S do_poll\n"
+                               "#0  0x0000000000009999 another\n\n"
+                               "1 of 6 threads, 1 stack" OF_ALL);
+    entries[0].depth = 2;
     buffer_clear(&out);
     options.function = (struct span){"none", 4};
     ck_assert_int_eq(thread_text_write(&list, &options, &out, &err), 0);
-    ck_assert_str_eq(out.data,
-                     DEADLOCK "no stack has such a function\n\n" TOTAL);
+    ck_assert_str_eq(out.data, "no stack has such a function\n\n"
+                               "0 of 6 threads, no stack" OF_ALL);
+}
+END_TEST
+
+START_TEST(a_forked_process_is_called_as_ps_does)
+{
+    const struct thread_text_options options = {.function = {"start", 5}};
+
+    entries[0].pid = entries[0].tid;
+    entries[0].process = "db: writes";
+    entries[3].pid = 10;
+    entries[3].process = "db: reads";
+    ck_assert_int_eq(thread_text_write(&list, &options, &out, &err), 0);
+    ck_assert_ptr_nonnull(strstr(out.data, "tid: 10:main (db: writes)\n"));
+    ck_assert_ptr_nonnull(
+        strstr(out.data, "tid: 13:idle (of 10, db: reads)\n"));
+    entries[0].process = entries[3].process = NULL;
+}
+END_TEST
+
+START_TEST(what_threads_wait_for_is_told_by_its_address)
+{
+    struct thread_entry *three[] = {&entries[1], &entries[2], &entries[5]};
+    const struct thread_text_options options = {.function = {"ake(", 4}};
+    const struct thread_entry before[] = {*three[0], *three[1], *three[2]};
+
+    for (int i = 0; i < 3; i++) {
+        three[i]->owner = 0;
+        three[i]->deadlock = 0;
+        three[i]->futex = i < 2 ? 0x7000 : 0x8000;
+    }
+    three[2]->owner = 99;
+    three[2]->owner_ended = true;
+    ck_assert_int_eq(thread_text_write(&list, &options, &out, &err), 0);
+    ck_assert_ptr_nonnull(
+        strstr(out.data, "\nwaits: 2 for the futex 0x7000, 1 for the mutex "
+                         "0x8000 of 99, which has ended: nobody will unlock "
+                         "it\n#0 "));
+    for (int i = 0; i < 3; i++)
+        *three[i] = before[i];
 }
 END_TEST
 
@@ -264,7 +316,9 @@ main(void)
     tcase_add_test(tcase, deadlocks_come_first_then_the_largest_group);
     tcase_add_test(tcase, one_thread_has_its_own_lines);
     tcase_add_test(tcase, a_thread_that_is_not_there_is_an_error);
-    tcase_add_test(tcase, a_functions_name_chooses_stacks);
+    tcase_add_test(tcase, a_functions_name_chooses_stacks_and_their_deadlocks);
+    tcase_add_test(tcase, a_forked_process_is_called_as_ps_does);
+    tcase_add_test(tcase, what_threads_wait_for_is_told_by_its_address);
     tcase_add_test(tcase, a_folded_stack_has_the_root_first);
     tcase_add_test(tcase, without_names_addresses_are_shown);
     tcase_add_test(tcase, each_thread_knows_how_many_have_its_stack);

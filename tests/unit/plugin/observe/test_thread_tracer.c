@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -156,6 +157,20 @@ START_TEST(a_deep_stack_is_copied)
 }
 END_TEST
 
+START_TEST(a_priority_is_kept_where_that_is_allowed)
+{
+    struct rlimit before, after;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_RTPRIO, &before), 0);
+    thread_tracer_keep_priority();
+    ck_assert_int_eq(getrlimit(RLIMIT_RTPRIO, &after), 0);
+    if (before.rlim_max == 0) /* without CAP_SYS_RESOURCE as it was */
+        ck_assert(after.rlim_max <= 1 && after.rlim_cur == after.rlim_max);
+    else
+        ck_assert(after.rlim_max == before.rlim_max && after.rlim_cur >= 1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -165,6 +180,7 @@ main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, many_are_copied_together);
     tcase_add_test(tcase, a_deep_stack_is_copied);
+    tcase_add_test(tcase, a_priority_is_kept_where_that_is_allowed);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

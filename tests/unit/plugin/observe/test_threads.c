@@ -15,7 +15,7 @@
 #include "thread_tracer.h"
 #include "threads.h"
 
-enum { IDLE = 5, READERS = 3, BLOCKED = 4, ALL = IDLE + READERS + BLOCKED + 4 };
+enum { IDLE = 5, READERS = 3, BLOCKED = 4, ALL = IDLE + READERS + BLOCKED + 6 };
 
 static pid_t pid;
 static int input;
@@ -143,6 +143,8 @@ START_TEST(all_threads_are_listed_by_tid)
         if (i > 0) /* main has just said so */
             ck_assert_int_eq(list->list[i].state, 'S');
         ck_assert_uint_eq(list->list[i].depth, 0);
+        ck_assert_int_eq(list->list[i].pid, pid);
+        ck_assert_ptr_null(list->list[i].process);
         ck_assert_str_eq(list->list[i].why, "");
         ck_assert_ptr_eq(thread_list_find(list, list->list[i].tid),
                          &list->list[i]);
@@ -161,6 +163,8 @@ START_TEST(who_waits_for_a_mutex_names_its_owner)
     ck_assert_int_eq(named("right")->owner, named("left")->tid);
     ck_assert_int_eq(named("timed")->owner, named("left")->tid);
     ck_assert(named("timed")->timed);
+    ck_assert_int_eq(named("robust")->owner, pid);
+    ck_assert(!named("robust")->owner_ended);
     /* a condition has no owner, a pipe is no futex */
     ck_assert_uint_ne(named("idle")->futex, 0);
     ck_assert_uint_eq(named("reader")->futex, 0);
@@ -172,6 +176,19 @@ START_TEST(who_waits_for_a_mutex_names_its_owner)
         if (strcmp(entry->name, "idle") == 0)
             ck_assert_int_eq(entry->owner, 0);
     }
+}
+END_TEST
+
+START_TEST(an_owner_that_has_ended_is_told)
+{
+    const struct thread_entry *orphan;
+
+    ck_assert_int_eq(threads_take(&options, &list, &err), 0);
+    orphan = named("orphan");
+    ck_assert_int_gt(orphan->owner, pid); /* the first thread after main */
+    ck_assert_ptr_null(thread_list_find(list, orphan->owner));
+    for (size_t i = 0; i < list->count; i++)
+        ck_assert_int_eq(list->list[i].owner_ended, &list->list[i] == orphan);
 }
 END_TEST
 
@@ -220,7 +237,7 @@ START_TEST(a_thread_that_is_not_stopped_keeps_its_place)
     }
     ck_assert_uint_eq(list->stops, stops);
     ck_assert_uint_eq(list->pause_total_us, total);
-    ck_assert_uint_eq(list->pause_max_us, 14);
+    ck_assert_uint_eq(list->pause_max_us, 17);
 }
 END_TEST
 
@@ -286,6 +303,7 @@ main(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, all_threads_are_listed_by_tid);
     tcase_add_test(tcase, who_waits_for_a_mutex_names_its_owner);
+    tcase_add_test(tcase, an_owner_that_has_ended_is_told);
     tcase_add_test(tcase, a_circle_of_owners_is_a_deadlock);
     tcase_add_test(tcase, a_thread_that_is_not_stopped_keeps_its_place);
     tcase_add_test(tcase, past_the_deadline_no_thread_is_stopped);

@@ -33,7 +33,7 @@ static const char *refuse; /* NULL: answer */
 
 #define MAIN  "tid: 41:main\nstate: S do_poll\nno stack: nothing allows it\n\n"
 #define WORK  "tid: 42:work\nstate: R\n#0  0x0000000000001000 ??\n\n"
-#define TOTAL "total 2 threads, 2 identical groups\n\n"
+#define TOTAL "2 threads, 1 stack\n\n"
 
 struct seat *
 controller_observe(struct controller *controller,
@@ -92,7 +92,7 @@ static const struct {
      WORK "\n"},
     {"System.print(ExecEnv.get_stack_trace_for_thread(41, 3000))", MAIN "\n"},
     {"System.print(ExecEnv.get_stack_trace_for_function(\"none\"))",
-     "no stack has such a function\n\n" TOTAL},
+     "no stack has such a function\n\n0 of 2 threads, no stack\n\n"},
     {"System.print(ExecEnv.get_stack_trace_for_function(\"\"))",
      MAIN WORK TOTAL},
 };

@@ -15,7 +15,9 @@
 
 enum {
     TID,
+    PID,
     NAME,
+    PROCESS,
     STATE,
     WCHAN,
     USER,
@@ -34,6 +36,7 @@ enum {
 
 static const uint64_t busy[] = {0x1000, 0x2000};
 static struct thread_entry entries[] = {{.tid = 41,
+                                         .pid = 41,
                                          .name = "main",
                                          .state = 'S',
                                          .wchan = "do_poll",
@@ -49,6 +52,8 @@ static struct thread_entry entries[] = {{.tid = 41,
                                          .depth = 2,
                                          .pause_us = 9},
                                         {.tid = 43,
+                                         .pid = 42,
+                                         .process = "db: writes",
                                          .name = "w",
                                          .state = 'S',
                                          .wchan = "futex_wait",
@@ -124,6 +129,10 @@ START_TEST(a_row_is_a_thread_and_equal_stacks_are_kept_once)
     ck_assert_uint_eq(rowset_rows(&rows), 3);
     ck_assert_int_eq(number_at(0, TID), 41);
     ck_assert_str_eq(text_at(0, NAME), "main");
+    ck_assert_int_eq(number_at(0, PID), 41);
+    ck_assert_str_eq(text_at(0, PROCESS), "(none)");
+    ck_assert_int_eq(number_at(2, PID), 42);
+    ck_assert_str_eq(text_at(2, PROCESS), "db: writes");
     ck_assert_str_eq(text_at(0, STATE), "S");
     ck_assert_str_eq(text_at(0, WCHAN), "do_poll");
     ck_assert_str_eq(text_at(0, KERNEL), "(none)");
