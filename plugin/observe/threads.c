@@ -22,7 +22,6 @@ enum {
     STAT_MAX = 1024,
     WCHAN_MAX = 128,
     TITLE_MAX = 256,
-    STATUS_MAX = 4096,
     KERNEL_MAX = 8192 /* the kernel writes 64 lines at most */
 };
 
@@ -82,20 +81,6 @@ read_kernel(int32_t pid, int32_t tid, char out[KERNEL_MAX])
                                      size > 0 ? ";" : "",
                                      (int)strcspn(line + 1, "+"), line + 1);
     }
-}
-
-/* Of a thread; 0: it has ended. */
-static int32_t
-read_pid(int32_t tid)
-{
-    static const char key[] = "\nTgid:";
-    char text[STATUS_MAX];
-    const char *at;
-
-    if (!sample_task_read(tid, tid, "status", text, sizeof(text)))
-        return 0;
-    at = strstr(text, key);
-    return at ? (int32_t)strtol(at + strlen(key), NULL, 10) : 0;
 }
 
 /* The first word of a child's command line, which PostgreSQL's, as Redis's,
@@ -177,17 +162,13 @@ list_tids(struct thread_list *list, struct error *err)
     return rc;
 }
 
-/* Likewise. */
+/* -1: no memory. */
 static int
-read_process(struct thread_list *list, int32_t first, size_t kept,
-             struct thread_entry *entry)
+read_process(struct thread_list *list, size_t kept, struct thread_entry *entry)
 {
     const struct thread_entry *last = kept ? &list->list[kept - 1] : NULL;
 
-    entry->pid = list->pid ? list->pid : read_pid(entry->tid);
-    if (entry->pid == 0)
-        return 1;
-    if (entry->pid == first)
+    if (entry->pid == list->pid)
         return 0;
     if (!last || last->pid != entry->pid)
         return read_title(list, entry);
@@ -206,7 +187,7 @@ read_entries(struct thread_list *list, const struct threads_options *options,
         int rc = read_entry(list, options->stacks, &entry);
 
         if (rc == 0)
-            rc = read_process(list, first_pid(options), kept, &entry);
+            rc = read_process(list, kept, &entry);
         if (options->cancelled && atomic_load(options->cancelled)) {
             error_set(err, ER_QUERY_INTERRUPTED,
                       "the list of threads was cancelled");

@@ -297,8 +297,8 @@ START_TEST(what_of_children_is_missing_is_said)
     buffer_char(&out, '\0');
     ck_assert_ptr_nonnull(strstr(
         out.data,
-        "of the database and 2 child processes: total 6 threads, 4 identical "
-        "groups, 5 were stopped for 20 us each, 40 us at most; 4 child "
+        "of the database and 2 child processes: 6 threads, 3 different "
+        "stacks, 5 were stopped for 20 us each, 40 us at most; 4 child "
         "processes may not be looked at; 5 child processes are not in it: "
         "there is room for 1023; children have 6 libraries where others have "
         "other code: names of theirs may be those; libraries that 7 children "
