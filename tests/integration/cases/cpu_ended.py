@@ -31,13 +31,11 @@ class Killed:
         self.node = RedisNode(
             tempfile.mkdtemp(dir=work), 10001, {10001: port}, port, linger=300,
             program=[os.path.join(work, "unwound"), "shares"]).wait()
-        wait_for(lambda: not self.refusal("SELECT tid FROM heapwire.threads"), 30)
+        wait_for(lambda: not self.refusal("SELECT tid FROM heapwire.threads"), 60)
         self.node.find_children()
         self.began = time.monotonic()
         self.pid, = (pid for name, pid in self.node.children.items()
                      if name != "heapwired")
-        wait_for(lambda: "no database" not in self.refused(
-            "SELECT tid FROM heapwire.threads"), 60, 0.1)
 
     def rows(self, text):
         with Wire(self.node.socket, timeout=60).login() as w:
