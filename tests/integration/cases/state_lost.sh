@@ -103,7 +103,7 @@ kept() { # WHAT
     exec 9>"$work/statements"
     id=$(session before) || fault "$1: no session: $(cat "$work/session")"
     wait_for 30 has_history
-    there=$(ls "$state" | grep -vx symbols) # made with the next index
+    there=$(ls "$state" | grep -vxE "symbols|unwind") # made with the next one
     contains "$1: before" "mysql.sock" "$there"
     began=$(history)
     died=$(deaths)

@@ -568,7 +568,7 @@ START_TEST(what_it_forked_is_sampled)
         sched_yield();
     ck_assert_msg(run_for(1000, 99, false, ways[_i]) == 0, "%s", err.text);
     say_report("what it forked");
-    ck_assert_uint_eq(report.threads, 2);
+    ck_assert_uint_ge(report.threads, 2); /* TSan has its own in each */
     ck_assert_uint_eq(report.children, 1);
     ck_assert_uint_gt(tally.samples, 0);
     ck_shares();
