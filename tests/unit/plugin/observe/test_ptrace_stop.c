@@ -62,7 +62,10 @@ copy_by(struct thread_tracer **tracer, pid_t pid, pid_t tid, char state,
     struct thread_copies copies;
 
     thread_tracer_copy(tracer, &wanted, 1, &copies);
-    ck_assert_uint_eq(copies.count, !copies.failed);
+    /* Check's assertions are neither for threads nor for who may be killed in
+     * the middle of their message. */
+    if (copies.count != !copies.failed)
+        abort();
     *ended = copies.gone;
     *failure = copies.err;
     if (copies.failed)
