@@ -202,8 +202,8 @@ def redis_under(*calls):
         try:
             heapwired = node.wait().heapwired
             with Wire(node.socket, timeout=120).login() as w:
-                wait_for(lambda: said(w, "SELECT COUNT(*) FROM "
-                                         "heapwire.threads") != "0")
+                wait_for(lambda: said(
+                    w, "SELECT state FROM heapwire.profiler") == "connected")
                 yield w
             assert node.find_children() and node.heapwired == heapwired
         finally:
