@@ -39,7 +39,7 @@ enum {
 struct observe_request {
     enum observe_kind kind;
     uint32_t seconds, hz; /* of a profile; hz 0: sampler.h's default */
-    bool kernel;          /* of OBSERVE_CPU: with the kernel's functions */
+    bool kernel;          /* not of OBSERVE_WALL: with the kernel's functions */
     const char *owner;    /* the user, who shares the queue; NULL: none */
     bool keep;            /* the snapshot, in the store */
     const char *name;     /* its name; NULL: one is made up */

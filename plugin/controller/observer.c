@@ -270,7 +270,8 @@ run_observation(struct flight *flight)
     } else if (takes_time(o)) {
         rc = take_profile(o, &observing, &err);
     } else {
-        o->result.threads = observe_threads_take(&observing, &err);
+        o->result.threads =
+            observe_threads_take(&observing, o->request.kernel, &err);
         rc = o->result.threads ? 0 : -1;
     }
     close_process(o);

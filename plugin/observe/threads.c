@@ -102,7 +102,7 @@ read_title(struct thread_list *list, struct thread_entry *entry)
 
 /* 1: the thread has ended; -1: no memory. */
 static int
-read_entry(struct thread_list *list, bool stacks, struct thread_entry *entry)
+read_entry(struct thread_list *list, bool calls, struct thread_entry *entry)
 {
     char text[STAT_MAX], wchan[WCHAN_MAX], kernel[KERNEL_MAX] = "";
     const char *name, *end;
@@ -125,7 +125,7 @@ read_entry(struct thread_list *list, bool stacks, struct thread_entry *entry)
                          sizeof(wchan)) &&
         strcmp(wchan, "0") != 0)
         entry->wchan = keep_text(list->arena, wchan, strlen(wchan));
-    if (stacks && (stat.state == 'S' || stat.state == 'D'))
+    if (calls && (stat.state == 'S' || stat.state == 'D'))
         read_kernel(entry->pid, entry->tid, kernel);
     if (*kernel)
         entry->kernel = keep_text(list->arena, kernel, strlen(kernel));
@@ -184,7 +184,7 @@ read_entries(struct thread_list *list, const struct threads_options *options,
 
     for (size_t i = 0; i < list->count; i++) {
         struct thread_entry entry = list->list[i];
-        int rc = read_entry(list, options->stacks, &entry);
+        int rc = read_entry(list, options->kernel, &entry);
 
         if (rc == 0)
             rc = read_process(list, kept, &entry);

@@ -30,7 +30,7 @@ struct thread_entry {
     bool owner_ended;  /* has owner: nobody will unlock the mutex */
     const char *wchan; /* the kernel's function in which it waits; "" */
     /* Its calls in there, "outermost;...;innermost"; NULL: it runs, this user
-     * may not know, or no stacks are taken. */
+     * may not know, or it is not asked for. */
     const char *kernel;
     uint64_t user_ms, system_ms; /* processor time since its start */
     const uint64_t *addresses;   /* leaf first; all but the first are one less
@@ -67,6 +67,7 @@ struct thread_list {
 struct threads_options {
     int32_t pid; /* as this process sees it */
     bool stacks; /* else no thread is stopped: what /proc says */
+    bool kernel; /* with what they call in the kernel */
     /*
      * With stacks: finds the callers of a thread that was stopped, and goes on
      * already.  At most room addresses, as struct thread_entry has them;

@@ -482,7 +482,8 @@ name_threads(const struct observing *observing, struct code_map *map,
 }
 
 struct thread_list *
-observe_threads_take(const struct observing *observing, struct error *err)
+observe_threads_take(const struct observing *observing, bool kernel,
+                     struct error *err)
 {
     const uint64_t deadline_ms = clock_ms() + THREADS_MS;
     struct thread_list *threads = NULL;
@@ -499,6 +500,7 @@ observe_threads_take(const struct observing *observing, struct error *err)
     if (threads_take(
             &(struct threads_options){.pid = observing->pid,
                                       .stacks = true,
+                                      .kernel = kernel,
                                       .walk = walk_thread,
                                       .arg = &source,
                                       .deadline_ms = deadline_ms,

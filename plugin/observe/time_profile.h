@@ -51,8 +51,8 @@ struct profile *time_profile_take(const struct observing *observing,
                                   const struct sampler_options *options,
                                   struct error *err);
 
-/* A reference; NULL with *err. */
+/* kernel: with their calls in there.  A reference; NULL with *err. */
 struct thread_list *observe_threads_take(const struct observing *observing,
-                                         struct error *err);
+                                         bool kernel, struct error *err);
 
 #endif

@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "process_stat.h"
 
@@ -67,19 +69,23 @@ add_child(struct processes *p, pid_t pid)
         p->left_out++;
 }
 
-/* The kernel's list: each thread has its own children. */
+/* The kernel's list: each thread has its own children.  Mostly it is empty. */
 static bool
-add_children_of(struct processes *p, const char *tid)
+add_children_of(struct processes *p, int tasks, const char *tid)
 {
-    char path[300];
+    char path[300], first;
     FILE *file;
-    int pid;
+    int pid, fd;
 
-    snprintf(path, sizeof(path), "/proc/%d/task/%s/children",
-             (int)p->list[0].pid, tid);
-    file = fopen(path, "re");
-    if (!file)
+    snprintf(path, sizeof(path), "%s/children", tid);
+    fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
         return false;
+    file = pread(fd, &first, 1, 0) > 0 ? fdopen(fd, "r") : NULL;
+    if (!file) {
+        close(fd);
+        return true;
+    }
     /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
     while (fscanf(file, "%d", &pid) == 1)
         add_child(p, pid);
@@ -100,7 +106,7 @@ add_listed(struct processes *p)
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
     while (dir && (entry = readdir(dir)))
         if (entry->d_name[0] != '.')
-            any = add_children_of(p, entry->d_name) || any;
+            any = add_children_of(p, dirfd(dir), entry->d_name) || any;
     if (dir)
         closedir(dir);
     return any;

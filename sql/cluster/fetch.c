@@ -113,7 +113,9 @@ static struct seat *
 submit_threads(struct handle *handle)
 {
     const struct observe_request request = {
-        .kind = OBSERVE_THREADS, .owner = handle->scope.session->who.user};
+        .kind = OBSERVE_THREADS,
+        .kernel = true,
+        .owner = handle->scope.session->who.user};
 
     return controller_observe(handle->fetch->controller, &request,
                               await_waker(handle->fetch->await),
