@@ -1,5 +1,11 @@
-/* thread_stacks.c - stops each thread for a moment, and finds its callers once
- * it goes on. */
+/*
+ * thread_stacks.c - copies each thread's stack, and finds its callers.
+ *
+ * One that waits in a system call is not stopped, at first: /proc says where
+ * its stack and its code are, and its stack does not change.  Where its callers
+ * need more registers than that, and of all that run, each is stopped for a
+ * moment.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +21,12 @@
 #include "thread_work.h"
 #include "threads.h"
 
-enum { SYSCALL_MAX = 256 };
-
 struct stacks {
     struct thread_list *list;
     const struct threads_options *options;
-    struct thread_wanted *wanted; /* by place in list */
+    struct thread_wanted *wanted;
+    size_t *places;      /* in list, of those that are wanted */
+    size_t count, again; /* that are wanted; that must be stopped after all */
     uint8_t *deep;
     const char *last; /* reason */
     struct thread_tracer *tracer;
@@ -52,20 +58,10 @@ static bool
 waits_there(const struct thread_entry *entry,
             const struct thread_registers *registers)
 {
-    char text[SYSCALL_MAX], *at;
     uint64_t sp, pc;
 
-    if (!sample_task_read(entry->pid, entry->tid, "syscall", text,
-                          sizeof(text)))
-        return false;
-    at = strrchr(text, ' '); /* the last two are sp and pc */
-    if (!at)
-        return false;
-    pc = strtoull(at, NULL, 0);
-    *at = '\0';
-    at = strrchr(text, ' ');
-    sp = at ? strtoull(at, NULL, 0) : 0;
-    return sp == registers->values[REGISTER_SP] &&
+    return sample_task_waits(entry->pid, entry->tid, &sp, &pc) &&
+           sp == registers->values[REGISTER_SP] &&
            pc == registers->values[REGISTER_PC];
 }
 
@@ -117,56 +113,77 @@ find_callers(const struct stacks *s, struct thread_entry *entry,
     return entry->addresses ? 0 : -1;
 }
 
+/* It is copied once more, stopped. */
+static void
+take_again(struct stacks *s, size_t place)
+{
+    const struct thread_entry *entry = &s->list->list[place];
+
+    s->wanted[s->again] =
+        (struct thread_wanted){entry->pid, entry->tid, entry->state, false};
+    s->places[s->again++] = place;
+}
+
 static int
-take_copy(const struct stacks *s, struct thread_entry *entry,
-          const struct thread_copy *copy)
+take_copy(struct stacks *s, size_t place, const struct thread_copy *copy)
 {
     struct thread_list *list = s->list;
+    struct thread_entry *entry = &list->list[place];
+    bool stopped = copy->registers.missing == 0;
+    int rc = find_callers(s, entry, *copy);
 
+    if (!stopped && rc == 0 && *entry->why)
+        take_again(s, place);
+    if (!stopped)
+        return rc;
     entry->pause_us = (uint32_t)copy->pause_us;
     list->stops++;
     list->pause_total_us += copy->pause_us;
     if (copy->pause_us > list->pause_max_us)
         list->pause_max_us = copy->pause_us;
-    return find_callers(s, entry, *copy);
+    return rc;
 }
 
-/* Of the list from there on: how many were looked at.  What could not be
- * stopped keeps its place.  0: no memory. */
+/* Of those that are wanted from there on: how many were looked at.  What could
+ * not be copied keeps its place.  0: no memory. */
 static size_t
 take_some(struct stacks *s, size_t first)
 {
-    struct thread_entry *entry = &s->list->list[first];
+    struct thread_entry *entry;
     struct thread_copies copies;
     size_t i;
 
-    thread_tracer_copy(&s->tracer, &s->wanted[first], s->list->count - first,
+    thread_tracer_copy(&s->tracer, &s->wanted[first], s->count - first,
                        &copies);
     for (i = 0; i < copies.count; i++)
-        if (take_copy(s, &entry[i], &copies.list[i]) != 0)
+        if (take_copy(s, s->places[first + i], &copies.list[i]) != 0)
             return 0;
     if (!copies.failed)
         return i;
-    entry[i].why = copies.gone ? "it has ended"
-                               : keep_why(s->list, entry[i].tid,
-                                          copies.err.text, &s->last);
-    return entry[i].why ? i + 1 : 0;
+    entry = &s->list->list[s->places[first + i]];
+    entry->why = copies.gone
+                     ? "it has ended"
+                     : keep_why(s->list, entry->tid, copies.err.text, &s->last);
+    return entry->why ? i + 1 : 0;
 }
 
 static int
-take_stacks(struct stacks *s, struct error *err)
+take_wanted(struct stacks *s, struct error *err)
 {
     const struct threads_options *options = s->options;
     size_t i = 0, taken;
 
-    while (i < s->list->count) {
+    while (i < s->count) {
         if (options->cancelled && atomic_load(options->cancelled)) {
             error_set(err, ER_QUERY_INTERRUPTED,
                       "the stacks of threads were cancelled");
             return -1;
         }
         if (options->deadline_ms && clock_ms() >= options->deadline_ms) {
-            s->list->list[i++].why = "there was no time left for it";
+            struct thread_entry *entry = &s->list->list[s->places[i++]];
+
+            if (entry->depth == 0)
+                entry->why = "there was no time left for it";
             continue;
         }
         taken = take_some(s, i);
@@ -179,6 +196,24 @@ take_stacks(struct stacks *s, struct error *err)
     return 0;
 }
 
+static int
+take_stacks(struct stacks *s, struct error *err)
+{
+    const struct thread_list *list = s->list;
+
+    for (s->count = 0; s->count < list->count; s->count++) {
+        const struct thread_entry *entry = &list->list[s->count];
+
+        s->wanted[s->count] = (struct thread_wanted){
+            entry->pid, entry->tid, entry->state, entry->state == 'S'};
+        s->places[s->count] = s->count;
+    }
+    if (take_wanted(s, err) != 0)
+        return -1;
+    s->count = s->again;
+    return take_wanted(s, err);
+}
+
 int
 thread_stacks_take(struct thread_list *list,
                    const struct threads_options *options, struct error *err)
@@ -187,16 +222,15 @@ thread_stacks_take(struct thread_list *list,
     int rc = -1;
 
     s.wanted = mem_zalloc(list->count, sizeof(*s.wanted));
+    s.places = mem_zalloc(list->count, sizeof(*s.places));
     s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + SAMPLE_MEMORY_MAX);
-    for (size_t i = 0; i < list->count && s.wanted; i++)
-        s.wanted[i] = (struct thread_wanted){
-            list->list[i].pid, list->list[i].tid, list->list[i].state};
-    if (s.wanted && s.deep)
+    if (s.wanted && s.places && s.deep)
         rc = take_stacks(&s, err);
     else
         error_memory(err, "the stacks of threads");
     thread_tracer_free(s.tracer);
     mem_free(s.wanted);
+    mem_free(s.places);
     mem_free(s.deep);
     return rc;
 }

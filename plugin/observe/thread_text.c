@@ -381,10 +381,10 @@ add_total(struct buffer *out, const struct thread_list *list,
         buffer_format(out, ", %zu more are left out", list->left_out);
     if (list->stops > 0)
         buffer_format(out,
-                      ", %" PRIu64 " were stopped for %" PRIu64
+                      ", %" PRIu64 " %s stopped for %" PRIu64
                       " us each, %" PRIu64 " us at most",
-                      list->stops, list->pause_total_us / list->stops,
-                      list->pause_max_us);
+                      list->stops, list->stops == 1 ? "was" : "were",
+                      list->pause_total_us / list->stops, list->pause_max_us);
     add_children(out, list);
     if (list->opened)
         buffer_text(out, "; the database was made dumpable for this time");

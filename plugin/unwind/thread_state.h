@@ -32,6 +32,7 @@ enum {
 /* Of user space, also where the thread is in the kernel. */
 struct thread_registers {
     uint64_t values[REGISTER_COUNT];
+    uint64_t missing; /* bit per register: its value is not known */
 };
 
 /* Borrowed. */

@@ -225,7 +225,8 @@ step_by_leaf(struct frame *f)
         return false;
 #endif
     return find_code(f->source, pc & CODE_MASK) &&
-           enter_caller(f, cfa, pc, true, f->values[REGISTER_FP]);
+           enter_caller(f, cfa, pc, f->known >> REGISTER_FP & 1,
+                        f->values[REGISTER_FP]);
 }
 
 static bool
@@ -297,7 +298,8 @@ unwind_walk(const struct unwind_source *source,
 {
     struct frame f = {.source = source,
                       .stack = stack,
-                      .known = ((uint64_t)1 << REGISTER_COUNT) - 1,
+                      .known = (((uint64_t)1 << REGISTER_COUNT) - 1) &
+                               ~registers->missing,
                       .exact = true,
                       .why = UNWIND_END_ROOM};
     size_t count = 0;

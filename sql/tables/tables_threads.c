@@ -196,7 +196,8 @@ static const struct catalog_column threads[] = {
      "The stack is missing, or ends too soon; empty: it is "
      "whole",
      0, NEED_THREADS},
-    {"pause_us", &type_ubigint, "Microseconds that it was stopped for", 0,
+    {"pause_us", &type_ubigint,
+     "Microseconds that it was stopped for; 0: it was not, for it waited", 0,
      NEED_THREADS},
     {"kernel_stack", &type_mediumtext,
      "Where it waits in the kernel, as folded; NULL: it runs, or heapwired is "

@@ -150,12 +150,39 @@ copy_stopped(struct ptrace_stop *stop)
         return -1;
     }
     take_registers(&r, &stop->copy->registers);
+    stop->copy->registers.missing = 0;
     *stack = (struct thread_stack){stop->copy->registers.values[REGISTER_SP],
                                    stop->bytes, 0};
     stack->size = sample_task_memory(stop->tid, stack->start, stop->bytes,
                                      SAMPLER_STACK_BYTES);
     go_on_with_call(stop->tid, &r);
     return 0;
+}
+
+/* ---- of one that waits ---- */
+
+/* If it has not run meanwhile, all of it is of one moment. */
+static bool
+copy_waiting(struct ptrace_stop *stop)
+{
+    struct thread_copy *copy = stop->copy;
+    struct sample_times before, after;
+    uint64_t sp, pc;
+
+    if (!sample_task_times(stop->pid, stop->tid, &before) ||
+        !sample_task_waits(stop->pid, stop->tid, &sp, &pc))
+        return false;
+    *copy =
+        (struct thread_copy){.registers.missing = ~((uint64_t)1 << REGISTER_SP |
+                                                    (uint64_t)1 << REGISTER_PC),
+                             .stack = {sp, stop->bytes, 0}};
+    copy->registers.values[REGISTER_SP] = sp;
+    copy->registers.values[REGISTER_PC] = pc;
+    copy->stack.size =
+        sample_task_memory(stop->tid, sp, stop->bytes, SAMPLER_STACK_BYTES);
+    return copy->stack.size > 0 &&
+           sample_task_times(stop->pid, stop->tid, &after) &&
+           after.slices == before.slices;
 }
 
 /* ---- the stop ---- */
@@ -256,5 +283,5 @@ copy_thread(struct ptrace_stop *stop)
 void
 ptrace_copy_here(struct ptrace_stop *stop)
 {
-    stop->rc = copy_thread(stop);
+    stop->rc = stop->unstopped && copy_waiting(stop) ? 0 : copy_thread(stop);
 }

@@ -242,11 +242,11 @@ static int
 take_sample(struct perf *perf, const uint8_t *at, size_t size,
             struct error *err)
 {
-    const size_t fixed = 8 + sizeof(struct thread_registers) + 8;
     struct sample_run *run = perf->run;
     struct sample sample = {0};
     const uint8_t *end = at + size;
     uint64_t words[REGISTER_COUNT], abi, room, copied;
+    const size_t fixed = 8 + sizeof(words) + 8;
     int32_t ids[2];
 
     memcpy(ids, at, sizeof(ids));

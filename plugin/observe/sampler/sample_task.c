@@ -15,7 +15,10 @@
 #include "process_stat.h"
 #include "processes.h"
 
-enum { PAGE = 4096 }; /* at least; what is read together */
+enum {
+    PAGE = 4096, /* at least; what is read together */
+    SYSCALL_MAX = 256
+};
 
 bool
 sample_read_text(const char *path, char *out, size_t size)
@@ -61,6 +64,27 @@ sample_task_ended(int32_t pid, int32_t tid)
     char state = sample_task_state(pid, tid);
 
     return state == '\0' || state == 'Z' || state == 'X';
+}
+
+/* "number 6 arguments sp pc"; "running"; "-1 sp pc". */
+bool
+sample_task_waits(int32_t pid, int32_t tid, uint64_t *sp, uint64_t *pc)
+{
+    char text[SYSCALL_MAX], *at, *before;
+
+    if (!sample_task_read(pid, tid, "syscall", text, sizeof(text)) ||
+        text[0] < '0' || text[0] > '9')
+        return false;
+    at = strrchr(text, ' ');
+    if (!at)
+        return false;
+    *at = '\0';
+    before = strrchr(text, ' ');
+    if (!before)
+        return false;
+    *sp = strtoull(before, NULL, 0);
+    *pc = strtoull(at + 1, NULL, 0);
+    return true;
 }
 
 /* The kernel's "run waited slices", in nanoseconds. */

@@ -27,6 +27,9 @@ struct sample_times {
     uint64_t slices;    /* how often it came onto one */
 };
 
+/* Where it waits in a system call.  False: it runs, it waits elsewhere, or this
+ * user may not know. */
+bool sample_task_waits(int32_t pid, int32_t tid, uint64_t *sp, uint64_t *pc);
 /* False: there is no such thread, or the kernel does not say it. */
 bool sample_task_times(int32_t pid, int32_t tid, struct sample_times *out);
 

@@ -99,6 +99,7 @@ make_copy(struct thread_tracer *tracer)
 
     stop->pid = tracer->wanted[tracer->done].pid;
     stop->tid = tracer->wanted[tracer->done].tid;
+    stop->unstopped = tracer->wanted[tracer->done].unstopped;
     stop->copy = &tracer->copies[tracer->done];
     stop->bytes = tracer->bytes + tracer->used;
     pthread_mutex_unlock(&tracer->lock);

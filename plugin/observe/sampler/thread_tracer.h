@@ -21,7 +21,8 @@ struct thread_tracer;
 
 struct thread_wanted {
     int32_t pid, tid;
-    char state; /* of a moment ago */
+    char state;     /* of a moment ago */
+    bool unstopped; /* where it waits: its copy lacks most registers then */
 };
 
 struct thread_copies {
@@ -35,10 +36,11 @@ struct thread_copies {
 };
 
 /*
- * Stops each of the threads, copies registers and stack, and lets it go on at
- * once, whatever happens meanwhile: where this process is killed, the kernel
- * does.  *tracer: NULL at first.  The first copy that fails ends it, or so many
- * were made as find room: one is copied, or failed, at least.
+ * Stops each of the threads, but for those that may be copied without, copies
+ * registers and stack, and lets it go on at once, whatever happens meanwhile:
+ * where this process is killed, the kernel does.  *tracer: NULL at first.  The
+ * first copy that fails ends it, or so many were made as find room: one is
+ * copied, or failed, at least.
  */
 void thread_tracer_copy(struct thread_tracer **tracer,
                         const struct thread_wanted *threads, size_t count,
@@ -54,6 +56,7 @@ void thread_tracer_keep_priority(void);
 /* What to copy; ptrace_copy_here, by the tracer, fills the rest. */
 struct ptrace_stop {
     int32_t pid, tid;
+    bool unstopped;
     int schedstat; /* the tracer's own, open; -1: none */
     struct thread_copy *copy;
     uint8_t *bytes; /* SAMPLER_STACK_BYTES */

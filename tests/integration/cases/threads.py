@@ -101,8 +101,10 @@ def test_equal_stacks_are_one_group():
         assert [b.split()[0] for b in blocks[:3]] == \
             [str(IDLE), str(READERS), str(BLOCKED)], blocks
         n = count_threads(pid)
-        assert re.search(rf"^{n} threads, \d+ different stacks, "
-                         rf"{n} were stopped", said, re.M), said[-300:]
+        # Those that wait are not, where that suffices.
+        stopped = re.search(rf"^{n} threads, \d+ different stacks(, (\d+) w\w+ "
+                            "stopped)?", said, re.M)
+        assert stopped and int(stopped[2] or 0) < n / 4, said[-300:]
         assert re.search(r"^#\d+ +0x[0-9a-f]{16} wait_idle\b.*stuck_threads",
                          blocks[0], re.M), blocks[0]
         assert local(node, "/debug/pprof/threads?debug=1").text.count(

@@ -46,8 +46,8 @@ read_samples(void)
     uint64_t size;
 
     while (count < SAMPLES_MAX &&
-           fread(&samples[count].registers, sizeof(samples[count].registers), 1,
-                 stdin) == 1) {
+           fread(samples[count].registers.values,
+                 sizeof(samples[count].registers.values), 1, stdin) == 1) {
         struct taken *t = &samples[count++];
         uint8_t *bytes;
 

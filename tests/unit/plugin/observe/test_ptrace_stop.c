@@ -51,6 +51,8 @@ struct shared {
 static struct shared *shared;
 static pid_t child;
 static struct thread_copy copy;
+static uint8_t kept[SAMPLER_STACK_BYTES];
+#define MARK 0x6865617077697265ULL
 static struct error err;
 static bool gone;
 
@@ -112,6 +114,21 @@ wait_in_epoll(void)
     for (;;) {
         if (epoll_wait(epoll, &event, 1, -1) < 0)
             atomic_fetch_add(&shared->failures, 1);
+    }
+}
+
+/* Which any stop ends with EINTR. */
+static void
+wait_for_long(void)
+{
+    volatile uint64_t mark = MARK;
+    struct epoll_event event;
+    int epoll = epoll_create1(0);
+
+    atomic_fetch_add(&shared->turns, 1);
+    for (;;) {
+        if (epoll_wait(epoll, &event, 1, 100000) < 0)
+            atomic_fetch_add(&shared->failures, mark == MARK);
     }
 }
 
@@ -439,6 +456,59 @@ START_TEST(calls_go_on)
 }
 END_TEST
 
+static void
+copy_unstopped(char state)
+{
+    const struct thread_wanted wanted = {child, child, state, true};
+    struct thread_tracer *tracer = NULL;
+    struct thread_copies copies;
+
+    thread_tracer_copy(&tracer, &wanted, 1, &copies);
+    ck_assert_msg(copies.count == 1, "%s", copies.err.text);
+    copy = copies.list[0];
+    memcpy(kept, copy.stack.bytes, copy.stack.size);
+    copy.stack.bytes = kept;
+    thread_tracer_free(tracer);
+}
+
+START_TEST(one_that_waits_need_not_be_stopped)
+{
+    const uint64_t known = (uint64_t)1 << REGISTER_SP | (uint64_t)1
+                                                            << REGISTER_PC;
+    const uint64_t mark = MARK;
+    uint64_t sp, pc;
+
+    begin(wait_for_long);
+    await_state('S');
+    ck_assert(sample_task_waits(child, child, &sp, &pc));
+    for (int i = 0; i < 100; i++) {
+        copy_unstopped('S');
+        ck_assert_uint_eq(~copy.registers.missing, known);
+        ck_assert_uint_eq(copy.registers.values[REGISTER_SP], sp);
+        ck_assert_uint_eq(copy.registers.values[REGISTER_PC], pc);
+        ck_assert_uint_eq(copy.stack.start, sp);
+        ck_assert_uint_eq(copy.pause_us, 0);
+        ck_assert_ptr_nonnull(
+            memmem(kept, copy.stack.size, &mark, sizeof(mark)));
+    }
+    ck_assert_uint_eq(atomic_load(&shared->failures), 0);
+    end();
+}
+END_TEST
+
+START_TEST(one_that_runs_is_stopped_all_the_same)
+{
+    begin(turn);
+    for (int i = 0; i < 20; i++) {
+        copy_unstopped('S');
+        ck_assert_uint_eq(copy.registers.missing, 0);
+        ck_assert_uint_eq(copy.stack.start, copy.registers.values[REGISTER_SP]);
+    }
+    ck_goes_on();
+    end();
+}
+END_TEST
+
 START_TEST(a_stopped_process_stays_stopped)
 {
     begin(turn);
@@ -681,6 +751,8 @@ main(void)
 #endif
         tcase_add_loop_test(tcase, calls_go_on, i, i + 1);
     }
+    tcase_add_test(tcase, one_that_waits_need_not_be_stopped);
+    tcase_add_test(tcase, one_that_runs_is_stopped_all_the_same);
     tcase_add_test(tcase, a_stopped_process_stays_stopped);
     tcase_add_test(tcase, no_signal_is_lost);
     tcase_add_test(tcase, the_death_of_the_tracer_lets_it_go_on);

@@ -502,8 +502,11 @@ START_TEST(threads_born_meanwhile_are_met)
     begin(burn_in_newborn);
     ck_assert_int_eq(run_for(1500, 199, false, ways[_i]), 0);
     say_report("newborn threads");
-    ck_shares();
     ck_assert_uint_gt(report.threads, 3);
+    /* By perf all of them are met at the same moments of their lives. */
+    if (ways[_i] == SAMPLER_PTRACE)
+        ck_shares();
+    ck_assert_uint_gt(tally.total_ns / MS, report.processor_ms / 2);
     end();
 }
 END_TEST

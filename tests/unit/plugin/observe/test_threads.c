@@ -62,6 +62,8 @@ tear_down(void)
 static unsigned copies;
 static atomic_bool cancelled;
 static unsigned cancels_at; /* the copy; 0: none */
+static unsigned unstopped;  /* copies, of threads that wait */
+static const char *lacks;   /* why those end too soon; NULL: there are none */
 
 /* Every third thread may not be stopped, every fourth has ended; the stack
  * pointer tells walk the thread.  Two at most are copied together. */
@@ -80,6 +82,13 @@ thread_tracer_copy(struct thread_tracer **tracer,
 
         ck_assert(wanted->state == 'S' || wanted->tid == pid);
         ck_assert_int_eq(wanted->pid, pid);
+        if (lacks && wanted->unstopped) {
+            unstopped++;
+            done[out->count++] = (struct thread_copy){
+                .registers = {.values[REGISTER_SP] = (uint64_t)wanted->tid,
+                              .missing = 1}};
+            continue;
+        }
         copies++;
         out->gone = copies % 4 == 0;
         if (copies == cancels_at)
@@ -103,7 +112,7 @@ walk(void *arg, const struct thread_copy *copy, uint64_t *addresses,
     ck_assert_uint_eq(room, THREAD_DEPTH_MAX);
     addresses[0] = copy->registers.values[REGISTER_SP];
     addresses[1] = 7;
-    *why = "the end";
+    *why = copy->registers.missing ? lacks : "the end";
     return 2;
 }
 
@@ -241,6 +250,29 @@ START_TEST(a_thread_that_is_not_stopped_keeps_its_place)
 }
 END_TEST
 
+START_TEST(a_thread_that_waits_is_stopped_if_it_must)
+{
+    options.stacks = true;
+    options.walk = walk;
+    options.arg = &options;
+    lacks = _i == 0 ? "" : "a register is missing";
+    ck_assert_int_eq(threads_take(&options, &list, &err), 0);
+    ck_assert_uint_ge(unstopped, ALL - 1); /* the first one may run */
+    if (_i == 0)
+        ck_assert_uint_eq(copies, ALL - unstopped);
+    else
+        ck_assert_uint_eq(copies, ALL);
+    for (unsigned i = 1; i < ALL; i++) {
+        const struct thread_entry *entry = &list->list[i];
+
+        ck_assert_uint_eq(entry->depth, 2);
+        ck_assert_int_eq(entry->pause_us == 0, _i == 0 || *entry->why != 't');
+        ck_assert_str_ne(entry->why, "a register is missing");
+    }
+    ck_assert_uint_le(list->stops, copies);
+}
+END_TEST
+
 START_TEST(past_the_deadline_no_thread_is_stopped)
 {
     options.stacks = true;
@@ -306,6 +338,7 @@ main(void)
     tcase_add_test(tcase, an_owner_that_has_ended_is_told);
     tcase_add_test(tcase, a_circle_of_owners_is_a_deadlock);
     tcase_add_test(tcase, a_thread_that_is_not_stopped_keeps_its_place);
+    tcase_add_loop_test(tcase, a_thread_that_waits_is_stopped_if_it_must, 0, 2);
     tcase_add_test(tcase, past_the_deadline_no_thread_is_stopped);
     tcase_add_test(tcase, it_ends_where_it_is_cancelled);
     tcase_add_test(tcase, a_process_that_is_not_there_is_an_error);
