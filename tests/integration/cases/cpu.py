@@ -312,6 +312,8 @@ def test_the_kernels_functions(two):
 
 def test_who_would_wait_long_is_told(two):
     victim, thread, ended = in_the_background(two, "SELECT top('cpu:60')")
+    wait_for(lambda: "Sampling" in two.value(
+        f"SELECT state FROM information_schema.processlist WHERE id = {victim}"))
     with lasts(0, 1):
         err = two.refused("SELECT top('cpu:1')")
     assert err.code == 1105 and "others (the last is of 'root') need " in str(err), err
@@ -410,7 +412,7 @@ def test_all_nodes_at_once(two):
     tree = two.value(f"SELECT collapsed('cluster_by_node@{BUSY},{IDLE}:wall:1')")
     assert f"node {BUSY};" in tree and f"node {IDLE};" in tree, tree[:500]
     two.rows(f"ADMIN EXECUTE ON ALL '{CPU}snapshot(\"all\", 1)'")
-    assert "main" in two.value("SELECT top('cluster:cpu:1', 'cluster:all')")
+    assert str(IDLE) in head_of(two, "'cluster:cpu:1', 'cluster:all'")
     two.rows("ADMIN EXECUTE ON ALL 'HeapProf.getInstance().delete(\"all\")'")
 
 
