@@ -3,8 +3,7 @@
  *
  * One that waits in a system call is not stopped, at first: /proc says where
  * its stack and its code are, and its stack does not change.  Where its callers
- * need more registers than that, and of all that run, each is stopped for a
- * moment.
+ * need more registers than that, and where it runs, it is stopped for a moment.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,10 +64,19 @@ waits_there(const struct thread_entry *entry,
            pc == registers->values[REGISTER_PC];
 }
 
+static bool
+ran_since(const struct thread_entry *entry, const struct thread_copy *copy)
+{
+    struct sample_times now;
+
+    return !sample_task_times(entry->pid, entry->tid, &now) ||
+           now.slices != copy->slices;
+}
+
 /*
  * A stack that is deeper than a copy: of a thread that waits, the rest is read
- * while it does, and is of the same moment if it still waits then.  So the
- * pause is as short as others'.
+ * while it does, and is of the same moment if it still waits then (a stop is a
+ * time that it ran).  So the pause is as short as others'.
  */
 static bool
 read_further(const struct stacks *s, const struct thread_entry *entry,
@@ -81,7 +89,8 @@ read_further(const struct stacks *s, const struct thread_entry *entry,
         return false;
     n = sample_task_memory(entry->tid, stack->start + stack->size,
                            s->deep + SAMPLER_STACK_BYTES, SAMPLE_MEMORY_MAX);
-    if (n == 0 || !waits_there(entry, &copy->registers))
+    if (n == 0 || !waits_there(entry, &copy->registers) ||
+        (copy->registers.missing && ran_since(entry, copy)))
         return false;
     memcpy(s->deep, stack->bytes, stack->size);
     stack->bytes = s->deep;
@@ -91,20 +100,17 @@ read_further(const struct stacks *s, const struct thread_entry *entry,
 
 static int
 find_callers(const struct stacks *s, struct thread_entry *entry,
-             struct thread_copy copy)
+             struct thread_copy copy, enum unwind_end *end)
 {
     const struct threads_options *options = s->options;
     uint64_t addresses[THREAD_DEPTH_MAX] MEM_UNSET;
-    const char *why = "";
     uint32_t depth =
-        options->walk(options->arg, &copy, addresses, THREAD_DEPTH_MAX, &why);
+        options->walk(options->arg, &copy, addresses, THREAD_DEPTH_MAX, end);
 
-    if (*why && read_further(s, entry, &copy)) {
-        why = "";
+    if (*end == UNWIND_END_STACK && read_further(s, entry, &copy))
         depth = options->walk(options->arg, &copy, addresses, THREAD_DEPTH_MAX,
-                              &why);
-    }
-    entry->why = why;
+                              end);
+    entry->why = unwind_end_text(*end);
     if (depth == 0)
         return 0;
     entry->addresses =
@@ -129,13 +135,14 @@ take_copy(struct stacks *s, size_t place, const struct thread_copy *copy)
 {
     struct thread_list *list = s->list;
     struct thread_entry *entry = &list->list[place];
-    bool stopped = copy->registers.missing == 0;
-    int rc = find_callers(s, entry, *copy);
+    enum unwind_end end = UNWIND_END_OUTERMOST;
+    int rc = find_callers(s, entry, *copy, &end);
 
-    if (!stopped && rc == 0 && *entry->why)
-        take_again(s, place);
-    if (!stopped)
+    if (copy->registers.missing) {
+        if (end == UNWIND_END_RULE)
+            take_again(s, place);
         return rc;
+    }
     entry->pause_us = (uint32_t)copy->pause_us;
     list->stops++;
     list->pause_total_us += copy->pause_us;
@@ -180,10 +187,7 @@ take_wanted(struct stacks *s, struct error *err)
             return -1;
         }
         if (options->deadline_ms && clock_ms() >= options->deadline_ms) {
-            struct thread_entry *entry = &s->list->list[s->places[i++]];
-
-            if (entry->depth == 0)
-                entry->why = "there was no time left for it";
+            s->list->list[s->places[i++]].why = "there was no time left for it";
             continue;
         }
         taken = take_some(s, i);
@@ -204,8 +208,9 @@ take_stacks(struct stacks *s, struct error *err)
     for (s->count = 0; s->count < list->count; s->count++) {
         const struct thread_entry *entry = &list->list[s->count];
 
-        s->wanted[s->count] = (struct thread_wanted){
-            entry->pid, entry->tid, entry->state, entry->state == 'S'};
+        s->wanted[s->count] =
+            (struct thread_wanted){entry->pid, entry->tid, entry->state,
+                                   entry->state == 'S' || entry->state == 'D'};
         s->places[s->count] = s->count;
     }
     if (take_wanted(s, err) != 0)

@@ -18,7 +18,7 @@
 #include "thread_work.h"
 
 enum {
-    ARENA_MAX = 64 << 20, /* all threads, and stacks as deep as may be */
+    ARENA_MAX = 96 << 20, /* all threads, and stacks as deep as may be, twice */
     STAT_MAX = 1024,
     WCHAN_MAX = 128,
     TITLE_MAX = 256,

@@ -2,8 +2,8 @@
  * threads.h - the threads of a process: what each does and waits for, and its
  * stack.
  *
- * Nothing is asked of the process, so it may hang.  For its stack a thread is
- * stopped, alone, while registers and stack are copied: the list shows no
+ * Nothing is asked of the process, so it may hang.  A thread's registers and
+ * stack are copied while it waits, or is stopped, alone: the list shows no
  * single moment, but a thread that waits still waits.
  */
 #ifndef HW_THREADS_H
@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "unwind_walk.h"
 
 struct arena;
 struct error;
@@ -69,15 +71,14 @@ struct threads_options {
     bool stacks; /* else no thread is stopped: what /proc says */
     bool kernel; /* with what they call in the kernel */
     /*
-     * With stacks: finds the callers of a thread that was stopped, and goes on
+     * With stacks: finds the callers of a thread that was copied, and goes on
      * already.  At most room addresses, as struct thread_entry has them;
-     * returns their number.  *why: "", or why they end too soon (static).
+     * returns their number.
      */
     uint32_t (*walk)(void *arg, const struct thread_copy *copy,
-                     uint64_t *addresses, uint32_t room, const char **why);
+                     uint64_t *addresses, uint32_t room, enum unwind_end *end);
     void *arg;
-    uint64_t deadline_ms; /* clock_ms, after which no thread is stopped; 0: none
-                           */
+    uint64_t deadline_ms; /* clock_ms, after which none is copied; 0: none */
     const atomic_bool *cancelled; /* or NULL */
 };
 

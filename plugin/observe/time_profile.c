@@ -418,14 +418,10 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
 
 static uint32_t
 walk_thread(void *arg, const struct thread_copy *copy, uint64_t *addresses,
-            uint32_t room, const char **why)
+            uint32_t room, enum unwind_end *end)
 {
-    enum unwind_end end;
-    size_t depth =
-        unwind_walk(arg, &copy->stack, &copy->registers, addresses, room, &end);
-
-    *why = unwind_end_text(end);
-    return (uint32_t)depth;
+    return (uint32_t)unwind_walk(arg, &copy->stack, &copy->registers, addresses,
+                                 room, end);
 }
 
 static int

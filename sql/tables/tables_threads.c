@@ -90,7 +90,7 @@ add_stack(struct maker *maker, const struct thread_entry *entry)
         why = "too many stacks";
     rowset_int(maker->out, (int64_t)group->count);
     rowset_text(maker->out, why);
-    rowset_int_if(maker->out, entry->pause_us > 0, entry->pause_us);
+    rowset_int_if(maker->out, entry->depth > 0, entry->pause_us);
     rowset_text(maker->out, entry->kernel);
 }
 
@@ -197,8 +197,9 @@ static const struct catalog_column threads[] = {
      "whole",
      0, NEED_THREADS},
     {"pause_us", &type_ubigint,
-     "Microseconds that it was stopped for; 0: it was not, for it waited", 0,
-     NEED_THREADS},
+     "Microseconds that it was stopped for; 0: it was not, for it waited; "
+     "NULL: there is no stack",
+     0, NEED_THREADS},
     {"kernel_stack", &type_mediumtext,
      "Where it waits in the kernel, as folded; NULL: it runs, or heapwired is "
      "not root",

@@ -1,5 +1,6 @@
 /*
- * ptrace_stop.c - copies one thread's registers and stack by ptrace.
+ * ptrace_stop.c - copies one thread's registers and stack: as it waits, or by
+ * ptrace.
  *
  * PTRACE_SEIZE does not stop a thread, PTRACE_INTERRUPT does, without a signal:
  * the thread comes to a stop on its way back to user space, is looked at, and
@@ -170,12 +171,14 @@ copy_waiting(struct ptrace_stop *stop)
     uint64_t sp, pc;
 
     if (!sample_task_times(stop->pid, stop->tid, &before) ||
+        before.slices == 0 || /* this kernel does not count */
         !sample_task_waits(stop->pid, stop->tid, &sp, &pc))
         return false;
     *copy =
         (struct thread_copy){.registers.missing = ~((uint64_t)1 << REGISTER_SP |
                                                     (uint64_t)1 << REGISTER_PC),
-                             .stack = {sp, stop->bytes, 0}};
+                             .stack = {sp, stop->bytes, 0},
+                             .slices = before.slices};
     copy->registers.values[REGISTER_SP] = sp;
     copy->registers.values[REGISTER_PC] = pc;
     copy->stack.size =

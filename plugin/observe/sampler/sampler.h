@@ -105,6 +105,7 @@ struct thread_copy {
     struct thread_registers registers;
     struct thread_stack stack; /* in the tracer's memory */
     uint64_t pause_us;         /* that the thread was stopped for */
+    uint64_t slices;           /* where it was not: how often it had run */
 };
 
 #endif

@@ -40,7 +40,7 @@ const pageTables = (function () {
                 `pinned, size FROM ${of('snapshots', node)} ORDER BY taken DESC`,
         },
         waits: {
-            title: 'Waits', caption: 'What each thread does now: those that run are stopped for it, for some microseconds each. ' +
+            title: 'Waits', caption: 'What each thread does now: those that run, and some that wait, are stopped for it, for some microseconds each. ' +
                 'Equal numbers in deadlock wait for each other for ever.',
             of: (node) => `SELECT ${which(node)}tid, coalesce(process, name) AS name, state, owner AS waits_for_tid, deadlock, wchan, user_ms, ` +
                 `system_ms, coalesce(folded, why) AS stack FROM ${of('threads', node)} ` +

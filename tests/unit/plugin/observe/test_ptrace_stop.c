@@ -647,6 +647,8 @@ START_TEST(a_thread_that_does_not_stop_is_let_go)
     ck_assert_int_eq(ptrace_copy(child, child, &copy, &gone, &err), -1);
     ck_assert(!gone);
     ck_assert_msg(strstr(err.text, "state D"), "%s", err.text);
+    copy_unstopped('D');
+    ck_assert_uint_ne(copy.registers.missing, 0);
     atomic_store(&shared->signals, 1);
     ck_goes_on();
     end();

@@ -59,11 +59,13 @@ tear_down(void)
 
 /* ---- ptrace ---- */
 
+static const char damaged[] = "its stack is damaged"; /* as walk says */
 static unsigned copies;
 static atomic_bool cancelled;
-static unsigned cancels_at; /* the copy; 0: none */
-static unsigned unstopped;  /* copies, of threads that wait */
-static const char *lacks;   /* why those end too soon; NULL: there are none */
+static unsigned cancels_at;     /* the copy; 0: none */
+static unsigned unstopped;      /* copies, of threads that wait */
+static bool lacks;              /* those lack a register */
+static enum unwind_end lacking; /* how their walk ends */
 
 /* Every third thread may not be stopped, every fourth has ended; the stack
  * pointer tells walk the thread.  Two at most are copied together. */
@@ -106,13 +108,13 @@ thread_tracer_copy(struct thread_tracer **tracer,
 
 static uint32_t
 walk(void *arg, const struct thread_copy *copy, uint64_t *addresses,
-     uint32_t room, const char **why)
+     uint32_t room, enum unwind_end *end)
 {
     ck_assert_ptr_eq(arg, &options);
     ck_assert_uint_eq(room, THREAD_DEPTH_MAX);
     addresses[0] = copy->registers.values[REGISTER_SP];
     addresses[1] = 7;
-    *why = copy->registers.missing ? lacks : "the end";
+    *end = copy->registers.missing ? lacking : UNWIND_END_LOOP;
     return 2;
 }
 
@@ -240,7 +242,7 @@ START_TEST(a_thread_that_is_not_stopped_keeps_its_place)
         ck_assert_uint_eq(entry->addresses[0], (uint64_t)entry->tid);
         ck_assert_uint_eq(entry->addresses[1], 7);
         ck_assert_uint_eq(entry->pause_us, n);
-        ck_assert_str_eq(entry->why, "the end");
+        ck_assert_str_eq(entry->why, damaged);
         stops++;
         total += n;
     }
@@ -252,22 +254,32 @@ END_TEST
 
 START_TEST(a_thread_that_waits_is_stopped_if_it_must)
 {
+    static const enum unwind_end ends[] = {UNWIND_END_OUTERMOST,
+                                           UNWIND_END_RULE, UNWIND_END_ROOM};
+
     options.stacks = true;
     options.walk = walk;
     options.arg = &options;
-    lacks = _i == 0 ? "" : "a register is missing";
+    lacks = true;
+    lacking = ends[_i];
     ck_assert_int_eq(threads_take(&options, &list, &err), 0);
     ck_assert_uint_ge(unstopped, ALL - 1); /* the first one may run */
-    if (_i == 0)
-        ck_assert_uint_eq(copies, ALL - unstopped);
-    else
+    if (lacking == UNWIND_END_RULE)
         ck_assert_uint_eq(copies, ALL);
+    else
+        ck_assert_uint_eq(copies, ALL - unstopped);
     for (unsigned i = 1; i < ALL; i++) {
         const struct thread_entry *entry = &list->list[i];
 
         ck_assert_uint_eq(entry->depth, 2);
-        ck_assert_int_eq(entry->pause_us == 0, _i == 0 || *entry->why != 't');
-        ck_assert_str_ne(entry->why, "a register is missing");
+        if (lacking == UNWIND_END_RULE) {
+            ck_assert_str_ne(entry->why, unwind_end_text(lacking));
+            ck_assert_int_eq(entry->pause_us > 0,
+                             strcmp(entry->why, damaged) == 0);
+        } else {
+            ck_assert_str_eq(entry->why, unwind_end_text(lacking));
+            ck_assert_uint_eq(entry->pause_us, 0);
+        }
     }
     ck_assert_uint_le(list->stops, copies);
 }
@@ -338,7 +350,7 @@ main(void)
     tcase_add_test(tcase, an_owner_that_has_ended_is_told);
     tcase_add_test(tcase, a_circle_of_owners_is_a_deadlock);
     tcase_add_test(tcase, a_thread_that_is_not_stopped_keeps_its_place);
-    tcase_add_loop_test(tcase, a_thread_that_waits_is_stopped_if_it_must, 0, 2);
+    tcase_add_loop_test(tcase, a_thread_that_waits_is_stopped_if_it_must, 0, 3);
     tcase_add_test(tcase, past_the_deadline_no_thread_is_stopped);
     tcase_add_test(tcase, it_ends_where_it_is_cancelled);
     tcase_add_test(tcase, a_process_that_is_not_there_is_an_error);
