@@ -146,6 +146,7 @@ def redis(settings="", program=None):
     try:
         node.wait()
         wait_for(lambda: local(node, "/readyz").status == 200, 60)
+        wait_for(node.find_children)  # the database was perhaps not there yet
         yield node
     finally:
         node.stop()

@@ -38,6 +38,7 @@ class RedisNode:
         self.config = os.path.join(self.directory, "heapwire.ini")
         self.log_path = os.path.join(self.directory, "log")
         self.write(places)
+        self.database = None if program else "redis-server"  # as /proc has it
         self.command = [
             *wrapper, RUN, "--config", self.config, "--node-id", str(i),
             "--listen", place(listen),
@@ -91,7 +92,8 @@ class RedisNode:
         """Until it serves; finds its processes by their parent."""
         wait_for(lambda: "serves node" in self.log() or
                  self.process.poll() is not None, 30)
-        wait_for(self.find_children, 30)
+        wait_for(lambda: self.find_children() and
+                 (self.database is None or self.database in self.children), 30)
         assert "heapwired" in self.children, self.children
         return self
 
