@@ -24,8 +24,8 @@ struct stacks {
     struct thread_list *list;
     const struct threads_options *options;
     struct thread_wanted *wanted;
-    size_t *places;      /* in list, of those that are wanted */
-    size_t count, again; /* that are wanted; that must be stopped after all */
+    size_t *places;     /* in list, of those that are wanted */
+    size_t count, next; /* that are wanted; in the next round */
     uint8_t *deep;
     const char *last; /* reason */
     struct thread_tracer *tracer;
@@ -52,31 +52,26 @@ keep_why(struct thread_list *list, int32_t tid, const char *text,
     return *last;
 }
 
-/* Whether the thread waits where it did when it was copied. */
+/* Whether the thread waits where it did when it was copied.  A stop is a time
+ * that it ran: of one that was stopped the place must do. */
 static bool
-waits_there(const struct thread_entry *entry,
-            const struct thread_registers *registers)
+waits_there(const struct thread_entry *entry, const struct thread_copy *copy)
 {
+    const uint64_t *values = copy->registers.values;
+    struct sample_times now;
     uint64_t sp, pc;
 
+    if (copy->registers.missing)
+        return sample_task_times(entry->pid, entry->tid, &now) &&
+               now.slices == copy->slices;
     return sample_task_waits(entry->pid, entry->tid, &sp, &pc) &&
-           sp == registers->values[REGISTER_SP] &&
-           pc == registers->values[REGISTER_PC];
-}
-
-static bool
-ran_since(const struct thread_entry *entry, const struct thread_copy *copy)
-{
-    struct sample_times now;
-
-    return !sample_task_times(entry->pid, entry->tid, &now) ||
-           now.slices != copy->slices;
+           sp == values[REGISTER_SP] && pc == values[REGISTER_PC];
 }
 
 /*
  * A stack that is deeper than a copy: of a thread that waits, the rest is read
- * while it does, and is of the same moment if it still waits then (a stop is a
- * time that it ran).  So the pause is as short as others'.
+ * while it does, and is of the same moment if it still waits then.  So the
+ * pause is as short as others'.
  */
 static bool
 read_further(const struct stacks *s, const struct thread_entry *entry,
@@ -89,8 +84,7 @@ read_further(const struct stacks *s, const struct thread_entry *entry,
         return false;
     n = sample_task_memory(entry->tid, stack->start + stack->size,
                            s->deep + SAMPLER_STACK_BYTES, SAMPLE_MEMORY_MAX);
-    if (n == 0 || !waits_there(entry, &copy->registers) ||
-        (copy->registers.missing && ran_since(entry, copy)))
+    if (n == 0 || !waits_there(entry, copy))
         return false;
     memcpy(s->deep, stack->bytes, stack->size);
     stack->bytes = s->deep;
@@ -119,15 +113,15 @@ find_callers(const struct stacks *s, struct thread_entry *entry,
     return entry->addresses ? 0 : -1;
 }
 
-/* It is copied once more, stopped. */
+/* It is copied in the next round. */
 static void
-take_again(struct stacks *s, size_t place)
+want_copy(struct stacks *s, size_t place, bool unstopped)
 {
     const struct thread_entry *entry = &s->list->list[place];
 
-    s->wanted[s->again] =
-        (struct thread_wanted){entry->pid, entry->tid, entry->state, false};
-    s->places[s->again++] = place;
+    s->wanted[s->next] =
+        (struct thread_wanted){entry->pid, entry->tid, entry->state, unstopped};
+    s->places[s->next++] = place;
 }
 
 static int
@@ -140,7 +134,7 @@ take_copy(struct stacks *s, size_t place, const struct thread_copy *copy)
 
     if (copy->registers.missing) {
         if (end == UNWIND_END_RULE)
-            take_again(s, place);
+            want_copy(s, place, false);
         return rc;
     }
     entry->pause_us = (uint32_t)copy->pause_us;
@@ -180,6 +174,8 @@ take_wanted(struct stacks *s, struct error *err)
     const struct threads_options *options = s->options;
     size_t i = 0, taken;
 
+    s->count = s->next;
+    s->next = 0; /* those are put in the place of who was looked at */
     while (i < s->count) {
         if (options->cancelled && atomic_load(options->cancelled)) {
             error_set(err, ER_QUERY_INTERRUPTED,
@@ -203,20 +199,12 @@ take_wanted(struct stacks *s, struct error *err)
 static int
 take_stacks(struct stacks *s, struct error *err)
 {
-    const struct thread_list *list = s->list;
+    for (size_t i = 0; i < s->list->count; i++) {
+        char state = s->list->list[i].state;
 
-    for (s->count = 0; s->count < list->count; s->count++) {
-        const struct thread_entry *entry = &list->list[s->count];
-
-        s->wanted[s->count] =
-            (struct thread_wanted){entry->pid, entry->tid, entry->state,
-                                   entry->state == 'S' || entry->state == 'D'};
-        s->places[s->count] = s->count;
+        want_copy(s, i, state == 'S' || state == 'D');
     }
-    if (take_wanted(s, err) != 0)
-        return -1;
-    s->count = s->again;
-    return take_wanted(s, err);
+    return take_wanted(s, err) == 0 ? take_wanted(s, err) : -1;
 }
 
 int

@@ -18,7 +18,8 @@
 #include "thread_work.h"
 
 enum {
-    ARENA_MAX = 96 << 20, /* all threads, and stacks as deep as may be, twice */
+    ARENA_MAX = 96 << 20, /* all threads, and stacks as deep as may be, and
+                             again of who was stopped after all */
     STAT_MAX = 1024,
     WCHAN_MAX = 128,
     TITLE_MAX = 256,

@@ -59,7 +59,7 @@ with redis(program=program) as node, Wire(node.socket, 60).login() as w:
         listed.append(timed(lambda: w.query(
             "SELECT tid, name, state, wchan, owner FROM heapwire.threads"))[0])
         pauses += [int(us) for us, in w.query(
-            "SELECT pause_us FROM heapwire.threads WHERE stack <> ''") if us]
+            "SELECT pause_us FROM heapwire.threads WHERE pause_us > 0")]
         if i < 5:
             took, text = timed(lambda: gdb(pid))
             theirs.append(took)

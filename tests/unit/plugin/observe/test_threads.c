@@ -1,5 +1,6 @@
 /* test_threads.c - the threads of a real process; ptrace is scripted. */
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "clock.h"
 #include "errors.h"
 #include "failing_memory.h"
+#include "sample_task.h"
 #include "sampler.h"
 #include "suite.h"
 #include "thread_tracer.h"
@@ -66,6 +68,27 @@ static unsigned cancels_at;     /* the copy; 0: none */
 static unsigned unstopped;      /* copies, of threads that wait */
 static bool lacks;              /* those lack a register */
 static enum unwind_end lacking; /* how their walk ends */
+static pid_t deep;              /* a process with a deep stack; 0: none */
+static bool deep_ran;           /* since it was copied, as it seems */
+
+/* As it waits. */
+static struct thread_copy
+copy_deep(void)
+{
+    static uint8_t top[SAMPLER_STACK_BYTES];
+    struct thread_copy copy = {.registers.missing = 1};
+    uint64_t *values = copy.registers.values;
+    struct sample_times times;
+
+    ck_assert(sample_task_times(deep, deep, &times));
+    ck_assert(sample_task_waits(deep, deep, &values[REGISTER_SP],
+                                &values[REGISTER_PC]));
+    copy.slices = times.slices - deep_ran;
+    copy.stack = (struct thread_stack){values[REGISTER_SP], top, 0};
+    copy.stack.size =
+        sample_task_memory(deep, copy.stack.start, top, sizeof(top));
+    return copy;
+}
 
 /* Every third thread may not be stopped, every fourth has ended; the stack
  * pointer tells walk the thread.  Two at most are copied together. */
@@ -82,6 +105,11 @@ thread_tracer_copy(struct thread_tracer **tracer,
     while (!out->failed && out->count < count && out->count < 2) {
         const struct thread_wanted *wanted = &threads[out->count];
 
+        if (deep) {
+            ck_assert(wanted->pid == deep && wanted->unstopped);
+            done[out->count++] = copy_deep();
+            continue;
+        }
         ck_assert(wanted->state == 'S' || wanted->tid == pid);
         ck_assert_int_eq(wanted->pid, pid);
         if (lacks && wanted->unstopped) {
@@ -115,6 +143,9 @@ walk(void *arg, const struct thread_copy *copy, uint64_t *addresses,
     addresses[0] = copy->registers.values[REGISTER_SP];
     addresses[1] = 7;
     *end = copy->registers.missing ? lacking : UNWIND_END_LOOP;
+    if (deep)
+        *end = copy->stack.size > SAMPLER_STACK_BYTES ? UNWIND_END_OUTERMOST
+                                                      : UNWIND_END_STACK;
     return 2;
 }
 
@@ -285,6 +316,43 @@ START_TEST(a_thread_that_waits_is_stopped_if_it_must)
 }
 END_TEST
 
+static void
+wait_deep(int there)
+{
+    volatile char room[3 * SAMPLER_STACK_BYTES];
+
+    room[0] = room[sizeof(room) - 1] = 1;
+    if (write(there, "", 1) != 1)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+START_TEST(a_deep_stack_is_read_on_while_it_waits)
+{
+    uint64_t sp, pc;
+    char byte;
+    int ends[2];
+
+    ck_assert_int_eq(pipe(ends), 0);
+    deep = fork();
+    if (deep == 0)
+        wait_deep(ends[1]);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    while (!sample_task_waits(deep, deep, &sp, &pc))
+        sched_yield();
+    deep_ran = _i == 1;
+    options = (struct threads_options){
+        .pid = deep, .stacks = true, .walk = walk, .arg = &options};
+    ck_assert_int_eq(threads_take(&options, &list, &err), 0);
+    ck_assert_ptr_nonnull(thread_list_find(list, deep));
+    ck_assert_str_eq(thread_list_find(list, deep)->why,
+                     deep_ran ? unwind_end_text(UNWIND_END_STACK) : "");
+    kill(deep, SIGKILL);
+    waitpid(deep, NULL, 0);
+}
+END_TEST
+
 START_TEST(past_the_deadline_no_thread_is_stopped)
 {
     options.stacks = true;
@@ -351,6 +419,7 @@ main(void)
     tcase_add_test(tcase, a_circle_of_owners_is_a_deadlock);
     tcase_add_test(tcase, a_thread_that_is_not_stopped_keeps_its_place);
     tcase_add_loop_test(tcase, a_thread_that_waits_is_stopped_if_it_must, 0, 3);
+    tcase_add_loop_test(tcase, a_deep_stack_is_read_on_while_it_waits, 0, 2);
     tcase_add_test(tcase, past_the_deadline_no_thread_is_stopped);
     tcase_add_test(tcase, it_ends_where_it_is_cancelled);
     tcase_add_test(tcase, a_process_that_is_not_there_is_an_error);

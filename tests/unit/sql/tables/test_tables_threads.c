@@ -61,7 +61,6 @@ static struct thread_entry entries[] = {{.tid = 41,
                                          .why = "",
                                          .addresses = busy,
                                          .depth = 2,
-                                         .pause_us = 5,
                                          .futex = 0xabc0,
                                          .owner = 42,
                                          .deadlock = 1}};
@@ -158,7 +157,8 @@ START_TEST(a_row_is_a_thread_and_equal_stacks_are_kept_once)
     ck_assert_str_eq(text_at(2, WAITS_FOR), "0xabc0");
     ck_assert_int_eq(number_at(2, OWNER), 42);
     ck_assert_int_eq(number_at(2, DEADLOCK), 1);
-    ck_assert_int_eq(number_at(2, PAUSE), 5);
+    ck_assert_int_eq(number_at(1, PAUSE), 9);
+    ck_assert_int_eq(number_at(2, PAUSE), 0);
 }
 END_TEST
 
