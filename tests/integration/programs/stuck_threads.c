@@ -127,24 +127,38 @@ start(const char *name, void *(*run)(void *), int count)
     pthread_attr_destroy(&attributes);
 }
 
-/* Whether the thread is in that system call; who asks is in read. */
+/* The first line of a thread's file; "" without one. */
+static const char *
+line_of(const char *tid, const char *name, char line[256])
+{
+    char path[64];
+    FILE *file;
+
+    *line = '\0';
+    snprintf(path, sizeof(path), "/proc/self/task/%.20s/%s", tid, name);
+    file = fopen(path, "r");
+    if (!file)
+        return line;
+    if (!fgets(line, 256, file))
+        *line = '\0';
+    fclose(file);
+    return line;
+}
+
+/* Whether the thread sleeps in that system call.  Who waits there for a lock of
+ * the kernel, as readers of one pipe do for each other, is in D, and runs once
+ * more.  Who asks is in read itself. */
 static int
 in_call(const char *tid, long wanted)
 {
-    char path[64], text[128] = "";
-    long number = -1;
-    FILE *file;
+    char line[256];
+    const char *name_end;
 
-    if (atoi(tid) == getpid())
+    if (atoi(tid) == getpid() || *line_of(tid, "syscall", line) < '0' ||
+        *line > '9' || strtol(line, NULL, 10) != wanted)
         return 0;
-    snprintf(path, sizeof(path), "/proc/self/task/%.20s/syscall", tid);
-    file = fopen(path, "r");
-    if (!file)
-        return 0;
-    if (fgets(text, sizeof(text), file))
-        number = *text == 'r' ? -1 /* "running" */ : strtol(text, NULL, 10);
-    fclose(file);
-    return number == wanted;
+    name_end = strrchr(line_of(tid, "stat", line), ')');
+    return name_end && strncmp(name_end, ") S", 3) == 0;
 }
 
 /* Whether so many threads wait; others, as heapwire's, do as they like. */
