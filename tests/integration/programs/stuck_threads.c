@@ -26,10 +26,10 @@ static pthread_mutex_t idle = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t first, second; /* recursive, and plain */
 static pthread_mutex_t sturdy, left_locked = PTHREAD_MUTEX_INITIALIZER;
-static pthread_barrier_t both; /* three: left, right, timed */
-static atomic_int passed;      /* of them; who waits at both is in futex, too */
-static int quiet[2];           /* a pipe that nobody writes to */
-static int idling;             /* idle's lock guards it */
+static pthread_barrier_t meeting; /* of left, right, timed */
+static atomic_int met; /* have met; who waits for that is in futex, too */
+static int quiet[2];   /* a pipe that nobody writes to */
+static int idling;     /* idle's lock guards it */
 
 static void *
 wait_idle(void *arg)
@@ -59,17 +59,17 @@ wait_blocked(void *arg)
 }
 
 static void
-pass_both(void)
+meet_all(void)
 {
-    pthread_barrier_wait(&both);
-    passed++;
+    pthread_barrier_wait(&meeting);
+    met++;
 }
 
 static void *
 wait_left(void *arg)
 {
     pthread_mutex_lock(&first);
-    pass_both();
+    meet_all();
     pthread_mutex_lock(&second);
     return arg;
 }
@@ -78,7 +78,7 @@ static void *
 wait_right(void *arg)
 {
     pthread_mutex_lock(&second);
-    pass_both();
+    meet_all();
     pthread_mutex_lock(&first);
     return arg;
 }
@@ -88,7 +88,7 @@ wait_timed(void *arg)
 {
     struct timespec until;
 
-    pass_both();
+    meet_all();
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 3600;
     pthread_mutex_timedlock(&first, &until);
@@ -129,7 +129,7 @@ start(const char *name, void *(*run)(void *), int count)
 
 /* The first line of a thread's file; "" without one. */
 static const char *
-line_of(const char *tid, const char *name, char line[256])
+task_line(const char *tid, const char *name, char line[256])
 {
     char path[64];
     FILE *file;
@@ -154,10 +154,10 @@ in_call(const char *tid, long wanted)
     char line[256];
     const char *name_end;
 
-    if (atoi(tid) == getpid() || *line_of(tid, "syscall", line) < '0' ||
+    if (atoi(tid) == getpid() || *task_line(tid, "syscall", line) < '0' ||
         *line > '9' || strtol(line, NULL, 10) != wanted)
         return 0;
-    name_end = strrchr(line_of(tid, "stat", line), ')');
+    name_end = strrchr(task_line(tid, "stat", line), ')');
     return name_end && strncmp(name_end, ") S", 3) == 0;
 }
 
@@ -206,7 +206,7 @@ main(int argc, char **argv)
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_NORMAL);
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&sturdy, &attributes);
-    pthread_barrier_init(&both, NULL, 3);
+    pthread_barrier_init(&meeting, NULL, 3);
     pthread_mutex_lock(&sturdy);
     if (pthread_create(&holder, NULL, wait_orphan, NULL) != 0 ||
         pthread_join(holder, NULL) != 0)
@@ -220,7 +220,7 @@ main(int argc, char **argv)
     start("timed", wait_timed, 1);
     start("robust", wait_robust, 1);
     start("orphan", wait_orphan, 1);
-    while (!all_idle(atoi(argv[1])) || passed < 3 ||
+    while (!all_idle(atoi(argv[1])) || met < 3 ||
            !all_wait(atoi(argv[2]), atoi(argv[1]) + atoi(argv[3]) + 5))
         nanosleep(&moment, NULL);
     puts("ready");
