@@ -520,7 +520,8 @@ interval_ns(struct sampler *s, uint64_t look_ns)
     return interval * 3 / 4 + interval / 2 * (s->random >> 16) / 65536;
 }
 
-/* 1: nothing can be stopped. */
+/* 1: nothing can be stopped.  The first tick is never left out: it counts the
+ * threads that there was no time to meet. */
 static int
 sample_until_over(struct sampler *s, struct error *err)
 {
@@ -531,7 +532,7 @@ sample_until_over(struct sampler *s, struct error *err)
 
     for (;;) {
         rc = sample_run_rest(s->run, next, &over, err);
-        if (rc != 0 || over)
+        if (rc != 0 || report->ended || (over && s->ticks > 0))
             return rc;
         used_ns = own_ns();
         rc = tick(s, err);
