@@ -784,7 +784,7 @@ def test_the_memory_of_large_selects_is_given_back():
             w.close()
         print(f"   {rss} KB, {peak} KB at most")
         assert peak - rss > 32 * 1024
-        wait_for(lambda: SANITIZED or node.rss_kb() - rss < 16 * 1024, 10)
+        wait_for(lambda: SANITIZED or node.rss_kb() - rss < 16 * 1024)
         print(f"   {node.rss_kb()} KB when they have gone")
 
 

@@ -313,7 +313,7 @@ def test_a_hostile_heapwired():
                 assert r.tasks() == tasks, attack.__name__
         # The last connection of the first time may have been open still.
         wait_for(lambda: all(len(now) <= len(then) for now, then in
-                             zip(r.descriptors(), descriptors)), 10)
+                             zip(r.descriptors(), descriptors)))
         print(f"    {r.rss_kb() - before} KB more")
         assert r.rss_kb() - before < 2048, (before, r.rss_kb())
 

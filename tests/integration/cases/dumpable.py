@@ -216,7 +216,7 @@ def mariadb_two_at_once(db):
                 "ExecEnv.get_stack_trace_for_all_threads()")
             assert said or not db.is_closed()
     assert "handle_connections_sockets" in said[0][0][0], said
-    wait_for(db.is_closed, 5)
+    wait_for(db.is_closed, 30)
 
 
 def mariadb_events_need_it_no_more(db):
@@ -247,7 +247,7 @@ def mariadb_its_tracer_comes_first(db):
 def mariadb_a_killed_statement_closes_it(db):
     with db.asks("SELECT text('wall:60')") as (number, said):
         db.sql.query(f"KILL QUERY {number}")
-        wait_for(db.is_closed, 10)
+        wait_for(db.is_closed, 30)
     assert isinstance(said[0], Refused), said
 
 
@@ -255,7 +255,7 @@ def mariadb_a_killed_heapwired_closes_it(db):
     with db.asks("SELECT text('wall:60')"):
         killed = db.heapwired
         os.kill(killed, signal.SIGKILL)
-        wait_for(db.is_closed, 10)
+        wait_for(db.is_closed, 30)
     wait_for(lambda: db.heapwired not in (0, killed) and
              db.heapwired_uid() == db.uid)
     db.sql.close()
@@ -354,19 +354,19 @@ def test_the_agent_puts_it_back():
             assert host.ask(agent, 0)[0] == OK and not host.is_open()
             opened(agent)
             assert host.ask(agent, 1, 1) == (OK, 1, "")  # its time is over
-            wait_for(lambda: not host.is_open(), 10)
+            wait_for(lambda: not host.is_open(), 30)
             opened(agent)
-        wait_for(lambda: not host.is_open(), 10)  # the connection is
+        wait_for(lambda: not host.is_open(), 30)  # the connection is
         with host.connected() as agent:
             opened(agent)
             with host.connected():  # another one comes
-                wait_for(lambda: not host.is_open(), 10)
+                wait_for(lambda: not host.is_open(), 30)
         with host.connected() as agent:
             opened(agent)
             for fork in FORKS:
                 child = int(host.does(f"{fork} or os.read(os.pipe()[0], 1)"))
                 try:
-                    wait_for(lambda: not host.is_open(child), 10)
+                    wait_for(lambda: not host.is_open(child), 30)
                     assert host.is_open()
                 finally:
                     os.kill(child, signal.SIGKILL)
@@ -427,7 +427,7 @@ def test_it_is_closed_while_a_dump_may_hang():
             asking = threading.Thread(
                 target=lambda: host.ask(agent, 0, op=DUMP))
             asking.start()
-            wait_for(lambda: not host.is_open())
+            wait_for(lambda: not host.is_open(), 30)
             asking.join()
             strace.send_signal(signal.SIGINT)
         assert host.is_open()

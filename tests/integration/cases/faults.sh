@@ -193,7 +193,7 @@ def prof(call):
 assert prof("has_enable()") == "false"
 os.kill(int(sys.argv[2]), signal.SIGKILL)
 for said in ("ended at 20", "false"):
-    wait_for(lambda: said in prof("has_enable()"), 20)
+    wait_for(lambda: said in prof("has_enable()"))
     print(said)
 EOF
 contains "ended, and when" "ended at 20" "$(head -n 1 "$work/session")"

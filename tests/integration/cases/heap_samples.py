@@ -111,7 +111,7 @@ def test_ages_tell_old_blocks_from_new_ones(node):
     node.go_on()
     # A SELECT may show a snapshot that is a moment old.
     wait_for(lambda: node.sql("SELECT COUNT(*) FROM heapwire.heap_functions "
-                              "WHERE function = 'fresh_block'") == [["1"]], 5)
+                              "WHERE function = 'fresh_block'") == [["1"]])
     rows = node.sql("SELECT function, age_from_s < 10, SUM(bytes), "
                     "SUM(objects) FROM heapwire.heap_ages WHERE function IN "
                     f"{SITES} GROUP BY 1, 2 ORDER BY 1")

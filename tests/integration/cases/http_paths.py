@@ -35,7 +35,7 @@ def go_pprof(node, path, *flags):
     with tempfile.TemporaryDirectory() as keep:
         return subprocess.run(["go", "tool", "pprof", "-unit=mb", *flags, url], check=True,
                               env={**os.environ, "PPROF_TMPDIR": keep},
-                              capture_output=True, timeout=120).stdout.decode()
+                              capture_output=True, timeout=300).stdout.decode()
 
 
 def jeprof(node, *flags):
@@ -43,7 +43,7 @@ def jeprof(node, *flags):
     with tempfile.TemporaryDirectory() as keep:
         return subprocess.run(["jeprof", *flags, url], check=True,
                               env={**os.environ, "JEPROF_TMPDIR": keep},
-                              capture_output=True, timeout=120).stdout.decode()
+                              capture_output=True, timeout=300).stdout.decode()
 
 
 def megabytes(top):
@@ -76,8 +76,8 @@ def look_at_web(node):
             stderr=subprocess.DEVNULL)  # go has pprof as a child
         try:
             for path in ("top", "flamegraph", "peek?f=aeMain"):
-                shown = curl("--retry", "600", "--retry-connrefused",
-                             "--retry-delay", "0", "--retry-max-time", "60",
+                shown = curl("--retry", "3000", "--retry-connrefused",
+                             "--retry-delay", "0", "--retry-max-time", "300",
                              f"http://{here}/ui/{path}")
                 assert b"aeMain" in shown, (path, shown[-3000:])
         finally:
@@ -99,7 +99,7 @@ def look_at_delta(node):
             write(b"d%05d" % written)
             written += MB
             time.sleep(0.2)
-        top = waiting.communicate(timeout=120)[0].decode()
+        top = waiting.communicate(timeout=300)[0].decode()
     assert MB <= megabytes(top) <= written + FILLED // 2, (written, top)
     same("too long", 400, local(node, "/debug/pprof/heap?seconds=3601").status)
 

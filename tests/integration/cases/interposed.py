@@ -53,7 +53,7 @@ def test_switches(node):
         assert heap(w, "state()")[0] != "state: active"
         heap(w, "enable_prof(1)")
         same("on", ["true"], heap(w, "has_enable()"))
-        wait_for(lambda: heap(w, "has_enable()") == ["false"], 10)
+        wait_for(lambda: heap(w, "has_enable()") == ["false"])
         heap(w, "enable_prof()")
         assert value(w, "SELECT active_until FROM heapwire.profiler") is None
         heap(w, f"reset({LG}, true)")
@@ -79,7 +79,7 @@ def test_counts(node):
         assert state.startswith("state: active\n"), state
         assert 800 < int(taken.group(1)) < 2000, state
         wait_for(lambda: "samples a second, counted, " in
-                 "\n".join(heap(w, "state()")), 10)
+                 "\n".join(heap(w, "state()")))
 
 
 def cli(node, *command):
@@ -239,7 +239,7 @@ def last_of(node):
         deaths = ("SELECT d.killed_by, s.name FROM heapwire.deaths d "
                   "JOIN heapwire.snapshots s ON s.name = d.last_snapshot "
                   "WHERE s.reason LIKE 'the database (pid %) ended'")
-        wait_for(lambda: w.query(deaths), 20)
+        wait_for(lambda: w.query(deaths))
         (killed_by, name), = w.query(deaths)
         name = name.decode()
         said(w, name, "of its last moment: the process has ended")
@@ -517,7 +517,7 @@ def test_a_daemon(_):
                 "SELECT 1 FROM heapwire.profiler JOIN heapwire.memory_history "
                 f"WHERE source = 'interposed' AND pid = {pid.group(1)}")
 
-        wait_for(survivor_is_served, 20)  # its parent is first
+        wait_for(survivor_is_served)  # its parent is first
         subprocess.run(["redis-cli", "-p", str(port), "setrange", "large",
                         "50000000", "x"], check=True, capture_output=True)
         held = value(w, "SELECT SUM(flat_bytes) FROM heapwire.heap_functions")

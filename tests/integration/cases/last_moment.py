@@ -50,14 +50,14 @@ def await_copy(node):
     """Of what is so now: two are written, of which the first may have begun
     before."""
     before = newest_copy(node)
-    wait_for(lambda: newest_copy(node) >= before + 2, 10)
+    wait_for(lambda: newest_copy(node) >= before + 2)
 
 
 def last_of(w, pid, words="of its last moment: the process has ended"):
     """The name of that database's last profile."""
     query = ("SELECT name FROM heapwire.snapshots WHERE reason = "
              f"'{ENDED.format(pid)}'")
-    wait_for(lambda: w.query(query), 20)
+    wait_for(lambda: w.query(query))
     (name,), = w.query(query)
     said(w, name.decode(), words)
     return name.decode()
@@ -199,11 +199,11 @@ def test_the_peak(_):
         with node.asks() as w:
             looks = "SELECT COUNT(*) FROM heapwire.memory_history"
             before = value(w, looks)
-            wait_for(lambda: value(w, looks) >= before + 3, 20)
+            wait_for(lambda: value(w, looks) >= before + 3)
             node.keeps(2)
             peaks = ("SELECT name FROM heapwire.snapshots "
                      "WHERE reason LIKE 'the peak: %' AND pinned")
-            wait_for(lambda: w.query(peaks), 10)
+            wait_for(lambda: w.query(peaks))
             (name,), = w.query(peaks)
             is_whole(w, name.decode())
             said(w, name.decode(), "without asking the process")

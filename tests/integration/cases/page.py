@@ -471,7 +471,7 @@ def cpu(page):
     page.browser.click("#stop")
     page.until_text("#title", "Sample")
     wait_for(lambda: not page.query("SELECT id FROM sessions WHERE info LIKE '%calls(%' "
-                                    "AND id <> connection_id()"), 5)
+                                    "AND id <> connection_id()"), 30)
     page.fine()
     page.browser.click("#again")
     page.until_text("#progress", "of 5 s")
