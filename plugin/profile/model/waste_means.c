@@ -1,0 +1,286 @@
+/*
+ * waste_means.c - what each stack of a dump has in use of each size class, of
+ * which only the mean is known: see waste.h.
+ *
+ * Stacks whose mean is the size of a class are of that class.  What they leave
+ * of the regions in use is spread over the others, in groups of about the same
+ * mean.
+ */
+#include "waste_work.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "memory.h"
+#include "profile.h"
+#include "waste_spread.h"
+
+enum {
+    GROUPS_TO_DOUBLING = 16, /* 4 % apart */
+    GROUPS_MAX = 512,
+    NONE = UINT32_MAX
+};
+
+/* An estimate of fewer objects and bytes of waste than that is no row. */
+#define LEAST_OBJECTS 0.5
+#define LEAST_BYTES   64
+
+struct means {
+    struct waste_work *work;
+    const struct waste_heap *heap;
+    double left[WASTE_CLASSES_MAX]; /* regions of no stack of one class */
+    double most[WASTE_CLASSES_MAX]; /* objects that may be of the class */
+    double nobodys;                 /* regions in use beyond all objects */
+    double smallest, largest;       /* classes in use */
+    struct spread_group *groups;
+    uint32_t group_count;
+    uint32_t group_of[GROUPS_MAX]; /* by the mean's logarithm */
+    size_t needed;                 /* parts, counted before there is room */
+};
+
+/*
+ * jemalloc rounds both numbers down (the objects so that one may be missing)
+ * after it made up for the chance of sampling, by doubles.
+ */
+static bool
+is_all_of(const struct profile_stack *stack, double size)
+{
+    double objects = (double)stack->in_use.objects;
+    double bytes = (double)stack->in_use.bytes;
+
+    for (int missing = 0; missing < 2; missing++) {
+        double all = (objects + missing) * size;
+
+        if (fabs(all - bytes) <= 1 + all * 2e-5)
+            return true;
+    }
+    return false;
+}
+
+static double
+mean_of(const struct profile_stack *stack)
+{
+    return stack->objects > 0 ? stack->bytes / stack->objects : 0;
+}
+
+/* The class that all objects of the stack are of; NONE: of several. */
+static uint32_t
+find_only_class(const struct means *m, const struct profile_stack *stack)
+{
+    uint32_t number = waste_class_find(m->heap, (uint64_t)mean_of(stack));
+
+    if (number > 0)
+        number--;
+    for (uint32_t i = number; i < m->heap->class_count && i < number + 3; i++)
+        if (is_all_of(stack, m->work->sizes[i]))
+            return i;
+    return NONE;
+}
+
+static double
+one_class_objects(const struct means *m, const struct profile_stack *stack,
+                  uint32_t number)
+{
+    return stack->bytes / m->work->sizes[number];
+}
+
+static uint32_t
+index_group(const struct profile_stack *stack)
+{
+    double index = log2(mean_of(stack)) * GROUPS_TO_DOUBLING;
+
+    return index < 0            ? 0
+           : index < GROUPS_MAX ? (uint32_t)index
+                                : GROUPS_MAX - 1;
+}
+
+/* Whether the stack has objects of classes that are listed. */
+static bool
+is_counted(const struct means *m, const struct profile_stack *stack)
+{
+    const struct waste_class *last =
+        &m->heap->classes[m->heap->class_count - 1];
+    double mean = mean_of(stack);
+
+    return stack->in_use.objects > 0 && mean >= 1 && mean <= (double)last->size;
+}
+
+/* First the stacks of one class, whose objects the others cannot be. */
+static void
+sort_stacks(struct means *m)
+{
+    double objects[GROUPS_MAX] = {0}, bytes[GROUPS_MAX] = {0}, all = 0;
+    double variance[WASTE_CLASSES_MAX] = {0}, regions = 0;
+
+    for (size_t i = 0; i < m->work->profile->stack_count; i++) {
+        const struct profile_stack *stack = &m->work->stacks[i];
+        uint32_t number = find_only_class(m, stack), group;
+
+        if (!is_counted(m, stack))
+            continue;
+        all += stack->objects;
+        if (number != NONE) {
+            m->left[number] -= one_class_objects(m, stack, number);
+            m->most[number] += one_class_objects(m, stack, number);
+            variance[number] += stack->variance / m->work->sizes[number] /
+                                m->work->sizes[number];
+            continue;
+        }
+        group = index_group(stack);
+        objects[group] += stack->objects;
+        bytes[group] += stack->bytes;
+    }
+    for (uint32_t i = 0; i < m->heap->class_count; i++) {
+        regions += (double)m->heap->classes[i].in_use;
+        m->left[i] = fmax(0, m->left[i] - sqrt(variance[i]));
+    }
+    m->nobodys = fmax(0, regions - all);
+    for (uint32_t i = 0; i < GROUPS_MAX; i++) {
+        if (objects[i] == 0)
+            continue;
+        m->group_of[i] = m->group_count;
+        m->groups[m->group_count].objects = objects[i];
+        m->groups[m->group_count++].mean = bytes[i] / objects[i];
+    }
+}
+
+static double
+most_of(const struct means *m, const struct profile_stack *stack,
+        uint32_t number)
+{
+    double most =
+        stack->objects * spread_most(mean_of(stack), m->work->sizes[number],
+                                     m->smallest, m->largest);
+
+    return fmin(most, (double)m->heap->classes[number].in_use);
+}
+
+/* How far the objects may be from the estimate, one way or the other: no more
+ * than the mean allows, and no fewer than what nobody else can have. */
+static double
+bound_of(const struct means *m, const struct profile_stack *stack,
+         uint32_t number, double objects)
+{
+    double most = most_of(m, stack, number);
+    double least = (double)m->heap->classes[number].in_use -
+                   (m->most[number] - most) - m->nobodys;
+
+    return fmax(most - objects, objects - fmax(0, fmin(least, objects)));
+}
+
+/* Counts it; or adds it, once there is room. */
+static void
+add_part(struct means *m, const struct waste_part *part)
+{
+    m->needed++;
+    waste_work_add(m->work, part);
+}
+
+static void
+add_spread(struct means *m, uint32_t i, const struct spread_group *group)
+{
+    const struct profile_stack *stack = &m->work->stacks[i];
+    double of_bytes = mean_of(stack);
+
+    for (uint32_t number = 0; number < m->heap->class_count; number++) {
+        double objects = stack->objects * group->shares[number];
+
+        m->work->have[number] += objects;
+        if (objects < LEAST_OBJECTS ||
+            objects * m->work->waste->each[number] < LEAST_BYTES)
+            continue;
+        add_part(m,
+                 &(struct waste_part){
+                     .stack = i,
+                     .number = number,
+                     .method = WASTE_SPREAD,
+                     .objects = objects,
+                     .variance = stack->variance / of_bytes / of_bytes *
+                                 group->shares[number] * group->shares[number],
+                     .bound = bound_of(m, stack, number, objects)});
+    }
+}
+
+static void
+walk_stacks(struct means *m)
+{
+    for (uint32_t i = 0; i < m->work->profile->stack_count; i++) {
+        const struct profile_stack *stack = &m->work->stacks[i];
+        uint32_t number;
+        double size;
+
+        if (!is_counted(m, stack))
+            continue;
+        number = find_only_class(m, stack);
+        if (number == NONE) {
+            add_spread(m, i, &m->groups[m->group_of[index_group(stack)]]);
+            continue;
+        }
+        size = m->work->sizes[number];
+        m->work->have[number] += one_class_objects(m, stack, number);
+        add_part(m, &(struct waste_part){
+                        .stack = i,
+                        .number = number,
+                        .method = WASTE_ONE_CLASS,
+                        .objects = one_class_objects(m, stack, number),
+                        .variance = stack->variance / size / size});
+    }
+}
+
+static void
+count_most(struct means *m)
+{
+    for (size_t i = 0; i < m->work->profile->stack_count; i++) {
+        const struct profile_stack *stack = &m->work->stacks[i];
+
+        if (!is_counted(m, stack) || find_only_class(m, stack) != NONE)
+            continue;
+        for (uint32_t k = 0; k < m->heap->class_count; k++)
+            m->most[k] += most_of(m, stack, k);
+    }
+}
+
+static void
+list_classes(struct means *m)
+{
+    m->smallest = INFINITY;
+    for (uint32_t i = 0; i < m->heap->class_count; i++) {
+        m->left[i] = (double)m->heap->classes[i].in_use;
+        if (m->heap->classes[i].in_use == 0)
+            continue;
+        m->smallest = fmin(m->smallest, m->work->sizes[i]);
+        m->largest = m->work->sizes[i];
+    }
+}
+
+int
+waste_means(struct waste_work *work)
+{
+    struct means m = {.work = work, .heap = &work->waste->heap};
+    double weights[WASTE_CLASSES_MAX];
+    double *shares =
+        mem_zalloc(GROUPS_MAX, m.heap->class_count * sizeof(*shares));
+    int rc = -1;
+
+    m.groups = mem_zalloc(GROUPS_MAX, sizeof(*m.groups));
+    if (!m.groups || !shares)
+        goto out;
+    list_classes(&m);
+    sort_stacks(&m);
+    for (uint32_t i = 0; i < m.group_count; i++)
+        m.groups[i].shares = &shares[(size_t)i * m.heap->class_count];
+    waste_spread(work->sizes, m.left, m.heap->class_count, m.groups,
+                 m.group_count, weights);
+    count_most(&m);
+    walk_stacks(&m); /* counts the parts */
+    if (waste_work_room(work, m.needed) != 0)
+        goto out;
+    memset(work->have, 0, sizeof(work->have));
+    walk_stacks(&m);
+    rc = 0;
+out:
+    mem_free(m.groups);
+    mem_free(shares);
+    return rc;
+}
