@@ -17,6 +17,7 @@
 #include "agent_protocol.h"
 #include "controller.h"
 #include "snapshot.h"
+#include "waste.h"
 
 struct buffer;
 struct error;

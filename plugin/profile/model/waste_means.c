@@ -26,9 +26,15 @@ enum {
 #define LEAST_OBJECTS 0.5
 #define LEAST_BYTES   64
 
+/* What a sample of a class adds to a dump. */
+struct seen_class {
+    double objects, bytes;
+};
+
 struct means {
     struct waste_work *work;
     const struct waste_heap *heap;
+    struct seen_class seen[WASTE_CLASSES_MAX];
     double left[WASTE_CLASSES_MAX]; /* regions of no stack of one class */
     double most[WASTE_CLASSES_MAX]; /* objects that may be of the class */
     double nobodys;                 /* regions in use beyond all objects */
@@ -40,22 +46,49 @@ struct means {
 };
 
 /*
- * jemalloc rounds both numbers down (the objects so that one may be missing)
- * after it made up for the chance of sampling, by doubles.
+ * jemalloc 5.3 makes up for the chance of sampling in what it writes: it adds,
+ * for each sample of a class, eighths of the objects and whole bytes that it
+ * stands for, both rounded, and scales the sums so that jeprof's own correction
+ * gives them back.  The sums of one class show that: by samples, so many
+ * objects and bytes.  Older ones write the samples as they are.
  */
-static bool
-is_all_of(const struct profile_stack *stack, double size)
+static void
+see_class(struct means *m, uint32_t number)
 {
-    double objects = (double)stack->in_use.objects;
-    double bytes = (double)stack->in_use.bytes;
+    double rate = (double)m->work->profile->rate, size = m->work->sizes[number];
+    double chance = -expm1(-size / rate);
+    double objects = round(8 / chance) / 8, bytes = round(size / chance);
+    double mean = bytes / objects;
 
-    for (int missing = 0; missing < 2; missing++) {
-        double all = (objects + missing) * size;
+    m->seen[number].objects = objects * -expm1(-mean / rate);
+    m->seen[number].bytes = m->seen[number].objects * mean;
+}
 
-        if (fabs(all - bytes) <= 1 + all * 2e-5)
-            return true;
-    }
-    return false;
+/* Whether so many samples, each of those objects and bytes, make up both sums,
+ * which are rounded, and were counted in doubles. */
+static bool
+is_sum_of(const struct profile_stack *stack, double samples, double objects,
+          double bytes)
+{
+    objects = samples * objects;
+    bytes = samples * bytes;
+    return fabs(objects - (double)stack->in_use.objects) <=
+               .501 + objects * 1e-9 &&
+           fabs(bytes - (double)stack->in_use.bytes) <= .501 + bytes * 1e-9;
+}
+
+static bool
+is_all_of(const struct means *m, const struct profile_stack *stack,
+          uint32_t number)
+{
+    const struct seen_class *seen = &m->seen[number];
+    double samples = (double)stack->in_use.objects;
+
+    if (is_sum_of(stack, samples, 1, m->work->sizes[number]))
+        return true;
+    samples = floor(samples / seen->objects);
+    return is_sum_of(stack, samples, seen->objects, seen->bytes) ||
+           is_sum_of(stack, samples + 1, seen->objects, seen->bytes);
 }
 
 static double
@@ -73,7 +106,7 @@ find_only_class(const struct means *m, const struct profile_stack *stack)
     if (number > 0)
         number--;
     for (uint32_t i = number; i < m->heap->class_count && i < number + 3; i++)
-        if (is_all_of(stack, m->work->sizes[i]))
+        if (is_all_of(m, stack, i))
             return i;
     return NONE;
 }
@@ -246,6 +279,7 @@ list_classes(struct means *m)
 {
     m->smallest = INFINITY;
     for (uint32_t i = 0; i < m->heap->class_count; i++) {
+        see_class(m, i);
         m->left[i] = (double)m->heap->classes[i].in_use;
         if (m->heap->classes[i].in_use == 0)
             continue;

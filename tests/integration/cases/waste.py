@@ -38,7 +38,7 @@ def wasted(w, where="1"):
     """By function and class: waste, error, utilization, live objects, method."""
     rows = rows_of(w, "SELECT function, size_class, waste_bytes, error_bytes, "
                    "utilization, live_objects, method FROM heapwire.heap_waste "
-                   f"WHERE kind = 'slabs' AND {where}")
+                   f"WHERE kind = 'slabs' AND utilization IS NOT NULL AND {where}")
     return {(function, int(size)): (int(waste), int(error), float(used),
                                     int(live), method)
             for function, size, waste, error, used, live, method in rows}
