@@ -22,8 +22,10 @@ enum {
     NONE = UINT32_MAX
 };
 
-/* An estimate of fewer objects and bytes of waste than that is no row. */
+/* An estimate of fewer objects than that is no row, nor one of a smaller share
+ * of the stack and fewer bytes of waste. */
 #define LEAST_OBJECTS 0.5
+#define LEAST_SHARE   0.05
 #define LEAST_BYTES   64
 
 /* What a sample of a class adds to a dump. */
@@ -221,7 +223,8 @@ add_spread(struct means *m, uint32_t i, const struct spread_group *group)
 
         m->work->have[number] += objects;
         if (objects < LEAST_OBJECTS ||
-            objects * m->work->waste->each[number] < LEAST_BYTES)
+            (group->shares[number] < LEAST_SHARE &&
+             objects * m->work->waste->each[number] < LEAST_BYTES))
             continue;
         add_part(m,
                  &(struct waste_part){

@@ -15,7 +15,8 @@ from runner import run_tests
 PROGRAM = os.path.abspath(os.path.join(BUILD, "bin", "wasted_slabs"))
 LG_SAMPLE = 13  # one sample each 8 KB: a function's share is known to 5 %
 KEYS = 100000
-SMALL, LARGE = 55, 150  # bytes of values: with the sds's head classes 64, 160
+SMALL, LARGE = 120, 150  # bytes of values: with an sds's head classes 128, 160
+PREFIX = b"a-key-that-is-longer-than-that"  # with the rest class 48
 
 
 class Own(Ran):
@@ -44,6 +45,12 @@ def wasted(w, where="1"):
             for function, size, waste, error, used, live, method in rows}
 
 
+def wasted_bins(w):
+    """By class: bytes of free regions, as jemalloc counts."""
+    return {int(size): int(free) for size, free in rows_of(
+        w, "SELECT size, wasted FROM heapwire.malloc_bins")}
+
+
 def truth(said):
     return {(name, int(size)): int(count) for name, size, count in
             re.findall(r"^(\w+) (\d+) (\d+)$", said, re.M)}
@@ -55,8 +62,8 @@ def begin(node, w):
     wait_for(lambda: "done" in node.said(), 60)
 
 
-def check_sums(w):
-    """With the process at rest."""
+def check_sums(w, part=0):
+    """With the process at rest; part: by how much they may differ."""
     (active, resident, allocated), = rows_of(
         w, "SELECT active - allocated, resident - active, allocated FROM "
         "heapwire.memory")
@@ -65,14 +72,16 @@ def check_sums(w):
     sums = {within: (int(size), int(count)) for within, size, count in rows}
     for within, known in ("active", active), ("resident", resident):
         found, count = sums[within]
-        assert abs(found - int(known)) <= count, (within, found, known, rows)
+        assert abs(found - int(known)) <= count + part * int(known), (
+            within, found, known, rows)
     assert sums["allocated"][0] < int(allocated), rows
     print(f"  active - allocated {active}, resident - active {resident}: "
           f"{sums}")
     (bins,), = rows_of(w, "SELECT SUM(wasted) FROM heapwire.malloc_bins")
     (slabs,), = rows_of(w, "SELECT SUM(waste_bytes) FROM heapwire.heap_waste "
                         "WHERE kind = 'slabs'")
-    assert abs(int(slabs) - int(bins)) <= sums["active"][1], (slabs, bins)
+    assert abs(int(slabs) - int(bins)) <= sums["active"][1] + part * int(bins), (
+        slabs, bins)
 
 
 def check_program(node, exact):
@@ -80,12 +89,11 @@ def check_program(node, exact):
         begin(node, w)
         counts = truth(node.said())
         assert counts[("shrink", 160)] == 20000, counts
-        # "now" may be a moment old.
+        # Profiles and statistics may be a moment old.
+        wait_for(lambda: wasted_bins(w)[160] > 1 << 20, 30)
         wait_for(lambda: ("shrink", 160) in wasted(w) and
                  wasted(w)[("shrink", 160)][2] < 0.3, 30)
-        rows = wasted(w)
-        bins = {int(size): int(size_wasted) for size, size_wasted in rows_of(
-            w, "SELECT size, wasted FROM heapwire.malloc_bins")}
+        rows, bins = wasted(w), wasted_bins(w)
         kept_160 = counts[("shrink", 160)] + counts[("stay", 160)]
         for (function, size), count in counts.items():
             share = count / kept_160 if size == 160 else 1
@@ -112,15 +120,15 @@ def check_program(node, exact):
 
 def check_views(w):
     """The same in each form that draws functions."""
-    top = value(w, "SELECT top('now', 'by=waste')")
+    top = value(w, "SELECT top('now', NULL, 'by=waste')")
     lines = [line for line in top.splitlines() if "shrink" in line]
     assert lines, top
-    folded = value(w, "SELECT collapsed('now', 'by=waste')")
+    folded = value(w, "SELECT collapsed('now', NULL, 'by=waste')")
     drawn = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()
                 if line.rsplit(" ", 1)[0].endswith("shrink"))
     of_table = wasted(w)[("shrink", 160)][0]
     assert abs(drawn / of_table - 1) < 0.2, (drawn, of_table)
-    svg = value(w, "SELECT flamegraph('now', 'by=waste')")
+    svg = value(w, "SELECT flamegraph('now', NULL, 'by=waste')")
     assert "shrink" in svg and "not in use" in svg, svg[:2000]
 
 
@@ -163,15 +171,20 @@ def redis(port, *words):
             got = (got + read)[-64:]
 
 
+def resp(*words):
+    return b"*%d\r\n" % len(words) + b"".join(
+        b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
 def fill_redis(port):
     """In turns: a small value, and a large one; then most large ones go."""
     for at in range(0, KEYS, 1000):
         redis(port, b"".join(
-            b"SET s:%d %s\r\nSET l:%d %s\r\n" % (i, b"s" * SMALL, i,
-                                                b"l" * LARGE)
+            resp(b"SET", PREFIX + b"s%d" % i, b"s" * SMALL) +
+            resp(b"SET", PREFIX + b"l%d" % i, b"l" * LARGE)
             for i in range(at, at + 1000)))
     for at in range(0, KEYS, 1000):
-        redis(port, b"".join(b"DEL l:%d\r\n" % i
+        redis(port, b"".join(resp(b"DEL", PREFIX + b"l%d" % i)
                              for i in range(at, at + 1000) if i % 10))
 
 
@@ -189,20 +202,21 @@ def check_redis(kind):
                            "error_bytes, utilization, method FROM "
                            "heapwire.heap_waste WHERE kind = 'slabs' ORDER BY "
                            "waste_bytes DESC LIMIT 5")
-            print(f"  _sdsnewlen: {int(size) / int(objects):.0f} bytes on "
-                  "average;", *rows, sep="\n    ")
+            mean = int(size) / int(objects)
+            print(f"  _sdsnewlen: {mean:.0f} bytes on average;", *rows,
+                  sep="\n    ")
+            assert 80 < mean < 100, mean
             assert rows[0][:2] == ["_sdsnewlen", "160"], rows
-            (bins,), = rows_of(w, "SELECT wasted FROM heapwire.malloc_bins "
-                               "WHERE size = 160")
-            assert float(rows[0][2]) > 0.8 * int(bins), (rows, bins)
+            free = wasted_bins(w)[160]
+            assert float(rows[0][2]) > 0.5 * free, (rows, free)
             check_sums_of_busy(w)
 
 
 def check_sums_of_busy(w):
-    """Redis works ten times a second."""
+    """Redis works ten times a second, and jemalloc's dump allocates in it."""
     def agree():
         try:
-            check_sums(w)
+            check_sums(w, 0.02)
         except AssertionError as e:
             print(" ", e)
             return False
@@ -228,7 +242,7 @@ def test_a_program_without_jemalloc_has_none():
             assert value(w, "SELECT COUNT(size_class) FROM "
                          "heapwire.heap_stacks") == 0
             try:
-                value(w, "SELECT top('now', 'by=waste')")
+                value(w, "SELECT top('now', NULL, 'by=waste')")
             except Exception as e:
                 assert "does not tell waste" in str(e), e
             else:
