@@ -45,6 +45,7 @@
  *          class of age, n samples, f8 objects, f8 bytes estimated in use
  *     Where it has waste (snapshot_waste.c), what that is counted from:
  *     u1   1 has sizes, 2 arenas are left out of the sums
+ *     n    mean bytes between two samples
  *     u8   when it was counted: milliseconds since 1970
  *     n    bytes allocated, n active, n resident, n dirty, n muzzy, n retained,
  *          n in threads' caches, n of large extents' padding

@@ -67,6 +67,7 @@ snapshot_waste_encode(const struct profile *profile, struct buffer *out)
     list_figures(&heap, figures);
     buffer_u8(out, (uint8_t)((profile->sizes ? HAS_SIZES : 0) |
                              (heap.arenas_left_out ? ARENAS_LEFT_OUT : 0)));
+    buffer_lenenc(out, profile->rate);
     buffer_u64(out, (uint64_t)heap.at_ms);
     for (size_t i = 0; i < FIGURES; i++)
         buffer_lenenc(out, *figures[i]);
@@ -161,11 +162,12 @@ snapshot_waste_decode(struct reader *r, struct profile *profile)
 
     list_figures(&heap, figures);
     heap.arenas_left_out = flags & ARENAS_LEFT_OUT;
+    profile->rate = reader_lenenc(r); /* as in the head, which comes later */
     heap.at_ms = (int64_t)reader_u64(r);
     for (size_t i = 0; i < FIGURES; i++)
         *figures[i] = reader_lenenc(r);
     read_classes(r, &heap);
-    r->failed |= heap.at_ms <= 0 || (flags & ~(HAS_SIZES | ARENAS_LEFT_OUT));
+    r->failed |= profile->rate == 0 || heap.at_ms <= 0 || (flags & ~(HAS_SIZES | ARENAS_LEFT_OUT));
     if (!r->failed && flags & HAS_SIZES && read_sizes(r, profile) != 0)
         return -1;
     return r->failed ? 0 : waste_fill(profile, &heap, &unsaid);

@@ -17,16 +17,16 @@
 #include "waste_spread.h"
 
 enum {
-    GROUPS_TO_DOUBLING = 16, /* 4 % apart */
+    GROUPS_TO_DOUBLING = 8, /* 9 % apart */
     GROUPS_MAX = 512,
     NONE = UINT32_MAX
 };
 
-/* An estimate of fewer objects than that is no row, nor one of a smaller share
- * of the stack and fewer bytes of waste. */
+/* An estimate of fewer objects than that is no part, nor one of a smaller share
+ * of the stack and fewer bytes of waste: these regions are nobody's. */
 #define LEAST_OBJECTS 0.5
 #define LEAST_SHARE   0.05
-#define LEAST_BYTES   64
+#define LEAST_BYTES   1024
 
 /* What a sample of a class adds to a dump. */
 struct seen_class {
@@ -221,11 +221,11 @@ add_spread(struct means *m, uint32_t i, const struct spread_group *group)
     for (uint32_t number = 0; number < m->heap->class_count; number++) {
         double objects = stack->objects * group->shares[number];
 
-        m->work->have[number] += objects;
         if (objects < LEAST_OBJECTS ||
             (group->shares[number] < LEAST_SHARE &&
              objects * m->work->waste->each[number] < LEAST_BYTES))
             continue;
+        m->work->have[number] += objects;
         add_part(m,
                  &(struct waste_part){
                      .stack = i,

@@ -4,49 +4,63 @@
 #include <math.h>
 
 enum {
-    TURNS = 16, /* of scaling; what is left over is far below the error */
-    HALVINGS = 48
+    TURNS = 8, /* of scaling; what is left over is far below the error */
+    STEPS = 48 /* at most, to a group's tilt; five are usual */
 };
 
 #define TILT_MOST 1e4 /* by the mean: enough between neighbours */
+#define NEAR      1e-9
 
 /* Shares by a tilt; returns their mean, in means of the group. */
 static double
 tilt_shares(const double *sizes, const double *weights, size_t classes,
-            double tilt, struct spread_group *group)
+            struct spread_group *group, double *variance)
 {
-    double sum = 0, mean = 0, most = -INFINITY;
+    double sum = 0, mean = 0, square = 0, most = -INFINITY;
 
     for (size_t i = 0; i < classes; i++)
         if (weights[i] > 0)
-            most = fmax(most, tilt * (sizes[i] / group->mean));
+            most = fmax(most, group->tilt * (sizes[i] / group->mean));
     for (size_t i = 0; i < classes; i++) {
-        double size = sizes[i] / group->mean;
+        double size = sizes[i] / group->mean, share = 0;
 
-        group->shares[i] =
-            weights[i] > 0 ? weights[i] * exp(tilt * size - most) : 0;
-        sum += group->shares[i];
-        mean += group->shares[i] * size;
+        if (weights[i] > 0)
+            share = weights[i] * exp(group->tilt * size - most);
+        group->shares[i] = share;
+        sum += share;
+        mean += share * size;
+        square += share * size * size;
     }
     for (size_t i = 0; i < classes && sum > 0; i++)
         group->shares[i] /= sum;
-    return sum > 0 ? mean / sum : 0;
+    mean = sum > 0 ? mean / sum : 0;
+    *variance = sum > 0 ? square / sum - mean * mean : 0;
+    return mean;
 }
 
-/* A mean below or above all weighted classes is as near as it gets. */
+/*
+ * The variance is how fast the mean grows with the tilt: Newton's steps, within
+ * what halving leaves, from the tilt of the turn before.  A mean below or above
+ * all weighted classes is as near as it gets.
+ */
 static void
 fit_group(const double *sizes, const double *weights, size_t classes,
           struct spread_group *group)
 {
     double low = -TILT_MOST, high = TILT_MOST;
 
-    for (int i = 0; i < HALVINGS; i++) {
-        double tilt = low + (high - low) / 2;
+    for (int i = 0; i < STEPS; i++) {
+        double variance, next;
+        double mean = tilt_shares(sizes, weights, classes, group, &variance);
 
-        if (tilt_shares(sizes, weights, classes, tilt, group) < 1)
-            low = tilt;
+        if (fabs(mean - 1) < NEAR)
+            break;
+        if (mean < 1)
+            low = group->tilt;
         else
-            high = tilt;
+            high = group->tilt;
+        next = variance > 0 ? group->tilt + (1 - mean) / variance : high;
+        group->tilt = next > low && next < high ? next : low + (high - low) / 2;
     }
 }
 

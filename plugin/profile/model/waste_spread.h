@@ -10,6 +10,7 @@
 /* Stacks of about the same mean. */
 struct spread_group {
     double objects, mean; /* mean: bytes */
+    double tilt;          /* 0 at first */
     double *shares;       /* of the objects, by class: what is found */
 };
 

@@ -5,12 +5,13 @@ values of one size are mostly deleted.
 import os
 import re
 import signal
+import socket
 import sys
 
-from mysql_wire import Wire
+from mysql_wire import Refused
 from node_under_test import BUILD, wait_for
-from recorded_node import Ran, heap, prof, redis_command, value
-from runner import run_tests
+from recorded_node import Ran, heap, redis_command, value
+from runner import named, run_tests
 
 PROGRAM = os.path.abspath(os.path.join(BUILD, "bin", "wasted_slabs"))
 LG_SAMPLE = 13  # one sample each 8 KB: a function's share is known to 5 %
@@ -112,10 +113,10 @@ def check_program(node, exact):
         assert sorted(largest) == [["mix", "224"], ["shrink", "160"]], largest
         check_sums(w)
         check_views(w)
-        check_kept(w)
         (one,), = rows_of(w, "SELECT GROUP_CONCAT(DISTINCT size_class) FROM "
                           "heapwire.heap_stacks WHERE function = 'full'")
         assert one == "96", one
+    check_kept(node)
 
 
 def check_views(w):
@@ -132,13 +133,19 @@ def check_views(w):
     assert "shrink" in svg and "not in use" in svg, svg[:2000]
 
 
-def check_kept(w):
-    """A snapshot has the classes of its own time, when it is read again."""
-    name = heap(w, "snapshot()")[0]
-    where = f"snapshot = '{name}' AND function IS NOT NULL"
-    before = wasted(w, where)
-    assert before[("shrink", 160)][0] > 0, before
-    return name
+def check_kept(node):
+    """A snapshot has the classes of its own time; another heapwired reads them
+    from the file."""
+    where = "snapshot = 'kept'"
+    with node.asks() as w:
+        heap(w, 'snapshot("kept")')
+        before = wasted(w, where)
+    assert before[("shrink", 160)][0] > 1 << 20, before
+    node.stop()
+    node.start().wait()
+    with node.asks() as w:
+        after = wasted(w, where)
+    assert after == before, (after, before)
 
 
 def test_the_holders_are_named_by_jemallocs_profile():
@@ -151,13 +158,13 @@ def test_the_holders_are_named_by_the_recorder():
         check_program(node, True)
         with node.asks() as w:
             of_all = rows_of(w, "SELECT node_id, function FROM "
-                             "heapwire.cluster_heap_waste WHERE size_class = "
-                             "160 AND function = 'shrink'")
+                             "heapwire.cluster_heap_waste WHERE snapshot = "
+                             "'kept' AND size_class = 160 AND function = "
+                             "'shrink'")
             assert of_all == [["10001", "shrink"]], of_all
 
 
 def redis(port, *words):
-    import socket
     with socket.create_connection(("127.0.0.1", port), 60) as s:
         s.settimeout(60)
         for part in words:
@@ -243,14 +250,13 @@ def test_a_program_without_jemalloc_has_none():
                          "heapwire.heap_stacks") == 0
             try:
                 value(w, "SELECT top('now', NULL, 'by=waste')")
-            except Exception as e:
+            except Refused as e:
                 assert "does not tell waste" in str(e), e
             else:
                 raise AssertionError("a view of what is not known")
 
 
 def main():
-    from runner import named
     run_tests(named(globals(), sys.argv[1:]))
     print("waste.py: all as expected")
 

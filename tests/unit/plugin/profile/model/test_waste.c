@@ -4,11 +4,11 @@
 
 #include "functions.h"
 #include "live_sizes.h"
-#include "profile_fixture.h"
 #include "size_class.h"
 #include "suite.h"
 #include "waste.h"
 #include "waste_rows.h"
+#include "waste_fixture.h"
 #include "waste_spread.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -88,7 +88,7 @@ START_TEST(two_classes_are_told_by_the_mean)
     static const double sizes[] = {16, 64, 160};
     static const double regions[] = {0, 3000, 1000};
     double shares[3], weights[3];
-    struct spread_group group = {4000, 88, shares};
+    struct spread_group group = {4000, 88, 0, shares};
 
     waste_spread(sizes, regions, 3, &group, 1, weights);
     ck_assert_double_eq_tol(shares[0], 0, 1e-9);
@@ -103,8 +103,8 @@ START_TEST(groups_share_the_regions)
     static const double sizes[] = {16, 64, 160};
     static const double regions[] = {1000, 3000, 1500};
     double shares[2][3], weights[3], sum;
-    struct spread_group groups[] = {{1500, 64, shares[0]},
-                                    {4000, 88, shares[1]}};
+    struct spread_group groups[] = {{1500, 64, 0, shares[0]},
+                                    {4000, 88, 0, shares[1]}};
 
     waste_spread(sizes, regions, 3, groups, 2, weights);
     for (size_t g = 0; g < 2; g++)
@@ -123,7 +123,7 @@ START_TEST(a_mean_beyond_all_classes_does_no_harm)
     static const double sizes[] = {16, 64};
     static const double regions[] = {10, 10}, none[] = {0, 0};
     double shares[2], weights[2];
-    struct spread_group group = {10, 1000, shares};
+    struct spread_group group = {10, 1000, 0, shares};
 
     waste_spread(sizes, regions, 2, &group, 1, weights);
     ck_assert_double_eq_tol(shares[1], 1, 1e-6);
@@ -143,50 +143,7 @@ END_TEST
 
 /* ---- profiles ---- */
 
-static const struct fixture_name names[] = {
-    {0x1000, "malloc", true, NULL, 0}, {0x2001, "cache", false, NULL, 0},
-    {0x3001, "text", false, NULL, 0},  {0x4001, "table", false, NULL, 0},
-    {0x5001, "main", false, NULL, 0},  {0},
-};
-
-/*
- * cache has 100 of class 160, text 300 of class 64 and 100 of class 160, whose
- * mean is 88, table one extent.  Each object is a sample.
- */
-#define DUMP                                                                   \
-    "heap_v2/1\n"                                                              \
-    "@ 0x1000 0x2001 0x5001\nt*: 100: 16000 [0: 0]\n"                          \
-    "@ 0x1000 0x3001 0x5001\nt*: 400: 35200 [0: 0]\n"                          \
-    "@ 0x1000 0x4001 0x5001\nt*: 1: 81920 [0: 0]\n"
-
-/* Of class 160 one tenth is in use, of 64 three quarters; 250 of 160 are of
- * no stack. */
-static const struct waste_heap heap = {
-    .at_ms = 1,
-    .allocated = 100 * 16 + 300 * 64 + 250 * 160 + 81920,
-    .active = 200000 + 600000,
-    .resident = 1000000,
-    .dirty = 150000,
-    .muzzy = 7,
-    .retained = 8,
-    .tcache = 50 * 160,
-    .large_padding = 4096,
-    .class_count = 4,
-    .classes = {{16, 256, 4096, 1, 100},
-                {64, 64, 4096, 7, 300},
-                {160, 128, 20480, 20, 250},
-                {.size = 81920, .in_use = 1}},
-};
-
-static struct profile *
-fill(const char *dump, const struct waste_heap *with)
-{
-    struct profile *profile = fixture_profile(dump, names, NULL);
-    struct error err = {0};
-
-    ck_assert_int_eq(waste_fill(profile, with, &err), 0);
-    return profile;
-}
+static const struct waste_heap *const heap = &fixture_waste_heap;
 
 static const struct waste_row *
 find_row(const struct waste_rows *rows, const char *function, uint64_t size)
@@ -214,7 +171,7 @@ sum_within(const struct waste_rows *rows, const char *figure)
 /* 2310 free regions of class 160, by 100 of cache's, 100 of text's, 50. */
 START_TEST(a_mean_between_classes_names_the_one_that_is_empty)
 {
-    struct profile *profile = fill(DUMP, &heap);
+    struct profile *profile = fixture_waste();
     struct functions *functions = functions_new(profile, NULL, NULL);
     const struct waste_row *row;
     struct waste_rows rows;
@@ -240,9 +197,9 @@ START_TEST(a_mean_between_classes_names_the_one_that_is_empty)
     ck_assert_double_eq(row->waste, 0);
     ck_assert_str_eq(row->kind, "large");
     ck_assert_double_eq_tol(sum_within(&rows, "active"),
-                            (double)(heap.active - heap.allocated), 1e-3);
+                            (double)(heap->active - heap->allocated), 1e-3);
     ck_assert_double_eq_tol(sum_within(&rows, "resident"),
-                            (double)(heap.resident - heap.active), 1e-3);
+                            (double)(heap->resident - heap->active), 1e-3);
     ck_assert_double_eq(sum_within(&rows, "allocated"), 50 * 160);
     waste_rows_fini(&rows);
     functions_free(functions);
@@ -252,7 +209,7 @@ END_TEST
 
 START_TEST(stacks_have_their_class_and_waste)
 {
-    struct profile *profile = fill(DUMP, &heap);
+    struct profile *profile = fixture_waste();
     double sum = 0;
 
     ck_assert_uint_eq(profile->stacks[0].size_class, 160);
@@ -290,7 +247,7 @@ START_TEST(a_mean_that_is_a_class_as_jemalloc_writes_it)
                     {160, 128, 20480, 1610, 29401},
                     {224, 128, 28672, 760, 9924}},
     };
-    struct profile *profile = fill(one_class[_i].dump, &with);
+    struct profile *profile = fixture_wasteful(one_class[_i].dump, &with);
 
     ck_assert_uint_eq(profile->stacks[0].size_class, one_class[_i].size);
     profile_free(profile);
@@ -300,7 +257,7 @@ END_TEST
 START_TEST(nothing_is_told_without_the_classes)
 {
     static const struct waste_heap unknown;
-    struct profile *profile = fill(DUMP, &unknown);
+    struct profile *profile = fixture_wasteful(FIXTURE_WASTE, &unknown);
 
     ck_assert_ptr_null(profile->waste);
     ck_assert(!profile->wasted);
@@ -317,8 +274,8 @@ START_TEST(chance_does_not_make_more_waste_than_there_is)
         .class_count = 1,
         .classes = {{160, 128, 20480, 20, 10}},
     };
-    struct profile *profile =
-        fill("heap_v2/1\n@ 0x2001 0x5001\nt*: 100: 16000 [0: 0]\n", &few);
+    struct profile *profile = fixture_wasteful(
+        "heap_v2/1\n@ 0x2001 0x5001\nt*: 100: 16000 [0: 0]\n", &few);
 
     ck_assert_double_eq_tol(profile->waste_bytes, waste_free(&few.classes[0]),
                             1e-3);
@@ -329,35 +286,18 @@ END_TEST
 /* A recorder's sizes, as they were asked for: of any stack, in any order. */
 START_TEST(a_recorders_sizes_are_exact)
 {
-    static const struct heap_size sizes[] = {
-        {12, 60, 60 * 150, 4}, /* class 160 */
-        {7, 300, 300 * 60, 0}, /* class 64 */
-    };
-    struct names *known = names_new(16 << 20);
-    struct error err = {0};
-    struct heap_dump *dump = heap_dump_parse(DUMP, strlen(DUMP), &err);
+    struct profile *profile = fixture_waste_recorded();
     const struct waste_part *parts;
-    struct profile *profile;
 
-    ck_assert_uint_eq(size_class_bytes(sizes[0].number), 160);
-    ck_assert_uint_eq(size_class_bytes(sizes[1].number), 64);
-    dump->stacks.first->stacks[1].sizes = sizes;
-    dump->stacks.first->stacks[1].size_count = COUNT(sizes);
-    dump->sized = true;
-    profile = profile_new(dump, known, "db", NULL, &err);
-    ck_assert_msg(profile != NULL, "%s", err.text);
-    ck_assert_int_eq(waste_fill(profile, &heap, &err), 0);
     ck_assert_uint_eq(profile->waste->count, 2);
     parts = profile->waste->parts;
-    ck_assert_uint_eq(heap.classes[parts[0].number].size, 64);
-    ck_assert_uint_eq(heap.classes[parts[1].number].size, 160);
+    ck_assert_uint_eq(heap->classes[parts[0].number].size, 64);
+    ck_assert_uint_eq(heap->classes[parts[1].number].size, 160);
     ck_assert_int_eq((int)parts[1].method, WASTE_SAMPLES);
     ck_assert_double_eq(parts[1].objects, 60);
     ck_assert_double_eq(parts[1].asked, 60 * 150);
     ck_assert_double_eq_tol(profile->waste->unseen[2], 190, 1e-9);
     ck_assert_uint_eq(profile->stacks[1].size_class, 64);
-    heap_dump_free(dump);
-    names_free(known);
     profile_free(profile);
 }
 END_TEST
