@@ -441,7 +441,8 @@ get_profile(struct decoder *d, struct profile *profile)
 
     get_texts(d);
     flags = reader_u8(&d->r);
-    d->r.failed |= (flags & ~(LIVE | ACCUMULATED | PARTS | WEIGHTED | WASTE)) != 0;
+    d->r.failed |=
+        (flags & ~(LIVE | ACCUMULATED | PARTS | WEIGHTED | WASTE)) != 0;
     profile->origin.live = flags & LIVE;
     profile->accumulated = flags & ACCUMULATED;
     profile->weighted = flags & WEIGHTED;

@@ -167,7 +167,8 @@ snapshot_waste_decode(struct reader *r, struct profile *profile)
     for (size_t i = 0; i < FIGURES; i++)
         *figures[i] = reader_lenenc(r);
     read_classes(r, &heap);
-    r->failed |= profile->rate == 0 || heap.at_ms <= 0 || (flags & ~(HAS_SIZES | ARENAS_LEFT_OUT));
+    r->failed |= profile->rate == 0 || heap.at_ms <= 0 ||
+                 (flags & ~(HAS_SIZES | ARENAS_LEFT_OUT));
     if (!r->failed && flags & HAS_SIZES && read_sizes(r, profile) != 0)
         return -1;
     return r->failed ? 0 : waste_fill(profile, &heap, &unsaid);
