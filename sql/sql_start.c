@@ -14,7 +14,7 @@ static const struct catalog_table *const lists[] = {
     tables_memory,    tables_node,       tables_nodes,    tables_samples,
     tables_snapshots, tables_symbols,    tables_threads,  tables_constant,
     tables_columns,   tables_privileges, tables_routines, tables_schema,
-    tables_show,
+    tables_show,      tables_waste,
 };
 
 static const struct catalog_table *tables[CATALOG_TABLES_MAX];

@@ -442,8 +442,10 @@ greet(struct agent_client *client)
     else if (changed && client->status.hello.active)
         client->status.replaced_ms = clock_wall_ms();
     client->status.hello = answer.reply.hello;
-    if (changed)
+    if (changed) {
         memset(&client->memory, 0, sizeof(client->memory));
+        memset(&client->waste, 0, sizeof(client->waste));
+    }
     if (changed)
         client->status.restarted =
             node_status_restarted(client->state_dir, &client->status.hello);

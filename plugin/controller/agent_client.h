@@ -17,6 +17,7 @@
 #include "agent_protocol.h"
 #include "controller.h"
 #include "snapshot.h"
+#include "waste.h"
 
 struct buffer;
 struct error;
@@ -37,6 +38,7 @@ struct agent_client {
     pid_t hung_up; /* the peer that did when it was greeted last */
     struct node_status status;
     struct snapshot_memory memory; /* as stats_take has seen it last */
+    struct waste_heap waste;       /* likewise */
     const bool *stop;              /* atomic: the controller is ending */
 };
 

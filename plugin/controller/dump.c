@@ -26,6 +26,8 @@
 #include "stats.h"
 #include "stats_take.h"
 #include "symbolizer.h"
+#include "waste.h"
+#include "waste_take.h"
 
 enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 4096 };
 
@@ -118,12 +120,15 @@ take_memory(struct dump *dump, struct agent_client *client)
 
     if (dump->recorded) {
         dump->memory = client->memory;
+        dump->waste = client->waste;
         if (client->status.state != NODE_GONE && client->peer != 0)
             stats_take_kernel(client, &dump->memory);
     } else {
         stats = stats_take(client, &unsaid);
-        if (stats)
+        if (stats) {
             reconciliation_take(stats, &dump->memory);
+            waste_take(stats, &dump->waste);
+        }
         stats_unref(stats);
     }
     if (*elsewhere)
@@ -497,7 +502,8 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     enter(progress, DUMP_MAKING);
     snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
     if (!snapshot->profile ||
-        modules_fill(snapshot->profile, &maps, objects, err) != 0)
+        modules_fill(snapshot->profile, &maps, objects, err) != 0 ||
+        waste_fill(snapshot->profile, &dump->waste, err) != 0)
         goto out;
     snapshot->taken_ms = dump->taken_ms;
     snapshot->hello = dump->hello;

@@ -13,6 +13,7 @@
 #include "buffer.h"
 #include "stats_allocators.h"
 #include "snapshot.h"
+#include "waste.h"
 
 struct error;
 struct agent_client;
@@ -41,6 +42,7 @@ struct dump {
     int64_t taken_ms;              /* wall clock */
     uint64_t recorded_ms;          /* of clock_ms(): the moment of recorded */
     struct snapshot_memory memory; /* right after it, as far as it is known */
+    struct waste_heap waste;       /* likewise */
 };
 
 /* Into a zeroed struct.  Dumps, copies, makes sure that objects has every

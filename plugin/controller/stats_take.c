@@ -20,6 +20,7 @@
 #include "stats.h"
 #include "stats_allocators.h"
 #include "store.h"
+#include "waste_take.h"
 
 /* Whether no kept snapshot would become one that nothing can be compared
  * with. */
@@ -356,6 +357,7 @@ stats_take(struct agent_client *client, struct error *err)
         add_kernel(stats, client);
         keep_elsewhere(stats, client);
         reconciliation_take(stats, &client->memory);
+        waste_take(stats, &client->waste);
     }
 out:
     buffer_fini(&text);

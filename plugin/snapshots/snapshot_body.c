@@ -14,6 +14,7 @@
 #include "profile.h"
 #include "reader.h"
 #include "snapshot_parts.h"
+#include "snapshot_waste.h"
 #include "texts.h"
 
 enum {
@@ -30,7 +31,8 @@ enum {
     LIVE = 1,
     ACCUMULATED = 2,
     PARTS = 4,
-    WEIGHTED = 8
+    WEIGHTED = 8,
+    WASTE = 16
 };                                                         /* of the profile */
 enum { IN_ALLOCATOR = 1, HAS_SYMBOL = 2, IS_WRAPPED = 4 }; /* of a location */
 
@@ -149,7 +151,8 @@ put_profile(struct encoder *e, const struct profile *profile)
     buffer_u8(e->out, (uint8_t)((profile->origin.live ? LIVE : 0) |
                                 (profile->accumulated ? ACCUMULATED : 0) |
                                 (profile->parts ? PARTS : 0) |
-                                (profile->weighted ? WEIGHTED : 0)));
+                                (profile->weighted ? WEIGHTED : 0) |
+                                (profile->waste ? WASTE : 0)));
     buffer_u64(e->out, (uint64_t)profile->origin.taken_ms);
     buffer_u64(e->out, (uint64_t)profile->origin.active_since_ms);
     put_real(e->out, profile->objects_ever);
@@ -164,6 +167,8 @@ put_profile(struct encoder *e, const struct profile *profile)
     put_modules(e, profile);
     if (profile->parts)
         snapshot_parts_encode(profile, e->out);
+    if (profile->waste)
+        snapshot_waste_encode(profile, e->out);
 }
 
 /* Texts are known once all else was written, and come first. */
@@ -436,7 +441,8 @@ get_profile(struct decoder *d, struct profile *profile)
 
     get_texts(d);
     flags = reader_u8(&d->r);
-    d->r.failed |= (flags & ~(LIVE | ACCUMULATED | PARTS | WEIGHTED)) != 0;
+    d->r.failed |=
+        (flags & ~(LIVE | ACCUMULATED | PARTS | WEIGHTED | WASTE)) != 0;
     profile->origin.live = flags & LIVE;
     profile->accumulated = flags & ACCUMULATED;
     profile->weighted = flags & WEIGHTED;
@@ -452,6 +458,9 @@ get_profile(struct decoder *d, struct profile *profile)
     get_modules(d, profile);
     if (flags & PARTS && !d->r.failed &&
         snapshot_parts_decode(&d->r, d->foreign, profile) != 0)
+        d->no_memory = d->r.failed = true;
+    if (flags & WASTE && !d->r.failed &&
+        snapshot_waste_decode(&d->r, profile) != 0)
         d->no_memory = d->r.failed = true;
 }
 

@@ -19,6 +19,7 @@ enum {
     VERSION_ELSEWHERE = 4, /* only where that figure is known */
     VERSION_PARTS = 5,     /* only where the body has threads and ages */
     VERSION_KIND = 6,      /* only where it is not of the heap */
+    VERSION_WASTE = 7,     /* only where the body has it */
     FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
     CHECKSUM = 4                   /* behind all */
 };
@@ -230,6 +231,7 @@ snapshot_head_encode(const struct snapshot *snapshot,
 {
     const struct profile *profile = snapshot->profile;
     uint32_t version = profile->kind != PROFILE_HEAP      ? VERSION_KIND
+                       : profile->waste                   ? VERSION_WASTE
                        : profile->parts                   ? VERSION_PARTS
                        : snapshot->memory.elsewhere.known ? VERSION_ELSEWHERE
                        : body->wrapped                    ? VERSION_WRAPPED
@@ -290,10 +292,10 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
         error_set(err, ER_UNKNOWN, "it is not a snapshot of heapwire");
         return -1;
     }
-    if ((version < 1 || version > VERSION_KIND) && !r.failed) {
+    if ((version < 1 || version > VERSION_WASTE) && !r.failed) {
         error_set(err, ER_UNKNOWN,
                   "its version is %u, and this heapwire knows 1 to %d", version,
-                  VERSION_KIND);
+                  VERSION_WASTE);
         return -1;
     }
     if (r.failed || length > size || length > SNAPSHOT_FILE_HEAD_MAX ||

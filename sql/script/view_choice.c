@@ -159,7 +159,7 @@ set(const struct word *word, void *field, const struct choice_value *value,
         return fail_word(
             word, value->text,
             "inuse_space, inuse_objects, alloc_space, alloc_objects, time, "
-            "samples",
+            "samples, waste",
             err);
     case KIND_GRANULARITY:
         if (granularity_parse(copy_word(value->text, room), field))

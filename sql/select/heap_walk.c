@@ -179,7 +179,7 @@ arrive(struct heap_place *place)
 
     place->frame = 0;
     if (place->walk->row == HEAP_FUNCTIONS || place->walk->row == HEAP_CALLS ||
-        place->walk->row == HEAP_THREADS)
+        place->walk->row == HEAP_THREADS || place->walk->row == HEAP_WASTE)
         return;
     for (; place->at < place->end; place->at++) {
         place->frame_count =
@@ -262,6 +262,8 @@ open_place(struct heap_place *place, const struct heap_walk *walk,
         .walk = walk, .pin = pin, .frames = frames, .text = text};
     if (walk->row == HEAP_FUNCTIONS)
         find_function(place, key);
+    else if (walk->row == HEAP_WASTE)
+        place->end = pin->waste.count;
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
         find_parts(place, key);
     else
@@ -347,6 +349,8 @@ enter(struct heap_cursor *cursor, struct handle *handle,
         rc = select_pin_calls(handle, cursor->pin);
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
         rc = select_pin_parts(handle, cursor->pin, &has);
+    else if (walk->row == HEAP_WASTE)
+        rc = select_pin_waste(handle, cursor->pin, &has);
     else if (walk->row == HEAP_CHURN)
         has = select_pin_counts(handle, cursor->pin);
     if (rc != SQLITE_OK || !has)
@@ -456,6 +460,12 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
         return SQLITE_OK;
     if (base && !fits_name(walk, text_of(base)))
         return fail_kind(handle, walk, text_of(base), NULL);
+    /* A recorder's snapshot has the size classes that were asked for last. */
+    if (walk->row == HEAP_WASTE && !name) {
+        rc = fetch_needs(handle, NEED_STATS);
+        if (rc != SQLITE_OK)
+            return rc;
+    }
     if (name || !(walk->observed || heap_names_kept(handle, number))) {
         rc = pin_named(cursor, handle, walk, text_of(name), text_of(base));
         return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;

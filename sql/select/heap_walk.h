@@ -31,6 +31,7 @@ enum heap_row {
     /* What a recorder alone knows: see select_pin_parts. */
     HEAP_THREADS,
     HEAP_AGES,  /* stacks by age */
+    HEAP_WASTE, /* see select_pin_waste */
     HEAP_CHURN, /* stacks that have allocated */
 };
 

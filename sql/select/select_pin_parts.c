@@ -42,6 +42,29 @@ select_pin_parts(struct handle *handle, struct select_pin *pin, bool *has)
     return SQLITE_ERROR;
 }
 
+int
+select_pin_waste(struct handle *handle, struct select_pin *pin, bool *has)
+{
+    const struct profile *profile = pin->profile;
+
+    *has = profile->waste != NULL;
+    if (!*has)
+        tell_unknown(handle, pin, "waste",
+                     profile->nodes > 0
+                         ? "is not known of several nodes' sum: "
+                           "cluster_heap_waste has each node's"
+                         : "is known only where jemalloc's size classes "
+                           "(heapwire.malloc_bins) are known of when the "
+                           "snapshot was taken");
+    if (!*has || pin->waste.list)
+        return SQLITE_OK;
+    if (waste_rows_make(&pin->waste, profile, pin->functions,
+                        &handle->failure) == 0)
+        return SQLITE_OK;
+    handle->failed = true;
+    return SQLITE_ERROR;
+}
+
 bool
 select_pin_counts(struct handle *handle, struct select_pin *pin)
 {

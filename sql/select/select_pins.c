@@ -40,6 +40,7 @@ let_go(struct select_pins *pins, struct select_pin *pin)
         return;
     functions_free(pin->functions);
     part_rows_fini(&pin->parts);
+    waste_rows_fini(&pin->waste);
     call_rows_fini(&pin->calls);
     call_tree_free(pin->tree);
     profile_free(pin->difference);

@@ -16,6 +16,7 @@
 
 #include "call_tree.h"
 #include "part_rows.h"
+#include "waste_rows.h"
 #include "snapshot.h"
 
 struct call_tree;
@@ -33,12 +34,13 @@ struct select_pin {
     struct profile *difference;    /* owned; NULL: no difference */
     const struct profile *profile; /* of the snapshot, or the difference */
     struct functions *functions;   /* of profile */
-    struct call_tree *tree; /* of profile, likewise; NULL: not yet made */
-    struct call_rows calls; /* of tree */
-    struct part_rows parts; /* of profile, likewise */
-    const char *label;      /* the name as the statement wrote it */
-    const char *base;       /* the base's, likewise; NULL: no difference */
-    size_t number;          /* within the statement, from 1; 0: the fresh one */
+    struct call_tree *tree;  /* of profile, likewise; NULL: not yet made */
+    struct call_rows calls;  /* of tree */
+    struct part_rows parts;  /* of profile, likewise */
+    struct waste_rows waste; /* likewise */
+    const char *label;       /* the name as the statement wrote it */
+    const char *base;        /* the base's, likewise; NULL: no difference */
+    size_t number;    /* within the statement, from 1; 0: the fresh one */
     unsigned readers; /* the pin stays in memory while any table reads it */
     bool warned;      /* the warning that it is unreadable or empty was given */
     uint64_t used;    /* when a table last asked for it, as a count */
@@ -76,6 +78,8 @@ int select_pin_calls(struct handle *handle, struct select_pin *pin);
 /* Likewise its rows by thread and by age.  *has: there are any; else it warns
  * once why not. */
 int select_pin_parts(struct handle *handle, struct select_pin *pin, bool *has);
+/* Likewise its rows of waste. */
+int select_pin_waste(struct handle *handle, struct select_pin *pin, bool *has);
 /* Likewise whether there are rows of what was allocated and freed. */
 bool select_pin_counts(struct handle *handle, struct select_pin *pin);
 

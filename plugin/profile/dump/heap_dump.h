@@ -39,6 +39,13 @@ struct heap_estimate {
     double objects, bytes, variance;
 };
 
+/* Samples in use of one size class (../model/size_class.h). */
+struct heap_size {
+    uint32_t number;
+    double objects, bytes; /* what they stand for */
+    double variance;       /* of objects */
+};
+
 struct heap_stack {
     uint32_t *addresses; /* indices; leaf first */
     uint32_t depth;      /* may be 0: the unwinder found nothing */
@@ -48,6 +55,9 @@ struct heap_stack {
     uint64_t objects_ever, bytes_ever;
     /* Where the dump is weighted, as one rate does not tell them. */
     struct heap_estimate estimate;
+    /* A recorder's: of all entries of the stack, in one of them. */
+    const struct heap_size *sizes;
+    uint32_t size_count;
 };
 
 struct heap_piece {
@@ -102,6 +112,7 @@ struct heap_dump {
     size_t address_count;
     /* A recorder's, who notes thread and age of each sample; else none. */
     struct heap_threads threads;
+    bool sized;           /* likewise: stacks have sizes */
     uint64_t counted_ms;  /* how long the sums "ever" counted; 0: not known */
     struct mappings maps; /* empty if the dump was cut before them */
     bool truncated;       /* cut off; the whole lines before are here */

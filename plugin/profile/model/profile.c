@@ -15,6 +15,7 @@
 #include "hash.h"
 #include "heap_dump.h"
 #include "live_parts.h"
+#include "live_sizes.h"
 #include "memory.h"
 #include "search.h"
 #include "texts.h"
@@ -87,6 +88,7 @@ profile_value(const struct profile_stack *stack, enum measure measure)
         [MEASURE_ALLOC_OBJECTS] = stack->objects_ever,
         [MEASURE_TIME] = stack->bytes,
         [MEASURE_SAMPLES] = stack->objects,
+        [MEASURE_WASTE] = stack->waste,
     };
 
     return values[measure];
@@ -102,6 +104,7 @@ profile_total(const struct profile *profile, enum measure measure)
         [MEASURE_ALLOC_OBJECTS] = profile->objects_ever,
         [MEASURE_TIME] = profile->bytes,
         [MEASURE_SAMPLES] = profile->objects,
+        [MEASURE_WASTE] = profile->waste_bytes,
     };
 
     return totals[measure];
@@ -127,6 +130,7 @@ profile_add_up(struct profile *profile)
         profile->bytes += stack->bytes;
         profile->objects_ever += stack->objects_ever;
         profile->bytes_ever += stack->bytes_ever;
+        profile->waste_bytes += stack->waste;
     }
 }
 
@@ -171,6 +175,7 @@ struct taking {
     struct profile *profile;
     struct profile_stack *list;
     struct live_parts *parts; /* NULL: the dump has none */
+    struct live_sizes *sizes; /* likewise */
     uint32_t *slots; /* 1 + place in list, by hash; NULL: all are distinct */
     size_t mask;
 };
@@ -334,6 +339,8 @@ add_stacks(struct taking *t, const struct heap_dump *dump)
             add_counts(to, from, &in_use, dump);
             if (t->parts && from->objects > 0)
                 add_part(t, to, from, &in_use);
+            if (t->sizes)
+                live_sizes_add(t->sizes, (uint32_t)(to - t->list), from);
             add_saturated(&profile->samples, from->objects);
             profile->accumulated |= from->objects_ever > 0;
         }
@@ -353,6 +360,11 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
         if (!t.parts)
             return -1;
     }
+    if (dump->sized) {
+        t.sizes = live_sizes_new(profile->arena, dump);
+        if (!t.sizes)
+            return -1;
+    }
     while (capacity < dump->stack_count * 2)
         capacity *= 2;
     t.mask = capacity - 1;
@@ -368,6 +380,9 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
     if (t.parts)
         live_parts_end(t.parts);
     profile->parts = t.parts;
+    if (t.sizes)
+        live_sizes_end(t.sizes);
+    profile->sizes = t.sizes;
     if (arena_adopt(profile->arena, dump->stacks.indices) != 0)
         return -1;
     heap_stacks_fini(&dump->stacks); /* makes room for the rest */

@@ -25,7 +25,8 @@ enum measure {
     MEASURE_ALLOC_OBJECTS,
     /* Of profiles of time: */
     MEASURE_TIME, /* nanoseconds */
-    MEASURE_SAMPLES
+    MEASURE_SAMPLES,
+    MEASURE_WASTE /* bytes of pages that nobody uses: waste.h */
 };
 
 enum granularity {
@@ -59,9 +60,9 @@ struct view_options {
 /* jeprof's: in use bytes by function, 80, .005, .001, 8 */
 extern const struct view_options view_defaults;
 
-/* jeprof's words: "inuse_space", ...; "functions", ...; and "time", "samples"
- */
-enum { MEASURE_COUNT = 6, GRANULARITY_COUNT = 4 };
+/* jeprof's words: "inuse_space", ...; "functions", ...; and "time", "samples",
+ * "waste" */
+enum { MEASURE_COUNT = 7, GRANULARITY_COUNT = 4 };
 extern const char *const measure_words[MEASURE_COUNT];
 extern const char *const granularity_words[GRANULARITY_COUNT];
 

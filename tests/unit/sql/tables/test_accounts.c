@@ -151,6 +151,7 @@ static const struct {
     {"heap_functions", PRIVILEGE_PROFILE},
     {"heap_stacks", PRIVILEGE_PROFILE},
     {"heap_threads", PRIVILEGE_PROFILE},
+    {"heap_waste", PRIVILEGE_PROFILE},
     {"malloc_arenas", PRIVILEGE_STATUS},
     {"malloc_bins", PRIVILEGE_STATUS},
     {"malloc_stats", PRIVILEGE_STATUS},
