@@ -32,6 +32,7 @@ enum heap_row {
     HEAP_THREADS,
     HEAP_AGES,  /* stacks by age */
     HEAP_CHURN, /* stacks that have allocated */
+    HEAP_POOLS, /* of differences: see select_pin_pools */
 };
 
 struct heap_place {
