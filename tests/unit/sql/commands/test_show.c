@@ -39,7 +39,7 @@ static const struct {
      "indexes\ncluster_threads\ncpu_functions\ncpu_"
      "stacks\ndaemon\ndeaths\nheap_ages\nheap_churn\nheap_"
      "diff\nheap_flame_graph\nheap_frames\nheap_"
-     "functions\nheap_"
+     "functions\nheap_pool_diff\nheap_"
      "stacks\nheap_threads\n"
      "malloc_arenas\nmalloc_bins\nmalloc_stats\nmappings\nmemory\nmemory_"
      "history\n"
