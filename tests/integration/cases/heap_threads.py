@@ -228,6 +228,22 @@ def test_another_heapwired_reads_them_from_the_file(node):
         assert after == before[table] and after, (table, after, before)
 
 
+def check_filter():
+    """No sample asks for a name under a filter that kills for it."""
+    work = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
+    program = os.path.join(BUILD, "bin", "named_samples")
+    try:
+        done = subprocess.run(
+            [os.path.join(BUILD, "bin", "heapwire-run"), "--listen", "none",
+             "--state-dir", os.path.join(work, "state"), "--log",
+             os.path.join(work, "log"), "--profiling-source", "jemalloc",
+             "--profiling", "on", "--", program], stdout=subprocess.PIPE,
+            env={**os.environ, "MALLOC_CONF": "lg_prof_sample:0"}, check=False)
+        assert done.returncode == 0 and b"alive" in done.stdout, done
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
 @contextmanager
 def pools(source):
     work = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
@@ -247,6 +263,8 @@ def pools(source):
 
 
 def main():
+    if not sys.argv[1:]:
+        check_filter()
     for source in "interposed", "jemalloc":
         with pools(source) as node:
             print(f"{source}:")
