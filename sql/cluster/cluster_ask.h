@@ -28,6 +28,7 @@ struct peer_request;
 struct snapshot;
 struct sql_peers;
 struct value;
+struct view_options;
 
 enum {
     CLUSTER_ASKS_MAX = 16, /* questions of one statement */
@@ -149,9 +150,11 @@ struct cluster_sum {
 };
 
 /* Returns SQLite's codes, as fetch_needs does.  One of name and base satisfies
- * cluster_name_is; force compares snapshots that do not match. */
+ * cluster_name_is; force compares snapshots that do not match; options (or
+ * NULL) may root each node's stacks (profile_root.h). */
 int cluster_heap_need(struct handle *handle, const char *name, const char *base,
-                      bool force, struct cluster_sum *out);
+                      bool force, const struct view_options *options,
+                      struct cluster_sum *out);
 
 /*
  * Names for sums of snapshots, valid where a snapshot's name is:

@@ -429,6 +429,8 @@ static const struct script_method rows[] = {
     PROFILE("show_bytes", "|b", chain_option),
     PROFILE("allocator_frames", "|b", chain_option),
     PROFILE("by_growth", "|b", chain_option),
+    PROFILE("by_thread", "|b", chain_option),
+    PROFILE("by_pool", "|b", chain_option),
     PROFILE("force", "|b", chain_option),
 #undef PROFILE
     {"Profile", "export", "", false, SCRIPT_BYTES, PRIVILEGE_PROFILE,

@@ -60,9 +60,7 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
     static const int plain[] = {BY_SNAPSHOT, BY_KEY},
                      compares[] = {BY_SNAPSHOT, BY_BASE, BY_KEY};
     const int *bits = walk->compares ? compares : plain;
-    int columns = walk->compares  ? 3
-                  : walk->keyless ? 1
-                                  : 2,
+    int columns = (walk->compares ? 3 : 2) - walk->keyless,
         at[3] = {-1, -1, -1}, values = 0;
 
     for (int i = 0; i < info->nConstraint; i++) {
@@ -179,7 +177,8 @@ arrive(struct heap_place *place)
 
     place->frame = 0;
     if (place->walk->row == HEAP_FUNCTIONS || place->walk->row == HEAP_CALLS ||
-        place->walk->row == HEAP_THREADS || place->walk->row == HEAP_WASTE)
+        place->walk->row == HEAP_THREADS || place->walk->row == HEAP_POOLS ||
+        place->walk->row == HEAP_WASTE)
         return;
     for (; place->at < place->end; place->at++) {
         place->frame_count =
@@ -264,6 +263,8 @@ open_place(struct heap_place *place, const struct heap_walk *walk,
         find_function(place, key);
     else if (walk->row == HEAP_WASTE)
         place->end = pin->waste.count;
+    else if (walk->row == HEAP_POOLS)
+        place->end = pin->pools.count;
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
         find_parts(place, key);
     else
@@ -319,12 +320,13 @@ key_of(sqlite3_value *from)
 /* Warns about a table of differences without a base, which is empty: a base is
  * never guessed, and reading every table still works. */
 static int
-no_base(struct handle *handle)
+no_base(struct handle *handle, const struct heap_walk *walk)
 {
     if (handle->fetch && !handle->fetch->pins->no_base)
         warnings_add(handle->session, ER_WRONG_ARGUMENTS,
-                     "heap_diff compares with a snapshot that must be named: "
-                     "add WHERE base = '...'");
+                     "%s compares with a snapshot that must be named: "
+                     "add WHERE base = '...'",
+                     walk->row == HEAP_POOLS ? "heap_pool_diff" : "heap_diff");
     if (handle->fetch)
         handle->fetch->pins->no_base = true;
     return SQLITE_OK;
@@ -348,9 +350,12 @@ enter(struct heap_cursor *cursor, struct handle *handle,
     if (walk->row == HEAP_CALLS)
         rc = select_pin_calls(handle, cursor->pin);
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
-        rc = select_pin_parts(handle, cursor->pin, &has);
+        rc =
+            select_pin_parts(handle, cursor->pin, walk->row == HEAP_AGES, &has);
     else if (walk->row == HEAP_WASTE)
         rc = select_pin_waste(handle, cursor->pin, &has);
+    else if (walk->row == HEAP_POOLS)
+        rc = select_pin_pools(handle, cursor->pin, &has);
     else if (walk->row == HEAP_CHURN)
         has = select_pin_counts(handle, cursor->pin);
     if (rc != SQLITE_OK || !has)
@@ -448,7 +453,7 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
 
     leave(cursor);
     if (walk->compares && !(number & BY_BASE))
-        return no_base(handle);
+        return no_base(handle, walk);
     if (number & BY_SNAPSHOT)
         name = *argv++;
     if (number & BY_BASE)

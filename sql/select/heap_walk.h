@@ -33,6 +33,7 @@ enum heap_row {
     HEAP_AGES,  /* stacks by age */
     HEAP_WASTE, /* see select_pin_waste */
     HEAP_CHURN, /* stacks that have allocated */
+    HEAP_POOLS, /* of differences: see select_pin_pools */
 };
 
 struct heap_place {

@@ -1,12 +1,18 @@
-/* select_pin_parts.c - what a recorder alone knows of a pin's snapshot: see
- * select_pins.h. */
+/* select_pin_parts.c - what is known of a pin's samples besides their stacks:
+ * see select_pins.h. */
 #include "select_pins.h"
 
+#include "allocator.h"
+#include "diff.h"
 #include "errors.h"
 #include "fetch.h"
+#include "functions.h"
 #include "handle.h"
+#include "live_parts.h"
 #include "profile.h"
+#include "profile_root.h"
 #include "sql_session.h"
+#include "view_options.h"
 
 /* Warns once that a table has no rows of a snapshot. */
 static void
@@ -23,16 +29,27 @@ tell_unknown(struct handle *handle, struct select_pin *pin, const char *what,
     "known only of a database that records its heap: heapwire-run "            \
     "--profiling-source interposed"
 
+/* Whether a recorder noted the samples. */
+static bool
+has_recorders_parts(const struct profile *profile)
+{
+    return profile->parts && !live_parts_numbered(profile->parts);
+}
+
 int
-select_pin_parts(struct handle *handle, struct select_pin *pin, bool *has)
+select_pin_parts(struct handle *handle, struct select_pin *pin, bool ages,
+                 bool *has)
 {
     const struct profile *profile = pin->profile;
 
-    *has = profile->parts != NULL;
-    if (!*has)
-        tell_unknown(handle, pin, "threads and ages",
+    *has = ages ? has_recorders_parts(profile) : profile->parts != NULL;
+    if (!*has && ages)
+        tell_unknown(handle, pin, "ages",
                      profile->nodes > 0 ? "are not known of several nodes' sum"
                                         : "are " ONLY_RECORDED);
+    else if (!*has && profile->stack_count > 0)
+        tell_unknown(handle, pin,
+                     "threads are not known:", profile_no_threads(profile));
     if (!*has || pin->parts.threads)
         return SQLITE_OK;
     if (part_rows_make(&pin->parts, profile, pin->functions,
@@ -65,6 +82,64 @@ select_pin_waste(struct handle *handle, struct select_pin *pin, bool *has)
     return SQLITE_ERROR;
 }
 
+/* The difference again, of the two profiles by pool. */
+static int
+make_pools(struct handle *handle, struct select_pin *pin)
+{
+    const struct profile *now = pin->of->snapshot->profile;
+    const struct profile *base = pin->since->snapshot->profile;
+    char wrappers[WRAPPERS_TEXT_BYTES];
+    struct view_options options = select_pin_options(handle, wrappers);
+    struct profile *roots[2] = {NULL, NULL};
+
+    options.by_pool = true;
+    if (profile_root(now, &options, &roots[0], &handle->failure) == 0 &&
+        profile_root(base, &options, &roots[1], &handle->failure) == 0)
+        pin->by_pool = diff_make_until(roots[0] ? roots[0] : now,
+                                       roots[1] ? roots[1] : base,
+                                       handle->cancelled, &handle->failure);
+    profile_free(roots[0]);
+    profile_free(roots[1]);
+    if (!pin->by_pool)
+        return -1;
+    pin->pool_functions =
+        functions_new(pin->by_pool, &options, &handle->failure);
+    return pin->pool_functions
+               ? pool_rows_make(&pin->pools, pin->by_pool, pin->pool_functions,
+                                &handle->failure)
+               : -1;
+}
+
+/* Whether the threads of a snapshot's profile are known, if it has any. */
+static bool
+knows_threads(struct handle *handle, struct select_pin *pin,
+              const struct select_pin *of)
+{
+    const struct profile *profile = of ? of->snapshot->profile : pin->profile;
+
+    if (of && (profile->parts || profile->stack_count == 0))
+        return true;
+    tell_unknown(handle, pin, "threads are not known:",
+                 of ? profile_no_threads(profile)
+                    : "it is a sum of several nodes");
+    return false;
+}
+
+int
+select_pin_pools(struct handle *handle, struct select_pin *pin, bool *has)
+{
+    *has = knows_threads(handle, pin, pin->of) &&
+           knows_threads(handle, pin, pin->since);
+    if (!*has || pin->pools.list)
+        return SQLITE_OK;
+    if (handle_compute(handle))
+        return SQLITE_INTERRUPT;
+    if (make_pools(handle, pin) == 0)
+        return SQLITE_OK;
+    handle->failed = true;
+    return SQLITE_ERROR;
+}
+
 bool
 select_pin_counts(struct handle *handle, struct select_pin *pin)
 {
@@ -74,7 +149,8 @@ select_pin_counts(struct handle *handle, struct select_pin *pin)
         return true;
     tell_unknown(handle, pin, "what is allocated and freed a second",
                  profile->nodes > 0 ? "is not known of several nodes' sum"
-                 : profile->parts   ? "is not known once its profile was reset"
-                                    : "is " ONLY_RECORDED);
+                 : has_recorders_parts(profile)
+                     ? "is not known once its profile was reset"
+                     : "is " ONLY_RECORDED);
     return false;
 }

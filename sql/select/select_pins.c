@@ -39,13 +39,17 @@ let_go(struct select_pins *pins, struct select_pin *pin)
     if (!pin->snapshot)
         return;
     functions_free(pin->functions);
+    pool_rows_fini(&pin->pools);
+    functions_free(pin->pool_functions);
+    profile_free(pin->by_pool);
     part_rows_fini(&pin->parts);
     waste_rows_fini(&pin->waste);
     call_rows_fini(&pin->calls);
     call_tree_free(pin->tree);
     profile_free(pin->difference);
     snapshot_unref(pin->snapshot);
-    pin->functions = NULL;
+    pin->functions = pin->pool_functions = NULL;
+    pin->by_pool = NULL;
     pin->tree = NULL;
     pin->profile = pin->difference = NULL;
     pin->snapshot = NULL;
@@ -234,7 +238,7 @@ pin_cluster(struct handle *handle, const char *name, const char *base,
         return SQLITE_OK;
     rc = make_room(handle);
     if (rc == SQLITE_OK)
-        rc = cluster_heap_need(handle, name, base, false, &sum);
+        rc = cluster_heap_need(handle, name, base, false, NULL, &sum);
     if (rc != SQLITE_OK)
         return rc;
     *out = pin = add(handle, sum.name, sum.base);
@@ -387,8 +391,8 @@ tell_empty(struct handle *handle, struct select_pin *pin)
     pin->warned = true;
 }
 
-static struct view_options
-options_of(const struct handle *handle, char wrappers[WRAPPERS_TEXT_BYTES])
+struct view_options
+select_pin_options(const struct handle *handle, char *wrappers)
 {
     struct view_options options = view_defaults;
 
@@ -404,7 +408,7 @@ static struct functions *
 make_functions(struct handle *handle, const struct select_pin *pin)
 {
     char wrappers[WRAPPERS_TEXT_BYTES];
-    struct view_options options = options_of(handle, wrappers);
+    struct view_options options = select_pin_options(handle, wrappers);
 
     return functions_new(pin->profile, &options, &handle->failure);
 }
@@ -413,7 +417,7 @@ int
 select_pin_calls(struct handle *handle, struct select_pin *pin)
 {
     char wrappers[WRAPPERS_TEXT_BYTES];
-    struct view_options options = options_of(handle, wrappers);
+    struct view_options options = select_pin_options(handle, wrappers);
 
     if (!pin->tree && handle_compute(handle))
         return SQLITE_INTERRUPT;

@@ -56,6 +56,12 @@ void fork_watch(mallctl_fn *mallctl);
 /* In a child with an agent: restores the parent's prof.active. */
 void fork_keep(void);
 
+/* Before a filter that may kill for prctl: a jemalloc that asks each sampled
+ * thread for its name (opt.prof_sys_thread_name) samples this thread, or none,
+ * any more.  The second: where the filter was refused. */
+void names_stop(bool all_threads);
+void names_go_on(void);
+
 /* ---- jemalloc_find.c ----
  * Every jemalloc in this process, and which one is the database's.  Finds
  * functions by name, or with heapwire-run's findings in the file, and checks

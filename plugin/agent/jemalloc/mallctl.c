@@ -95,3 +95,28 @@ fork_keep(void)
         mallctl_write_bool(forks.mallctl, "prof.active", true);
     forks.was_active = false;
 }
+
+/* ---- threads that may not be asked for their names ---- */
+
+static bool names_stopped;
+
+void
+names_stop(bool all_threads)
+{
+    mallctl_fn *mallctl = forks.mallctl;
+
+    if (!mallctl || !mallctl_read_bool(mallctl, "opt.prof_sys_thread_name"))
+        return;
+    if (!all_threads)
+        mallctl_write_bool(mallctl, "thread.prof.active", false);
+    else if (mallctl_read_bool(mallctl, "prof.active"))
+        names_stopped = mallctl_write_bool(mallctl, "prof.active", false) == 0;
+}
+
+void
+names_go_on(void)
+{
+    if (names_stopped)
+        mallctl_write_bool(forks.mallctl, "prof.active", true);
+    names_stopped = false;
+}

@@ -487,6 +487,7 @@ copy_head(struct profile *out, const struct profile *now,
     out->accumulated = counts_ever(now) && counts_ever(base) &&
                        (now->accumulated || base->accumulated);
     out->difference = true;
+    out->roots = now->roots;
     if (__builtin_add_overflow(now->samples, base->samples, &out->samples))
         out->samples = UINT64_MAX;
     out->program =

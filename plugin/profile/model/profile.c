@@ -176,6 +176,7 @@ struct taking {
     struct profile_stack *list;
     struct live_parts *parts; /* NULL: the dump has none */
     struct live_sizes *sizes; /* likewise */
+    size_t share;             /* the next of the dump's */
     uint32_t *slots; /* 1 + place in list, by hash; NULL: all are distinct */
     size_t mask;
 };
@@ -320,11 +321,61 @@ add_part(struct taking *t, const struct profile_stack *to,
     live_parts_add(t->parts, &part);
 }
 
+/* A part of a stack, and the rest is what is left of it. */
+static void
+add_thread_share(struct taking *t, struct live_part *rest,
+                 const struct heap_share *share, double scale)
+{
+    struct live_part part = *rest;
+    bool last = share->objects == rest->samples;
+
+    part.thread = share->thread;
+    part.samples = share->objects;
+    if (!last) {
+        part.objects = fmin(estimate(share->objects, scale), rest->objects);
+        part.bytes = fmin(estimate(share->bytes, scale), rest->bytes);
+    }
+    rest->samples -= part.samples;
+    rest->objects -= part.objects;
+    rest->bytes -= part.bytes;
+    live_parts_add(t->parts, &part);
+}
+
+/* The shares of the dump's next stack: all have its scale, so that they add up.
+ * What has no share is of no known thread (the first); so is all of it where
+ * the shares are more than the stack. */
+static void
+add_thread_shares(struct taking *t, const struct heap_dump *dump,
+                  uint32_t stack, const struct profile_stack *to,
+                  const struct heap_stack *from,
+                  const struct heap_estimate *in_use)
+{
+    struct live_part rest = {.stack = (uint32_t)(to - t->list),
+                             .samples = from->objects,
+                             .objects = in_use->objects,
+                             .bytes = in_use->bytes};
+    double scale = profile_scale(from->objects, from->bytes, dump->rate);
+    size_t first = t->share;
+    uint64_t objects = 0;
+
+    for (;
+         t->share < dump->share_count && dump->shares[t->share].stack == stack;
+         t->share++)
+        add_saturated(&objects, dump->shares[t->share].objects);
+    if (from->objects == 0)
+        return;
+    for (size_t i = first; i < t->share && objects <= from->objects; i++)
+        add_thread_share(t, &rest, &dump->shares[i], scale);
+    if (rest.samples > 0)
+        live_parts_add(t->parts, &rest);
+}
+
 static void
 add_stacks(struct taking *t, const struct heap_dump *dump)
 {
     struct profile *profile = t->profile;
     struct profile_stack *to = NULL;
+    uint32_t stack = 0;
 
     for (struct heap_piece *piece = dump->stacks.first; piece;
          piece = piece->next)
@@ -337,7 +388,9 @@ add_stacks(struct taking *t, const struct heap_dump *dump)
                 from->depth != to->depth)
                 to = t->slots ? place_stack(t, from) : add_stack(t, from);
             add_counts(to, from, &in_use, dump);
-            if (t->parts && from->objects > 0)
+            if (t->parts && dump->threads.numbered)
+                add_thread_shares(t, dump, stack++, to, from, &in_use);
+            else if (t->parts && from->objects > 0)
                 add_part(t, to, from, &in_use);
             if (t->sizes)
                 live_sizes_add(t->sizes, (uint32_t)(to - t->list), from);

@@ -68,6 +68,9 @@ struct profile_unseen {
 #define PROFILE_WITH_KERNEL ", with the kernel's functions"
 #define PROFILE_CHANCE      "; by chance alone " /* last: of this profile alone */
 
+/* What the outermost frames of all stacks are: profile_root.h. */
+enum { PROFILE_BY_THREAD = 1, PROFILE_BY_POOL = 2 };
+
 struct profile {
     enum profile_kind kind;
     const char *program;
@@ -85,6 +88,7 @@ struct profile {
     bool accumulated;     /* the dump counted what was ever allocated */
     bool weighted;        /* samples have weights that the rate does not tell */
     bool difference;      /* made by diff_make, or a sum of such */
+    unsigned roots;       /* PROFILE_BY_*: what its stacks are rooted at */
     size_t nodes; /* how many nodes it sums up (merge.h); 0: not a sum */
     /* By thread and age; NULL: not known, as only a recorder notes them. */
     const struct live_parts *parts;

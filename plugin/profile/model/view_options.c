@@ -110,6 +110,10 @@ granularity_name(struct buffer *out, enum granularity granularity,
 {
     bool file_known = *frame->file != '\0';
 
+    if (frame_is_label(frame)) {
+        buffer_text(out, function);
+        return;
+    }
     if (granularity == GRANULARITY_FILES && file_known)
         buffer_text(out, frame->file);
     if (granularity == GRANULARITY_ADDRESSES ||

@@ -51,6 +51,9 @@ struct view_options {
     bool jeprof_names;     /* functions without template arguments: dot, text */
     bool show_bytes;       /* whole bytes in place of megabytes */
     bool by_growth;        /* in a difference: the most grown comes first */
+    /* Roots all stacks at the thread that allocated, or at its pool: the pool
+     * outermost, if at both (profile_root.h, which the caller calls). */
+    bool by_thread, by_pool;
     /* Regular expressions (PCRE2): some frame of a stack must match focus, none
      * may match ignore; NULL: any. */
     const char *focus, *ignore;

@@ -47,7 +47,7 @@
             visit();
             return;
         }
-        if (differ('view', 'snapshot', 'base', 'by', 'kind', 'seconds')) {
+        if (differ('view', 'snapshot', 'base', 'by', 'root', 'kind', 'seconds')) {
             showChoices();
             drawFlame();
         } else if (flame && differ(...FLAME_STATE)) {
@@ -139,6 +139,11 @@
     const isCpu = () => state.view === 'cpu';
     const toSample = () => isCpu() && !state.snapshot;
     const kindNow = () => state.kind === 'wall' ? 'wall' : 'cpu';
+    // What the stacks of the heap begin with: '' as they are.
+    const rootNow = () => ['pool', 'thread'].find((one) => one === state.root) || '';
+    // As the flame graph calls a row of the threads.
+    const labelOf = (row) => rootNow() === 'thread' && row.thread ? ['thread', row.thread, row.name].filter(Boolean).join(' ') :
+        row.pool ? `pool ${row.pool}` : 'unknown pool';
     const secondsNow = () => [5, 30].find((one) => one === Number(state.seconds)) || 10;
 
     // A snapshot's name as views take it.
@@ -182,11 +187,12 @@
         options(byId('snapshot'), [['', isCpu() ? 'a new profile' : 'now'], ...names], state.snapshot || '');
         options(byId('base'), [['', isCpu() ? 'nothing' : 'the start'], ...names], state.base || '');
         byId('by').value = state.by || 'inuse_space';
+        byId('root').value = rootNow();
         byId('kind').value = kindNow();
         byId('seconds').value = secondsNow();
         byId('again').textContent = toSample() ? 'Sample' : 'Again';
         byId('flame-title').textContent = isCpu() ? 'CPU' : 'Heap';
-        byId('by').parentNode.hidden = isCpu();
+        byId('by').parentNode.hidden = byId('root').parentNode.hidden = isCpu();
         byId('sampling').hidden = !toSample();
         for (const one of byId('views').children) {
             const chosen = one.id === (isCpu() ? 'view-cpu' : 'view-heap');
@@ -240,7 +246,7 @@
         const seconds = toSample() ? secondsNow() : 0;
         const name = data.quote(nameOf(seconds ? `${kindNow()}:${seconds}` : state.snapshot));
         const base = state.base ? data.quote(nameOf(state.base)) : 'NULL';
-        const by = !isCpu() && state.by === 'inuse_objects' ? 'by=inuse_objects' : '';
+        const by = isCpu() ? '' : (state.by === 'inuse_objects' ? 'by=inuse_objects;' : '') + (rootNow() && `by_${rootNow()}`);
         try {
             const blob = await wait(seconds ? 'Sampling' : `Drawing the ${isCpu() ? 'profile' : 'heap'}`,
                 (signal) => data.value(`SELECT calls(${name}, ${base}, '${by}')`, signal), now, seconds);
@@ -418,10 +424,14 @@
             if (now !== listing)
                 return;
             forget('table');
-            showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table, none: !ask && 'Only of kept profiles.',
+            showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table, none: ask ? table.none : 'Only of kept profiles.',
                 doings: tab === 'snapshots' && doingsOf,
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});
+                    showFlame();
+                }, threads: (row) => {
+                    if (flame)
+                        flame.look(labelOf(row));
                     showFlame();
                 }, functions: (row) => {
                     if (flame)
@@ -456,7 +466,10 @@
             one.addEventListener('click', () => {
                 keep({tab: key});
                 forget('table');
-                drawTable();
+                if (key === 'threads' && !isCpu() && !rootNow())
+                    choose({root: 'pool'});
+                else
+                    drawTable();
             });
             tabs.append(one);
         }
@@ -634,6 +647,7 @@
         on('snapshot', 'change', () => choose({snapshot: byId('snapshot').value}));
         on('base', 'change', () => choose({base: byId('base').value}));
         on('by', 'change', () => choose({by: byId('by').value === 'inuse_space' ? '' : byId('by').value}));
+        on('root', 'change', () => choose({root: byId('root').value}));
         on('kind', 'change', () => keep({kind: byId('kind').value === 'cpu' ? '' : 'wall'}));
         on('seconds', 'change', () => keep({seconds: byId('seconds').value}));
         on('again', 'click', () => toSample() ? drawFlame(true) : visit());

@@ -10,6 +10,9 @@ const pageTables = (function () {
         return `heapwire.${node === null ? '' : 'cluster_'}${table}${all.length ? ` WHERE ${all.join(' AND ')}` : ''}`;
     }
 
+    // The snapshot of a sum's name, as its nodes keep it.
+    const ofNode = (node, name) => node === null ? name : name.includes(':') ? name.slice(name.indexOf(':') + 1) : 'now';
+
     const which = (node) => node === 'all' ? 'node_id, ' : '';
 
     const tables = {
@@ -27,11 +30,17 @@ const pageTables = (function () {
                 `FROM heapwire.cpu_functions WHERE snapshot = ${data.quote(snapshot)} ORDER BY 2 DESC LIMIT 500`,
         },
         threads: {
-            title: 'Threads', heap: true, bytes: ['bytes'],
-            caption: 'By the first functions of a thread, the root first.',
-            of: (node, snapshot) => "SELECT substring_index(folded, ';', 3) AS begins_with, sum(bytes) AS bytes, " +
-                'sum(objects) AS objects, count(*) AS stacks FROM heapwire.heap_stacks ' +
-                `WHERE snapshot = ${data.quote(snapshot)} AND depth > 0 GROUP BY 1 ORDER BY 2 DESC LIMIT 500`,
+            title: 'Threads', heap: true, bytes: ['live_bytes', 'top_bytes', 'grown_bytes', 'error'], truths: ['significant'],
+            caption: 'What is in use by the thread that allocated it, or what its pool grew by.',
+            none: 'The threads of this profile are not known, or nothing is sampled.',
+            // Not of a sum, but of each of its nodes.
+            of: (node, snapshot, base) => base && node === null ?
+                'SELECT pool, grown_bytes, error, significant, grown_objects, top_function, top_bytes ' +
+                    `FROM heapwire.heap_pool_diff WHERE snapshot = ${data.quote(snapshot)} ` +
+                    `AND base = ${data.quote(base)} ORDER BY grown_bytes DESC LIMIT 500` :
+                `SELECT pool, name, ${which(node)}coalesce(tid, concat('#', number)) AS thread, live_bytes, percent, live_objects, top_function, top_bytes FROM ` +
+                    `${of('heap_threads', node, `snapshot = ${data.quote(ofNode(node, snapshot))}`)} ` +
+                    'ORDER BY live_bytes DESC LIMIT 500',
         },
         snapshots: {
             title: 'Snapshots', bytes: ['bytes', 'size', 'rss', 'allocated'], truths: ['pinned'],

@@ -402,8 +402,10 @@ def tables(page):
                  "document.querySelector('#tab-' + arguments[0]).click()", i)
         page.settle()
         if i == "threads":
-            check("_start" in page.run(TEXT, "#table"), "a thread's first function",
+            check("redis-server" in page.run(TEXT, "#table"), "a thread and its pool",
                   page.run(TEXT, "#table"))
+            check("pool redis-server" in [f["name"] for f in page.frames()],
+                  "the flame graph begins with pools", page.frames())
         if i == "waits":
             check("bioProcessBackgroundJobs" in page.run(TEXT, "#table"),
                   "what a thread does now", page.run(TEXT, "#table"))
@@ -411,7 +413,7 @@ def tables(page):
     page.run("document.querySelector('#table').replaceChildren()")
     page.keys(RIGHT)
     page.browser.until("document.querySelectorAll('#table tbody tr').length === 2")
-    check(page.hash() == {"tab": "snapshots"}, "keys change tabs", page.hash())
+    check(page.hash() == {"tab": "snapshots", "root": "pool"}, "keys change tabs", page.hash())
 
     doing(page, "before", "Pin")
     page.until_text("#table tbody", "Unpin")

@@ -47,6 +47,7 @@ heap_diff
 heap_flame_graph
 heap_frames
 heap_functions
+heap_pool_diff
 heap_stacks
 heap_threads
 heap_waste

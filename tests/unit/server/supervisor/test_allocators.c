@@ -34,7 +34,11 @@ find(const char *program)
     ck_assert_int_eq(allocators_find(&found, program, &env, &err), 0);
 }
 
-enum { OWN = LOCATE_JEMALLOC | LOCATE_PROFILES, COUNTS = OWN | LOCATE_COUNTS };
+enum {
+    OWN = LOCATE_JEMALLOC | LOCATE_PROFILES,
+    COUNTS = OWN | LOCATE_COUNTS,
+    NAMES = OWN | LOCATE_NAMES
+};
 
 static const struct {
     unsigned marks;
@@ -55,6 +59,14 @@ static const struct {
      "prof:true,prof_active:false"},
     {OWN, "prof:true,lg_prof_sample:19", false, "prof:true"},
     {COUNTS, "prof_stats:false", false, "prof:true,prof_active:false"},
+    {NAMES, NULL, false,
+     "prof:true,prof_active:false,prof_sys_thread_name:true"},
+    {NAMES, "x:1,prof_sys_thread_name:false", false,
+     "prof:true,prof_active:false"},
+    {NAMES | LOCATE_SETS_NAMES, NULL, false, "prof:true,prof_active:false"},
+    {COUNTS | LOCATE_NAMES | LOCATE_SETS_THREADS, NULL, false,
+     "prof:true,prof_active:false,prof_thread_active_init:true,prof_stats:true,"
+     "prof_sys_thread_name:true"},
     {OWN | LOCATE_SETS_ACTIVE, NULL, false, "prof:true"},
     {OWN | LOCATE_SETS_PROF, NULL, false, "prof:true"},
     {OWN | LOCATE_SETS_PROF, NULL, true, "prof:true,prof_active:true"},

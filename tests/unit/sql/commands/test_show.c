@@ -40,8 +40,13 @@ static const struct {
      "indexes\ncluster_threads\ncpu_functions\ncpu_"
      "stacks\ndaemon\ndeaths\nheap_ages\nheap_churn\nheap_"
      "diff\nheap_flame_graph\nheap_frames\nheap_"
-     "functions\nheap_"
-     "stacks\nheap_threads\nheap_waste\n"
+     "functions
+heap_pool_diff
+heap_"
+     "stacks
+heap_threads
+heap_waste
+"
      "malloc_arenas\nmalloc_bins\nmalloc_stats\nmappings\nmemory\nmemory_"
      "history\n"
      "nodes\nprofiler\nsessions\nsettings\nsnapshots\nsymbol_indexes\n"

@@ -149,6 +149,7 @@ static const struct {
     {"heap_flame_graph", PRIVILEGE_PROFILE},
     {"heap_frames", PRIVILEGE_PROFILE},
     {"heap_functions", PRIVILEGE_PROFILE},
+    {"heap_pool_diff", PRIVILEGE_PROFILE},
     {"heap_stacks", PRIVILEGE_PROFILE},
     {"heap_threads", PRIVILEGE_PROFILE},
     {"heap_waste", PRIVILEGE_PROFILE},

@@ -1,0 +1,276 @@
+"""Who holds it: threads and their pools, by a recorder and by jemalloc.
+
+A program has two pools of threads that hold known bytes, a thread that has
+ended, and threads whose names attack; it knows how many.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+
+from mysql_wire import Refused, Wire
+from node_under_test import BUILD, wait_for
+from ports import free_port
+from redis_node import RedisNode
+from runner import named, run_tests
+
+BLOCK = 16 << 20
+FIRST = {"scan-*": 6, "write-*": 5, "gone-*": 1}
+SECOND = {"scan-*": 12, "write-*": 3, "gone-*": 1}
+HOSTILE = 10  # threads that hold one block each
+
+
+class Pools(RedisNode):
+    def __init__(self, work, source):
+        self.fifo = os.path.join(work, f"fifo-{source}")
+        os.mkfifo(self.fifo)
+        self.source = source
+        port = free_port()
+        super().__init__(work, 1, {1: port}, port, linger=60, program=[
+            os.path.join(BUILD, "bin", "thread_pools"), self.fifo])
+
+    def start(self):
+        program = self.command.index("--")
+        self.command[program:program] = ["--profiling-source", self.source,
+                                         "--profiling", "on"]
+        return super().start()
+
+    def await_word(self, word):
+        def said():
+            with open(os.path.join(self.directory, "out"), "rb") as out:
+                return word in out.read()
+        wait_for(said, 30)
+
+    def go_on(self):
+        with open(self.fifo, "wb") as fifo:
+            fifo.write(b"\n")
+        self.await_word(b"second")
+
+    def sql(self, text):
+        with Wire(self.socket, 60).login() as w:
+            return [[cell and cell.decode() for cell in row]
+                    for row in w.query(text)]
+
+    def keep(self, name):
+        self.sql("ADMIN EXECUTE ON 1 'HeapProf.getInstance()."
+                 f"snapshot(\"{name}\")'")
+
+
+def blocks(value):
+    """How many blocks that many bytes are."""
+    found = float(value) / BLOCK
+    assert abs(found - round(found)) < 0.001, found
+    return round(found)
+
+
+def by_pool(node, snapshot):
+    return {pool: blocks(size) for pool, size in node.sql(
+        "SELECT pool, SUM(live_bytes) FROM heapwire.heap_threads WHERE "
+        f"snapshot = '{snapshot}' AND live_bytes > 1e6 GROUP BY pool")}
+
+
+def known(pools):
+    return {pool: held for pool, held in pools.items() if pool in FIRST}
+
+
+def rest(pools):
+    return sum(held for pool, held in pools.items() if pool not in FIRST)
+
+
+def test_pools_hold_what_they_do(node):
+    node.keep("first")
+    pools = by_pool(node, "first")
+    assert known(pools) == FIRST, pools
+    assert rest(pools) == HOSTILE, pools
+
+
+def test_threads_are_rows(node):
+    rows = node.sql(
+        "SELECT name, tid, number, live_bytes, live_objects, top_function, "
+        "top_bytes, samples FROM heapwire.heap_threads WHERE snapshot = "
+        "'first' AND (pool LIKE 'scan%' OR pool LIKE 'write%' OR pool LIKE "
+        "'gone%') AND live_bytes > 1e6 ORDER BY name")
+    assert [(row[0], blocks(row[3]), blocks(row[6]), row[5]) for row in rows] \
+        == [(name, n, n, "first_block") for name, n in
+            (("gone-7", 1), ("scan-1", 1), ("scan-2", 2), ("scan-3", 3),
+             ("write-15", 3), ("write-4", 2))], rows
+    assert all(int(row[4]) >= blocks(row[3]) for row in rows), rows
+    pid = node.children["thread_pools"]
+    if node.source == "interposed":
+        assert all(row[2] is None for row in rows), rows
+        for name, tid in (row[:2] for row in rows if row[0] != "gone-7"):
+            with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as f:
+                assert f.read().strip() == name, (name, tid)
+    else:
+        assert all(row[1] is None for row in rows), rows
+        assert len({row[2] for row in rows}) == len(rows), rows
+    shares = node.sql("SELECT SUM(percent) FROM heapwire.heap_threads WHERE "
+                      "snapshot = 'first'")
+    assert abs(float(shares[0][0]) - 100) < 0.2, shares
+
+
+def test_hostile_names_are_text(node):
+    """Those of the recorder are cleaned; jemalloc has the printable alone."""
+    names = {row[0] for row in node.sql(
+        "SELECT name FROM heapwire.heap_threads WHERE snapshot = 'first'")}
+    wanted = {"123456789", "longer than Lin", "<img src=x>", "f<int>(x);g",
+              "'\"\\`$(x)"}
+    assert wanted <= names, names
+    if node.source == "interposed":
+        assert {"?[31mred?", "??bad", "a?@ zz?t*:9:9["} <= names, names
+    for name in filter(None, names):
+        assert not re.search("[\x00-\x1f\x7f]", name), names
+    folded = node.sql("SELECT collapsed('first', NULL, 'by_pool')")[0][0]
+    lines = folded.splitlines()
+    assert all(re.fullmatch(r"(pool .+|unknown pool)(;[^;]+)* \d+", line)
+               for line in lines), folded
+    assert any(line.startswith("pool f<int>(x):g;") for line in lines), folded
+    svg = node.sql("SELECT flamegraph('first', NULL, 'by_pool')")[0][0]
+    assert "<img" not in svg and "pool scan-*" in svg
+    for form in ("dot", "text", "top", "tree", "calls"):
+        said = node.sql(f"SELECT {form}('first', NULL, 'by_pool; "
+                        "nodefraction=0')")[0][0]
+        assert "scan-*" in said, (form, said)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", said), form
+
+
+def sums_of(node, options, base="NULL"):
+    """The bytes below each root of the collapsed form."""
+    sums = {}
+    for line in node.sql(f"SELECT collapsed('second', {base}, '{options}')"
+                         )[0][0].splitlines():
+        stack, size = line.rsplit(" ", 1)
+        root = stack.split(";")[0]
+        sums[root] = sums.get(root, 0) + int(size)
+    return sums
+
+
+def test_pools_grow(node):
+    node.go_on()
+    node.keep("second")
+    assert known(by_pool(node, "second")) == SECOND
+    rows = {row[0]: row[1:] for row in node.sql(
+        "SELECT pool, grown_bytes, significant, top_function, top_bytes "
+        "FROM heapwire.heap_pool_diff WHERE snapshot = 'second' AND base = "
+        "'first'")}
+    assert blocks(rows["scan-*"][0]) == 6 and rows["scan-*"][1] == "1", rows
+    assert rows["scan-*"][2] == "second_block", rows
+    assert blocks(rows["scan-*"][3]) == 6, rows
+    assert blocks(rows["write-*"][0]) == -2, rows
+    assert rows["write-*"][1:] == ["1", None, None], rows
+    assert int(rows["gone-*"][0]) == 0 and rows["gone-*"][1] == "0", rows
+    assert next(iter(rows)) == "scan-*", rows
+    tree = node.sql("SELECT tree('second', 'first', 'by_pool; by_growth')")
+    assert "pool scan-*" in tree[0][0] and "second_block" in tree[0][0], tree
+
+
+def test_forms_are_rooted(node):
+    pools = sums_of(node, "by_pool")
+    assert blocks(pools["pool scan-*"]) == 12, pools
+    assert blocks(pools["pool write-*"]) == 3, pools
+    threads = sums_of(node, "by_thread")
+    scans = {root: size for root, size in threads.items()
+             if re.fullmatch(r"thread #?\d+ scan-3", root)}
+    assert [blocks(size) for size in scans.values()] == [6], threads
+    both = node.sql("SELECT collapsed('second', NULL, 'by_thread; by_pool')")
+    assert re.search(r"^pool scan-\*;thread #?\d+ scan-2;", both[0][0], re.M), both
+    script = node.sql("ADMIN EXECUTE ON 1 'System.print(Profile.of(\"second\")"
+                      ".by_pool().tree())'")
+    assert any("pool scan-*" in row[0] for row in script), script
+    with Wire(node.socket, 60).login() as w:
+        try:
+            w.query("SELECT top('second', NULL, 'by_pool; by=alloc_space')")
+            raise AssertionError("it has an answer")
+        except Refused as error:
+            assert "not known by thread" in str(error), error
+
+
+def test_sums_of_nodes_are_rooted(node):
+    for name in "cluster", "cluster:second":
+        pools = node.sql(f"SELECT collapsed('{name}', NULL, 'by_pool')")[0][0]
+        assert re.search(r"^pool scan-\*;", pools, re.M), pools
+    grown = node.sql("SELECT collapsed('cluster:second', 'cluster:first', "
+                     "'by_pool')")[0][0]
+    assert re.search(r"^pool scan-\*;.*second_block \d+$", grown, re.M), grown
+    of_all = node.sql("SELECT node_id, SUM(live_bytes) FROM "
+                      "heapwire.cluster_heap_threads WHERE snapshot = 'second' "
+                      "AND pool = 'scan-*' GROUP BY 1")
+    assert [(i, blocks(size)) for i, size in of_all] == [("1", 12)], of_all
+
+
+def test_offline_they_are_the_same(node):
+    path = os.path.join(node.directory, "second.heapwire")
+    with Wire(node.socket, 60).login() as w, open(path, "wb") as f:
+        f.write(w.query("SELECT export('second')")[0][0])
+    for options, wanted in ((["--by-pool"], "pool scan-*;"),
+                            (["--by-thread"], " scan-3;")):
+        done = subprocess.run(
+            [os.path.join(BUILD, "bin", "heapwire-prof"), "--collapsed",
+             *options, path], stdout=subprocess.PIPE, text=True, check=True)
+        assert wanted in done.stdout, done.stdout
+
+
+def test_another_heapwired_reads_them_from_the_file(node):
+    tables = {
+        "heap_threads": "snapshot = 'second'",
+        "heap_pool_diff": "snapshot = 'second' AND base = 'first'"}
+    before = {table: sorted(map(str, node.sql(
+        f"SELECT * FROM heapwire.{table} WHERE {condition}")))
+        for table, condition in tables.items()}
+    node.stop()
+    node.start().wait()
+    for table, condition in tables.items():
+        after = sorted(map(str, node.sql(
+            f"SELECT * FROM heapwire.{table} WHERE {condition}")))
+        assert after == before[table] and after, (table, after, before)
+
+
+def check_filter():
+    """No sample asks for a name under a filter that kills for it."""
+    work = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
+    program = os.path.join(BUILD, "bin", "named_samples")
+    try:
+        done = subprocess.run(
+            [os.path.join(BUILD, "bin", "heapwire-run"), "--listen", "none",
+             "--state-dir", os.path.join(work, "state"), "--log",
+             os.path.join(work, "log"), "--profiling-source", "jemalloc",
+             "--profiling", "on", "--", program], stdout=subprocess.PIPE,
+            env={**os.environ, "MALLOC_CONF": "lg_prof_sample:0"}, check=False)
+        assert done.returncode == 0 and b"alive" in done.stdout, done
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def pools(source):
+    work = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
+    node = Pools(work, source)
+    try:
+        node.wait()
+        node.await_word(b"first")
+        wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
+                 [["connected"]], 30)
+        yield node
+    except BaseException:
+        print(node.log()[-3000:])
+        raise
+    finally:
+        node.stop()
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def main():
+    if not sys.argv[1:]:
+        check_filter()
+    for source in "interposed", "jemalloc":
+        with pools(source) as node:
+            print(f"{source}:")
+            run_tests(named(globals(), sys.argv[1:]), node)
+    print("heap_threads.py: all as expected")
+
+
+if __name__ == "__main__":
+    main()
