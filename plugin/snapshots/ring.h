@@ -1,0 +1,35 @@
+/*
+ * ring.h - which of the snapshots that are kept by default stay: many of the
+ * last days, few of the last weeks.
+ *
+ * Pure.
+ */
+#ifndef HW_RING_H
+#define HW_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    RING_FINE = 48,         /* intervals for which each one stays: two days */
+    RING_COARSE_EVERY = 24, /* intervals between two older ones: a day */
+    RING_COARSE = 14,       /* of those: two weeks */
+    RING_MAX = 64           /* of all */
+};
+
+#define RING_BYTES_MAX ((uint64_t)64 << 20) /* of their files */
+
+struct ring_item {
+    int64_t taken_ms;
+    uint64_t bytes;
+    bool goes;
+};
+
+/* Sets goes of those that go as the one of now_ms is added; it never goes
+ * itself.  They are ascending in time, with it.  bytes_max may force out more,
+ * first where others are near. */
+void ring_thin(struct ring_item *items, size_t count, int64_t now_ms,
+               uint64_t every_ms, uint64_t bytes_max);
+
+#endif
