@@ -429,6 +429,7 @@ start_server(struct daemon *d, struct error *err)
                             .controller = d->controller,
                             .views = d->views,
                             .history = memory_sampler_history(d->sampler),
+                            .trends = memory_sampler_trends(d->sampler),
                             .state_dir = d->config.state_dir,
                             .socket = d->config.socket};
 

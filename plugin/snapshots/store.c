@@ -469,6 +469,27 @@ store_list(struct store *store, struct store_entry *out, size_t max)
     return count;
 }
 
+void
+store_set_ring(struct store *store, uint64_t every_ms)
+{
+    pthread_mutex_lock(&store->disk);
+    pthread_mutex_lock(&store->lock);
+    store->options.ring_ms = every_ms;
+    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->disk);
+}
+
+uint64_t
+store_get_ring(struct store *store)
+{
+    uint64_t every_ms;
+
+    pthread_mutex_lock(&store->lock);
+    every_ms = store->options.ring_ms;
+    pthread_mutex_unlock(&store->lock);
+    return every_ms;
+}
+
 int
 store_give(struct store *store, uid_t uid, gid_t gid, struct error *err)
 {

@@ -102,6 +102,11 @@ size_t store_list(struct store *store, struct store_entry *out, size_t max);
  * and then: it does nothing while another writes. */
 void store_expire(struct store *store);
 
+/* Between two of the ring from now on; 0: there is none, and those that are
+ * there are kept as other automatic ones. */
+void store_set_ring(struct store *store, uint64_t every_ms);
+uint64_t store_get_ring(struct store *store);
+
 /* Gives the files to another user; the store works on as that user. */
 int store_give(struct store *store, uid_t uid, gid_t gid, struct error *err);
 

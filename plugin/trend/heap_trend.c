@@ -45,12 +45,12 @@ static const double seen_share = 0.9;
 
 struct remembered {
     uint64_t serial;
+    uint64_t wrappers; /* a hash of the list by which names were chosen */
     struct heap_sums *sums;
 };
 
 struct heap_trends {
     struct store *store;
-    int64_t every_ms;
     uint64_t seed;
     pthread_mutex_t lock;
     struct remembered list[POINTS_MAX];
@@ -66,6 +66,7 @@ struct heap_point {
 };
 
 struct past {
+    int64_t every_ms; /* between two of the ring */
     struct heap_point points[POINTS_MAX + 1];
     size_t count;
     struct heap_named named; /* of the last */
@@ -94,13 +95,14 @@ memory_then(const struct snapshot_memory *memory)
 
 /* A reference, or NULL. */
 static struct heap_sums *
-recall_sums(struct heap_trends *trends, uint64_t serial)
+recall_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers)
 {
     struct heap_sums *sums = NULL;
 
     pthread_mutex_lock(&trends->lock);
     for (size_t i = 0; i < trends->count && !sums; i++)
-        if (trends->list[i].serial == serial)
+        if (trends->list[i].serial == serial &&
+            trends->list[i].wrappers == wrappers)
             sums = heap_sums_ref(trends->list[i].sums);
     pthread_mutex_unlock(&trends->lock);
     return sums;
@@ -108,7 +110,7 @@ recall_sums(struct heap_trends *trends, uint64_t serial)
 
 /* In place of the oldest, where there is no room. */
 static void
-remember_sums(struct heap_trends *trends, uint64_t serial,
+remember_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers,
               struct heap_sums *sums)
 {
     pthread_mutex_lock(&trends->lock);
@@ -119,7 +121,7 @@ remember_sums(struct heap_trends *trends, uint64_t serial,
                 trends->count * sizeof(trends->list[0]));
     }
     trends->list[trends->count++] =
-        (struct remembered){serial, heap_sums_ref(sums)};
+        (struct remembered){serial, wrappers, heap_sums_ref(sums)};
     pthread_mutex_unlock(&trends->lock);
 }
 
@@ -151,9 +153,11 @@ take_sums(struct heap_trends *trends, const struct store_entry *entry,
           const struct view_options *options, struct heap_sums **out,
           struct error *err)
 {
+    const char *list = options->wrappers ? options->wrappers : "";
+    uint64_t wrappers = hash_bytes(trends->seed, list, strlen(list));
     struct snapshot *snapshot;
 
-    *out = recall_sums(trends, entry->serial);
+    *out = recall_sums(trends, entry->serial, wrappers);
     if (*out)
         return 0;
     snapshot = store_get(trends->store, entry->name, err);
@@ -164,7 +168,7 @@ take_sums(struct heap_trends *trends, const struct store_entry *entry,
     snapshot_unref(snapshot);
     if (!*out)
         return -1;
-    remember_sums(trends, entry->serial, *out);
+    remember_sums(trends, entry->serial, wrappers, *out);
     return 0;
 }
 
@@ -298,30 +302,23 @@ list_points(const struct past *past, uint64_t name, int64_t step_ms,
     return count;
 }
 
-static int64_t
-day_of(const struct heap_trends *trends)
-{
-    return RING_COARSE_EVERY * trends->every_ms;
-}
-
 /* Of the last two days; where that does not grow, day by day. */
 static size_t
-judge_series(const struct heap_trends *trends, const struct past *past,
-             uint64_t name, struct trend *out)
+judge_series(const struct past *past, uint64_t name, struct trend *out)
 {
     const struct heap_point *now = &past->points[past->count - 1];
     struct trend_point points[TREND_POINTS_MAX];
     size_t first = past->count - 1, coarse_first = first, count;
     struct trend coarse;
 
-    count = list_points(past, name, trends->every_ms / 2,
-                        now->taken_ms - RING_FINE * trends->every_ms -
-                            trends->every_ms / 2,
+    count = list_points(past, name, past->every_ms / 2,
+                        now->taken_ms - RING_FINE * past->every_ms -
+                            past->every_ms / 2,
                         points, &first);
     trend_judge(points, count, now->sums->bytes, out);
     if (out->verdict == TREND_GROWS)
         return first;
-    count = list_points(past, name, day_of(trends) - trends->every_ms,
+    count = list_points(past, name, (RING_COARSE_EVERY - 1) * past->every_ms,
                         INT64_MIN, points, &coarse_first);
     trend_judge(points, count, now->sums->bytes, &coarse);
     if (coarse.verdict != TREND_GROWS)
@@ -341,9 +338,8 @@ was_blind(const struct heap_point *point, const struct snapshot *now)
 }
 
 static void
-check_blindness(const struct heap_trends *trends, const struct past *past,
-                const struct snapshot *now, struct heap_trend_row *row,
-                size_t first)
+check_blindness(const struct past *past, const struct snapshot *now,
+                struct heap_trend_row *row, size_t first)
 {
     struct trend all;
 
@@ -351,7 +347,7 @@ check_blindness(const struct heap_trends *trends, const struct past *past,
          row->trend.verdict != TREND_FILLS) ||
         !was_blind(&past->points[first], now))
         return;
-    judge_series(trends, past, 0, &all);
+    judge_series(past, 0, &all);
     if (all.verdict == TREND_GROWS && row->trend.verdict == TREND_GROWS &&
         all.high >= row->trend.slope / 2)
         return;
@@ -473,8 +469,7 @@ fill_shares(struct heap_trend_rows *rows)
 }
 
 static int
-add_row(const struct heap_trends *trends, const struct past *past,
-        const struct snapshot *now, uint32_t function,
+add_row(const struct past *past, const struct snapshot *now, uint32_t function,
         struct stack_names *names, struct heap_trend_rows *out)
 {
     const struct heap_point *last = &past->points[past->count - 1], *then;
@@ -483,9 +478,9 @@ add_row(const struct heap_trends *trends, const struct past *past,
 
     row->function = past->named.functions[function];
     row->bytes = last->sums->functions[function].bytes;
-    first = judge_series(trends, past, last->sums->functions[function].name,
-                         &row->trend);
-    check_blindness(trends, past, now, row, first);
+    first =
+        judge_series(past, last->sums->functions[function].name, &row->trend);
+    check_blindness(past, now, row, first);
     then = &past->points[first];
     memcpy(row->since, then->name, sizeof(row->since));
     row->since_ms = then->taken_ms;
@@ -502,9 +497,8 @@ add_row(const struct heap_trends *trends, const struct past *past,
 }
 
 static int
-add_rows(const struct heap_trends *trends, const struct past *past,
-         const struct snapshot *now, struct stack_names *names,
-         struct heap_trend_rows *out)
+add_rows(const struct past *past, const struct snapshot *now,
+         struct stack_names *names, struct heap_trend_rows *out)
 {
     const struct heap_sums *sums = past->points[past->count - 1].sums;
     double grown = 0;
@@ -517,7 +511,7 @@ add_rows(const struct heap_trends *trends, const struct past *past,
         if (out->count < HEAP_TREND_ROWS_MAX && past->named.functions[i] &&
             (sum->bytes >= TREND_SHARE * sums->bytes ||
              grown_since(past, sum) >= TREND_SHARE * grown) &&
-            sum->bytes > 0 && add_row(trends, past, now, i, names, out) != 0)
+            sum->bytes > 0 && add_row(past, now, i, names, out) != 0)
             return -1;
     }
     fill_shares(out);
@@ -526,9 +520,9 @@ add_rows(const struct heap_trends *trends, const struct past *past,
 }
 
 static int
-make_rows(struct heap_trends *trends, const struct past *past,
-          const struct snapshot *now, const struct view_options *options,
-          struct heap_trend_rows *out, struct error *err)
+make_rows(const struct past *past, const struct snapshot *now,
+          const struct view_options *options, struct heap_trend_rows *out,
+          struct error *err)
 {
     struct arena *scratch = arena_new(ROWS_MEMORY_MAX);
     struct stack_names names;
@@ -541,7 +535,7 @@ make_rows(struct heap_trends *trends, const struct past *past,
         error_memory(err, "the trend of the heap");
     else if (stack_names_init(&names, now->profile, options, scratch, err) ==
              0) {
-        rc = add_rows(trends, past, now, &names, out);
+        rc = add_rows(past, now, &names, out);
         if (rc != 0)
             error_memory(err, "the trend of the heap");
     }
@@ -565,6 +559,9 @@ collect(struct heap_trends *trends, struct snapshot **now,
         error_memory(err, "the list of snapshots");
         return -1;
     }
+    past->every_ms = (int64_t)store_get_ring(trends->store);
+    if (past->every_ms == 0)
+        past->every_ms = (int64_t)store_defaults.ring_ms;
     count = keep_ring(list, store_list(trends->store, list, STORE_COUNT_MAX));
     forget_others(trends, list, count);
     if (*now)
@@ -599,7 +596,7 @@ heap_trend_make(struct heap_trends *trends, struct snapshot *now,
         if (rc == 0 && now) {
             memcpy(out->now, past->points[past->count - 1].name,
                    sizeof(out->now));
-            rc = make_rows(trends, past, now, options, out, err);
+            rc = make_rows(past, now, options, out, err);
         }
         past_fini(past);
         snapshot_unref(now);
@@ -618,7 +615,7 @@ heap_trend_fini(struct heap_trend_rows *rows)
 }
 
 struct heap_trends *
-heap_trends_new(struct store *store, uint64_t every_ms)
+heap_trends_new(struct store *store)
 {
     struct heap_trends *trends = mem_zalloc(1, sizeof(*trends));
 
@@ -626,7 +623,6 @@ heap_trends_new(struct store *store, uint64_t every_ms)
         return NULL;
     pthread_mutex_init(&trends->lock, NULL);
     trends->store = store;
-    trends->every_ms = every_ms > 0 ? (int64_t)every_ms : 3600 * 1000;
     trends->seed = hash_seed(trends);
     return trends;
 }

@@ -54,7 +54,7 @@ struct heap_trend_rows {
 };
 
 /* The store outlives it.  NULL: no memory. */
-struct heap_trends *heap_trends_new(struct store *store, uint64_t every_ms);
+struct heap_trends *heap_trends_new(struct store *store);
 void heap_trends_free(struct heap_trends *trends); /* NULL is fine */
 
 /* now: a fresh snapshot, or NULL: the last of the ring.  options: for the names

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "history.h"
 #include "memory.h"
 #include "memory_budget.h"
@@ -160,14 +161,16 @@ outlook_find(struct history *history, struct outlook *out)
     size_t count;
 
     memset(&past, 0, sizeof(past));
-    if (samples && history_last(history, 0, INT64_MAX, &now)) {
+    if (!samples || !history_last(history, 0, INT64_MAX, &now)) {
+        *out = (struct outlook){.why = "there is no history of its memory"};
+    } else if (clock_wall_ms() - now.at_ms > OUTLOOK_FRESH_MS) {
+        *out = (struct outlook){.why = "its memory was not seen lately"};
+    } else {
         outlook_room_of(&now, memory_left_machine(), &room);
         while ((count = history_read(history, &next, samples, CHUNK)) > 0)
             for (size_t i = 0; i < count; i++)
                 outlook_add(&past, &samples[i], &now, room.of_cgroup);
         outlook_judge(&past, now.at_ms, &room, out);
-    } else {
-        *out = (struct outlook){.why = "there is no history of its memory"};
     }
     mem_free(samples);
 }

@@ -7,7 +7,7 @@
  * time counts where it ends higher than the database ever was before.  Nothing
  * is said that lies further ahead than OUTLOOK_REACH times what was seen.
  *
- * Any thread; about a millisecond.
+ * Any thread; under a millisecond.
  */
 #ifndef HW_OUTLOOK_H
 #define HW_OUTLOOK_H
@@ -25,7 +25,8 @@ enum {
     OUTLOOK_WINDOWS = 5,
     OUTLOOK_PARTS = 48,  /* of each */
     OUTLOOK_POINTS = 16, /* parts of which samples are needed */
-    OUTLOOK_REACH = 10
+    OUTLOOK_REACH = 10,
+    OUTLOOK_FRESH_MS = 60000 /* an older sample is of what is not there */
 };
 
 /* How much is used and how much is left, as the tighter of two limits has it:
