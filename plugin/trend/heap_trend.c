@@ -221,17 +221,16 @@ add_past(struct heap_trends *trends, const struct store_entry *list,
 
 static int
 add_now(struct heap_trends *trends, const struct snapshot *now,
-        const struct view_options *options, struct arena *arena,
-        struct past *past, struct error *err)
+        const char *name, const struct view_options *options,
+        struct arena *arena, struct past *past, struct error *err)
 {
     struct heap_point *point = &past->points[past->count];
 
+    memcpy(point->name, name, strlen(name) + 1);
     point->sums = heap_sums_new(now->profile, options, trends->seed, arena,
                                 &past->named, err);
     if (!point->sums)
         return -1;
-    snprintf(point->name, sizeof(point->name), "%s",
-             *now->name ? now->name : SNAPSHOT_NOW);
     point->taken_ms = now->taken_ms;
     point->allocated = memory_then(&now->memory);
     past->count++;
@@ -552,6 +551,7 @@ collect(struct heap_trends *trends, struct snapshot **now,
         struct arena *arena, struct error *err)
 {
     struct store_entry *list = mem_alloc(STORE_COUNT_MAX * sizeof(*list));
+    bool fresh = *now != NULL;
     size_t count;
     int rc = -1;
 
@@ -573,7 +573,8 @@ collect(struct heap_trends *trends, struct snapshot **now,
     else
         rc = count > 0 ? -1 : 0;
     if (rc == 0 && *now)
-        rc = add_now(trends, *now, options, arena, past, err);
+        rc = add_now(trends, *now, fresh ? SNAPSHOT_NOW : (*now)->name, options,
+                     arena, past, err);
     mem_free(list);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* outlook.c - see outlook.h. */
 #include "outlook.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "clock.h"
@@ -150,27 +151,56 @@ outlook_judge(const struct outlook_past *past, int64_t now_ms,
     }
 }
 
-void
-outlook_find(struct history *history, struct outlook *out)
+static void
+read_all(struct history *history, const struct history_sample *now,
+         struct outlook *out)
 {
     enum { CHUNK = 256 };
-    struct history_sample now, *samples = mem_alloc(CHUNK * sizeof(*samples));
+    struct history_sample *samples = mem_alloc(CHUNK * sizeof(*samples));
     struct outlook_past past;
     struct outlook_room room = {false, false, 0, 0};
     uint64_t next = 0;
     size_t count;
 
     memset(&past, 0, sizeof(past));
-    if (!samples || !history_last(history, 0, INT64_MAX, &now)) {
-        *out = (struct outlook){.why = "there is no history of its memory"};
-    } else if (clock_wall_ms() - now.at_ms > OUTLOOK_FRESH_MS) {
-        *out = (struct outlook){.why = "its memory was not seen lately"};
-    } else {
-        outlook_room_of(&now, memory_left_machine(), &room);
-        while ((count = history_read(history, &next, samples, CHUNK)) > 0)
-            for (size_t i = 0; i < count; i++)
-                outlook_add(&past, &samples[i], &now, room.of_cgroup);
-        outlook_judge(&past, now.at_ms, &room, out);
-    }
+    if (samples)
+        outlook_room_of(now, memory_left_machine(), &room);
+    while (samples &&
+           (count = history_read(history, &next, samples, CHUNK)) > 0)
+        for (size_t i = 0; i < count; i++)
+            outlook_add(&past, &samples[i], now, room.of_cgroup);
+    outlook_judge(&past, now->at_ms, &room, out);
     mem_free(samples);
+}
+
+/* A scrape of metrics reads the row a dozen times. */
+static struct {
+    pthread_mutex_t lock; /* guards all below */
+    const struct history *history;
+    int64_t at_ms;
+    struct outlook found;
+} latest = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void
+outlook_find(struct history *history, struct outlook *out)
+{
+    struct history_sample now;
+
+    if (!history_last(history, 0, INT64_MAX, &now)) {
+        *out = (struct outlook){.why = "there is no history of its memory"};
+        return;
+    }
+    if (clock_wall_ms() - now.at_ms > OUTLOOK_FRESH_MS) {
+        *out = (struct outlook){.why = "its memory was not seen lately"};
+        return;
+    }
+    pthread_mutex_lock(&latest.lock);
+    if (latest.history != history || now.at_ms < latest.at_ms ||
+        now.at_ms - latest.at_ms >= OUTLOOK_EVERY_MS) {
+        read_all(history, &now, &latest.found);
+        latest.history = history;
+        latest.at_ms = now.at_ms;
+    }
+    *out = latest.found;
+    pthread_mutex_unlock(&latest.lock);
 }

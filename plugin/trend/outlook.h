@@ -26,6 +26,7 @@ enum {
     OUTLOOK_PARTS = 48,  /* of each */
     OUTLOOK_POINTS = 16, /* parts of which samples are needed */
     OUTLOOK_REACH = 10,
+    OUTLOOK_EVERY_MS = 2000, /* between two that outlook_find makes */
     OUTLOOK_FRESH_MS = 60000 /* an older sample is of what is not there */
 };
 
@@ -67,7 +68,8 @@ void outlook_add(struct outlook_past *past, const struct history_sample *sample,
 void outlook_judge(const struct outlook_past *past, int64_t now_ms,
                    const struct outlook_room *room, struct outlook *out);
 
-/* All that, of the latest sample of history (NULL: none is kept). */
+/* All that, of the latest sample of history (NULL: none is kept), or of one
+ * shortly before. */
 void outlook_find(struct history *history, struct outlook *out);
 
 #endif

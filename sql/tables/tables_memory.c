@@ -352,6 +352,15 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
             " of allocated are pages of the samples themselves");
 }
 
+static void
+say_duration(struct buffer *note, const char *before, double seconds)
+{
+    if (seconds < 2 * 3600)
+        buffer_format(note, "%s %.0f minutes", before, seconds / 60);
+    else
+        buffer_format(note, "%s %.1f hours", before, seconds / 3600);
+}
+
 /* When memory meets its limit, or why that is not known. */
 static void
 explain_outlook(const struct outlook *outlook, struct buffer *note)
@@ -359,17 +368,17 @@ explain_outlook(const struct outlook *outlook, struct buffer *note)
     const char *limit = outlook->room.of_cgroup ? "the cgroup's limit"
                                                 : "what the machine has left";
 
-    if (outlook->grows)
-        buffer_format(note,
-                      "%smemory grows by %.1f MB an hour (%.1f to %.1f, over "
-                      "the last %.1f hours)",
-                      note->size > 0 ? "; " : "",
-                      outlook->rate * 3600 / (1 << 20),
-                      outlook->low * 3600 / (1 << 20),
-                      outlook->high * 3600 / (1 << 20), outlook->seen_s / 3600);
+    if (outlook->grows) {
+        buffer_format(
+            note, "%smemory grows by %.1f MB an hour (%.1f to %.1f, ",
+            note->size > 0 ? "; " : "", outlook->rate * 3600 / (1 << 20),
+            outlook->low * 3600 / (1 << 20), outlook->high * 3600 / (1 << 20));
+        say_duration(note, "over the last", outlook->seen_s);
+        buffer_char(note, ')');
+    }
     if (outlook->ends) {
-        buffer_format(note, " and meets %s in %.1f hours", limit,
-                      outlook->left_s / 3600);
+        buffer_format(note, " and meets %s", limit);
+        say_duration(note, " in", outlook->left_s);
         return;
     }
     say_text(note, "full_at is NULL: ");
