@@ -1,12 +1,7 @@
 /* ring.c - see ring.h. */
 #include "ring.h"
 
-/* None comes in its very millisecond. */
-static int64_t
-most_of(int64_t interval_ms)
-{
-    return interval_ms / 10 * 9;
-}
+#include <math.h>
 
 /* By age alone.  An old one stays where it is far enough from the last one that
  * stays, so that those that stay do so until they are too old. */
@@ -18,13 +13,13 @@ thin_by_age(struct ring_item *items, size_t count, int64_t now_ms,
 
     for (size_t i = 0; i < count; i++) {
         int64_t age_ms = now_ms - items[i].taken_ms;
+        int64_t apart_ms = items[i].taken_ms - last_ms;
         bool fine = age_ms <= RING_FINE * every_ms;
 
         items[i].goes =
-            age_ms > RING_COARSE * coarse_ms ||
-            (!fine && items[i].taken_ms - last_ms < coarse_ms - every_ms / 2) ||
-            (fine && age_ms > 0 &&
-             items[i].taken_ms - last_ms < most_of(every_ms) / 2);
+            items[i].index != RING_ADDED &&
+            (age_ms > RING_COARSE * coarse_ms ||
+             apart_ms < (fine ? every_ms / 2 : coarse_ms - every_ms / 2));
         if (!items[i].goes)
             last_ms = items[i].taken_ms;
     }
@@ -39,25 +34,22 @@ find_least(const struct ring_item *items, size_t count, int64_t now_ms,
     double gap_least = 0;
 
     for (size_t i = 0; i < count; i++) {
+        int64_t age_ms = now_ms - items[i].taken_ms;
+        double gap = INFINITY; /* how far back it goes counts most */
         size_t after = i + 1;
-        double age_ms = (double)(now_ms - items[i].taken_ms), gap;
 
         if (items[i].goes)
             continue;
         while (after < count && items[after].goes)
             after++;
-        if (items[i].taken_ms != now_ms) {
-            gap =
-                before == count || after == count
-                    ? (double)RING_COARSE_EVERY * (double)every_ms
-                    : (double)(items[after].taken_ms - items[before].taken_ms);
-            gap /= (age_ms > 0 ? age_ms : 0) + (double)every_ms;
-            if (least == count || gap < gap_least) {
-                least = i;
-                gap_least = gap;
-            }
-        }
+        if (before < count && after < count)
+            gap = (double)(items[after].taken_ms - items[before].taken_ms) /
+                  (double)((age_ms > 0 ? age_ms : 0) + every_ms);
         before = i;
+        if (items[i].index == RING_ADDED || (least < count && gap >= gap_least))
+            continue;
+        least = i;
+        gap_least = gap;
     }
     return least;
 }

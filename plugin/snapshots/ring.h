@@ -18,15 +18,17 @@ enum {
     RING_MAX = 64           /* of all */
 };
 
+#define RING_ADDED     SIZE_MAX
 #define RING_BYTES_MAX ((uint64_t)64 << 20) /* of their files */
 
 struct ring_item {
     int64_t taken_ms;
     uint64_t bytes;
+    size_t index; /* the caller's; RING_ADDED: of the new one */
     bool goes;
 };
 
-/* Sets goes of those that go as the one of now_ms is added; it never goes
+/* Sets goes of those that go as one is added at now_ms; it never goes
  * itself.  They are ascending in time, with it.  bytes_max may force out more,
  * first where others are near. */
 void ring_thin(struct ring_item *items, size_t count, int64_t now_ms,

@@ -70,17 +70,6 @@ compare_taken(const void *a, const void *b)
     return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
 }
 
-/* Whether that one of the ring goes. */
-static bool
-leaves_ring(const struct ring_item *ring, size_t count,
-            const struct store_entry *entry)
-{
-    for (size_t i = 0; i < count; i++)
-        if (ring[i].taken_ms == entry->taken_ms)
-            return ring[i].goes;
-    return false;
-}
-
 /* Of the ring alone: for one more of it. */
 static int
 plan_ring(const struct store *store, const struct store_entry *added,
@@ -97,19 +86,21 @@ plan_ring(const struct store *store, const struct store_entry *added,
         return -1;
     }
     plan_expired(store, plan);
-    ring[count++] = (struct ring_item){added->taken_ms, added->size, false};
-    for (size_t i = 0; i < store->count; i++)
-        if (store_in_ring(store, &store->list[i]->entry))
+    ring[count++] =
+        (struct ring_item){added->taken_ms, added->size, RING_ADDED, false};
+    for (size_t i = 0; i < store->count; i++) {
+        const struct store_entry *entry = &store->list[i]->entry;
+
+        if (store_in_ring(store, entry))
             ring[count++] =
-                (struct ring_item){store->list[i]->entry.taken_ms,
-                                   store->list[i]->entry.size, false};
+                (struct ring_item){entry->taken_ms, entry->size, i, false};
+    }
     qsort(ring, count, sizeof(ring[0]), compare_taken);
     ring_thin(ring, count, added->taken_ms, store->options.ring_ms,
               RING_BYTES_MAX);
-    for (size_t i = 0; i < store->count; i++)
-        if (store_in_ring(store, &store->list[i]->entry) &&
-            leaves_ring(ring, count, &store->list[i]->entry))
-            plan->held[i].turn = FILE_GOES;
+    for (size_t i = 0; i < count; i++)
+        if (ring[i].goes)
+            plan->held[ring[i].index].turn = FILE_GOES;
     return 0;
 }
 

@@ -27,6 +27,7 @@ cluster_heap_ages
 cluster_heap_churn
 cluster_heap_functions
 cluster_heap_threads
+cluster_heap_trend
 cluster_malloc_arenas
 cluster_malloc_bins
 cluster_malloc_stats
@@ -48,6 +49,7 @@ heap_frames
 heap_functions
 heap_stacks
 heap_threads
+heap_trend
 malloc_arenas
 malloc_bins
 malloc_stats
