@@ -23,6 +23,7 @@
 #include "measure.h"
 #include "memory.h"
 #include "node_status.h"
+#include "outlook.h"
 #include "process_memory.h"
 #include "store.h"
 #include "thread.h"
@@ -556,6 +557,7 @@ memory_sampler_stop(struct memory_sampler *sampler)
     flight_leave(sampler->stats);
     flight_leave(sampler->snapshot);
     stats_unref(sampler->latest);
+    outlook_forget(sampler->history);
     history_close(sampler->history);
     heap_trends_free(sampler->trends);
     pthread_cond_destroy(&sampler->wakes);

@@ -204,3 +204,12 @@ outlook_find(struct history *history, struct outlook *out)
     *out = latest.found;
     pthread_mutex_unlock(&latest.lock);
 }
+
+void
+outlook_forget(const struct history *history)
+{
+    pthread_mutex_lock(&latest.lock);
+    if (latest.history == history)
+        latest.history = NULL;
+    pthread_mutex_unlock(&latest.lock);
+}

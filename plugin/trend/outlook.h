@@ -71,5 +71,7 @@ void outlook_judge(const struct outlook_past *past, int64_t now_ms,
 /* All that, of the latest sample of history (NULL: none is kept), or of one
  * shortly before. */
 void outlook_find(struct history *history, struct outlook *out);
+/* It is about to be closed. */
+void outlook_forget(const struct history *history);
 
 #endif

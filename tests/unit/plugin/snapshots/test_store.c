@@ -783,7 +783,9 @@ START_TEST(the_ring_is_apart)
     ck_assert_int_eq(store_find(store, "mine", &last, &err), 0);
     store_set_ring(store, 3600 * 1000);
     reopen();
-    check_read(name);
+    ck_assert_int_eq(store_find(store, name, &last, &err), 0);
+    ck_assert(last.pinned);
+    ck_assert_int_eq(last.cause, SNAPSHOT_RING);
     free(list);
 }
 END_TEST

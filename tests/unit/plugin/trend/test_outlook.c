@@ -1,6 +1,7 @@
 /* test_outlook.c - when memory meets its limit, by made-up histories. */
 #include <string.h>
 
+#include "clock.h"
 #include "history.h"
 #include "outlook.h"
 #include "suite.h"
@@ -167,6 +168,38 @@ START_TEST(without_a_history_there_is_no_outlook)
 }
 END_TEST
 
+/* Of the fullest history there is. */
+START_TEST(it_is_quick)
+{
+    enum { TIMES = 10 };
+    const int64_t hour_ms = 3600000, now_ms = clock_wall_ms();
+    struct history *history = history_open(NULL, NULL);
+    struct outlook out;
+    uint64_t began_ms;
+
+    for (int64_t ago_ms = 13 * 7 * 24 * hour_ms; ago_ms > 0;
+         ago_ms -= ago_ms > 8 * 24 * hour_ms ? 30 * 60000
+                   : ago_ms > 3 * hour_ms    ? 30000
+                                             : 1000) {
+        struct history_sample sample = sample_at(0, 1e9);
+
+        sample.at_ms = now_ms - ago_ms;
+        sample.rss.value += 2000000 - (uint64_t)ago_ms / 10000;
+        history_add(history, &sample);
+    }
+    began_ms = suite_cpu_ms();
+    for (int i = 0; i < TIMES; i++) {
+        outlook_find(NULL, &out);
+        outlook_find(history, &out);
+        outlook_forget(history);
+    }
+    printf("an outlook takes %.2f ms\n",
+           (double)(suite_cpu_ms() - began_ms) / TIMES);
+    ck_assert(out.room.known);
+    history_close(history);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -180,6 +213,7 @@ main(void)
     tcase_add_test(tc, a_restart_begins_anew);
     tcase_add_test(tc, the_tighter_limit_counts);
     tcase_add_test(tc, without_a_history_there_is_no_outlook);
+    tcase_add_test(tc, it_is_quick);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -292,6 +292,18 @@ START_TEST(nothing_is_guessed)
 }
 END_TEST
 
+START_TEST(it_is_quick)
+{
+    uint64_t began_ms = suite_cpu_ms();
+
+    state = 7;
+    for (int i = 0; i < RUNS; i++)
+        judge_one(&leaking[i % 2], 48);
+    printf("a judgement of 48 points takes %.3f ms\n",
+           (double)(suite_cpu_ms() - began_ms) / RUNS);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -305,6 +317,7 @@ main(void)
     tcase_add_test(tc, a_cache_fills);
     tcase_add_test(tc, the_interval_holds_the_truth);
     tcase_add_test(tc, nothing_is_guessed);
+    tcase_add_test(tc, it_is_quick);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
