@@ -410,14 +410,13 @@ start_controller(struct daemon *d, struct error *err)
 static int
 start_watch(struct daemon *d, struct error *err)
 {
-    struct memory_sampler_options options = {.state_dir = d->config.state_dir,
-                                             .rules = d->config.marks,
-                                             .log = log_text,
-                                             .keeps_ends =
-                                                 d->supervised.line < 0,
-                                             .segment = d->supervised.segment};
+    struct memory_sampler_options how = {.state_dir = d->config.state_dir,
+                                         .rules = d->config.marks,
+                                         .log = log_text,
+                                         .keeps_ends = d->supervised.line < 0,
+                                         .segment = d->supervised.segment};
 
-    d->sampler = memory_sampler_start(d->controller, &options, err);
+    d->sampler = memory_sampler_start(d->controller, &how, err);
     return d->sampler ? 0 : -1;
 }
 

@@ -63,7 +63,7 @@ plan_expired(const struct store *store, struct plan *plan)
 }
 
 static int
-compare_taken(const void *a, const void *b)
+compare_ring(const void *a, const void *b)
 {
     const struct ring_item *x = a, *y = b;
 
@@ -95,7 +95,7 @@ plan_ring(const struct store *store, const struct store_entry *added,
             ring[count++] =
                 (struct ring_item){entry->taken_ms, entry->size, i, false};
     }
-    qsort(ring, count, sizeof(ring[0]), compare_taken);
+    qsort(ring, count, sizeof(ring[0]), compare_ring);
     ring_thin(ring, count, added->taken_ms, store->options.ring_ms,
               RING_BYTES_MAX);
     for (size_t i = 0; i < count; i++)
