@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 enum {
-    RING_FINE = 48,         /* intervals for which each one stays: two days */
-    RING_COARSE_EVERY = 24, /* intervals between two older ones: a day */
-    RING_COARSE = 14,       /* of those: two weeks */
-    RING_MAX = 64           /* of all */
+    RING_FINE = 48,           /* intervals for which each one stays: two days */
+    RING_COARSE_EVERY = 24,   /* intervals between two older ones: a day */
+    RING_COARSE = 14,         /* of those: two weeks */
+    RING_MAX = 64,            /* of all */
+    RING_BYTES_MAX = 64 << 20 /* of their files */
 };
 
-#define RING_ADDED     SIZE_MAX
-#define RING_BYTES_MAX ((uint64_t)64 << 20) /* of their files */
+#define RING_ADDED SIZE_MAX
 
 struct ring_item {
     int64_t taken_ms;

@@ -82,7 +82,7 @@ plan_ring(const struct store *store, const struct store_entry *added,
         error_set(err, ER_UNKNOWN,
                   "it takes %" PRIu64 " bytes, and all that are kept by "
                   "default may take %" PRIu64,
-                  added->size, RING_BYTES_MAX);
+                  added->size, (uint64_t)RING_BYTES_MAX);
         return -1;
     }
     plan_expired(store, plan);
