@@ -410,14 +410,13 @@ start_controller(struct daemon *d, struct error *err)
 static int
 start_watch(struct daemon *d, struct error *err)
 {
-    struct memory_sampler_options options = {.state_dir = d->config.state_dir,
-                                             .rules = d->config.marks,
-                                             .log = log_text,
-                                             .keeps_ends =
-                                                 d->supervised.line < 0,
-                                             .segment = d->supervised.segment};
+    struct memory_sampler_options how = {.state_dir = d->config.state_dir,
+                                         .rules = d->config.marks,
+                                         .log = log_text,
+                                         .keeps_ends = d->supervised.line < 0,
+                                         .segment = d->supervised.segment};
 
-    d->sampler = memory_sampler_start(d->controller, &options, err);
+    d->sampler = memory_sampler_start(d->controller, &how, err);
     return d->sampler ? 0 : -1;
 }
 
@@ -429,6 +428,7 @@ start_server(struct daemon *d, struct error *err)
                             .controller = d->controller,
                             .views = d->views,
                             .history = memory_sampler_history(d->sampler),
+                            .trends = memory_sampler_trends(d->sampler),
                             .state_dir = d->config.state_dir,
                             .socket = d->config.socket};
 

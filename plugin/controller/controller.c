@@ -237,7 +237,6 @@ static int
 keep_snapshot(struct controller *c, const struct job *job,
               struct snapshot *snapshot, struct error *err)
 {
-    snapshot->cause = job->request.cause;
     memcpy(snapshot->reason, job->reason, sizeof(snapshot->reason));
     if (*job->name)
         memcpy(snapshot->name, job->name, sizeof(snapshot->name));
@@ -265,6 +264,7 @@ run_dump(struct controller *c, struct job *job)
 
     if (snapshot) {
         snapshot->node_id = c->node_id;
+        snapshot->cause = job->request.cause; /* its name tells it */
         store_make_name(c->store, snapshot);
         job->not_kept = job->keep && keep_snapshot(c, job, snapshot, &err) != 0;
         frames = profile_mean_depth(snapshot->profile);

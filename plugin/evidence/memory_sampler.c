@@ -16,12 +16,16 @@
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
+#include "heap_trend.h"
 #include "history.h"
 #include "last_moment.h"
 #include "log.h"
+#include "measure.h"
 #include "memory.h"
 #include "node_status.h"
+#include "outlook.h"
 #include "process_memory.h"
+#include "store.h"
 #include "thread.h"
 
 enum {
@@ -31,6 +35,7 @@ enum {
     STATS_URGENT_MS = SECOND_MS + 30, /* the agent has new ones each second */
     /* Figures of a second ago, which were asked for a second ago. */
     STATS_AGE_MS = 2500,
+    AHEAD_EVERY_MS = 10 * SECOND_MS,
     EXPIRE_EVERY_MS = 10 * SECOND_MS, /* snapshots too old, or deleted */
     PLACE_EVERY_MS = 60 * SECOND_MS,  /* a process seldom changes its cgroup */
     REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is logged again */
@@ -42,6 +47,7 @@ enum {
 struct memory_sampler {
     struct controller *controller;
     struct history *history;
+    struct heap_trends *trends;
     void (*log)(const char *line);
     pthread_t thread;
     bool runs;
@@ -69,8 +75,10 @@ struct memory_sampler {
     struct stats *latest;         /* of the allocator, not in a sample yet */
     int32_t pid;                  /* the database that marks are of */
     uint64_t start_ticks;
-    struct pace pace; /* of that database */
-    uint64_t look_ms; /* monotonic: the next look is due */
+    struct pace pace;  /* of that database */
+    uint64_t look_ms;  /* monotonic: the next look is due */
+    double left_s;     /* measure_left_s, */
+    uint64_t ahead_ms; /* monotonic: as of then */
     struct ends ends;
     struct last_moment last;
 };
@@ -199,34 +207,6 @@ sample(struct memory_sampler *sampler, const struct node_status *status,
 
 /* ---- snapshots ---- */
 
-static uint64_t
-ram_bytes(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-
-    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-}
-
-/* Of a cgroup what the kernel cannot simply take back; without a limit that
- * can be reached, the process beside the machine's RAM. */
-static void
-measure(const struct history_sample *sample, struct marks_now *now)
-{
-    uint64_t ram = ram_bytes(), cache = sample->cgroup_cache.value;
-
-    now->rss = sample->rss.value;
-    now->used = now->rss;
-    now->total = ram;
-    if (!sample->cgroup_limit.known || !sample->cgroup_current.known ||
-        sample->cgroup_limit.value == 0 ||
-        (ram > 0 && sample->cgroup_limit.value >= ram))
-        return;
-    now->of_cgroup = true;
-    now->total = sample->cgroup_limit.value;
-    now->used = sample->cgroup_current.value;
-    now->used -= cache < now->used ? cache : now->used;
-}
-
 /* Tries follow each other as fast as the rules say: the same refusal is not
  * logged each time. */
 static bool
@@ -272,6 +252,7 @@ take_snapshot(struct memory_sampler *sampler)
     struct job_result result = {0};
     struct error err;
     enum flight_state state;
+    bool in_ring;
 
     if (!sampler->snapshot)
         return;
@@ -287,11 +268,13 @@ take_snapshot(struct memory_sampler *sampler)
         return;
     }
     sampler->refused[0] = '\0';
-    if (!sampler->recorded)
+    in_ring = result.snapshot->cause == SNAPSHOT_RING;
+    if (!sampler->recorded && !in_ring)
         marks_taken(&sampler->marks, &sampler->snapshot_rules,
                     &sampler->snapshot_now);
-    highest_note(&sampler->highest, controller_store(sampler->controller),
-                 result.snapshot);
+    if (!in_ring)
+        highest_note(&sampler->highest, controller_store(sampler->controller),
+                     result.snapshot);
     log_to(sampler->log, "took the automatic snapshot %s: %s",
            result.snapshot->name, sampler->snapshot_reason);
     snapshot_unref(result.snapshot);
@@ -317,11 +300,25 @@ look_at_pace(struct memory_sampler *sampler, struct marks_now *now)
         sampler->look_ms = sampler->stats_ms + STATS_URGENT_MS;
 }
 
+/* The rate changes slowly, and is known from many samples. */
+static double
+look_ahead(struct memory_sampler *sampler, const struct marks_now *now)
+{
+    if (!now->ready)
+        return -1;
+    if (sampler->ahead_ms == 0 ||
+        now->now_ms - sampler->ahead_ms >= AHEAD_EVERY_MS) {
+        sampler->ahead_ms = now->now_ms;
+        sampler->left_s = measure_left_s(sampler->history);
+    }
+    return sampler->left_s;
+}
+
 static void
 look_at_marks(struct memory_sampler *sampler,
               const struct history_sample *sample, bool there)
 {
-    struct marks_now now = {.now_ms = clock_ms()};
+    struct marks_now now = {.now_ms = clock_ms(), .left_s = -1};
     struct marks_due due;
 
     /* Keep the marks of an unresponsive database: it has not passed them. */
@@ -330,8 +327,9 @@ look_at_marks(struct memory_sampler *sampler,
         return;
     now.ready = there && sample->profiling && sample->rss.known;
     if (there && sample->rss.known)
-        measure(sample, &now);
+        measure_sample(sample, &now);
     look_at_pace(sampler, &now);
+    now.left_s = look_ahead(sampler, &now);
     if (sampler->snapshot)
         return;
     pthread_mutex_lock(&sampler->lock);
@@ -343,6 +341,9 @@ look_at_marks(struct memory_sampler *sampler,
     pthread_mutex_unlock(&sampler->lock);
     sampler->pid = sample->pid;
     sampler->start_ticks = sample->start_ticks;
+    if (marks_begin_with(&sampler->marks, &now))
+        now.ring_ago_ms =
+            measure_ring_ago_ms(controller_store(sampler->controller), sample);
     sampler->snapshot_now = now;
     switch (marks_look(&sampler->marks, &sampler->snapshot_rules, &now, &due)) {
     case MARKS_TAKE:
@@ -528,8 +529,10 @@ memory_sampler_start(struct controller *controller,
     sampler->last.state_dir = options->state_dir;
     sampler->last.store = controller_store(controller);
     sampler->last.log = options->log;
+    store_set_ring(controller_store(controller), options->rules.ring_ms);
+    sampler->trends = heap_trends_new(controller_store(controller));
     sampler->history = history_open(options->state_dir, options->log);
-    if (!sampler->history)
+    if (!sampler->history || !sampler->trends)
         error_memory(err, "the history of memory");
     else
         sampler->runs = thread_start(&sampler->thread, &thread, err) == 0;
@@ -554,7 +557,9 @@ memory_sampler_stop(struct memory_sampler *sampler)
     flight_leave(sampler->stats);
     flight_leave(sampler->snapshot);
     stats_unref(sampler->latest);
+    outlook_forget(sampler->history);
     history_close(sampler->history);
+    heap_trends_free(sampler->trends);
     pthread_cond_destroy(&sampler->wakes);
     pthread_mutex_destroy(&sampler->lock);
     mem_free(sampler);
@@ -566,6 +571,12 @@ memory_sampler_history(struct memory_sampler *sampler)
     return sampler->history;
 }
 
+struct heap_trends *
+memory_sampler_trends(struct memory_sampler *sampler)
+{
+    return sampler->trends;
+}
+
 void
 memory_sampler_set_rules(struct memory_sampler *sampler,
                          const struct marks_rules *rules)
@@ -574,6 +585,7 @@ memory_sampler_set_rules(struct memory_sampler *sampler,
     sampler->rules = *rules;
     sampler->new_rules = true;
     pthread_mutex_unlock(&sampler->lock);
+    store_set_ring(controller_store(sampler->controller), rules->ring_ms);
 }
 
 int

@@ -20,6 +20,7 @@
 
 struct controller;
 struct error;
+struct heap_trends;
 struct memory_sampler;
 struct node_status;
 struct store;
@@ -74,6 +75,8 @@ void memory_sampler_stop(struct memory_sampler *sampler);
 
 /* Lives as long as the sampler. */
 struct history *memory_sampler_history(struct memory_sampler *sampler);
+/* Likewise. */
+struct heap_trends *memory_sampler_trends(struct memory_sampler *sampler);
 
 /* Other rules from now on. */
 void memory_sampler_set_rules(struct memory_sampler *sampler,

@@ -277,7 +277,7 @@ makes_sense(const struct snapshot_head *head)
     const struct store_entry *e = &head->entry;
 
     return (*e->name == '\0' || snapshot_is_name(e->name, strlen(e->name))) &&
-           e->cause <= SNAPSHOT_IMPORTED && e->kind <= PROFILE_WALL &&
+           e->cause <= SNAPSHOT_RING && e->kind <= PROFILE_WALL &&
            (e->rate > 0 || e->kind != PROFILE_HEAP) &&
            e->duration_ms <= UINT32_MAX && is_time(e->taken_ms) &&
            is_time(e->memory.allocator_ms) && is_time(e->memory.rss_ms);

@@ -33,6 +33,9 @@ struct store {
 
 void held_free(struct held *held); /* NULL is fine */
 
+/* Whether it has the ring's room, and no other. */
+bool store_in_ring(const struct store *store, const struct store_entry *entry);
+
 /* Call with a lock; NULL: no such name. */
 struct held *store_held(const struct store *store, const char *name);
 

@@ -103,7 +103,7 @@ static const struct setting settings[CONFIG_KEYS] = {
                             .print = setting_print_require_tls,
                             .reloadable = true},
     [CONFIG_KEEP] = {"snapshots.keep", "snapshots-keep", SETTING_NUMBER,
-                     FIELD(keep), 1, STORE_COUNT_MAX, "of snapshots"},
+                     FIELD(keep), 1, STORE_KEEP_MAX, "of snapshots"},
     [CONFIG_KEEP_BYTES] = {"snapshots.keep_bytes", "snapshots-keep-bytes",
                            SETTING_BYTES, FIELD(keep_bytes), 1, INT64_MAX,
                            .such_as = "1073741824 or 1G"},
@@ -111,6 +111,10 @@ static const struct setting settings[CONFIG_KEYS] = {
                          SETTING_SECONDS, FIELD(keep_age_s), 0,
                          CONFIG_AGE_MAX_S, .such_as = "86400 or 7d",
                          .zero = "whatever their age"},
+    [CONFIG_RING] = {"snapshots.ring", "snapshots-ring", SETTING_MS,
+                     FIELD(marks.ring_ms), 0, CONFIG_EVERY_MAX_S,
+                     .such_as = "3600 or 1h", .zero = "off",
+                     .reloadable = true},
     [CONFIG_AT_PERCENT] = {"snapshots.at_percent", "snapshots-at-percent",
                            SETTING_OTHER, FIELD(marks),
                            .set = setting_set_at_percent,
@@ -124,6 +128,10 @@ static const struct setting settings[CONFIG_KEYS] = {
                       FIELD(marks.every_ms), CONFIG_EVERY_MIN_S,
                       CONFIG_EVERY_MAX_S, .such_as = "3600 or 1h",
                       .zero = "off", .reloadable = true},
+    [CONFIG_HOURS_LEFT] = {"snapshots.hours_left", "snapshots-hours-left",
+                           SETTING_NUMBER, FIELD(marks.hours_left), 0,
+                           CONFIG_HOURS_LEFT_MAX, "of hours", .zero = "off",
+                           .reloadable = true},
     [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
                              SETTING_MS, FIELD(marks.min_interval_ms), 1,
                              CONFIG_EVERY_MAX_S, .such_as = "60 or 1m",
@@ -241,6 +249,7 @@ setting_defaults(struct config *config)
     config->heartbeat_s = CONFIG_DEFAULT_HEARTBEAT_S;
     config->guard_s = CONFIG_DEFAULT_GUARD_S;
     config->marks = marks_defaults;
+    config->marks.ring_ms = store_defaults.ring_ms;
     config->symbols_index = true;
     config->symbols_bytes = index_keeper_defaults.rules.bytes;
     config->symbols_memory = (uint64_t)CONFIG_READER_MB << 20;

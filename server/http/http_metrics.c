@@ -69,6 +69,8 @@ static const struct metric {
      "The part of them that is file pages, which the kernel takes back first"},
     {"heapwire_cgroup_memory_limit_bytes", GAUGE, "m.cgroup_limit",
      "The smallest limit of the cgroup and those around it"},
+    {"heapwire_memory_left_seconds", GAUGE, "m.hours_left * 3600",
+     "Until memory meets its limit as it grows now"},
     {"heapwire_profiler_available", GAUGE, "p.reason = ''",
      "1: profiling can be switched on"},
     {"heapwire_profiler_active", GAUGE, "p.active",

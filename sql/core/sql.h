@@ -20,6 +20,7 @@ struct column;
 struct controller;
 struct cursor;
 struct error;
+struct heap_trends;
 struct history;
 struct peer_channel;
 struct sql_peers;
@@ -145,6 +146,7 @@ struct sql_node {
     struct view_cache *views;
     const struct sql_peers *peers; /* peers.h; never NULL */
     struct history *history;       /* NULL: no history is kept */
+    struct heap_trends *trends;    /* NULL: no snapshots are kept by default */
     const char *state_dir;         /* NULL: nothing is kept on disk */
     const char *socket;            /* its path; NULL: none */
     struct sql_host host;

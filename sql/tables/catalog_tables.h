@@ -24,6 +24,7 @@ extern const struct catalog_table tables_samples[];
 extern const struct catalog_table tables_snapshots[];
 extern const struct catalog_table tables_symbols[];
 extern const struct catalog_table tables_threads[];
+extern const struct catalog_table tables_trend[];
 extern const struct catalog_table tables_waste[];
 
 /* mysql/ */

@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "history.h"
 #include "memory.h"
+#include "outlook.h"
 #include "profile.h"
 #include "reconciliation.h"
 #include "snapshot.h"
@@ -20,7 +21,7 @@
 #include "stats.h"
 #include "stats_allocators.h"
 
-enum { AT, PID, STARTED, PROFILING, RESPONSIVE, RSS, FIGURES = 10 };
+enum { AT, SECONDS, PID, STARTED, PROFILING, RESPONSIVE, RSS, FIGURES = 10 };
 
 static void
 give_int(struct value *out, int64_t value)
@@ -63,6 +64,9 @@ cell(const void *taken, size_t row, size_t column, struct value *out,
     case AT:
         give_time(out, sample->at_ms, text);
         break;
+    case SECONDS:
+        give_int(out, sample->seconds);
+        break;
     case PID:
         give_int(out, sample->pid);
         break;
@@ -99,7 +103,11 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column memory_history[] = {
     CATALOG_NODE_ID,
-    {"at", &type_time, "UTC; one row a second while a database is there"},
+    {"at", &type_time, "UTC; of a time that a database was there"},
+    {"seconds", &type_ubigint_nn,
+     "How many the row stands for: 1, of the last two hours; 60, of a week; "
+     "3600, of twelve weeks: of these it is the one with the highest rss, of "
+     "those with the allocator's figures if there are any"},
     {"pid", &type_ubigint_nn, "Of the database then"},
     {"started", &type_time, "When that database came up, UTC"},
     {"profiling", &type_boolean_nn, "Whether it was on"},
@@ -345,7 +353,56 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
 }
 
 static void
-add_note(const struct catalog_scope *scope, struct rowset *out)
+say_duration(struct buffer *note, const char *before, double seconds)
+{
+    if (seconds < 2 * 3600)
+        buffer_format(note, "%s %.0f minutes", before, seconds / 60);
+    else
+        buffer_format(note, "%s %.1f hours", before, seconds / 3600);
+}
+
+/* When memory meets its limit, or why that is not known. */
+static void
+explain_outlook(const struct outlook *outlook, struct buffer *note)
+{
+    const char *limit = outlook->room.of_cgroup ? "the cgroup's limit"
+                                                : "what the machine has left";
+
+    if (outlook->grows) {
+        buffer_format(
+            note, "%smemory grows by %.1f MB an hour (%.1f to %.1f, ",
+            note->size > 0 ? "; " : "", outlook->rate * 3600 / (1 << 20),
+            outlook->low * 3600 / (1 << 20), outlook->high * 3600 / (1 << 20));
+        say_duration(note, "over the last", outlook->seen_s);
+        buffer_char(note, ')');
+    }
+    if (outlook->ends) {
+        buffer_format(note, " and meets %s", limit);
+        say_duration(note, " in", outlook->left_s);
+        return;
+    }
+    say_text(note, "full_at is NULL: ");
+    buffer_text(note, outlook->why);
+}
+
+static void
+add_outlook(const struct outlook *outlook, struct rowset *out)
+{
+    if (outlook->ends)
+        rowset_time(out, outlook->full_ms);
+    else
+        rowset_null(out);
+    if (outlook->ends)
+        rowset_double(out, outlook->left_s / 3600);
+    else
+        rowset_null(out);
+    rowset_int_if(out, outlook->grows && outlook->rate * 3600 < MOST_BYTES,
+                  (int64_t)(outlook->rate * 3600));
+}
+
+static void
+add_note(const struct catalog_scope *scope, const struct outlook *outlook,
+         struct rowset *out)
 {
     struct buffer note;
 
@@ -356,6 +413,7 @@ add_note(const struct catalog_scope *scope, struct rowset *out)
     if (scope->stats->children)
         say_text(&note, scope->stats->children);
     explain_cgroup(scope->stats, &note);
+    explain_outlook(outlook, &note);
     explain_profile(scope, &note);
     out->failed |= note.failed;
     if (note.size > 0)
@@ -384,9 +442,11 @@ static void
 produce_memory(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct stats *stats = scope->stats;
+    struct outlook outlook;
     int64_t unexplained;
     bool known;
 
+    outlook_find(scope->session->node->history, &outlook);
     rowset_time(out, stats->taken_ms);
     add_figure(out, stats->allocated);
     add_figure(out, stats->active);
@@ -403,8 +463,9 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
     add_profile(scope, out);
     known = outside_jemallocs(stats, &unexplained);
     rowset_int_if(out, known, unexplained);
-    add_note(scope, out);
+    add_note(scope, &outlook, out);
     rowset_int(out, stats->failure == NULL);
+    add_outlook(&outlook, out);
 }
 
 static const struct catalog_column memory_columns[] = {
@@ -437,6 +498,12 @@ static const struct catalog_column memory_columns[] = {
     {"answered", &type_boolean_nn,
      "Whether the database answered; 0: jemalloc's figures are of when it did "
      "last, as are all where it has ended"},
+    {"full_at", &type_time,
+     "When it meets the cgroup's limit or what the machine has left, as it "
+     "grows, UTC; NULL: note says why"},
+    {"hours_left", &type_double, "Until then"},
+    {"growth_per_hour", &type_bigint,
+     "Bytes an hour: by that rate; NULL: it does not grow, or not for sure"},
 };
 
 const struct catalog_table tables_memory[] = {
@@ -446,7 +513,7 @@ const struct catalog_table tables_memory[] = {
     CATALOG_OF_ALL("memory", memory_columns, PRIVILEGE_STATUS,
                    &tables_memory[0]),
     {"heapwire", "memory_history", CATALOG_OWN_COLUMNS(memory_history), produce,
-     "The database's memory of the last hours, oldest first", PRIVILEGE_STATUS},
+     "The database's memory of the last weeks, oldest first", PRIVILEGE_STATUS},
     CATALOG_OF_ALL("memory_history", memory_history, PRIVILEGE_STATUS,
                    &tables_memory[2]),
     {NULL},

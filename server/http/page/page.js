@@ -361,7 +361,9 @@
         for (const row of rows)
             if (!samples.length || Number(row.t) > samples[samples.length - 1].t)
                 samples.push({started, pid: newest && newest.started === started ? newest.pid : null, ...row, t: Number(row.t)});
-        samples.splice(0, Math.max(samples.length - SAMPLES_MAX, 0));
+        // Older rows are minutes and hours, of weeks: a line of them would have no room for today.
+        const last = samples.length && samples[samples.length - 1].t;
+        samples.splice(0, Math.max(samples.findIndex((sample) => sample.t > last - SAMPLES_MAX), 0));
     }
 
     // ---- tables ----

@@ -27,6 +27,7 @@ cluster_heap_ages
 cluster_heap_churn
 cluster_heap_functions
 cluster_heap_threads
+cluster_heap_trend
 cluster_heap_waste
 cluster_malloc_arenas
 cluster_malloc_bins
@@ -50,6 +51,7 @@ heap_functions
 heap_pool_diff
 heap_stacks
 heap_threads
+heap_trend
 heap_waste
 malloc_arenas
 malloc_bins
