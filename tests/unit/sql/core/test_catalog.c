@@ -166,8 +166,8 @@ static const struct {
     {"SHOW COUNT(*) WARNINGS", "@@session.warning_count\n#0"},
     {"SHOW COUNT(*) ERRORS", "@@session.error_count\n#0"},
     {"SHOW GRANTS FOR CURRENT_USER()",
-     "Grants for admin@localhost\nGRANT STATUS,PROFILE,CONTROL,CLUSTER,ADMIN "
-     "ON *.* TO `admin`@`localhost`\n"
+     "Grants for admin@localhost\nGRANT STATUS,PROFILE,CONTROL,CLUSTER,ADMIN,"
+     "TUNE ON *.* TO `admin`@`localhost`\n"
      "GRANT SELECT ON `heapwire`.* TO `admin`@`localhost`"},
     {"SHOW GRANTS FOR 'other'@'%'",
      "1141/42000 There is no such grant defined for user 'other' on host '%': "
