@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "given_tables.h"
 #include "shared_fds.h"
 #include "jemalloc.h"
+#include "levers.h"
 
 /* Linux 6.3; older headers lack it. */
 #ifndef MFD_NOEXEC_SEAL
@@ -38,7 +40,7 @@ op_hello(struct agent *agent, const struct agent_request *request,
     reply->hello.started_ms = agent->started_ms;
     profiling_hello(&agent->jemalloc, &reply->hello);
     reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT |
-                   AGENT_KNOWS_DUMPABLE |
+                   AGENT_KNOWS_DUMPABLE | AGENT_KNOWS_LEVERS |
                    (agent->start->child ? 0 : AGENT_KNOWS_TABLES) |
                    (recorder_is_patched() ? AGENT_KNOWS_PATCHED : 0);
     snprintf(reply->text, sizeof(reply->text), "%s",
@@ -402,6 +404,93 @@ op_dumpable(struct agent *agent, const struct agent_request *request,
              why);
 }
 
+/* Who asks, from the file beside the request. */
+static void
+read_name(int fd, char out[AGENT_BY_MAX])
+{
+    struct stat st;
+    ssize_t size = -1;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        size = read(fd, out, AGENT_BY_MAX - 1);
+    out[size > 0 ? size : 0] = '\0';
+    for (char *c = out; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
+static int
+pull_lever(const struct lever_host *host, const struct agent_request *request,
+           const char *by)
+{
+    int64_t dirty_ms = (int64_t)request->inode;
+    int64_t muzzy_ms = (int64_t)request->force;
+    uint32_t seconds = (uint32_t)request->seconds;
+
+    switch ((enum agent_lever)request->number) {
+    case AGENT_LEVERS:
+        break;
+    case AGENT_PURGE:
+        return levers_purge(host);
+    case AGENT_DECAY:
+        return levers_decay(host, dirty_ms, muzzy_ms, seconds, by);
+    case AGENT_BACKGROUND:
+        return levers_background(host, request->inode == 1, seconds, by);
+    case AGENT_UNDO:
+        return levers_undo(host);
+    }
+    return 0;
+}
+
+static bool
+is_lever(const struct agent_request *request)
+{
+    int64_t dirty_ms = (int64_t)request->inode;
+    int64_t muzzy_ms = (int64_t)request->force;
+    bool lasts =
+        request->number == AGENT_DECAY || request->number == AGENT_BACKGROUND;
+
+    return request->number <= AGENT_UNDO &&
+           request->seconds <= AGENT_LEVER_MAX_S &&
+           (!lasts || request->seconds > 0) && dirty_ms >= -1 &&
+           muzzy_ms >= -1 && dirty_ms <= AGENT_DECAY_MAX_MS &&
+           muzzy_ms <= AGENT_DECAY_MAX_MS;
+}
+
+/* What jemalloc counts is refreshed before and after, however young it is. */
+static void
+op_lever(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct operation_files *passed)
+{
+    const struct lever_host host = lever_host_of(agent);
+    struct jemalloc *jemalloc = &agent->jemalloc;
+    bool changes = request->number != AGENT_LEVERS;
+    char by[AGENT_BY_MAX];
+    int64_t began;
+    int error;
+
+    if (!is_lever(request)) {
+        reply->status = AGENT_BAD_REQUEST;
+        return;
+    }
+    read_name(agent->given, by);
+    if (changes)
+        jemalloc->epoch.at_ms = 0;
+    levers_look(jemalloc, &jemalloc->pulled.before);
+    began = microseconds();
+    error = pull_lever(&host, request, by);
+    jemalloc->pulled.took_us = microseconds() - began;
+    if (changes)
+        jemalloc->epoch.at_ms = 0;
+    levers_look(jemalloc, &jemalloc->pulled.after);
+    if (error != 0) {
+        fail(reply, error, "mallctl");
+        reply->status = error == ENOENT ? AGENT_NOT_FOUND : AGENT_FAILED;
+        return;
+    }
+    pass_text(agent, reply, passed, levers_write, "the levers");
+}
+
 enum needs { NEEDS_NOTHING, NEEDS_JEMALLOC, NEEDS_PROFILING };
 
 static const struct operation {
@@ -420,6 +509,7 @@ static const struct operation {
     [AGENT_MAPS] = {op_maps, NEEDS_NOTHING},
     [AGENT_TABLE] = {op_table, NEEDS_PROFILING},
     [AGENT_DUMPABLE] = {op_dumpable, NEEDS_NOTHING},
+    [AGENT_LEVER] = {op_lever, NEEDS_JEMALLOC},
 };
 
 /* Fills the reply with why this process cannot do an operation. */

@@ -305,7 +305,8 @@ ended(struct agent_client *client, struct error *err)
     return -1;
 }
 
-/* A dump may take long, but not because the whole process is stopped. */
+/* A dump or a purge may take long, but not because the whole process is
+ * stopped. */
 static int
 await_reply(struct agent_client *client, const struct agent_request *request,
             struct agent_client_answer *answer)
@@ -313,7 +314,7 @@ await_reply(struct agent_client *client, const struct agent_request *request,
     uint64_t start = clock_ms();
     int got;
 
-    if (request->op != AGENT_DUMP)
+    if (request->op != AGENT_DUMP && request->op != AGENT_LEVER)
         return await(client, request->id, start + REPLY_MS, answer);
     got = await(client, request->id, start + STOPPED_MS, answer);
     while (got == 0 && clock_ms() < start + DUMP_MS &&
@@ -447,6 +448,8 @@ greet(struct agent_client *client)
         memset(&client->waste, 0, sizeof(client->waste));
     }
     if (changed)
+        memset(client->status.levers, 0, sizeof(client->status.levers));
+    if (changed)
         client->status.restarted =
             node_status_restarted(client->state_dir, &client->status.hello);
     client->status.unguarded_ms = (int64_t)answer.reply.value;
@@ -475,6 +478,7 @@ agent_client_refresh(struct agent_client *client)
         }
         client->peer = client->status.peer = peer_of(client->fd);
         client->word = false;
+        client->levers_seen = false;
     }
     if (client->late_id) {
         got = receive(client->fd, &answer);

@@ -28,6 +28,7 @@
 #include "files.h"
 #include "index_keeper.h"
 #include "jobs.h"
+#include "lever_job.h"
 #include "log.h"
 #include "memory.h"
 #include "node_status.h"
@@ -37,7 +38,6 @@
 #include "process_stat.h"
 #include "profile.h"
 #include "recorded_maps.h"
-#include "segment.h"
 #include "snapshot.h"
 #include "stats.h"
 #include "stats_take.h"
@@ -151,6 +151,7 @@ greet(struct controller *c)
     if (c->client.status.unguarded_ms != 0 &&
         c->client.status.unguarded_ms != unguarded_ms)
         say_unguarded(c);
+    lever_job_look(&c->client, c->overhead_limit.log);
     if (changed) {
         objects_clear(&c->objects);
         recorded_maps_clear(&c->recorded);
@@ -166,22 +167,6 @@ greet(struct controller *c)
     pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
-/* The recorder counts its samples, and nobody needs to be asked. */
-static void
-count_taken(int segment, struct node_status *status)
-{
-    struct segment_header header;
-
-    status->taken = status->by_library = (struct stats_figure){false, 0};
-    if (!node_status_is_recorded(status) ||
-        pread(segment, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-        header.owner != (uint64_t)status->hello.pid)
-        return;
-    status->taken = (struct stats_figure){true, header.taken_samples};
-    if (status->knows & AGENT_KNOWS_TABLES) /* older ones count them not */
-        status->by_library = (struct stats_figure){true, header.by_library};
-}
-
 /* What profiling costs; and its end, when that is too much. */
 static void
 oversee(struct controller *c)
@@ -192,7 +177,7 @@ oversee(struct controller *c)
     pthread_mutex_lock(&c->jobs.flights.lock);
     frames = c->last.profiled ? c->last.frames : 0;
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    count_taken(c->segment, &c->client.status);
+    stats_take_samples(c->segment, &c->client.status);
     ended = overhead_limit_look(&c->overhead_limit, &c->client, frames);
     pthread_mutex_lock(&c->jobs.flights.lock);
     copy_status(c);
@@ -296,6 +281,12 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
         result->stats = stats_take(&c->client, err);
         return result->stats ? 0 : -1;
     }
+    if (kind == JOB_LEVER) {
+        rc = lever_job_run(&c->client, &job->request.lever, job->flight.owner,
+                           c->overhead_limit.log, &result->lever, err);
+        (void)eventfd_write(c->wake_fd, 1); /* it may end sooner */
+        return rc;
+    }
     if (kind == JOB_ACCESS)
         return observer_set_access(&c->observer, &c->client, &result->active,
                                    err);
@@ -348,6 +339,9 @@ next_greeting(const struct controller *c, uint64_t greeted)
 
     if (c->client.status.state != NODE_CONNECTED)
         return CONNECT_MS;
+    ends = lever_job_next(&c->client.status, clock_wall_ms());
+    if (ends >= 0 && ends + ENDED_MS < left)
+        left = ends + ENDED_MS;
     if (hello->active && hello->active_until_ms > 0) {
         ends = hello->active_until_ms + ENDED_MS - clock_wall_ms();
         left = ends < left ? ends : left;
@@ -537,7 +531,7 @@ controller_status(struct controller *c, struct node_status *out)
     out->profiled_ms = c->last.profiled_ms;
     out->failed_snapshots = c->jobs.failed_snapshots;
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    count_taken(c->segment, out);
+    stats_take_samples(c->segment, out);
 }
 
 void

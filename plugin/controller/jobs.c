@@ -36,6 +36,7 @@ static const struct {
     [JOB_RECORDED] = {.dumps = true},
     [JOB_STATS] = {.text = "Reading statistics"},
     [JOB_ACCESS] = {.text = "Asking the database"},
+    [JOB_LEVER] = {.changes = true, .text = "Changing jemalloc"},
 };
 
 static const char *const stages[] = {[DUMP_TAKING] = "Dumping the heap",

@@ -133,6 +133,8 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
 
     if (kind == JOB_STATS)
         return 0; /* at least the kernel's */
+    if (kind == JOB_LEVER)
+        return 0; /* profiling or not: the agent says what it lacks */
     if (hello->opt_prof == AGENT_PROF_FORKED) {
         error_set(err, ER_FEATURE_DISABLED,
                   "%s (pid %d) was forked from the process that the recorder "

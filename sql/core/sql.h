@@ -43,7 +43,8 @@ enum privilege {
     PRIVILEGE_CONTROL = 4, /* enable, disable, reset */
     PRIVILEGE_CLUSTER = 8, /* reach other nodes */
     PRIVILEGE_ADMIN = 16,  /* manage other users' sessions, and accounts */
-    PRIVILEGE_ALL = 31
+    PRIVILEGE_TUNE = 32,   /* change the allocator for a time */
+    PRIVILEGE_ALL = 63
 };
 
 /* Reads "status, profile" into bits; -1 with *err, which names an unknown

@@ -9,6 +9,7 @@
 #include "catalog_tables.h"
 #include "clock.h"
 #include "errors.h"
+#include "free_pages.h"
 #include "history.h"
 #include "memory.h"
 #include "outlook.h"
@@ -219,6 +220,19 @@ explain_allocator(const struct stats *stats, struct buffer *note)
             ": free pages not given back to the kernel yet");
 }
 
+/* Why what is free does not leave rss. */
+static void
+explain_free(const struct stats *stats, struct buffer *note)
+{
+    struct buffer text;
+
+    buffer_init(&text, NOTE_SHOWN);
+    free_pages_write(stats, &text);
+    if (text.size > 0)
+        say_text(note, text.data);
+    buffer_fini(&text);
+}
+
 /* rss less what any jemalloc of the database counts as resident. */
 static bool
 outside_jemallocs(const struct stats *stats, int64_t *out)
@@ -408,6 +422,8 @@ add_note(const struct catalog_scope *scope, const struct outlook *outlook,
 
     buffer_init(&note, NOTE_MAX);
     explain_allocator(scope->stats, &note);
+    if (!scope->stats->failure)
+        explain_free(scope->stats, &note);
     explain_elsewhere(scope->stats, &note);
     explain_rss(scope->stats, &note);
     if (scope->stats->children)

@@ -37,6 +37,8 @@ static const struct figure whole[] = {
     {"arenas.narenas", U32},
     {"arenas.nbins", U32},
     {"arenas.page", SIZE},
+    {"arenas.dirty_decay_ms", SSIZE},
+    {"arenas.muzzy_decay_ms", SSIZE},
     {"stats.allocated", SIZE},
     {"stats.active", SIZE},
     {"stats.metadata", SIZE},

@@ -228,6 +228,7 @@ controller_look(struct seat *seat, struct job_result *result, struct error *err)
         result->stats = scripted.stats ? scripted.stats() : NULL;
         break;
     case JOB_ACCESS:
+    case JOB_LEVER:
         break;
     case JOB_RECORDED:
     case JOB_SNAPSHOT:

@@ -16,7 +16,7 @@ static const struct {
      "name|value|reloadable\nid|10001|#0\nstatement_timeout|60|#1"},
     {"select * from heapwire.users",
      "name|privileges|auth|connections\nann|STATUS|native+sha2|#2\n"
-     "bob|STATUS,PROFILE,CONTROL,CLUSTER,ADMIN|sha2|#0"},
+     "bob|STATUS,PROFILE,CONTROL,CLUSTER,ADMIN,TUNE|sha2|#0"},
     {"select * from heapwire.audit_log",
      "at|connection_id|user|host|error|rows|bytes|milliseconds|statement\n"
      "2026-11-21 02:31:00|#7|ann|10.0.0.1|#1227|#0|#21|#3|ADMIN EXECUTE x"},
