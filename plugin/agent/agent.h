@@ -183,6 +183,13 @@ void operation_answer(struct agent *agent, const struct agent_request *request,
                       struct agent_reply *reply,
                       struct operation_files *passed);
 
+/* ---- own_smaps.c: what /proc says of this process ---- */
+
+/* At most so many bytes of the text; *cut: there are more.  -1 with errno. */
+int own_text_copy(const char *path, int to, size_t most, bool *cut);
+/* A line for each thread, as AGENT_SMAPS has them. */
+int own_tasks_write(int to);
+
 /* ---- access.c: who may look at this process from outside ---- */
 
 /* Where Yama needs it this process may trace us; 0: none. */

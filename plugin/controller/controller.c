@@ -29,6 +29,8 @@
 #include "index_keeper.h"
 #include "jobs.h"
 #include "log.h"
+#include "map_seen.h"
+#include "mappings_take.h"
 #include "memory.h"
 #include "node_status.h"
 #include "objects.h"
@@ -75,6 +77,7 @@ struct controller {
     struct overhead_limit overhead_limit;
     struct objects objects;
     struct recorded_maps recorded; /* cleared with them */
+    struct map_seen seen;
     int segment;                   /* the recorder's; borrowed; -1: none */
     struct symbolizer *symbolizer; /* of who has the names, but for cancel */
     struct store *store;
@@ -200,6 +203,9 @@ oversee(struct controller *c)
         jobs_forget(&c->jobs);
     pthread_mutex_unlock(&c->jobs.flights.lock);
     observer_greeted(&c->observer, &c->client);
+    if (c->client.status.state == NODE_CONNECTED && c->client.peer != 0)
+        map_seen_look(&c->seen, c->client.peer,
+                      c->client.status.hello.start_ticks);
 }
 
 /* ---- jobs ---- */
@@ -316,6 +322,30 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
     return rc;
 }
 
+/* Gives the agent to others before it reads what may take seconds. */
+static void
+run_mappings(struct controller *c, struct job *job)
+{
+    struct mappings_take take;
+    struct memory_map *map = NULL;
+    struct error err = {0};
+    int rc = mappings_take_open(&take, &c->client, &err);
+
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    publish_status(c);
+    jobs_give_agent(job);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
+    if (rc == 0)
+        map = mappings_take_read(&take, &c->seen, &err);
+    if (!map)
+        map = mappings_take_nothing(&err);
+    mappings_take_close(&take);
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    job->result.mappings = map;
+    jobs_finish(job, map ? NULL : &err);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
+}
+
 static void
 run_job(struct job *job)
 {
@@ -326,6 +356,10 @@ run_job(struct job *job)
 
     if (job_is_dump(job)) {
         run_dump(c, job);
+        return;
+    }
+    if (job->request.kind == JOB_MAPPINGS) {
+        run_mappings(c, job);
         return;
     }
     rc = ask_agent(c, job, &result, &err);
@@ -453,6 +487,7 @@ controller_start(const struct controller_options *options, struct error *err)
     }
     jobs_init(&c->jobs, run_job);
     objects_init(&c->objects);
+    map_seen_init(&c->seen);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->observer.state_dir = c->state_dir = mem_strdup(options->state_dir);
     c->symbolizer_path = mem_strdup(options->symbolizer);
@@ -518,6 +553,7 @@ controller_stop(struct controller *c)
     index_keeper_stop(c->indexes);
     objects_fini(&c->objects);
     recorded_maps_clear(&c->recorded);
+    map_seen_fini(&c->seen);
     agent_client_fini(&c->client);
     fd_close(c->wake_fd);
     mem_free(c->state_dir);

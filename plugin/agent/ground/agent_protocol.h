@@ -83,6 +83,7 @@ enum {
     AGENT_FDS_MAX = 2,
     AGENT_SECONDS_MAX = 366 * 86400,
     AGENT_DUMPABLE_MAX_S = 3600,
+    AGENT_SMAPS_MAX = 16 << 20, /* some 20,000 mappings */
     /* Limits of AGENT_RESET. Below the minimum nearly every allocation is
      * unwound: that needs force.  Above the maximum a thread's distance to its
      * next sample may be so long that it never sees a smaller rate. */
@@ -121,7 +122,11 @@ enum agent_op {
      * seconds from now, which the next request extends or shortens, and no
      * longer than the connection lasts.  value = 1: it is so by the agent; 0:
      * it was so.  number = 0: as it was; where that fails, value = 1. */
-    AGENT_DUMPABLE
+    AGENT_DUMPABLE,
+    /* memfds: /proc/self/smaps, at most AGENT_SMAPS_MAX bytes of it (value = 1:
+     * there are more), and a line for each thread: "<tid> <what its file
+     * syscall says>\t<name>".  The kernel looks at each page for it. */
+    AGENT_SMAPS
 };
 
 /* What an agent can do beyond the first of its protocol: bits. */
@@ -133,7 +138,8 @@ enum agent_knows {
     /* Of AGENT_PROF_RECORDED: the program's own malloc is patched. */
     AGENT_KNOWS_PATCHED = 4,
     AGENT_KNOWS_TABLES = 8,
-    AGENT_KNOWS_DUMPABLE = 16
+    AGENT_KNOWS_DUMPABLE = 16,
+    AGENT_KNOWS_SMAPS = 32
 };
 
 enum agent_status {
