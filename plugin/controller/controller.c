@@ -322,24 +322,35 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
     return rc;
 }
 
-/* Gives the agent to others before it reads what may take seconds. */
+/* Gives the agent to others before it reads what may take seconds; but where
+ * the process is open for that alone. */
 static void
 run_mappings(struct controller *c, struct job *job)
 {
     struct mappings_take take;
     struct memory_map *map = NULL;
     struct error err = {0};
+    bool opened = false;
     int rc = mappings_take_open(&take, &c->client, &err);
 
+    if (rc != 0 && take.refused) {
+        opened = observer_open_mappings(&c->observer, &c->client);
+        rc = opened ? mappings_take_again(&take, &err) : -1;
+    }
+    if (rc != 0)
+        rc = mappings_take_ask(&take, &c->client, &err);
     pthread_mutex_lock(&c->jobs.flights.lock);
     publish_status(c);
-    jobs_give_agent(job);
+    if (!opened)
+        jobs_give_agent(job);
     pthread_mutex_unlock(&c->jobs.flights.lock);
     if (rc == 0)
         map = mappings_take_read(&take, &c->seen, &err);
     if (!map)
         map = mappings_take_nothing(&err);
     mappings_take_close(&take);
+    if (opened)
+        observer_close_mappings(&c->observer, &c->client);
     pthread_mutex_lock(&c->jobs.flights.lock);
     job->result.mappings = map;
     jobs_finish(job, map ? NULL : &err);

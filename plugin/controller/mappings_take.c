@@ -15,23 +15,16 @@
 #include "node_status.h"
 #include "process_stat.h"
 
-/* The process that is open to us; else the agent is to be asked, or *err. */
-static int
-open_from_outside(struct mappings_take *take, struct agent_client *client,
-                  struct error *err)
+int
+mappings_take_again(struct mappings_take *take, struct error *err)
 {
-    struct node_arrival process =
-        node_status_find_process(&client->status, client->state_dir, err);
-
-    if (process.pid == 0)
-        return -1;
-    take->source.pid = process.pid;
-    take->source.start_ticks = process.start_ticks;
-    take->source.smaps = map_source_open(process.pid);
+    take->source.smaps = map_source_open(take->source.pid);
+    take->refused =
+        take->source.smaps < 0 && (errno == EACCES || errno == EPERM);
     if (take->source.smaps >= 0)
         return 0;
     error_sys(err, ER_UNKNOWN, "heapwired (uid %u) may not read /proc/%d/smaps",
-              (unsigned)geteuid(), (int)process.pid);
+              (unsigned)geteuid(), (int)take->source.pid);
     return -1;
 }
 
@@ -57,10 +50,9 @@ ask_for_smaps(struct mappings_take *take, struct agent_client *client,
     return rc;
 }
 
-/* Why nobody can be asked, behind why it is not read. */
-static int
-ask_agent(struct mappings_take *take, struct agent_client *client,
-          struct error *err)
+int
+mappings_take_ask(struct mappings_take *take, struct agent_client *client,
+                  struct error *err)
 {
     struct error why = *err, more;
 
@@ -95,6 +87,7 @@ mappings_take_open(struct mappings_take *take, struct agent_client *client,
                    struct error *err)
 {
     const struct snapshot_memory *memory = &client->memory;
+    struct node_arrival process;
 
     *take = (struct mappings_take){.source = {.smaps = -1}};
     buffer_init(&take->smaps, AGENT_SMAPS_MAX);
@@ -104,9 +97,12 @@ mappings_take_open(struct mappings_take *take, struct agent_client *client,
     if (memory->mapped.known && memory->retained.known)
         take->source.jemalloc_most =
             memory->mapped.value + memory->retained.value;
-    return open_from_outside(take, client, err) == 0
-               ? 0
-               : ask_agent(take, client, err);
+    process = node_status_find_process(&client->status, client->state_dir, err);
+    if (process.pid == 0)
+        return -1;
+    take->source.pid = process.pid;
+    take->source.start_ticks = process.start_ticks;
+    return mappings_take_again(take, err);
 }
 
 struct memory_map *

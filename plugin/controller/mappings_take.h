@@ -18,13 +18,19 @@ enum { MAPPINGS_TASKS_MAX = 16 << 20 /* bytes: 65536 threads */ };
 struct mappings_take {
     struct map_source source;
     struct buffer smaps, tasks; /* the agent's */
+    bool refused; /* only the process's being closed keeps us from it */
     char remark[512];
 };
 
-/* Of who has the agent.  Opens what is to be read, or asks.  -1 with *err:
- * nothing can be read; close is needed all the same. */
+/* Of who has the agent.  Opens what is to be read.  -1 with *err: it is not
+ * there, or refused; close is needed all the same. */
 int mappings_take_open(struct mappings_take *take, struct agent_client *client,
                        struct error *err);
+/* Once it was made dumpable. */
+int mappings_take_again(struct mappings_take *take, struct error *err);
+/* Has the agent read them.  -1 with *err, which has said why that is needed. */
+int mappings_take_ask(struct mappings_take *take, struct agent_client *client,
+                      struct error *err);
 /* Needs the agent no more.  NULL with *err. */
 struct memory_map *mappings_take_read(struct mappings_take *take,
                                       struct map_seen *seen, struct error *err);

@@ -67,32 +67,49 @@ read_block_size(const struct map_peek *peek, uint64_t at, uint64_t end)
     return size % MAP_PAGE == 0 && w[0] < size && size <= end - at ? size : 0;
 }
 
-static void
-add_blocks(const struct map_peek *peek, uint64_t at, uint64_t end, size_t *left,
-           struct parts *out)
+/* A row of blocks from there on: where it ends. */
+static uint64_t
+find_row_end(const struct map_peek *peek, uint64_t at, uint64_t end,
+             size_t *left)
 {
-    uint64_t size;
+    uint64_t size = 1;
 
-    for (; at<end && * left> 0; at += size) {
-        struct part part = {.start = at,
-                            .kind = RANGE_GLIBC,
-                            .owner = "a block of its own mapping",
-                            .evidence = "its header"};
-
+    for (; at < end && size > 0 && *left > 0; at += size) {
         --*left;
         size = read_block_size(peek, at, end);
-        if (size == 0)
+    }
+    return at;
+}
+
+/* Behind something else, a row of blocks goes on to the end: what merely looks
+ * like one does not. */
+static void
+add_blocks(const struct map_peek *peek, uint64_t start, uint64_t end,
+           bool anywhere, size_t *left, struct parts *out)
+{
+    struct part part = {.kind = RANGE_GLIBC,
+                        .owner = "blocks of their own mapping",
+                        .evidence = "their headers"};
+
+    for (uint64_t at = start; at<end && * left> 0; at += MAP_PAGE) {
+        uint64_t row_end = find_row_end(peek, at, end, left);
+
+        if (row_end > at && (at == start || row_end == end)) {
+            part.start = at;
+            part.end = row_end;
+            parts_add(out, &part);
+            at = row_end - MAP_PAGE;
+        }
+        if (!anywhere)
             return;
-        part.end = at + size;
-        parts_add(out, &part);
     }
 }
 
 void
 glibc_blocks_find(const struct memory_map *map, const struct map_peek *peek,
-                  const struct parts *known, struct parts *out)
+                  const struct parts *known, bool anywhere, struct parts *out)
 {
-    size_t left = GLIBC_BLOCKS_MAX;
+    size_t left = GLIBC_PROBES_MAX;
 
     for (size_t i = 0; i < map->count; i++) {
         const struct memory_range *range = &map->list[i];
@@ -106,7 +123,7 @@ glibc_blocks_find(const struct memory_map *map, const struct map_peek *peek,
                 next && next->start < range->end ? next->start : range->end;
 
             if (at < end)
-                add_blocks(peek, at, end, &left, out);
+                add_blocks(peek, at, end, anywhere, &left, out);
             at = next && next->start < range->end ? next->end : range->end;
         }
     }

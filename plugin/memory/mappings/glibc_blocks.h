@@ -5,19 +5,26 @@
 #ifndef HW_GLIBC_BLOCKS_H
 #define HW_GLIBC_BLOCKS_H
 
+#include <stdbool.h>
+
 struct map_peek;
 struct memory_map;
 struct parts;
 
-enum { GLIBC_HEAP = 64 << 20, GLIBC_BLOCKS_MAX = 65536 /* that are read */ };
+enum {
+    GLIBC_HEAP = 64 << 20,
+    /* Pages that are looked at for a block: of 128 MB that are none. */
+    GLIBC_PROBES_MAX = 32768
+};
 
 /* Adds its arenas' heaps. */
 void glibc_heaps_find(const struct memory_map *map, const struct map_peek *peek,
                       struct parts *out);
-/* Adds the blocks that it has mapped one by one, where a mapping, or what
- * follows one of the (sorted) parts, begins with one. */
+/* Adds the blocks that it has mapped one by one, from where a mapping, or what
+ * follows one of the (sorted) parts, begins.  anywhere: also behind what is
+ * none. */
 void glibc_blocks_find(const struct memory_map *map,
                        const struct map_peek *peek, const struct parts *known,
-                       struct parts *out);
+                       bool anywhere, struct parts *out);
 
 #endif

@@ -46,6 +46,7 @@ struct extent_search {
     size_t count;
     size_t last; /* found in there last */
     uint64_t left;
+    bool missed; /* what should have been read could not be */
     uint64_t words[PIECE / sizeof(uint64_t)];
 };
 
@@ -112,6 +113,7 @@ read_block(struct extent_search *s, uint64_t at, uint64_t end)
                 continue;
             size = s->peek->read(s->peek->arg, at + i * MAP_PAGE, s->words,
                                  run * MAP_PAGE);
+            s->missed |= size < run * MAP_PAGE;
             read_extents(s, size / sizeof(uint64_t));
             s->left -= run * MAP_PAGE;
         }
@@ -167,7 +169,7 @@ jemalloc_extents_find(const struct memory_map *map, const struct map_peek *peek,
             if (is_metadata(s, at, end, &size)) {
                 add_extent(s, at, at + size);
                 read_block(s, at, at + size);
-                all = s->left >= PIECE && !out->full;
+                all = s->left >= PIECE && !out->full && !s->missed;
             } else {
                 size = BLOCK_ALIGNMENT;
             }

@@ -17,8 +17,8 @@ enum {
     EXTENTS_BYTES_MAX = 512 << 20
 };
 
-/* Adds them.  False: metadata past that ceiling were not read, so some of its
- * memory may be missing. */
+/* Adds them.  False: metadata past that ceiling were not read, or no longer
+ * there, so some of its memory may be missing. */
 bool jemalloc_extents_find(const struct memory_map *map,
                            const struct map_peek *peek, struct parts *out);
 

@@ -431,7 +431,8 @@ find_parts(struct owners *o)
     if (peek) {
         glibc_heaps_find(&as_it_came, peek, &o->parts);
         parts_sort(&o->parts);
-        glibc_blocks_find(&as_it_came, peek, &o->parts, &blocks);
+        glibc_blocks_find(&as_it_came, peek, &o->parts, !o->hints->jemalloc,
+                          &blocks);
         for (size_t i = 0; i < blocks.count; i++)
             parts_add(&o->parts, &blocks.list[i]);
         parts_fini(&blocks);

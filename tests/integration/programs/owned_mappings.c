@@ -4,7 +4,7 @@
  * of malloc small and large; then "ready".  SIGUSR1 has it map 32 MB more:
  * "mapped".
  *
- *     owned_mappings FILE
+ *     owned_mappings FILE [closed]: it is not dumpable
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -74,7 +74,9 @@ main(int argc, char **argv)
     sigemptyset(&more);
     sigaddset(&more, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &more, NULL);
-    demand(argc == 2 && shared >= 0, "usage: owned_mappings FILE");
+    demand(argc >= 2 && shared >= 0, "usage: owned_mappings FILE [closed]");
+    if (argc > 2)
+        prctl(PR_SET_DUMPABLE, 0);
     map(FOREIGN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     demand(ftruncate(shared, SHARED) == 0, "ftruncate");
     map(SHARED, MAP_SHARED, shared);
@@ -92,7 +94,7 @@ main(int argc, char **argv)
                "pthread_create");
     }
     pthread_barrier_wait(&named);
-    puts("ready");
+    printf("ready, pid %d\n", (int)getpid());
     fflush(stdout);
     while (sigwait(&more, &signal) == 0) {
         map(MORE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
