@@ -23,6 +23,7 @@
 
 #include "agent_client.h"
 #include "clock.h"
+#include "controller_parts.h"
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
@@ -328,29 +329,19 @@ static void
 run_mappings(struct controller *c, struct job *job)
 {
     struct mappings_take take;
-    struct memory_map *map = NULL;
     struct error err = {0};
-    bool opened = false;
-    int rc = mappings_take_open(&take, &c->client, &err);
+    struct memory_map *map;
+    int rc = mappings_take_open(&take, &c->client, &c->observer, &err);
 
-    if (rc != 0 && take.refused) {
-        opened = observer_open_mappings(&c->observer, &c->client);
-        rc = opened ? mappings_take_again(&take, &err) : -1;
-    }
-    if (rc != 0)
-        rc = mappings_take_ask(&take, &c->client, &err);
     pthread_mutex_lock(&c->jobs.flights.lock);
     publish_status(c);
-    if (!opened)
+    if (!take.opened)
         jobs_give_agent(job);
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    if (rc == 0)
-        map = mappings_take_read(&take, &c->seen, &err);
+    map = rc == 0 ? mappings_take_read(&take, &c->seen, &err) : NULL;
     if (!map)
         map = mappings_take_nothing(&err);
-    mappings_take_close(&take);
-    if (opened)
-        observer_close_mappings(&c->observer, &c->client);
+    mappings_take_close(&take, &c->client, &c->observer);
     pthread_mutex_lock(&c->jobs.flights.lock);
     job->result.mappings = map;
     jobs_finish(job, map ? NULL : &err);
@@ -433,44 +424,6 @@ greeter_main(void *arg)
 
 /* ---- start and stop ---- */
 
-/* Without its directory the store keeps snapshots in memory, and
- * heapwire.snapshots says so for each. */
-static struct store *
-open_store(const struct controller_options *options, struct error *err)
-{
-    struct store_options in_memory = options->store;
-    struct store *store = store_open(&options->store, options->log, err);
-
-    if (store || !options->store.dir)
-        return store;
-    log_to(options->log,
-           "snapshots are kept in memory alone, until heapwired ends: %s",
-           err->text);
-    in_memory.dir = NULL;
-    return store_open(&in_memory, options->log, err);
-}
-
-/* Without indexes names take longer, but are the same. */
-static struct index_keeper *
-start_indexes(const struct controller_options *options)
-{
-    struct index_keeper_options indexes = index_keeper_defaults;
-    struct index_keeper *keeper;
-    struct error err;
-
-    if (!options->index_dir)
-        return NULL;
-    indexes.dir = options->index_dir;
-    indexes.program = options->symbolizer;
-    indexes.rules.bytes = options->index_bytes;
-    indexes.reader_mb = options->reader_mb;
-    indexes.log = options->log;
-    keeper = index_keeper_start(&indexes, &err);
-    if (!keeper)
-        log_to(options->log, "no symbol indexes are made: %s", err.text);
-    return keeper;
-}
-
 static int
 start_symbolizer(struct controller *c, uint32_t reader_mb, struct error *err)
 {
@@ -520,10 +473,10 @@ controller_start(const struct controller_options *options, struct error *err)
     }
     c->node_id = options->node_id;
     c->segment = c->recorded.segment = options->segment;
-    c->store = open_store(options, err);
+    c->store = controller_open_store(options, err);
     if (!c->store)
         goto fail;
-    c->indexes = start_indexes(options);
+    c->indexes = controller_start_indexes(options);
     c->observer.jobs = &c->jobs;
     if (start_symbolizer(c, options->reader_mb, err) != 0 ||
         observer_init(&c->observer, options, c->indexes, c->store, err) != 0)

@@ -7,25 +7,62 @@
 #include <unistd.h>
 
 #include "agent_client.h"
-#include "arena.h"
 #include "clock.h"
 #include "errors.h"
 #include "files.h"
+#include "log.h"
+#include "map_seen.h"
 #include "memory_map.h"
 #include "node_status.h"
-#include "process_stat.h"
+#include "observer.h"
 
-int
-mappings_take_again(struct mappings_take *take, struct error *err)
+enum { OPEN_MS = 30000 /* that a reading takes at most */ };
+
+/* -1 with *err; *refused: only that the process is closed keeps us from it. */
+static int
+open_smaps(struct mappings_take *take, bool *refused, struct error *err)
 {
     take->source.smaps = map_source_open(take->source.pid);
-    take->refused =
-        take->source.smaps < 0 && (errno == EACCES || errno == EPERM);
+    *refused = take->source.smaps < 0 && (errno == EACCES || errno == EPERM);
     if (take->source.smaps >= 0)
         return 0;
     error_sys(err, ER_UNKNOWN, "heapwired (uid %u) may not read /proc/%d/smaps",
               (unsigned)geteuid(), (int)take->source.pid);
     return -1;
+}
+
+/* Makes a process that is closed to us dumpable, where only that keeps us from
+ * it; whether it is. */
+static bool
+open_closed(struct observer *observer, struct agent_client *client)
+{
+    struct error unsaid;
+    bool opened = false;
+
+    if (!observer->dumpable || client->status.state != NODE_CONNECTED ||
+        client->status.hello.uid != geteuid())
+        return false;
+    observer->access_until_ms[OBSERVER_MAPPINGS] = clock_ms() + OPEN_MS;
+    if (observer_set_access(observer, client, &opened, &unsaid) == 0 && opened)
+        return true;
+    observer->access_until_ms[OBSERVER_MAPPINGS] = 0;
+    return false;
+}
+
+/* Puts it back, unless others need it. */
+static void
+close_opened(struct observer *observer, struct agent_client *client)
+{
+    struct error err;
+    bool opened;
+
+    observer->access_until_ms[OBSERVER_MAPPINGS] = 0;
+    if (client->status.state == NODE_CONNECTED &&
+        observer_set_access(observer, client, &opened, &err) != 0)
+        log_to(observer->log,
+               "the database (pid %d) was made dumpable and may be so still, "
+               "which is looked after again: %s",
+               (int)client->status.hello.pid, err.text);
 }
 
 static int
@@ -50,14 +87,16 @@ ask_for_smaps(struct mappings_take *take, struct agent_client *client,
     return rc;
 }
 
-int
-mappings_take_ask(struct mappings_take *take, struct agent_client *client,
+/* Behind why it is not read says why the agent did not, too. */
+static int
+ask_agent_instead(struct mappings_take *take, struct agent_client *client,
                   struct error *err)
 {
     struct error why = *err, more;
 
-    if (client->status.state == NODE_GONE)
-        return -1;
+    if (client->status.state != NODE_CONNECTED &&
+        client->status.state != NODE_UNRESPONSIVE)
+        return -1; /* there is none */
     if (client->status.state == NODE_CONNECTED &&
         !(client->status.knows & AGENT_KNOWS_SMAPS)) {
         error_set(err, ER_UNKNOWN,
@@ -84,10 +123,11 @@ mappings_take_ask(struct mappings_take *take, struct agent_client *client,
 
 int
 mappings_take_open(struct mappings_take *take, struct agent_client *client,
-                   struct error *err)
+                   struct observer *observer, struct error *err)
 {
     const struct snapshot_memory *memory = &client->memory;
     struct node_arrival process;
+    bool refused = false;
 
     *take = (struct mappings_take){.source = {.smaps = -1}};
     buffer_init(&take->smaps, AGENT_SMAPS_MAX);
@@ -98,18 +138,26 @@ mappings_take_open(struct mappings_take *take, struct agent_client *client,
         take->source.jemalloc_most =
             memory->mapped.value + memory->retained.value;
     process = node_status_find_process(&client->status, client->state_dir, err);
-    if (process.pid == 0)
-        return -1;
     take->source.pid = process.pid;
     take->source.start_ticks = process.start_ticks;
-    return mappings_take_again(take, err);
+    if (process.pid != 0 && open_smaps(take, &refused, err) == 0)
+        return 0;
+    take->opened = refused && open_closed(observer, client);
+    if (take->opened && open_smaps(take, &refused, err) == 0)
+        return 0;
+    return ask_agent_instead(take, client, err);
 }
 
 struct memory_map *
 mappings_take_read(struct mappings_take *take, struct map_seen *seen,
                    struct error *err)
 {
-    return map_source_read(&take->source, seen, err);
+    struct memory_map *map = map_source_read(&take->source, err);
+
+    if (map)
+        map_seen_note(seen, take->source.pid, take->source.start_ticks, map,
+                      map->taken_ms);
+    return map;
 }
 
 struct memory_map *
@@ -125,8 +173,11 @@ mappings_take_nothing(const struct error *why)
 }
 
 void
-mappings_take_close(struct mappings_take *take)
+mappings_take_close(struct mappings_take *take, struct agent_client *client,
+                    struct observer *observer)
 {
+    if (take->opened)
+        close_opened(observer, client);
     fd_close(take->source.smaps);
     buffer_fini(&take->smaps);
     buffer_fini(&take->tasks);

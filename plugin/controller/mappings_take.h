@@ -12,30 +12,29 @@ struct agent_client;
 struct error;
 struct map_seen;
 struct memory_map;
+struct observer;
 
 enum { MAPPINGS_TASKS_MAX = 16 << 20 /* bytes: 65536 threads */ };
 
 struct mappings_take {
     struct map_source source;
     struct buffer smaps, tasks; /* the agent's */
-    bool refused; /* only the process's being closed keeps us from it */
+    bool opened; /* the process is dumpable for it: keep the agent */
     char remark[512];
 };
 
-/* Of who has the agent.  Opens what is to be read.  -1 with *err: it is not
- * there, or refused; close is needed all the same. */
+/* Of who has the agent.  Opens what is to be read, has the process made
+ * dumpable, or has the agent read it.  -1 with *err: nothing can be read; close
+ * is needed all the same. */
 int mappings_take_open(struct mappings_take *take, struct agent_client *client,
-                       struct error *err);
-/* Once it was made dumpable. */
-int mappings_take_again(struct mappings_take *take, struct error *err);
-/* Has the agent read them.  -1 with *err, which has said why that is needed. */
-int mappings_take_ask(struct mappings_take *take, struct agent_client *client,
-                      struct error *err);
-/* Needs the agent no more.  NULL with *err. */
+                       struct observer *observer, struct error *err);
+/* Needs the agent no more, but where it says opened.  NULL with *err. */
 struct memory_map *mappings_take_read(struct mappings_take *take,
                                       struct map_seen *seen, struct error *err);
 /* In place of what cannot be read; NULL without memory. */
 struct memory_map *mappings_take_nothing(const struct error *why);
-void mappings_take_close(struct mappings_take *take);
+void mappings_take_close(struct mappings_take *take,
+                         struct agent_client *client,
+                         struct observer *observer);
 
 #endif

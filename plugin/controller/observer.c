@@ -73,19 +73,13 @@ takes_time(const struct observation *o)
 
 /* ---- a process that is not dumpable ---- */
 
-enum {
-    OF_MAPPINGS = 2, /* behind those of takes_time() */
-    OBSERVERS,
-    MAPPINGS_MS = 30000 /* that the database's mappings take at most */
-};
-
 /* 0: none needs it. */
 static uint64_t
 last_access_ms(const struct observer *observer)
 {
     uint64_t last_ms = 0;
 
-    for (size_t i = 0; i < OBSERVERS; i++)
+    for (size_t i = 0; i < OBSERVER_USES; i++)
         if (observer->access_until_ms[i] > last_ms)
             last_ms = observer->access_until_ms[i];
     return last_ms;
@@ -114,37 +108,6 @@ observer_set_access(struct observer *observer, struct agent_client *client,
     observer->opened = *opened = answer.reply.value != 0;
     agent_client_answer_close(&answer);
     return 0;
-}
-
-bool
-observer_open_mappings(struct observer *observer, struct agent_client *client)
-{
-    struct error unsaid;
-    bool opened = false;
-
-    if (!observer->dumpable || client->status.state != NODE_CONNECTED ||
-        client->status.hello.uid != geteuid())
-        return false;
-    observer->access_until_ms[OF_MAPPINGS] = clock_ms() + MAPPINGS_MS;
-    if (observer_set_access(observer, client, &opened, &unsaid) == 0 && opened)
-        return true;
-    observer->access_until_ms[OF_MAPPINGS] = 0;
-    return false;
-}
-
-void
-observer_close_mappings(struct observer *observer, struct agent_client *client)
-{
-    struct error err;
-    bool opened;
-
-    observer->access_until_ms[OF_MAPPINGS] = 0;
-    if (client->status.state == NODE_CONNECTED &&
-        observer_set_access(observer, client, &opened, &err) != 0)
-        log_to(observer->log,
-               "the database (pid %" PRId32 ") was made dumpable and may be so "
-               "still, which is looked after again: %s",
-               client->status.hello.pid, err.text);
 }
 
 /* ms: 0: it is needed no more.  The agent looks after that, too. */

@@ -25,6 +25,8 @@ struct store;
 struct unwind_store;
 struct table_loader;
 
+enum { OBSERVER_MAPPINGS = 2, OBSERVER_USES };
+
 struct observer {
     struct flights flights; /* first */
     struct observe_names names;
@@ -42,7 +44,7 @@ struct observer {
     atomic_bool opened;    /* it is so by the agent, or about to be */
     /* clock_ms: until then at most an observation needs that, of threads, of a
      * profile and of mappings; 0: none does. */
-    _Atomic uint64_t access_until_ms[3];
+    _Atomic uint64_t access_until_ms[OBSERVER_USES];
 };
 
 /* Into a zeroed struct; keeper (or NULL) and store are borrowed.  -1 with
@@ -68,13 +70,6 @@ void observer_greeted(struct observer *observer, struct agent_client *client);
  * observations need it now.  *opened: it is so by us. */
 int observer_set_access(struct observer *observer, struct agent_client *client,
                         bool *opened, struct error *err);
-/* Of who has the agent, and keeps it: makes a process that is closed to us
- * dumpable for a reading of its mappings, where only that keeps us from it;
- * whether it is.  Then it is put back, unless others need it. */
-bool observer_open_mappings(struct observer *observer,
-                            struct agent_client *client);
-void observer_close_mappings(struct observer *observer,
-                             struct agent_client *client);
 /* Ends what runs; while jobs still run.  Every seat has been left. */
 void observer_stop(struct observer *observer); /* zeroed is fine */
 /* Once they do not. */

@@ -195,6 +195,22 @@ find_stacks(struct owners *o)
 
 /* ---- what has no name ---- */
 
+/* A file whose data lie right before that; NULL: none does. */
+static const char *
+find_data_before(const struct owners *o, const struct memory_range *range)
+{
+    const struct memory_range *at = range;
+
+    while (at > o->from && at[-1].end == at->start && *at[-1].name == '/' &&
+           at[-1].permissions[3] == 'p' &&
+           (at == range || strcmp(at[-1].name, at->name) == 0)) {
+        at--;
+        if (at->permissions[1] == 'w')
+            return at->name;
+    }
+    return NULL;
+}
+
 /* Nothing was found in there: it is judged by its place. */
 static void
 judge_by_place(struct owners *o, const struct memory_range *whole,
@@ -204,16 +220,15 @@ judge_by_place(struct owners *o, const struct memory_range *whole,
     const struct memory_range *after =
         whole + 1 < o->from + o->from_count ? whole + 1 : NULL;
     bool begins = range->start == whole->start;
+    const char *file;
 
     range->kind = RANGE_FOREIGN;
     if (memcmp(range->permissions, "---", 3) == 0) {
         range->owner = "no access";
         range->evidence = "its permissions";
-    } else if (begins && before && before->end == range->start &&
-               *before->name == '/' && before->permissions[1] == 'w' &&
-               before->permissions[3] == 'p') {
+    } else if (begins && (file = find_data_before(o, whole))) {
         range->kind = RANGE_FILE;
-        range->owner = before->name;
+        range->owner = file;
         range->evidence = "behind that file's data";
     } else if (!o->hints->peek && range->start % GLIBC_HEAP == 0 && after &&
                after->bare && after->start == range->end &&
@@ -358,19 +373,34 @@ largest_piece(const struct owners *o, const struct memory_range *whole)
     return largest;
 }
 
+/* Out of what is left, and no more than it has room for. */
+static void
+give_rss(struct memory_range *range, uint64_t bytes, uint64_t *left)
+{
+    uint64_t room = range->size - range->rss;
+
+    if (bytes > room)
+        bytes = room;
+    if (bytes > *left)
+        bytes = *left;
+    range->rss += bytes;
+    *left -= bytes;
+}
+
 static int
 cut_range(struct owners *o, const struct memory_range *whole)
 {
     struct piece piece, largest = largest_piece(o, whole);
     struct memory_range range = *whole;
-    uint64_t others, bytes, left = whole->rss, count = o->uncounted_pages;
+    size_t first = o->map->count, pages = o->uncounted_pages;
+    uint64_t rest, bytes, left = whole->rss;
 
-    if (!count_pieces(o, whole, &largest, &others)) {
+    if (!count_pieces(o, whole, &largest, &rest)) {
         judge_piece(o, whole, &largest, &range);
         range.evidence = "its largest part: there is too much to count";
         return keep_range(o, &range);
     }
-    o->uncounted_pages = count; /* it is the same once more */
+    o->uncounted_pages = pages; /* it is the same once more */
     range.part = true;
     range.dirty = range.anonymous = range.swap = 0;
     for (uint64_t at = whole->start; at < whole->end; at = piece.end) {
@@ -381,18 +411,18 @@ cut_range(struct owners *o, const struct memory_range *whole)
         range.tid = 0;
         range.owner = "";
         judge_piece(o, whole, &piece, &range);
+        range.rss = 0;
         if (piece.start == largest.start)
-            range.rss = others;
-        else if (count_present(o, range.start, range.end, &bytes))
-            range.rss = bytes;
-        if (range.rss > left)
-            range.rss = left;
-        left -= range.rss;
+            bytes = rest;
+        else
+            (void)count_present(o, range.start, range.end, &bytes);
+        give_rss(&range, bytes, &left);
         if (keep_range(o, &range) != 0)
             return -1;
     }
-    if (o->map->count > 0)
-        o->map->list[o->map->count - 1].rss += left;
+    for (size_t i = first; i < o->map->count && left > 0; i++)
+        give_rss(&o->map->list[i], left, &left);
+    o->map->rest.rss += left;
     return 0;
 }
 

@@ -19,7 +19,6 @@
 #include "files.h"
 #include "map_owners.h"
 #include "map_peek.h"
-#include "map_seen.h"
 #include "memory.h"
 #include "memory_map.h"
 #include "process_memory.h"
@@ -350,8 +349,7 @@ add_kernel_rows(const struct map_source *source, struct memory_map *map)
 }
 
 struct memory_map *
-map_source_read(const struct map_source *source, struct map_seen *seen,
-                struct error *err)
+map_source_read(const struct map_source *source, struct error *err)
 {
     struct memory_map *map = memory_map_new();
     uint64_t began_ms = clock_ms();
@@ -372,8 +370,6 @@ map_source_read(const struct map_source *source, struct map_seen *seen,
     if (rc == 0)
         rc = find_owners(source, map, err);
     if (rc == 0) {
-        map_seen_note(seen, source->pid, source->start_ticks, map,
-                      map->taken_ms);
         add_rest(map);
         add_kernel_rows(source, map);
         map->remark =

@@ -16,7 +16,6 @@
 #include "reader.h"
 
 struct error;
-struct map_seen;
 struct memory_map;
 
 /* What is to be read. */
@@ -35,10 +34,9 @@ struct map_source {
 /* /proc/<pid>/smaps, or -1 with errno: EACCES, EPERM: the process is closed to
  * us. */
 int map_source_open(pid_t pid);
-/* With owners, and since when it is there.  NULL with *err: no memory, or there
- * is nothing to read. */
+/* With owners.  NULL with *err: no memory, or there is nothing to read. */
 struct memory_map *map_source_read(const struct map_source *source,
-                                   struct map_seen *seen, struct error *err);
+                                   struct error *err);
 /* The places alone; NULL: they cannot be read. */
 struct memory_map *map_source_places(pid_t pid);
 

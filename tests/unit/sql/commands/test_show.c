@@ -34,7 +34,7 @@ static const struct {
      "functions\ncluster_daemon\ncluster_deaths\ncluster_heap_ages\ncluster_"
      "heap_churn\n"
      "cluster_heap_functions\ncluster_heap_threads\ncluster_malloc_arenas\n"
-     "cluster_malloc_bins\ncluster_malloc_stats\ncluster_memory\ncluster_"
+     "cluster_malloc_bins\ncluster_malloc_stats\ncluster_mappings\ncluster_memory\ncluster_"
      "memory_history\ncluster_profiler\ncluster_snapshots\ncluster_symbol_"
      "indexes\ncluster_threads\ncpu_functions\ncpu_"
      "stacks\ndaemon\ndeaths\nheap_ages\nheap_churn\nheap_"

@@ -133,12 +133,16 @@ START_TEST(data_without_a_file_is_that_files)
         owned("7f0000000000-7f0000001000 rw-p 0 fe:00 7 /lib/x.so\nRss: 4 kB\n"
               "7f0000001000-7f0000003000" ANON
               "7f0000004000-7f0000005000 r--p 0 fe:00 7 /lib/y.so\n"
-              "7f0000005000-7f0000006000" ANON,
+              "7f0000005000-7f0000006000" ANON
+              "7f0000007000-7f0000008000 rw-p 0 fe:00 7 /lib/z.so\nRss: 4 kB\n"
+              "7f0000008000-7f0000009000 r--p 0 fe:00 7 /lib/z.so\n"
+              "7f0000009000-7f000000a000" ANON,
               &hints);
 
     ck_assert_int_eq(at(map, 0x7f0000001000)->kind, RANGE_FILE);
     ck_assert_str_eq(at(map, 0x7f0000001000)->owner, "/lib/x.so");
     ck_assert_int_eq(at(map, 0x7f0000005000)->kind, RANGE_FOREIGN);
+    ck_assert_str_eq(at(map, 0x7f0000009000)->owner, "/lib/z.so");
     memory_map_unref(map);
 }
 END_TEST
