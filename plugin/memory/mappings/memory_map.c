@@ -80,7 +80,7 @@ memory_range_is_anonymous(const struct memory_range *range)
 {
     return range->bare && range->permissions[1] == 'w' &&
            range->permissions[3] == 'p' && range->rss > 0 &&
-           range->end <= INT64_MAX;
+           range->end <= INT64_MAX && range->size <= RANGE_SEARCHED_MAX;
 }
 
 struct memory_map *

@@ -22,6 +22,10 @@ enum {
     RANGE_NAME_MAX = 1023            /* bytes; a longer one is cut */
 };
 
+/* Bytes: what is larger is a reserve (a sanitizer's, a runtime's) in which no
+ * allocator's marks are looked for. */
+#define RANGE_SEARCHED_MAX (UINT64_C(1) << 40)
+
 enum range_kind {
     RANGE_FOREIGN, /* anonymous, of no allocator that is known */
     RANGE_JEMALLOC,
@@ -79,7 +83,8 @@ struct memory_range *memory_map_add(struct memory_map *map);
 const char *memory_map_text(struct memory_map *map, const char *text,
                             size_t size);
 const char *range_kind_word(enum range_kind kind);
-/* Writable, private, without a name or file, and in memory at least in part. */
+/* Writable, private, without a name or file, in memory at least in part, and no
+ * larger than RANGE_SEARCHED_MAX. */
 bool memory_range_is_anonymous(const struct memory_range *range);
 
 struct memory_map *memory_map_ref(struct memory_map *map);
