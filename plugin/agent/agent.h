@@ -192,6 +192,13 @@ int lever_host_expire(const struct agent *agent);
 /* With the agent all of them end: nobody would put them back. */
 void lever_host_leave(const struct agent *agent);
 
+/* ---- own_smaps.c: what /proc says of this process ---- */
+
+/* At most so many bytes of the text; *cut: there are more.  -1 with errno. */
+int own_text_copy(const char *path, int to, size_t most, bool *cut);
+/* A line for each thread, as AGENT_SMAPS has them. */
+int own_tasks_write(int to);
+
 /* ---- access.c: who may look at this process from outside ---- */
 
 /* Where Yama needs it this process may trace us; 0: none. */

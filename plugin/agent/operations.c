@@ -22,8 +22,6 @@
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
-enum { COPY_BYTES = 16384 };
-
 #define DUMP_PATH "/proc/thread-self/fd/%d"
 
 static void
@@ -41,6 +39,7 @@ op_hello(struct agent *agent, const struct agent_request *request,
     profiling_hello(&agent->jemalloc, &reply->hello);
     reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT |
                    AGENT_KNOWS_DUMPABLE | AGENT_KNOWS_LEVERS |
+                   AGENT_KNOWS_SMAPS |
                    (agent->start->child ? 0 : AGENT_KNOWS_TABLES) |
                    (recorder_is_patched() ? AGENT_KNOWS_PATCHED : 0);
     snprintf(reply->text, sizeof(reply->text), "%s",
@@ -181,27 +180,9 @@ op_set_active(struct agent *agent, const struct agent_request *request,
 static int
 copy_maps(int to)
 {
-    char bytes[COPY_BYTES];
-    int from = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    ssize_t n = -1, done;
+    bool cut;
 
-    if (from < 0)
-        return -1;
-    while ((n = read(from, bytes, sizeof(bytes))) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            break;
-        do {
-            done = write(to, bytes, (size_t)n);
-        } while (done < 0 && errno == EINTR);
-        if (done != n) {
-            n = -1;
-            break;
-        }
-    }
-    close(from);
-    return n < 0 ? -1 : 0;
+    return own_text_copy("/proc/self/maps", to, SIZE_MAX, &cut);
 }
 
 /* Seals a file before it is sent. */
@@ -353,6 +334,31 @@ op_maps(struct agent *agent, const struct agent_request *request,
     pass_text(agent, reply, passed, write_maps, "/proc/self/maps");
     if (agent->own_table)
         mapped_files_scan(&agent->files);
+}
+
+static void
+op_smaps(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct operation_files *passed)
+{
+    int smaps = new_file(agent, "heapwire-smaps");
+    int tasks = new_file(agent, "heapwire-tasks");
+    bool cut = false;
+
+    (void)request;
+    passed->owned = true;
+    passed->fds[0] = smaps;
+    passed->fds[1] = tasks;
+    passed->count = 2;
+    if (smaps < 0 || tasks < 0)
+        fail(reply, errno, "cannot create a file");
+    else if (own_text_copy("/proc/self/smaps", smaps, AGENT_SMAPS_MAX, &cut) !=
+             0)
+        fail(reply, errno, "cannot copy /proc/self/smaps");
+    else if (own_tasks_write(tasks) != 0)
+        fail(reply, errno, "cannot list the threads");
+    reply->value = cut;
+    seal(smaps);
+    seal(tasks);
 }
 
 /* The loader is asked, whose lock a forked child may have no owner of. */
@@ -510,6 +516,7 @@ static const struct operation {
     [AGENT_TABLE] = {op_table, NEEDS_PROFILING},
     [AGENT_DUMPABLE] = {op_dumpable, NEEDS_NOTHING},
     [AGENT_LEVER] = {op_lever, NEEDS_JEMALLOC},
+    [AGENT_SMAPS] = {op_smaps, NEEDS_NOTHING},
 };
 
 /* Fills the reply with why this process cannot do an operation. */

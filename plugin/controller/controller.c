@@ -23,6 +23,7 @@
 
 #include "agent_client.h"
 #include "clock.h"
+#include "controller_parts.h"
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
@@ -30,6 +31,8 @@
 #include "jobs.h"
 #include "lever_job.h"
 #include "log.h"
+#include "map_seen.h"
+#include "mappings_take.h"
 #include "memory.h"
 #include "node_status.h"
 #include "objects.h"
@@ -75,6 +78,7 @@ struct controller {
     struct overhead_limit overhead_limit;
     struct objects objects;
     struct recorded_maps recorded; /* cleared with them */
+    struct map_seen seen;
     int segment;                   /* the recorder's; borrowed; -1: none */
     struct symbolizer *symbolizer; /* of who has the names, but for cancel */
     struct store *store;
@@ -185,6 +189,9 @@ oversee(struct controller *c)
         jobs_forget(&c->jobs);
     pthread_mutex_unlock(&c->jobs.flights.lock);
     observer_greeted(&c->observer, &c->client);
+    if (c->client.status.state == NODE_CONNECTED && c->client.peer != 0)
+        map_seen_look(&c->seen, c->client.peer,
+                      c->client.status.hello.start_ticks);
 }
 
 /* ---- jobs ---- */
@@ -307,6 +314,31 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
     return rc;
 }
 
+/* Gives the agent to others before it reads what may take seconds; but where
+ * the process is open for that alone. */
+static void
+run_mappings(struct controller *c, struct job *job)
+{
+    struct mappings_take take;
+    struct error err = {0};
+    struct memory_map *map;
+    int rc = mappings_take_open(&take, &c->client, &c->observer, &err);
+
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    publish_status(c);
+    if (!take.opened)
+        jobs_give_agent(job);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
+    map = rc == 0 ? mappings_take_read(&take, &c->seen, &err) : NULL;
+    if (!map)
+        map = mappings_take_nothing(&err);
+    mappings_take_close(&take, &c->client, &c->observer);
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    job->result.mappings = map;
+    jobs_finish(job, map ? NULL : &err);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
+}
+
 static void
 run_job(struct job *job)
 {
@@ -317,6 +349,10 @@ run_job(struct job *job)
 
     if (job_is_dump(job)) {
         run_dump(c, job);
+        return;
+    }
+    if (job->request.kind == JOB_MAPPINGS) {
+        run_mappings(c, job);
         return;
     }
     rc = ask_agent(c, job, &result, &err);
@@ -382,44 +418,6 @@ greeter_main(void *arg)
 
 /* ---- start and stop ---- */
 
-/* Without its directory the store keeps snapshots in memory, and
- * heapwire.snapshots says so for each. */
-static struct store *
-open_store(const struct controller_options *options, struct error *err)
-{
-    struct store_options in_memory = options->store;
-    struct store *store = store_open(&options->store, options->log, err);
-
-    if (store || !options->store.dir)
-        return store;
-    log_to(options->log,
-           "snapshots are kept in memory alone, until heapwired ends: %s",
-           err->text);
-    in_memory.dir = NULL;
-    return store_open(&in_memory, options->log, err);
-}
-
-/* Without indexes names take longer, but are the same. */
-static struct index_keeper *
-start_indexes(const struct controller_options *options)
-{
-    struct index_keeper_options indexes = index_keeper_defaults;
-    struct index_keeper *keeper;
-    struct error err;
-
-    if (!options->index_dir)
-        return NULL;
-    indexes.dir = options->index_dir;
-    indexes.program = options->symbolizer;
-    indexes.rules.bytes = options->index_bytes;
-    indexes.reader_mb = options->reader_mb;
-    indexes.log = options->log;
-    keeper = index_keeper_start(&indexes, &err);
-    if (!keeper)
-        log_to(options->log, "no symbol indexes are made: %s", err.text);
-    return keeper;
-}
-
 static int
 start_symbolizer(struct controller *c, uint32_t reader_mb, struct error *err)
 {
@@ -447,6 +445,7 @@ controller_start(const struct controller_options *options, struct error *err)
     }
     jobs_init(&c->jobs, run_job);
     objects_init(&c->objects);
+    map_seen_init(&c->seen);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->observer.state_dir = c->state_dir = mem_strdup(options->state_dir);
     c->symbolizer_path = mem_strdup(options->symbolizer);
@@ -468,10 +467,10 @@ controller_start(const struct controller_options *options, struct error *err)
     }
     c->node_id = options->node_id;
     c->segment = c->recorded.segment = options->segment;
-    c->store = open_store(options, err);
+    c->store = controller_open_store(options, err);
     if (!c->store)
         goto fail;
-    c->indexes = start_indexes(options);
+    c->indexes = controller_start_indexes(options);
     c->observer.jobs = &c->jobs;
     if (start_symbolizer(c, options->reader_mb, err) != 0 ||
         observer_init(&c->observer, options, c->indexes, c->store, err) != 0)
@@ -512,6 +511,7 @@ controller_stop(struct controller *c)
     index_keeper_stop(c->indexes);
     objects_fini(&c->objects);
     recorded_maps_clear(&c->recorded);
+    map_seen_fini(&c->seen);
     agent_client_fini(&c->client);
     fd_close(c->wake_fd);
     mem_free(c->state_dir);

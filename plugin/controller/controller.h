@@ -27,6 +27,7 @@
 struct controller;
 struct error;
 struct index_keeper;
+struct memory_map;
 struct stats;
 
 struct controller_options {
@@ -166,6 +167,9 @@ enum job_kind {
      * failure, and what was known last, where the agent does not answer. */
     JOB_STATS,
     JOB_RECORDED, /* result.snapshot, of request.recording, kept */
+    /* result.mappings, of at most CONTROLLER_RECENT_MS ago, with its failure
+     * where there is nothing to read. */
+    JOB_MAPPINGS,
     JOB_ACCESS,   /* the observer's: result.active: it is dumpable by us */
     JOB_LEVER     /* request.lever, in the owner's name: result.lever */
 };
@@ -201,8 +205,9 @@ struct job_request {
 
 struct job_result {
     bool active;
-    struct snapshot *snapshot; /* the taker's reference, or NULL */
-    struct stats *stats;       /* likewise */
+    struct snapshot *snapshot;   /* the taker's reference, or NULL */
+    struct stats *stats;         /* likewise */
+    struct memory_map *mappings; /* likewise */
     struct lever_report lever;
 };
 

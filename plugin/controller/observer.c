@@ -77,9 +77,12 @@ takes_time(const struct observation *o)
 static uint64_t
 last_access_ms(const struct observer *observer)
 {
-    uint64_t a = observer->access_until_ms[0], b = observer->access_until_ms[1];
+    uint64_t last_ms = 0;
 
-    return a > b ? a : b;
+    for (size_t i = 0; i < OBSERVER_USES; i++)
+        if (observer->access_until_ms[i] > last_ms)
+            last_ms = observer->access_until_ms[i];
+    return last_ms;
 }
 
 int

@@ -15,6 +15,7 @@
 
 struct error;
 struct heap_walk;
+struct memory_map;
 struct peer_survey;
 struct rowset;
 struct snapshot;
@@ -42,6 +43,7 @@ struct catalog_scope {
     struct stats *stats;
     const struct peer_survey *survey;
     const struct thread_list *threads;
+    const struct memory_map *mappings;
     uint32_t timeout_s,
         parallel; /* the SELECT's own limits; 0: the session's */
     char no_total[ERROR_TEXT_MAX]; /* why NEED_TOTAL got no snapshot */
@@ -60,7 +62,8 @@ enum catalog_need {
     NEED_PEERS = 8,
     /* Nothing: the table reads files, or has many rows */
     NEED_TIME = 16,
-    NEED_THREADS = 32 /* scope.threads: with their stacks */
+    NEED_THREADS = 32, /* scope.threads: with their stacks */
+    NEED_MAPPINGS = 64 /* scope.mappings */
 };
 
 struct catalog_type {

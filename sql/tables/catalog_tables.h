@@ -17,6 +17,7 @@ extern const struct catalog_table tables_accounts[];
 extern const struct catalog_table tables_cpu[];
 extern const struct catalog_table tables_heap[];
 extern const struct catalog_table tables_malloc[];
+extern const struct catalog_table tables_mappings[];
 extern const struct catalog_table tables_memory[];
 extern const struct catalog_table tables_node[];
 extern const struct catalog_table tables_nodes[];

@@ -299,7 +299,9 @@ explain_rss(const struct stats *stats, struct buffer *note)
         elsewhere_uncounted(stats)
             ? ": stacks, code, other allocators, and a jemalloc whose figures "
               "are not known"
-            : ": not jemalloc's (stacks, code, other allocators)");
+            : ": at least that is not jemalloc's (stacks, code, other "
+              "allocators), whose resident counts pages that were never "
+              "touched, too");
     if (stats->rss_file.known)
         buffer_format(note, ", mapped files are %.1f MB of rss",
                       (double)(stats->rss_file.value - shared) / (1 << 20));
@@ -508,7 +510,8 @@ static const struct catalog_column memory_columns[] = {
     {"profile_samples", &type_bigint, "Samples that this is estimated from", 0,
      NEED_TOTAL},
     {"unexplained", &type_bigint,
-     "rss - resident of all jemallocs; NULL: they are not of one moment"},
+     "rss - resident of all jemallocs: at least that is not theirs; NULL: they "
+     "are not of one moment"},
     {"note", &type_text, "What lies between the figures, in words", 0,
      NEED_TOTAL},
     {"answered", &type_boolean_nn,

@@ -87,6 +87,7 @@ enum {
     AGENT_LEVER_MAX_S = 86400,
     AGENT_DECAY_MAX_MS = 86400000, /* -1: never */
     AGENT_BY_MAX = 65,             /* bytes of who asked, with the NUL */
+    AGENT_SMAPS_MAX = 16 << 20, /* some 20,000 mappings */
     /* Limits of AGENT_RESET. Below the minimum nearly every allocation is
      * unwound: that needs force.  Above the maximum a thread's distance to its
      * next sample may be so long that it never sees a smaller rate. */
@@ -132,7 +133,11 @@ enum agent_op {
      * jemalloc and the kernel counted before and after, and the levers that are
      * in force, lines "name value" (lever_write.c).  AGENT_NOT_FOUND: this
      * jemalloc has no such lever. */
-    AGENT_LEVER
+    AGENT_LEVER,
+    /* memfds: /proc/self/smaps, at most AGENT_SMAPS_MAX bytes of it (value = 1:
+     * there are more), and a line for each thread: "<tid> <what its file
+     * syscall says>\t<name>".  The kernel looks at each page for it. */
+    AGENT_SMAPS
 };
 
 enum agent_lever {
@@ -153,7 +158,8 @@ enum agent_knows {
     AGENT_KNOWS_PATCHED = 4,
     AGENT_KNOWS_TABLES = 8,
     AGENT_KNOWS_DUMPABLE = 16,
-    AGENT_KNOWS_LEVERS = 32
+    AGENT_KNOWS_LEVERS = 32,
+    AGENT_KNOWS_SMAPS = 64
 };
 
 enum agent_status {

@@ -32,6 +32,7 @@ cluster_heap_waste
 cluster_malloc_arenas
 cluster_malloc_bins
 cluster_malloc_stats
+cluster_mappings
 cluster_memory
 cluster_memory_history
 cluster_profiler
