@@ -325,8 +325,8 @@ const TimeLine = (function () {
             else if (one) {
                 const read = this.readingAt(place);
                 text += one.rss !== null ? `, RSS ${flamePaint.size(one.rss)}` : '';
-                text += read && read !== one ? `; at ${clock(read.t).slice(6)}` : '';
-                text += read ? lineBands.tell(read, flamePaint.size) : '';
+                const told = read ? lineBands.tell(read, flamePaint.size) : '';
+                text += told && read !== one ? `; at ${clock(read.t).slice(6)} ${told.slice(2)}` : told;
                 text += one.limit ? `, limit ${flamePaint.size(one.limit)}` : '';
             }
             return text + (one && one.responsive === 0 ? ', the database did not answer' : '');

@@ -58,7 +58,7 @@ def healthy(page):
     load(page.node, 40000)
     wait_for(lambda: page.query("SELECT count(*) FROM memory_history WHERE resident IS NOT NULL")[0][0] > 1)
     page.open()
-    page.until_text(".key", "outside jemalloc")
+    page.browser.until("!document.querySelector('.key .outside').hidden")
     shown = page.run("return Array.from(document.querySelectorAll('.key .block'), (one) => !one.hidden && one.textContent)"
                      ".filter(Boolean)")
     check({"outside jemalloc", "fragmentation", "allocated"} <= set(shown), "RSS is told apart by kind", shown)
@@ -244,17 +244,16 @@ def palettes(page):
             page.open(state)
             page.legible(f"flame graph, {scheme}, {state}")
     # Also without loading anew.
+    dark = page.frames()[0]["color"]
     page.theme("light")
-    light = page.frames()[0]["color"]
-    page.theme("dark")
-    page.browser.until(f"{FLAME}.frames()[0].color !== {light!r}")
+    page.browser.until(f"{FLAME}.frames()[0].color !== {dark!r}")
     page.theme(None)
     page.quiet("palettes")
 
 
 def off(page):
     page.script("disable_prof()")
-    page.script("reset(19)")
+    page.script("reset(19, true)")
     page.open()
     page.until_text("#title", "profiling is off")
     look(page, "off")
@@ -356,7 +355,7 @@ def restart(page):
     page.script("reset(16)")
     load(page.node, 20000)
     page.script('snapshot("after_restart")')
-    page.open("snapshot=after_restart&base=before")
+    page.browser.open(page.door.url + "#snapshot=after_restart&base=before")
     page.browser.until("!document.querySelector('#restart').hidden")
     text = page.run(TEXT, "#restart")
     check("different processes" in text and "script" not in text, "it says why not", text)
