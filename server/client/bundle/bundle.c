@@ -32,6 +32,7 @@ struct bundle {
 /* What the page has besides the heaps. */
 static const struct part {
     const char *name, *statement;
+    const char *hashed; /* without what may tell functions' names */
 } parts[] = {
     {"profiler",
      "SELECT p.state, p.since, p.profiling, p.active, p.sample_rate, "
@@ -53,7 +54,9 @@ static const struct part {
      "500"},
     {"snapshots",
      "SELECT name, kind, taken, node_id, pid, bytes, samples, rss, allocated, "
-     "cause, reason FROM snapshots ORDER BY taken"},
+     "cause, reason FROM snapshots ORDER BY taken",
+     "SELECT name, kind, taken, node_id, pid, bytes, samples, rss, allocated "
+     "FROM snapshots ORDER BY taken"},
     {"settings", "SELECT name, value FROM settings"},
 };
 
@@ -148,6 +151,19 @@ put_name(struct buffer *text, const char *name)
     buffer_char(text, '\'');
 }
 
+/* JSON as a node made it: whatever that is, it ends no block of the page. */
+static void
+add_view_json(struct bundle *b, const char *json, size_t size)
+{
+    const char *end = json + size, *less;
+
+    for (; (less = memchr(json, '<', (size_t)(end - json))); json = less + 1) {
+        buffer_add(&b->out, json, (size_t)(less - json));
+        buffer_text(&b->out, "\\u003c");
+    }
+    buffer_add(&b->out, json, (size_t)(end - json));
+}
+
 static enum client_status
 add_view(struct bundle *b, const char *name)
 {
@@ -178,7 +194,7 @@ add_view(struct bundle *b, const char *name)
         if (b->hash)
             bundle_hash_names(row[0], size, b->key, &b->out);
         else
-            buffer_add(&b->out, row[0], size);
+            add_view_json(b, row[0], size);
     }
     mysql_free_result(rows);
     buffer_fini(&statement);
@@ -298,7 +314,9 @@ gather(struct bundle *b, char **words, int count)
     buffer_char(&b->out, '}');
     for (size_t i = 0;
          i < sizeof(parts) / sizeof(*parts) && all != CLIENT_NO_NODE; i++) {
-        one = add_part(b, parts[i].name, parts[i].statement);
+        one = add_part(b, parts[i].name,
+                       b->hash && parts[i].hashed ? parts[i].hashed
+                                                  : parts[i].statement);
         all = one == CLIENT_OK ? all : one;
     }
     if (!b->hash && all != CLIENT_NO_NODE) {

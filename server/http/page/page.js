@@ -1,44 +1,14 @@
 // The page: what is chosen is in the URL, and a link shows the same again.
 'use strict';
 (function () {
-    const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, ANSWER_MS = 20000, SAMPLES_MAX = 21600, SQL_MAX = 4000;
-    const element = Flame.element, {complain, forget, act, wait, passes} = pageTell;
+    const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, DIAGNOSE_MS = 60000, ANSWER_MS = 20000, SAMPLES_MAX = 21600, SQL_MAX = 4000;
+    const element = Flame.element, {complain, forget, act, wait, passes} = pageTell, {options, arrows} = pageControls;
+    const {state, address, readAddress, keep, flameState, keepFlame} = pageAddress;
     const byId = (id) => document.getElementById(id);
-    const state = {};
     let known = {nodes: []}; // of the chosen node: another one's is another object
     let line = null, flame = null, self = null, drawing = null, listing = null, lost = false;
     let have = null; // the tables that the node has
     let last = null; // of a database that is gone or hangs, the snapshot that is shown instead of now
-
-    // ---- the URL ----
-
-    const address = () => '#' + new URLSearchParams(state);
-
-    function readAddress() {
-        for (const key of Object.keys(state))
-            delete state[key];
-        Object.assign(state, Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
-    }
-
-    // What quietly changes is no step to go back to.
-    function keep(changes, quietly) {
-        const before = address();
-        for (const [key, value] of Object.entries(changes))
-            if (value)
-                state[key] = value;
-            else
-                delete state[key];
-        if (address() !== before)
-            history[quietly ? 'replaceState' : 'pushState'](null, '', address());
-    }
-
-    const FLAME_STATE = ['zoom', 'search', 'icicle', 'sandwich', 'color'];
-    const flameState = () => Object.fromEntries(FLAME_STATE.map((key) => [key, state[key]]));
-
-    function keepFlame(changes) {
-        const all = Object.fromEntries(FLAME_STATE.map((key) => [key, changes[key] || '']));
-        keep(all, FLAME_STATE.every((key) => key === 'search' || all[key] === (state[key] || '')));
-    }
 
     // Back, forward, or another link.
     function goBack() {
@@ -52,7 +22,7 @@
         if (differ('view', 'snapshot', 'base', 'by', 'kind', 'seconds', 'force')) {
             showChoices();
             drawFlame();
-        } else if (flame && differ(...FLAME_STATE)) {
+        } else if (flame && differ(...Object.keys(flameState()))) {
             flame.restore(flameState());
         }
         if (differ('tab') || (differ('view', 'snapshot', 'base', 'force') && tableNow().heap))
@@ -102,15 +72,6 @@
     }
 
     // ---- the flame graph ----
-
-    function options(select, list, chosen) {
-        const all = chosen && !list.some(([value]) => value === chosen) ? [...list, [chosen, chosen]] : list;
-        const text = JSON.stringify(all);
-        if (select.shows !== text) // one that is open stays as it is
-            select.replaceChildren(...all.map(([value, what]) => element('option', {value}, what)));
-        select.shows = text;
-        select.value = chosen;
-    }
 
     // What cannot be compared with the heap as it is now.
     function markOf(one) {
@@ -239,7 +200,7 @@
             showSample();
         const apart = state.base && /^(.*?); .*compares them nevertheless/.exec(error.message);
         byId('restart').hidden = !apart;
-        byId('restart').querySelector('span').textContent = apart ? `${apart[1]}.` : '';
+        byId('restart').querySelector('span').textContent = apart ? `${apart[1]}: what differs may not be what grew.` : '';
         if (apart)
             forget('flame');
         else
@@ -410,18 +371,6 @@
         }
     }
 
-    function arrows(tabs) {
-        tabs.addEventListener('keydown', (event) => {
-            const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
-            if (!step)
-                return;
-            const list = Array.from(tabs.children).filter((one) => !one.hidden);
-            const next = list[(list.indexOf(event.target) + step + list.length) % list.length];
-            next.focus();
-            next.click();
-        });
-    }
-
     function makeTabs() {
         const tabs = byId('tabs');
         for (const [key, {title}] of Object.entries(pageTables.tables)) {
@@ -544,9 +493,10 @@
                 if (of === 'all')
                     pageNodes.show(byId('nodes'), mine, (id) => toNode(String(id)));
             });
-            if (have?.has(pageTables.placeOf('diagnosis', of)))
+            if (have?.has(pageTables.placeOf('diagnosis', of)) && !(Date.now() - mine.diagnosed < DIAGNOSE_MS))
                 await part('diagnosis', async () => {
                     mine.diagnosis = await ask(`SELECT * FROM ${pageTables.of('diagnosis', of)}`);
+                    mine.diagnosed = Date.now();
                 }, () => pageDiagnosis(byId('diagnosis'), mine.diagnosis));
         }
         if (failed && mine === known)

@@ -70,7 +70,8 @@ const TimeLine = (function () {
             const kinds = lineBands.seen(this.stacks), limit = this.limitNow();
             for (const [kind] of lineBands.KINDS)
                 this.legend.querySelector(`.${kind}`).hidden = !kinds.includes(kind);
-            this.legend.querySelector('.rss').hidden = Boolean(this.others);
+            for (const name of ['rss', 'live'])
+                this.legend.querySelector(`.${name}`).hidden = Boolean(this.others);
             this.limits.hidden = Boolean(this.others) || this.samples.every((one) => !one.limit);
             this.limits.lastChild.textContent = limit > this.highest ? `limit: ${flamePaint.size(limit)}, far above` : 'limit of the cgroup';
         }

@@ -6,7 +6,7 @@
 const pageNodes = (function () {
     // A line for each of so many nodes; of the time before, so much is read.
     const LINES_MAX = 16, BEFORE_S = 900, STEP_S = 10;
-    const shares = (rss, limit) => rss !== null && limit ? 100 * rss / limit : null;
+    const shareOf = (rss, limit) => rss !== null && limit ? 100 * rss / limit : null;
 
     async function fetch(known, ask) {
         const now = await ask('SELECT node_id, unix_timestamp(taken) AS t, rss, allocated, cgroup_limit AS `limit`, answered ' +
@@ -28,14 +28,14 @@ const pageNodes = (function () {
         const profiler = known.profilers.find((one) => one.node_id === id), memory = known.memory.find((one) => one.node_id === id);
         const deaths = known.deaths.filter((one) => one.node_id === id);
         const {rss = null, allocated = null, limit = null} = memory || {};
-        return {node: id, state: profiler ? profiler.state : 'does not answer', profiling: profiler ? profiler.profiling : '', rss, allocated,
-            limit, percent_of_limit: shares(rss, limit),
+        return {node: id, state: profiler ? profiler.state : 'does not answer', rss, percent_of_limit: shareOf(rss, limit), limit, allocated,
+            profiling: profiler ? profiler.profiling : '',
             last_death: deaths.length ? `${deaths[deaths.length - 1].at}: ${deaths[deaths.length - 1].how}` : ''};
     }
 
     function show(host, known, press) {
         showTable(host, known.nodes.map(({id}) => rowOf(known, id)),
-            {bytes: ['rss', 'allocated', 'limit'], narrow: true, press: (row) => press(row.node)});
+            {bytes: ['rss', 'allocated', 'limit'], press: (row) => press(row.node)});
         host.hidden = false;
     }
 

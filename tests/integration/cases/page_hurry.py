@@ -165,6 +165,13 @@ def links(page):
     page.browser.click("#keep")
     page.until_text("#kept", "The link: ")
     check(page.run("return document.querySelector('#kept a').href") == link, "a second time nothing is kept")
+    page.browser.open("about:blank")
+    page.browser.open(page.door.url + "#view=cpu&kind=wall&seconds=5")
+    page.until_text("#title", "Sample")
+    page.browser.click("#keep")
+    page.browser.until("location.hash.includes('snapshot=link_')")
+    page.settle()
+    check(page.query("SELECT kind FROM snapshots ORDER BY taken DESC LIMIT 1") == (("wall",),), "a profile of time is kept, too")
     page.quiet("links")
 
 
@@ -271,7 +278,7 @@ def hung(page):
         wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "unresponsive")
         page.open()
         page.until_text("#last", "Not the heap of now")
-        name = page.query("SELECT name FROM snapshots ORDER BY taken DESC LIMIT 1")[0][0]
+        name = page.query("SELECT name FROM snapshots WHERE kind = 'heap' ORDER BY taken DESC LIMIT 1")[0][0]
         text = page.run(TEXT, "#last")
         check(name in text, "the last snapshot is shown, and named", (name, text))
         check([f["name"] for f in page.frames()][1:], "with its frames")
