@@ -2,6 +2,7 @@
 'use strict';
 (function () {
     const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, DIAGNOSE_MS = 60000, ANSWER_MS = 20000, SAMPLES_MAX = 21600, SQL_MAX = 4000;
+    const BY = ['inuse_objects', 'waste'];
     const element = Flame.element, {complain, forget, act, wait, passes} = pageTell, {options, arrows} = pageControls;
     const {state, address, readAddress, keep, flameState, keepFlame} = pageAddress;
     const byId = (id) => document.getElementById(id);
@@ -66,7 +67,7 @@
     function viewNow() {
         const seconds = toSample() ? secondsNow() : 0;
         const name = data.quote(nameOf(seconds ? `${kindNow()}:${seconds}` : snapshotNow()));
-        const options = [!isCpu() && state.by === 'inuse_objects' && 'by=inuse_objects', state.base && state.force && 'force'];
+        const options = [!isCpu() && BY.includes(state.by) && `by=${state.by}`, state.base && state.force && 'force'];
         return {seconds, name, arguments: `${name}, ${state.base ? data.quote(nameOf(state.base)) : 'NULL'}, ` +
             `'${options.filter(Boolean).join('; ')}'`};
     }
@@ -84,7 +85,8 @@
         const names = Array.from(new Map(list.map((one) => [one.name, one.name + markOf(one)])));
         options(byId('snapshot'), [['', isCpu() ? 'a new profile' : 'now'], ...names], state.snapshot || '');
         options(byId('base'), [['', isCpu() ? 'nothing' : 'the start'], ...names], state.base || '');
-        byId('by').value = state.by || 'inuse_space';
+        byId('by').value = BY.includes(state.by) ? state.by : 'inuse_space';
+        byId('by-waste').hidden = !have?.has('heap_waste');
         byId('kind').value = kindNow();
         byId('seconds').value = secondsNow();
         byId('again').textContent = toSample() ? 'Sample' : 'Again';
@@ -324,6 +326,12 @@
     const tabNow = () => Object.hasOwn(pageTables.tables, state.tab || '') && hasTab(pageTables.tables[state.tab]) ? state.tab : 'functions';
     const tableNow = () => pageTables.tables[tabNow()];
 
+    function lookAt(row) {
+        if (flame)
+            flame.look(row.function);
+        showFlame();
+    }
+
     async function drawTable() {
         const tab = tabNow(), table = tableNow(), host = byId('table'), now = listing = {};
         for (const one of byId('tabs').children) {
@@ -351,11 +359,7 @@
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});
                     showFlame();
-                }, functions: (row) => {
-                    if (flame)
-                        flame.look(row.function);
-                    showFlame();
-                },
+                }, functions: lookAt, waste: lookAt,
                 nodes: (row) => toNode(String(row.id))}[tab]});
         } catch (error) {
             if (now === listing && table.heap && !before && await turnToLast(error)) {

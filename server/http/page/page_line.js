@@ -261,11 +261,13 @@ const TimeLine = (function () {
         drawOthers() {
             const pen = this.pen, taken = [];
             this.others.forEach(({name, samples}, i) => {
-                const color = `hsl(${i * GOLDEN % 360} 65% ${flamePaint.scheme.matches ? 68 : 36}%)`;
+                const color = `hsl(${(210 + i * GOLDEN) % 360} 65% ${flamePaint.scheme.matches ? 68 : 36}%)`;
                 const last = samples[samples.length - 1];
                 this.drawCurve('rss', samples, color);
-                const y = last && last.rss !== null ? this.y(last.rss) : NaN;
-                if (!(y >= 0) || taken.some((one) => Math.abs(one - y) < this.em))
+                let y = last && last.rss !== null ? this.y(last.rss) : NaN;
+                while (taken.some((one) => Math.abs(one - y) < this.em))
+                    y += this.em; // below the others
+                if (!(y >= 0 && y < this.floor))
                     return;
                 taken.push(y);
                 pen.fillStyle = color;

@@ -54,12 +54,14 @@ const pageTables = (function () {
         waste: {
             title: 'Waste', heap: true, needs: 'heap_waste', narrow: true,
             caption: 'What pages hold and nobody uses, by who made it so.',
-            bytes: ['waste', 'waste_bytes', 'bytes', 'wasted', 'live_bytes', 'size_class', 'error', 'waste_error', 'wasted_bytes'],
-            of: (node, snapshot) => `SELECT * FROM heapwire.heap_waste WHERE snapshot = ${data.quote(snapshot)} LIMIT 500`,
+            bytes: ['waste_bytes', 'error_bytes', 'size_class', 'live_bytes', 'asked_bytes'],
+            of: (node, snapshot) => "SELECT coalesce(`function`, concat('(', kind, ')')) AS `function`, waste_bytes, error_bytes, size_class, " +
+                'utilization, live_bytes, asked_bytes, kind FROM heapwire.heap_waste ' +
+                `WHERE snapshot = ${data.quote(snapshot)} ORDER BY waste_bytes DESC LIMIT 500`,
         },
         mappings: {
             title: 'Mappings', needs: 'mappings', caption: 'What the database has mapped. Each time costs some milliseconds for each GB.',
-            bytes: ['size', 'rss', 'swap', 'private', 'shared', 'pss', 'dirty'],
+            bytes: ['size', 'rss', 'dirty', 'anonymous', 'swap'],
             of: (node) => `SELECT * FROM ${of('mappings', node)} ORDER BY rss DESC LIMIT 500`,
         },
         waits: {

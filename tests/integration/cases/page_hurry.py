@@ -144,6 +144,29 @@ def files(page):
     page.quiet("files")
 
 
+def boxes(page, work):
+    """Names of pictures stay in their boxes, whatever the font."""
+    pictures = {"svg": "g.node", "flamegraph": "#frames g"}
+    for form, box in pictures.items():
+        text = page.query(f"SELECT {form}('before')")[0][0]
+        text = re.sub(r"<script.*</script>", "", text if isinstance(text, str) else text.decode(), flags=re.S)
+        path = os.path.join(work, f"{form}.svg")
+        for font in ("DejaVu Sans Mono", "DejaVu Sans", "serif"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace("</svg>", f"<style>text{{font-family:{font!r} !important;font-weight:bold "
+                                                  "!important}</style></svg>"))
+            page.browser.open(path)
+            count, out = page.run("""
+                const parts = Array.from(document.querySelectorAll(arguments[0])).filter((one) => one.querySelector('text'));
+                return [parts.length, parts.filter((one) => {
+                    const box = one.querySelector('polygon, rect').getBBox();
+                    return Array.from(one.querySelectorAll('text')).some((text) => { const {x, width} = text.getBBox();
+                        return x < box.x - 0.5 || x + width > box.x + box.width + 0.5; });
+                }).map((one) => one.textContent.slice(0, 200))]""", box)
+            check(count > 5 and not out, f"{form}: names stay in their boxes in {font}", (count, out))
+    page.quiet("boxes")
+
+
 def links(page):
     page.open("by=inuse_objects")
     page.run("window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text); }")
@@ -397,7 +420,10 @@ def main():
             door = PageDoor(node)
             page = Page(browser, door, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected")
-            for part in (healthy, stack, search, files, links, sql, tabs, diagnosis, ways, palettes, off, hung, restart):
+            for part in (healthy, stack, search, files):
+                part(page)
+            boxes(page, work)
+            for part in (links, sql, tabs, diagnosis, ways, palettes, off, hung, restart):
                 part(page)
             all_nodes(browser, work)
         finally:
