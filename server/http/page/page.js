@@ -92,7 +92,8 @@
         byId('again').textContent = toSample() ? 'Sample' : 'Again';
         byId('flame-title').textContent = isCpu() ? 'CPU' : 'Heap';
         byId('by').parentNode.hidden = isCpu();
-        byId('form').replaceChildren(...pageDownload.options(!state.base && (node() === null || node() === self)));
+        const forms = pageDownload.list(!state.base && (node() === null || node() === self)), form = byId('form').value;
+        options(byId('form'), forms, forms.some(([one]) => one === form) ? form : forms[0][0]);
         byId('sampling').hidden = !toSample();
         for (const one of byId('views').children) {
             const chosen = one.id === (isCpu() ? 'view-cpu' : 'view-heap');
@@ -306,7 +307,7 @@
         const name = JSON.stringify(row.name), of = node() === null ? null : row.node_id;
         const change = (call) => method(call, of).then(() => refresh()).then(drawTable);
         const list = element('select', {'aria-label': `download ${row.name}`});
-        list.append(...pageDownload.options(of === null || of === self));
+        options(list, pageDownload.list(of === null || of === self), 'flamegraph');
         return [
             press('Compare', 'what has grown since it', () => choose({view: row.kind === 'heap' ? '' : 'cpu',
                 kind: row.kind === 'wall' ? 'wall' : '', snapshot: '', base: row.name})),

@@ -9,9 +9,9 @@ const pageDownload = (function () {
         text: ['all functions, text', 'functions.txt'], export: ['snapshot', 'heapwire'],
     };
 
-    // Other nodes do not send a snapshot itself, and a difference is none.
-    const options = (whole) => Object.entries(FORMS).filter(([form]) => form !== 'export' || whole)
-        .map(([form, [text]]) => Flame.element('option', {value: form}, text));
+    // Of forms [form, text].  Other nodes do not send a snapshot itself, and a
+    // difference is none.
+    const list = (whole) => Object.entries(FORMS).filter(([form]) => form !== 'export' || whole).map(([form, [text]]) => [form, text]);
 
     function save(blob, name) {
         const url = URL.createObjectURL(blob);
@@ -27,5 +27,5 @@ const pageDownload = (function () {
         save(blob, `${name}.${FORMS[form][1]}`);
     }
 
-    return {options, get};
+    return {list, get};
 })();

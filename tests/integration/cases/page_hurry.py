@@ -131,6 +131,9 @@ def files(page):
         got = page.run("return window.saved.at(-1)")
         check(re.search(wanted, got), f"{form} is downloaded", got)
     check(page.run("return window.file") == "before.heapwire", "its file has its name", page.run("return window.file"))
+    page.run("document.querySelector('#take').requestSubmit()")
+    page.browser.until("document.querySelector('#snapshot').options.length > 2")  # all choices are shown anew
+    check(page.run("return document.querySelector('#form').value") == "export", "what is chosen stays")
     page.open("base=before")
     check("export" not in page.run("return Array.from(document.querySelector('#form').options, (one) => one.value)"),
           "a difference is no snapshot")
