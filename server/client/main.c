@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "bundle.h"
 #include "clean_text.h"
 #include "client.h"
 
@@ -156,11 +157,15 @@ static const char forms[] =
 static const char help[] =
     "usage: heapwire [OPTION...] on NODES SCRIPT\n"
     "       heapwire [OPTION...] sql STATEMENT\n"
-    "       heapwire [OPTION...] get FORM [SNAPSHOT]\n\n"
+    "       heapwire [OPTION...] get FORM [SNAPSHOT]\n"
+    "       heapwire [OPTION...] bundle [SNAPSHOT...] --output FILE\n\n"
     "on runs a script on NODES: ids with commas between, or ALL.  sql shows\n"
     "rows.  get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
     "text, top, tree, collapsed, flamegraph, svg, pdf, calls, pprof, raw,\n"
-    "address_names or export.\n\n"
+    "address_names or export.  bundle writes one HTML file that opens offline\n"
+    "and can be mailed: the heap now and the newest snapshots, or those "
+    "named,\n"
+    "the memory's history, deaths, settings.\n\n"
     "  --socket FILE, -S  the node's socket; the only one in /run is found\n"
     "  --host HOST, -h    or its address\n"
     "  --port PORT, -P    (9036)\n"
@@ -169,7 +174,9 @@ static const char help[] =
     "  --ssl-ca FILE      use TLS, and trust this certificate alone\n"
     "  --json             rows as a JSON array\n"
     "  --tsv              rows with tabs between\n"
-    "  --output FILE, -o  get writes there\n"
+    "  --output FILE, -o  get and bundle write there\n"
+    "  --hash-names       in a bundle, functions have no names that one can "
+    "read\n"
     "  --help             print this\n";
 
 static enum client_status
@@ -264,17 +271,22 @@ run(const char *const *given, char **words, int count)
     const char *port = given['P'] ? given['P'] : "1";
     const char *name = count > 0 ? words[0] : "";
     bool on = strcmp(name, "on") == 0, get = strcmp(name, "get") == 0;
+    bool bundle = strcmp(name, "bundle") == 0;
     enum client_status status, shown = CLIENT_OK;
     MYSQL_RES *rows = NULL;
     struct buffer text;
 
-    if (!on && !get && strcmp(name, "sql") != 0)
-        return usage("say on, sql or get", "");
-    if (count != 2 + on && !(get && count == 3))
+    if (!on && !get && !bundle && strcmp(name, "sql") != 0)
+        return usage("say on, sql, get or bundle", "");
+    if (!bundle && count != 2 + on && !(get && count == 3))
         return usage("too few or too many words after ", name);
     if (port[strspn(port, "0123456789")] || atoi(port) < 1 ||
         atoi(port) > PORT_MAX)
         return usage("a port is 1 to 65535, and not ", port);
+    if (bundle)
+        return given['o'] ? bundle_write(given, words + 1, count - 1,
+                                         given['N'], given['o'])
+                          : usage("say where: --output FILE", "");
     buffer_init(&text, STATEMENT_MAX);
     status = make(&text, words, count);
     if (status == CLIENT_OK)
@@ -306,6 +318,7 @@ main(int argc, char **argv)
         {"json", no_argument, NULL, 'j'},
         {"tsv", no_argument, NULL, 't'},
         {"output", required_argument, NULL, 'o'},
+        {"hash-names", no_argument, NULL, 'N'},
         {"help", no_argument, NULL, 'H'},
         {0}};
     const char *given[LETTERS] = {NULL};

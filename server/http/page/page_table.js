@@ -2,7 +2,9 @@
 //
 // showTable(host, rows, {caption, bytes, truths, doings, press}): bytes names the
 // columns that are sizes, truths those that are yes or no; doings(row) gives
-// buttons; press(row) makes the first cell one.
+// buttons; press(row) makes the first cell one; narrow: on a phone the first and the
+// last cell have lines of their own, and figures stand between; plain: heads are as
+// they are.
 'use strict';
 const showTable = (function () {
     const element = Flame.element, LONG = 240, SHORT = 32;
@@ -14,7 +16,7 @@ const showTable = (function () {
         if (value === null)
             return '';
         if (typeof value !== 'number')
-            return shown(value);
+            return shown(String(value));
         if (options.truths.includes(column))
             return value ? 'yes' : 'no';
         return options.bytes.includes(column) ? flamePaint.size(value) :
@@ -49,7 +51,7 @@ const showTable = (function () {
     function headOf(rows, options, body) {
         let sorted = '', sign = 1;
         const cells = options.columns.map((column) => {
-            const press = Flame.button(column.replaceAll('_', ' '), 'sort');
+            const press = Flame.button(options.plain ? shown(column) : column.replaceAll('_', ' ').replace('percent', '%'), 'sort');
             const cell = element('th', {scope: 'col'}, press);
             if (!options.truths.includes(column) && rows.some((row) => typeof row[column] === 'number'))
                 cell.className = 'number';
@@ -74,7 +76,7 @@ const showTable = (function () {
         const all = {bytes: [], truths: [], ...options, columns: rows.length ? Object.keys(rows[0]) : []};
         const body = element('tbody', {}, ...rows.map((row) => lineOf(row, all)));
         host.replaceChildren(rows.length ?
-            element('table', {}, element('caption', {}, options.caption || ''),
+            element('table', all.narrow ? {class: 'narrow'} : {}, element('caption', {}, options.caption || ''),
                 element('thead', {}, headOf(rows, all, body)), body) :
             element('p', {class: 'hint'}, options.none || 'There are none.'));
         if (at >= 0) // the keyboard stays where it was

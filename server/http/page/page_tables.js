@@ -1,14 +1,26 @@
 // The tables of the page: what each asks for.
 //
-// of(node, snapshot, base) gives the statement; node is null for this one, a number
-// for another, 'all' for all; snapshot and base are names as views take them.
+// of(node, snapshot, base, force) gives the statement; node is null for this one, a
+// number for another, 'all' for all; snapshot and base are names as views take them;
+// force: they are of two processes.  needs names the table of a tab that not every
+// node has.
 'use strict';
 const pageTables = (function () {
+    // The table's name where that node's rows are.
+    const placeOf = (table, node) => `${node === null ? '' : 'cluster_'}${table}`;
+
     // Where the rows of that node are, or those of them that a condition holds for.
     function of(table, node, condition = '') {
         const all = [typeof node === 'number' ? `node_id = ${node}` : '', condition].filter(Boolean);
-        return `heapwire.${node === null ? '' : 'cluster_'}${table}${all.length ? ` WHERE ${all.join(' AND ')}` : ''}`;
+        return `heapwire.${placeOf(table, node)}${all.length ? ` WHERE ${all.join(' AND ')}` : ''}`;
     }
+
+    // Functions of two snapshots that heap_diff does not compare.
+    const side = (name, sign) => `SELECT \`function\`, module, ${sign}cast(flat_bytes AS signed) AS itself, ` +
+        `${sign}cast(cum_bytes AS signed) AS grown FROM heapwire.heap_functions WHERE snapshot = ${data.quote(name)}`;
+    const apart = (snapshot, base) => 'SELECT `function`, sum(itself) AS itself, sum(grown) AS grown, module FROM ' +
+        `(${side(snapshot, '')} UNION ALL ${side(base, '-')}) AS two GROUP BY 1, 4 HAVING itself <> 0 OR grown <> 0 ` +
+        'ORDER BY abs(itself) DESC, abs(grown) DESC LIMIT 500';
 
     // The snapshot of a sum's name, as its nodes keep it.
     const ofNode = (node, name) => node === null ? name : name.includes(':') ? name.slice(name.indexOf(':') + 1) : 'now';
@@ -17,17 +29,17 @@ const pageTables = (function () {
 
     const tables = {
         functions: {
-            title: 'Functions', heap: true, bytes: ['flat_bytes', 'cum_bytes', 'grown', 'itself', 'error'],
+            title: 'Functions', heap: true, narrow: true, bytes: ['flat_bytes', 'cum_bytes', 'grown', 'itself', 'error'],
             truths: ['significant'],
-            of: (node, snapshot, base) => base ?
+            of: (node, snapshot, base, force) => base && force ? apart(snapshot, base) : base ?
                 'SELECT `function`, flat_bytes AS itself, cum_bytes AS grown, cum_error AS error, ' +
                     `significant, module FROM heapwire.heap_diff WHERE snapshot = ${data.quote(snapshot)} ` +
-                    `AND base = ${data.quote(base)} ORDER BY abs(flat_bytes) DESC LIMIT 500` :
+                    `AND base = ${data.quote(base)} ORDER BY abs(flat_bytes) DESC, abs(cum_bytes) DESC LIMIT 500` :
                 'SELECT `function`, flat_bytes, flat_percent, cum_bytes, cum_percent, flat_objects, ' +
                     `cum_objects, module FROM heapwire.heap_functions WHERE snapshot = ${data.quote(snapshot)} ` +
-                    'ORDER BY flat_bytes DESC LIMIT 500',
+                    'ORDER BY flat_bytes DESC, cum_bytes DESC LIMIT 500',
             cpu: (snapshot) => 'SELECT `function`, flat_time, flat_percent, cum_time, cum_percent, module ' +
-                `FROM heapwire.cpu_functions WHERE snapshot = ${data.quote(snapshot)} ORDER BY 2 DESC LIMIT 500`,
+                `FROM heapwire.cpu_functions WHERE snapshot = ${data.quote(snapshot)} ORDER BY 2 DESC, 4 DESC LIMIT 500`,
         },
         threads: {
             title: 'Threads', heap: true, bytes: ['live_bytes', 'top_bytes', 'grown_bytes', 'error'], truths: ['significant'],
@@ -47,6 +59,19 @@ const pageTables = (function () {
             of: (node) => 'SELECT name, kind, taken, node_id, ' +
                 "if(kind = 'heap', bytes, NULL) AS bytes, samples, rss, allocated, cause, reason, " +
                 `pinned, size FROM ${of('snapshots', node)} ORDER BY taken DESC`,
+        },
+        waste: {
+            title: 'Waste', heap: true, needs: 'heap_waste', narrow: true,
+            caption: 'What pages hold and nobody uses, by who made it so.',
+            bytes: ['waste_bytes', 'error_bytes', 'size_class', 'live_bytes', 'asked_bytes'],
+            of: (node, snapshot) => "SELECT coalesce(`function`, concat('(', kind, ')')) AS `function`, waste_bytes, error_bytes, size_class, " +
+                'utilization, live_bytes, asked_bytes, kind FROM heapwire.heap_waste ' +
+                `WHERE snapshot = ${data.quote(snapshot)} ORDER BY waste_bytes DESC LIMIT 500`,
+        },
+        mappings: {
+            title: 'Mappings', needs: 'mappings', caption: 'What the database has mapped. Each time costs some milliseconds for each GB.',
+            bytes: ['size', 'rss', 'dirty', 'anonymous', 'swap'],
+            of: (node) => `SELECT * FROM ${of('mappings', node)} ORDER BY rss DESC LIMIT 500`,
         },
         waits: {
             title: 'Waits', caption: 'What each thread does now: those that run, and some that wait, are stopped for it, for some microseconds each. ' +
@@ -90,7 +115,8 @@ const pageTables = (function () {
             of: () => 'SELECT id, address, port, role, self, alive, state, profiling, version, round_trip_ms, ' +
                 'last_error FROM heapwire.nodes ORDER BY id',
         },
+        sql: {title: 'SQL'}, // pageSql
     };
 
-    return {tables, of};
+    return {tables, of, placeOf};
 })();

@@ -396,7 +396,7 @@ def tables(page):
     page.open()
     tabs = page.run("return Array.from(document.querySelectorAll('#tabs [role=tab]'),"
                     " (one) => one.id.slice(4))")
-    check(len(tabs) == 11, "there are tabs", tabs)
+    check({"functions", "threads", "mappings", "deaths", "sql"} < set(tabs), "there are tabs", tabs)
     for i in tabs:
         page.run("document.querySelector('#table').replaceChildren();"
                  "document.querySelector('#tab-' + arguments[0]).click()", i)
@@ -816,7 +816,7 @@ def gone(browser, work):
         page.choose("#node", "10002")
         page.until_text("#state", "gone, profiling: unknown")
         browser.until(f"{NAMES} === ',base,later'")
-        browser.until("!document.querySelector('#message').hidden")
+        browser.until("!document.querySelector('#last').hidden && document.querySelector('.flame')")
         refreshed(page)
         text = page.run("return document.body.innerText")
         check(text.count("it was killed by signal 9") == 1, "why there is no heap is said once", text)

@@ -64,7 +64,8 @@ static bool
 dial(MYSQL *mysql, const char *const *given)
 {
     unsigned wait = CONNECT_S, port = PORT, off = 0, tcp = MYSQL_PROTOCOL_TCP;
-    char path[32], *password = NULL;
+    static char *password; /* asked for once */
+    char path[32];
     int copy = copy_options();
     glob_t found = {0};
     my_bool on = 1;
@@ -93,7 +94,7 @@ dial(MYSQL *mysql, const char *const *given)
     }
     if (isatty(STDERR_FILENO))
         mysql_optionsv(mysql, MYSQL_PROGRESS_CALLBACK, on_progress);
-    if (given['p'])
+    if (given['p'] && !password)
         password = getpass("Password: "); /* NOLINT: one thread */
     return mysql_real_connect(mysql, given['h'], given['u'], password, NULL,
                               given['P'] ? (unsigned)atoi(given['P']) : 0,
