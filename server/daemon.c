@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "audit.h"
+#include "budgets.h"
 #include "certificate.h"
 #include "clock.h"
 #include "cluster.h"
@@ -156,6 +157,8 @@ leave_root(void *arg, const struct account *account)
             0 ||
         given_files_give_two(&d->given, LAST_MOMENT_FILE, LAST_MOMENT_AGAIN,
                              account) != 0 ||
+        given_files_give_two(&d->given, BUDGETS_FILE, BUDGETS_NEW, account) !=
+            0 ||
         memory_sampler_give(d->sampler, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
         given_files_give_two(&d->given, AGENT_SOCKET, AGENT_LOCK, account) !=
@@ -337,26 +340,6 @@ start_signals(struct daemon *d)
 
 /* Start */
 
-/* heapwire-symbolizer lies beside us. */
-static int
-find_symbolizer(char *out, size_t size)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash;
-    int length;
-
-    if (n <= 0)
-        return -1;
-    self[n] = '\0';
-    slash = strrchr(self, '/');
-    if (!slash)
-        return -1;
-    *slash = '\0';
-    length = snprintf(out, size, "%s/heapwire-symbolizer", self);
-    return length > 0 && (size_t)length < size ? 0 : -1;
-}
-
 static void
 log_text(const char *line)
 {
@@ -394,10 +377,8 @@ start_controller(struct daemon *d, struct error *err)
     snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
     snprintf(symbols, sizeof(symbols), "%s/symbols", d->config.state_dir);
     snprintf(unwind, sizeof(unwind), "%s/unwind", d->config.state_dir);
-    if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
-        error_set(err, ER_UNKNOWN, "cannot find heapwired's own directory");
+    if (daemon_find_beside("heapwire-symbolizer", symbolizer, err) != 0)
         return -1;
-    }
     d->controller = controller_start(&options, err);
     if (d->controller)
         d->views = view_cache_start(controller_store(d->controller),
@@ -429,6 +410,7 @@ start_server(struct daemon *d, struct error *err)
                             .controller = d->controller,
                             .views = d->views,
                             .history = memory_sampler_history(d->sampler),
+                            .budgets = memory_sampler_budgets(d->sampler),
                             .state_dir = d->config.state_dir,
                             .socket = d->config.socket};
 

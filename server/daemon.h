@@ -2,6 +2,7 @@
 #ifndef HW_DAEMON_H
 #define HW_DAEMON_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -83,6 +84,9 @@ int daemon_run(const struct arguments *arguments);
 
 void daemon_say_faults(const struct config_faults *faults);
 int daemon_say(const struct error *err); /* -1 */
+/* The path of a program that lies beside heapwired, as its helpers do. */
+int daemon_find_beside(const char *program, char out[PATH_MAX],
+                       struct error *err);
 /* Where the state directory is, if that is not its usual place. */
 void daemon_say_note(const struct config *config);
 /* *account: the user that config names, if it names one. */
@@ -114,7 +118,7 @@ void daemon_cluster_stop(struct daemon_cluster *c);
  * an earlier run may have moved other users' files into it, or linked them:
  * those are never given away. */
 
-enum { GIVEN_FILES = 9 };
+enum { GIVEN_FILES = 11 };
 
 struct given_files {
     const struct state_dir *dir; /* opened anew now and then */

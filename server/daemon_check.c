@@ -1,6 +1,7 @@
 /* daemon_check.c - see daemon.h. */
 #include "daemon.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,23 @@ daemon_say_faults(const struct config_faults *faults)
 
     for (; p && (end = strchr(p, '\n')); p = end + 1)
         fprintf(stderr, "heapwired: %.*s\n", (int)(end - p), p);
+}
+
+int
+daemon_find_beside(const char *program, char out[PATH_MAX], struct error *err)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
+    int length = -1;
+
+    if (slash)
+        length = snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - self), self,
+                          program);
+    if (length > 0 && length < PATH_MAX)
+        return 0;
+    error_set(err, ER_UNKNOWN, "cannot find heapwired's own directory");
+    return -1;
 }
 
 void

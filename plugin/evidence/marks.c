@@ -8,8 +8,10 @@
 #include "memory.h"
 #include "store.h"
 
-const struct marks_rules marks_defaults = {
-    .at_percent = {80, 90, 95}, .percents = 3, .min_interval_ms = 60000};
+const struct marks_rules marks_defaults = {.at_percent = {80, 90, 95},
+                                           .percents = 3,
+                                           .min_interval_ms = 60000,
+                                           .budgets_ms = 60000};
 
 static unsigned
 percent_of(const struct marks_now *now)
@@ -156,6 +158,12 @@ due_by_schedule(const struct marks *marks, const struct marks_rules *rules,
     return true;
 }
 
+bool
+marks_too_full(const struct marks_now *now)
+{
+    return percent_of(now) >= MARKS_CEILING;
+}
+
 enum marks_answer
 marks_look(struct marks *marks, const struct marks_rules *rules,
            const struct marks_now *now, struct marks_due *due)
@@ -174,7 +182,7 @@ marks_look(struct marks *marks, const struct marks_rules *rules,
           !due_by_schedule(marks, rules, now, due))))
         return MARKS_NOTHING;
     marks->tried_ms = now->now_ms;
-    if (percent_of(now) < MARKS_CEILING)
+    if (!marks_too_full(now))
         return MARKS_TAKE;
     reason(due, "%u%% of %s are in use: no snapshot above %d%%",
            percent_of(now), now->of_cgroup ? "the cgroup's limit" : "RAM",

@@ -170,6 +170,7 @@ enum {
     CONFIG_READER_MAX_MB = 3072, /* its process may have 4 GiB */
     CONFIG_EVERY_MIN_S = 10,
     CONFIG_EVERY_MAX_S = 365 * 24 * 3600,
+    CONFIG_BUDGETS_MIN_S = 5,
     CONFIG_AGE_MAX_S = 10 * 365 * 24 * 3600
 };
 

@@ -16,6 +16,7 @@
 
 struct arena;
 struct await;
+struct budgets;
 struct column;
 struct controller;
 struct cursor;
@@ -145,6 +146,7 @@ struct sql_node {
     struct view_cache *views;
     const struct sql_peers *peers; /* peers.h; never NULL */
     struct history *history;       /* NULL: no history is kept */
+    struct budgets *budgets;       /* NULL: none are kept */
     const char *state_dir;         /* NULL: nothing is kept on disk */
     const char *socket;            /* its path; NULL: none */
     struct sql_host host;

@@ -143,9 +143,11 @@ START_TEST(marks_and_linger_are_read)
     ck_assert_uint_eq(config.marks.at_percent[2], 95);
     ck_assert_uint_eq(config.marks.growth + config.marks.every_ms, 0);
     ck_assert_uint_eq(config.marks.min_interval_ms, 60000);
+    ck_assert_uint_eq(config.marks.budgets_ms, 60000);
     ck_assert_int_eq(parse("[snapshots]\n"
                            "at_percent = 50 ,70,  96\ngrowth = 256M\n"
                            "every = 1h\nmin_interval = 5\n"
+                           "[budgets]\nevery = 5m\n"
                            "[node]\nlinger = 2m\n"),
                      0);
     ck_assert_uint_eq(config.linger_s, 120);
@@ -156,6 +158,7 @@ START_TEST(marks_and_linger_are_read)
     ck_assert_uint_eq(config.marks.growth, 256 << 20);
     ck_assert_uint_eq(config.marks.every_ms, 3600000);
     ck_assert_uint_eq(config.marks.min_interval_ms, 5000);
+    ck_assert_uint_eq(config.marks.budgets_ms, 300000);
     ck_assert_int_eq(parse("[snapshots]\nat_percent = none\n"), 0);
     ck_assert_uint_eq(config.marks.percents, 0);
 }
