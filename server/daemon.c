@@ -20,6 +20,7 @@
 #include "deaths.h"
 #include "errors.h"
 #include "http.h"
+#include "debug_keeper.h"
 #include "index_keeper.h"
 #include "keeper.h"
 #include "last_moment.h"
@@ -52,6 +53,7 @@ struct daemon {
     struct controller *controller;
     struct view_cache *views;
     struct memory_sampler *sampler;
+    struct debug_keeper *debug; /* or NULL */
     uv_loop_t loop;
     struct server server;
     struct daemon_cluster cluster;
@@ -139,6 +141,7 @@ leave_root(void *arg, const struct account *account)
                    &err) != 0 ||
         (indexes &&
          index_keeper_give(indexes, account->uid, account->gid, &err) != 0) ||
+        debug_keeper_give(d->debug, account->uid, account->gid, &err) != 0 ||
         controller_observe_give(d->controller, account->uid, account->gid,
                                 &err) != 0) {
         log_fault("%s", err.text);
@@ -377,8 +380,10 @@ start_controller(struct daemon *d, struct error *err)
     snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
     snprintf(symbols, sizeof(symbols), "%s/symbols", d->config.state_dir);
     snprintf(unwind, sizeof(unwind), "%s/unwind", d->config.state_dir);
-    if (daemon_find_beside("heapwire-symbolizer", symbolizer, err) != 0)
+    if (daemon_find_beside("heapwire-symbolizer", symbolizer, err) != 0 ||
+        daemon_start_debug(&d->config, &d->debug, err) != 0)
         return -1;
+    options.debug = d->debug;
     d->controller = controller_start(&options, err);
     if (d->controller)
         d->views = view_cache_start(controller_store(d->controller),
@@ -525,6 +530,7 @@ finish(struct daemon *d, int status)
     memory_sampler_stop(d->sampler);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nothing asks it or waits for it */
+    debug_keeper_stop(d->debug);
     end_watch_stop(&end);
     if (d->loop_open)
         uv_loop_close(&d->loop);

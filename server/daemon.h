@@ -17,6 +17,7 @@ struct cluster;
 struct config;
 struct config_faults;
 struct conversation;
+struct debug_keeper;
 struct error;
 struct membership;
 struct server;
@@ -86,6 +87,11 @@ void daemon_say_faults(const struct config_faults *faults);
 int daemon_say(const struct error *err); /* -1 */
 /* The path of a program that lies beside heapwired, as its helpers do. */
 int daemon_find_beside(const char *program, char out[PATH_MAX],
+                       struct error *err);
+/* Starts what fetches debug information, if the configuration or the
+ * environment names servers; *out NULL: nothing does.  Once, and before the
+ * controller.  -1 with *err: the environment names more than is taken. */
+int daemon_start_debug(const struct config *config, struct debug_keeper **out,
                        struct error *err);
 /* Where the state directory is, if that is not its usual place. */
 void daemon_say_note(const struct config *config);

@@ -26,6 +26,7 @@
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
+#include "debug_keeper.h"
 #include "index_keeper.h"
 #include "jobs.h"
 #include "log.h"
@@ -427,15 +428,17 @@ start_indexes(const struct controller_options *options)
 }
 
 static int
-start_symbolizer(struct controller *c, uint32_t reader_mb, struct error *err)
+start_symbolizer(struct controller *c, const struct controller_options *from,
+                 struct error *err)
 {
     struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
                                          c->indexes};
-    struct symbolizer_options options = {.program = c->symbolizer_path,
-                                         .deadline_ms = NAMING_MS,
-                                         .reader_mb = reader_mb,
-                                         .indexes =
-                                             c->indexes ? &indexes : NULL};
+    struct symbolizer_options options = {
+        .program = c->symbolizer_path,
+        .deadline_ms = NAMING_MS,
+        .reader_mb = from->reader_mb,
+        .indexes = c->indexes ? &indexes : NULL,
+        .debug = {debug_keeper_asked, from->debug}};
 
     c->symbolizer = symbolizer_new(&options, err);
     return c->symbolizer ? 0 : -1;
@@ -479,7 +482,7 @@ controller_start(const struct controller_options *options, struct error *err)
         goto fail;
     c->indexes = start_indexes(options);
     c->observer.jobs = &c->jobs;
-    if (start_symbolizer(c, options->reader_mb, err) != 0 ||
+    if (start_symbolizer(c, options, err) != 0 ||
         observer_init(&c->observer, options, c->indexes, c->store, err) != 0)
         goto fail;
     c->greeter_runs = thread_start(&c->greeter, &greeter, err) == 0;

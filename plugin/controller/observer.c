@@ -21,6 +21,7 @@
 #include "controller.h"
 #include "errors.h"
 #include "files.h"
+#include "debug_keeper.h"
 #include "index_keeper.h"
 #include "jobs.h"
 #include "log.h"
@@ -515,11 +516,12 @@ observer_init(struct observer *observer,
 {
     struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
                                          keeper};
-    struct symbolizer_options symbolizer = {.program = options->symbolizer,
-                                            .deadline_ms = NAMING_MS,
-                                            .reader_mb = options->reader_mb,
-                                            .indexes =
-                                                keeper ? &indexes : NULL};
+    struct symbolizer_options symbolizer = {
+        .program = options->symbolizer,
+        .deadline_ms = NAMING_MS,
+        .reader_mb = options->reader_mb,
+        .debug = {debug_keeper_asked, options->debug},
+        .indexes = keeper ? &indexes : NULL};
     const struct unwind_store_options kept = {options->unwind_dir,
                                               options->index_bytes};
     struct unwind_tables_options tables = {.program = options->symbolizer};
