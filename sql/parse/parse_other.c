@@ -3,8 +3,8 @@
  *
  * CALL admin_execute(<target>, '<script>') does the same as ADMIN EXECUTE for
  * ODBC drivers, which drop the rows of statements whose first word they do not
- * know.  Also CALL import_snapshot() and budget(), and ADMIN FORWARD '<envelope>', which
- * nodes send each other.
+ * know.  Also CALL import_snapshot() and budget(), and ADMIN FORWARD
+ * '<envelope>', which nodes send each other.
  *
  * Of the others some get an OK, since they have nothing to flush or lock; some
  * get a note; the others are refused with the reason.
