@@ -23,10 +23,10 @@
 
 #include "agent_client.h"
 #include "clock.h"
+#include "debug_keeper.h"
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
-#include "debug_keeper.h"
 #include "index_keeper.h"
 #include "jobs.h"
 #include "log.h"
@@ -81,7 +81,7 @@ struct controller {
     struct store *store;
     struct index_keeper *indexes; /* or NULL */
     struct observer observer;
-    char *state_dir, *symbolizer_path;
+    char *state_dir;
     uint32_t node_id;
     int wake_fd; /* eventfd: the greeter has to look */
     pthread_t greeter;
@@ -434,7 +434,7 @@ start_symbolizer(struct controller *c, const struct controller_options *from,
     struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
                                          c->indexes};
     struct symbolizer_options options = {
-        .program = c->symbolizer_path,
+        .program = from->symbolizer,
         .deadline_ms = NAMING_MS,
         .reader_mb = from->reader_mb,
         .indexes = c->indexes ? &indexes : NULL,
@@ -458,7 +458,6 @@ controller_start(const struct controller_options *options, struct error *err)
     objects_init(&c->objects);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->observer.state_dir = c->state_dir = mem_strdup(options->state_dir);
-    c->symbolizer_path = mem_strdup(options->symbolizer);
     agent_client_init(&c->client, c->state_dir, c->wake_fd, &c->stop);
     c->client.guard_s = options->guard_s;
     c->client.status.unprepared = options->unprepared;
@@ -471,7 +470,7 @@ controller_start(const struct controller_options *options, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
         goto fail;
     }
-    if (!c->state_dir || !c->symbolizer_path) {
+    if (!c->state_dir) {
         error_memory(err, "the controller");
         goto fail;
     }
@@ -524,7 +523,6 @@ controller_stop(struct controller *c)
     agent_client_fini(&c->client);
     fd_close(c->wake_fd);
     mem_free(c->state_dir);
-    mem_free(c->symbolizer_path);
     mem_free(c);
 }
 

@@ -16,12 +16,12 @@
 
 #include "agent_client.h"
 #include "clock.h"
+#include "debug_keeper.h"
 #include "code_map.h"
 #include "confined.h"
 #include "controller.h"
 #include "errors.h"
 #include "files.h"
-#include "debug_keeper.h"
 #include "index_keeper.h"
 #include "jobs.h"
 #include "log.h"

@@ -9,11 +9,12 @@
 #include "budgets.h"
 #include "buffer.h"
 #include "errors.h"
+#include "failing_memory.h"
 #include "files.h"
 #include "profile_fixture.h"
 #include "suite.h"
 
-#define SPAN(text) ((struct span){text, strlen(text)})
+#define SPAN(text)   ((struct span){text, strlen(text)})
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static char dir[64], said[4096];
@@ -219,8 +220,8 @@ START_TEST(a_stack_counts_once_with_all_that_it_called)
     static const double expected[] = {1500, 1530, 1530, 0, 7};
     struct error err;
 
-    ck_assert_int_eq(
-        budget_measure(snapshot->profile, list, COUNT(list), &err), 0);
+    ck_assert_int_eq(budget_measure(snapshot->profile, list, COUNT(list), &err),
+                     0);
     for (size_t i = 0; i < COUNT(list); i++)
         ck_assert_double_eq_tol(list[i].now, expected[i], 1);
     snapshot_unref(snapshot);
@@ -310,6 +311,37 @@ START_TEST(a_new_limit_begins_anew)
     ck_assert_int_eq(b->state, BUDGET_WITHIN);
     ck_assert_uint_eq(b->crossings, 0);
     ck_assert_int_eq(b->crossed_ms, 0);
+}
+END_TEST
+
+START_TEST(without_memory_nothing_changes)
+{
+    struct snapshot *snapshot = take_insert(12 << 20);
+    struct error err = {0};
+    struct budget list[2];
+    int rc = -1;
+
+    set("cache::insert", 10 << 20);
+    for (failing = 1; rc != 0; failing++) {
+        ck_assert_uint_lt(failing, 1000);
+        allocations = 0;
+        rc = budgets_see(budgets, snapshot, true, &err);
+        if (rc == 0)
+            break;
+        ck_assert_uint_eq(err.code, ER_OUT_OF_MEMORY);
+        ck_assert_uint_eq(budgets_list(budgets, list, 2), 1);
+        ck_assert_int_eq(list[0].state, BUDGET_UNSEEN);
+    }
+    rc = -1;
+    for (failing = 1; rc != 0; failing++) {
+        ck_assert_uint_lt(failing, 1000);
+        allocations = 0;
+        rc = budgets_set(budgets, SPAN("b"), 5, &err);
+        if (rc != 0)
+            ck_assert_uint_eq(budgets_list(budgets, list, 2), 1);
+    }
+    failing = 0;
+    snapshot_unref(snapshot);
 }
 END_TEST
 
@@ -479,8 +511,8 @@ START_TEST(too_many_lines_are_passed_over)
 
     *said = '\0';
     for (int i = 0; i < BUDGETS_MAX + 3; i++)
-        size += (size_t)snprintf(text + size, sizeof(text) - size,
-                                 GOOD "%d\n", i);
+        size +=
+            (size_t)snprintf(text + size, sizeof(text) - size, GOOD "%d\n", i);
     write_file(text, size);
     reopen();
     ck_assert_uint_eq(budgets_list(budgets, list, BUDGETS_MAX), BUDGETS_MAX);
@@ -504,6 +536,7 @@ main(void)
     tcase_add_test(tc, another_process_crosses_anew);
     tcase_add_test(tc, what_cannot_be_looked_at_is_not_known);
     tcase_add_test(tc, a_new_limit_begins_anew);
+    tcase_add_test(tc, without_memory_nothing_changes);
     tcase_add_test(tc, budgets_outlive_the_node);
     tcase_add_test(tc, there_is_a_ceiling);
     tcase_add_test(tc, what_cannot_be_written_changes_nothing);
