@@ -4,8 +4,7 @@
  * Jobs run on threads of their own (jobs.c says when), and talk to the agent
  * through agent_client.c while they have it.  So does the greeter, a thread
  * that stays: it connects, greets, and ends profiling that costs too much.  A
- * helper that names a dump's addresses lives within the job, on whose thread
- * its life depends (helper.h).
+ * helper that names addresses lives within a job, whose thread is its parent.
  *
  * Locks: that of jobs.flights guards the jobs and their followers, status and
  * last.  It is held while wakers run (they only post), never across I/O.
