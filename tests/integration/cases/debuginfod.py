@@ -222,6 +222,32 @@ def test_a_server_that_hangs():
                 check=False, capture_output=True, text=True).stdout)
 
 
+def test_the_ceiling():
+    """Of one file, and of all: the one that was unused for longest goes."""
+    with ran("keep_bytes = 5000\n", "all") as (node, w, server, program):
+        functions(w)
+        wait_for(lambda: f"({program.build_id}) was fetched:" in node.log())
+        print("  " + re.search(rf"\({program.build_id}\) was fetched: (.*)",
+                               node.log()).group(1))
+        same("too large", [], [f for f in fetched(node)
+                               if f.endswith(".debug")])
+        heapwired_is_well(node, w)
+    with ran("keep_bytes = 20000\n", "all") as (node, w, server, program):
+        place = os.path.join(node.directory, "state", "debuginfo")
+        for i, name in enumerate(("aa" * 20, "bb" * 20)):
+            path = os.path.join(place, name + ".debug")
+            with open(path, "wb") as f:
+                os.fchmod(f.fileno(), 0o600)
+                f.write(bytes(9000))
+            os.utime(path, (1700000000 + i, 1700000000 + i))
+        functions(w)
+        wait_for(lambda: f"of hidden ({program.build_id})" in node.log())
+        same("the oldest went", {program.build_id + ".debug",
+                                 "bb" * 20 + ".debug"},
+             {f for f in fetched(node) if f.endswith(".debug")})
+        assert has_names(w)
+
+
 def test_it_ends_while_it_fetches():
     with ran(answer=hangs) as (node, w, server, program):
         functions(w)
