@@ -26,7 +26,8 @@ static uint64_t
 unit_factor(char unit)
 {
     static const char units[] = "KMGT";
-    const char *at = memchr(units, unit & ~0x20, sizeof(units) - 1);
+    const char *at =
+        memchr(units, (unsigned char)unit & 0xdf, sizeof(units) - 1);
 
     return at ? (uint64_t)1 << 10 * (at - units + 1) : 0;
 }
@@ -35,11 +36,15 @@ int
 budget_limit_parse(struct span text, uint64_t *out, struct error *err)
 {
     struct span digits = span_trim(text);
-    uint64_t number = 0, factor = 1;
-    bool good = digits.size > 0;
+    uint64_t number = 0, factor = 0;
+    bool good = true;
 
-    if (good && unit_factor(digits.data[digits.size - 1]) > 0)
-        factor = unit_factor(digits.data[--digits.size]);
+    if (digits.size > 0)
+        factor = unit_factor(digits.data[digits.size - 1]);
+    if (factor > 0)
+        digits.size--;
+    else
+        factor = 1;
     for (size_t i = 0; good && i < digits.size; i++) {
         unsigned digit = (unsigned char)digits.data[i] - (unsigned)'0';
 

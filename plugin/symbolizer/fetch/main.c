@@ -64,6 +64,7 @@ remove_entry(const char *path, const struct stat *st, int kind,
 static void
 empty_directory(const char *path)
 {
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
     (void)nftw(path, remove_entry, TREE_FDS, FTW_DEPTH | FTW_PHYS);
 }
 
