@@ -33,7 +33,12 @@ enum {
     LEAST_BYTES = 1 << 20 /* of a file: the library's own small ones, too */
 };
 
+/* A sanitizer's shadow needs terabytes of address space. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const rlim_t memory_bytes = RLIM_INFINITY;
+#else
 static const rlim_t memory_bytes = (rlim_t)1 << 30;
+#endif
 
 /* Of the library's interface, which is stable since elfutils 0.178. */
 struct debuginfod {
@@ -85,9 +90,7 @@ apply_limits(rlim_t bytes, unsigned seconds)
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, bytes > LEAST_BYTES ? bytes : LEAST_BYTES);
     limit(RLIMIT_CPU, seconds);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     limit(RLIMIT_AS, memory_bytes);
-#endif
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)alarm(seconds); /* heapwired kills us before, if it lives */
@@ -165,5 +168,5 @@ main(int argc, char **argv)
     if (status == EXIT_SUCCESS)
         status = fetch_debug(&library, argv[2]);
     empty_directory(argv[3]);
-    return status;
+    _exit(status); /* no exit handler of the library's is needed */
 }

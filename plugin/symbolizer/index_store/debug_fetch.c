@@ -276,6 +276,8 @@ debug_fetch(const struct debug_fetch *fetch, struct index_writer *writer,
     fd_close(f.out);
     fd_close(f.said);
     rc = end_fetching(&f, taken, err);
+    /* Empty, unless it was killed: another user may make it anew. */
+    (void)unlinkat(fetch->dir->fd, DEBUG_DOWNLOADS, AT_REMOVEDIR);
     if (rc == 0 && writer->bytes == 0) {
         error_set(err, ER_UNKNOWN, "nothing came");
         rc = -1;
