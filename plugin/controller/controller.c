@@ -4,8 +4,7 @@
  * Jobs run on threads of their own (jobs.c says when), and talk to the agent
  * through agent_client.c while they have it.  So does the greeter, a thread
  * that stays: it connects, greets, and ends profiling that costs too much.  A
- * helper that names a dump's addresses lives within the job, on whose thread
- * its life depends (helper.h).
+ * helper that names addresses lives within a job, whose thread is its parent.
  *
  * Locks: that of jobs.flights guards the jobs and their followers, status and
  * last.  It is held while wakers run (they only post), never across I/O.
@@ -24,6 +23,7 @@
 #include "agent_client.h"
 #include "clock.h"
 #include "controller_parts.h"
+#include "debug_keeper.h"
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
@@ -84,7 +84,7 @@ struct controller {
     struct store *store;
     struct index_keeper *indexes; /* or NULL */
     struct observer observer;
-    char *state_dir, *symbolizer_path;
+    char *state_dir;
     uint32_t node_id;
     int wake_fd; /* eventfd: the greeter has to look */
     pthread_t greeter;
@@ -419,15 +419,17 @@ greeter_main(void *arg)
 /* ---- start and stop ---- */
 
 static int
-start_symbolizer(struct controller *c, uint32_t reader_mb, struct error *err)
+start_symbolizer(struct controller *c, const struct controller_options *from,
+                 struct error *err)
 {
     struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
                                          c->indexes};
-    struct symbolizer_options options = {.program = c->symbolizer_path,
-                                         .deadline_ms = NAMING_MS,
-                                         .reader_mb = reader_mb,
-                                         .indexes =
-                                             c->indexes ? &indexes : NULL};
+    struct symbolizer_options options = {
+        .program = from->symbolizer,
+        .deadline_ms = NAMING_MS,
+        .reader_mb = from->reader_mb,
+        .indexes = c->indexes ? &indexes : NULL,
+        .debug = {debug_keeper_asked, from->debug}};
 
     c->symbolizer = symbolizer_new(&options, err);
     return c->symbolizer ? 0 : -1;
@@ -448,7 +450,6 @@ controller_start(const struct controller_options *options, struct error *err)
     map_seen_init(&c->seen);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->observer.state_dir = c->state_dir = mem_strdup(options->state_dir);
-    c->symbolizer_path = mem_strdup(options->symbolizer);
     agent_client_init(&c->client, c->state_dir, c->wake_fd, &c->stop);
     c->client.guard_s = options->guard_s;
     c->client.status.unprepared = options->unprepared;
@@ -461,7 +462,7 @@ controller_start(const struct controller_options *options, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
         goto fail;
     }
-    if (!c->state_dir || !c->symbolizer_path) {
+    if (!c->state_dir) {
         error_memory(err, "the controller");
         goto fail;
     }
@@ -472,7 +473,7 @@ controller_start(const struct controller_options *options, struct error *err)
         goto fail;
     c->indexes = controller_start_indexes(options);
     c->observer.jobs = &c->jobs;
-    if (start_symbolizer(c, options->reader_mb, err) != 0 ||
+    if (start_symbolizer(c, options, err) != 0 ||
         observer_init(&c->observer, options, c->indexes, c->store, err) != 0)
         goto fail;
     c->greeter_runs = thread_start(&c->greeter, &greeter, err) == 0;
@@ -515,7 +516,6 @@ controller_stop(struct controller *c)
     agent_client_fini(&c->client);
     fd_close(c->wake_fd);
     mem_free(c->state_dir);
-    mem_free(c->symbolizer_path);
     mem_free(c);
 }
 

@@ -25,6 +25,7 @@
 #include "waker.h"
 
 struct controller;
+struct debug_keeper;
 struct error;
 struct index_keeper;
 struct memory_map;
@@ -39,6 +40,7 @@ struct controller_options {
     const char *index_dir;         /* of symbol indexes; NULL: none are made */
     const char *unwind_dir;        /* of unwind tables; NULL: in memory alone */
     uint64_t index_bytes;          /* of all indexes, and of all tables */
+    struct debug_keeper *debug;    /* borrowed; NULL: nothing is fetched */
     uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
     double budget_percent;         /* of profiling: struct overhead_settings */
     uint32_t guard_s;              /* without us, and it ends; 0: never */

@@ -11,7 +11,8 @@
 const struct marks_rules marks_defaults = {.at_percent = {80, 90, 95},
                                            .percents = 3,
                                            .min_interval_ms = 60000,
-                                           .hours_left = 6};
+                                           .hours_left = 6,
+                                           .budgets_ms = 60000};
 
 static unsigned
 percent_of(const struct marks_now *now)
@@ -242,6 +243,12 @@ marks_begin_with(const struct marks *marks, const struct marks_now *now)
     return now->ready && !marks->begun;
 }
 
+bool
+marks_too_full(const struct marks_now *now)
+{
+    return percent_of(now) >= MARKS_CEILING;
+}
+
 enum marks_answer
 marks_look(struct marks *marks, const struct marks_rules *rules,
            const struct marks_now *now, struct marks_due *due)
@@ -260,7 +267,7 @@ marks_look(struct marks *marks, const struct marks_rules *rules,
     else if (!due_by_others(marks, rules, now, due) &&
              !due_by_ring(marks, rules, now, due))
         return MARKS_NOTHING;
-    if (percent_of(now) < MARKS_CEILING)
+    if (!marks_too_full(now))
         return MARKS_TAKE;
     reason(due, "%u%% of %s are in use: no snapshot above %d%%",
            percent_of(now), now->of_cgroup ? "the cgroup's limit" : "RAM",

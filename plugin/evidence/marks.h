@@ -40,8 +40,11 @@ struct marks_rules {
     /* Between two by growth or schedule, and two of the same mark; attempts
      * count. */
     uint64_t min_interval_ms;
+    /* Not of marks: between two looks at budgets (budget_watch.h); 0: none. */
+    uint64_t budgets_ms;
 };
-/* 80, 90 and 95 percent, each once a minute at most; 6 hours left; no ring. */
+/* 80, 90 and 95 percent, each once a minute at most; 6 hours left; no ring;
+ * budgets, too. */
 extern const struct marks_rules marks_defaults;
 
 struct marks_now {
@@ -88,6 +91,8 @@ enum marks_answer marks_look(struct marks *marks,
                              const struct marks_rules *rules,
                              const struct marks_now *now,
                              struct marks_due *due);
+/* Whether no snapshot is to be taken now: above the ceiling. */
+bool marks_too_full(const struct marks_now *now);
 /* Records that the snapshot was taken; a failed one is tried again later. */
 void marks_taken(struct marks *marks, const struct marks_rules *rules,
                  const struct marks_now *now);

@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "budget_watch.h"
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
@@ -81,6 +81,7 @@ struct memory_sampler {
     uint64_t ahead_ms; /* monotonic: as of then */
     struct ends ends;
     struct last_moment last;
+    struct budget_watch budgets;
 };
 
 static void
@@ -272,6 +273,7 @@ take_snapshot(struct memory_sampler *sampler)
     if (!sampler->recorded && !in_ring)
         marks_taken(&sampler->marks, &sampler->snapshot_rules,
                     &sampler->snapshot_now);
+    budget_watch_see(&sampler->budgets, result.snapshot);
     if (!in_ring)
         highest_note(&sampler->highest, controller_store(sampler->controller),
                      result.snapshot);
@@ -411,6 +413,7 @@ expire_snapshots(struct memory_sampler *sampler, uint64_t now_ms)
 static void
 look(struct memory_sampler *sampler)
 {
+    struct marks_due due = {.cause = SNAPSHOT_MARK};
     struct history_sample now;
     struct node_status status;
     bool there, again;
@@ -428,6 +431,10 @@ look(struct memory_sampler *sampler)
     }
     ends_look(&sampler->ends, &status);
     look_at_marks(sampler, &now, there);
+    if (!sampler->snapshot &&
+        budget_watch_look(&sampler->budgets, &status, &sampler->snapshot_now,
+                          &sampler->snapshot_rules, due.reason))
+        ask_snapshot(sampler, &due);
     last_moment_look(&sampler->last, &status, there ? &now : NULL,
                      &sampler->highest, false);
     ask_recorded(sampler);
@@ -455,6 +462,7 @@ rest(struct memory_sampler *sampler)
         if (take_stats(sampler))
             rc = ETIMEDOUT; /* they are written at once */
         take_snapshot(sampler);
+        budget_watch_take(&sampler->budgets);
         pthread_mutex_lock(&sampler->lock);
         if (!sampler->woken && !sampler->stop && rc == 0)
             rc = clock_cond_wait(&sampler->wakes, &sampler->lock, until);
@@ -532,7 +540,9 @@ memory_sampler_start(struct controller *controller,
     store_set_ring(controller_store(controller), options->rules.ring_ms);
     sampler->trends = heap_trends_new(controller_store(controller));
     sampler->history = history_open(options->state_dir, options->log);
-    if (!sampler->history || !sampler->trends)
+    if (!sampler->history || !sampler->trends ||
+        budget_watch_open(&sampler->budgets, controller, options->state_dir,
+                          (struct waker){wake, sampler}, options->log) != 0)
         error_memory(err, "the history of memory");
     else
         sampler->runs = thread_start(&sampler->thread, &thread, err) == 0;
@@ -556,6 +566,7 @@ memory_sampler_stop(struct memory_sampler *sampler)
         pthread_join(sampler->thread, NULL);
     flight_leave(sampler->stats);
     flight_leave(sampler->snapshot);
+    budget_watch_close(&sampler->budgets);
     stats_unref(sampler->latest);
     outlook_forget(sampler->history);
     history_close(sampler->history);
@@ -575,6 +586,12 @@ struct heap_trends *
 memory_sampler_trends(struct memory_sampler *sampler)
 {
     return sampler->trends;
+}
+
+struct budgets *
+memory_sampler_budgets(struct memory_sampler *sampler)
+{
+    return sampler->budgets.budgets;
 }
 
 void

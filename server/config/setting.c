@@ -136,6 +136,11 @@ static const struct setting settings[CONFIG_KEYS] = {
                              SETTING_MS, FIELD(marks.min_interval_ms), 1,
                              CONFIG_EVERY_MAX_S, .such_as = "60 or 1m",
                              .reloadable = true},
+    [CONFIG_BUDGETS_EVERY] = {"budgets.every", "budgets-every", SETTING_MS,
+                              FIELD(marks.budgets_ms), CONFIG_BUDGETS_MIN_S,
+                              CONFIG_EVERY_MAX_S, .such_as = "60 or 5m",
+                              .zero = "only at automatic snapshots",
+                              .reloadable = true},
     [CONFIG_LINGER] = {"linger", "linger", SETTING_SECONDS, FIELD(linger_s), 0,
                        CONFIG_LINGER_MAX_S, .such_as = "900 or 15m",
                        .zero = "not at all"},
@@ -160,6 +165,14 @@ static const struct setting settings[CONFIG_KEYS] = {
                                SETTING_BYTES, FIELD(symbols_memory),
                                (uint64_t)CONFIG_READER_MIN_MB << 20,
                                (uint64_t)CONFIG_READER_MAX_MB << 20},
+    [CONFIG_DEBUGINFOD_URLS] =
+        {"symbols.debuginfod_urls", "symbols-debuginfod-urls", SETTING_TEXT,
+         FIELD(debuginfod_urls), .most = CONFIG_URLS_MAX},
+    [CONFIG_DEBUGINFOD_TIMEOUT] = {"symbols.debuginfod_timeout",
+                                   "symbols-debuginfod-timeout",
+                                   SETTING_SECONDS, FIELD(debuginfod_timeout_s),
+                                   1, CONFIG_DEBUGINFOD_MAX_S,
+                                   .such_as = "120 or 2m"},
     [CONFIG_CLUSTER_NAME] = {"cluster.name", NULL, SETTING_OTHER,
                              FIELD(cluster.name),
                              .set = setting_set_cluster_name},
@@ -253,6 +266,7 @@ setting_defaults(struct config *config)
     config->symbols_index = true;
     config->symbols_bytes = index_keeper_defaults.rules.bytes;
     config->symbols_memory = (uint64_t)CONFIG_READER_MB << 20;
+    config->debuginfod_timeout_s = CONFIG_DEFAULT_DEBUGINFOD_S;
     config->keep = store_defaults.count;
     config->keep_bytes = store_defaults.bytes;
     config->keep_age_s = (uint32_t)(store_defaults.age_ms / 1000);

@@ -16,6 +16,7 @@
 
 struct arena;
 struct await;
+struct budgets;
 struct column;
 struct controller;
 struct cursor;
@@ -148,6 +149,7 @@ struct sql_node {
     const struct sql_peers *peers; /* peers.h; never NULL */
     struct history *history;       /* NULL: no history is kept */
     struct heap_trends *trends;    /* NULL: no snapshots are kept by default */
+    struct budgets *budgets;       /* NULL: none are kept */
     const char *state_dir;         /* NULL: nothing is kept on disk */
     const char *socket;            /* its path; NULL: none */
     struct sql_host host;

@@ -14,6 +14,7 @@ struct sql_session_row;
 struct value;
 
 extern const struct catalog_table tables_accounts[];
+extern const struct catalog_table tables_budgets[];
 extern const struct catalog_table tables_cpu[];
 extern const struct catalog_table tables_heap[];
 extern const struct catalog_table tables_malloc[];

@@ -465,6 +465,7 @@ def test_privileges():
                 privilege
     needed["SHOW BACKENDS"] = "`status`"
     needed["CALL heapwire.import_snapshot('a', 'b')"] = "`control`"
+    needed["CALL heapwire.budget('a', NULL)"] = "`control`"
     needed["ADMIN EXECUTE ON ALL 'System.print(1)'"] = "none"
     users = {",".join(sorted(given - {p})): p for p in given}
     with Node(REAL, users=[(f"not_{p}", b"pw", rest)

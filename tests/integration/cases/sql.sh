@@ -19,7 +19,9 @@ same "databases" "heapwire
 information_schema" "$(sql 'show databases')"
 same "tables" "allocators
 audit_log
+budgets
 cluster_allocators
+cluster_budgets
 cluster_cpu_functions
 cluster_daemon
 cluster_deaths

@@ -296,7 +296,7 @@ def inspector(path):
     same("has_table", (True, False, False),
          (inspect.has_table("nodes"), inspect.has_table("nope"),
           inspect.has_table("nodes", schema="nope")))
-    keys = {"cpu_stacks": ["snapshot", "stack"],
+    keys = {"budgets": ["function"], "cpu_stacks": ["snapshot", "stack"],
             "heap_ages": ["snapshot", "stack", "age_from_s"],
             "heap_churn": ["snapshot", "stack"],
             "heap_flame_graph": ["snapshot", "frame"],

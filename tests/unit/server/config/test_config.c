@@ -145,10 +145,12 @@ START_TEST(marks_and_linger_are_read)
     ck_assert_uint_eq(config.marks.min_interval_ms, 60000);
     ck_assert_uint_eq(config.marks.hours_left, 6);
     ck_assert_uint_eq(config.marks.ring_ms, 3600000);
+    ck_assert_uint_eq(config.marks.budgets_ms, 60000);
     ck_assert_int_eq(parse("[snapshots]\n"
                            "at_percent = 50 ,70,  96\ngrowth = 256M\n"
                            "every = 1h\nmin_interval = 5\n"
                            "ring = 1\nhours_left = 12\n"
+                           "[budgets]\nevery = 5m\n"
                            "[node]\nlinger = 2m\n"),
                      0);
     ck_assert_uint_eq(config.linger_s, 120);
@@ -161,6 +163,7 @@ START_TEST(marks_and_linger_are_read)
     ck_assert_uint_eq(config.marks.min_interval_ms, 5000);
     ck_assert_uint_eq(config.marks.hours_left, 12);
     ck_assert_uint_eq(config.marks.ring_ms, 1000);
+    ck_assert_uint_eq(config.marks.budgets_ms, 300000);
     ck_assert_int_eq(parse("[snapshots]\nat_percent = none\n"), 0);
     ck_assert_uint_eq(config.marks.percents, 0);
     ck_assert_int_eq(parse("[snapshots]\nring = 0\nhours_left = 0\n"), 0);

@@ -29,7 +29,8 @@ static const struct {
     {"SHOW DATABASES WHERE `Database` = 'heapwire'", "Database\nheapwire"},
     {"show tables", "1046/3D000 No database selected"},
     {"show tables from heapwire",
-     "Tables_in_heapwire\nallocators\naudit_log\ncluster_allocators\ncluster_"
+     "Tables_in_heapwire\nallocators\naudit_log\nbudgets\ncluster_"
+     "allocators\ncluster_budgets\ncluster_"
      "cpu_"
      "functions\ncluster_daemon\ncluster_deaths\ncluster_heap_ages\ncluster_"
      "heap_churn\n"

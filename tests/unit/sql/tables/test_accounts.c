@@ -139,6 +139,7 @@ static const struct {
 } tables[] = {
     {"allocators", PRIVILEGE_STATUS},
     {"audit_log", PRIVILEGE_ADMIN},
+    {"budgets", PRIVILEGE_STATUS},
     {"cpu_functions", PRIVILEGE_PROFILE},
     {"cpu_stacks", PRIVILEGE_PROFILE},
     {"daemon", PRIVILEGE_STATUS},

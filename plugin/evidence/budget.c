@@ -1,0 +1,309 @@
+/* budget.c - one budget: its texts, its line in the file, its crossing. */
+#include "budgets.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "agent_protocol.h"
+#include "arena.h"
+#include "buffer.h"
+#include "errors.h"
+#include "memory.h"
+#include "profile.h"
+#include "stack_names.h"
+#include "texts.h"
+
+enum { MEASURE_BYTES_MAX = 1 << 30 };
+
+static const int64_t at_max_ms = 253402300799999; /* year 9999 */
+
+#define FUNCTION_KEY "function="
+
+/* ---- texts ---- */
+
+static uint64_t
+unit_factor(char unit)
+{
+    static const char units[] = "KMGT";
+    const char *at =
+        memchr(units, (unsigned char)unit & 0xdf, sizeof(units) - 1);
+
+    return at ? (uint64_t)1 << 10 * (at - units + 1) : 0;
+}
+
+int
+budget_limit_parse(struct span text, uint64_t *out, struct error *err)
+{
+    struct span digits = span_trim(text);
+    uint64_t number = 0, factor = 0;
+    bool good = true;
+
+    if (digits.size > 0)
+        factor = unit_factor(digits.data[digits.size - 1]);
+    if (factor > 0)
+        digits.size--;
+    else
+        factor = 1;
+    for (size_t i = 0; good && i < digits.size; i++) {
+        unsigned digit = (unsigned char)digits.data[i] - (unsigned)'0';
+
+        good = digit <= 9 && number <= (uint64_t)(INT64_MAX - digit) / 10;
+        number = number * 10 + digit;
+    }
+    if (good && digits.size > 0 && number > 0 && number <= INT64_MAX / factor) {
+        *out = number * factor;
+        return 0;
+    }
+    error_set(err, ER_WRONG_ARGUMENTS,
+              "'%.*s' is no size: a budget is a number of bytes such as "
+              "2147483648, 512M or '2G', or NULL to remove it",
+              text.size < 64 ? (int)text.size : 64, text.data);
+    return -1;
+}
+
+int
+budget_check_name(struct span name, struct error *err)
+{
+    if (name.size == 0 || name.size > BUDGET_NAME_MAX) {
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "a budget is of a function's name of 1 to %d bytes, as "
+                  "heap_functions has it; a * at its end stands for any ending",
+                  BUDGET_NAME_MAX);
+        return -1;
+    }
+    for (size_t i = 0; i < name.size; i++)
+        if ((unsigned char)name.data[i] < ' ' || name.data[i] == 0x7f) {
+            error_set(err, ER_WRONG_ARGUMENTS,
+                      "the function's name of a budget has a control character "
+                      "at byte %zu",
+                      i + 1);
+            return -1;
+        }
+    /* Where pools get their bytes: here, and in budget_measure(). */
+    if (name.size >= 5 && memcmp(name.data, "pool:", 5) == 0) {
+        error_set(err, ER_NOT_SUPPORTED,
+                  "This version of heapwire doesn't yet support a budget of a "
+                  "pool of threads: it looks functions up, by their names in "
+                  "heap_functions");
+        return -1;
+    }
+    return 0;
+}
+
+bool
+budget_matches(const struct budget *budget, const char *name)
+{
+    size_t size = strlen(budget->function);
+
+    if (size > 0 && budget->function[size - 1] == '*' &&
+        strncmp(budget->function, name, size - 1) == 0)
+        return true;
+    return strcmp(budget->function, name) == 0;
+}
+
+/* ---- the look ---- */
+
+struct measuring {
+    const struct profile *profile;
+    struct stack_names names;
+    uint64_t *masks; /* per text: of the budgets that it matches */
+    struct stack_frame *frames;
+    double variances[BUDGETS_MAX];
+};
+
+static void
+mark_texts(struct measuring *m, const struct budget *list, size_t count)
+{
+    for (uint32_t text = 0; text < m->names.texts_max; text++)
+        for (size_t i = 0; i < count; i++)
+            if (budget_matches(&list[i], texts_get(m->names.texts, text)))
+                m->masks[text] |= (uint64_t)1 << i;
+}
+
+/* The budgets of a stack: by a frame's name with template arguments, or by the
+ * function's alone. */
+static uint64_t
+mask_stack(const struct measuring *m, size_t frames)
+{
+    const struct symbols *symbols = &m->names.symbols;
+    uint64_t mask = 0;
+
+    for (size_t i = 0; i < frames; i++) {
+        const struct stack_frame *frame = &m->frames[i];
+        uint32_t at = symbols->first[frame->location] + frame->frame;
+
+        mask |= m->masks[frame->name] | m->masks[symbols->short_names[at]];
+    }
+    return mask;
+}
+
+static int
+weigh_stacks(struct measuring *m, struct budget *list)
+{
+    for (size_t i = 0; i < m->profile->stack_count; i++) {
+        const struct profile_stack *stack = &m->profile->stacks[i];
+        size_t frames = 0;
+
+        if (stack_names_get(&m->names, stack, m->frames, &frames) != 0)
+            return -1;
+        for (uint64_t mask = mask_stack(m, frames); mask; mask &= mask - 1) {
+            int at = __builtin_ctzll(mask);
+
+            list[at].now += stack->bytes;
+            m->variances[at] += stack->variance;
+        }
+    }
+    return 0;
+}
+
+int
+budget_measure(const struct profile *profile, struct budget *list, size_t count,
+               struct error *err)
+{
+    struct measuring m = {.profile = profile};
+    struct arena *arena = arena_new(MEASURE_BYTES_MAX);
+    int rc = -1;
+
+    for (size_t i = 0; i < count; i++)
+        list[i].now = list[i].margin = 0;
+    if (!arena)
+        error_memory(err, "the names of functions");
+    if (!arena || stack_names_share(&m.names, profile, NULL, arena, err) != 0)
+        goto out;
+    m.masks = mem_zalloc(m.names.texts_max, sizeof(*m.masks));
+    m.frames = mem_zalloc(m.names.longest, sizeof(*m.frames));
+    if (m.masks && m.frames) {
+        mark_texts(&m, list, count);
+        rc = weigh_stacks(&m, list);
+    }
+    if (rc != 0)
+        error_memory(err, "what functions with a budget have in use");
+    for (size_t i = 0; i < count; i++)
+        list[i].margin = PROFILE_95 * sqrt(m.variances[i]);
+out:
+    mem_free(m.masks);
+    mem_free(m.frames);
+    stack_names_fini(&m.names);
+    arena_free(arena);
+    return rc;
+}
+
+static bool
+is_budget_of(const struct budget *budget, const struct agent_hello *hello)
+{
+    return budget->pid == hello->pid &&
+           budget->start_ticks == hello->start_ticks;
+}
+
+enum budget_turn
+budget_step(struct budget *budget, int64_t taken_ms,
+            const struct agent_hello *hello)
+{
+    double limit = (double)budget->limit;
+    bool was_over = budget->over && is_budget_of(budget, hello);
+
+    budget->looked_ms = taken_ms;
+    if (was_over && budget->now < limit * (100 - BUDGET_FALL_PERCENT) / 100) {
+        budget->over = false;
+        budget->state = BUDGET_WITHIN;
+        return BUDGET_FALLS;
+    }
+    if (was_over || budget->now <= limit) {
+        budget->over = was_over;
+        budget->state = was_over ? BUDGET_OVER : BUDGET_WITHIN;
+        return BUDGET_STAYS;
+    }
+    budget->over = true;
+    budget->state = BUDGET_OVER;
+    budget->crossed_ms = taken_ms;
+    budget->crossings++;
+    budget->pid = hello->pid;
+    budget->start_ticks = hello->start_ticks;
+    budget->snapshot[0] = '\0';
+    return BUDGET_CROSSES;
+}
+
+/* ---- its line ---- */
+
+void
+budget_format(const struct budget *budget, struct buffer *out)
+{
+    buffer_format(
+        out,
+        "limit=%" PRIu64 " over=%d crossed=%" PRId64 " crossings=%" PRIu64
+        " pid=%" PRId32 " start=%" PRIu64 " snapshot=%s " FUNCTION_KEY "%s\n",
+        budget->limit, budget->over, budget->crossed_ms, budget->crossings,
+        budget->pid, budget->start_ticks, budget->snapshot, budget->function);
+}
+
+/* "key=123 " at the reader's place; UINT64_MAX is never one. */
+static uint64_t
+read_budget_number(struct reader *r, const char *key, uint64_t max)
+{
+    struct span name = reader_bytes(r, strlen(key));
+    uint64_t number = 0;
+    size_t digits = 0;
+    uint8_t c;
+
+    if (!span_is(name, key))
+        r->failed = true;
+    while ((c = reader_u8(r)) != ' ' && !r->failed) {
+        if (c < '0' || c > '9' || number > (max - (c - '0')) / 10) {
+            r->failed = true;
+            break;
+        }
+        number = number * 10 + (c - '0');
+        digits++;
+    }
+    if (digits == 0 || number > max)
+        r->failed = true;
+    return number;
+}
+
+/* "snapshot=name ", whose name may be empty. */
+static void
+read_budget_snapshot(struct reader *r, char out[SNAPSHOT_NAME_MAX + 1])
+{
+    struct span key = reader_bytes(r, strlen("snapshot="));
+    size_t size = 0;
+    uint8_t c;
+
+    if (!span_is(key, "snapshot="))
+        r->failed = true;
+    while ((c = reader_u8(r)) != ' ' && !r->failed) {
+        if (size == SNAPSHOT_NAME_MAX) {
+            r->failed = true;
+            break;
+        }
+        out[size++] = (char)c;
+    }
+    out[size] = '\0';
+    if (size > 0 && !snapshot_is_name(out, size))
+        r->failed = true;
+}
+
+bool
+budget_parse(struct span line, struct budget *out)
+{
+    struct reader r = reader_of(line.data, line.size);
+    struct span name;
+
+    memset(out, 0, sizeof(*out));
+    out->limit = read_budget_number(&r, "limit=", INT64_MAX);
+    out->over = read_budget_number(&r, "over=", 1) == 1;
+    out->crossed_ms =
+        (int64_t)read_budget_number(&r, "crossed=", (uint64_t)at_max_ms);
+    out->crossings = read_budget_number(&r, "crossings=", INT64_MAX);
+    out->pid = (int32_t)read_budget_number(&r, "pid=", INT32_MAX);
+    out->start_ticks = read_budget_number(&r, "start=", INT64_MAX);
+    read_budget_snapshot(&r, out->snapshot);
+    name = reader_bytes(&r, strlen(FUNCTION_KEY));
+    if (!span_is(name, FUNCTION_KEY))
+        r.failed = true;
+    name = reader_rest(&r);
+    if (r.failed || out->limit == 0 || budget_check_name(name, NULL) != 0)
+        return false;
+    memcpy(out->function, name.data, name.size);
+    return true;
+}

@@ -1,0 +1,177 @@
+"""Budgets of functions: what a crossing makes, that it is told once, and that
+budgets outlive heapwired and the database."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from http_door import local, same
+from mysql_wire import Refused
+from node_under_test import wait_for
+from recorded_node import BLOCKS, SMALL, Ran, heap, value
+from redis_node import has_ended
+from runner import named, run_tests
+
+EVERY = "[budgets]\nevery = 5\n"
+LIMIT = 20 << 20  # of 32 MB, of which half is freed
+LEAK = "tests/integration/programs/leaking_server.cc"
+
+
+def budget(w, function, limit):
+    w.query(f"CALL heapwire.budget('{function}', {limit})")
+
+
+def row(w, function="keep_small"):
+    """Of the table, by column; None: there is none."""
+    columns = ("limit_bytes now_bytes margin state crossed_at crossings "
+               "snapshot looked_at").split()
+    rows = w.query(f"SELECT {', '.join(columns)} FROM heapwire.budgets "
+                   f"WHERE function = '{function}'")
+    return {c: v if v is None else v.decode()
+            for c, v in zip(columns, rows[0])} if rows else None
+
+
+def await_state(w, state, function="keep_small"):
+    wait_for(lambda: row(w, function)["state"] == state)
+    return row(w, function)
+
+
+def refusal(w, function, limit):
+    try:
+        budget(w, function, limit)
+    except Refused as err:
+        return err.code, err.text
+    raise AssertionError((function, limit))
+
+
+def metrics(node):
+    text = local(node, "/metrics").text
+    return [line for line in text.splitlines()
+            if line.startswith("heapwire_budget")]
+
+
+def restart_heapwired(node):
+    before = node.heapwired
+    os.kill(before, signal.SIGKILL)
+    wait_for(lambda: has_ended(before) and node.find_children() and
+             node.children.get("heapwired", before) != before)
+    wait_for(lambda: node.log().count("serves node") == 2)
+
+
+def test_what_a_crossing_makes():
+    with Ran(BLOCKS, settings=EVERY) as node:
+        with node.asks() as w:
+            heap(w, "reset(12, true)")
+            same("none yet", None, row(w))
+            budget(w, "keep_small", "'20M'")
+            found = await_state(w, "within budget")
+            same("before it", (str(LIMIT), "0", "0", None, None),
+                 (found["limit_bytes"], found["now_bytes"],
+                  found["crossings"], found["crossed_at"], found["snapshot"]))
+            wait_for(lambda: metrics(node) == [
+                "heapwire_budgets 1", "heapwire_budgets_over 0",
+                "heapwire_budgets_crossings_total 0",
+                'heapwire_budget_used_bytes{function="keep_small"} 0',
+                f'heapwire_budget_limit_bytes{{function="keep_small"}} {LIMIT}'])
+            node.keeps()
+            await_state(w, "over budget")
+            wait_for(lambda: row(w)["snapshot"])
+            found = row(w)
+            same("one", "1", found["crossings"])
+            assert abs(int(found["now_bytes"]) - SMALL) < SMALL / 8, found
+            assert 0 < int(found["margin"]) < SMALL / 8, found
+            assert found["crossed_at"] and found["looked_at"], found
+            name = found["snapshot"]
+            reason = value(w, "SELECT reason FROM heapwire.snapshots WHERE "
+                           f"name = '{name}' AND cause = 'mark'")
+            assert "keep_small is over its budget of 20.0 MB" in reason, reason
+            kept = value(w, "SELECT cum_bytes FROM heapwire.heap_functions "
+                         f"WHERE snapshot = '{name}' AND "
+                         "function = 'keep_small'")
+            assert abs(kept - SMALL) < SMALL / 8, kept
+            wait_for(lambda: "heapwire_budgets_over 1" in metrics(node))
+            assert "heapwire_budgets_crossings_total 1" in metrics(node)
+            same("in the log", 1, node.log().count(
+                "keep_small is over its budget: "))
+
+        # Another heapwired knows that it was crossed.
+        restart_heapwired(node)
+        with node.asks() as w:
+            found = await_state(w, "over budget")
+            same("the same one", ("1", name),
+                 (found["crossings"], found["snapshot"]))
+            same("in the log", 1, node.log().count(
+                "keep_small is over its budget: "))
+            node.keeps(2)
+            await_state(w, "within budget")
+            wait_for(lambda: "keep_small is within its budget again" in
+                     node.log())
+            heap(w, "disable_prof()")
+            found = await_state(w, "profiling is off")
+            same("not known", None, found["now_bytes"])
+            budget(w, "keep_small", "NULL")
+            same("removed", None, row(w))
+            same("is none", 1032, refusal(w, "keep_small", "NULL")[0])
+
+
+def test_kept_over_a_restart_of_the_database():
+    """Another process crosses it anew; what was removed stays away."""
+    with Ran(BLOCKS, settings=EVERY) as node:
+        with node.asks() as w:
+            heap(w, "reset(12, true)")
+            budget(w, "keep_small", LIMIT)
+            budget(w, "gone", 1)
+            budget(w, "gone", "NULL")
+            node.keeps()
+            await_state(w, "over budget")
+        node.stop()
+        node.start().wait()
+        with node.asks() as w:
+            heap(w, "reset(12, true)")
+            same("those kept", [[b"keep_small"]],
+                 w.query("SELECT function FROM heapwire.budgets"))
+            same("still one", "1", await_state(w, "within budget")["crossings"])
+            node.keeps()
+            same("two", "2", await_state(w, "over budget")["crossings"])
+
+
+def test_a_leak():
+    """Without a signal to anybody: it grows, and is found."""
+    with tempfile.TemporaryDirectory() as work:
+        program = os.path.join(work, "leaking_server")
+        subprocess.run(["g++", "-O1", "-g", "-o", program, LEAK], check=True)
+        with Ran(program, settings=EVERY) as node, node.asks() as w:
+            budget(w, "SessionLog::append", "'8M'")
+            budget(w, "PageCache::*", "'1G'")
+            await_state(w, "over budget", "SessionLog::append")
+            wait_for(lambda: row(w, "SessionLog::append")["snapshot"])
+            same("the cache", "within budget",
+                 await_state(w, "within budget", "PageCache::*")["state"])
+
+
+def test_what_is_refused():
+    with Ran(BLOCKS, settings=EVERY) as node, node.asks() as w:
+        for limit in ("'2X'", "'-1'", "0", "''", "'1.5G'", "'9E'",
+                      "'99999999999999999999'"):
+            code, text = refusal(w, "f", limit)
+            assert code == 1210 and "is no size" in text, (limit, code, text)
+        same("a negative number", 1064, refusal(w, "f", "-1")[0])
+        code, text = refusal(w, "pool:worker-*", "'500M'")
+        assert code == 1235 and "pool of threads" in text, (code, text)
+        same("no name", 1210, refusal(w, "", "1")[0])
+        same("a long one", 1210, refusal(w, "x" * 256, "1")[0])
+        same("a line's end", 1210, refusal(w, "a\\nb", "1")[0])
+        for i in range(64):
+            budget(w, f"f{i}", "1")
+        same("too many", 1041, refusal(w, "one more", "1")[0])
+        same("all", 64, value(w, "SELECT COUNT(*) FROM heapwire.budgets"))
+        wait_for(lambda: "heapwire_budgets 64" in metrics(node))
+        budget(w, "f0", "NULL")
+        budget(w, 'a"b\\\\c{}', "1")
+        wait_for(lambda: 'heapwire_budget_limit_bytes'
+                 '{function="a\\"b\\\\c{}"} 1' in metrics(node))
+
+
+if __name__ == "__main__":
+    run_tests(named(globals(), sys.argv[1:]))
