@@ -42,7 +42,7 @@ gap_of(struct fact a, struct fact b)
 static void
 write_parts(const struct diagnosis_facts *facts, struct buffer *out)
 {
-    uint64_t rss = facts->rss.value, free_pages, metadata;
+    uint64_t rss = facts->rss.value, free_pages, metadata, outside;
 
     if (!facts->rss.known) {
         buffer_text(out, "\nWhere RSS is: it is not known.\n");
@@ -64,11 +64,14 @@ write_parts(const struct diagnosis_facts *facts, struct buffer *out)
                gap_of(facts->active, facts->allocated), rss);
     write_part(out, "free pages that are kept", free_pages, rss);
     write_part(out, "jemalloc's bookkeeping", metadata, rss);
+    outside = gap_of(facts->rss, facts->resident);
+    outside -= facts->elsewhere_resident.value < outside
+                   ? facts->elsewhere_resident.value
+                   : outside;
     if (facts->elsewhere_resident.known)
         write_part(out, "of other jemallocs", facts->elsewhere_resident.value,
                    rss);
-    write_part(out, "outside the allocator",
-               gap_of(facts->rss, facts->resident), rss);
+    write_part(out, "outside the allocator", outside, rss);
     for (size_t i = 0; i < facts->holder_count; i++)
         if (i == 0)
             buffer_format(out, "Of what is in use, %s holds %s",
