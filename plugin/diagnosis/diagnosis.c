@@ -254,20 +254,20 @@ find_growth(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
     struct finding *finding;
 
-    if (!facts->growth_known || facts->growth_low <= 0 ||
+    if (!facts->grows || facts->growth_low <= 0 ||
         has_finding(out, FINDING_FULL_SOON) || has_trend(facts, FACT_GROWS) ||
         has_trend(facts, FACT_FILLS) ||
         !is_worth_a_finding(facts, (uint64_t)(facts->growth_low * 24)))
         return;
     finding =
         add_finding(out, FINDING_GROWTH, FINDING_LIKELY, NULL, facts->growth);
-    explain_finding(finding,
-                    "RSS grows by %s an hour (%s to %s, seen over %.1f hours); "
-                    "which function holds it is not known%s%s",
-                    MB(facts->growth), MB(facts->growth_low),
-                    MB(facts->growth_high), facts->growth_hours,
-                    facts->trend_why ? ": " : "",
-                    facts->trend_why ? facts->trend_why : "");
+    explain_finding(
+        finding,
+        "its memory grows by %s an hour (%s to %s, seen over %.1f hours); "
+        "which function holds it is not known%s%s",
+        MB(facts->growth), MB(facts->growth_low), MB(facts->growth_high),
+        facts->growth_hours, facts->trend_why ? ": " : "",
+        facts->trend_why ? facts->trend_why : "");
     if (!facts->profiling)
         add_step(finding, "switch profiling on: ADMIN EXECUTE ON ALL "
                           "'System.print(HeapProf.getInstance()"
@@ -457,13 +457,15 @@ find_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
     struct finding *finding;
 
     if (facts->state == FACT_ENDED || facts->state == FACT_HANGS ||
-        (facts->growth_known && facts->trend_count > 0))
+        (facts->growth_judged && facts->trend_count > 0))
         return;
     finding = add_finding(out, FINDING_NOT_KNOWN_YET, FINDING_CERTAIN, NULL, 0);
-    explain_finding(finding, "whether it grows%s: %s",
-                    facts->growth_known ? ", by functions," : "",
-                    facts->trend_why ? facts->trend_why
-                                     : "its history is too short");
+    explain_finding(finding, "whether %s: %s",
+                    facts->growth_judged ? "a function's memory grows"
+                                         : "its memory grows",
+                    facts->growth_judged && facts->trend_why ? facts->trend_why
+                    : facts->growth_why                      ? facts->growth_why
+                                        : "it was not seen for long enough");
     if (!facts->profiling)
         add_step(finding,
                  "switch profiling on%s%s: then a snapshot is kept "

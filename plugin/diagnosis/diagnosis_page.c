@@ -91,8 +91,9 @@ write_growth(const struct diagnosis_facts *facts, struct buffer *out)
                                         "up and down", "fills", "grows"};
     bool first = true;
 
-    if (facts->growth_known)
-        buffer_format(out, "\nRSS over %.1f hours: %s an hour (%s to %s).\n",
+    if (facts->grows)
+        buffer_format(out,
+                      "\nIts memory over %.1f hours: %s an hour (%s to %s).\n",
                       facts->growth_hours, bytes_text(facts->growth).text,
                       bytes_text(facts->growth_low).text,
                       bytes_text(facts->growth_high).text);

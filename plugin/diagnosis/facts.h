@@ -85,8 +85,10 @@ struct diagnosis_facts {
     struct fact_holder holders[FACTS_HOLDERS]; /* functions, largest first */
     size_t holder_count;
 
-    /* RSS over its history: bytes an hour with an interval. */
-    bool growth_known;
+    /* What it uses, over its history: bytes an hour with an interval. */
+    bool growth_judged;     /* whether it grows is known */
+    const char *growth_why; /* it is not, or it does not grow; or NULL */
+    bool grows;
     double growth, growth_low, growth_high;
     double growth_hours; /* that it was looked at */
     double hours_left;   /* until the limit; negative: not known */

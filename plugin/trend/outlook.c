@@ -135,6 +135,7 @@ outlook_judge(const struct outlook_past *past, int64_t now_ms,
         if (count < OUTLOOK_POINTS)
             continue;
         trend_judge(points, count, (double)room->used, &trend);
+        out->judged |= trend.verdict != TREND_UNKNOWN;
         if (!out->grows)
             out->why = trend.verdict == TREND_UNKNOWN
                            ? "whether it grows is not certain"

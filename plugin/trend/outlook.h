@@ -41,6 +41,7 @@ struct outlook_room {
 
 struct outlook {
     struct outlook_room room;
+    bool judged;            /* whether it grows is known */
     bool grows;             /* the next four are known */
     double rate, low, high; /* bytes a second; 98 % */
     double seen_s;          /* over which that is */

@@ -33,11 +33,7 @@ healthy(void)
         .background_thread = {true, 1},
         .dirty_decay_ms = {true, 10000},
         .profiling = true,
-        .growth_known = true,
-        .growth = 1000,
-        .growth_low = -50000,
-        .growth_high = 52000,
-        .growth_hours = 20,
+        .growth_judged = true,
         .hours_left = -1,
         .trends = {{"lookup", FACT_STEADY, MB_OF(500), 0, -1e6, 1e6, {0, 0}}},
         .trend_count = 1,
@@ -78,6 +74,8 @@ static void
 make_full_soon(struct diagnosis_facts *f)
 {
     f->hours_left = 5.5;
+    f->grows = true;
+    f->growth_hours = 20;
     f->growth = 180e6;
     f->growth_low = 150e6;
     f->growth_high = 200e6;
@@ -93,6 +91,8 @@ make_leaking(struct diagnosis_facts *f)
 static void
 make_growing(struct diagnosis_facts *f)
 {
+    f->grows = true;
+    f->growth_hours = 20;
     f->growth = 30e6;
     f->growth_low = 25e6;
     f->growth_high = 35e6;
@@ -146,7 +146,7 @@ make_tight(struct diagnosis_facts *f)
 static void
 make_young(struct diagnosis_facts *f)
 {
-    f->growth_known = false;
+    f->growth_judged = false;
     f->trend_count = 0;
 }
 
@@ -178,7 +178,8 @@ static const struct {
     {make_filling, FINDING_CACHE_FILLS, "LRUCache::Insert", "slower and slower",
      "setting"},
     {make_tight, FINDING_LIMIT_LOW, "", "87 %", "caches smaller"},
-    {make_young, FINDING_NOT_KNOWN_YET, "", "too short", "after some hours"},
+    {make_young, FINDING_NOT_KNOWN_YET, "", "not seen for long enough",
+     "after some hours"},
     {keep_healthy, FINDING_NOTHING_UNUSUAL, "", "nothing is seen to grow",
      NULL},
 };
