@@ -19,6 +19,9 @@
 #include "store.h"
 #include "waste_rows.h"
 
+enum { FACTS_BYTES_MAX = 1 << 20 };
+
+/* NULL for none, and where the arena is full. */
 static const char *
 copy_text(struct arena *arena, const char *text)
 {
@@ -228,18 +231,42 @@ read_outlook(const struct node_sources *from, struct diagnosis_facts *out)
         out->available = (struct fact){true, outlook.room.left};
 }
 
-int
-node_facts_gather(const struct node_sources *from, struct arena *arena,
-                  struct diagnosis_facts *out, struct error *err)
+static int
+gather_facts(const struct node_sources *from, struct arena *arena,
+             struct diagnosis_facts *out, struct error *err)
 {
-    memset(out, 0, sizeof(*out));
     out->now_ms = clock_wall_ms();
     read_status(from, arena, out);
     if (from->stats)
         facts_of_stats(from->stats, out);
     read_outlook(from, out);
-    if (read_profile(from, arena, out, err) != 0 ||
-        read_trends(from, arena, out, err) != 0)
+    if (read_profile(from, arena, out, err) != 0)
         return -1;
-    return 0;
+    return read_trends(from, arena, out, err);
+}
+
+struct node_diagnosis *
+node_diagnosis_new(const struct node_sources *from, struct error *err)
+{
+    struct node_diagnosis *made = mem_zalloc(1, sizeof(*made));
+
+    if (made)
+        made->arena = arena_new(FACTS_BYTES_MAX);
+    if (!made || !made->arena)
+        error_memory(err, "a diagnosis");
+    else if (gather_facts(from, made->arena, &made->facts, err) == 0) {
+        diagnosis_find(&made->facts, &made->diagnosis);
+        return made;
+    }
+    node_diagnosis_free(made);
+    return NULL;
+}
+
+void
+node_diagnosis_free(struct node_diagnosis *made)
+{
+    if (!made)
+        return;
+    arena_free(made->arena);
+    mem_free(made);
 }

@@ -1,9 +1,10 @@
 /*
- * node_facts.h - the facts of this node, from all that looks at it.
+ * node_facts.h - this node's diagnosis, by the facts of all that looks at it.
  */
 #ifndef HW_NODE_FACTS_H
 #define HW_NODE_FACTS_H
 
+#include "diagnosis.h"
 #include "facts.h"
 
 struct arena;
@@ -30,8 +31,15 @@ struct node_sources {
     const struct view_options *options; /* for names; never NULL */
 };
 
-/* The texts lie in arena.  -1 with *err: cancelled, or no memory. */
-int node_facts_gather(const struct node_sources *from, struct arena *arena,
-                      struct diagnosis_facts *out, struct error *err);
+struct node_diagnosis {
+    struct diagnosis_facts facts;
+    struct diagnosis diagnosis;
+    struct arena *arena; /* the facts' texts */
+};
+
+/* Gathers and finds.  NULL with *err: cancelled, or no memory. */
+struct node_diagnosis *node_diagnosis_new(const struct node_sources *from,
+                                          struct error *err);
+void node_diagnosis_free(struct node_diagnosis *made); /* NULL is fine */
 
 #endif

@@ -89,8 +89,13 @@ warn_of_profile(const struct local_cursor *c)
 static enum step
 run(struct local_cursor *c, struct error *err)
 {
-    const struct script_host host = {c->node->controller, c->node->views,
-                                     c->user, c->cursor.await};
+    const struct script_host host = {.controller = c->node->controller,
+                                     .views = c->node->views,
+                                     .user = c->user,
+                                     .await = c->cursor.await,
+                                     .state_dir = c->node->state_dir,
+                                     .history = c->node->history,
+                                     .trends = c->node->trends};
     enum step step;
 
     if (c->ran)

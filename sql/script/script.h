@@ -20,6 +20,8 @@ struct arena;
 struct await;
 struct controller;
 struct error;
+struct heap_trends;
+struct history;
 struct script_node;
 struct snapshot;
 struct view;
@@ -69,6 +71,10 @@ struct script_host {
     struct view_cache *views;
     const char *user;
     struct await *await; /* NULL: no call waits */
+    /* Of the node, as in struct sql_node; each may be NULL. */
+    const char *state_dir;
+    struct history *history;
+    struct heap_trends *trends;
 };
 
 struct script_call {

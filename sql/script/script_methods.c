@@ -353,6 +353,8 @@ static const struct script_method rows[] = {
      SCRIPT_WAITING, heapprof_has_enable},
     {"HeapProf", "state", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
      SCRIPT_INSTANT, heapprof_state},
+    {"HeapProf", "diagnose", "", false, SCRIPT_STRING,
+     PRIVILEGE_STATUS | PRIVILEGE_PROFILE, SCRIPT_SLOW, heapprof_diagnose},
     {"HeapProf", "snapshot", "|m", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
      SCRIPT_WAITING, heapprof_snapshot},
     {"HeapProf", "to_dot_format", "m", false, SCRIPT_STRING, PRIVILEGE_PROFILE,

@@ -29,6 +29,9 @@ enum step heapprof_dump_dot(struct script_call *call, struct error *err);
 enum step heapprof_reset(struct script_call *call, struct error *err);
 enum step heapprof_state(struct script_call *call, struct error *err);
 
+/* script_diagnose.c */
+enum step heapprof_diagnose(struct script_call *call, struct error *err);
+
 /* script_snapshots.c */
 enum step heapprof_snapshots(struct script_call *call, struct error *err);
 enum step heapprof_describe(struct script_call *call, struct error *err);

@@ -16,6 +16,7 @@ struct value;
 extern const struct catalog_table tables_accounts[];
 extern const struct catalog_table tables_budgets[];
 extern const struct catalog_table tables_cpu[];
+extern const struct catalog_table tables_diagnosis[];
 extern const struct catalog_table tables_heap[];
 extern const struct catalog_table tables_malloc[];
 extern const struct catalog_table tables_mappings[];
