@@ -337,25 +337,27 @@ explain_free_pages(const struct diagnosis_facts *facts, struct finding *finding)
                  facts->dirty_decay_ms.value == UINT64_MAX;
     bool slow = facts->dirty_decay_ms.known && !never &&
                 facts->dirty_decay_ms.value > SLOW_DECAY_MS;
-    char idle[128] = "";
+    char most[128] = "";
 
-    if (facts->idle_dirty.known && facts->idle_arena.known &&
-        facts->idle_dirty.value >= FINDING_WORTH_BYTES)
-        snprintf(idle, sizeof(idle),
-                 "; arena %u, which no thread uses, has %s of them",
-                 (unsigned)facts->idle_arena.value,
-                 MB(facts->idle_dirty.value));
+    if (facts->dirtiest_bytes.known &&
+        facts->dirtiest_bytes.value >= FINDING_WORTH_BYTES)
+        snprintf(most, sizeof(most),
+                 "; arena %llu, of %llu thread%s, has %s of them",
+                 (unsigned long long)facts->dirtiest_arena.value,
+                 (unsigned long long)facts->dirtiest_threads.value,
+                 facts->dirtiest_threads.value == 1 ? "" : "s",
+                 MB(facts->dirtiest_bytes.value));
     if (never)
         explain_finding(finding,
                         "%s of free pages stay with the process, "
                         "because opt.dirty_decay_ms is -1%s",
-                        MB(finding->bytes), idle);
+                        MB(finding->bytes), most);
     else if (slow)
         explain_finding(finding,
                         "%s of free pages stay with the process for "
                         "%.0f s (dirty_decay_ms)%s",
                         MB(finding->bytes),
-                        (double)facts->dirty_decay_ms.value / 1000, idle);
+                        (double)facts->dirty_decay_ms.value / 1000, most);
     else
         explain_finding(finding, "%s of free pages are not given back%s%s",
                         MB(finding->bytes),
@@ -364,7 +366,7 @@ explain_free_pages(const struct diagnosis_facts *facts, struct finding *finding)
                             ? ": without background threads jemalloc gives "
                               "pages back only while the program allocates"
                             : "",
-                        idle);
+                        most);
 }
 
 static void

@@ -74,10 +74,11 @@ struct diagnosis_facts {
     struct fact limit, used; /* of the cgroup; used is without file pages */
     struct fact available;   /* of the machine, where no cgroup limits */
 
-    struct fact background_thread;      /* 0 or 1 */
-    struct fact dirty_decay_ms;         /* of most arenas; UINT64_MAX: never */
-    struct fact dirty, muzzy;           /* of all arenas together */
-    struct fact idle_arena, idle_dirty; /* one without threads, with the most */
+    struct fact background_thread; /* 0 or 1 */
+    struct fact dirty_decay_ms;    /* of most arenas; UINT64_MAX: never */
+    struct fact dirty, muzzy;      /* of all arenas together */
+    /* Of the arena with the most dirty pages: its number, its threads. */
+    struct fact dirtiest_arena, dirtiest_threads, dirtiest_bytes;
 
     bool profiling;
     const char *profiling_why; /* why it is off, or NULL */

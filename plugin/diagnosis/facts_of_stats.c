@@ -32,11 +32,12 @@ read_arenas(const struct stats *stats, struct diagnosis_facts *out)
 
         out->dirty = (struct fact){true, out->dirty.value + arena->dirty};
         out->muzzy = (struct fact){true, out->muzzy.value + arena->muzzy};
-        if (arena->threads > 0 ||
-            (out->idle_dirty.known && arena->dirty <= out->idle_dirty.value))
+        if (out->dirtiest_bytes.known &&
+            arena->dirty <= out->dirtiest_bytes.value)
             continue;
-        out->idle_arena = (struct fact){true, arena->index};
-        out->idle_dirty = (struct fact){true, arena->dirty};
+        out->dirtiest_arena = (struct fact){true, arena->index};
+        out->dirtiest_threads = (struct fact){true, arena->threads};
+        out->dirtiest_bytes = (struct fact){true, arena->dirty};
     }
 }
 

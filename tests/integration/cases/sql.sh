@@ -25,6 +25,7 @@ cluster_budgets
 cluster_cpu_functions
 cluster_daemon
 cluster_deaths
+cluster_diagnosis
 cluster_heap_ages
 cluster_heap_churn
 cluster_heap_functions
@@ -45,6 +46,7 @@ cpu_functions
 cpu_stacks
 daemon
 deaths
+diagnosis
 heap_ages
 heap_churn
 heap_diff

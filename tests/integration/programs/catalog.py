@@ -297,6 +297,7 @@ def inspector(path):
          (inspect.has_table("nodes"), inspect.has_table("nope"),
           inspect.has_table("nodes", schema="nope")))
     keys = {"budgets": ["function"], "cpu_stacks": ["snapshot", "stack"],
+            "diagnosis": ["place"],
             "heap_ages": ["snapshot", "stack", "age_from_s"],
             "heap_churn": ["snapshot", "stack"],
             "heap_flame_graph": ["snapshot", "frame"],

@@ -116,8 +116,9 @@ make_slow_decay(struct diagnosis_facts *f)
     f->allocated.value = MB_OF(480);
     f->active.value = MB_OF(500);
     f->background_thread.value = 0;
-    f->idle_arena = (struct fact){true, 7};
-    f->idle_dirty = (struct fact){true, MB_OF(187)};
+    f->dirtiest_arena = (struct fact){true, 7};
+    f->dirtiest_threads = (struct fact){true, 1};
+    f->dirtiest_bytes = (struct fact){true, MB_OF(187)};
 }
 
 static void
@@ -170,8 +171,8 @@ static const struct {
     {make_growing, FINDING_GROWTH, "", "profiling is off", "enable_prof"},
     {make_fragmented, FINDING_FRAGMENTATION, "_sdsnewlen", "400.0 MB",
      "heap_waste"},
-    {make_slow_decay, FINDING_FREE_PAGES, "", "arena 7, which no thread uses",
-     "purge()"},
+    {make_slow_decay, FINDING_FREE_PAGES, "",
+     "arena 7, of 1 thread, has 187.0 MB", "purge()"},
     {make_foreign, FINDING_OUTSIDE, "thread stacks",
      "500.0 MB of RSS are not jemalloc's: thread stacks 300.0 MB",
      "FROM mappings"},

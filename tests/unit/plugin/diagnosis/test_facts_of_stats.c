@@ -17,7 +17,7 @@ static const char text[] = "config.stats 1\n"
                            "stats.metadata 10\n"
                            "stats.resident 300\n"
                            "stats.arenas.0.nthreads 3\n"
-                           "stats.arenas.0.pdirty 9\n"
+                           "stats.arenas.0.pdirty 4\n"
                            "stats.arenas.6.nthreads 0\n"
                            "stats.arenas.6.pdirty 2\n"
                            "stats.arenas.7.nthreads 0\n"
@@ -53,9 +53,9 @@ START_TEST(figures_become_facts)
     ck_assert(facts.background_thread.known);
     ck_assert_uint_eq(facts.background_thread.value, 0);
     ck_assert_uint_eq(facts.dirty_decay_ms.value, UINT64_MAX);
-    ck_assert_uint_eq(facts.dirty.value, 16 * 4096);
-    ck_assert_uint_eq(facts.idle_arena.value, 7);
-    ck_assert_uint_eq(facts.idle_dirty.value, 5 * 4096);
+    ck_assert_uint_eq(facts.dirty.value, 11 * 4096);
+    ck_assert_uint_eq(facts.dirtiest_arena.value, 7);
+    ck_assert_uint_eq(facts.dirtiest_bytes.value, 5 * 4096);
     stats_unref(stats);
 }
 END_TEST
@@ -76,7 +76,7 @@ START_TEST(without_jemalloc_the_kernels_remain)
     take_stats("");
     facts_of_stats(stats, &facts);
     ck_assert(facts.rss.known && !facts.has_jemalloc);
-    ck_assert(!facts.allocated.known && !facts.idle_arena.known);
+    ck_assert(!facts.allocated.known && !facts.dirtiest_arena.known);
     stats_unref(stats);
 }
 END_TEST

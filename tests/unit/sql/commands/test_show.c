@@ -32,7 +32,8 @@ static const struct {
      "Tables_in_heapwire\nallocators\naudit_log\nbudgets\ncluster_"
      "allocators\ncluster_budgets\ncluster_"
      "cpu_"
-     "functions\ncluster_daemon\ncluster_deaths\ncluster_heap_ages\ncluster_"
+     "functions\ncluster_daemon\ncluster_deaths\ncluster_diagnosis\ncluster_"
+     "heap_ages\ncluster_"
      "heap_churn\n"
      "cluster_heap_functions\ncluster_heap_threads\ncluster_heap_"
      "waste\ncluster_malloc_arenas\n"
@@ -40,7 +41,7 @@ static const struct {
      "memory\ncluster_"
      "memory_history\ncluster_profiler\ncluster_snapshots\ncluster_symbol_"
      "indexes\ncluster_threads\ncpu_functions\ncpu_"
-     "stacks\ndaemon\ndeaths\nheap_ages\nheap_churn\nheap_"
+     "stacks\ndaemon\ndeaths\ndiagnosis\nheap_ages\nheap_churn\nheap_"
      "diff\nheap_flame_graph\nheap_frames\nheap_"
      "functions
 heap_pool_diff

@@ -136,7 +136,7 @@ static const struct {
      "...)"},
     {"HeapProf.getInstance().foo()", 1, 24,
      "an instance of HeapProf has no method 'foo' with 0 arguments; it has "
-     "enable_prof([Num]), disable_prof(), has_enable(), state(), "
+     "enable_prof([Num]), disable_prof(), has_enable(), state(), diagnose(), "
      "snapshot([String]), to_dot_format(String), dump_dot_snapshot(), "
      "reset([Num], [Bool]), snapshots(), describe(String), "},
     {"HeapProf.getInstance(1)", 1, 10, "with 1 argument;"},
@@ -539,6 +539,7 @@ static const struct {
     {"HeapProf", "enable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
     {"HeapProf", "disable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
     {"HeapProf", "has_enable", PRIVILEGE_STATUS, SCRIPT_WAITING},
+    {"HeapProf", "diagnose", PRIVILEGE_STATUS | PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"HeapProf", "snapshot", PRIVILEGE_PROFILE, SCRIPT_WAITING},
     {"HeapProf", "to_dot_format", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"HeapProf", "dump_dot_snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
