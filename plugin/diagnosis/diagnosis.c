@@ -283,7 +283,8 @@ find_cache(const struct diagnosis_facts *facts, struct diagnosis *out)
         const struct fact_trend *trend = &facts->trends[i];
         struct finding *finding;
 
-        if (trend->kind != FACT_FILLS || trend->bytes < FINDING_WORTH_BYTES)
+        if (trend->kind != FACT_FILLS || trend->low <= 0 ||
+            trend->bytes < FINDING_WORTH_BYTES)
             continue;
         found++;
         finding = add_finding(out, FINDING_CACHE_FILLS, FINDING_LIKELY,

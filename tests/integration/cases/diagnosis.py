@@ -133,9 +133,9 @@ def test_healthy(_):
 
 @beside
 def test_hung_and_dead(_):
-    began = time.monotonic()
     with Ran(GROWER, "healthy", settings=SETTINGS) as node, node.asks() as w:
         is_ready(node)
+        began = time.monotonic()
         pid = node.pid()
         w.query("ADMIN EXECUTE ON 10001 "
                 "'HeapProf.getInstance().snapshot(\"kept\")'")
