@@ -100,9 +100,9 @@ main(int argc, char **argv)
     puts("ready");
     fflush(stdout);
     for (;;) {
-        double grows = room / 200;
+        double grows = room / 600;
 
-        fill_cache(grows); /* a tenth of the rest in a second */
+        fill_cache(grows); /* a thirtieth of the rest in a second */
         room -= grows;
         nanosleep(&step_time, NULL);
     }
