@@ -13,6 +13,7 @@
 
 #include "buffer.h"
 #include "client.h"
+#include "doctor.h"
 #include "show_rows.h"
 #include "top.h"
 
@@ -164,18 +165,22 @@ run(const char *const *given, char **words, int count)
     const char *port = given['P'] ? given['P'] : "1";
     const char *name = count > 0 ? words[0] : "";
     bool on = strcmp(name, "on") == 0, get = strcmp(name, "get") == 0,
-         top = strcmp(name, "top") == 0;
+         top = strcmp(name, "top") == 0, doctor = strcmp(name, "doctor") == 0;
     enum client_status status, shown = CLIENT_OK;
     MYSQL_RES *rows = NULL;
     struct buffer text;
 
-    if (!on && !get && !top && strcmp(name, "sql") != 0)
+    if (!on && !get && !top && !doctor && strcmp(name, "sql") != 0)
         return usage("say on, sql, get, top or doctor", "");
-    if (count != 2 + on && !(get && count == 3) && !(top && count == 1))
+    if (!doctor && count != 2 + on && !(get && count == 3) &&
+        !(top && count == 1))
         return usage("too few or too many words after ", name);
     if (port[strspn(port, "0123456789")] || atoi(port) < 1 ||
         atoi(port) > PORT_MAX)
         return usage("a port is 1 to 65535, and not ", port);
+    if (doctor) /* its status is of its own */
+        return (enum client_status)doctor_run(given,
+                                              count > 1 ? words + 1 : NULL);
     if (top)
         return top_run(given, count > 1 ? words[1] : NULL);
     buffer_init(&text, STATEMENT_MAX);

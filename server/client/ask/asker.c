@@ -45,7 +45,8 @@ keep_clean(const char *text, const char *more, char *out)
 {
     char joined[ASKER_TEXT];
 
-    snprintf(joined, sizeof(joined), "%s%s", text, more);
+    snprintf(joined, sizeof(joined), "%s%s%s", text, *more == '\n' ? "; " : "",
+             more + (*more == '\n'));
     clean_text((struct span){joined, strlen(joined)}, out);
 }
 

@@ -101,12 +101,12 @@ wait_for_either(struct top *top, bool keys)
 {
     struct pollfd fds[2] = {{asker_fd(top->asker), asker_events(top->asker), 0},
                             {keys ? STDIN_FILENO : -1, POLLIN, 0}};
-    int wait = look_is_under_way(top->look) ? asker_wait_ms(top->asker)
-                                            : look_wait_ms(top->look);
+    int wait = !look_is_under_way(top->look) ? look_wait_ms(top->look)
+               : asker_asks(top->asker)      ? asker_wait_ms(top->asker)
+                                             : 0; /* the answer is there */
 
     if (poll(fds, 2, wait) < 0)
         fds[0].revents = fds[1].revents = 0; /* a signal */
-    /* Connecting may be done without a descriptor to wait for. */
     if (look_is_under_way(top->look) &&
         (!asker_asks(top->asker) || asker_step(top->asker, fds[0].revents)))
         look_go_on(top->look);
