@@ -15,6 +15,7 @@ enum {
     TEXT_MIN = 8,   /* columns that the last column of a view has at least */
     BAR = 20,       /* of a node's line */
     BAR_FROM = 70,  /* narrower terminals have no bar */
+    BOTH_FROM = 9,  /* lines that have a line of the view beside a notice */
     NODES_PART = 3, /* at most a third of the lines are the nodes' */
 };
 
@@ -83,13 +84,13 @@ put_bar(const struct screen_node *node, double scale, struct screen_line *line)
 }
 
 void
-screen_node_line(const struct screen *s, const struct screen_node *node,
-                 double scale, struct screen_line *line)
+screen_node_line(const struct screen_node *node, double scale,
+                 struct screen_line *line)
 {
-    bool well = strcmp(node->state, "connected") == 0;
+    bool well = strcmp(node->state, "connected") == 0,
+         hung = strcmp(node->state, "unresponsive") == 0;
     char id[24];
 
-    (void)s;
     snprintf(id, sizeof(id), "%llu", (unsigned long long)node->id);
     line_text(line, id);
     if (!well) {
@@ -100,9 +101,13 @@ screen_node_line(const struct screen *s, const struct screen_node *node,
     if (line->max >= BAR_FROM && (node->rss >= 0 || node->resident >= 0))
         put_bar(node, scale, line);
     if (node->rss >= 0 || well) {
+        if (!well && !hung) /* all figures are of before */
+            line_text(line, " last");
         put_figure("rss", node->rss, line);
         if (node->limit > 0)
             put_figure("of", node->limit, line);
+        if (hung) /* jemalloc's are */
+            line_text(line, " last");
         put_figure("alloc", node->allocated, line);
         put_figure("active", node->active, line);
         put_figure("resident", node->resident, line);
@@ -113,35 +118,37 @@ screen_node_line(const struct screen *s, const struct screen_node *node,
     }
 }
 
-/* The nodes of the choice; those in trouble before the others. */
-static unsigned
-lay_nodes(struct screen *s, struct screen_line *lines, unsigned room)
+static bool
+node_is_chosen(const struct screen *s, const struct screen_node *node)
 {
-    size_t count = 0, left = 0;
+    return !s->node || s->node == node->id;
+}
+
+/* The nodes of the choice, and how many have no room: those in trouble are
+ * shown before others then. */
+static unsigned
+lay_nodes(const struct screen *s, struct screen_line *lines, unsigned room)
+{
+    size_t count = 0;
     double scale = 0;
-    unsigned n = 0;
+    unsigned n = 0, most;
+    bool all;
 
     for (size_t i = 0; i < s->node_count; i++) {
-        if (s->nodes[i].rss > scale)
-            scale = s->nodes[i].rss;
-        count += !s->node || s->nodes[i].id == s->node;
+        scale = s->nodes[i].rss > scale ? s->nodes[i].rss : scale;
+        count += node_is_chosen(s, &s->nodes[i]);
     }
-    for (int well = 0; well <= 1; well++)
-        for (size_t i = 0; i < s->node_count; i++) {
+    all = count <= room;
+    most = all || room == 1 ? room : room - 1;
+    for (int pass = 0; pass < (all ? 1 : 2); pass++)
+        for (size_t i = 0; i < s->node_count && n < most; i++) {
             const struct screen_node *node = &s->nodes[i];
+            bool well = strcmp(node->state, "connected") == 0;
 
-            if ((s->node && node->id != s->node) ||
-                (count > room &&
-                 (strcmp(node->state, "connected") == 0) != well) ||
-                (count <= room && well))
+            if (!node_is_chosen(s, node) || (!all && well != (pass == 1)))
                 continue;
-            if (n == room || (n + 1 == room && left + 1 < count && room > 1)) {
-                left++;
-                continue;
-            }
             line_start(&lines[n], SCREEN_HEAD, s->width);
-            screen_node_line(s, node, scale, &lines[n++]);
-            left++;
+            screen_node_line(node, scale, &lines[n++]);
         }
     if (n < room && n < count) {
         char more[64];
@@ -282,7 +289,7 @@ lay_rows(struct screen *s, struct screen_line *lines, unsigned room)
                   *s->filter ? "no row has that text" : "there are no rows");
 }
 
-/* The view's own line: what is shown, of which nodes, and what is missing. */
+/* The view's own line: what is shown, of which nodes. */
 static void
 lay_view_line(const struct screen *s, struct screen_line *line)
 {
@@ -292,11 +299,6 @@ lay_view_line(const struct screen *s, struct screen_line *line)
     if (s->node)
         snprintf(nodes, sizeof(nodes), "node %llu",
                  (unsigned long long)s->node);
-    if (*s->notice) {
-        line->style = SCREEN_TROUBLE;
-        line_text(line, s->notice);
-        return;
-    }
     snprintf(text, sizeof(text), "%s, %s%s, by %s%s%s%s%s%s", view->name, nodes,
              s->grid && s->grid->cut ? " (the largest rows)" : "",
              view->columns[s->sort[view - views]].title,
@@ -346,7 +348,11 @@ screen_layout(struct screen *s, struct screen_line *lines)
     nodes = s->height / NODES_PART;
     if (s->height > 2)
         at = lay_nodes(s, lines, nodes ? nodes : 1);
-    if (s->height > 4 || (s->height > 1 && *s->notice))
+    if (*s->notice && s->height > 1) {
+        lines[at].style = SCREEN_TROUBLE;
+        line_text(&lines[at++], s->notice);
+    }
+    if (s->height > (*s->notice ? BOTH_FROM : 4))
         lay_view_line(s, &lines[at++]);
     if (s->prompt != PROMPT_NONE && s->height > 0)
         foot = 1;

@@ -302,8 +302,6 @@ read_memory(struct look *look, MYSQL_RES *rows)
             node->allocated = read_figure(row[MEMORY_ALLOCATED]);
             node->active = read_figure(row[MEMORY_ACTIVE]);
             node->resident = read_figure(row[MEMORY_RESIDENT]);
-            node->answered =
-                row[MEMORY_ANSWERED] && *row[MEMORY_ANSWERED] == '1';
         }
     }
 }

@@ -56,7 +56,6 @@ struct screen_node {
     uint64_t id;
     char state[SCREEN_STATE_MAX]; /* as nodes.state */
     char error[SCREEN_INPUT_MAX * 4];
-    bool answered;
     double rss, limit, allocated, active, resident;
 };
 
@@ -104,9 +103,8 @@ void screen_row(const struct grid *grid, size_t row, bool titles,
                 const unsigned char *widths, unsigned shift,
                 struct screen_line *line);
 
-/* A node's line. */
-void screen_node_line(const struct screen *screen,
-                      const struct screen_node *node, double scale,
+/* A node's line; scale: what the bar of one without a limit is drawn to. */
+void screen_node_line(const struct screen_node *node, double scale,
                       struct screen_line *line);
 
 #endif

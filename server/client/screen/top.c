@@ -68,7 +68,7 @@ print_tables(struct top *top)
         scale = s->nodes[i].rss > scale ? s->nodes[i].rss : scale;
     for (size_t i = 0; i < s->node_count; i++) {
         line_start(line, SCREEN_HEAD, BATCH_WIDTH);
-        screen_node_line(s, &s->nodes[i], scale, line);
+        screen_node_line(&s->nodes[i], scale, line);
         print_line(line);
     }
     line_start(line, SCREEN_PLAIN, BATCH_WIDTH);

@@ -199,6 +199,6 @@ void
 view_memory_statement(const struct view_place *place, struct buffer *out)
 {
     buffer_text(out, "SELECT node_id, rss, cgroup_limit, allocated, active, "
-                     "resident, answered FROM ");
+                     "resident FROM ");
     put_table("memory", false, place, out);
 }

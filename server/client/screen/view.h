@@ -85,7 +85,6 @@ enum {
     MEMORY_ALLOCATED,
     MEMORY_ACTIVE,
     MEMORY_RESIDENT,
-    MEMORY_ANSWERED,
     MEMORY_COLUMNS
 };
 void view_nodes_statement(const struct view_place *place, struct buffer *out);
