@@ -2,8 +2,9 @@
  * facts.h - what heapwire doctor knows, and what it makes of it.
  *
  * node_facts.c asks the node, machine_facts.c looks at this machine,
- * explain_facts.c lets heapwire-run look at a program; checks.c, which is pure,
- * makes findings of that.  A fact is a text; one that is not known has none.
+ * explain_facts.c lets heapwire-run look at a program; the checks, which are
+ * pure, make findings of that.  A fact is a text; one that is not known has
+ * none.
  */
 #ifndef HW_FACTS_H
 #define HW_FACTS_H

@@ -12,14 +12,14 @@
 enum { GRID_BYTES_MAX = 64 << 20, GRID_TEXT_MAX = 1024 /* of a cell */ };
 
 struct grid *
-grid_new(enum view_number number)
+grid_new(enum top_number number)
 {
     struct grid *grid = mem_zalloc(1, sizeof(*grid));
 
     if (!grid)
         return NULL;
     grid->number = number;
-    grid->view = &views[number];
+    grid->view = &top_views[number];
     grid->arena = arena_new(GRID_BYTES_MAX);
     if (!grid->arena) {
         mem_free(grid);
@@ -49,7 +49,7 @@ grow_grid(struct grid *grid)
 
     if (grid->rows < grid->room)
         return true;
-    if (room > 2 * (size_t)VIEW_ROWS_MAX)
+    if (room > 2 * (size_t)TOP_ROWS_MAX)
         return false;
     cells = mem_realloc(grid->cells, room * count * sizeof(*cells));
     grid->cells = cells ? cells : grid->cells;
@@ -66,7 +66,7 @@ grow_grid(struct grid *grid)
 void
 grid_add(struct grid *grid, const struct span *cells, size_t count)
 {
-    const struct view *view = grid->view;
+    const struct top_view *view = grid->view;
     struct grid_cell *row;
     size_t from = 0, size;
 
@@ -93,7 +93,7 @@ grid_add(struct grid *grid, const struct span *cells, size_t count)
             row[i].number = 0;
     }
     grid->rows++;
-    grid->cut = grid->cut || grid->rows == VIEW_ROWS_MAX;
+    grid->cut = grid->cut || grid->rows == TOP_ROWS_MAX;
 }
 
 const struct grid_cell *
@@ -165,7 +165,7 @@ static void
 derive_against(struct grid *grid, size_t row, unsigned column,
                const struct grid *other)
 {
-    const struct view_column *c = &grid->view->columns[column];
+    const struct top_column *c = &grid->view->columns[column];
     struct grid_cell *cell = &grid->cells[row * grid->view->count + column];
     const struct grid_cell *now = grid_at(grid, row, c->of), *then = NULL;
     ptrdiff_t same = other ? seek_same_row(grid, row, other) : -1;
@@ -175,13 +175,13 @@ derive_against(struct grid *grid, size_t row, unsigned column,
         then = grid_at(other, (size_t)same, c->of);
     /* A row that was not there had nothing, unless rows were left out. */
     if (!other || !now->text.data || (same < 0 && other->cut) ||
-        (then && !then->text.data) || (same < 0 && c->kind == VIEW_LOAD))
+        (then && !then->text.data) || (same < 0 && c->kind == TOP_LOAD))
         return;
     before = then ? then->number : 0;
     s = (double)(grid->taken_ms - other->taken_ms);
-    if (c->kind == VIEW_GROWN)
+    if (c->kind == TOP_GROWN)
         cell->number = now->number - before;
-    else if (c->kind == VIEW_GROWN_ERROR)
+    else if (c->kind == TOP_GROWN_ERROR)
         cell->number = hypot(now->number, before);
     else if (s > 0)
         cell->number = (now->number - before) / s * 100;
@@ -193,14 +193,14 @@ derive_against(struct grid *grid, size_t row, unsigned column,
 void
 grid_derive(struct grid *grid, struct grid *before, struct grid *base)
 {
-    const struct view *view = grid->view;
+    const struct top_view *view = grid->view;
 
     if (before)
         index_grid(before);
     if (base)
         index_grid(base);
     for (unsigned i = 0; i < view->count; i++) {
-        const struct view_column *c = &view->columns[i];
+        const struct top_column *c = &view->columns[i];
         double sum = 0;
 
         if (c->sql)
@@ -210,9 +210,9 @@ grid_derive(struct grid *grid, struct grid *before, struct grid *base)
         for (size_t row = 0; row < grid->rows; row++) {
             struct grid_cell *cell = &grid->cells[row * view->count + i];
 
-            if (c->kind == VIEW_LOAD) {
+            if (c->kind == TOP_LOAD) {
                 derive_against(grid, row, i, before);
-            } else if (c->kind != VIEW_SHARE) {
+            } else if (c->kind != TOP_SHARE) {
                 derive_against(grid, row, i, base);
             } else if (sum > 0 && grid_at(grid, row, c->of)->text.data) {
                 cell->number = 100 * grid_at(grid, row, c->of)->number / sum;
@@ -254,7 +254,7 @@ grid_row_has(const struct grid *grid, size_t row, const char *part)
     for (unsigned i = 0; i < grid->view->count; i++) {
         const struct span text = grid_at(grid, row, i)->text;
 
-        if (grid->view->columns[i].kind != VIEW_TEXT)
+        if (grid->view->columns[i].kind != TOP_TEXT)
             continue;
         for (size_t at = 0; at + size <= text.size; at++)
             if (strncasecmp(text.data + at, part, size) == 0)
@@ -267,8 +267,8 @@ void
 grid_arrange(struct grid *grid, unsigned column, bool ascending,
              const char *filter)
 {
-    const struct view_column *c = &grid->view->columns[column];
-    struct grid_sort sort = {grid, column, c->kind == VIEW_TEXT, ascending};
+    const struct top_column *c = &grid->view->columns[column];
+    struct grid_sort sort = {grid, column, c->kind == TOP_TEXT, ascending};
 
     grid->shown = 0;
     for (unsigned i = 0; i < grid->rows; i++)

@@ -11,18 +11,18 @@
 #include <stdint.h>
 
 #include "reader.h"
-#include "view.h"
+#include "top_view.h"
 
 struct arena;
 
 struct grid_cell {
     struct span text; /* data NULL: NULL */
-    double number;    /* of what is no VIEW_TEXT, unless NULL */
+    double number;    /* of what is no TOP_TEXT, unless NULL */
 };
 
 struct grid {
-    const struct view *view;
-    enum view_number number;
+    const struct top_view *view;
+    enum top_number number;
     uint64_t node; /* 0: of all */
     struct arena *arena;
     struct grid_cell *cells; /* rows * view->count */
@@ -35,8 +35,8 @@ struct grid {
     int64_t wall_ms;
 };
 
-struct grid *grid_new(enum view_number number); /* NULL: no memory */
-void grid_free(struct grid *grid);              /* NULL is fine */
+struct grid *grid_new(enum top_number number); /* NULL: no memory */
+void grid_free(struct grid *grid);             /* NULL is fine */
 
 /* Copies the cells of the columns that have SQL. */
 void grid_add(struct grid *grid, const struct span *cells, size_t count);

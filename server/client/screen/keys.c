@@ -15,8 +15,8 @@ screen_init(struct screen *s, struct screen_node *nodes)
     memset(s, 0, sizeof(*s));
     s->nodes = nodes;
     s->interval_s = 2;
-    for (unsigned i = 0; i < VIEW_NUMBERS; i++)
-        s->sort[i] = views[i].sort;
+    for (unsigned i = 0; i < TOP_NUMBERS; i++)
+        s->sort[i] = top_views[i].sort;
 }
 
 /* ---- moves ---- */
@@ -50,7 +50,7 @@ seek_text(struct screen *s, bool next)
 }
 
 static void
-change_view(struct screen *s, enum view_number view)
+change_view(struct screen *s, enum top_number view)
 {
     s->view = view;
     s->chosen = s->first = 0;
@@ -74,8 +74,8 @@ choose_next_node(struct screen *s)
 static void
 move_sort(struct screen *s, int by)
 {
-    const struct view *view = s->grid ? s->grid->view : &views[s->view];
-    unsigned *sort = &s->sort[view - views];
+    const struct top_view *view = s->grid ? s->grid->view : &top_views[s->view];
+    unsigned *sort = &s->sort[view - top_views];
 
     *sort = (*sort + view->count + (unsigned)by) % view->count;
     s->rearrange = true;
@@ -131,7 +131,7 @@ accept_input(struct screen *s)
         break;
     case PROMPT_BASE:
         snprintf(s->base, sizeof(s->base), "%s", s->input);
-        change_view(s, VIEW_DIFF);
+        change_view(s, TOP_DIFF);
         break;
     case PROMPT_NONE:
     default:
@@ -322,10 +322,10 @@ screen_press(struct screen *s, unsigned key)
         s->hurry = true;
         break;
     case '\t':
-        change_view(s, (s->view + 1) % VIEW_DIFF_KEPT);
+        change_view(s, (s->view + 1) % TOP_DIFF_KEPT);
         break;
     default:
-        if (key >= '1' && key < '1' + VIEW_DIFF_KEPT)
+        if (key >= '1' && key < '1' + TOP_DIFF_KEPT)
             change_view(s, key - '1');
         break;
     }

@@ -164,7 +164,8 @@ lay_nodes(const struct screen *s, struct screen_line *lines, unsigned room)
 /* ---- the view ---- */
 
 unsigned
-screen_widths(const struct view *view, unsigned width, unsigned char *widths)
+screen_widths(const struct top_view *view, unsigned width,
+              unsigned char *widths)
 {
     unsigned used = 0, last = view->count - 1U, worst;
 
@@ -188,18 +189,18 @@ screen_widths(const struct view *view, unsigned width, unsigned char *widths)
 }
 
 static void
-format_cell(const struct view_column *column, double number, char *out)
+format_cell(const struct top_column *column, double number, char *out)
 {
     switch (column->kind) {
-    case VIEW_BYTES:
-    case VIEW_GROWN:
-    case VIEW_GROWN_ERROR:
+    case TOP_BYTES:
+    case TOP_GROWN:
+    case TOP_GROWN_ERROR:
         figure_bytes(number, out);
         break;
-    case VIEW_COUNT:
+    case TOP_COUNT:
         figure_count(number, out);
         break;
-    case VIEW_TIME:
+    case TOP_TIME:
         figure_time(number, out);
         break;
     default:
@@ -213,12 +214,12 @@ screen_row(const struct grid *grid, size_t row, bool titles,
            const unsigned char *widths, unsigned shift,
            struct screen_line *line)
 {
-    const struct view *view = grid->view;
+    const struct top_view *view = grid->view;
     unsigned last = view->count - 1U;
     char figure[FIGURE_TEXT];
 
     for (unsigned i = 0; i <= last; i++) {
-        const struct view_column *column = &view->columns[i];
+        const struct top_column *column = &view->columns[i];
         const struct grid_cell *cell = titles ? NULL : grid_at(grid, row, i);
         struct span text = {column->title, strlen(column->title)};
 
@@ -228,13 +229,13 @@ screen_row(const struct grid *grid, size_t row, bool titles,
             text = cell->text;
         if (!text.data) /* not known */
             text = (struct span){"-", 1};
-        if (cell && cell->text.data && column->kind != VIEW_TEXT) {
+        if (cell && cell->text.data && column->kind != TOP_TEXT) {
             format_cell(column, cell->number, figure);
             text = (struct span){figure, strlen(figure)};
         }
         if (i == last)
             line_add(line, text, titles ? 0 : shift, line->max);
-        else if (column->kind == VIEW_TEXT)
+        else if (column->kind == TOP_TEXT)
             line_left(line, text, widths[i]);
         else
             line_right(line, text.data, widths[i]);
@@ -257,7 +258,7 @@ row_is_marked(const struct screen *s, size_t row)
 static void
 lay_rows(struct screen *s, struct screen_line *lines, unsigned room)
 {
-    unsigned char widths[VIEW_COLUMNS_MAX] = {0};
+    unsigned char widths[TOP_COLUMNS_MAX] = {0};
     size_t shown = s->grid->shown;
 
     screen_widths(s->grid->view, s->width, widths);
@@ -293,7 +294,7 @@ lay_rows(struct screen *s, struct screen_line *lines, unsigned room)
 static void
 lay_view_line(const struct screen *s, struct screen_line *line)
 {
-    const struct view *view = s->grid ? s->grid->view : &views[s->view];
+    const struct top_view *view = s->grid ? s->grid->view : &top_views[s->view];
     char text[256], nodes[32] = "all nodes";
 
     if (s->node)
@@ -301,13 +302,13 @@ lay_view_line(const struct screen *s, struct screen_line *line)
                  (unsigned long long)s->node);
     snprintf(text, sizeof(text), "%s, %s%s, by %s%s%s%s%s%s", view->name, nodes,
              s->grid && s->grid->cut ? " (the largest rows)" : "",
-             view->columns[s->sort[view - views]].title,
-             s->ascending[view - views] ? " upwards" : "",
+             view->columns[s->sort[view - top_views]].title,
+             s->ascending[view - top_views] ? " upwards" : "",
              *s->filter ? ", with " : "", s->filter,
-             s->view == VIEW_DIFF ? ", since " : "",
-             s->view != VIEW_DIFF ? ""
-             : *s->base           ? s->base
-                                  : "the start of top");
+             s->view == TOP_DIFF ? ", since " : "",
+             s->view != TOP_DIFF ? ""
+             : *s->base          ? s->base
+                                 : "the start of top");
     line_text(line, text);
 }
 

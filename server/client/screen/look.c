@@ -34,11 +34,11 @@ struct look {
     struct asker *asker;
     struct screen *screen;
     enum look_step step;
-    enum view_number view; /* that is asked for; it may be one instead */
-    struct view_place place;
-    bool has_table[VIEW_NUMBERS];
-    char base_name[VIEW_BASE_MAX + 1];
-    struct grid *base; /* of VIEW_DIFF, of all nodes */
+    enum top_number view; /* that is asked for; it may be one instead */
+    struct top_place place;
+    bool has_table[TOP_NUMBERS];
+    char base_name[TOP_BASE_MAX + 1];
+    struct grid *base; /* of TOP_DIFF, of all nodes */
     uint64_t asked_ms, next_ms;
     unsigned done;
     bool failed, found; /* found: the tables' list has come */
@@ -117,20 +117,20 @@ ask_step(struct look *look, enum look_step step)
                            "WHERE table_schema = 'heapwire'");
         break;
     case NODES:
-        view_nodes_statement(&look->place, &text);
+        top_view_nodes_statement(&look->place, &text);
         break;
     case MEMORY:
-        view_memory_statement(&look->place, &text);
+        top_view_memory_statement(&look->place, &text);
         break;
     case BASE:
         look->place.node = 0;
         look->place.kept = false;
-        view_statement(VIEW_DIFF, &look->place, &text);
+        top_view_statement(TOP_DIFF, &look->place, &text);
         break;
     case VIEW:
     case REST:
     default:
-        view_statement(look->view, &look->place, &text);
+        top_view_statement(look->view, &look->place, &text);
         break;
     }
     look->asked_ms = clock_ms();
@@ -168,16 +168,16 @@ ask_view(struct look *look)
 {
     struct screen *s = look->screen;
 
-    look->view = s->view == VIEW_DIFF && *s->base ? VIEW_DIFF_KEPT : s->view;
+    look->view = s->view == TOP_DIFF && *s->base ? TOP_DIFF_KEPT : s->view;
     look->place.node = s->node;
     look->place.kept = false;
     *look->why = '\0';
     if (look->found && !look->has_table[look->view]) {
         snprintf(look->why, sizeof(look->why), "%s",
-                 views[look->view].missing
-                     ? views[look->view].missing
+                 top_views[look->view].missing
+                     ? top_views[look->view].missing
                      : "the node has no table for this view");
-        if (views[look->view].instead < 0) {
+        if (top_views[look->view].instead < 0) {
             struct grid *none = grid_new(look->view);
 
             if (none) {
@@ -189,13 +189,13 @@ ask_view(struct look *look)
             end_look(look, 0);
             return;
         }
-        look->view = (enum view_number)views[look->view].instead;
+        look->view = (enum top_number)top_views[look->view].instead;
     }
-    if (look->view == VIEW_DIFF_KEPT) {
+    if (look->view == TOP_DIFF_KEPT) {
         snprintf(look->base_name, sizeof(look->base_name), "%s", s->base);
         look->place.base = look->base_name;
     }
-    ask_step(look, look->view == VIEW_DIFF && !look->base ? BASE : VIEW);
+    ask_step(look, look->view == TOP_DIFF && !look->base ? BASE : VIEW);
 }
 
 bool
@@ -238,10 +238,10 @@ read_tables(struct look *look, MYSQL_RES *rows)
 
     memset(look->has_table, 0, sizeof(look->has_table));
     while ((row = mysql_fetch_row(rows)))
-        for (unsigned i = 0; i < VIEW_NUMBERS; i++) {
+        for (unsigned i = 0; i < TOP_NUMBERS; i++) {
             snprintf(name, sizeof(name), "%s%s",
-                     views[i].alone || look->place.alone ? "" : "cluster_",
-                     views[i].table);
+                     top_views[i].alone || look->place.alone ? "" : "cluster_",
+                     top_views[i].table);
             if (row[0] && strcmp(row[0], name) == 0)
                 look->has_table[i] = true;
         }
@@ -307,15 +307,15 @@ read_memory(struct look *look, MYSQL_RES *rows)
 }
 
 static struct grid *
-read_grid(enum view_number view, uint64_t of_node, MYSQL_RES *rows)
+read_grid(enum top_number view, uint64_t of_node, MYSQL_RES *rows)
 {
     unsigned count = mysql_num_fields(rows);
-    struct span cells[VIEW_COLUMNS_MAX];
+    struct span cells[TOP_COLUMNS_MAX];
     struct grid *grid = grid_new(view);
     const unsigned long *sizes;
     MYSQL_ROW row;
 
-    while (grid && count <= VIEW_COLUMNS_MAX && (row = mysql_fetch_row(rows))) {
+    while (grid && count <= TOP_COLUMNS_MAX && (row = mysql_fetch_row(rows))) {
         sizes = mysql_fetch_lengths(rows);
         for (unsigned i = 0; i < count; i++)
             cells[i] = (struct span){row[i], sizes[i]};
@@ -337,7 +337,7 @@ show_grid(struct look *look, struct grid *grid)
     bool same = old && old->number == grid->number;
 
     grid_derive(grid, same ? old : NULL,
-                grid->number == VIEW_DIFF ? look->base : NULL);
+                grid->number == TOP_DIFF ? look->base : NULL);
     s->grid = grid;
     screen_arrange(s);
     grid_free(old);
@@ -347,15 +347,15 @@ show_grid(struct look *look, struct grid *grid)
 static bool
 ask_instead(struct look *look, const char *why)
 {
-    const struct view *view = &views[look->view];
+    const struct top_view *view = &top_views[look->view];
     bool of_heap = strncmp(view->table, "heap_", 5) == 0 && !view->alone;
 
     snprintf(look->why, sizeof(look->why), "%s", why);
     if (of_heap && !look->place.kept && view->instead < 0 &&
-        look->view != VIEW_DIFF) {
+        look->view != TOP_DIFF) {
         look->place.kept = true;
     } else if (view->instead >= 0) {
-        look->view = (enum view_number)view->instead;
+        look->view = (enum top_number)view->instead;
         look->place.kept = false;
     } else {
         return false;
@@ -405,8 +405,8 @@ end_view(struct look *look, MYSQL_RES *rows, const char *error)
         return;
     }
     if (mysql_num_rows(rows) == 0 && !look->place.kept && !*look->why &&
-        views[look->view].instead >= 0 &&
-        ask_instead(look, *warnings ? warnings : views[look->view].empty))
+        top_views[look->view].instead >= 0 &&
+        ask_instead(look, *warnings ? warnings : top_views[look->view].empty))
         return;
     grid = read_grid(look->view, look->place.node, rows);
     if (!grid) {
@@ -481,7 +481,7 @@ look_go_on(struct look *look)
         break;
     case BASE:
         if (rows && !look->base)
-            look->base = read_grid(VIEW_DIFF, 0, rows);
+            look->base = read_grid(TOP_DIFF, 0, rows);
         if (look->done > 0 && !look->base)
             fail_view(look, *error ? error : "no memory");
         else

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "screen_line.h"
-#include "view.h"
+#include "top_view.h"
 
 struct grid;
 
@@ -61,14 +61,14 @@ struct screen_node {
 
 struct screen {
     unsigned width, height;
-    enum view_number view;
-    unsigned sort[VIEW_NUMBERS]; /* column */
-    bool ascending[VIEW_NUMBERS];
+    enum top_number view;
+    unsigned sort[TOP_NUMBERS]; /* column */
+    bool ascending[TOP_NUMBERS];
     size_t chosen, first; /* of the rows that are shown */
     unsigned shift;       /* columns that the last column is moved by */
     enum screen_prompt prompt;
     char input[SCREEN_INPUT_MAX + 1], filter[SCREEN_INPUT_MAX + 1],
-        search[SCREEN_INPUT_MAX + 1], base[VIEW_BASE_MAX + 1];
+        search[SCREEN_INPUT_MAX + 1], base[TOP_BASE_MAX + 1];
     bool help, paused, ended;
     bool hurry;     /* ask at once, whatever the interval */
     bool rearrange; /* the rows' order or filter has changed */
@@ -95,7 +95,7 @@ void screen_arrange(struct screen *screen);
 void screen_layout(struct screen *screen, struct screen_line *lines);
 
 /* Which columns have room, and how wide the last one is then. */
-unsigned screen_widths(const struct view *view, unsigned width,
+unsigned screen_widths(const struct top_view *view, unsigned width,
                        unsigned char *widths);
 
 /* A row's cells, or with titles the titles, in those widths. */

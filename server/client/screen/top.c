@@ -60,7 +60,7 @@ static void
 print_tables(struct top *top)
 {
     struct screen *s = &top->screen;
-    unsigned char widths[VIEW_COLUMNS_MAX] = {0};
+    unsigned char widths[TOP_COLUMNS_MAX] = {0};
     struct screen_line *line = top->lines;
     double scale = 0;
 
@@ -174,8 +174,8 @@ run_screen(struct top *top)
 static bool
 choose_view(struct screen *s, const char *name)
 {
-    for (unsigned i = 0; name && i < VIEW_DIFF_KEPT; i++)
-        if (strcmp(views[i].name, name) == 0) {
+    for (unsigned i = 0; name && i < TOP_DIFF_KEPT; i++)
+        if (strcmp(top_views[i].name, name) == 0) {
             s->view = i;
             return true;
         }

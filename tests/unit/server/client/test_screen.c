@@ -9,7 +9,7 @@
 #include "screen.h"
 #include "suite.h"
 
-enum { CELLS = VIEW_COLUMNS_MAX };
+enum { CELLS = TOP_COLUMNS_MAX };
 
 static struct screen s;
 static struct screen_node nodes[SCREEN_NODES_MAX];
@@ -23,7 +23,7 @@ span_of(const char *text)
 
 /* Rows of `|` between cells; "-" is NULL. */
 static struct grid *
-grid_of(enum view_number view, const char *const *rows, size_t count)
+grid_of(enum top_number view, const char *const *rows, size_t count)
 {
     struct grid *grid = grid_new(view);
     struct span cells[CELLS];
@@ -67,7 +67,7 @@ add_node(uint64_t id, const char *state, double rss)
 
 /* flat, error, cum, objects, nodes, function */
 #define FUNCTIONS                                                              \
-    GRID(VIEW_FUNCTIONS, "1048576|1024|2097152|1000|3|insert",                 \
+    GRID(TOP_FUNCTIONS, "1048576|1024|2097152|1000|3|insert",                  \
          "3145728|1024|3145728|10|1|LRUCache::Insert", "0|0|9999999|0|1|main")
 
 static void
@@ -250,9 +250,9 @@ END_TEST
 START_TEST(rows_are_compared_with_earlier_ones)
 {
     /* node, flat, cum, error, function */
-    struct grid *base = GRID(VIEW_DIFF, "1|100|100|3|a", "1|50|50|1|c"),
+    struct grid *base = GRID(TOP_DIFF, "1|100|100|3|a", "1|50|50|1|c"),
                 *now =
-                    GRID(VIEW_DIFF, "1|400|100|4|a", "2|7|7|1|b", "1|-|5|1|c");
+                    GRID(TOP_DIFF, "1|400|100|4|a", "2|7|7|1|b", "1|-|5|1|c");
 
     grid_derive(now, NULL, base);
     ck_assert_double_eq(grid_at(now, 0, 1)->number, 300);
@@ -267,7 +267,7 @@ START_TEST(rows_are_compared_with_earlier_ones)
     grid_arrange(now, 1, false, "B");
     ck_assert_uint_eq(now->shown, 1);
     grid_free(now);
-    now = GRID(VIEW_DIFF, "2|7|7|1|b");
+    now = GRID(TOP_DIFF, "2|7|7|1|b");
     base->cut = true; /* it may have been there */
     grid_derive(now, NULL, base);
     ck_assert_ptr_null(grid_at(now, 0, 1)->text.data);
@@ -279,8 +279,8 @@ END_TEST
 START_TEST(load_is_of_the_time_between)
 {
     /* node, tid, state, ms, wchan, name */
-    struct grid *before = GRID(VIEW_RUNNING, "1|7|R|1000||a"),
-                *now = GRID(VIEW_RUNNING, "1|7|R|1500||a", "1|8|R|900||b");
+    struct grid *before = GRID(TOP_RUNNING, "1|7|R|1000||a"),
+                *now = GRID(TOP_RUNNING, "1|7|R|1500||a", "1|8|R|900||b");
 
     now->taken_ms = before->taken_ms + 2000;
     grid_derive(now, before, NULL);
@@ -295,12 +295,12 @@ START_TEST(too_many_rows_are_cut_and_said)
 {
     struct span cells[] = {span_of("1"), span_of("1"), span_of("1"),
                            span_of("1"), span_of("1"), span_of("f")};
-    struct grid *grid = grid_new(VIEW_FUNCTIONS);
+    struct grid *grid = grid_new(TOP_FUNCTIONS);
 
-    for (unsigned i = 0; i < 3 * VIEW_ROWS_MAX; i++)
+    for (unsigned i = 0; i < 3 * TOP_ROWS_MAX; i++)
         grid_add(grid, cells, 6);
     ck_assert(grid->cut);
-    ck_assert_uint_le(grid->rows, 3 * VIEW_ROWS_MAX);
+    ck_assert_uint_le(grid->rows, 3 * TOP_ROWS_MAX);
     grid_free(grid);
 }
 END_TEST
@@ -328,7 +328,8 @@ START_TEST(keys_move_sort_filter_and_search)
     ck_assert_uint_eq(s.chosen, 2);
     screen_press(&s, KEYS_HOME);
     press("<"); /* round about: the function's name */
-    ck_assert_uint_eq(s.sort[VIEW_FUNCTIONS], views[VIEW_FUNCTIONS].count - 1U);
+    ck_assert_uint_eq(s.sort[TOP_FUNCTIONS],
+                      top_views[TOP_FUNCTIONS].count - 1U);
     press("I");
     ck_assert_uint_eq(s.grid->order[0], 1); /* LRU... before insert */
     press(">I/main");
@@ -366,12 +367,12 @@ START_TEST(keys_choose_views_nodes_and_intervals)
     press("d\b\b\b0\n"); /* too short: it stays */
     ck_assert_double_eq(s.interval_s, .5);
     press("3");
-    ck_assert_int_eq(s.view, VIEW_RUNNING);
+    ck_assert_int_eq(s.view, TOP_RUNNING);
     ck_assert(s.hurry);
     press("\t\t\t");
-    ck_assert_int_eq(s.view, VIEW_FUNCTIONS);
+    ck_assert_int_eq(s.view, TOP_FUNCTIONS);
     press("bbefore\n");
-    ck_assert_int_eq(s.view, VIEW_DIFF);
+    ck_assert_int_eq(s.view, TOP_DIFF);
     ck_assert_str_eq(s.base, "before");
     press("p");
     ck_assert(s.paused);
@@ -407,11 +408,11 @@ END_TEST
 /* Each view is one statement of its table, whatever is chosen. */
 START_TEST(statements)
 {
-    struct view_place place = {.node = 7, .self = 5, .base = "it's\\"};
+    struct top_place place = {.node = 7, .self = 5, .base = "it's\\"};
     struct buffer text;
 
     buffer_init(&text, 8192);
-    view_statement(VIEW_FUNCTIONS, &place, &text);
+    top_view_statement(TOP_FUNCTIONS, &place, &text);
     ck_assert_str_eq(
         text.data,
         "SELECT SUM(flat_bytes), SQRT(SUM(flat_error * flat_error)), "
@@ -419,13 +420,13 @@ START_TEST(statements)
         "FROM heapwire.cluster_heap_functions WHERE node_id = 7 "
         "GROUP BY function ORDER BY 1 DESC LIMIT 5000");
     buffer_clear(&text);
-    view_statement(VIEW_DIFF_KEPT, &place, &text);
+    top_view_statement(TOP_DIFF_KEPT, &place, &text);
     ck_assert_ptr_nonnull(strstr(
         text.data, "FROM heapwire.heap_diff WHERE base = 'it\\'s\\\\' ORDER"));
     place.alone = place.kept = true;
     place.node = 0;
     buffer_clear(&text);
-    view_statement(VIEW_RUNNING, &place, &text);
+    top_view_statement(TOP_RUNNING, &place, &text);
     ck_assert_ptr_nonnull(strstr(text.data,
                                  "FROM (SELECT 5 AS node_id, own.* FROM "
                                  "heapwire.threads own) AS one"));
