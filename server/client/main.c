@@ -57,11 +57,15 @@ static const char forms[] =
 static const char help[] =
     "usage: heapwire [OPTION...] on NODES SCRIPT\n"
     "       heapwire [OPTION...] sql STATEMENT\n"
-    "       heapwire [OPTION...] get FORM [SNAPSHOT]\n\n"
+    "       heapwire [OPTION...] get FORM [SNAPSHOT]\n"
+    "       heapwire [OPTION...] top [VIEW]\n"
+    "       heapwire [OPTION...] doctor [-- COMMAND...]\n\n"
     "on runs a script on NODES: ids with commas between, or ALL.  sql shows\n"
     "rows.  get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
     "text, top, tree, collapsed, flamegraph, svg, pdf, calls, pprof, raw,\n"
-    "address_names or export.\n\n"
+    "address_names or export.  top shows all nodes on the terminal: VIEW is\n"
+    "functions, threads, running, waste or diff.  doctor says what stops which\n"
+    "feature, of the node, or of a COMMAND that does not run yet.\n\n"
     "  --socket FILE, -S  the node's socket; the only one in /run is found\n"
     "  --host HOST, -h    or its address\n"
     "  --port PORT, -P    (9036)\n"
@@ -71,6 +75,9 @@ static const char help[] =
     "  --json             rows as a JSON array\n"
     "  --tsv              rows with tabs between\n"
     "  --output FILE, -o  get writes there\n"
+    "  --batch, -b        top prints tables\n"
+    "  --count N, -n      so many\n"
+    "  --interval S, -d   seconds between two (2)\n"
     "  --help             print this\n";
 
 static enum client_status

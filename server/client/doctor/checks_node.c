@@ -23,8 +23,8 @@ check_node(const struct facts *x, struct finding *f)
 {
     if (facts_get(x, FACT_NODE_ERROR))
         return judge(f, VERDICT_STOPS,
-                     "name a node by --socket or --host; for a program that "
-                     "does not run yet: heapwire doctor -- COMMAND",
+                     "for a program that does not run yet: heapwire doctor -- "
+                     "COMMAND",
                      "the node cannot be asked: %s", x->text[FACT_NODE_ERROR]);
     if (!facts_get(x, FACT_STATE))
         return false;
@@ -65,8 +65,9 @@ check_profile(const struct facts *x, struct finding *f)
 {
     const char *reason = facts_get(x, FACT_REASON);
 
-    if (!facts_get(x, FACT_PROFILING))
-        return false;
+    if (!facts_get(x, FACT_PROFILING) ||
+        (facts_get(x, FACT_STATE) && !fact_is(x, FACT_STATE, "connected")))
+        return false; /* check_database has said it */
     if (reason && *reason)
         return judge(f, VERDICT_STOPS,
                      "heapwire doctor -- COMMAND shows what its next start "
@@ -236,7 +237,7 @@ check_names(const struct facts *x, struct finding *f)
 /* ---- memory and evidence ---- */
 
 static bool
-check_limit(const struct facts *x, struct finding *f)
+check_cgroup_limit(const struct facts *x, struct finding *f)
 {
     const char *limit = facts_get(x, FACT_CGROUP_LIMIT);
     const char *version = facts_get(x, FACT_CGROUP_VERSION);
@@ -350,7 +351,7 @@ const struct check checks_of_node[] = {
     {"names of functions", check_names},
     {"processor profile", check_processor},
     {"stacks of threads", check_stacks},
-    {"memory limit", check_limit},
+    {"memory limit", check_cgroup_limit},
     {"evidence of a death", check_evidence},
     {"kept snapshots", check_space},
     {"connections", check_descriptors},

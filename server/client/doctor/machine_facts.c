@@ -11,7 +11,7 @@
 
 /* The first line; one that cannot be read is not known. */
 static void
-read_line_of(const char *path, enum fact fact, struct facts *facts)
+read_kernel_line(const char *path, enum fact fact, struct facts *facts)
 {
     FILE *file = fopen(path, "re");
     char line[256];
@@ -76,15 +76,15 @@ facts_look_at_machine(struct facts *facts)
     if (facts_get(facts, FACT_STATE) && !facts_get(facts, FACT_SAME_MACHINE))
         return;
     look_at_space(facts);
-    read_line_of("/proc/sys/kernel/perf_event_paranoid", FACT_PERF_PARANOID,
-                 facts);
-    read_line_of("/proc/sys/kernel/yama/ptrace_scope", FACT_YAMA, facts);
-    read_line_of("/sys/kernel/mm/transparent_hugepage/enabled", FACT_THP,
-                 facts);
-    read_line_of("/proc/sys/vm/overcommit_memory", FACT_OVERCOMMIT, facts);
-    read_line_of("/sys/devices/system/clocksource/clocksource0/"
-                 "current_clocksource",
-                 FACT_CLOCKSOURCE, facts);
+    read_kernel_line("/proc/sys/kernel/perf_event_paranoid", FACT_PERF_PARANOID,
+                     facts);
+    read_kernel_line("/proc/sys/kernel/yama/ptrace_scope", FACT_YAMA, facts);
+    read_kernel_line("/sys/kernel/mm/transparent_hugepage/enabled", FACT_THP,
+                     facts);
+    read_kernel_line("/proc/sys/vm/overcommit_memory", FACT_OVERCOMMIT, facts);
+    read_kernel_line("/sys/devices/system/clocksource/clocksource0/"
+                     "current_clocksource",
+                     FACT_CLOCKSOURCE, facts);
     if (statfs("/sys/fs/cgroup", &kind) == 0)
         facts_set(facts, FACT_CGROUP_VERSION,
                   kind.f_type == CGROUP2_SUPER_MAGIC ? "2" : "1");

@@ -85,13 +85,13 @@ look_failed(const struct look *look)
 }
 
 static double
-read_figure(const char *text)
+parse_memory_figure(const char *text)
 {
     return text ? strtod(text, NULL) : -1;
 }
 
 static void
-say_time(int64_t wall_ms, char *out, size_t size)
+put_clock_time(int64_t wall_ms, char *out, size_t size)
 {
     char text[CLOCK_TEXT];
 
@@ -149,7 +149,7 @@ end_look(struct look *look, uint64_t took_ms)
         rest_s = (double)took_ms * TIMES_MAX / 1000;
     if (rest_s > REST_MAX_S && rest_s > s->interval_s)
         rest_s = s->interval_s > REST_MAX_S ? s->interval_s : REST_MAX_S;
-    say_time(clock_wall_ms(), at, sizeof(at));
+    put_clock_time(clock_wall_ms(), at, sizeof(at));
     if (rest_s > s->interval_s)
         snprintf(s->status, sizeof(s->status),
                  "%s UTC, every %.3g s (an answer takes %.1f s)", at, rest_s,
@@ -231,7 +231,7 @@ look_wait_ms(const struct look *look)
 /* ---- answers ---- */
 
 static void
-read_tables(struct look *look, MYSQL_RES *rows)
+read_table_names(struct look *look, MYSQL_RES *rows)
 {
     char name[64];
     MYSQL_ROW row;
@@ -297,11 +297,11 @@ read_memory(struct look *look, MYSQL_RES *rows)
 
             if (node->id != id)
                 continue;
-            node->rss = read_figure(row[MEMORY_RSS]);
-            node->limit = read_figure(row[MEMORY_LIMIT]);
-            node->allocated = read_figure(row[MEMORY_ALLOCATED]);
-            node->active = read_figure(row[MEMORY_ACTIVE]);
-            node->resident = read_figure(row[MEMORY_RESIDENT]);
+            node->rss = parse_memory_figure(row[MEMORY_RSS]);
+            node->limit = parse_memory_figure(row[MEMORY_LIMIT]);
+            node->allocated = parse_memory_figure(row[MEMORY_ALLOCATED]);
+            node->active = parse_memory_figure(row[MEMORY_ACTIVE]);
+            node->resident = parse_memory_figure(row[MEMORY_RESIDENT]);
         }
     }
 }
@@ -377,7 +377,7 @@ fail_view(struct look *look, const char *why)
     look->failed = true;
     if (s->grid && s->grid->number == look->view && s->grid->node == s->node &&
         s->grid->rows > 0) {
-        say_time(s->grid->wall_ms, at, sizeof(at));
+        put_clock_time(s->grid->wall_ms, at, sizeof(at));
         snprintf(s->notice, sizeof(s->notice), "rows of %s UTC: %s", at,
                  look->why);
     } else {
@@ -458,7 +458,7 @@ look_go_on(struct look *look)
         break;
     case TABLES:
         if (rows)
-            read_tables(look, rows);
+            read_table_names(look, rows);
         ask_step(look, NODES);
         break;
     case NODES:

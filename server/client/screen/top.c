@@ -39,7 +39,7 @@ struct top {
 static volatile sig_atomic_t ended_by;
 
 static void
-on_end(int number)
+on_end_signal(int number)
 {
     ended_by = number;
 }
@@ -183,7 +183,8 @@ choose_view(struct screen *s, const char *name)
 }
 
 static enum client_status
-check_numbers(const char *const *given, double *seconds, unsigned long *count)
+check_batch_options(const char *const *given, double *seconds,
+                    unsigned long *count)
 {
     char *end;
 
@@ -207,7 +208,7 @@ static void
 catch_ends(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_end};
+    struct sigaction action = {.sa_handler = on_end_signal};
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         sigaction(numbers[i], &action, NULL);
@@ -225,7 +226,7 @@ top_run(const char *const *given, const char *view)
 
     setlocale(LC_CTYPE, ""); /* NOLINT(concurrency-mt-unsafe): one thread */
     screen_init(&top.screen, nodes);
-    status = check_numbers(given, &seconds, &count);
+    status = check_batch_options(given, &seconds, &count);
     if (status == CLIENT_OK && !choose_view(&top.screen, view)) {
         warnx("there is no view %s, but functions, threads, running, waste "
               "and diff",

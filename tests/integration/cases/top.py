@@ -341,6 +341,9 @@ def test_a_hung_and_a_killed_database():
         wait_for(lambda: "unresponsive" not in t.text() and
                  "_sdsnewlen" in t.text() and "rows of" not in t.text(), 60)
         snapshot(node, "kept")
+        with Wire(node.socket).login() as root:  # it outlives ten seconds
+            wait_for(lambda: root.query(
+                "SELECT COUNT(*) > 11 FROM heapwire.memory_history")[0][0] == b"1", 60)
         os.kill(database, signal.SIGKILL)
         t.wait("gone", "_sdsnewlen")
         t.type(b"q")
