@@ -12,7 +12,7 @@ set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g
     libzstd1 libdeflate0 libmariadb3 libcurl4 libcjson1 libgcc-s1
-    libncursesw6"
+    libncursesw6 libtinfo6"
 build="gcc libc6-dev cmake ninja-build pkg-config binutils-dev libiberty-dev
     zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev
     libpcre2-dev libdeflate-dev default-libmysqlclient-dev
