@@ -231,7 +231,7 @@ asker_ask(struct asker *asker, const char *statement)
     asker->number = 0;
     asker->statement = mem_strdup(statement);
     asker->stage = asker->open ? QUERY : CONNECT;
-    asker->deadline_ms = clock_ms() + ASKER_DEADLINE_S * 1000;
+    asker->deadline_ms = clock_ms() + ASKER_DEADLINE_S * 1000ULL;
     if (!asker->statement)
         fail_statement(asker, CR_OUT_OF_MEMORY, "no memory");
     else

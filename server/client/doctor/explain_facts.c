@@ -18,8 +18,6 @@
 
 enum { SAID_MAX = 64 << 10, WORDS_MAX = 1000 };
 
-extern char **environ;
-
 /* The text behind the words at a line's begin; NULL: it is another line. */
 static char *
 read_after(char *line, const char *words)

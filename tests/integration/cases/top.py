@@ -5,6 +5,7 @@ Arguments name single tests.
 """
 import contextlib
 import fcntl
+import hashlib
 import os
 import pty
 import re
@@ -40,9 +41,10 @@ def environment(term="linux"):  # which pyte is
 
 
 def top(*words, term="dumb", **more):
-    more = {"stdin": subprocess.DEVNULL, "timeout": 120} | more
-    done = subprocess.run([HEAPWIRE, *map(str, words)], env=environment(term),
-                          capture_output=True, text=True, check=False, **more)
+    more = {"stdin": subprocess.DEVNULL, "timeout": 120,
+            "env": environment(term)} | more
+    done = subprocess.run([HEAPWIRE, *map(str, words)], capture_output=True,
+                          text=True, check=False, **more)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -409,6 +411,39 @@ def test_tables_without_a_terminal():
         assert done.stdout.splitlines()[-1] == str(128 + signal.SIGPIPE), done
     status, out, err = top("-S", node.socket, "top", "-b", "-n", 1)
     assert status == NO_NODE and node.socket in err, (status, out, err)
+
+
+class NodeWithAnn(RedisNode):
+    """She may see and profile this node, and ask no other."""
+
+    def write(self, places):
+        super().write(places)
+        with open(self.config, "a", encoding="ascii") as f:
+            f.write("[user ann]\nauth = sha2 " + hashlib.sha256(
+                hashlib.sha256(b"secret").digest()).hexdigest() +
+                "\nprivileges = status, profile\n")
+
+
+def test_an_account_that_may_not_ask_other_nodes():
+    with tempfile.TemporaryDirectory(prefix="hw-") as work:
+        port, home = free_port(), os.path.join(work, "home")
+        os.mkdir(home)
+        with open(f"{home}/.my.cnf", "w", encoding="ascii") as f:
+            f.write("[client]\nuser=ann\npassword=secret\n")
+        node = NodeWithAnn(work, A, {A: port, B: free_port()}, port)
+        try:
+            node.wait()
+            for view, says in (("running", "bio_aof_fsync"),
+                               ("threads", "bio_aof_fsync"),
+                               ("functions", "FUNCTION")):
+                status, out, err = top(
+                    "-h", "127.0.0.1", "-P", port, "top", "-b", "-n", 1, view,
+                    env=environment() | {"HOME": home})
+                assert (status, err) == (DONE, ""), (out, err)
+                assert says in out and "10001" in out and "rss" in out, out
+                assert "denied" not in out and "10002" not in out, out
+        finally:
+            node.stop()
 
 
 @needs(no_terminal)
