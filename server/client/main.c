@@ -64,7 +64,8 @@ static const char help[] =
     "rows.  get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
     "text, top, tree, collapsed, flamegraph, svg, pdf, calls, pprof, raw,\n"
     "address_names or export.  top shows all nodes on the terminal: VIEW is\n"
-    "functions, threads, running, waste or diff.  doctor says what stops which\n"
+    "functions, threads, running, waste or diff.  doctor says what stops "
+    "which\n"
     "feature, of the node, or of a COMMAND that does not run yet.\n\n"
     "  --socket FILE, -S  the node's socket; the only one in /run is found\n"
     "  --host HOST, -h    or its address\n"
@@ -179,6 +180,13 @@ run(const char *const *given, char **words, int count)
 
     if (!on && !get && !top && !doctor && strcmp(name, "sql") != 0)
         return usage("say on, sql, get, top or doctor", "");
+    if (!top && (given['b'] || given['n'] || given['d']))
+        return usage("--batch, --count and --interval are top's, not of ",
+                     name);
+    if (!given['b'] && given['n'])
+        return usage("--count needs --batch", "");
+    if ((top && given['j']) || ((top || doctor) && (given['t'] || given['o'])))
+        return usage("--json, --tsv and --output are not all of ", name);
     if (!doctor && count != 2 + on && !(get && count == 3) &&
         !(top && count == 1))
         return usage("too few or too many words after ", name);

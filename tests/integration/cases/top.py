@@ -401,6 +401,8 @@ def test_tables_without_a_terminal():
         assert top(*s, "-b", "-n", 1, "running")[1].count("bio_") >= 3
         for words, says in ((("nothing",), "no view nothing"),
                             (("-b", "-n", "0"), "a count is"),
+                            (("-n", "1"), "needs --batch"),
+                            (("-b", "--json"), "not all of top"),
                             (("-b", "-d", "x"), "an interval is")):
             status, out, err = top(*s, *words)
             assert status == USAGE and says in err, (words, err)
