@@ -15,6 +15,7 @@ enum {
     TEXT_MIN = 8,   /* columns that the last column of a view has at least */
     BAR = 20,       /* of a node's line */
     BAR_FROM = 70,  /* narrower terminals have no bar */
+    KEYS_FROM = 95, /* columns that have more keys than the first ones */
     BOTH_FROM = 9,  /* lines that have a line of the view beside a notice */
     NODES_PART = 3, /* at most a third of the lines are the nodes' */
 };
@@ -321,6 +322,7 @@ lay_keys(const struct screen *s, struct screen_line *line)
         [PROMPT_INTERVAL] = "seconds: ",
         [PROMPT_BASE] = "since snapshot: ",
     };
+    char asks_for[32];
 
     line->style = SCREEN_KEYS;
     if (s->prompt != PROMPT_NONE) {
@@ -329,8 +331,15 @@ lay_keys(const struct screen *s, struct screen_line *line)
         line_text(line, "_");
         return;
     }
-    line_text(line, "F1 help  q quit");
+    line_text(line, s->width < KEYS_FROM
+                        ? "F1 help  q quit"
+                        : "F1 help  1-5 views  F3 search  F4 filter  F6 sort  "
+                          "n node  q quit");
     line_text(line, s->paused ? "  PAUSED  " : "  ");
+    if (s->asking_s > 0) {
+        snprintf(asks_for, sizeof(asks_for), "asking for %u s; ", s->asking_s);
+        line_text(line, asks_for);
+    }
     line_text(line, s->status);
 }
 

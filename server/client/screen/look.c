@@ -73,6 +73,14 @@ look_is_under_way(const struct look *look)
 }
 
 unsigned
+look_asking_s(const struct look *look)
+{
+    return look->step == REST
+               ? 0
+               : (unsigned)((clock_ms() - look->asked_ms) / 1000);
+}
+
+unsigned
 look_count(const struct look *look)
 {
     return look->done;

@@ -26,8 +26,9 @@ bool look_begin(struct look *look);
 void look_go_on(struct look *look);
 
 bool look_is_under_way(const struct look *look);
-int look_wait_ms(const struct look *look);    /* until one is due; -1: never */
-unsigned look_count(const struct look *look); /* that are done */
-bool look_failed(const struct look *look);    /* the last one got no rows */
+int look_wait_ms(const struct look *look); /* until one is due; -1: never */
+unsigned look_asking_s(const struct look *look); /* its statement, so long */
+unsigned look_count(const struct look *look);    /* that are done */
+bool look_failed(const struct look *look);       /* the last one got no rows */
 
 #endif

@@ -81,6 +81,7 @@ struct screen {
     struct grid *grid; /* of what is shown; NULL: nothing came yet */
     char notice[SCREEN_NOTICE_MAX]; /* why something is missing; "" */
     char status[128];               /* of the asking itself */
+    unsigned asking_s; /* that the statement under way takes already */
 };
 
 void screen_init(struct screen *screen, struct screen_node *nodes);

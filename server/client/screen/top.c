@@ -25,7 +25,8 @@
 
 enum {
     BATCH_WIDTH = 200,
-    BATCH_ROWS = 50,  /* of a table, at most */
+    BATCH_ROWS = 50, /* of a table, at most */
+    SECOND_MS = 1000,
     SILENT_READS = 20 /* of a terminal that is gone */
 };
 
@@ -105,6 +106,8 @@ wait_for_either(struct top *top, bool keys)
                : asker_asks(top->asker)      ? asker_wait_ms(top->asker)
                                              : 0; /* the answer is there */
 
+    if (keys && look_is_under_way(top->look) && wait > SECOND_MS)
+        wait = SECOND_MS; /* it says for how long it asks */
     if (poll(fds, 2, wait) < 0)
         fds[0].revents = fds[1].revents = 0; /* a signal */
     if (look_is_under_way(top->look) &&
@@ -155,6 +158,7 @@ run_screen(struct top *top)
         terminal_size(&s->width, &s->height);
         if (s->rearrange)
             screen_arrange(s);
+        s->asking_s = look_asking_s(top->look);
         screen_layout(s, top->lines);
         terminal_paint(top->lines, s->height);
         look_begin(top->look);

@@ -362,6 +362,26 @@ def test_a_hung_and_a_killed_database():
 
 
 @needs(no_terminal)
+def test_keys_while_nothing_answers():
+    with nodes(A) as (node,), Terminal(node) as t:
+        t.wait("_sdsnewlen")
+        heapwired = node.heapwired
+        os.kill(heapwired, signal.SIGSTOP)
+        try:
+            t.wait("asking for ", "_sdsnewlen")
+            t.type(b"/lpIns")
+            t.wait("search: lpIns")
+            wait_for(lambda: "lpInsert" in (t.chosen() or ""))
+            t.type(b"\r")
+        finally:
+            os.kill(heapwired, signal.SIGCONT)
+        t.wait("_sdsnewlen", "every ")
+        wait_for(lambda: "asking for" not in t.text(), 60)
+        t.type(b"q")
+        assert t.end() == DONE
+
+
+@needs(no_terminal)
 def test_three_nodes():
     with nodes(A, B, C) as made, Terminal(made[0], size=(120, 30)) as t:
         t.wait("10001 ", "10002 ", "10003 ", "_sdsnewlen")
