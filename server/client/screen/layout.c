@@ -177,9 +177,8 @@ screen_widths(const struct top_view *view, unsigned width,
     while (used + TEXT_MIN > width) {
         worst = last;
         for (unsigned i = 0; i < last; i++)
-            if (widths[i] && view->columns[i].rank > 0 &&
-                (worst == last ||
-                 view->columns[i].rank > view->columns[worst].rank))
+            if (widths[i] && (worst == last || view->columns[i].rank >=
+                                                   view->columns[worst].rank))
                 worst = i;
         if (worst == last)
             break;

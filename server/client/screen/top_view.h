@@ -35,7 +35,7 @@ struct top_column {
     const char *sql; /* NULL: derived from the column number `of` */
     unsigned char kind, of;
     unsigned char width; /* columns; 0: what is left */
-    unsigned char rank;  /* the highest is left out first; 0: never */
+    unsigned char rank;  /* the highest is left out first */
 };
 
 enum top_number {

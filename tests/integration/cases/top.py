@@ -91,7 +91,7 @@ class Terminal:
     def wait(self, *parts):
         """Until all of them are on the screen."""
         try:
-            wait_for(lambda: all(p in self.text() for p in parts), 60)
+            wait_for(lambda: all(p in self.text() for p in parts), 120)
         except AssertionError as err:
             raise AssertionError(f"{parts} are not in\n{self.text()}") from err
         return self.text()

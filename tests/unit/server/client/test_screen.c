@@ -129,6 +129,17 @@ START_TEST(a_terminal_of_20_by_5_has_one_of_each)
 }
 END_TEST
 
+START_TEST(the_least_terminal_has_a_name)
+{
+    show(FUNCTIONS, 1, 1);
+    ck_assert_str_eq(lines[0].text, "L");
+    s.width = 12;
+    screen_layout(&s, lines);
+    ck_assert_str_eq(lines[0].text, "LRUCache::In");
+    grid_free(s.grid);
+}
+END_TEST
+
 START_TEST(every_size_holds_what_fits)
 {
     struct grid *grid = FUNCTIONS;
@@ -445,6 +456,7 @@ main(void)
         return 1;
     tcase_add_test(tc, a_screen_has_nodes_titles_rows_and_keys);
     tcase_add_test(tc, a_terminal_of_20_by_5_has_one_of_each);
+    tcase_add_test(tc, the_least_terminal_has_a_name);
     tcase_add_test(tc, every_size_holds_what_fits);
     tcase_add_test(tc, nodes_in_trouble_come_first_and_the_rest_are_counted);
     tcase_add_loop_test(tc, hostile_names_are_shown_and_do_nothing, 0,
