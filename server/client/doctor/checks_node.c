@@ -209,6 +209,7 @@ check_stacks(const struct facts *x, struct finding *f)
 static bool
 check_names(const struct facts *x, struct finding *f)
 {
+    const char *urls = facts_get(x, FACT_DEBUGINFOD_URLS), *by_itself = "";
     int64_t all = 0, nameless = 0;
     char act[sizeof(f->act)];
 
@@ -218,13 +219,14 @@ check_names(const struct facts *x, struct finding *f)
     if (nameless == 0)
         return judge(f, VERDICT_OK, NULL,
                      "all %" PRId64 " functions of the heap have one", all);
+    if (urls && (!*urls || strcmp(urls, "none") == 0))
+        by_itself = ", or set debuginfod_urls in [symbols]";
+    else if (!urls && facts_get(x, FACT_DEBUGINFOD))
+        by_itself = ", or take them by debuginfod-find debuginfo";
     snprintf(act, sizeof(act),
-             "install the debug symbols of that build (Debian: PACKAGE-dbgsym"
-             "%s); heapwire-prof --index helps only where the file itself has "
-             "symbols",
-             facts_get(x, FACT_DEBUGINFOD)
-                 ? "; or debuginfod-find debuginfo, as DEBUGINFOD_URLS is set"
-                 : "");
+             "install the debug symbols of that build (Debian: PACKAGE-dbgsym)"
+             "%s; heapwire-prof --index gives a stripped program no names",
+             by_itself);
     return judge(f, VERDICT_WARNING, act,
                  "%" PRId64 " of %" PRId64 " functions of the heap have no "
                  "name but module+0x..., most in %s%s",

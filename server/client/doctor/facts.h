@@ -40,6 +40,7 @@ enum fact {
     FACT_LINGER,
     FACT_KEEP_BYTES,
     FACT_AT_PERCENT,
+    FACT_DEBUGINFOD_URLS,
     FACT_CPU_HEAD, /* the first line of a profile of the processor */
     FACT_CPU_ERROR,
     FACT_THREADS,

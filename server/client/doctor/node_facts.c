@@ -48,9 +48,11 @@ static const struct {
     {"SELECT (SELECT value FROM settings WHERE name = 'state_dir'), "
      "(SELECT value FROM settings WHERE name = 'linger'), "
      "(SELECT value FROM settings WHERE name = 'snapshots.keep_bytes'), "
-     "(SELECT value FROM settings WHERE name = 'snapshots.at_percent')",
-     {FACT_STATE_DIR, FACT_LINGER, FACT_KEEP_BYTES, FACT_AT_PERCENT},
-     4,
+     "(SELECT value FROM settings WHERE name = 'snapshots.at_percent'), "
+     "(SELECT value FROM settings WHERE name = 'symbols.debuginfod_urls')",
+     {FACT_STATE_DIR, FACT_LINGER, FACT_KEEP_BYTES, FACT_AT_PERCENT,
+      FACT_DEBUGINFOD_URLS},
+     5,
      FACTS},
     {"SELECT COUNT(*), SUM(alive = 0), MAX(CASE WHEN alive = 0 THEN "
      "CONCAT(id, ': ', last_error) END) FROM nodes",

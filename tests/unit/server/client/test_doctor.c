@@ -166,6 +166,23 @@ START_TEST(what_heapwire_run_explains)
 }
 END_TEST
 
+START_TEST(names_come_from_where_the_node_can_take_them)
+{
+    facts_set(&facts, FACT_FUNCTIONS, "9");
+    facts_set(&facts, FACT_NAMELESS, "4");
+    facts_set(&facts, FACT_DEBUGINFOD_URLS, "");
+    count = facts_check(&facts, findings);
+    ck_assert_ptr_nonnull(strstr(findings[0].act, "set debuginfod_urls"));
+    facts_set(&facts, FACT_DEBUGINFOD_URLS, "https://x");
+    count = facts_check(&facts, findings);
+    ck_assert_ptr_null(strstr(findings[0].act, "debuginfod"));
+    facts_set(&facts, FACT_DEBUGINFOD_URLS, NULL); /* an older node */
+    facts_set(&facts, FACT_DEBUGINFOD, "https://x");
+    count = facts_check(&facts, findings);
+    ck_assert_ptr_nonnull(strstr(findings[0].act, "debuginfod-find"));
+}
+END_TEST
+
 START_TEST(long_texts_are_cut)
 {
     static char text[3 * FACT_MAX];
@@ -186,6 +203,7 @@ main(void)
     tcase_add_test(tc, nothing_known_is_nothing_said);
     tcase_add_loop_test(tc, verdicts, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_test(tc, what_heapwire_run_explains);
+    tcase_add_test(tc, names_come_from_where_the_node_can_take_them);
     tcase_add_test(tc, long_texts_are_cut);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
