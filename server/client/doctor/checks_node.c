@@ -170,10 +170,11 @@ static bool
 check_processor(const struct facts *x, struct finding *f)
 {
     if (facts_get(x, FACT_CPU_ERROR))
-        return judge(f, VERDICT_STOPS,
-                     "REFERENCE.md, \"Profiles of time\", lists what forbids "
-                     "it and what would allow it",
-                     "%s", x->text[FACT_CPU_ERROR]);
+        return judge(
+            f, VERDICT_STOPS,
+            "sql/REFERENCE.md, \"Profiles of time\", lists what forbids "
+            "it and what would allow it",
+            "%s", x->text[FACT_CPU_ERROR]);
     if (!facts_get(x, FACT_CPU_HEAD))
         return false;
     if (fact_has(x, FACT_CPU_HEAD, "by ptrace"))
@@ -191,7 +192,7 @@ check_stacks(const struct facts *x, struct finding *f)
 
     if (facts_get(x, FACT_THREADS_ERROR))
         return judge(f, VERDICT_STOPS,
-                     "REFERENCE.md, \"Profiles of time\", lists what would "
+                     "sql/REFERENCE.md, \"Profiles of time\", lists what would "
                      "allow it",
                      "%s", x->text[FACT_THREADS_ERROR]);
     if (!fact_number(x, FACT_THREADS, &all))

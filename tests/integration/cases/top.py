@@ -11,6 +11,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -148,8 +149,16 @@ def enabled(root, i):
 
 
 def port_of(node):
-    with open(f"/proc/{node.children['redis-server']}/cmdline", "rb") as f:
-        return re.search(rb":(\d+)", f.read()).group(1).decode()
+    """Once Redis listens there."""
+    port = node.command[node.command.index("--port") + 1]
+
+    def listens():
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", int(port)), 5).close()
+            return True
+        return False
+    wait_for(listens, 60)
+    return port
 
 
 def fill(node, count=60000):
