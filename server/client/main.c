@@ -15,107 +15,9 @@
 #include "bundle.h"
 #include "clean_text.h"
 #include "client.h"
-
-/* ---- rows on standard output ----
- * No control character of a node's reaches a terminal. */
-
-enum client_form { CLIENT_TEXT, CLIENT_TSV, CLIENT_JSON };
-enum client_quoting { LINES, CELL, JSON }; /* LINES: line ends and tabs stay */
-
-enum { WIDTH_MAX = 60 /* of an aligned column */ };
-
-/* Control characters, and bytes that are no UTF-8, become \xNN; in JSON \u00NN
- * and U+FFFD.  The width, roughly. */
-static size_t
-client_show(struct span text, enum client_quoting how)
-{
-    const char *escape = how == JSON ? "\\u00" : "\\x";
-    bool utf8 = text_is_utf8(text);
-    size_t width = 0;
-
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        bool space = c == '\n' || c == '\t',
-             c1 = utf8 && c == 0xc2 && (text.data[i + 1] & 0xe0) == 0x80;
-
-        if (space && how != LINES)
-            fputs(c == '\n' ? "\\n" : "\\t", stdout);
-        else if ((c == '\\' && how != LINES) || (c == '"' && how == JSON))
-            printf("\\%c", c);
-        else if (c >= 0x80 && !utf8 && how == JSON)
-            fputs("\\ufffd", stdout);
-        else if (c1) /* a control character of two bytes */
-            printf("%s%02x", escape, (unsigned char)text.data[++i]);
-        else if ((c < 0x20 && !space) || c == 0x7f || (c >= 0x80 && !utf8))
-            printf("%s%02x", escape, c);
-        else
-            putchar(c);
-        width += !utf8 || (c & 0xc0) != 0x80;
-    }
-    return width;
-}
-
-static void
-show_json(const MYSQL_FIELD *field, struct span cell)
-{
-    bool bare = !cell.data || (IS_NUM(field->type) &&
-                               cell.size == strspn(cell.data, "-.e0123456789"));
-
-    client_show((struct span){field->name, field->name_length}, JSON);
-    fputs(bare ? "\": " : "\": \"", stdout);
-    client_show(cell.data ? cell : (struct span){"null", 4}, JSON);
-    if (!bare)
-        putchar('"');
-}
-
-/* cells NULL: the names. */
-static void
-show_line(MYSQL_RES *rows, MYSQL_ROW cells, enum client_form form)
-{
-    const unsigned long *sizes = cells ? mysql_fetch_lengths(rows) : NULL;
-    MYSQL_FIELD *fields = mysql_fetch_fields(rows);
-    unsigned count = mysql_num_fields(rows);
-
-    for (unsigned i = 0; i < count; i++) {
-        struct span cell = {fields[i].name, fields[i].name_length};
-        size_t wide = fields[i].max_length, at;
-
-        wide = wide > cell.size ? wide : cell.size;
-        if (cells)
-            cell = (struct span){cells[i], sizes[i]};
-        if (form == CLIENT_JSON) {
-            fputs(i == 0 ? "{\"" : ", \"", stdout);
-            show_json(&fields[i], cell);
-            continue;
-        }
-        at = client_show(cell.data ? cell : (struct span){"NULL", 4}, CELL);
-        if (i + 1 < count && form == CLIENT_TEXT)
-            printf("%*s",
-                   (int)(at < wide && wide <= WIDTH_MAX ? wide - at : 0) + 2,
-                   "");
-        else if (i + 1 < count)
-            putchar('\t');
-    }
-    fputs(form == CLIENT_JSON ? "}" : "\n", stdout);
-}
-
-/* rows NULL: as JSON none. */
-static void
-client_show_rows(MYSQL_RES *rows, enum client_form form)
-{
-    const char *before = "[\n";
-    MYSQL_ROW row;
-
-    if (form != CLIENT_JSON)
-        show_line(rows, NULL, form);
-    for (; rows && (row = mysql_fetch_row(rows)); before = ",\n") {
-        if (form == CLIENT_JSON)
-            fputs(before, stdout);
-        show_line(rows, row, form);
-    }
-    if (form == CLIENT_JSON)
-        fputs(*before == '[' ? "[]\n" : "\n]\n", stdout);
-}
+#include "doctor.h"
+#include "show_rows.h"
+#include "top.h"
 
 /* Of node_id, status, result: in text each line begins with its node.  False:
  * a node failed. */
@@ -137,7 +39,7 @@ client_show_nodes(MYSQL_RES *rows, enum client_form form)
             (void)reader_line(&r, &line);
             printf("%llu%s", row[0] ? strtoull(row[0], NULL, 10) : 0,
                    ok ? ": " : ": ERROR: ");
-            client_show(line, LINES);
+            client_show(line, CLIENT_LINES);
             putchar('\n');
         }
     }
@@ -158,14 +60,20 @@ static const char help[] =
     "usage: heapwire [OPTION...] on NODES SCRIPT\n"
     "       heapwire [OPTION...] sql STATEMENT\n"
     "       heapwire [OPTION...] get FORM [SNAPSHOT]\n"
-    "       heapwire [OPTION...] bundle [SNAPSHOT...] --output FILE\n\n"
+    "       heapwire [OPTION...] bundle [SNAPSHOT...] --output FILE\n"
+    "       heapwire [OPTION...] top [VIEW]\n"
+    "       heapwire [OPTION...] doctor [-- COMMAND...]\n\n"
     "on runs a script on NODES: ids with commas between, or ALL.  sql shows\n"
     "rows.  get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
     "text, top, tree, collapsed, flamegraph, svg, pdf, calls, pprof, raw,\n"
     "address_names or export.  bundle writes one HTML file that opens offline\n"
     "and can be mailed: the heap now and the newest snapshots, or those "
     "named,\n"
-    "the memory's history, deaths, settings.\n\n"
+    "the memory's history, deaths, settings.  top shows all nodes on the\n"
+    "terminal: VIEW is functions, threads, running, waste or diff.  doctor "
+    "says\n"
+    "what stops which feature, of the node, or of a COMMAND that does not run\n"
+    "yet.\n\n"
     "  --socket FILE, -S  the node's socket; the only one in /run is found\n"
     "  --host HOST, -h    or its address\n"
     "  --port PORT, -P    (9036)\n"
@@ -177,6 +85,9 @@ static const char help[] =
     "  --output FILE, -o  get and bundle write there\n"
     "  --hash-names       in a bundle, functions have no names that one can "
     "read\n"
+    "  --batch, -b        top prints tables\n"
+    "  --count N, -n      so many\n"
+    "  --interval S, -d   seconds between two (2)\n"
     "  --help             print this\n";
 
 static enum client_status
@@ -255,7 +166,7 @@ write_view(MYSQL_RES *rows, const char *file)
     if (file)
         out = fopen(file, "we");
     if (!file && isatty(STDOUT_FILENO))
-        client_show(view, LINES);
+        client_show(view, CLIENT_LINES);
     else if (out)
         fwrite(view.data, 1, view.size, out);
     return file ? finish(out, file) : CLIENT_OK;
@@ -270,15 +181,24 @@ run(const char *const *given, char **words, int count)
                                          : CLIENT_TEXT;
     const char *port = given['P'] ? given['P'] : "1";
     const char *name = count > 0 ? words[0] : "";
-    bool on = strcmp(name, "on") == 0, get = strcmp(name, "get") == 0;
-    bool bundle = strcmp(name, "bundle") == 0;
+    bool on = strcmp(name, "on") == 0, get = strcmp(name, "get") == 0,
+         top = strcmp(name, "top") == 0, doctor = strcmp(name, "doctor") == 0,
+         bundle = strcmp(name, "bundle") == 0;
     enum client_status status, shown = CLIENT_OK;
     MYSQL_RES *rows = NULL;
     struct buffer text;
 
-    if (!on && !get && !bundle && strcmp(name, "sql") != 0)
-        return usage("say on, sql, get or bundle", "");
-    if (!bundle && count != 2 + on && !(get && count == 3))
+    if (!on && !get && !top && !doctor && !bundle && strcmp(name, "sql") != 0)
+        return usage("say on, sql, get, bundle, top or doctor", "");
+    if (!top && (given['b'] || given['n'] || given['d']))
+        return usage("--batch, --count and --interval are top's, not of ",
+                     name);
+    if (!given['b'] && given['n'])
+        return usage("--count needs --batch", "");
+    if ((top && given['j']) || ((top || doctor) && (given['t'] || given['o'])))
+        return usage("--json, --tsv and --output are not all of ", name);
+    if (!doctor && !bundle && count != 2 + on && !(get && count == 3) &&
+        !(top && count == 1))
         return usage("too few or too many words after ", name);
     if (port[strspn(port, "0123456789")] || atoi(port) < 1 ||
         atoi(port) > PORT_MAX)
@@ -287,6 +207,11 @@ run(const char *const *given, char **words, int count)
         return given['o'] ? bundle_write(given, words + 1, count - 1,
                                          given['N'], given['o'])
                           : usage("say where: --output FILE", "");
+    if (doctor) /* its status is of its own */
+        return (enum client_status)doctor_run(given,
+                                              count > 1 ? words + 1 : NULL);
+    if (top)
+        return top_run(given, count > 1 ? words[1] : NULL);
     buffer_init(&text, STATEMENT_MAX);
     status = make(&text, words, count);
     if (status == CLIENT_OK)
@@ -319,6 +244,9 @@ main(int argc, char **argv)
         {"tsv", no_argument, NULL, 't'},
         {"output", required_argument, NULL, 'o'},
         {"hash-names", no_argument, NULL, 'N'},
+        {"batch", no_argument, NULL, 'b'},
+        {"count", required_argument, NULL, 'n'},
+        {"interval", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'H'},
         {0}};
     const char *given[LETTERS] = {NULL};
@@ -330,8 +258,8 @@ main(int argc, char **argv)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/full", O_RDWR) < 0)
             return CLIENT_FAILED;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    while ((letter = getopt_long(argc, argv, "S:h:P:u:po:", options, NULL)) !=
-           -1) {
+    while ((letter = getopt_long(argc, argv, "S:h:P:u:po:bn:d:", options,
+                                 NULL)) != -1) {
         if (letter == '?')
             return CLIENT_USAGE; /* getopt has said why */
         given[letter] = optarg ? optarg : "";
