@@ -247,6 +247,9 @@ prepare(struct admin_task *task, const struct opening *o, struct error *err)
     task->bytes = task->script->prints_bytes;
     if (task->script->slow && task->parallel == 0)
         task->parallel = ADMIN_SLOW_PARALLEL;
+    task->stops = task->script->tunes;
+    if (task->stops && task->parallel == 0)
+        task->parallel = 1; /* what one does not stand is kept from others */
     return script_check(task->script, task->session->who.privileges, err);
 }
 

@@ -116,8 +116,8 @@ struct script_method {
 size_t script_method_count(void);
 struct script_method script_method(size_t i);
 
-/* Whoever runs it reads longest, slow, switches_on, seconds, prints_bytes
- * and output. */
+/* Whoever runs it reads longest, slow, switches_on, tunes, seconds,
+ * prints_bytes and output. */
 struct script {
     struct span text;
     struct arena *arena;
@@ -127,6 +127,7 @@ struct script {
     enum script_kind longest; /* of its calls */
     bool slow;                /* one of them is, though it does not sample */
     bool switches_on;         /* one of them is enable_prof() */
+    bool tunes;               /* one of them changes the allocator */
     uint32_t seconds;         /* that its calls sample together */
     struct snapshot *now;     /* see struct script_call */
     size_t views_bytes;       /* likewise */

@@ -408,6 +408,23 @@ static const struct script_method rows[] = {
     EXECENV("get_stack_trace_for_thread", "n|n", execenv_thread),
     EXECENV("get_stack_trace_for_function", "s", execenv_function),
 #undef EXECENV
+#define LEVER(name, takes, call)                                               \
+    {                                                                          \
+        "Jemalloc", name, takes, false, SCRIPT_STRING, PRIVILEGE_TUNE,         \
+            SCRIPT_CHANGING, call                                              \
+    }
+    {"Jemalloc", "getInstance", "", true, SCRIPT_INSTANCE, 0, SCRIPT_PURE,
+     heapprof_instance},
+    LEVER("purge", "", jemalloc_purge),
+    LEVER("decay", "nnn", jemalloc_decay),
+    LEVER("background_threads", "bn", jemalloc_background),
+    LEVER("flush_tcaches", "", jemalloc_flush_tcaches),
+    LEVER("undo", "", jemalloc_undo),
+#undef LEVER
+    {"Jemalloc", "state", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
+     SCRIPT_INSTANT, jemalloc_state},
+    {"Jemalloc", "risks", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
+     SCRIPT_WAITING, jemalloc_risks},
 #define PROFILE(name, takes, call)                                             \
     {                                                                          \
         "Profile", name, takes, false, SCRIPT_INSTANCE, PRIVILEGE_PROFILE,     \

@@ -34,15 +34,18 @@ produce_topic(const struct catalog_scope *scope, struct rowset *out)
                      "seconds; SET heapwire_parallel says on how many nodes "
                      "at a time it runs. Scripts drive the heap profiler of "
                      "the database (HeapProf), sample what its threads run or "
-                     "wait for (CpuProf), and show all their stacks, and who "
-                     "waits for whom (ExecEnv).\n");
+                     "wait for (CpuProf), show all their stacks, and who "
+                     "waits for whom (ExecEnv), and change jemalloc for a time "
+                     "(Jemalloc).\n");
     rowset_text(out, "ADMIN EXECUTE ON ALL "
                      "'System.print(HeapProf.getInstance()."
                      "has_enable())'\n"
                      "ADMIN EXECUTE ON ALL "
                      "'System.print(CpuProf.getInstance().profile(10))'\n"
                      "ADMIN EXECUTE ON ALL 'System.print("
-                     "ExecEnv.get_stack_trace_for_all_threads())'\n");
+                     "ExecEnv.get_stack_trace_for_all_threads())'\n"
+                     "ADMIN EXECUTE ON ALL "
+                     "'System.print(Jemalloc.getInstance().risks())'\n");
 }
 
 static const struct catalog_column topic[] = {

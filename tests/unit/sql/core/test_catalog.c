@@ -253,12 +253,15 @@ static const struct {
      "this one. SET heapwire_timeout bounds it, in seconds; SET "
      "heapwire_parallel says on how many nodes at a time it runs. Scripts "
      "drive the heap profiler of the database (HeapProf), sample what its "
-     "threads run or wait for (CpuProf), and show all their stacks, and who "
-     "waits for whom (ExecEnv).\n|ADMIN "
+     "threads run or wait for (CpuProf), show all their stacks, and who "
+     "waits for whom (ExecEnv), and change jemalloc for a time "
+     "(Jemalloc).\n|ADMIN "
      "EXECUTE ON ALL 'System.print(HeapProf.getInstance().has_enable())'\n"
      "ADMIN EXECUTE ON ALL 'System.print(CpuProf.getInstance().profile(10))'\n"
      "ADMIN EXECUTE ON ALL "
-     "'System.print(ExecEnv.get_stack_trace_for_all_threads())'\n"},
+     "'System.print(ExecEnv.get_stack_trace_for_all_threads())'\n"
+     "ADMIN EXECUTE ON ALL "
+     "'System.print(Jemalloc.getInstance().risks())'\n"},
 
     /* EXPLAIN */
     {"EXPLAIN SELECT 1", EXPLAINED "\n#1|SIMPLE|\\N|\\N|\\N|\\N|\\N|\\N|\\N|"
