@@ -247,12 +247,13 @@ def test_decay_ends_by_itself():
 def test_heapwired_is_killed_meanwhile():
     with Program() as p:
         before = p.of("decay(0), background()")
-        p.pull("decay(5, 6, 3)")
-        p.pull("background_threads(true, 3)")
+        p.pull("background_threads(true, 600)")
         assert p.of("background()") is True
-        assert p.of("threads()").count("jemalloc_bg_thd") >= 1
+        wait_for(lambda: "jemalloc_bg_thd" in p.of("threads()"))
         # Theirs is no copy of the agent's table.
         assert p.of("descriptors('jemalloc_bg_thd')") <= 3
+        p.pull("background_threads(true, 5)")
+        p.pull("decay(5, 6, 5)")
         os.kill(p.run.pid, signal.SIGSTOP)  # it starts no other one
         gone = p.heapwired
         os.kill(gone, signal.SIGKILL)
