@@ -2,7 +2,7 @@
  * jemalloc_extents.c - see jemalloc_extents.h.
  *
  * jemalloc 5's mallctl "arenas.lookup" would tell the arena of an address, but
- * ends the process with SIGSEGV for one that jemalloc never had (5.2, 5.3), and
+ * ends the process with SIGSEGV for one that jemalloc never had (5.3.0), and
  * knows only the first page of an extent.  So nothing is asked: what jemalloc
  * has written is read from outside.
  *

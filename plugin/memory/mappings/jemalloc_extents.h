@@ -12,8 +12,8 @@ struct memory_map;
 struct parts;
 
 enum {
-    /* Bytes of jemalloc's metadata that are read: what a heap of some 50 GB
-     * has. */
+    /* Bytes of jemalloc's metadata that are read: what 25 GB of small objects
+     * have, or much more of large ones. */
     EXTENTS_BYTES_MAX = 512 << 20
 };
 

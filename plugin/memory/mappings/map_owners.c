@@ -443,6 +443,19 @@ close_holes(struct owners *o)
     parts_sort(parts);
 }
 
+/* Whether what was found can be all: another jemalloc than those that are known
+ * may write its metadata otherwise. */
+static bool
+is_all_of_jemalloc(const struct owners *o)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < o->parts.count; i++)
+        bytes += o->parts.list[i].end - o->parts.list[i].start;
+    return !o->hints->jemalloc ||
+           (bytes > 0 && bytes >= o->hints->jemalloc_most / 10 * 9);
+}
+
 static void
 find_parts(struct owners *o)
 {
@@ -454,6 +467,7 @@ find_parts(struct owners *o)
         o->extents = jemalloc_extents_find(&as_it_came, peek, &o->parts);
         parts_sort(&o->parts);
         close_holes(o);
+        o->extents = o->extents && is_all_of_jemalloc(o);
     }
     /* A thread whose stack jemalloc has allocated has that. */
     o->stack_size = usual_stack_size(o);

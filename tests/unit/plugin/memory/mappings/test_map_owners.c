@@ -295,6 +295,25 @@ START_TEST(jemallocs_metadata_say_what_is_its_own)
 }
 END_TEST
 
+/* One that writes otherwise is presumed. */
+START_TEST(an_unknown_jemalloc_is_not_foreign)
+{
+    struct map_hints hints = {.peek = &peek, .jemalloc = true};
+    static const char text[] = "7f0000000000-7f0000b00000" ANON;
+    struct memory_map *map = owned(text, &hints);
+
+    ck_assert_int_eq(map->list[0].kind, RANGE_JEMALLOC);
+    memory_map_unref(map);
+    put_block(0);
+    hints.jemalloc_most = 11 * MB;
+    map = owned(text, &hints);
+    ck_assert_uint_eq(map->count, 2);
+    ck_assert_int_eq(map->list[1].kind, RANGE_JEMALLOC);
+    ck_assert_ptr_nonnull(strstr(map->list[1].evidence, "presumed"));
+    memory_map_unref(map);
+}
+END_TEST
+
 START_TEST(glibcs_headers_say_what_is_its_own)
 {
     static const struct map_hints hints = {.peek = &peek};
@@ -409,6 +428,7 @@ main(void)
     suite_add_tcase(suite, names);
     tcase_add_checked_fixture(peeks, set_up, tear_down);
     tcase_add_test(peeks, jemallocs_metadata_say_what_is_its_own);
+    tcase_add_test(peeks, an_unknown_jemalloc_is_not_foreign);
     tcase_add_test(peeks, glibcs_headers_say_what_is_its_own);
     tcase_add_test(peeks, a_stack_ends_where_such_stacks_do);
     tcase_add_loop_test(peeks, scribbled_memory_is_survived, 0, 20);
