@@ -43,13 +43,19 @@ def findings(*words):
     return {r["feature"]: r for r in rows}
 
 
+def state(node):
+    return findings("-S", node.socket, "doctor")["the database"]
+
+
 @contextlib.contextmanager
 def a_node(ids=(A,), **more):
     places = {i: free_port() for i in ids}
     with tempfile.TemporaryDirectory(prefix="hw-") as work:
         node = RedisNode(work, A, places, places[A], **more)
         try:
-            yield node.wait()
+            node.wait()
+            wait_for(lambda: state(node)["verdict"] == "ok", 60)
+            yield node
         finally:
             node.stop()
 
@@ -79,22 +85,19 @@ def test_a_node():
 def test_a_database_that_hangs_and_one_that_is_gone():
     with a_node(linger=600) as node:
         database = node.children["redis-server"]
-
-        def state():
-            return findings("-S", node.socket, "doctor")["the database"]
         os.kill(database, signal.SIGSTOP)
         try:
-            wait_for(lambda: state()["verdict"] == "stops", 60)
-            assert "does not answer" in state()["why"]
+            wait_for(lambda: "does not answer" in state(node)["why"], 60)
+            assert state(node)["verdict"] == "stops"
         finally:
             os.kill(database, signal.SIGCONT)
-        wait_for(lambda: state()["verdict"] == "ok", 60)
+        wait_for(lambda: state(node)["verdict"] == "ok", 60)
         with Wire(node.socket).login() as root:  # it outlives ten seconds
             wait_for(lambda: root.query(
                 "SELECT COUNT(*) > 11 FROM heapwire.memory_history")[0][0] == b"1", 60)
         os.kill(database, signal.SIGKILL)
-        wait_for(lambda: "gone" in state()["why"], 60)
-        assert "deaths" in state()["do"]
+        wait_for(lambda: "gone" in state(node)["why"], 60)
+        assert "deaths" in state(node)["do"]
 
 
 def test_a_cluster_with_a_dead_node():
