@@ -194,7 +194,7 @@ write_folded(struct stack_names *names, const struct profile_stack *stack,
         if (*name && text.size > 0)
             buffer_char(&text, ';');
         for (; *name; name++)
-            buffer_char(&text, *name == ';' ? ':' : *name);
+            buffer_char(&text, (char)(*name == ';' ? ':' : *name));
     }
     out = text.failed ? "" : arena_strndup(arena, text.data, text.size);
     buffer_fini(&text);

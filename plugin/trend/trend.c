@@ -55,14 +55,16 @@ select_nth(double *values, size_t count, size_t nth)
 {
     size_t from = 0, to = count - 1;
 
+    if (count == 0)
+        return 0;
     while (from < to) {
         double pivot = values[(from + to) / 2];
         size_t i = from, k = to;
 
         while (i <= k) {
-            while (values[i] < pivot)
+            while (i < to && values[i] < pivot)
                 i++;
-            while (values[k] > pivot)
+            while (k > from && values[k] > pivot)
                 k--;
             if (i <= k) {
                 double held = values[i];
@@ -89,14 +91,15 @@ median_of(double *values, size_t count)
 {
     double upper = select_nth(values, count, count / 2);
 
-    return count % 2 ? upper
-                     : (upper + select_nth(values, count, count / 2 - 1)) / 2;
+    return count < 2 || count % 2
+               ? upper
+               : (upper + select_nth(values, count, count / 2 - 1)) / 2;
 }
 
 static double
 median_value(const struct series *s, size_t from, size_t count)
 {
-    double values[TREND_POINTS_MAX];
+    double values[TREND_POINTS_MAX] = {0};
 
     for (size_t i = 0; i < count; i++)
         values[i] = s->points[from + i].value;
@@ -106,7 +109,7 @@ median_value(const struct series *s, size_t from, size_t count)
 static double
 median_slope(const struct series *s)
 {
-    double slopes[PAIRS_MAX];
+    double slopes[PAIRS_MAX] = {0};
     size_t count = 0;
 
     for (size_t i = 0; i < s->count; i++)
@@ -240,7 +243,7 @@ has_teeth_enough(const struct series *s, double gained)
 static double
 step_noise(const struct series *s)
 {
-    double steps[TREND_POINTS_MAX];
+    double steps[TREND_POINTS_MAX] = {0};
 
     for (size_t i = 1; i < s->count; i++)
         steps[i - 1] = fabs(s->points[i].value - s->points[i - 1].value);
@@ -301,6 +304,7 @@ judge_rest(const struct series *s, bool fitted, double least, struct trend *out)
 {
     double reach = s->points[s->count - 1].at_s - s->points[0].at_s;
     double values[TREND_POINTS_MAX], variance = 0, low, high, middle, deepest;
+    bool flat;
 
     for (size_t i = 0; i < s->count; i++) {
         values[i] = s->points[i].value;
@@ -309,16 +313,14 @@ judge_rest(const struct series *s, bool fitted, double least, struct trend *out)
     low = select_nth(values, s->count, s->count / 10);
     high = select_nth(values, s->count, s->count - 1 - s->count / 10);
     middle = median_of(values, s->count);
-    if (high - low <= fmax(fmax(middle / 5, least), 4 * sqrt(variance)) &&
-        (!fitted || out->low <= 0 || out->slope * reach < least)) {
-        out->verdict = TREND_STEADY;
-    } else if (count_falls(s, (high - low) / 2, &deepest) >= 2) {
+    flat = high - low <= fmax(fmax(middle / 5, least), 4 * sqrt(variance)) &&
+           (!fitted || out->low <= 0 || out->slope * reach < least);
+    if (!flat && count_falls(s, (high - low) / 2, &deepest) >= 2)
         out->verdict = TREND_SAW_TOOTH;
-    } else if (fitted && out->high <= 0) {
-        out->verdict = TREND_STEADY; /* it shrinks */
-    } else {
+    else if (flat || (fitted && out->high <= 0)) /* or it shrinks */
+        out->verdict = TREND_STEADY;
+    else
         out->why = "it changes, but in no direction that would be certain yet";
-    }
 }
 
 static void
