@@ -270,13 +270,18 @@ END_TEST
 
 START_TEST(another_program_is_not_sampled)
 {
-    begin(fork_and_execute);
-    if (run_for(2000, 99, false, ways[_i])) {
-        ck_assert_uint_gt(here_ns, 0);
-        /* On a busy machine it has not come to the other one yet. */
+    bool allowed, seen = false;
+
+    /* On a busy machine it may have come to the other one before it is met, or
+     * not at all. */
+    for (int tries = 0; tries < 5 && !seen; tries++) {
+        begin(fork_and_execute);
+        allowed = run_for(2000, 99, false, ways[_i]);
+        seen = here_ns > 0 || !allowed;
         ck_assert_uint_lt((here_ns + elsewhere_ns) / MS, BEFORE_MS * 3 / 2);
+        end();
     }
-    end();
+    ck_assert(seen);
 }
 END_TEST
 

@@ -1,4 +1,6 @@
 /* test_filter.c - which stacks are shown, and at which granularity. */
+#include <time.h>
+
 #include "buffer.h"
 #include "clock.h"
 #include "forms.h"
@@ -191,7 +193,7 @@ static const char *const exploding[] = {
 START_TEST(exploding_expressions_end_with_an_error)
 {
     char text[2001];
-    uint64_t start = clock_ms();
+    clock_t start = clock(); /* the processor's: a busy machine has none left */
     struct error err = {0};
     struct pattern *pattern = pattern_new("focus", exploding[_i], NULL, &err);
 
@@ -201,7 +203,7 @@ START_TEST(exploding_expressions_end_with_an_error)
     ck_assert_int_eq(pattern_match(pattern, text, &err), -1);
     ck_assert_int_eq(err.code, ER_REGEX);
     ck_assert_ptr_nonnull(strstr(err.text, "takes too long"));
-    ck_assert_uint_lt(clock_ms() - start, 2000);
+    ck_assert_int_lt(clock() - start, 2 * CLOCKS_PER_SEC);
     pattern_free(pattern);
 }
 END_TEST
