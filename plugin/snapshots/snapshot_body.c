@@ -446,9 +446,9 @@ get_profile(struct decoder *d, struct profile *profile)
     get_texts(d);
     flags = reader_u8(&d->r);
     d->r.failed |=
-    d->r.failed |= (flags & ~(LIVE | ACCUMULATED | PARTS | WEIGHTED | WASTE |
-                              NUMBERED)) != 0 ||
-                   (flags & NUMBERED && !(flags & PARTS));
+        (flags & ~(LIVE | ACCUMULATED | PARTS | WEIGHTED | WASTE | NUMBERED)) !=
+            0 ||
+        (flags & NUMBERED && !(flags & PARTS));
     profile->origin.live = flags & LIVE;
     profile->accumulated = flags & ACCUMULATED;
     profile->weighted = flags & WEIGHTED;

@@ -154,6 +154,7 @@ static const struct {
     {"heap_pool_diff", PRIVILEGE_PROFILE},
     {"heap_stacks", PRIVILEGE_PROFILE},
     {"heap_threads", PRIVILEGE_PROFILE},
+    {"heap_trend", PRIVILEGE_PROFILE},
     {"heap_waste", PRIVILEGE_PROFILE},
     {"malloc_arenas", PRIVILEGE_STATUS},
     {"malloc_bins", PRIVILEGE_STATUS},
