@@ -25,6 +25,7 @@
 #include "node_status.h"
 #include "outlook.h"
 #include "process_memory.h"
+#include "refusal.h"
 #include "store.h"
 #include "thread.h"
 
@@ -38,7 +39,6 @@ enum {
     AHEAD_EVERY_MS = 10 * SECOND_MS,
     EXPIRE_EVERY_MS = 10 * SECOND_MS, /* snapshots too old, or deleted */
     PLACE_EVERY_MS = 60 * SECOND_MS,  /* a process seldom changes its cgroup */
-    REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is logged again */
     LAST_MS = 2000, /* that the last profile of a database may take */
     LAST_STEP_MS = 20,
     STACK_BYTES = 256 * 1024
@@ -70,10 +70,9 @@ struct memory_sampler {
     struct marks_rules snapshot_rules; /* by which the snapshot is taken */
     struct marks_now snapshot_now;
     char snapshot_reason[SNAPSHOT_REASON_MAX + 1];
-    char refused[ERROR_TEXT_MAX]; /* why, as it was logged; "": not refused */
-    uint64_t refused_ms;          /* monotonic: when it was logged */
-    struct stats *latest;         /* of the allocator, not in a sample yet */
-    int32_t pid;                  /* the database that marks are of */
+    struct refusal refused;
+    struct stats *latest; /* of the allocator, not in a sample yet */
+    int32_t pid;          /* the database that marks are of */
     uint64_t start_ticks;
     struct pace pace;  /* of that database */
     uint64_t look_ms;  /* monotonic: the next look is due */
@@ -208,25 +207,10 @@ sample(struct memory_sampler *sampler, const struct node_status *status,
 
 /* ---- snapshots ---- */
 
-/* Tries follow each other as fast as the rules say: the same refusal is not
- * logged each time. */
-static bool
-is_news(struct memory_sampler *sampler, const char *why)
-{
-    uint64_t now_ms = clock_ms();
-
-    if (strncmp(sampler->refused, why, sizeof(sampler->refused) - 1) == 0 &&
-        now_ms - sampler->refused_ms < REFUSAL_EVERY_MS)
-        return false;
-    snprintf(sampler->refused, sizeof(sampler->refused), "%s", why);
-    sampler->refused_ms = now_ms;
-    return true;
-}
-
 static void
 say_refused(struct memory_sampler *sampler, const char *reason, const char *why)
 {
-    if (is_news(sampler, why))
+    if (refusal_is_news(&sampler->refused, why, clock_ms()))
         log_to(sampler->log, "no automatic snapshot (%s): %s", reason, why);
 }
 
@@ -268,7 +252,7 @@ take_snapshot(struct memory_sampler *sampler)
         say_refused(sampler, sampler->snapshot_reason, err.text);
         return;
     }
-    sampler->refused[0] = '\0';
+    sampler->refused = (struct refusal){0};
     in_ring = result.snapshot->cause == SNAPSHOT_RING;
     if (!sampler->recorded && !in_ring)
         marks_taken(&sampler->marks, &sampler->snapshot_rules,
