@@ -172,8 +172,8 @@ enum job_kind {
     /* result.mappings, of at most CONTROLLER_RECENT_MS ago, with its failure
      * where there is nothing to read. */
     JOB_MAPPINGS,
-    JOB_ACCESS,   /* the observer's: result.active: it is dumpable by us */
-    JOB_LEVER     /* request.lever, in the owner's name: result.lever */
+    JOB_ACCESS, /* the observer's: result.active: it is dumpable by us */
+    JOB_LEVER   /* request.lever, in the owner's name: result.lever */
 };
 
 enum { CONTROLLER_RECENT_MS = 1000 };

@@ -87,7 +87,7 @@ enum {
     AGENT_LEVER_MAX_S = 86400,
     AGENT_DECAY_MAX_MS = 86400000, /* -1: never */
     AGENT_BY_MAX = 65,             /* bytes of who asked, with the NUL */
-    AGENT_SMAPS_MAX = 16 << 20, /* some 20,000 mappings */
+    AGENT_SMAPS_MAX = 16 << 20,    /* some 20,000 mappings */
     /* Limits of AGENT_RESET. Below the minimum nearly every allocation is
      * unwound: that needs force.  Above the maximum a thread's distance to its
      * next sample may be so long that it never sees a smaller rate. */

@@ -121,7 +121,7 @@ struct heap_dump {
     /* A recorder notes thread and age of each sample; jemalloc's dump has
      * shares of threads, by stack; other dumps have none. */
     struct heap_threads threads;
-    bool sized;           /* likewise: stacks have sizes */
+    bool sized; /* likewise: stacks have sizes */
     struct heap_share *shares;
     size_t share_count;
     uint64_t counted_ms;  /* how long the sums "ever" counted; 0: not known */
