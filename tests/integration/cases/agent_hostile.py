@@ -29,7 +29,7 @@ from runner import named, run_tests
 SEED = int(os.environ.get("SEED", "25"))
 PROTOCOL, FDS_MAX = 2, 2
 (HELLO, GET_ACTIVE, SET_ACTIVE, DUMP, OBJECT, STATS, RESET,
- ALLOCATORS, MAPS, TABLE, DUMPABLE, SMAPS) = range(1, 13)
+ ALLOCATORS, MAPS, TABLE, DUMPABLE, LEVER, SMAPS) = range(1, 14)
 BAD_REQUEST = 6
 EDGES = (0, 1, 2, 12, 16, 30, 31, 255, 256, 1 << 31, (1 << 32) - 1, 1 << 32,
          1 << 63, (1 << 64) - 1)
