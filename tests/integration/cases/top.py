@@ -195,8 +195,8 @@ def test_views_and_keys():
         t.type(b"I<<<")
         wait_for(lambda: "by FLAT" in t.text() and "upwards" not in t.text())
         # search and filter
-        t.type(b"/dictAddR")
-        wait_for(lambda: "dictAddRaw" in (t.chosen() or ""))
+        t.type(b"/processComm")
+        wait_for(lambda: "processCommand" in (t.chosen() or ""))
         t.type(b"\r")
         t.type(F4 + b"lpins")
         wait_for(lambda: "lpInsert" in t.text() and
@@ -464,6 +464,10 @@ def test_an_account_that_may_not_ask_other_nodes():
         node = NodeWithAnn(work, A, {A: port, B: free_port()}, port)
         try:
             node.wait()
+            with Wire(node.socket).login() as root:
+                wait_for(lambda: root.query(
+                    "SELECT state FROM heapwire.profiler"
+                )[0][0] == b"connected", 60)
             for view, says in (("running", "bio_aof_fsync"),
                                ("threads", "bio_aof_fsync"),
                                ("functions", "FUNCTION")):
