@@ -336,7 +336,8 @@ look_at_marks(struct memory_sampler *sampler,
         ask_snapshot(sampler, &due);
         break;
     case MARKS_TOO_FULL:
-        if (is_news(sampler, "too full")) /* its percent goes up and down */
+        /* Its percent goes up and down. */
+        if (refusal_is_news(&sampler->refused, "too full", clock_ms()))
             log_to(sampler->log, "no automatic snapshot: %s", due.reason);
         break;
     case MARKS_NOTHING:
