@@ -15,7 +15,7 @@
 
 #include "clock.h"
 #include "diagnosis_bytes.h"
-#include "facts.h"
+#include "diagnosis_facts.h"
 
 enum {
     FULL_SOON_HOURS = 24,

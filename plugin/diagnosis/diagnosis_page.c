@@ -11,7 +11,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "diagnosis_bytes.h"
-#include "facts.h"
+#include "diagnosis_facts.h"
 
 static void
 write_finding(const struct finding *finding, struct buffer *out)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "facts.h"
+#include "diagnosis_facts.h"
 #include "stats.h"
 #include "stats_allocators.h"
 

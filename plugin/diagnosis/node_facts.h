@@ -5,7 +5,7 @@
 #define HW_NODE_FACTS_H
 
 #include "diagnosis.h"
-#include "facts.h"
+#include "diagnosis_facts.h"
 
 struct arena;
 struct controller;

@@ -5,7 +5,7 @@
 #include "buffer.h"
 #include "diagnosis.h"
 #include "diagnosis_bytes.h"
-#include "facts.h"
+#include "diagnosis_facts.h"
 #include "suite.h"
 
 #define MB_OF(n) ((uint64_t)(n) << 20)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "errors.h"
-#include "facts.h"
+#include "diagnosis_facts.h"
 #include "facts_of_stats.h"
 #include "stats.h"
 #include "suite.h"

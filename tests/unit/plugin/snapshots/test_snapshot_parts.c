@@ -106,7 +106,7 @@ START_TEST(jemallocs_threads_come_back)
         fixture_part_names, NULL);
     buffer_clear(&file);
     ck_assert_int_eq(snapshot_encode(original, &file, &err), 0);
-    ck_assert_uint_eq(file.data[8], 7);
+    ck_assert_uint_eq(file.data[8], 8);
     copy = snapshot_decode(file.data, file.size, &err);
     ck_assert_msg(copy != NULL, "%s", err.text);
     check_same(original->profile, copy->profile);

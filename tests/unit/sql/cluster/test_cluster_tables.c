@@ -212,13 +212,13 @@ START_TEST(the_nodes_take_a_profile_for_what_is_named_alone)
                          0);
         ck_assert_ptr_nonnull(strstr(fake_peers.text.data,
                                      "`cgroup_limit`, NULL, NULL, "
-                                     "`unexplained`, NULL, `answered` FROM "));
+                                     "`unexplained`, NULL, `answered`, "));
         run("SELECT * FROM heapwire.cluster_memory");
         ck_assert_uint_eq(fake_peers.request.parallel, 2);
         ck_assert_ptr_nonnull(strstr(
             fake_peers.text.data, "`cgroup_limit`, `profile_bytes`, "
                                   "`profile_samples`, `unexplained`, `note`, "
-                                  "`answered` FROM "));
+                                  "`answered`, "));
     }
 }
 END_TEST

@@ -1,6 +1,6 @@
 /*
- * facts.h - what is known of a database's memory, from all that looks at it:
- * what a diagnosis is made of.
+ * diagnosis_facts.h - what is known of a database's memory, from all that looks
+ * at it: what a diagnosis is made of.
  *
  * Bytes, if nothing else is said.  A figure that is not known has known false,
  * a text NULL; no figure stands for an unknown one.  The texts are the
