@@ -177,8 +177,8 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 #define BUDGETS                                                                \
     "count(*) AS kept, sum(state = 'over budget') AS above, "                  \
     "sum(crossings) AS crossings, "                                            \
-    "group_concat(concat(now_bytes, ' ', function) SEPARATOR '\n') AS used, " \
-    "group_concat(concat(limit_bytes, ' ', function) SEPARATOR '\n') "        \
+    "group_concat(concat(now_bytes, ' ', function) SEPARATOR '\n') AS used, "  \
+    "group_concat(concat(limit_bytes, ' ', function) SEPARATOR '\n') "         \
     "AS limits FROM heapwire."
 #define DEATHS_OF(reason, name)                                                \
     ", sum(reason = '" reason "') AS " name                                    \
