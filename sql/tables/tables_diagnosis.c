@@ -94,8 +94,8 @@ const struct catalog_table tables_diagnosis[] = {
     {"heapwire", "diagnosis", CATALOG_OWN_COLUMNS(diagnosis_columns),
      produce_diagnosis,
      "What is unusual about the database's memory, and what to do about it",
-     PRIVILEGE_STATUS | PRIVILEGE_PROFILE, NEED_STATS | NEED_TOTAL | NEED_TIME},
-    CATALOG_OF_ALL("diagnosis", diagnosis_columns,
-                   PRIVILEGE_STATUS | PRIVILEGE_PROFILE, &tables_diagnosis[0]),
+     PRIVILEGE_PROFILE, NEED_STATS | NEED_TOTAL | NEED_TIME},
+    CATALOG_OF_ALL("diagnosis", diagnosis_columns, PRIVILEGE_PROFILE,
+                   &tables_diagnosis[0]),
     {NULL},
 };

@@ -512,7 +512,8 @@
                 if (of === 'all')
                     pageNodes.show(byId('nodes'), mine, (id) => toNode(String(id)));
             });
-            if (have?.has(pageTables.placeOf('diagnosis', of)) && !(Date.now() - mine.diagnosed < DIAGNOSE_MS))
+            if (have?.has(pageTables.placeOf('diagnosis', of)) && mine.profiler?.state !== 'absent' &&
+                !(Date.now() - mine.diagnosed < DIAGNOSE_MS))
                 await part('diagnosis', async () => {
                     mine.diagnosis = await ask(`SELECT * FROM ${pageTables.of('diagnosis', of)}`);
                     mine.diagnosed = Date.now();

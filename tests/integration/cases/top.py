@@ -215,7 +215,7 @@ def test_views_and_keys():
         t.type(b"3")
         t.wait("running, all nodes", "redis-server", "bio_aof_fsync", "CPU%")
         t.type(b"2")
-        t.wait("what they do", "redis-server")
+        t.wait("threads, all nodes", "redis-server", "TOP FUNCTION")
         t.type(b"5")
         t.wait("diff, all nodes", "since the start of top", "GROWN")
         t.type(b"4")

@@ -539,7 +539,7 @@ static const struct {
     {"HeapProf", "enable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
     {"HeapProf", "disable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
     {"HeapProf", "has_enable", PRIVILEGE_STATUS, SCRIPT_WAITING},
-    {"HeapProf", "diagnose", PRIVILEGE_STATUS | PRIVILEGE_PROFILE, SCRIPT_SLOW},
+    {"HeapProf", "diagnose", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"HeapProf", "snapshot", PRIVILEGE_PROFILE, SCRIPT_WAITING},
     {"HeapProf", "to_dot_format", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"HeapProf", "dump_dot_snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},

@@ -144,7 +144,7 @@ static const struct {
     {"cpu_stacks", PRIVILEGE_PROFILE},
     {"daemon", PRIVILEGE_STATUS},
     {"deaths", PRIVILEGE_STATUS},
-    {"diagnosis", PRIVILEGE_STATUS | PRIVILEGE_PROFILE},
+    {"diagnosis", PRIVILEGE_PROFILE},
     {"heap_ages", PRIVILEGE_PROFILE},
     {"heap_churn", PRIVILEGE_PROFILE},
     {"heap_diff", PRIVILEGE_PROFILE},
