@@ -11,6 +11,7 @@ import sys
 import tempfile
 from contextlib import contextmanager
 
+from http_door import local
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, wait_for
 from ports import free_port
@@ -37,6 +38,11 @@ class Pools(RedisNode):
         self.command[program:program] = ["--profiling-source", self.source,
                                          "--profiling", "on"]
         return super().start()
+
+    def write(self, places):
+        super().write(places)
+        with open(self.config, "a", encoding="ascii") as f:
+            f.write("[budgets]\nevery = 5\n")
 
     def await_word(self, word):
         def said():
@@ -137,6 +143,81 @@ def test_hostile_names_are_text(node):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", said), form
 
 
+# By pool: its budget, whether it is over it at first, and at last.
+BUDGETS = {"scan-*": (8 * BLOCK, False, True), "write-*": (4 * BLOCK, True, False)}
+
+
+def refusal(node, statement):
+    try:
+        node.sql(statement)
+    except Refused as error:
+        return str(error)
+    raise AssertionError(statement)
+
+
+def budget_of(node, pool):
+    return node.sql("SELECT state, now_bytes, crossings, snapshot FROM "
+                    f"heapwire.budgets WHERE name = 'pool {pool}'")[0]
+
+
+def await_budgets(node, i):
+    """Until all are as they are first (1), or at last (2)."""
+    for pool, wanted in BUDGETS.items():
+        state = ("within budget", "over budget")[wanted[i]]
+        wait_for(lambda: budget_of(node, pool)[0] == state, 60)
+        held = (FIRST, SECOND)[i - 1][pool]
+        assert blocks(budget_of(node, pool)[1]) == held, (pool, held)
+
+
+def test_pools_have_budgets(node):
+    for pool, (limit, *_) in BUDGETS.items():
+        node.sql(f"CALL heapwire.budget('{pool}', {limit})")
+    await_budgets(node, 1)
+    assert budget_of(node, "scan-*")[2:] == ["0", None]
+    wait_for(lambda: budget_of(node, "write-*")[3], 60)
+    assert ("pool write-* is over its budget: 80.0 MB in use (+-0.0) of 64.0 MB"
+            in node.log())
+    reason, cause = node.sql(
+        "SELECT reason, cause FROM heapwire.snapshots WHERE name = "
+        f"'{budget_of(node, 'write-*')[3]}'")[0]
+    assert cause == "mark" and "pool write-* is over its budget" in reason, reason
+    assert 'used_bytes{name="pool write-*"} ' + str(5 * BLOCK) in \
+        local(node, "/metrics").text
+    for name, said in (("scan-1", "no pool of threads called 'scan-1'"),
+                       ("pool scan-1", "say 'pool scan-*'"),
+                       ("scan", "no pool of threads")):
+        assert said in refusal(node, f"CALL heapwire.budget('{name}', 1)"), name
+
+
+def test_hostile_pools_have_budgets(node):
+    """In the table, in the log, as a metric: as text."""
+    names = [row[0] for row in node.sql(
+        "SELECT DISTINCT pool FROM heapwire.heap_threads WHERE snapshot = "
+        "'first' AND live_bytes > 1e6 AND pool IS NOT NULL")
+        if row[0] not in FIRST]
+    assert len(names) >= 5, names
+    for name in names:
+        quoted = name.replace("\\", "\\\\").replace("'", "\\'")
+        node.sql(f"CALL heapwire.budget('pool {quoted}', '1K')")
+    wait_for(lambda: node.sql(
+        "SELECT COUNT(*) FROM heapwire.budgets WHERE state = 'over budget' AND "
+        "now_bytes >= 16777216 AND limit_bytes = 1024") == [[str(len(names))]],
+        60)
+    rows = {row[0] for row in node.sql("SELECT name FROM heapwire.budgets")}
+    log, metrics = node.log(), local(node, "/metrics").text
+    for name in names:
+        assert f"pool {name}" in rows, (name, rows)
+        logged = "".join(chr(byte) if 32 <= byte < 127 and byte != 92 else
+                         f"\\x{byte:02x}" for byte in name.encode())
+        assert f"pool {logged} is over its budget: " in log, (name, log)
+        label = name.replace("\\", "\\\\").replace('"', '\\"')
+        assert f'used_bytes{{name="pool {label}"}} ' in metrics, (name, metrics)
+        quoted = name.replace("\\", "\\\\").replace("'", "\\'")
+        node.sql(f"CALL heapwire.budget('{quoted}', NULL)")
+    for text in log, metrics.replace("\u202e", "", 2):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", text), text
+
+
 def sums_of(node, options, base="NULL"):
     """The bytes below each root of the collapsed form."""
     sums = {}
@@ -152,6 +233,8 @@ def test_pools_grow(node):
     node.go_on()
     node.keep("second")
     assert known(by_pool(node, "second")) == SECOND
+    await_budgets(node, 2)
+    assert "pool write-* is within its budget again: 48.0 MB" in node.log()
     rows = {row[0]: row[1:] for row in node.sql(
         "SELECT pool, grown_bytes, significant, top_function, top_bytes "
         "FROM heapwire.heap_pool_diff WHERE snapshot = 'second' AND base = "
@@ -180,12 +263,8 @@ def test_forms_are_rooted(node):
     script = node.sql("ADMIN EXECUTE ON 1 'System.print(Profile.of(\"second\")"
                       ".by_pool().tree())'")
     assert any("pool scan-*" in row[0] for row in script), script
-    with Wire(node.socket, 60).login() as w:
-        try:
-            w.query("SELECT top('second', NULL, 'by_pool; by=alloc_space')")
-            raise AssertionError("it has an answer")
-        except Refused as error:
-            assert "not known by thread" in str(error), error
+    assert "not known by thread" in refusal(
+        node, "SELECT top('second', NULL, 'by_pool; by=alloc_space')")
 
 
 def test_sums_of_nodes_are_rooted(node):
@@ -220,8 +299,10 @@ def test_another_heapwired_reads_them_from_the_file(node):
     before = {table: sorted(map(str, node.sql(
         f"SELECT * FROM heapwire.{table} WHERE {condition}")))
         for table, condition in tables.items()}
+    kept = [budget_of(node, pool)[2] for pool in BUDGETS]
     node.stop()
     node.start().wait()
+    assert [budget_of(node, pool)[2] for pool in BUDGETS] == kept == ["1", "1"]
     for table, condition in tables.items():
         after = sorted(map(str, node.sql(
             f"SELECT * FROM heapwire.{table} WHERE {condition}")))
