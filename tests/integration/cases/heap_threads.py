@@ -12,64 +12,12 @@ import tempfile
 from contextlib import contextmanager
 
 from http_door import local
-from mysql_wire import Refused, Wire
+from mysql_wire import Wire
 from node_under_test import BUILD, wait_for
-from ports import free_port
-from redis_node import RedisNode
+from pools_node import BLOCK, FIRST, SECOND, Pools, blocks, refusal
 from runner import named, run_tests
 
-BLOCK = 16 << 20
-FIRST = {"scan-*": 6, "write-*": 5, "gone-*": 1}
-SECOND = {"scan-*": 12, "write-*": 3, "gone-*": 1}
 HOSTILE = 10  # threads that hold one block each
-
-
-class Pools(RedisNode):
-    def __init__(self, work, source):
-        self.fifo = os.path.join(work, f"fifo-{source}")
-        os.mkfifo(self.fifo)
-        self.source = source
-        port = free_port()
-        super().__init__(work, 1, {1: port}, port, linger=60, program=[
-            os.path.join(BUILD, "bin", "thread_pools"), self.fifo])
-
-    def start(self):
-        program = self.command.index("--")
-        self.command[program:program] = ["--profiling-source", self.source,
-                                         "--profiling", "on"]
-        return super().start()
-
-    def write(self, places):
-        super().write(places)
-        with open(self.config, "a", encoding="ascii") as f:
-            f.write("[budgets]\nevery = 5\n")
-
-    def await_word(self, word):
-        def said():
-            with open(os.path.join(self.directory, "out"), "rb") as out:
-                return word in out.read()
-        wait_for(said, 30)
-
-    def go_on(self):
-        with open(self.fifo, "wb") as fifo:
-            fifo.write(b"\n")
-        self.await_word(b"second")
-
-    def sql(self, text):
-        with Wire(self.socket, 60).login() as w:
-            return [[cell and cell.decode() for cell in row]
-                    for row in w.query(text)]
-
-    def keep(self, name):
-        self.sql("ADMIN EXECUTE ON 1 'HeapProf.getInstance()."
-                 f"snapshot(\"{name}\")'")
-
-
-def blocks(value):
-    """How many blocks that many bytes are."""
-    found = float(value) / BLOCK
-    assert abs(found - round(found)) < 0.001, found
-    return round(found)
 
 
 def by_pool(node, snapshot):
@@ -145,14 +93,6 @@ def test_hostile_names_are_text(node):
 
 # By pool: its budget, whether it is over it at first, and at last.
 BUDGETS = {"scan-*": (8 * BLOCK, False, True), "write-*": (4 * BLOCK, True, False)}
-
-
-def refusal(node, statement):
-    try:
-        node.sql(statement)
-    except Refused as error:
-        return str(error)
-    raise AssertionError(statement)
 
 
 def budget_of(node, pool):
@@ -330,11 +270,7 @@ def pools(source):
     work = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
     node = Pools(work, source)
     try:
-        node.wait()
-        node.await_word(b"first")
-        wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
-                 [["connected"]], 30)
-        yield node
+        yield node.is_ready()
     except BaseException:
         print(node.log()[-3000:])
         raise
