@@ -36,7 +36,7 @@ def grown(node, snapshot, base):
 
 
 def drawn(node, snapshot, base, options=""):
-    """By the collapsed stacks, and by the flame graph's numbers."""
+    """By the collapsed stacks, and the same by the flame graph's tree."""
     sums = {}
     for line in node.sql(BY_POOL.format("collapsed", snapshot, base, options)
                          )[0][0].splitlines():
@@ -45,8 +45,11 @@ def drawn(node, snapshot, base, options=""):
         sums[root] = sums.get(root, 0) + int(size)
     calls = json.loads(node.sql(BY_POOL.format("calls", snapshot, base,
                                                options))[0][0])
-    for frame in calls["frames"] if "frames" in calls else []:
-        assert frame is not None
+    shown = {calls["names"][name].removeprefix("pool "): total
+             for depth, name, total in zip(calls["depth"], calls["name"],
+                                           calls["total"]) if depth == 1}
+    for pool, size in sums.items():
+        assert shown.get(pool, 0) == size, (pool, shown, sums)
     svg = node.sql(BY_POOL.format("flamegraph", snapshot, base, options))[0][0]
     for pool, held in sums.items():
         if pool in FIRST and held:

@@ -5,6 +5,7 @@
 #include "forms.h"
 #include "functions.h"
 #include "parts_fixture.h"
+#include "merge.h"
 #include "pool_rows.h"
 #include "profile_root.h"
 #include "suite.h"
@@ -297,6 +298,38 @@ START_TEST(pools_grow)
 }
 END_TEST
 
+/* Each node's pool has a root of its own in the sum. */
+START_TEST(a_pool_of_several_nodes_is_one_row)
+{
+    struct merge *merge = merge_new(false, &err);
+    struct profile *difference, *sum;
+    struct functions *functions;
+    struct pool_rows rows = {0};
+
+    for (uint64_t node = 1; node <= 2; node++) {
+        ck_assert_int_eq(pools_of(0, &difference, &functions, &rows), 0);
+        ck_assert_int_eq(merge_add(merge, node, difference, NULL, &err), 0);
+        pool_rows_fini(&rows);
+        functions_free(functions);
+        profile_free(difference);
+    }
+    sum = merge_finish(merge, "", &err);
+    ck_assert_msg(sum != NULL, "%s", err.text);
+    functions = functions_new(sum, &view_defaults, &err);
+    ck_assert_int_eq(pool_rows_make(&rows, sum, functions, &err), 0);
+    ck_assert_uint_eq(rows.count, 3);
+    ck_assert_str_eq(rows.list[0].pool, "io-*");
+    ck_assert_str_eq(rows.list[0].top, "cache");
+    ck_assert_double_eq_tol(rows.list[0].bytes, 14000, 0.01);
+    ck_assert_double_eq_tol(rows.list[0].top_bytes, 12000, 0.01);
+    ck_assert_double_eq_tol(rows.list[2].bytes, -4000, 0.01);
+    pool_rows_fini(&rows);
+    functions_free(functions);
+    profile_free(sum);
+    merge_free(merge);
+}
+END_TEST
+
 START_TEST(want_of_memory_is_an_error)
 {
     struct profile *difference;
@@ -332,6 +365,7 @@ main(void)
     tcase_add_loop_test(tc, what_has_no_threads_is_an_error, 0, COUNT(refused));
     tcase_add_test(tc, an_empty_heap_and_plain_options_need_nothing);
     tcase_add_test(tc, pools_grow);
+    tcase_add_test(tc, a_pool_of_several_nodes_is_one_row);
     tcase_add_test(tc, want_of_memory_is_an_error);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
