@@ -225,6 +225,33 @@ START_TEST(an_empty_heap_and_plain_options_need_nothing)
 }
 END_TEST
 
+START_TEST(waste_is_divided_as_bytes_are)
+{
+    struct view_options options = view_defaults;
+    struct profile_stack *stacks = (struct profile_stack *)profile->stacks;
+    double io = 0, all = 0;
+    struct profile *rooted;
+
+    for (size_t i = 0; i < profile->stack_count; i++)
+        all += stacks[i].waste = stacks[i].bytes / 10;
+    profile->waste_bytes = all;
+    profile->wasted = true;
+    options.by_pool = true;
+    ck_assert_int_eq(profile_root(profile, &options, &rooted, &err), 0);
+    ck_assert_double_eq_tol(rooted->waste_bytes, all, 0.01);
+    for (size_t i = 0; i < rooted->stack_count; i++) {
+        const struct profile_stack *stack = &rooted->stacks[i];
+        uint32_t root = stack->locations[stack->depth - 1];
+
+        if (strcmp(rooted->locations[root].frames[0].function, "pool io-*") ==
+            0)
+            io += stack->waste;
+    }
+    ck_assert_double_eq_tol(io, 545.9, 0.01);
+    profile_free(rooted);
+}
+END_TEST
+
 /* ---- what pools grew by ---- */
 
 #define LATER                                                                  \
@@ -364,6 +391,7 @@ main(void)
     tcase_add_loop_test(tc, roots_have_no_file_or_address, 0, COUNT(details));
     tcase_add_loop_test(tc, what_has_no_threads_is_an_error, 0, COUNT(refused));
     tcase_add_test(tc, an_empty_heap_and_plain_options_need_nothing);
+    tcase_add_test(tc, waste_is_divided_as_bytes_are);
     tcase_add_test(tc, pools_grow);
     tcase_add_test(tc, a_pool_of_several_nodes_is_one_row);
     tcase_add_test(tc, want_of_memory_is_an_error);
