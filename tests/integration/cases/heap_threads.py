@@ -3,6 +3,8 @@
 A program has two pools of threads that hold known bytes, a thread that has
 ended, and threads whose names attack; it knows how many.
 """
+import gzip
+import json
 import os
 import re
 import shutil
@@ -10,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from html import unescape
+from xml.etree import ElementTree
 
 from http_door import local
 from mysql_wire import Wire
@@ -17,7 +21,7 @@ from node_under_test import BUILD, wait_for
 from pools_node import BLOCK, FIRST, SECOND, Pools, blocks, refusal
 from runner import named, run_tests
 
-HOSTILE = 10  # threads that hold one block each
+HOSTILE = 11  # threads that hold one block each
 
 
 def by_pool(node, snapshot):
@@ -66,12 +70,37 @@ def test_threads_are_rows(node):
     assert abs(float(shares[0][0]) - 100) < 0.2, shares
 
 
+def pprof_texts(profile):
+    """Its table of strings."""
+    data, at, texts = gzip.decompress(profile), 0, set()
+
+    def varint():
+        nonlocal at
+        number = shift = 0
+        while True:
+            number |= (data[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if data[at - 1] < 128:
+                return number
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            varint()
+            continue
+        assert key & 7 == 2, key
+        size = varint()
+        if key >> 3 == 6:
+            texts.add(data[at:at + size].decode("utf-8"))
+        at += size
+    return texts
+
+
 def test_hostile_names_are_text(node):
     """Those of the recorder are cleaned; jemalloc has the printable alone."""
     names = {row[0] for row in node.sql(
         "SELECT name FROM heapwire.heap_threads WHERE snapshot = 'first'")}
     wanted = {"123456789", "longer than Lin", "<img src=x>", "f<int>(x);g",
-              "'\"\\`$(x)"}
+              "'\"\\`$(x)", "../../%s%n"}
     assert wanted <= names, names
     if node.source == "interposed":
         assert {"?[31mred?", "??bad", "a?@ zz?t*:9:9["} <= names, names
@@ -89,6 +118,20 @@ def test_hostile_names_are_text(node):
                         "nodefraction=0')")[0][0]
         assert "scan-*" in said, (form, said)
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", said), form
+        assert "../../%s%n" in said, (form, said)
+    assert "pool <img src=x>" in json.loads(node.sql(
+        "SELECT calls('first', NULL, 'by_pool')")[0][0])["names"]
+    for form in "flamegraph", "svg":
+        said = node.sql(f"SELECT {form}('first', NULL, 'by_pool; "
+                        "nodefraction=0')")[0][0]
+        said = re.sub("<!DOCTYPE[^>]*>", "", said)
+        tags = {one.tag.rpartition("}")[2] for one in ElementTree.fromstring(said).iter()}
+        assert "pool &lt;img src=x&gt;" in said or "<img src=x>" in unescape(said)
+        assert not tags & {"img", "int"}, (form, tags)
+    with Wire(node.socket, 60).login() as w:
+        texts = pprof_texts(w.query("SELECT pprof('first', NULL, 'by_pool')")[0][0])
+    assert {"pool <img src=x>", "pool '\"\\`$(x)", "pool ../../%s%n",
+            "pool scan-*"} <= texts, texts
 
 
 # By pool: its budget, whether it is over it at first, and at last.
