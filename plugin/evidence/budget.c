@@ -182,16 +182,14 @@ int
 budget_find_kind(const struct profile *profile, struct budget *budget,
                  struct error *err)
 {
-    struct budget both[2] = {*budget, *budget};
-    size_t size = strlen(budget->name);
+    struct budget both[2] = {*budget, {.name = ""}};
+    size_t kinds = strlen(budget->name) <= HEAP_THREAD_NAME_MAX ? 2 : 1;
 
-    if (size <= HEAP_THREAD_NAME_MAX)
+    if (kinds == 2)
         snprintf(both[1].name, sizeof(both[1].name), PROFILE_POOL "%.*s",
                  HEAP_THREAD_NAME_MAX, budget->name);
-    if (budget_measure(profile, both, 2, err) != 0)
+    if (budget_measure(profile, both, kinds, err) != 0)
         return -1;
-    if (size > HEAP_THREAD_NAME_MAX)
-        both[1].now = 0;
     if (holds_memory(&both[0]) != holds_memory(&both[1])) {
         *budget = both[holds_memory(&both[1])];
         return 0;

@@ -32,10 +32,9 @@ take_kind_profile(const struct opening *o, struct error *err)
     struct node_status status;
 
     controller_status(controller, &status);
-    if (node_status_check(&status, err) != 0)
-        return NULL;
     if (!status.hello.active) {
-        error_set(err, ER_UNKNOWN, "profiling is not active");
+        if (node_status_check(&status, err) == 0)
+            error_set(err, ER_UNKNOWN, "profiling is not active");
         return NULL;
     }
     return controller_wait(controller_submit(controller, &request,

@@ -86,6 +86,8 @@ def test_across_nodes(nodes):
              grown(node, "cluster:second", "cluster:first"))
         same(f"node {node.id}: of both, flame graph", GROWN,
              drawn(node, "cluster:second", "cluster:first"))
+    same("now, since the second", STILL,
+         grown(nodes[1], "cluster", "cluster:second"))
     same("of node 2 alone", STILL,
          grown(nodes[1], "cluster@2:second", "cluster@2:first"))
     top = nodes[2].sql("SELECT top_function, significant FROM "

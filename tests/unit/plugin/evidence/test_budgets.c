@@ -308,6 +308,26 @@ START_TEST(a_name_is_found_in_the_profile)
 }
 END_TEST
 
+START_TEST(without_memory_no_kind_is_found)
+{
+    struct profile *profile = fixture_parts();
+    struct budget budget = {.name = "io-*"};
+    struct error err = {0};
+    int rc = -1;
+
+    for (failing = 1; rc != 0; failing++) {
+        ck_assert_uint_lt(failing, 1000);
+        ck_assert_str_eq(budget.name, "io-*");
+        allocations = 0;
+        rc = budget_find_kind(profile, &budget, &err);
+        ck_assert(rc == 0 || err.code == ER_OUT_OF_MEMORY);
+    }
+    failing = 0;
+    ck_assert_str_eq(budget.name, "pool io-*");
+    profile_free(profile);
+}
+END_TEST
+
 START_TEST(a_pool_is_removed_by_its_name)
 {
     struct error err;
@@ -644,6 +664,7 @@ main(void)
     tcase_add_loop_test(tc, a_pool_is_called_as_threads_are, 0, COUNT(pools));
     tcase_add_test(tc, a_pool_counts_what_its_threads_allocated);
     tcase_add_test(tc, a_name_is_found_in_the_profile);
+    tcase_add_test(tc, without_memory_no_kind_is_found);
     tcase_add_test(tc, a_pool_is_removed_by_its_name);
     tcase_add_test(tc, without_threads_a_pool_is_not_known);
     tcase_add_test(tc, a_star_at_the_end_stands_for_any_ending);
