@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from http_door import local
 from mysql_wire import Wire
-from node_under_test import BUILD, wait_for
+from node_under_test import BUILD, frozen, wait_for
 from pools_node import BLOCK, FIRST, SECOND, Pools, blocks, refusal
 from runner import named, run_tests
 
@@ -231,6 +231,25 @@ def test_pools_grow(node):
     assert next(iter(rows)) == "scan-*", rows
     tree = node.sql("SELECT tree('second', 'first', 'by_pool; by_growth')")
     assert "pool scan-*" in tree[0][0] and "second_block" in tree[0][0], tree
+
+
+def test_a_hung_one_has_budgets(node):
+    """A recorder's names are found without it; jemalloc's are not."""
+    with frozen(node.children["thread_pools"]):
+        wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
+                 [["unresponsive"]], 60)
+        if node.source == "interposed":
+            node.sql("CALL heapwire.budget('gone-*', '1G')")
+            wait_for(lambda: budget_of(node, "gone-*")[0] == "within budget", 60)
+            assert blocks(budget_of(node, "gone-*")[1]) == 1
+        else:
+            assert "say 'function NAME' or 'pool NAME'" in refusal(
+                node, "CALL heapwire.budget('gone-*', '1G')")
+            node.sql("CALL heapwire.budget('pool gone-*', '1G')")
+            assert budget_of(node, "gone-*")[1] is None
+        node.sql("CALL heapwire.budget('gone-*', NULL)")
+    wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
+             [["connected"]], 60)
 
 
 def test_forms_are_rooted(node):
