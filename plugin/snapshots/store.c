@@ -297,6 +297,21 @@ store_open(const struct store_options *options, void (*log)(const char *line),
     return NULL;
 }
 
+struct store *
+store_open_anyhow(const struct store_options *options,
+                  void (*log)(const char *line), struct error *err)
+{
+    struct store_options in_memory = *options;
+    struct store *store = store_open(options, log, err);
+
+    if (store || !options->dir)
+        return store;
+    log_to(log, "snapshots are kept in memory alone, until heapwired ends: %s",
+           err->text);
+    in_memory.dir = NULL;
+    return store_open(&in_memory, log, err);
+}
+
 void
 store_close(struct store *store)
 {
