@@ -164,7 +164,7 @@ store_let_go(struct store *store, struct held *held, struct error *err)
 }
 
 const struct store_options store_defaults = {
-    .count = 64, .bytes = (uint64_t)1 << 30, .ring_ms = 3600 * 1000};
+    .count = 64, .bytes = (uint64_t)1 << 30, .ring_ms = 3600000};
 
 /* ---- start ---- */
 
