@@ -344,6 +344,7 @@ def main():
         stopping = threading.Event()
         clients = storm(node, stopping)
         time.sleep(2)
+        wait_for(lambda: sum(c.answers for c in clients) > CLIENTS)
         stopping.set()
         node.signal(signal.SIGTERM)
         assert node.process.wait(30) == 0, node.stderr()[-6000:]
