@@ -285,6 +285,8 @@ esac
 
 # One after the other, but for what is said to run beside another.
 part packages sh docker/install.sh
+# Since Go 1.24 it is built at its first use, which a case has no time for.
+go tool pprof -h >/dev/null 2>&1 </dev/null &
 part build-release build release
 
 export BUILD=build/release

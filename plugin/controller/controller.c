@@ -22,7 +22,6 @@
 
 #include "agent_client.h"
 #include "clock.h"
-#include "controller_parts.h"
 #include "debug_keeper.h"
 #include "dump.h"
 #include "errors.h"
@@ -468,10 +467,12 @@ controller_start(const struct controller_options *options, struct error *err)
     }
     c->node_id = options->node_id;
     c->segment = c->recorded.segment = options->segment;
-    c->store = controller_open_store(options, err);
+    c->store = store_open_anyhow(&options->store, options->log, err);
     if (!c->store)
         goto fail;
-    c->indexes = controller_start_indexes(options);
+    c->indexes = index_keeper_start_anyhow(
+        options->index_dir, options->symbolizer, options->index_bytes,
+        options->reader_mb, options->log);
     c->observer.jobs = &c->jobs;
     if (start_symbolizer(c, options, err) != 0 ||
         observer_init(&c->observer, options, c->indexes, c->store, err) != 0)

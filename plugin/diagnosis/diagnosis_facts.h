@@ -57,6 +57,7 @@ struct fact_waste {
 
 enum fact_state { FACT_SERVES, FACT_HANGS, FACT_ENDED, FACT_ABSENT };
 
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): by subject */
 struct diagnosis_facts {
     int64_t now_ms; /* wall clock */
     enum fact_state state;

@@ -164,7 +164,7 @@ store_let_go(struct store *store, struct held *held, struct error *err)
 }
 
 const struct store_options store_defaults = {
-    .count = 64, .bytes = (uint64_t)1 << 30, .ring_ms = 3600 * 1000};
+    .count = 64, .bytes = (uint64_t)1 << 30, .ring_ms = 3600000};
 
 /* ---- start ---- */
 
@@ -295,6 +295,21 @@ store_open(const struct store_options *options, void (*log)(const char *line),
         return store;
     store_close(store);
     return NULL;
+}
+
+struct store *
+store_open_anyhow(const struct store_options *options,
+                  void (*log)(const char *line), struct error *err)
+{
+    struct store_options in_memory = *options;
+    struct store *store = store_open(options, log, err);
+
+    if (store || !options->dir)
+        return store;
+    log_to(log, "snapshots are kept in memory alone, until heapwired ends: %s",
+           err->text);
+    in_memory.dir = NULL;
+    return store_open(&in_memory, log, err);
 }
 
 void

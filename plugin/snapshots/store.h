@@ -66,6 +66,11 @@ struct store_entry {
 /* Skips damaged files, with a line to log (or NULL). NULL with *err. */
 struct store *store_open(const struct store_options *options,
                          void (*log)(const char *line), struct error *err);
+/* Likewise, but in memory alone where the directory cannot be used, which is
+ * logged, and which heapwire.snapshots says of each. */
+struct store *store_open_anyhow(const struct store_options *options,
+                                void (*log)(const char *line),
+                                struct error *err);
 void store_close(struct store *store); /* NULL is fine */
 
 /* A name that no other has: "heap_20261121_151347_1", or "cpu_…", "wall_…", or

@@ -60,9 +60,10 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
     static const int plain[] = {BY_SNAPSHOT, BY_KEY},
                      compares[] = {BY_SNAPSHOT, BY_BASE, BY_KEY};
     const int *bits = walk->compares ? compares : plain;
-    int columns = (walk->compares ? 3 : 2) - walk->keyless,
-        at[3] = {-1, -1, -1}, values = 0;
+    int columns = walk->compares ? 3 : 2, at[3] = {-1, -1, -1}, values = 0;
 
+    if (walk->keyless)
+        columns--;
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
 

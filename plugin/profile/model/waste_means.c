@@ -150,10 +150,11 @@ sort_stacks(struct means *m)
 
     for (size_t i = 0; i < m->work->profile->stack_count; i++) {
         const struct profile_stack *stack = &m->work->stacks[i];
-        uint32_t number = find_only_class(m, stack), group;
+        uint32_t number, group;
 
         if (!is_counted(m, stack))
             continue;
+        number = find_only_class(m, stack);
         all += stack->objects;
         if (number != NONE) {
             m->left[number] -= one_class_objects(m, stack, number);

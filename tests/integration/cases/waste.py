@@ -178,6 +178,14 @@ def redis(port, *words):
             got = (got + read)[-64:]
 
 
+def serves(port):
+    try:
+        redis(port)
+    except ConnectionRefusedError:  # not yet
+        return False
+    return True
+
+
 def resp(*words):
     return b"*%d\r\n" % len(words) + b"".join(
         b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
@@ -199,6 +207,7 @@ def check_redis(kind):
     with redis_command() as (port, command), kind(*command) as node:
         with node.asks() as w:
             heap(w, f"reset({LG_SAMPLE}, true)")
+            wait_for(lambda: serves(port))
             fill_redis(port)
             wait_for(lambda: ("_sdsnewlen", 160) in wasted(w) and
                      wasted(w)[("_sdsnewlen", 160)][2] < 0.3, 60)
