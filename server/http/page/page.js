@@ -362,7 +362,7 @@
             if (now !== listing)
                 return;
             forget('table');
-            showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table, none: ask ? table.none : 'Only of kept profiles.',
+            showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table, none: ask ? table.none : 'Of a profile that is kept alone: “Keep and copy link” keeps one.',
                 doings: tab === 'snapshots' && doingsOf,
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});
@@ -445,7 +445,7 @@
     function showProfiler(otherwise) {
         const one = known.profiler, press = byId('switch');
         byId('state').textContent = one ? `${one.state}, profiling: ${one.profiling}` +
-            (one.guard_reason ? `; switched off: ${one.guard_reason}` : '') : otherwise;
+            (one.guard_reason && !one.active ? `; switched off: ${one.guard_reason}` : '') : otherwise;
         byId('state').classList.toggle('wrong', known.profiler === null && lost);
         press.hidden = byId('take').hidden = !one;
         byId('cost').textContent = one ? pageProfiler.costOf(one) : '';

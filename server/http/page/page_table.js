@@ -20,15 +20,15 @@ const showTable = (function () {
         if (options.truths.includes(column))
             return value ? 'yes' : 'no';
         return options.bytes.includes(column) ? flamePaint.size(value) :
-            Number.isInteger(value) ? String(value) : value.toFixed(2);
+            Number.isInteger(value) && !column.includes('percent') ? String(value) : value.toFixed(2);
     }
 
     function cellOf(row, column, options) {
         const number = typeof row[column] === 'number' && !options.truths.includes(column);
         const whole = textOf(row[column], column, options), long = whole.length > LONG;
         const text = long ? `${whole.slice(0, LONG)}\u2026` : whole;
-        const kind = number ? 'number' : text.length < SHORT && 'short';
-        const cell = element('td', {...kind && {class: kind}, ...long && {title: whole}});
+        const kind = number ? 'number' : text.length < SHORT ? 'short' : 'long';
+        const cell = element('td', {class: kind, ...long && {title: whole}});
         if (options.press && column === options.columns[0]) {
             const press = Flame.button(text, '');
             press.addEventListener('click', () => options.press(row));
@@ -69,11 +69,15 @@ const showTable = (function () {
         return element('tr', {}, ...cells, ...(options.doings ? [element('th', {})] : []));
     }
 
+    // Those that have anything.
+    const columnsOf = (rows, {plain}) => Object.keys(rows[0] || {}).filter((column) =>
+        plain || rows.some((row) => row[column] !== null && row[column] !== ''));
+
     const usable = (host) => Array.from(host.querySelectorAll('button, select'));
 
     return function (host, rows, options) {
         const at = usable(host).indexOf(document.activeElement);
-        const all = {bytes: [], truths: [], ...options, columns: rows.length ? Object.keys(rows[0]) : []};
+        const all = {bytes: [], truths: [], ...options, columns: columnsOf(rows, options)};
         const body = element('tbody', {}, ...rows.map((row) => lineOf(row, all)));
         host.replaceChildren(rows.length ?
             element('table', all.narrow ? {class: 'narrow'} : {}, element('caption', {}, options.caption || ''),
