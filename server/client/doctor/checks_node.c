@@ -100,7 +100,7 @@ check_risks(const struct facts *x, struct finding *f)
     if (!risks)
         return false;
     if (!*risks)
-        return judge(f, VERDICT_OK, NULL, "none are known of this jemalloc");
+        return judge(f, VERDICT_OK, NULL, "none are known");
     return judge(f, VERDICT_WARNING,
                  "weigh them before enable_prof() in production; a recorder "
                  "(--profiling-source interposed) has none of jemalloc's",
@@ -114,8 +114,8 @@ check_statistics(const struct facts *x, struct finding *f)
         if (!facts_get(x, FACT_STATE))
             return false;
         return judge(f, VERDICT_WARNING,
-                     "heapwire-run preloads a jemalloc unless the program has "
-                     "its own (--jemalloc auto)",
+                     "heapwire-run --profiling-source jemalloc preloads one "
+                     "(Debian: libjemalloc2)",
                      "no jemalloc is known in the database: no malloc_stats, "
                      "malloc_bins, malloc_arenas");
     }
@@ -151,9 +151,10 @@ check_release(const struct facts *x, struct finding *f)
         return false;
     if (fact_is(x, FACT_BACKGROUND_THREAD, "0"))
         return judge(f, VERDICT_WARNING,
-                     "start it with background_thread:true in the variable "
-                     "that its jemalloc reads (SELECT variable FROM "
-                     "allocators)",
+                     "now, for an hour: Jemalloc.getInstance()"
+                     ".background_threads(true, 3600); for good: start it with "
+                     "background_thread:true in the variable that its jemalloc "
+                     "reads (SELECT variable FROM allocators)",
                      "jemalloc's background threads are off: an idle arena "
                      "keeps its free pages, whatever dirty_decay_ms says "
                      "(%s), and RSS stays where it was",
@@ -316,15 +317,16 @@ check_descriptors(const struct facts *x, struct finding *f)
     if (!fact_number(x, FACT_DESCRIPTORS, &used))
         return false;
     if (!fact_number(x, FACT_DESCRIPTORS_MAX, &most))
-        return judge(f, VERDICT_OK, NULL, "%" PRId64 " open, no limit", used);
+        return judge(f, VERDICT_OK, NULL,
+                     "%" PRId64 " descriptors are open, no limit", used);
     if (used > most / 5 * 4 || most < DESCRIPTORS_LOW)
         return judge(f, VERDICT_WARNING,
                      "LimitNOFILE= of systemd, or ulimit -n, for heapwired",
                      "heapwired has %" PRId64 " of %" PRId64
                      " descriptors open: connections are refused beyond",
                      used, most);
-    return judge(f, VERDICT_OK, NULL, "%" PRId64 " of %" PRId64 " are open",
-                 used, most);
+    return judge(f, VERDICT_OK, NULL,
+                 "%" PRId64 " of %" PRId64 " descriptors are open", used, most);
 }
 
 static bool

@@ -59,7 +59,8 @@ static const struct {
      {FACT_NODES, FACT_NODES_AWAY, FACT_NODES_ERROR},
      3,
      FACTS},
-    {"SELECT SUBSTRING_INDEX(top('cpu:1', NULL, 1), '\\n', 1)",
+    {"SELECT SUBSTRING_INDEX(REPLACE(REPLACE(top('cpu:1', NULL, 1), ' \\n', "
+     "' '), '\\n', '; '), '; Total:', 1)",
      {FACT_CPU_HEAD},
      1,
      FACT_CPU_ERROR},
@@ -67,8 +68,9 @@ static const struct {
      {FACT_THREADS, FACT_THREADS_BLIND, FACT_THREADS_WHY},
      3,
      FACT_THREADS_ERROR},
-    {"SELECT COUNT(*), SUM(function LIKE '%+0x%'), MAX(CASE WHEN function LIKE "
-     "'%+0x%' THEN module END) FROM heap_functions",
+    {"SELECT COUNT(*), SUM(function LIKE '%+0x%'), (SELECT module FROM "
+     "heap_functions WHERE function LIKE '%+0x%' GROUP BY 1 ORDER BY COUNT(*) "
+     "DESC LIMIT 1) FROM heap_functions",
      {FACT_FUNCTIONS, FACT_NAMELESS, FACT_NAMELESS_MODULE},
      3,
      FACTS},

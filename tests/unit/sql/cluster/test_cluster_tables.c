@@ -193,9 +193,10 @@ END_TEST
 START_TEST(sentences_have_lines_and_names_have_none)
 {
     fake_peers.nodes[1].rows = "1|leak|certain|a\vname|5|why|1. look\v2. act";
-    ck_assert_str_eq(run("SELECT subject, steps FROM heapwire.cluster_diagnosis "
-                         "WHERE node_id = 10002"),
-                     "subject|steps\na?name|1. look\n2. act");
+    ck_assert_str_eq(
+        run("SELECT subject, steps FROM heapwire.cluster_diagnosis "
+            "WHERE node_id = 10002"),
+        "subject|steps\na?name|1. look\n2. act");
 }
 END_TEST
 
