@@ -6,6 +6,9 @@
 // last cell have lines of their own, and figures stand between; plain: heads are as
 // they are.
 'use strict';
+// A row as a table of its figures; size(number) is their text.
+const turned = (row, size) => Object.entries(row).map(([figure, value]) => ({figure, value: typeof value === 'number' ? size(value) : value}));
+
 const showTable = (function () {
     const element = Flame.element, LONG = 240, SHORT = 32;
 

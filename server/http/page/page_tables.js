@@ -68,6 +68,14 @@ const pageTables = (function () {
                 'round(100 * utilization, 2) AS used_percent, live_bytes, asked_bytes, kind FROM heapwire.heap_waste ' +
                 `WHERE snapshot = ${data.quote(snapshot)} ORDER BY within IS NULL, waste_bytes DESC LIMIT 500`,
         },
+        trend: {
+            title: 'Trend', needs: 'heap_trend', narrow: true, none: 'Nothing is sampled.',
+            caption: 'What each function grows by, as the snapshots tell that are kept each hour while profiling is on.',
+            bytes: ['bytes', 'bytes_per_hour', 'low', 'high'],
+            of: (node) => "SELECT `function`, bytes, bytes_per_hour, low, high, growth_percent, " +
+                `${which(node)}points, since, ages, concat_ws(': ', verdict, note) AS verdict ` +
+                `FROM ${of('heap_trend', node)} ORDER BY bytes_per_hour DESC, bytes DESC LIMIT 500`,
+        },
         mappings: {
             title: 'Mappings', needs: 'mappings', narrow: true, caption: 'What the database has mapped. Each time costs some milliseconds for each GB.',
             bytes: ['size', 'rss', 'anon', 'swap'],

@@ -247,6 +247,7 @@ def tabs(page):
 def diagnosis(page):
     """What the table has is shown, whatever is in it."""
     page.open("snapshot=before")
+    page.browser.until("!document.querySelector('#diagnosis').hidden")  # its own has come, and no other does for a minute
     page.run("""pageDiagnosis(document.querySelector('#diagnosis'), [
         {node_id: null, verdict: 'leak', subject: '<img src=x onerror=window.pwned=1>', why: 'it grew for 2 hours', certainty: 'likely',
          bytes: 5 << 20, steps: '1. Look at it.\\n2. Restart.'}, {verdict: 'fragmentation', subject: null, why: '', certainty: '', bytes: null, steps: ''}])""")

@@ -42,9 +42,6 @@
         }).filter((one) => one.itself || one.grown).sort((a, b) => Math.abs(b.itself) - Math.abs(a.itself) || Math.abs(b.grown) - Math.abs(a.grown));
     }
 
-    const turned = (row) => Object.entries(row).map(([figure, value]) => ({figure,
-        value: typeof value === 'number' ? flamePaint.size(value) : value}));
-
     const TABS = {
         functions: ['Functions', () => flame ? functionRows().slice(0, 500) : []],
         threads: ['Threads', () => rows('threads')],
@@ -52,9 +49,9 @@
         mappings: ['Mappings', () => rows('mappings')],
         trend: ['Trend', () => rows('trend')],
         snapshots: ['Snapshots', () => rows('snapshots')],
-        memory: ['Memory', () => rows('memory').flatMap(turned)],
+        memory: ['Memory', () => rows('memory').flatMap((row) => turned(row, flamePaint.size))],
         deaths: ['Deaths', () => rows('deaths')],
-        profiler: ['Profiler', () => rows('profiler').flatMap((row) => Object.entries(row).map(([figure, value]) => ({figure, value})))],
+        profiler: ['Profiler', () => rows('profiler').flatMap((row) => turned(row, String))],
         settings: ['Settings', () => rows('settings')],
     };
 
