@@ -16,6 +16,14 @@ enum { DESCRIPTORS_LOW = 1024 };
 
 #define SPACE_LEAST (64LL << 20)
 
+/* Of which check_database has said enough. */
+static bool
+lacks_process(const struct facts *x)
+{
+    return facts_get(x, FACT_STATE) &&
+           (fact_is(x, FACT_STATE, "gone") || fact_is(x, FACT_STATE, "absent"));
+}
+
 /* ---- the node ---- */
 
 static bool
@@ -111,7 +119,7 @@ static bool
 check_statistics(const struct facts *x, struct finding *f)
 {
     if (!facts_get(x, FACT_ALLOCATOR)) {
-        if (!facts_get(x, FACT_STATE))
+        if (!facts_get(x, FACT_STATE) || lacks_process(x))
             return false;
         return judge(f, VERDICT_WARNING,
                      "heapwire-run --profiling-source jemalloc preloads one "
@@ -170,6 +178,8 @@ check_release(const struct facts *x, struct finding *f)
 static bool
 check_processor(const struct facts *x, struct finding *f)
 {
+    if (lacks_process(x))
+        return false;
     if (facts_get(x, FACT_CPU_ERROR))
         return judge(
             f, VERDICT_STOPS,
@@ -191,6 +201,8 @@ check_stacks(const struct facts *x, struct finding *f)
 {
     int64_t all = 0, blind = 0;
 
+    if (lacks_process(x))
+        return false;
     if (facts_get(x, FACT_THREADS_ERROR))
         return judge(f, VERDICT_STOPS,
                      "sql/REFERENCE.md, \"Profiles of time\", lists what would "
@@ -248,7 +260,7 @@ check_cgroup_limit(const struct facts *x, struct finding *f)
 
     if (facts_get(x, FACT_MEMORY_ERROR))
         return judge(f, VERDICT_STOPS, NULL, "%s", x->text[FACT_MEMORY_ERROR]);
-    if (!facts_get(x, FACT_ANSWERED))
+    if (!facts_get(x, FACT_ANSWERED) || lacks_process(x))
         return false;
     if (!limit)
         return judge(f, VERDICT_WARNING,
@@ -340,7 +352,9 @@ check_cluster(const struct facts *x, struct finding *f)
     if (away > 0)
         return judge(f, away + 1 >= all ? VERDICT_STOPS : VERDICT_WARNING,
                      "SELECT id, address, state, last_error FROM nodes",
-                     "%" PRId64 " of %" PRId64 " nodes do not answer, as: %s",
+                     "%" PRId64 " of %" PRId64
+                     " nodes do not answer, or their databases do "
+                     "not, as: %s",
                      away, all, x->text[FACT_NODES_ERROR]);
     return judge(f, VERDICT_OK, NULL, "all %" PRId64 " nodes answer", all);
 }

@@ -54,8 +54,10 @@ static const struct {
       FACT_DEBUGINFOD_URLS},
      5,
      FACTS},
-    {"SELECT COUNT(*), SUM(alive = 0), MAX(CASE WHEN alive = 0 THEN "
-     "CONCAT(id, ': ', last_error) END) FROM nodes",
+    {"SELECT COUNT(*), SUM(alive = 0 AND self = 0), MAX(CASE WHEN alive = 0 "
+     "AND "
+     "self = 0 THEN CONCAT(id, ': ', COALESCE(last_error, CONCAT('its database "
+     "is ', state))) END) FROM nodes WHERE COALESCE(state, '') <> 'left'",
      {FACT_NODES, FACT_NODES_AWAY, FACT_NODES_ERROR},
      3,
      FACTS},

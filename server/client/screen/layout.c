@@ -52,7 +52,8 @@ screen_arrange(struct screen *s)
 
 /* ---- nodes ---- */
 
-/* One that has no room is left out: half a figure is another figure. */
+/* One that has no room ends the line: half a figure is another figure, and what
+ * is behind it may be of its time. */
 static void
 put_figure(const char *name, double bytes, struct screen_line *line)
 {
@@ -63,6 +64,8 @@ put_figure(const char *name, double bytes, struct screen_line *line)
     snprintf(text, sizeof(text), " %s %s", name, figure);
     if (line->width + strlen(text) <= line->max)
         line_text(line, text);
+    else
+        line->max = line->width;
 }
 
 static void
