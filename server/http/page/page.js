@@ -357,7 +357,7 @@
             if (now !== listing)
                 return;
             forget('table');
-            showTable(host, table.turned && rows.length === 1 ? turned(rows[0], flamePaint.size) : rows, {...table, none: ask ? table.none : 'Only of kept profiles: “Keep and copy link” keeps one.',
+            showTable(host, table.turned && rows.length === 1 ? turned(rows[0], flamePaint.size) : rows, {...table, none: ask ? table.none : table.cpu ? 'Only of kept profiles: “Keep and copy link” keeps one.' : 'Only of the heap.',
                 doings: tab === 'snapshots' && doingsOf,
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});
