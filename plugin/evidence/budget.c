@@ -1,16 +1,20 @@
-/* budget.c - one budget: its texts, its line in the file, its crossing. */
+/* budget.c - one budget: its line in the file, its look, its crossing. */
 #include "budgets.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent_protocol.h"
 #include "arena.h"
 #include "buffer.h"
 #include "errors.h"
+#include "heap_threads.h"
+#include "live_parts.h"
 #include "memory.h"
 #include "profile.h"
+#include "profile_root.h"
 #include "stack_names.h"
 #include "texts.h"
 
@@ -18,89 +22,7 @@ enum { MEASURE_BYTES_MAX = 1 << 30 };
 
 static const int64_t at_max_ms = 253402300799999; /* year 9999 */
 
-#define FUNCTION_KEY "function="
-
-/* ---- texts ---- */
-
-static uint64_t
-unit_factor(char unit)
-{
-    static const char units[] = "KMGT";
-    const char *at =
-        memchr(units, (unsigned char)unit & 0xdf, sizeof(units) - 1);
-
-    return at ? (uint64_t)1 << 10 * (at - units + 1) : 0;
-}
-
-int
-budget_limit_parse(struct span text, uint64_t *out, struct error *err)
-{
-    struct span digits = span_trim(text);
-    uint64_t number = 0, factor = 0;
-    bool good = true;
-
-    if (digits.size > 0)
-        factor = unit_factor(digits.data[digits.size - 1]);
-    if (factor > 0)
-        digits.size--;
-    else
-        factor = 1;
-    for (size_t i = 0; good && i < digits.size; i++) {
-        unsigned digit = (unsigned char)digits.data[i] - (unsigned)'0';
-
-        good = digit <= 9 && number <= (uint64_t)(INT64_MAX - digit) / 10;
-        number = number * 10 + digit;
-    }
-    if (good && digits.size > 0 && number > 0 && number <= INT64_MAX / factor) {
-        *out = number * factor;
-        return 0;
-    }
-    error_set(err, ER_WRONG_ARGUMENTS,
-              "'%.*s' is no size: a budget is a number of bytes such as "
-              "2147483648, 512M or '2G', or NULL to remove it",
-              text.size < 64 ? (int)text.size : 64, text.data);
-    return -1;
-}
-
-int
-budget_check_name(struct span name, struct error *err)
-{
-    if (name.size == 0 || name.size > BUDGET_NAME_MAX) {
-        error_set(err, ER_WRONG_ARGUMENTS,
-                  "a budget is of a function's name of 1 to %d bytes, as "
-                  "heap_functions has it; a * at its end stands for any ending",
-                  BUDGET_NAME_MAX);
-        return -1;
-    }
-    for (size_t i = 0; i < name.size; i++)
-        if ((unsigned char)name.data[i] < ' ' || name.data[i] == 0x7f) {
-            error_set(err, ER_WRONG_ARGUMENTS,
-                      "the function's name of a budget has a control character "
-                      "at byte %zu",
-                      i + 1);
-            return -1;
-        }
-    /* Where pools get their bytes: here, and in budget_measure(). */
-    if (name.size >= 5 && memcmp(name.data, "pool:", 5) == 0) {
-        error_set(err, ER_NOT_SUPPORTED,
-                  "This version of heapwire doesn't yet support a budget of a "
-                  "pool of threads: it looks functions up, by their names in "
-                  "heap_functions");
-        return -1;
-    }
-    return 0;
-}
-
-bool
-budget_matches(const struct budget *budget, const char *name)
-{
-    size_t size = strlen(budget->function);
-
-    if (size > 0 && budget->function[size - 1] == '*' &&
-        strncmp(budget->function, name, size - 1) == 0)
-        return true;
-    return strcmp(budget->function, name) == 0;
-}
+#define NAME_KEY "name="
 
 /* ---- the look ---- */
 
@@ -108,6 +30,7 @@ struct measuring {
     const struct profile *profile;
     struct stack_names names;
     uint64_t *masks; /* per text: of the budgets that it matches */
+    uint64_t *pools; /* likewise per thread of the profile's parts */
     struct stack_frame *frames;
     double variances[BUDGETS_MAX];
 };
@@ -157,6 +80,62 @@ weigh_stacks(struct measuring *m, struct budget *list)
     return 0;
 }
 
+static void
+mark_threads(struct measuring *m, const struct budget *list, size_t count)
+{
+    const struct heap_threads *threads = &m->profile->parts->threads;
+    char pool[HEAP_THREAD_NAME_MAX + 1];
+
+    for (size_t thread = 0; thread < threads->count; thread++) {
+        heap_thread_pool(threads->list[thread].name, pool);
+        for (size_t i = 0; i < count; i++)
+            if (budget_pool(&list[i]) &&
+                strcmp(budget_pool(&list[i]), pool) == 0)
+                m->pools[thread] |= (uint64_t)1 << i;
+    }
+}
+
+/* A part has its share of the stack's variance, as in profile_root.c. */
+static void
+weigh_parts(struct measuring *m, struct budget *list)
+{
+    const struct live_parts *parts = m->profile->parts;
+
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct live_part *part = &parts->list[i];
+        const struct profile_stack *stack = &m->profile->stacks[part->stack];
+        uint64_t mask = m->pools[part->thread];
+
+        for (; mask; mask &= mask - 1) {
+            int at = __builtin_ctzll(mask);
+
+            list[at].now += part->bytes;
+            if (stack->bytes > 0)
+                m->variances[at] +=
+                    stack->variance * (part->bytes / stack->bytes);
+        }
+    }
+}
+
+/* Without parts, an empty profile's pools have nothing. */
+static int
+measure_pools(struct measuring *m, struct budget *list, size_t count)
+{
+    const struct live_parts *parts = m->profile->parts;
+
+    if (parts) {
+        m->pools = mem_zalloc(parts->threads.count + 1, sizeof(*m->pools));
+        if (!m->pools)
+            return -1;
+        mark_threads(m, list, count);
+        weigh_parts(m, list);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!parts && m->profile->stack_count > 0 && budget_pool(&list[i]))
+            list[i].state = BUDGET_THREADLESS;
+    return 0;
+}
+
 int
 budget_measure(const struct profile *profile, struct budget *list, size_t count,
                struct error *err)
@@ -165,8 +144,10 @@ budget_measure(const struct profile *profile, struct budget *list, size_t count,
     struct arena *arena = arena_new(MEASURE_BYTES_MAX);
     int rc = -1;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         list[i].now = list[i].margin = 0;
+        list[i].state = BUDGET_UNSEEN;
+    }
     if (!arena)
         error_memory(err, "the names of functions");
     if (!arena || stack_names_share(&m.names, profile, NULL, arena, err) != 0)
@@ -175,18 +156,57 @@ budget_measure(const struct profile *profile, struct budget *list, size_t count,
     m.frames = mem_zalloc(m.names.longest, sizeof(*m.frames));
     if (m.masks && m.frames) {
         mark_texts(&m, list, count);
-        rc = weigh_stacks(&m, list);
+        rc = weigh_stacks(&m, list) == 0 ? measure_pools(&m, list, count) : -1;
     }
     if (rc != 0)
-        error_memory(err, "what functions with a budget have in use");
+        error_memory(err, "what functions and pools with a budget have in use");
     for (size_t i = 0; i < count; i++)
         list[i].margin = PROFILE_95 * sqrt(m.variances[i]);
 out:
     mem_free(m.masks);
+    mem_free(m.pools);
     mem_free(m.frames);
     stack_names_fini(&m.names);
     arena_free(arena);
     return rc;
+}
+
+/* Whether one of that name has anything in use. */
+static bool
+holds_memory(const struct budget *budget)
+{
+    return budget->state == BUDGET_UNSEEN && budget->now > 0;
+}
+
+int
+budget_find_kind(const struct profile *profile, struct budget *budget,
+                 struct error *err)
+{
+    struct budget both[2] = {*budget, {.name = ""}};
+    size_t kinds = strlen(budget->name) <= HEAP_THREAD_NAME_MAX ? 2 : 1;
+
+    if (kinds == 2)
+        snprintf(both[1].name, sizeof(both[1].name), PROFILE_POOL "%.*s",
+                 HEAP_THREAD_NAME_MAX, budget->name);
+    if (budget_measure(profile, both, kinds, err) != 0)
+        return -1;
+    if (holds_memory(&both[0]) != holds_memory(&both[1])) {
+        *budget = both[holds_memory(&both[1])];
+        return 0;
+    }
+    if (holds_memory(&both[0]))
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "'%s' is the name of a function and of a pool of threads: "
+                  "say '" BUDGET_FUNCTION "%s' or '" PROFILE_POOL "%s'",
+                  budget->name, budget->name, budget->name);
+    else
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "no function and no pool of threads called '%.*s' has memory "
+                  "in use: heapwire.heap_functions and heap_threads list them; "
+                  "of one that is still to come, say '" BUDGET_FUNCTION
+                  "NAME' or '" PROFILE_POOL "NAME'",
+                  BUDGET_SHOWN, budget->name);
+    return -1;
 }
 
 static bool
@@ -204,6 +224,8 @@ budget_step(struct budget *budget, int64_t taken_ms,
     bool was_over = budget->over && is_budget_of(budget, hello);
 
     budget->looked_ms = taken_ms;
+    if (budget->state == BUDGET_THREADLESS)
+        return BUDGET_STAYS;
     if (was_over && budget->now < limit * (100 - BUDGET_FALL_PERCENT) / 100) {
         budget->over = false;
         budget->state = BUDGET_WITHIN;
@@ -232,9 +254,9 @@ budget_format(const struct budget *budget, struct buffer *out)
     buffer_format(
         out,
         "limit=%" PRIu64 " over=%d crossed=%" PRId64 " crossings=%" PRIu64
-        " pid=%" PRId32 " start=%" PRIu64 " snapshot=%s " FUNCTION_KEY "%s\n",
+        " pid=%" PRId32 " start=%" PRIu64 " snapshot=%s " NAME_KEY "%s\n",
         budget->limit, budget->over, budget->crossed_ms, budget->crossings,
-        budget->pid, budget->start_ticks, budget->snapshot, budget->function);
+        budget->pid, budget->start_ticks, budget->snapshot, budget->name);
 }
 
 /* "key=123 " at the reader's place; UINT64_MAX is never one. */
@@ -298,12 +320,12 @@ budget_parse(struct span line, struct budget *out)
     out->pid = (int32_t)read_budget_number(&r, "pid=", INT32_MAX);
     out->start_ticks = read_budget_number(&r, "start=", INT64_MAX);
     read_budget_snapshot(&r, out->snapshot);
-    name = reader_bytes(&r, strlen(FUNCTION_KEY));
-    if (!span_is(name, FUNCTION_KEY))
+    name = reader_bytes(&r, strlen(NAME_KEY));
+    if (!span_is(name, NAME_KEY))
         r.failed = true;
     name = reader_rest(&r);
     if (r.failed || out->limit == 0 || budget_check_name(name, NULL) != 0)
         return false;
-    memcpy(out->function, name.data, name.size);
+    memcpy(out->name, name.data, name.size);
     return true;
 }

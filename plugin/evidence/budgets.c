@@ -25,6 +25,7 @@
 #include "memory.h"
 #include "own_file.h"
 #include "profile.h"
+#include "profile_root.h"
 
 #define HEAD "heapwire budgets 1"
 
@@ -79,10 +80,10 @@ out:
 }
 
 static struct budget *
-find_budget(struct budget_list *all, struct span function)
+find_budget(struct budget_list *all, struct span name)
 {
     for (size_t i = 0; i < all->count; i++)
-        if (span_is(function, all->list[i].function))
+        if (span_is(name, all->list[i].name))
             return &all->list[i];
     return NULL;
 }
@@ -92,14 +93,14 @@ compare_budgets(const void *a, const void *b)
 {
     const struct budget *x = a, *y = b;
 
-    return strcmp(x->function, y->function);
+    return strcmp(x->name, y->name);
 }
 
 /* -1: too many. */
 static int
 insert_budget(struct budget_list *all, const struct budget *budget)
 {
-    struct span name = {budget->function, strlen(budget->function)};
+    struct span name = {budget->name, strlen(budget->name)};
     struct budget *found = find_budget(all, name);
 
     if (!found && all->count == BUDGETS_MAX)
@@ -231,16 +232,16 @@ keep_budgets(struct budgets *budgets, const struct budget_list *all,
 }
 
 int
-budgets_set(struct budgets *budgets, struct span function, uint64_t limit,
+budgets_set(struct budgets *budgets, struct span name, uint64_t limit,
             struct error *err)
 {
     struct budget budget = {.limit = limit};
     struct budget_list *all;
     int rc = -1;
 
-    if (budget_check_name(function, err) != 0)
+    if (budget_check_name(name, err) != 0)
         return -1;
-    memcpy(budget.function, function.data, function.size);
+    memcpy(budget.name, name.data, name.size);
     pthread_mutex_lock(&budgets->disk);
     all = copy_budgets(budgets, err);
     if (all && insert_budget(all, &budget) == 0)
@@ -256,15 +257,24 @@ budgets_set(struct budgets *budgets, struct span function, uint64_t limit,
 }
 
 int
-budgets_remove(struct budgets *budgets, struct span function, struct error *err)
+budgets_remove(struct budgets *budgets, struct span name, struct error *err)
 {
+    char pool[sizeof(PROFILE_POOL) + BUDGET_NAME_MAX];
     struct budget_list *all;
     struct budget *found;
+    bool says_kind;
     int rc = -1;
 
     pthread_mutex_lock(&budgets->disk);
     all = copy_budgets(budgets, err);
-    found = all ? find_budget(all, function) : NULL;
+    says_kind = budget_says_kind(name);
+    name = budget_plain_name(name);
+    snprintf(pool, sizeof(pool), PROFILE_POOL "%.*s",
+             name.size < BUDGET_NAME_MAX ? (int)name.size : BUDGET_NAME_MAX,
+             name.data);
+    found = all ? find_budget(all, name) : NULL;
+    if (all && !found && !says_kind)
+        found = find_budget(all, (struct span){pool, strlen(pool)});
     if (found) {
         all->count--;
         memmove(found, found + 1,
@@ -272,11 +282,11 @@ budgets_remove(struct budgets *budgets, struct span function, struct error *err)
         rc = keep_budgets(budgets, all, err);
     } else if (all) {
         error_set(err, ER_KEY_NOT_FOUND,
-                  "there is no budget of '%.*s': SELECT function FROM "
+                  "there is no budget of '%.*s': SELECT name FROM "
                   "heapwire.budgets lists them",
-                  function.size < BUDGET_NAME_MAX ? (int)function.size
-                                                  : BUDGET_NAME_MAX,
-                  function.data);
+                  name.size < BUDGET_NAME_MAX ? (int)name.size
+                                              : BUDGET_NAME_MAX,
+                  name.data);
     }
     pthread_mutex_unlock(&budgets->disk);
     mem_free(all);
@@ -319,9 +329,9 @@ static void
 show_budget(const struct budget *budget, size_t max,
             char out[BUDGET_NAME_MAX + 1])
 {
-    size_t size = strnlen(budget->function, max);
+    size_t size = strnlen(budget->name, max);
 
-    clean_text((struct span){budget->function, size}, out);
+    clean_text((struct span){budget->name, size}, out);
     out[size] = '\0';
 }
 
@@ -416,7 +426,7 @@ budgets_want_snapshot(struct budgets *budgets,
         show_budget(found, NAME_SHOWN, name);
         snprintf(reason, SNAPSHOT_REASON_MAX + 1,
                  "%s%s is over its budget of %.1f MB (%.1f MB)", name,
-                 found->function[strlen(name)] ? "..." : "",
+                 found->name[strlen(name)] ? "..." : "",
                  budget_mb((double)found->limit), budget_mb(found->now));
     }
     pthread_mutex_unlock(&budgets->lock);

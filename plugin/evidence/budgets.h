@@ -1,10 +1,12 @@
 /*
- * budgets.h - how much memory a function may hold, and since when it holds
- * more.
+ * budgets.h - how much memory a function or a pool of threads may hold, and
+ * since when it holds more.
  *
  * A budget is of a function's name as heap_functions has it; a '*' at its end
  * stands for any ending.  What counts is the memory in use of all stacks with
- * such a function in them, each once.  A budget is crossed when that is above
+ * such a function in them, each once.  Or it is of a pool, named as the root of
+ * its stacks is by profile_root.h, "pool worker-*": what counts is what its
+ * threads allocated.  A budget is crossed when that is above
  * its limit, and again only after it was BUDGET_FALL_PERCENT below it, or in
  * another database process: estimates go up and down.
  *
@@ -31,10 +33,14 @@ struct profile;
 enum {
     BUDGETS_MAX = 64,      /* as a set of them is 64 bits */
     BUDGET_NAME_MAX = 255, /* bytes */
+    BUDGET_SHOWN = 64,     /* bytes of a name in an error */
     BUDGET_FALL_PERCENT = 10,
     BUDGET_LINE_MAX = 512,
     BUDGETS_FILE_MAX = 64 * 1024
 };
+
+/* How a user says that a name is a function's. */
+#define BUDGET_FUNCTION "function "
 
 #define BUDGETS_FILE "budgets"
 #define BUDGETS_NEW  "budgets.new" /* while it is being written */
@@ -43,13 +49,14 @@ enum budget_state {
     BUDGET_UNSEEN, /* since this heapwired, or since it was set */
     BUDGET_WITHIN,
     BUDGET_OVER,
-    BUDGET_OFF,    /* profiling is: nobody knows */
-    BUDGET_ABSENT, /* likewise: the database is, or does not answer */
-    BUDGET_FAILED  /* likewise: the log has why */
+    BUDGET_OFF,       /* profiling is: nobody knows */
+    BUDGET_ABSENT,    /* likewise: the database is, or does not answer */
+    BUDGET_FAILED,    /* likewise: the log has why */
+    BUDGET_THREADLESS /* likewise: of a pool, and the profile has no threads */
 };
 
 struct budget {
-    char function[BUDGET_NAME_MAX + 1];
+    char name[BUDGET_NAME_MAX + 1];
     uint64_t limit; /* bytes */
     /* The last crossing; kept in the file. */
     bool over;          /* and it has not fallen since */
@@ -69,12 +76,24 @@ struct budget {
 /* "500M", "2G", "1T", "64K" or a number of bytes: 1 to INT64_MAX.  -1 with
  * *err. */
 int budget_limit_parse(struct span text, uint64_t *out, struct error *err);
-/* A function's name or such a beginning of it.  -1 with *err: it is empty, too
- * long, has control characters, or names what cannot be looked up. */
+/* A function's name or such a beginning of it, or a pool's.  -1 with *err: it
+ * is empty, too long, has control characters, or no pool can be called so. */
 int budget_check_name(struct span name, struct error *err);
+/* As users may write it: without "function ", which only says its kind. */
+struct span budget_plain_name(struct span name);
+/* Whether a user's name says of what kind it is: "function " or "pool ". */
+bool budget_says_kind(struct span name);
+/* Decides of a name that does not: it becomes a pool's if one of that name has
+ * memory in use, and no function has.  -1 with *err: neither has, or both. */
+int budget_find_kind(const struct profile *profile, struct budget *budget,
+                     struct error *err);
+/* The pool that it is of; NULL: it is of a function. */
+const char *budget_pool(const struct budget *budget);
+/* Of a function's name; a pool's never does. */
 bool budget_matches(const struct budget *budget, const char *name);
 
-/* Sets now and margin of each by what profile has in use.  -1 with *err. */
+/* Sets now and margin of each by what profile has in use, and state to UNSEEN,
+ * or THREADLESS.  -1 with *err. */
 int budget_measure(const struct profile *profile, struct budget *list,
                    size_t count, struct error *err);
 
@@ -95,12 +114,13 @@ bool budget_parse(struct span line, struct budget *out);
 struct budgets *budgets_open(const char *dir, void (*log)(const char *line));
 void budgets_close(struct budgets *budgets); /* NULL is fine */
 
-/* Replaces that function's, which then was never crossed.  -1 with *err, and
- * nothing changed: BUDGETS_MAX are there, or the file cannot be written. */
-int budgets_set(struct budgets *budgets, struct span function, uint64_t limit,
+/* Replaces that of the same name, which then was never crossed.  -1 with *err,
+ * and nothing changed: BUDGETS_MAX are there, or the file cannot be written. */
+int budgets_set(struct budgets *budgets, struct span name, uint64_t limit,
                 struct error *err);
-/* -1 with *err: there is none, or the file cannot be written. */
-int budgets_remove(struct budgets *budgets, struct span function,
+/* The function's of that name, or else the pool's.  -1 with *err: there is
+ * none, or the file cannot be written. */
+int budgets_remove(struct budgets *budgets, struct span name,
                    struct error *err);
 /* By name; at most max. */
 size_t budgets_list(struct budgets *budgets, struct budget *out, size_t max);
@@ -112,7 +132,7 @@ uint64_t budgets_changes(struct budgets *budgets);
  * *err. */
 int budgets_see(struct budgets *budgets, const struct snapshot *snapshot,
                 bool named, struct error *err);
-/* They cannot be looked at: one of the last three. */
+/* They cannot be looked at: OFF, ABSENT or FAILED. */
 void budgets_miss(struct budgets *budgets, enum budget_state state);
 /* Whether a crossing still lacks its snapshot, and the reason of that. */
 bool budgets_want_snapshot(struct budgets *budgets,

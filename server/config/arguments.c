@@ -91,7 +91,7 @@ arguments_help(void)
         "                            many hours (6); 0\n"
         "  --snapshots-min-interval S\n"
         "                            between two of those (60)\n"
-        "  --budgets-every S         how often functions with a budget are\n"
+        "  --budgets-every S         how often those with a budget are\n"
         "                            looked at (60); 0: with snapshots\n"
         "  --linger S                seconds that heapwire-run keeps it after\n"
         "                            the database died (900); 0: none\n"

@@ -104,16 +104,17 @@ static const struct metric {
     {"heapwire_snapshots_failed", COUNTER, "h.failed_snapshots",
      "Snapshots that were to be kept and are not"},
     {"heapwire_budgets", GAUGE, COUNTED("b.kept"),
-     "Functions that have a budget"},
+     "Functions and pools of threads that have a budget"},
     {"heapwire_budgets_over", GAUGE, COUNTED("b.above"),
      "Those over their budgets"},
     {"heapwire_budgets_crossings", COUNTER, COUNTED("b.crossings"),
      "How often budgets were crossed since they were set"},
     {"heapwire_budget_used_bytes", LIST, "b.used",
-     "What such a function had in use at the last look; not of node=all",
-     "function"},
+     "What such a function or pool had in use at the last look; not of "
+     "node=all",
+     "name"},
     {"heapwire_budget_limit_bytes", LIST, "b.limits",
-     "What it may have; not of node=all", "function"},
+     "What it may have; not of node=all", "name"},
     {"heapwire_deaths", GAUGE, COUNTED("d.clean"),
      "Recorded ends of the database", "reason", "clean"},
     {"heapwire_deaths", GAUGE, COUNTED("d.failed"), "", "reason", "exit"},
@@ -177,8 +178,8 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 #define BUDGETS                                                                \
     "count(*) AS kept, sum(state = 'over budget') AS above, "                  \
     "sum(crossings) AS crossings, "                                            \
-    "group_concat(concat(now_bytes, ' ', function) SEPARATOR '\n') AS used, "  \
-    "group_concat(concat(limit_bytes, ' ', function) SEPARATOR '\n') "         \
+    "group_concat(concat(now_bytes, ' ', name) SEPARATOR '\n') AS used, "      \
+    "group_concat(concat(limit_bytes, ' ', name) SEPARATOR '\n') "             \
     "AS limits FROM heapwire."
 #define DEATHS_OF(reason, name)                                                \
     ", sum(reason = '" reason "') AS " name                                    \

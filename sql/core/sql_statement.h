@@ -76,7 +76,7 @@ struct import {
 
 /* removes: its limit is NULL. */
 struct budget_call {
-    struct span function, limit;
+    struct span name, limit;
     bool removes;
 };
 

@@ -166,7 +166,7 @@ parse_import(struct parser *p, struct sql_statement *out)
     return parser_expect_operator(p, ")");
 }
 
-/* budget('function', '2G' | 2147483648 | NULL) */
+/* budget('name', '2G' | 2147483648 | NULL) */
 static int
 parse_budget(struct parser *p, struct sql_statement *out)
 {
@@ -174,7 +174,7 @@ parse_budget(struct parser *p, struct sql_statement *out)
 
     out->kind = STATEMENT_BUDGET;
     if (parser_expect_operator(p, "(") != 0 ||
-        parse_argument(p, &call->function, NULL) != 0 ||
+        parse_argument(p, &call->name, NULL) != 0 ||
         parser_expect_operator(p, ",") != 0)
         return -1;
     call->removes = parser_accept_null(p);

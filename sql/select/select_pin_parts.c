@@ -2,7 +2,10 @@
  * see select_pins.h. */
 #include "select_pins.h"
 
+#include <strings.h>
+
 #include "allocator.h"
+#include "cluster_ask.h"
 #include "diff.h"
 #include "errors.h"
 #include "fetch.h"
@@ -11,6 +14,7 @@
 #include "live_parts.h"
 #include "profile.h"
 #include "profile_root.h"
+#include "snapshot.h"
 #include "sql_session.h"
 #include "view_options.h"
 
@@ -84,60 +88,99 @@ select_pin_waste(struct handle *handle, struct select_pin *pin, bool *has)
 
 /* The difference again, of the two profiles by pool. */
 static int
-make_pools(struct handle *handle, struct select_pin *pin)
+diff_pools(struct handle *handle, struct select_pin *pin,
+           const struct view_options *options)
 {
     const struct profile *now = pin->of->snapshot->profile;
     const struct profile *base = pin->since->snapshot->profile;
-    char wrappers[WRAPPERS_TEXT_BYTES];
-    struct view_options options = select_pin_options(handle, wrappers);
     struct profile *roots[2] = {NULL, NULL};
 
-    options.by_pool = true;
-    if (profile_root(now, &options, &roots[0], &handle->failure) == 0 &&
-        profile_root(base, &options, &roots[1], &handle->failure) == 0)
+    if (profile_root(now, options, &roots[0], &handle->failure) == 0 &&
+        profile_root(base, options, &roots[1], &handle->failure) == 0)
         pin->by_pool = diff_make_until(roots[0] ? roots[0] : now,
                                        roots[1] ? roots[1] : base,
                                        handle->cancelled, &handle->failure);
     profile_free(roots[0]);
     profile_free(roots[1]);
-    if (!pin->by_pool)
-        return -1;
-    pin->pool_functions =
-        functions_new(pin->by_pool, &options, &handle->failure);
-    return pin->pool_functions
-               ? pool_rows_make(&pin->pools, pin->by_pool, pin->pool_functions,
-                                &handle->failure)
-               : -1;
+    handle->failed |= !pin->by_pool;
+    return pin->by_pool ? SQLITE_OK : SQLITE_ERROR;
+}
+
+/* Likewise, the sum of the nodes' differences by pool. */
+static int
+sum_pools(struct handle *handle, struct select_pin *pin,
+          const struct view_options *options)
+{
+    struct cluster_sum sum;
+    int rc =
+        cluster_heap_need(handle, pin->label, pin->base, false, options, &sum);
+
+    if (rc == SQLITE_OK)
+        pin->pool_sum = snapshot_ref(sum.snapshot);
+    return rc;
+}
+
+static int
+make_pools(struct handle *handle, struct select_pin *pin)
+{
+    char wrappers[WRAPPERS_TEXT_BYTES];
+    struct view_options options = select_pin_options(handle, wrappers);
+    const struct profile *by_pool;
+    int rc;
+
+    options.by_pool = true;
+    rc = pin->of ? diff_pools(handle, pin, &options)
+                 : sum_pools(handle, pin, &options);
+    if (rc != SQLITE_OK)
+        return rc;
+    by_pool = pin->of ? pin->by_pool : pin->pool_sum->profile;
+    pin->pool_functions = functions_new(by_pool, &options, &handle->failure);
+    if (pin->pool_functions &&
+        pool_rows_make(&pin->pools, by_pool, pin->pool_functions,
+                       &handle->failure) == 0)
+        return SQLITE_OK;
+    handle->failed = true;
+    return SQLITE_ERROR;
 }
 
 /* Whether the threads of a snapshot's profile are known, if it has any. */
 static bool
 knows_threads(struct handle *handle, struct select_pin *pin,
-              const struct select_pin *of)
+              const struct profile *profile)
 {
-    const struct profile *profile = of ? of->snapshot->profile : pin->profile;
-
-    if (of && (profile->parts || profile->stack_count == 0))
+    if (profile->parts || profile->stack_count == 0)
         return true;
-    tell_unknown(handle, pin, "threads are not known:",
-                 of ? profile_no_threads(profile)
-                    : "it is a sum of several nodes");
+    tell_unknown(handle, pin,
+                 "threads are not known:", profile_no_threads(profile));
     return false;
+}
+
+/* Its stacks begin with nodes. */
+static bool
+is_by_node(struct handle *handle, struct select_pin *pin)
+{
+    const size_t size = sizeof(SNAPSHOT_CLUSTER_BY_NODE) - 1;
+
+    if (strncasecmp(pin->label, SNAPSHOT_CLUSTER_BY_NODE, size) != 0)
+        return false;
+    tell_unknown(handle, pin, "pools",
+                 "are not known by node: say '" SNAPSHOT_CLUSTER
+                 "' in the place of '" SNAPSHOT_CLUSTER_BY_NODE "'");
+    return true;
 }
 
 int
 select_pin_pools(struct handle *handle, struct select_pin *pin, bool *has)
 {
-    *has = knows_threads(handle, pin, pin->of) &&
-           knows_threads(handle, pin, pin->since);
+    *has = pin->of
+               ? knows_threads(handle, pin, pin->of->snapshot->profile) &&
+                     knows_threads(handle, pin, pin->since->snapshot->profile)
+               : !is_by_node(handle, pin);
     if (!*has || pin->pools.list)
         return SQLITE_OK;
     if (handle_compute(handle))
         return SQLITE_INTERRUPT;
-    if (make_pools(handle, pin) == 0)
-        return SQLITE_OK;
-    handle->failed = true;
-    return SQLITE_ERROR;
+    return make_pools(handle, pin);
 }
 
 bool

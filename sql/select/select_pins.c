@@ -42,6 +42,7 @@ let_go(struct select_pins *pins, struct select_pin *pin)
     pool_rows_fini(&pin->pools);
     functions_free(pin->pool_functions);
     profile_free(pin->by_pool);
+    snapshot_unref(pin->pool_sum);
     part_rows_fini(&pin->parts);
     waste_rows_fini(&pin->waste);
     call_rows_fini(&pin->calls);
@@ -50,6 +51,7 @@ let_go(struct select_pins *pins, struct select_pin *pin)
     snapshot_unref(pin->snapshot);
     pin->functions = pin->pool_functions = NULL;
     pin->by_pool = NULL;
+    pin->pool_sum = NULL;
     pin->tree = NULL;
     pin->profile = pin->difference = NULL;
     pin->snapshot = NULL;

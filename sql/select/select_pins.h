@@ -40,8 +40,10 @@ struct select_pin {
     struct call_rows calls;  /* of tree */
     struct part_rows parts;  /* of profile, likewise */
     struct waste_rows waste; /* likewise */
-    /* Of a difference, rooted at pools; NULL: not yet made. */
+    /* Of a difference, rooted at pools; NULL: not yet made, or the profile of
+     * such a sum of nodes, a reference (NULL likewise). */
     struct profile *by_pool;
+    struct snapshot *pool_sum;
     struct functions *pool_functions;
     struct pool_rows pools;
     const char *label; /* the name as the statement wrote it */

@@ -1,4 +1,5 @@
-/* tables_budgets.c - the budgets of functions, and what was found of them. */
+/* tables_budgets.c - the budgets of functions and pools, and what was found of
+ * them. */
 #include <string.h>
 
 #include "budgets.h"
@@ -15,16 +16,17 @@ static const char *const states[] = {
     [BUDGET_OFF] = "profiling is off",
     [BUDGET_ABSENT] = "no database answers",
     [BUDGET_FAILED] = "cannot be looked at: heapwired.log says why",
+    [BUDGET_THREADLESS] = "an older heapwire's snapshot has no threads",
 };
 
 static void
 add_budget(struct rowset *out, const struct budget *budget)
 {
     bool known = budget->state == BUDGET_WITHIN || budget->state == BUDGET_OVER;
-    size_t size = strlen(budget->function);
+    size_t size = strlen(budget->name);
     char name[BUDGET_NAME_MAX + 1];
 
-    clean_text((struct span){budget->function, size}, name);
+    clean_text((struct span){budget->name, size}, name);
     rowset_bytes(out, name, size);
     rowset_int(out, (int64_t)budget->limit);
     rowset_int_if(out, known, (int64_t)budget->now);
@@ -54,17 +56,20 @@ produce_budgets(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column columns_of_budgets[] = {
     CATALOG_NODE_ID,
-    {"function", &type_256,
-     "Whose memory it is; a * at the end stands for any ending", CATALOG_KEY},
+    {"name", &type_256,
+     "The function whose memory it is, where a * at the end stands for any "
+     "ending; or the pool of threads: pool worker-*",
+     CATALOG_KEY},
     {"limit_bytes", &type_ubigint_nn, "What it may have in use"},
     {"now_bytes", &type_ubigint,
-     "What it has, with all that it called, at the last look; NULL: state says "
-     "why that is not known"},
+     "What it has at the last look, a function with all that it called, a "
+     "pool what its threads allocated; NULL: state says why that is not known"},
     {"margin", &type_ubigint,
      "Half the width of its 95 % confidence interval, from sampling"},
     {"state", &type_name_nn,
      "within budget, over budget (until it is 10 % below), not looked at yet, "
-     "profiling is off, no database answers, or cannot be looked at"},
+     "profiling is off, no database answers, cannot be looked at, or an older "
+     "heapwire's snapshot has no threads"},
     {"crossed_at", &type_time, "When it was last crossed, UTC; NULL: never"},
     {"crossings", &type_ubigint_nn, "How often, since it was set"},
     {"snapshot", &type_name,
@@ -78,7 +83,8 @@ static const struct catalog_column columns_of_budgets[] = {
 const struct catalog_table tables_budgets[] = {
     {"heapwire", "budgets", CATALOG_OWN_COLUMNS(columns_of_budgets),
      produce_budgets,
-     "How much memory functions may have in use, and which have more",
+     "How much memory functions and pools of threads may have in use, and "
+     "which have more",
      PRIVILEGE_STATUS},
     CATALOG_OF_ALL("budgets", columns_of_budgets, PRIVILEGE_STATUS,
                    &tables_budgets[0]),

@@ -10,6 +10,7 @@ ADMIN EXECUTE ON ALL 'Foo.bar()'
 ADMIN EXECUTE ON ALL BACKENDS 'x'
 CALL admin_execute('ALL BACKENDS', 'System.print(1)')
 CALL budget('f', NULL)
+CALL budget('pool worker-*', '2G')
 CALL heapwire.budget('LRUCache::*', '2G')
 COMMIT AND NO CHAIN NO RELEASE
 DESCRIBE `heapwire`.`nodes` id

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "errors.h"
 #include "functions.h"
 #include "headline.h"
@@ -12,7 +13,10 @@
 #include "profile_root.h"
 #include "texts.h"
 
-enum { NO_POOL = UINT32_MAX };
+enum {
+    NO_POOL = UINT32_MAX,
+    POOL_NAMES_MAX = 64 << 20 /* bytes: of some threads on each node */
+};
 
 /* What a leaf function has of a pool. */
 struct pool_leaf {
@@ -38,28 +42,32 @@ pool_of(const struct profile *profile, uint32_t root)
                : "";
 }
 
-/* Adds the stacks up: numbers gets each root's row. */
-static void
+/* Adds the stacks up: numbers gets each root's row.  In a sum of nodes, several
+ * roots are of one pool. */
+static int
 add_pools(struct pool_rows *rows, const struct profile *profile,
-          uint32_t *numbers)
+          struct texts *names, uint32_t *numbers)
 {
     for (size_t i = 0; i < profile->location_count; i++)
         numbers[i] = NO_POOL;
     for (size_t i = 0; i < profile->stack_count; i++) {
         const struct profile_stack *stack = &profile->stacks[i];
         uint32_t *number = &numbers[pool_root_of(stack)];
+        const char *pool = pool_of(profile, pool_root_of(stack));
         struct pool_row *row;
 
-        if (*number == NO_POOL) {
-            *number = rows->count++;
-            rows->list[*number] = (struct pool_row){
-                .pool = pool_of(profile, pool_root_of(stack)), .top = ""};
-        }
+        if (*number == NO_POOL &&
+            texts_add(names, pool, strlen(pool), number) != 0)
+            return -1;
         row = &rows->list[*number];
+        row->pool = pool;
+        row->top = "";
         row->bytes += stack->bytes;
         row->objects += stack->objects;
         row->variance += stack->variance;
     }
+    rows->count = texts_count(names);
+    return 0;
 }
 
 static int
@@ -144,12 +152,14 @@ pool_rows_make(struct pool_rows *out, const struct profile *profile,
     struct significance_change *changes = mem_zalloc(stacks, sizeof(*changes));
     struct stack_frame *frames =
         mem_zalloc(functions->names.longest + 1, sizeof(*frames));
+    struct arena *arena = arena_new(POOL_NAMES_MAX);
+    struct texts *names = arena ? texts_new(arena) : NULL;
     size_t count;
     int rc = -1;
 
     *out = (struct pool_rows){.list = mem_zalloc(stacks, sizeof(*out->list))};
-    if (numbers && leaves && changes && frames && out->list) {
-        add_pools(out, profile, numbers);
+    if (numbers && leaves && changes && frames && names && out->list &&
+        add_pools(out, profile, names, numbers) == 0) {
         count = list_leaves(profile, numbers, functions, frames, leaves);
         find_grown(functions, leaves, count, out->list);
         judge_pools(out, changes);
@@ -157,6 +167,8 @@ pool_rows_make(struct pool_rows *out, const struct profile *profile,
             qsort(out->list, out->count, sizeof(*out->list), compare_pools);
         rc = 0;
     }
+    texts_free(names);
+    arena_free(arena);
     mem_free(numbers);
     mem_free(leaves);
     mem_free(changes);

@@ -2,8 +2,8 @@
  * profile_root.c - see profile_root.h.
  *
  * Estimates are the parts'.  What is known of a stack alone (the variance of
- * its bytes, the bytes of its samples) is divided among its parts by their
- * bytes.
+ * its bytes, its waste, the bytes of its samples) is divided among its parts by
+ * their bytes.
  */
 #include "profile_root.h"
 
@@ -188,6 +188,7 @@ root_part(struct rooting *r, const struct profile_stack *from,
     to->objects += part->objects;
     to->bytes += part->bytes;
     to->variance += part_share_of(from->variance, part->bytes, from->bytes);
+    to->waste += part_share_of(from->waste, part->bytes, from->bytes);
     to->in_use.objects += part->samples;
     to->in_use.bytes += (uint64_t)part_share_of((double)from->in_use.bytes,
                                                 part->bytes, from->bytes);
@@ -252,6 +253,7 @@ copy_rest(struct profile *out, const struct profile *from, unsigned roots)
     out->parts = NULL;
     out->stack_count = 0;
     out->objects = out->bytes = out->objects_ever = out->bytes_ever = 0;
+    out->waste_bytes = 0;
     out->accumulated = false;
     out->counted_ms = 0;
     out->roots = roots;

@@ -25,6 +25,13 @@ const pageTables = (function () {
     // The snapshot of a sum's name, as its nodes keep it.
     const ofNode = (node, name) => node === null ? name : name.includes(':') ? name.slice(name.indexOf(':') + 1) : 'now';
 
+    // Pools of two snapshots that heap_pool_diff does not compare.
+    const held = (node, name, sign) => `SELECT pool, ${sign}cast(live_bytes AS signed) AS bytes, ${sign}cast(live_objects AS signed) AS objects ` +
+        `FROM ${of('heap_threads', node, `snapshot = ${data.quote(ofNode(node, name))}`)}`;
+    const poolsApart = (node, snapshot, base) => 'SELECT pool, sum(bytes) AS grown_bytes, sum(objects) AS grown_objects FROM ' +
+        `(${held(node, snapshot, '')} UNION ALL ${held(node, base, '-')}) AS two GROUP BY 1 ` +
+        'HAVING grown_bytes <> 0 OR grown_objects <> 0 ORDER BY abs(grown_bytes) DESC LIMIT 500';
+
     const which = (node) => node === 'all' ? 'node_id, ' : '';
 
     const tables = {
@@ -45,8 +52,8 @@ const pageTables = (function () {
             title: 'Threads', heap: true, narrow: true, bytes: ['live_bytes', 'top_bytes', 'grown_bytes', 'error'], truths: ['significant'],
             caption: 'What is in use by the thread that allocated it, or what its pool grew by.',
             none: 'The threads of this profile are not known, or nothing is sampled.',
-            // Not of a sum, but of each of its nodes.
-            of: (node, snapshot, base) => base && node === null ?
+            // Threads are not a sum's, but each of its nodes'.
+            of: (node, snapshot, base, force) => base && force ? poolsApart(node, snapshot, base) : base ?
                 'SELECT pool, grown_bytes, error, significant, grown_objects, top_bytes, top_function ' +
                     `FROM heapwire.heap_pool_diff WHERE snapshot = ${data.quote(snapshot)} ` +
                     `AND base = ${data.quote(base)} ORDER BY grown_bytes DESC LIMIT 500` :

@@ -1,4 +1,4 @@
-"""Budgets of functions: what a crossing makes, that it is told once, and that
+"""Budgets of functions (heap_threads.py has pools): what a crossing makes, that it is told once, and that
 budgets outlive heapwired and the database."""
 import os
 import signal
@@ -27,7 +27,7 @@ def row(w, function="keep_small"):
     columns = ("limit_bytes now_bytes margin state crossed_at crossings "
                "snapshot looked_at").split()
     rows = w.query(f"SELECT {', '.join(columns)} FROM heapwire.budgets "
-                   f"WHERE function = '{function}'")
+                   f"WHERE name = '{function}'")
     return {c: v if v is None else v.decode()
             for c, v in zip(columns, rows[0])} if rows else None
 
@@ -43,6 +43,16 @@ def refusal(w, function, limit):
     except Refused as err:
         return err.code, err.text
     raise AssertionError((function, limit))
+
+
+def accepted(w, function, limit):
+    """Once it has memory in use."""
+    try:
+        budget(w, function, limit)
+    except Refused as err:
+        same("until then", 1210, err.code)
+        return False
+    return True
 
 
 def metrics(node):
@@ -64,7 +74,9 @@ def test_what_a_crossing_makes():
         with node.asks() as w:
             heap(w, "reset(12, true)")
             same("none yet", None, row(w))
-            budget(w, "keep_small", "'20M'")
+            code, text = refusal(w, "keep_small", "'20M'")
+            assert code == 1210 and "say 'function NAME'" in text, text
+            budget(w, "function keep_small", "'20M'")
             found = await_state(w, "within budget")
             same("before it", (str(LIMIT), "0", "0", None, None),
                  (found["limit_bytes"], found["now_bytes"],
@@ -72,8 +84,8 @@ def test_what_a_crossing_makes():
             wait_for(lambda: metrics(node) == [
                 "heapwire_budgets 1", "heapwire_budgets_over 0",
                 "heapwire_budgets_crossings_total 0",
-                'heapwire_budget_used_bytes{function="keep_small"} 0',
-                f'heapwire_budget_limit_bytes{{function="keep_small"}} {LIMIT}'])
+                'heapwire_budget_used_bytes{name="keep_small"} 0',
+                f'heapwire_budget_limit_bytes{{name="keep_small"}} {LIMIT}'])
             node.keeps()
             await_state(w, "over budget")
             wait_for(lambda: row(w)["snapshot"])
@@ -120,8 +132,8 @@ def test_kept_over_a_restart_of_the_database():
     with Ran(BLOCKS, settings=EVERY) as node:
         with node.asks() as w:
             heap(w, "reset(12, true)")
-            budget(w, "keep_small", LIMIT)
-            budget(w, "gone", 1)
+            budget(w, "function keep_small", LIMIT)
+            budget(w, "function gone", 1)
             budget(w, "gone", "NULL")
             node.keeps()
             await_state(w, "over budget")
@@ -130,7 +142,7 @@ def test_kept_over_a_restart_of_the_database():
         with node.asks() as w:
             heap(w, "reset(12, true)")
             same("those kept", [[b"keep_small"]],
-                 w.query("SELECT function FROM heapwire.budgets"))
+                 w.query("SELECT name FROM heapwire.budgets"))
             same("still one", "1", await_state(w, "within budget")["crossings"])
             node.keeps()
             same("two", "2", await_state(w, "over budget")["crossings"])
@@ -142,8 +154,8 @@ def test_a_leak():
         program = os.path.join(work, "leaking_server")
         subprocess.run(["g++", "-O1", "-g", "-o", program, LEAK], check=True)
         with Ran(program, settings=EVERY) as node, node.asks() as w:
-            budget(w, "SessionLog::append", "'8M'")
-            budget(w, "PageCache::*", "'1G'")
+            wait_for(lambda: accepted(w, "SessionLog::append", "'8M'"))
+            wait_for(lambda: accepted(w, "PageCache::*", "'1G'"))
             await_state(w, "over budget", "SessionLog::append")
             wait_for(lambda: row(w, "SessionLog::append")["snapshot"])
             same("the cache", "within budget",
@@ -157,20 +169,25 @@ def test_what_is_refused():
             code, text = refusal(w, "f", limit)
             assert code == 1210 and "is no size" in text, (limit, code, text)
         same("a negative number", 1064, refusal(w, "f", "-1")[0])
-        code, text = refusal(w, "pool:worker-*", "'500M'")
-        assert code == 1235 and "pool of threads" in text, (code, text)
+        code, text = refusal(w, "worker-*", "'500M'")
+        assert code == 1210 and "no pool of threads called" in text, text
+        code, text = refusal(w, "pool worker-12", "'500M'")
+        assert code == 1210 and "say 'pool worker-*'" in text, text
+        heap(w, "disable_prof()")
+        code, text = refusal(w, "main", "'500M'")
+        assert code == 1210 and "profiling is not active" in text, text
         same("no name", 1210, refusal(w, "", "1")[0])
         same("a long one", 1210, refusal(w, "x" * 256, "1")[0])
         same("a line's end", 1210, refusal(w, "a\\nb", "1")[0])
         for i in range(64):
-            budget(w, f"f{i}", "1")
-        same("too many", 1041, refusal(w, "one more", "1")[0])
+            budget(w, f"function f{i}", "1")
+        same("too many", 1041, refusal(w, "function one more", "1")[0])
         same("all", 64, value(w, "SELECT COUNT(*) FROM heapwire.budgets"))
         wait_for(lambda: "heapwire_budgets 64" in metrics(node))
         budget(w, "f0", "NULL")
-        budget(w, 'a"b\\\\c{}', "1")
+        budget(w, 'function a"b\\\\c{}', "1")
         wait_for(lambda: 'heapwire_budget_limit_bytes'
-                 '{function="a\\"b\\\\c{}"} 1' in metrics(node))
+                 '{name="a\\"b\\\\c{}"} 1' in metrics(node))
 
 
 if __name__ == "__main__":

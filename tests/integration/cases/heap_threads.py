@@ -3,6 +3,8 @@
 A program has two pools of threads that hold known bytes, a thread that has
 ended, and threads whose names attack; it knows how many.
 """
+import gzip
+import json
 import os
 import re
 import shutil
@@ -10,60 +12,16 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from html import unescape
+from xml.etree import ElementTree
 
-from mysql_wire import Refused, Wire
-from node_under_test import BUILD, wait_for
-from ports import free_port
-from redis_node import RedisNode
+from http_door import local
+from mysql_wire import Wire
+from node_under_test import BUILD, frozen, wait_for
+from pools_node import BLOCK, FIRST, SECOND, Pools, blocks, refusal
 from runner import named, run_tests
 
-BLOCK = 16 << 20
-FIRST = {"scan-*": 6, "write-*": 5, "gone-*": 1}
-SECOND = {"scan-*": 12, "write-*": 3, "gone-*": 1}
-HOSTILE = 10  # threads that hold one block each
-
-
-class Pools(RedisNode):
-    def __init__(self, work, source):
-        self.fifo = os.path.join(work, f"fifo-{source}")
-        os.mkfifo(self.fifo)
-        self.source = source
-        port = free_port()
-        super().__init__(work, 1, {1: port}, port, linger=60, program=[
-            os.path.join(BUILD, "bin", "thread_pools"), self.fifo])
-
-    def start(self):
-        program = self.command.index("--")
-        self.command[program:program] = ["--profiling-source", self.source,
-                                         "--profiling", "on"]
-        return super().start()
-
-    def await_word(self, word):
-        def said():
-            with open(os.path.join(self.directory, "out"), "rb") as out:
-                return word in out.read()
-        wait_for(said, 30)
-
-    def go_on(self):
-        with open(self.fifo, "wb") as fifo:
-            fifo.write(b"\n")
-        self.await_word(b"second")
-
-    def sql(self, text):
-        with Wire(self.socket, 60).login() as w:
-            return [[cell and cell.decode() for cell in row]
-                    for row in w.query(text)]
-
-    def keep(self, name):
-        self.sql("ADMIN EXECUTE ON 1 'HeapProf.getInstance()."
-                 f"snapshot(\"{name}\")'")
-
-
-def blocks(value):
-    """How many blocks that many bytes are."""
-    found = float(value) / BLOCK
-    assert abs(found - round(found)) < 0.001, found
-    return round(found)
+HOSTILE = 11  # threads that hold one block each
 
 
 def by_pool(node, snapshot):
@@ -112,12 +70,37 @@ def test_threads_are_rows(node):
     assert abs(float(shares[0][0]) - 100) < 0.2, shares
 
 
+def pprof_texts(profile):
+    """Its table of strings."""
+    data, at, texts = gzip.decompress(profile), 0, set()
+
+    def varint():
+        nonlocal at
+        number = shift = 0
+        while True:
+            number |= (data[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if data[at - 1] < 128:
+                return number
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            varint()
+            continue
+        assert key & 7 == 2, key
+        size = varint()
+        if key >> 3 == 6:
+            texts.add(data[at:at + size].decode("utf-8"))
+        at += size
+    return texts
+
+
 def test_hostile_names_are_text(node):
     """Those of the recorder are cleaned; jemalloc has the printable alone."""
     names = {row[0] for row in node.sql(
         "SELECT name FROM heapwire.heap_threads WHERE snapshot = 'first'")}
     wanted = {"123456789", "longer than Lin", "<img src=x>", "f<int>(x);g",
-              "'\"\\`$(x)"}
+              "'\"\\`$(x)", "../../%s%n"}
     assert wanted <= names, names
     if node.source == "interposed":
         assert {"?[31mred?", "??bad", "a?@ zz?t*:9:9["} <= names, names
@@ -135,6 +118,87 @@ def test_hostile_names_are_text(node):
                         "nodefraction=0')")[0][0]
         assert "scan-*" in said, (form, said)
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", said), form
+        assert "../../%s%n" in said, (form, said)
+    assert "pool <img src=x>" in json.loads(node.sql(
+        "SELECT calls('first', NULL, 'by_pool')")[0][0])["names"]
+    for form in "flamegraph", "svg":
+        said = node.sql(f"SELECT {form}('first', NULL, 'by_pool; "
+                        "nodefraction=0')")[0][0]
+        said = re.sub("<!DOCTYPE[^>]*>", "", said)
+        tags = {one.tag.rpartition("}")[2] for one in ElementTree.fromstring(said).iter()}
+        assert "pool &lt;img src=x&gt;" in said or "<img src=x>" in unescape(said)
+        assert not tags & {"img", "int"}, (form, tags)
+    with Wire(node.socket, 60).login() as w:
+        texts = pprof_texts(w.query("SELECT pprof('first', NULL, 'by_pool')")[0][0])
+    assert {"pool <img src=x>", "pool '\"\\`$(x)", "pool ../../%s%n",
+            "pool scan-*"} <= texts, texts
+
+
+# By pool: its budget, whether it is over it at first, and at last.
+BUDGETS = {"scan-*": (8 * BLOCK, False, True), "write-*": (4 * BLOCK, True, False)}
+
+
+def budget_of(node, pool):
+    return node.sql("SELECT state, now_bytes, crossings, snapshot FROM "
+                    f"heapwire.budgets WHERE name = 'pool {pool}'")[0]
+
+
+def await_budgets(node, i):
+    """Until all are as they are first (1), or at last (2)."""
+    for pool, wanted in BUDGETS.items():
+        state = ("within budget", "over budget")[wanted[i]]
+        wait_for(lambda: budget_of(node, pool)[0] == state, 60)
+        held = (FIRST, SECOND)[i - 1][pool]
+        assert blocks(budget_of(node, pool)[1]) == held, (pool, held)
+
+
+def test_pools_have_budgets(node):
+    for pool, (limit, *_) in BUDGETS.items():
+        node.sql(f"CALL heapwire.budget('{pool}', {limit})")
+    await_budgets(node, 1)
+    assert budget_of(node, "scan-*")[2:] == ["0", None]
+    wait_for(lambda: budget_of(node, "write-*")[3], 60)
+    assert ("pool write-* is over its budget: 80.0 MB in use (+-0.0) of 64.0 MB"
+            in node.log())
+    reason, cause = node.sql(
+        "SELECT reason, cause FROM heapwire.snapshots WHERE name = "
+        f"'{budget_of(node, 'write-*')[3]}'")[0]
+    assert cause == "mark" and "pool write-* is over its budget" in reason, reason
+    assert 'used_bytes{name="pool write-*"} ' + str(5 * BLOCK) in \
+        local(node, "/metrics").text
+    for name, said in (("scan-1", "no pool of threads called 'scan-1'"),
+                       ("pool scan-1", "say 'pool scan-*'"),
+                       ("scan", "no pool of threads")):
+        assert said in refusal(node, f"CALL heapwire.budget('{name}', 1)"), name
+
+
+def test_hostile_pools_have_budgets(node):
+    """In the table, in the log, as a metric: as text."""
+    names = [row[0] for row in node.sql(
+        "SELECT DISTINCT pool FROM heapwire.heap_threads WHERE snapshot = "
+        "'first' AND live_bytes > 1e6 AND pool IS NOT NULL")
+        if row[0] not in FIRST]
+    assert len(names) >= 5, names
+    for name in names:
+        quoted = name.replace("\\", "\\\\").replace("'", "\\'")
+        node.sql(f"CALL heapwire.budget('pool {quoted}', '1K')")
+    wait_for(lambda: node.sql(
+        "SELECT COUNT(*) FROM heapwire.budgets WHERE state = 'over budget' AND "
+        "now_bytes >= 16777216 AND limit_bytes = 1024") == [[str(len(names))]],
+        60)
+    rows = {row[0] for row in node.sql("SELECT name FROM heapwire.budgets")}
+    log, metrics = node.log(), local(node, "/metrics").text
+    for name in names:
+        assert f"pool {name}" in rows, (name, rows)
+        logged = "".join(chr(byte) if 32 <= byte < 127 and byte != 92 else
+                         f"\\x{byte:02x}" for byte in name.encode())
+        assert f"pool {logged} is over its budget: " in log, (name, log)
+        label = name.replace("\\", "\\\\").replace('"', '\\"')
+        assert f'used_bytes{{name="pool {label}"}} ' in metrics, (name, metrics)
+        quoted = name.replace("\\", "\\\\").replace("'", "\\'")
+        node.sql(f"CALL heapwire.budget('{quoted}', NULL)")
+    for text in log, metrics.replace("\u202e", "", 2):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", text), text
 
 
 def sums_of(node, options, base="NULL"):
@@ -152,6 +216,8 @@ def test_pools_grow(node):
     node.go_on()
     node.keep("second")
     assert known(by_pool(node, "second")) == SECOND
+    await_budgets(node, 2)
+    assert "pool write-* is within its budget again: 48.0 MB" in node.log()
     rows = {row[0]: row[1:] for row in node.sql(
         "SELECT pool, grown_bytes, significant, top_function, top_bytes "
         "FROM heapwire.heap_pool_diff WHERE snapshot = 'second' AND base = "
@@ -167,6 +233,25 @@ def test_pools_grow(node):
     assert "pool scan-*" in tree[0][0] and "second_block" in tree[0][0], tree
 
 
+def test_a_hung_one_has_budgets(node):
+    """A recorder's names are found without it; jemalloc's are not."""
+    with frozen(node.children["thread_pools"]):
+        wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
+                 [["unresponsive"]], 60)
+        if node.source == "interposed":
+            node.sql("CALL heapwire.budget('gone-*', '1G')")
+            wait_for(lambda: budget_of(node, "gone-*")[0] == "within budget", 60)
+            assert blocks(budget_of(node, "gone-*")[1]) == 1
+        else:
+            assert "say 'function NAME' or 'pool NAME'" in refusal(
+                node, "CALL heapwire.budget('gone-*', '1G')")
+            node.sql("CALL heapwire.budget('pool gone-*', '1G')")
+            assert budget_of(node, "gone-*")[1] is None
+        node.sql("CALL heapwire.budget('gone-*', NULL)")
+    wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
+             [["connected"]], 60)
+
+
 def test_forms_are_rooted(node):
     pools = sums_of(node, "by_pool")
     assert blocks(pools["pool scan-*"]) == 12, pools
@@ -180,12 +265,8 @@ def test_forms_are_rooted(node):
     script = node.sql("ADMIN EXECUTE ON 1 'System.print(Profile.of(\"second\")"
                       ".by_pool().tree())'")
     assert any("pool scan-*" in row[0] for row in script), script
-    with Wire(node.socket, 60).login() as w:
-        try:
-            w.query("SELECT top('second', NULL, 'by_pool; by=alloc_space')")
-            raise AssertionError("it has an answer")
-        except Refused as error:
-            assert "not known by thread" in str(error), error
+    assert "not known by thread" in refusal(
+        node, "SELECT top('second', NULL, 'by_pool; by=alloc_space')")
 
 
 def test_sums_of_nodes_are_rooted(node):
@@ -220,8 +301,10 @@ def test_another_heapwired_reads_them_from_the_file(node):
     before = {table: sorted(map(str, node.sql(
         f"SELECT * FROM heapwire.{table} WHERE {condition}")))
         for table, condition in tables.items()}
+    kept = [budget_of(node, pool)[2] for pool in BUDGETS]
     node.stop()
     node.start().wait()
+    assert [budget_of(node, pool)[2] for pool in BUDGETS] == kept == ["1", "1"]
     for table, condition in tables.items():
         after = sorted(map(str, node.sql(
             f"SELECT * FROM heapwire.{table} WHERE {condition}")))
@@ -249,11 +332,7 @@ def pools(source):
     work = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
     node = Pools(work, source)
     try:
-        node.wait()
-        node.await_word(b"first")
-        wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
-                 [["connected"]], 30)
-        yield node
+        yield node.is_ready()
     except BaseException:
         print(node.log()[-3000:])
         raise

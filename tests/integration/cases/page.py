@@ -214,6 +214,10 @@ def compare(page):
     page.run("document.querySelector('#table tbody button').click()")
     check("sandwich" in page.hash(), "a function of it is a sandwich", page.hash())
 
+    page.open("snapshot=after&base=before&tab=threads")
+    text = page.run(TEXT, "#table")
+    check("grown bytes" in text and "redis-server" in text and "significant" in text, "what pools grew by", text)
+
     # The same by a brush over the time line.
     page.open()
     page.browser.until("document.querySelector('#base').options.length === 3")
@@ -586,6 +590,10 @@ def hostile(browser, work):
             page.run("document.querySelector('#table').replaceChildren();"
                      "document.querySelector('#tab-' + arguments[0]).click()", tab)
             page.settle()
+            if tab == "threads":
+                check("<b onclick=x>-*" in page.run(TEXT, "#table"), "a thread's name is text",
+                      page.run(TEXT, "#table"))
+                check("pool <b onclick=x>-*" in [f["name"] for f in page.frames()], "and its pool", page.frames())
         page.script('snapshot("before")')
         page.open("snapshot=before&tab=%3Cimg%20src=x%3E&search=%3Csvg%3E&node=%3Cb%3E")
         page.save("hostile")

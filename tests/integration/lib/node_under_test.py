@@ -25,7 +25,7 @@ def wait_for(what, seconds=60, step=0.02):
 
 def is_stopped(pid):
     for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8") as f:
+        with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8", errors="replace") as f:
             if f.read().rpartition(") ")[2][0] != "T":
                 return False
     return True

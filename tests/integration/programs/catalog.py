@@ -296,7 +296,7 @@ def inspector(path):
     same("has_table", (True, False, False),
          (inspect.has_table("nodes"), inspect.has_table("nope"),
           inspect.has_table("nodes", schema="nope")))
-    keys = {"budgets": ["function"], "cpu_stacks": ["snapshot", "stack"],
+    keys = {"budgets": ["name"], "cpu_stacks": ["snapshot", "stack"],
             "diagnosis": ["place"],
             "heap_ages": ["snapshot", "stack", "age_from_s"],
             "heap_churn": ["snapshot", "stack"],

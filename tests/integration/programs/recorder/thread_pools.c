@@ -40,6 +40,7 @@ static const struct pool_thread {
     {"<img src=x>", 1, 0},
     {"f<int>(x);g", 1, 0},
     {"'\"\\`$(x)", 1, 0},
+    {"../../%s%n", 1, 0},
     {"\xe2\x80\xaernl", 1, 0},
 };
 enum { THREADS = sizeof(all) / sizeof(all[0]) };

@@ -1,5 +1,7 @@
-/* test_budgets.c - budgets of functions: sizes, crossings, the file. */
+/* test_budgets.c - budgets of functions and pools: sizes, crossings, the file.
+ */
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include "errors.h"
 #include "failing_memory.h"
 #include "files.h"
-#include "profile_fixture.h"
+#include "parts_fixture.h"
 #include "suite.h"
 
 #define SPAN(text)   ((struct span){text, strlen(text)})
@@ -105,7 +107,7 @@ START_TEST(a_size_is_bytes_with_or_without_a_unit)
 }
 END_TEST
 
-START_TEST(names_are_of_functions)
+START_TEST(names_are_of_functions_or_pools)
 {
     static char long_name[BUDGET_NAME_MAX + 2];
     struct error err;
@@ -116,10 +118,9 @@ START_TEST(names_are_of_functions)
     ck_assert_int_eq(budget_check_name(SPAN(long_name), &err), 0);
     ck_assert_int_eq(budget_check_name(SPAN(""), &err), -1);
     ck_assert_int_eq(budget_check_name(SPAN("a\nb"), &err), -1);
-    ck_assert_str_eq(err.text, "the function's name of a budget has a control "
-                               "character at byte 2");
-    ck_assert_int_eq(budget_check_name(SPAN("pool:worker-*"), &err), -1);
-    ck_assert_uint_eq(err.code, ER_NOT_SUPPORTED);
+    ck_assert_str_eq(err.text,
+                     "the name of a budget has a control character at byte 2");
+    ck_assert_int_eq(budget_check_name(SPAN("pool::get"), &err), 0);
     ck_assert_int_eq(
         budget_check_name(SPAN("std::vector<int*>::push_back(int* const&)"),
                           &err),
@@ -127,11 +128,40 @@ START_TEST(names_are_of_functions)
 }
 END_TEST
 
+static const struct {
+    const char *name, *error; /* NULL: it is none */
+} pools[] = {
+    {"pool worker-*", NULL},
+    {"pool *", NULL},
+    {"pool h2o", NULL},
+    {"pool a b%s'\"<x>", NULL},
+    {"pool ../../etc", NULL},
+    {"pool \xff\xfe", NULL},
+    {"pool ", "a pool's name has 1 to 15 bytes"},
+    {"pool 16 bytes of nam", "'16 bytes of nam' is"},
+    {"pool 16 bytes of name", "a pool's name has 1 to 15 bytes"},
+    {"pool worker-12", "'worker-12' is a thread's name: a pool's has a * in "
+                       "the place of each number; say 'pool worker-*'"},
+    {"pool a\tb", "control character at byte 7"},
+};
+
+START_TEST(a_pool_is_called_as_threads_are)
+{
+    struct error err = {0};
+    int rc = budget_check_name(SPAN(pools[_i].name), &err);
+
+    ck_assert_int_eq(rc, pools[_i].error ? -1 : 0);
+    if (pools[_i].error)
+        ck_assert_msg(strstr(err.text, pools[_i].error) != NULL, "%s",
+                      err.text);
+}
+END_TEST
+
 START_TEST(a_star_at_the_end_stands_for_any_ending)
 {
-    struct budget exact = {.function = "LRUCache::Insert"};
-    struct budget begin = {.function = "rocksdb::*"};
-    struct budget middle = {.function = "f<int*>"};
+    struct budget exact = {.name = "LRUCache::Insert"};
+    struct budget begin = {.name = "rocksdb::*"};
+    struct budget middle = {.name = "f<int*>"};
 
     ck_assert(budget_matches(&exact, "LRUCache::Insert"));
     ck_assert(!budget_matches(&exact, "LRUCache::InsertMany"));
@@ -207,11 +237,11 @@ set(const char *function, uint64_t limit)
 
 START_TEST(a_stack_counts_once_with_all_that_it_called)
 {
-    struct budget list[] = {{.function = "cache::insert"},
-                            {.function = "cache::*"},
-                            {.function = "main"},
-                            {.function = "nowhere"},
-                            {.function = "list<int>::push"}};
+    struct budget list[] = {{.name = "cache::insert"},
+                            {.name = "cache::*"},
+                            {.name = "main"},
+                            {.name = "nowhere"},
+                            {.name = "list<int>::push"}};
     struct snapshot *snapshot =
         take("@ 0x1000 0x2001 0x5001\n  t*: 1: 1000 [0: 0]\n"
              "@ 0x1000 0x2001 0x3001 0x2001 0x5001\n  t*: 1: 500 [0: 0]\n"
@@ -225,6 +255,107 @@ START_TEST(a_stack_counts_once_with_all_that_it_called)
     for (size_t i = 0; i < COUNT(list); i++)
         ck_assert_double_eq_tol(list[i].now, expected[i], 1);
     snapshot_unref(snapshot);
+}
+END_TEST
+
+START_TEST(a_pool_counts_what_its_threads_allocated)
+{
+    struct budget list[] = {{.name = "pool io-*"}, {.name = "pool main"},
+                            {.name = "pool *"},    {.name = "pool io"},
+                            {.name = "main"},      {.name = "*"}};
+    /* Of parts_fixture.h: main is a function, too. */
+    static const double expected[] = {5459, 500, 70, 0, 5951, 5951};
+    struct profile *profile = fixture_parts();
+    struct error err;
+
+    ck_assert_int_eq(budget_measure(profile, list, COUNT(list), &err), 0);
+    for (size_t i = 0; i < COUNT(list); i++)
+        ck_assert_msg(fabs(list[i].now - expected[i]) < 1, "%s: %f",
+                      list[i].name, list[i].now);
+    profile_free(profile);
+}
+END_TEST
+
+static const char *
+kind_of(const struct profile *profile, const char *name)
+{
+    static struct error err;
+    static struct budget budget;
+
+    budget = (struct budget){.name = ""};
+    snprintf(budget.name, sizeof(budget.name), "%s", name);
+    return budget_find_kind(profile, &budget, &err) == 0 ? budget.name
+                                                         : err.text;
+}
+
+START_TEST(a_name_is_found_in_the_profile)
+{
+    struct profile *profile = fixture_parts();
+
+    ck_assert_str_eq(kind_of(profile, "cache"), "cache");
+    ck_assert_str_eq(kind_of(profile, "ca*"), "ca*");
+    ck_assert_str_eq(kind_of(profile, "io-*"), "pool io-*");
+    ck_assert_str_eq(kind_of(profile, "main"),
+                     "'main' is the name of a function and of a pool of "
+                     "threads: say 'function main' or 'pool main'");
+    ck_assert_ptr_nonnull(strstr(kind_of(profile, "none"),
+                                 "no function and no pool of threads called "
+                                 "'none' has memory in use"));
+    ck_assert_ptr_nonnull(
+        strstr(kind_of(profile, "io-* and more than a thread's name has"),
+               "no function and no pool"));
+    profile_free(profile);
+}
+END_TEST
+
+START_TEST(without_memory_no_kind_is_found)
+{
+    struct profile *profile = fixture_parts();
+    struct budget budget = {.name = "io-*"};
+    struct error err = {0};
+    int rc = -1;
+
+    for (failing = 1; rc != 0; failing++) {
+        ck_assert_uint_lt(failing, 1000);
+        ck_assert_str_eq(budget.name, "io-*");
+        allocations = 0;
+        rc = budget_find_kind(profile, &budget, &err);
+        ck_assert(rc == 0 || err.code == ER_OUT_OF_MEMORY);
+    }
+    failing = 0;
+    ck_assert_str_eq(budget.name, "pool io-*");
+    profile_free(profile);
+}
+END_TEST
+
+START_TEST(a_pool_is_removed_by_its_name)
+{
+    struct error err;
+
+    set("pool worker-*", 5);
+    set("worker-*", 6);
+    ck_assert_int_eq(budgets_remove(budgets, SPAN("worker-*"), &err), 0);
+    reopen();
+    ck_assert_int_eq(budgets_remove(budgets, SPAN("function worker-*"), &err),
+                     -1);
+    ck_assert_int_eq(budgets_remove(budgets, SPAN("worker-*"), &err), 0);
+    ck_assert_int_eq(budgets_remove(budgets, SPAN("worker-*"), &err), -1);
+    ck_assert_uint_eq(err.code, ER_KEY_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(without_threads_a_pool_is_not_known)
+{
+    const struct budget *b;
+
+    set("pool worker-*", 1);
+    set("cache::insert", 1);
+    b = see(take_insert(12 << 20), false);
+    ck_assert_int_eq(b[0].state, BUDGET_OVER);
+    ck_assert_int_eq(b[1].state, BUDGET_THREADLESS);
+    ck_assert_uint_eq(b[1].crossings, 0);
+    b = see(take(""), false); /* nothing is in use */
+    ck_assert_int_eq(b[1].state, BUDGET_WITHIN);
 }
 END_TEST
 
@@ -353,7 +484,7 @@ START_TEST(budgets_outlive_the_node)
     struct error err;
 
     set("cache::insert", 10 << 20);
-    set("with spaces function=x limit=3", 5);
+    set("with spaces name=x limit=3", 5);
     see(take_insert(12 << 20), true);
     *said = '\0';
     reopen();
@@ -362,7 +493,7 @@ START_TEST(budgets_outlive_the_node)
     ck_assert_uint_eq(b[0].limit, 10 << 20);
     ck_assert_uint_eq(b[0].crossings, 1);
     ck_assert_str_eq(b[0].snapshot, "heap_1");
-    ck_assert_str_eq(b[1].function, "with spaces function=x limit=3");
+    ck_assert_str_eq(b[1].name, "with spaces name=x limit=3");
     ck_assert_int_eq(budgets_remove(budgets, SPAN("cache::insert"), &err), 0);
     reopen();
     ck_assert_int_eq(budgets_remove(budgets, SPAN("cache::insert"), &err), -1);
@@ -420,31 +551,31 @@ write_file(const void *data, size_t size)
 }
 
 #define GOOD                                                                   \
-    "limit=5 over=1 crossed=7 crossings=2 pid=3 start=4 snapshot=a function=f"
+    "limit=5 over=1 crossed=7 crossings=2 pid=3 start=4 snapshot=a name=f"
 
 static const char *const hostile[] = {
     "",
     "limit=5",
-    "limit=0 over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= function=f",
-    "limit=-5 over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= function=f",
+    "limit=0 over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= name=f",
+    "limit=-5 over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= name=f",
     "limit=9223372036854775808 over=0 crossed=0 crossings=0 pid=0 start=0 "
-    "snapshot= function=f",
-    "limit= over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= function=f",
-    "limit=5 over=2 crossed=0 crossings=0 pid=0 start=0 snapshot= function=f",
+    "snapshot= name=f",
+    "limit= over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= name=f",
+    "limit=5 over=2 crossed=0 crossings=0 pid=0 start=0 snapshot= name=f",
     "limit=5 over=0 crossed=253402300800000 crossings=0 pid=0 start=0 "
-    "snapshot= function=f",
+    "snapshot= name=f",
     "limit=5 over=0 crossed=0 crossings=0 pid=2147483648 start=0 snapshot= "
-    "function=f",
+    "name=f",
     "limit=5 over=0 crossed=0 crossings=0 pid=0 start=0 snapshot=../../x "
-    "function=f",
+    "name=f",
     "limit=5 over=0 crossed=0 crossings=0 pid=0 start=0 "
     "snapshot=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-    " function=f",
-    "limit=5 over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= function=",
+    " name=f",
+    "limit=5 over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= name=",
     "limit=5 over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= "
-    "function=a\x1b[31m",
+    "name=a\x1b[31m",
     "limit=5 over=0 crossed=0 crossings=0 pid=0 start=0 snapshot= function=a\r",
-    "function=f limit=5",
+    "name=f limit=5",
 };
 
 START_TEST(a_damaged_line_is_passed_over)
@@ -458,7 +589,7 @@ START_TEST(a_damaged_line_is_passed_over)
     write_file(text, strlen(text));
     reopen();
     ck_assert_uint_eq(budgets_list(budgets, list, 4), 1);
-    ck_assert_str_eq(list[0].function, "f");
+    ck_assert_str_eq(list[0].name, "f");
     ck_assert(list[0].over);
     ck_assert_int_eq(list[0].state, BUDGET_UNSEEN);
     ck_assert_ptr_nonnull(strstr(said, "passed over 1 line"));
@@ -529,7 +660,13 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, a_size_is_bytes_with_or_without_a_unit, 0,
                         COUNT(sizes));
-    tcase_add_test(tc, names_are_of_functions);
+    tcase_add_test(tc, names_are_of_functions_or_pools);
+    tcase_add_loop_test(tc, a_pool_is_called_as_threads_are, 0, COUNT(pools));
+    tcase_add_test(tc, a_pool_counts_what_its_threads_allocated);
+    tcase_add_test(tc, a_name_is_found_in_the_profile);
+    tcase_add_test(tc, without_memory_no_kind_is_found);
+    tcase_add_test(tc, a_pool_is_removed_by_its_name);
+    tcase_add_test(tc, without_threads_a_pool_is_not_known);
     tcase_add_test(tc, a_star_at_the_end_stands_for_any_ending);
     tcase_add_test(tc, a_stack_counts_once_with_all_that_it_called);
     tcase_add_test(tc, a_crossing_is_told_once);

@@ -5,6 +5,7 @@
 #include "forms.h"
 #include "functions.h"
 #include "parts_fixture.h"
+#include "merge.h"
 #include "pool_rows.h"
 #include "profile_root.h"
 #include "suite.h"
@@ -224,6 +225,33 @@ START_TEST(an_empty_heap_and_plain_options_need_nothing)
 }
 END_TEST
 
+START_TEST(waste_is_divided_as_bytes_are)
+{
+    struct view_options options = view_defaults;
+    struct profile_stack *stacks = (struct profile_stack *)profile->stacks;
+    double io = 0, all = 0;
+    struct profile *rooted;
+
+    for (size_t i = 0; i < profile->stack_count; i++)
+        all += stacks[i].waste = stacks[i].bytes / 10;
+    profile->waste_bytes = all;
+    profile->wasted = true;
+    options.by_pool = true;
+    ck_assert_int_eq(profile_root(profile, &options, &rooted, &err), 0);
+    ck_assert_double_eq_tol(rooted->waste_bytes, all, 0.01);
+    for (size_t i = 0; i < rooted->stack_count; i++) {
+        const struct profile_stack *stack = &rooted->stacks[i];
+        uint32_t root = stack->locations[stack->depth - 1];
+
+        if (strcmp(rooted->locations[root].frames[0].function, "pool io-*") ==
+            0)
+            io += stack->waste;
+    }
+    ck_assert_double_eq_tol(io, 545.9, 0.01);
+    profile_free(rooted);
+}
+END_TEST
+
 /* ---- what pools grew by ---- */
 
 #define LATER                                                                  \
@@ -297,6 +325,38 @@ START_TEST(pools_grow)
 }
 END_TEST
 
+/* Each node's pool has a root of its own in the sum. */
+START_TEST(a_pool_of_several_nodes_is_one_row)
+{
+    struct merge *merge = merge_new(false, &err);
+    struct profile *difference, *sum;
+    struct functions *functions;
+    struct pool_rows rows = {0};
+
+    for (uint64_t node = 1; node <= 2; node++) {
+        ck_assert_int_eq(pools_of(0, &difference, &functions, &rows), 0);
+        ck_assert_int_eq(merge_add(merge, node, difference, NULL, &err), 0);
+        pool_rows_fini(&rows);
+        functions_free(functions);
+        profile_free(difference);
+    }
+    sum = merge_finish(merge, "", &err);
+    ck_assert_msg(sum != NULL, "%s", err.text);
+    functions = functions_new(sum, &view_defaults, &err);
+    ck_assert_int_eq(pool_rows_make(&rows, sum, functions, &err), 0);
+    ck_assert_uint_eq(rows.count, 3);
+    ck_assert_str_eq(rows.list[0].pool, "io-*");
+    ck_assert_str_eq(rows.list[0].top, "cache");
+    ck_assert_double_eq_tol(rows.list[0].bytes, 14000, 0.01);
+    ck_assert_double_eq_tol(rows.list[0].top_bytes, 12000, 0.01);
+    ck_assert_double_eq_tol(rows.list[2].bytes, -4000, 0.01);
+    pool_rows_fini(&rows);
+    functions_free(functions);
+    profile_free(sum);
+    merge_free(merge);
+}
+END_TEST
+
 START_TEST(want_of_memory_is_an_error)
 {
     struct profile *difference;
@@ -331,7 +391,9 @@ main(void)
     tcase_add_loop_test(tc, roots_have_no_file_or_address, 0, COUNT(details));
     tcase_add_loop_test(tc, what_has_no_threads_is_an_error, 0, COUNT(refused));
     tcase_add_test(tc, an_empty_heap_and_plain_options_need_nothing);
+    tcase_add_test(tc, waste_is_divided_as_bytes_are);
     tcase_add_test(tc, pools_grow);
+    tcase_add_test(tc, a_pool_of_several_nodes_is_one_row);
     tcase_add_test(tc, want_of_memory_is_an_error);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
