@@ -53,8 +53,9 @@ to_number(struct span text, bool whole, struct value *out)
     return false;
 }
 
+/* Lines stay lines where the column has sentences, and no names. */
 static void
-add_text(struct rowset *set, struct span text)
+add_text(struct rowset *set, struct span text, bool lines)
 {
     char *clean = mem_alloc(text.size + 1);
     if (!clean) {
@@ -62,6 +63,9 @@ add_text(struct rowset *set, struct span text)
         return;
     }
     clean_text(text, clean);
+    for (size_t i = 0; lines && i < text.size; i++)
+        if (text.data[i] == '\n')
+            clean[i] = '\n';
     rowset_bytes(set, clean, text.size);
     mem_free(clean);
 }
@@ -70,7 +74,8 @@ static void
 add_cell(struct cluster_rows *rows, struct rowset *set, size_t column,
          struct span text)
 {
-    enum column_type type = rows->table->columns[column + 1].type->type;
+    const struct catalog_type *given = rows->table->columns[column + 1].type;
+    enum column_type type = given->type;
     struct value value = {.type = VALUE_NULL};
 
     if (!text.data)
@@ -83,7 +88,7 @@ add_cell(struct cluster_rows *rows, struct rowset *set, size_t column,
         to_number(text, false, &value);
         rowset_value(set, &value);
     } else
-        add_text(set, text);
+        add_text(set, text, given == &type_plain_text_nn);
 }
 
 /* ---- answers ---- */

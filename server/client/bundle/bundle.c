@@ -19,7 +19,13 @@
 #include "bundle_names.h"
 #include "clean_text.h"
 
-enum { FILE_MAX = 256 << 20, STATEMENT_MAX = 4096, NEWEST = 4, NONCE = 16 };
+enum {
+    FILE_MAX = 256 << 20,
+    STATEMENT_MAX = 4096,
+    NAME_MAX_JSON = 1 << 16,
+    NEWEST = 4,
+    NONCE = 16
+};
 
 struct bundle {
     const char *const *given;
@@ -27,9 +33,10 @@ struct bundle {
     unsigned char key[BUNDLE_KEY];
     struct buffer out;
     unsigned views;
+    char *heap; /* the name of the first view */
 };
 
-/* What the page has besides the heaps. */
+/* What the page has besides the heaps: of the node; */
 static const struct part {
     const char *name, *statement;
     const char *hashed; /* without what may tell functions' names */
@@ -58,7 +65,39 @@ static const struct part {
      "SELECT name, kind, taken, node_id, pid, bytes, samples, rss, allocated "
      "FROM snapshots ORDER BY taken"},
     {"settings", "SELECT name, value FROM settings"},
+    {"diagnosis",
+     "SELECT verdict, certainty, subject, bytes, why, steps FROM diagnosis "
+     "ORDER BY place",
+     "SELECT verdict, certainty, subject, bytes FROM diagnosis ORDER BY place"},
+    {"trend", "SELECT `function`, bytes, bytes_per_hour, low, high, "
+              "growth_percent, points, since, ages, verdict FROM heap_trend "
+              "ORDER BY bytes_per_hour DESC, bytes DESC"},
 };
+
+/* of the first of the heaps, whose name is put behind; */
+static const struct part parts_of_heap[] = {
+    {"threads",
+     "SELECT pool, live_bytes, percent, live_objects, top_bytes, name AS "
+     "thread_name, coalesce(tid, concat('#', number)) AS thread, top_function "
+     "FROM heap_threads WHERE live_bytes > 0 AND snapshot = "},
+    {"waste",
+     "SELECT coalesce(`function`, concat('(', kind, ')')) AS `function`, "
+     "waste_bytes, error_bytes, size_class, round(100 * utilization, 2) AS "
+     "used_percent, live_bytes, asked_bytes, kind FROM heap_waste WHERE "
+     "waste_bytes <> 0 AND within IS NOT NULL AND snapshot = "},
+};
+
+/* and of the process, where there is one. */
+static const struct part mappings = {
+    "mappings",
+    "SELECT coalesce(nullif(owner, ''), nullif(name, ''), concat('(', kind, "
+    "')')) AS owner, rss, size, anonymous AS anon, swap, tid, first_seen, "
+    "permissions AS mode, `start`, kind FROM mappings ORDER BY rss DESC LIMIT "
+    "2000"};
+
+/* Columns that tell what those call things who write the database. */
+static const char *const hidden_columns[] = {
+    "function", "top_function", "subject", "owner", "pool", "thread_name"};
 
 /* ---- rows as JSON ---- */
 
@@ -69,9 +108,34 @@ is_bare(const MYSQL_FIELD *field, const char *cell, size_t size)
            strspn(cell, "-.e0123456789") == size;
 }
 
-static void
-add_rows(struct buffer *out, MYSQL_RES *rows)
+static bool
+is_hidden(const struct bundle *b, const char *column)
 {
+    for (size_t i = 0;
+         b->hash && i < sizeof(hidden_columns) / sizeof(*hidden_columns); i++)
+        if (strcmp(column, hidden_columns[i]) == 0)
+            return true;
+    return false;
+}
+
+static void
+add_hidden_cell(struct bundle *b, const char *cell, size_t size)
+{
+    struct buffer text;
+
+    buffer_init(&text, NAME_MAX_JSON);
+    json_text(cell, size, &text);
+    if (text.failed)
+        b->out.failed = true; /* never the name instead */
+    else
+        bundle_hash_name(text.data, text.size, b->key, &b->out);
+    buffer_fini(&text);
+}
+
+static void
+add_rows(struct bundle *b, MYSQL_RES *rows)
+{
+    struct buffer *out = &b->out;
     MYSQL_FIELD *fields = mysql_fetch_fields(rows);
     unsigned count = mysql_num_fields(rows);
     const char *before = "[";
@@ -90,6 +154,8 @@ add_rows(struct buffer *out, MYSQL_RES *rows)
             buffer_char(out, ':');
             if (!row[i])
                 buffer_text(out, "null");
+            else if (is_hidden(b, fields[i].name))
+                add_hidden_cell(b, row[i], sizes[i]);
             else if (is_bare(&fields[i], row[i], sizes[i]))
                 buffer_add(out, row[i], sizes[i]);
             else
@@ -115,26 +181,10 @@ add_part(struct bundle *b, const char *name, const char *statement)
 
     if (rows) {
         buffer_format(&b->out, ",\n\"%s\":", name);
-        add_rows(&b->out, rows);
+        add_rows(b, rows);
     }
     mysql_free_result(rows);
     return status;
-}
-
-/* Where the node has it; its sentences name functions. */
-static enum client_status
-add_diagnosis(struct bundle *b)
-{
-    enum client_status status = CLIENT_OK;
-    MYSQL_RES *rows =
-        ask_for(b,
-                "SELECT table_name FROM information_schema.tables WHERE "
-                "table_schema = 'heapwire' AND table_name = 'diagnosis'",
-                &status);
-    bool there = rows && mysql_num_rows(rows) > 0;
-
-    mysql_free_result(rows);
-    return there ? add_part(b, "diagnosis", "SELECT * FROM diagnosis") : status;
 }
 
 /* ---- heaps ---- */
@@ -188,6 +238,8 @@ add_view(struct bundle *b, const char *name)
     if (row && row[0]) {
         size_t size = mysql_fetch_lengths(rows)[0];
 
+        if (!b->heap)
+            b->heap = strdup(name);
         buffer_text(&b->out, b->views++ > 0 ? ",\n" : "\n");
         json_text(name, strlen(name), &b->out);
         buffer_char(&b->out, ':');
@@ -199,6 +251,30 @@ add_view(struct bundle *b, const char *name)
     mysql_free_result(rows);
     buffer_fini(&statement);
     return status;
+}
+
+/* What is asked of the first heap that is there.  It is named by the node. */
+static enum client_status
+add_parts_of_heap(struct bundle *b)
+{
+    enum client_status all = CLIENT_OK, one;
+
+    for (size_t i = 0;
+         b->heap && i < sizeof(parts_of_heap) / sizeof(*parts_of_heap); i++) {
+        struct buffer statement;
+
+        buffer_init(&statement, STATEMENT_MAX);
+        buffer_text(&statement, parts_of_heap[i].statement);
+        put_name(&statement, b->heap);
+        buffer_text(&statement, " ORDER BY 2 DESC LIMIT 500");
+        buffer_char(&statement, '\0');
+        one = statement.failed
+                  ? CLIENT_USAGE
+                  : add_part(b, parts_of_heap[i].name, statement.data);
+        all = one == CLIENT_OK ? all : one;
+        buffer_fini(&statement);
+    }
+    return all;
 }
 
 /* Without names: those of now, if there is a database that answers, and the
@@ -224,6 +300,20 @@ add_newest(struct bundle *b)
     }
     mysql_free_result(rows);
     return status;
+}
+
+static bool
+has_process(struct bundle *b)
+{
+    enum client_status status = CLIENT_OK;
+    MYSQL_RES *rows = ask_for(b,
+                              "SELECT 1 FROM profiler WHERE state IN "
+                              "('connected', 'unresponsive')",
+                              &status);
+    bool there = rows && mysql_num_rows(rows) > 0;
+
+    mysql_free_result(rows);
+    return there;
 }
 
 /* ---- the file ---- */
@@ -319,8 +409,12 @@ gather(struct bundle *b, char **words, int count)
                                                   : parts[i].statement);
         all = one == CLIENT_OK ? all : one;
     }
-    if (!b->hash && all != CLIENT_NO_NODE) {
-        one = add_diagnosis(b);
+    if (all != CLIENT_NO_NODE) {
+        one = add_parts_of_heap(b);
+        all = one == CLIENT_OK ? all : one;
+    }
+    if (all != CLIENT_NO_NODE && has_process(b)) {
+        one = add_part(b, mappings.name, mappings.statement);
         all = one == CLIENT_OK ? all : one;
     }
     return all;
@@ -352,6 +446,7 @@ bundle_write(const char *const *given, char **words, int count, bool hash,
         written = replace_file(&b.out, file);
         status = written == CLIENT_OK ? status : written;
     }
+    free(b.heap);
     buffer_fini(&b.out);
     return status;
 }

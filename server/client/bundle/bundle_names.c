@@ -39,10 +39,9 @@ hash_name(const char *name, size_t size, const unsigned char *key,
         buffer_format(out, "%02x", digest[i]);
 }
 
-/* A string with its quotes. */
-static void
-add_hidden(const char *text, size_t size, const unsigned char *key,
-           struct buffer *out)
+void
+bundle_hash_name(const char *text, size_t size,
+                 const unsigned char key[BUNDLE_KEY], struct buffer *out)
 {
     const char *name = text + 1;
     size_t length = size < 2 ? 0 : size - 2, tail = strlen(inlined);
@@ -74,7 +73,7 @@ add_hidden_list(const char *at, const char *end, const unsigned char *key,
             continue;
         }
         behind = end_of_string(at, end);
-        add_hidden(at, (size_t)(behind - at), key, out);
+        bundle_hash_name(at, (size_t)(behind - at), key, out);
         at = behind;
     }
     return at;

@@ -15,4 +15,8 @@ enum { BUNDLE_KEY = 32 };
 void bundle_hash_names(const char *json, size_t size,
                        const unsigned char key[BUNDLE_KEY], struct buffer *out);
 
+/* Appends a string of JSON, with its quotes, replaced likewise. */
+void bundle_hash_name(const char *text, size_t size,
+                      const unsigned char key[BUNDLE_KEY], struct buffer *out);
+
 #endif

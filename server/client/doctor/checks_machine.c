@@ -38,7 +38,9 @@ check_kernel_names(const struct facts *x, struct finding *f)
                  "heapwired",
                  "kernel.perf_event_paranoid is %" PRId64 "%s: no profile "
                  "'cpu:10:kernel'",
-                 paranoid, caps ? ", and heapwired has no CAP_PERFMON" : "");
+                 paranoid,
+                 caps ? ", and heapwired has no CAP_PERFMON"
+                      : ", and heapwired may run as another than root");
 }
 
 static bool
@@ -179,7 +181,8 @@ check_program_jemalloc(const struct facts *x, struct finding *f)
         return false;
     if (strcmp(jemalloc, "none") == 0)
         return judge(f, VERDICT_WARNING,
-                     "apt install libjemalloc2, which heapwire-run preloads",
+                     "heapwire-run --profiling-source jemalloc preloads one "
+                     "(Debian: libjemalloc2)",
                      "there is none: no malloc_stats, malloc_bins, "
                      "malloc_arenas");
     if (strstr(jemalloc, "cannot profile"))

@@ -16,6 +16,14 @@ enum { DESCRIPTORS_LOW = 1024 };
 
 #define SPACE_LEAST (64LL << 20)
 
+/* Of which check_database has said enough. */
+static bool
+lacks_process(const struct facts *x)
+{
+    return facts_get(x, FACT_STATE) &&
+           (fact_is(x, FACT_STATE, "gone") || fact_is(x, FACT_STATE, "absent"));
+}
+
 /* ---- the node ---- */
 
 static bool
@@ -100,7 +108,7 @@ check_risks(const struct facts *x, struct finding *f)
     if (!risks)
         return false;
     if (!*risks)
-        return judge(f, VERDICT_OK, NULL, "none are known of this jemalloc");
+        return judge(f, VERDICT_OK, NULL, "none are known");
     return judge(f, VERDICT_WARNING,
                  "weigh them before enable_prof() in production; a recorder "
                  "(--profiling-source interposed) has none of jemalloc's",
@@ -111,11 +119,11 @@ static bool
 check_statistics(const struct facts *x, struct finding *f)
 {
     if (!facts_get(x, FACT_ALLOCATOR)) {
-        if (!facts_get(x, FACT_STATE))
+        if (!facts_get(x, FACT_STATE) || lacks_process(x))
             return false;
         return judge(f, VERDICT_WARNING,
-                     "heapwire-run preloads a jemalloc unless the program has "
-                     "its own (--jemalloc auto)",
+                     "heapwire-run --profiling-source jemalloc preloads one "
+                     "(Debian: libjemalloc2)",
                      "no jemalloc is known in the database: no malloc_stats, "
                      "malloc_bins, malloc_arenas");
     }
@@ -151,9 +159,10 @@ check_release(const struct facts *x, struct finding *f)
         return false;
     if (fact_is(x, FACT_BACKGROUND_THREAD, "0"))
         return judge(f, VERDICT_WARNING,
-                     "start it with background_thread:true in the variable "
-                     "that its jemalloc reads (SELECT variable FROM "
-                     "allocators)",
+                     "now, for an hour: Jemalloc.getInstance()"
+                     ".background_threads(true, 3600); for good: start it with "
+                     "background_thread:true in the variable that its jemalloc "
+                     "reads (SELECT variable FROM allocators)",
                      "jemalloc's background threads are off: an idle arena "
                      "keeps its free pages, whatever dirty_decay_ms says "
                      "(%s), and RSS stays where it was",
@@ -169,6 +178,8 @@ check_release(const struct facts *x, struct finding *f)
 static bool
 check_processor(const struct facts *x, struct finding *f)
 {
+    if (lacks_process(x))
+        return false;
     if (facts_get(x, FACT_CPU_ERROR))
         return judge(
             f, VERDICT_STOPS,
@@ -190,6 +201,8 @@ check_stacks(const struct facts *x, struct finding *f)
 {
     int64_t all = 0, blind = 0;
 
+    if (lacks_process(x))
+        return false;
     if (facts_get(x, FACT_THREADS_ERROR))
         return judge(f, VERDICT_STOPS,
                      "sql/REFERENCE.md, \"Profiles of time\", lists what would "
@@ -247,7 +260,7 @@ check_cgroup_limit(const struct facts *x, struct finding *f)
 
     if (facts_get(x, FACT_MEMORY_ERROR))
         return judge(f, VERDICT_STOPS, NULL, "%s", x->text[FACT_MEMORY_ERROR]);
-    if (!facts_get(x, FACT_ANSWERED))
+    if (!facts_get(x, FACT_ANSWERED) || lacks_process(x))
         return false;
     if (!limit)
         return judge(f, VERDICT_WARNING,
@@ -316,15 +329,16 @@ check_descriptors(const struct facts *x, struct finding *f)
     if (!fact_number(x, FACT_DESCRIPTORS, &used))
         return false;
     if (!fact_number(x, FACT_DESCRIPTORS_MAX, &most))
-        return judge(f, VERDICT_OK, NULL, "%" PRId64 " open, no limit", used);
+        return judge(f, VERDICT_OK, NULL,
+                     "%" PRId64 " descriptors are open, no limit", used);
     if (used > most / 5 * 4 || most < DESCRIPTORS_LOW)
         return judge(f, VERDICT_WARNING,
                      "LimitNOFILE= of systemd, or ulimit -n, for heapwired",
                      "heapwired has %" PRId64 " of %" PRId64
                      " descriptors open: connections are refused beyond",
                      used, most);
-    return judge(f, VERDICT_OK, NULL, "%" PRId64 " of %" PRId64 " are open",
-                 used, most);
+    return judge(f, VERDICT_OK, NULL,
+                 "%" PRId64 " of %" PRId64 " descriptors are open", used, most);
 }
 
 static bool
@@ -338,7 +352,9 @@ check_cluster(const struct facts *x, struct finding *f)
     if (away > 0)
         return judge(f, away + 1 >= all ? VERDICT_STOPS : VERDICT_WARNING,
                      "SELECT id, address, state, last_error FROM nodes",
-                     "%" PRId64 " of %" PRId64 " nodes do not answer, as: %s",
+                     "%" PRId64 " of %" PRId64
+                     " nodes do not answer, or their databases do "
+                     "not, as: %s",
                      away, all, x->text[FACT_NODES_ERROR]);
     return judge(f, VERDICT_OK, NULL, "all %" PRId64 " nodes answer", all);
 }

@@ -41,7 +41,7 @@ enum fact {
     FACT_KEEP_BYTES,
     FACT_AT_PERCENT,
     FACT_DEBUGINFOD_URLS,
-    FACT_CPU_HEAD, /* the first line of a profile of the processor */
+    FACT_CPU_HEAD, /* what a profile of the processor says of itself */
     FACT_CPU_ERROR,
     FACT_THREADS,
     FACT_THREADS_BLIND, /* how many have no stack */

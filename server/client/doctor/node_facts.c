@@ -54,12 +54,15 @@ static const struct {
       FACT_DEBUGINFOD_URLS},
      5,
      FACTS},
-    {"SELECT COUNT(*), SUM(alive = 0), MAX(CASE WHEN alive = 0 THEN "
-     "CONCAT(id, ': ', last_error) END) FROM nodes",
+    {"SELECT COUNT(*), SUM(alive = 0 AND self = 0), MAX(CASE WHEN alive = 0 "
+     "AND "
+     "self = 0 THEN CONCAT(id, ': ', COALESCE(last_error, CONCAT('its database "
+     "is ', state))) END) FROM nodes WHERE COALESCE(state, '') <> 'left'",
      {FACT_NODES, FACT_NODES_AWAY, FACT_NODES_ERROR},
      3,
      FACTS},
-    {"SELECT SUBSTRING_INDEX(top('cpu:1', NULL, 1), '\\n', 1)",
+    {"SELECT SUBSTRING_INDEX(REPLACE(REPLACE(top('cpu:1', NULL, 1), ' \\n', "
+     "' '), '\\n', '; '), '; Total:', 1)",
      {FACT_CPU_HEAD},
      1,
      FACT_CPU_ERROR},
@@ -67,8 +70,9 @@ static const struct {
      {FACT_THREADS, FACT_THREADS_BLIND, FACT_THREADS_WHY},
      3,
      FACT_THREADS_ERROR},
-    {"SELECT COUNT(*), SUM(function LIKE '%+0x%'), MAX(CASE WHEN function LIKE "
-     "'%+0x%' THEN module END) FROM heap_functions",
+    {"SELECT COUNT(*), SUM(function LIKE '%+0x%'), (SELECT module FROM "
+     "heap_functions WHERE function LIKE '%+0x%' GROUP BY 1 ORDER BY COUNT(*) "
+     "DESC LIMIT 1) FROM heap_functions",
      {FACT_FUNCTIONS, FACT_NAMELESS, FACT_NAMELESS_MODULE},
      3,
      FACTS},

@@ -17,6 +17,7 @@ screen_init(struct screen *s, struct screen_node *nodes)
     s->interval_s = 2;
     for (unsigned i = 0; i < TOP_NUMBERS; i++)
         s->sort[i] = top_views[i].sort;
+    s->ascending[TOP_DIAGNOSIS] = true; /* what matters most */
 }
 
 /* ---- moves ---- */

@@ -21,7 +21,7 @@ enum {
 };
 
 static const char *const help_lines[] = {
-    "1 2 3 4 5, Tab    functions, threads, running, waste, diff",
+    "1 to 6, Tab       functions, threads, running, waste, diff, diagnosis",
     "arrows, PgUp/Dn   move; left and right move the last column",
     "< >, F6           sort by the column before, behind;  I the other way",
     "/, F3             search; F3 in it: the next one",
@@ -52,6 +52,8 @@ screen_arrange(struct screen *s)
 
 /* ---- nodes ---- */
 
+/* One that has no room ends the line: half a figure is another figure, and what
+ * is behind it may be of its time. */
 static void
 put_figure(const char *name, double bytes, struct screen_line *line)
 {
@@ -60,7 +62,10 @@ put_figure(const char *name, double bytes, struct screen_line *line)
     if (bytes >= 0)
         figure_bytes(bytes, figure);
     snprintf(text, sizeof(text), " %s %s", name, figure);
-    line_text(line, text);
+    if (line->width + strlen(text) <= line->max)
+        line_text(line, text);
+    else
+        line->max = line->width;
 }
 
 static void
@@ -107,9 +112,7 @@ screen_node_line(const struct screen_node *node, double scale,
         put_figure("rss", node->rss, line);
         if (node->limit > 0)
             put_figure("of", node->limit, line);
-        if (hung) /* jemalloc's are */
-            line_text(line, " last");
-        put_figure("alloc", node->allocated, line);
+        put_figure(hung ? "last alloc" : "alloc", node->allocated, line);
         put_figure("active", node->active, line);
         put_figure("resident", node->resident, line);
     }
@@ -332,7 +335,7 @@ lay_keys(const struct screen *s, struct screen_line *line)
     }
     line_text(line, s->width < KEYS_FROM
                         ? "F1 help  q quit"
-                        : "F1 help  1-5 views  F3 search  F4 filter  F6 sort  "
+                        : "F1 help  1-6 views  F3 search  F4 filter  F6 sort  "
                           "n node  q quit");
     line_text(line, s->paused ? "  PAUSED  " : "  ");
     if (s->asking_s > 0) {

@@ -18,7 +18,7 @@ static const struct top_column functions[] = {
 
 static const struct top_column threads[] = {
     {"NODE", "node_id", TOP_TEXT, 0, 6, 4},
-    {"TID", "tid", TOP_TEXT, 0, 7, 2},
+    {"TID", "coalesce(tid, concat('#', number))", TOP_TEXT, 0, 7, 2},
     {"BYTES", "live_bytes", TOP_BYTES, 0, 6, 0},
     {"SHARE", "percent", TOP_PERCENT, 0, 5, 3},
     {"OBJECTS", "live_objects", TOP_COUNT, 0, 7, 5},
@@ -44,7 +44,8 @@ static const struct top_column waste[] = {
     {"USED%", "100 * AVG(utilization)", TOP_PERCENT, 0, 5, 2},
     {"CLASS", "size_class", TOP_BYTES, 0, 6, 1},
     {"KIND", "kind", TOP_TEXT, 0, 13, 5},
-    {"FUNCTION", "function", TOP_TEXT, 0, 0, 0},
+    {"FUNCTION", "coalesce(`function`, concat('(', kind, ')'))", TOP_TEXT, 0, 0,
+     0},
 };
 
 static const struct top_column grown[] = {
@@ -56,6 +57,17 @@ static const struct top_column grown[] = {
     {"CUM", "SUM(cum_bytes)", TOP_BYTES, 0, 6, 5},
     {"FLAT+-", "SQRT(SUM(flat_error * flat_error))", TOP_BYTES, 0, 6, 6},
     {"FUNCTION", "function", TOP_TEXT, 0, 0, 0},
+};
+
+static const struct top_column diagnosis[] = {
+    {"NODE", "node_id", TOP_TEXT, 0, 6, 1},
+    {"#", "place", TOP_COUNT, 0, 2, 3},
+    {"BYTES", "bytes", TOP_BYTES, 0, 6, 0},
+    {"SURE", "certainty", TOP_TEXT, 0, 8, 2},
+    {"VERDICT, WHY, WHAT TO DO",
+     "concat(concat_ws(' ', verdict, subject), ': ', why, '. ', "
+     "replace(steps, '\\n', '. '))",
+     TOP_TEXT, 0, 0, 0},
 };
 
 static const struct top_column grown_kept[] = {
@@ -95,7 +107,8 @@ const struct top_view top_views[TOP_NUMBERS] = {
                      COLUMNS(running)},
     [TOP_WASTE] = {.name = "waste",
                    .table = "heap_waste",
-                   .group = "kind, size_class, function",
+                   .group = "kind, size_class, `function`",
+                   .where = "within IS NOT NULL", /* else no memory */
                    .missing = "this node's heapwired has no table heap_waste: "
                               "it is older than this program",
                    .key = {4, 5, 6},
@@ -110,6 +123,13 @@ const struct top_view top_views[TOP_NUMBERS] = {
                   .sort = 1,
                   .instead = -1,
                   COLUMNS(grown)},
+    [TOP_DIAGNOSIS] = {.name = "diagnosis",
+                       .table = "diagnosis",
+                       .key = {0, 1},
+                       .keys = 2,
+                       .sort = 1,
+                       .instead = -1,
+                       COLUMNS(diagnosis)},
     [TOP_DIFF_KEPT] = {.name = "diff",
                        .table = "heap_diff",
                        .key = {5},

@@ -44,6 +44,7 @@ enum top_number {
     TOP_RUNNING,
     TOP_WASTE,
     TOP_DIFF,
+    TOP_DIAGNOSIS,
     TOP_DIFF_KEPT, /* no key's: TOP_DIFF with a base that the node keeps */
     TOP_NUMBERS
 };

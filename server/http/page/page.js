@@ -324,11 +324,6 @@
             list, press('Download', '', () => pageDownload.get(list.value, data.quote(nameOf(row.name, of)), row.name))];
     }
 
-    function turned(rows) {
-        return Object.entries(rows[0]).map(([figure, value]) => ({figure,
-            value: typeof value === 'number' ? flamePaint.size(value) : value}));
-    }
-
     // Whether the node has the table that the tab shows.
     const hasTab = ({needs, heap}) => !needs || have?.has(heap ? needs : pageTables.placeOf(needs, node()));
     const tabNow = () => Object.hasOwn(pageTables.tables, state.tab || '') && hasTab(pageTables.tables[state.tab]) ? state.tab : 'functions';
@@ -362,7 +357,7 @@
             if (now !== listing)
                 return;
             forget('table');
-            showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table, none: ask ? table.none : 'Only of kept profiles.',
+            showTable(host, table.turned && rows.length === 1 ? turned(rows[0], flamePaint.size) : rows, {...table, none: ask ? table.none : table.cpu ? 'Only of kept profiles: “Keep and copy link” keeps one.' : 'Only of the heap.',
                 doings: tab === 'snapshots' && doingsOf,
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});
@@ -371,7 +366,7 @@
                     if (flame)
                         flame.look(labelOf(row));
                     showFlame();
-                }, functions: lookAt, waste: lookAt,
+                }, functions: lookAt, waste: lookAt, trend: lookAt,
                 nodes: (row) => toNode(String(row.id))}[tab]});
         } catch (error) {
             if (now === listing && table.heap && !before && await turnToLast(error)) {
@@ -445,7 +440,7 @@
     function showProfiler(otherwise) {
         const one = known.profiler, press = byId('switch');
         byId('state').textContent = one ? `${one.state}, profiling: ${one.profiling}` +
-            (one.guard_reason ? `; switched off: ${one.guard_reason}` : '') : otherwise;
+            (one.guard_reason && !one.active ? `; switched off: ${one.guard_reason}` : '') : otherwise;
         byId('state').classList.toggle('wrong', known.profiler === null && lost);
         press.hidden = byId('take').hidden = !one;
         byId('cost').textContent = one ? pageProfiler.costOf(one) : '';

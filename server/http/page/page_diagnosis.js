@@ -1,19 +1,13 @@
 // What the node itself says is unusual, and what to do: the rows of diagnosis.
 'use strict';
 const pageDiagnosis = (function () {
-    const element = Flame.element;
-    const HEADS = ['verdict', 'finding']; // what stands out of a row
-    const SILENT = ['node_id', 'place', 'rank'];
-    const shown = (value) => value !== null && value !== '';
-    const textOf = (name, value) => typeof value === 'number' && name.endsWith('bytes') ? flamePaint.size(value) : String(value);
+    const element = Flame.element, join = (mark, ...texts) => texts.filter(Boolean).join(mark);
 
-    function line(row) {
-        const node = row.node_id ? `node ${row.node_id}: ` : '';
-        const heads = HEADS.filter((one) => shown(row[one] ?? null)).map((one) => row[one]);
-        const rest = Object.entries(row).filter(([name, value]) => !HEADS.includes(name) && !SILENT.includes(name) && shown(value));
-        return element('li', {}, element('strong', {}, node + heads.join(': ')),
-            ...rest.flatMap(([name, value]) => [' ', element('span', {class: name.includes('step') ? 'next' : ''},
-                `${name === 'why' ? '' : `${name.replaceAll('_', ' ')}: `}${textOf(name, value)}`)]));
+    function line({node_id: node, verdict, subject, bytes, certainty, why, steps}) {
+        const head = join(': ', node && `node ${node}`, verdict, subject);
+        const sure = join(', ', bytes && flamePaint.size(bytes), certainty);
+        return element('li', {}, element('strong', {}, head), `${sure && ` (${sure})`}${why && `: ${why}`}`,
+            ...steps ? [element('div', {class: 'steps'}, steps)] : []);
     }
 
     return function (host, rows) {

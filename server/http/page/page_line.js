@@ -29,7 +29,7 @@ const TimeLine = (function () {
                     element('span', {class: `block ${kind}`}, element('i', {}), text)).reverse(),
                 ...[['rss', 'RSS'], ['limit', 'limit of the cgroup'], ['live', 'live bytes, at snapshots']].map(([name, text]) =>
                     element('span', {class: name}, element('i', {}), text)),
-                element('span', {}, '▼ snapshot, ✕ death'));
+                element('span', {class: 'marks'}, '▼ snapshot, ✕ death'));
             host.append(this.legend, this.canvas, this.said);
             this.limits = host.querySelector('.limit');
             this.set([], []);
@@ -70,8 +70,9 @@ const TimeLine = (function () {
             const kinds = lineBands.seen(this.stacks), limit = this.limitNow();
             for (const [kind] of lineBands.KINDS)
                 this.legend.querySelector(`.${kind}`).hidden = !kinds.includes(kind);
-            for (const name of ['rss', 'live'])
-                this.legend.querySelector(`.${name}`).hidden = Boolean(this.others);
+            const there = {rss: !this.others, live: !this.others && this.marks.some((one) => one.live), marks: this.marks.length > 0};
+            for (const [name, shown] of Object.entries(there))
+                this.legend.querySelector(`.${name}`).hidden = !shown;
             this.limits.hidden = Boolean(this.others) || this.samples.every((one) => !one.limit);
             this.limits.lastChild.textContent = limit > this.highest ? `limit: ${flamePaint.size(limit)}, far above` : 'limit of the cgroup';
         }

@@ -28,7 +28,8 @@ const pageNodes = (function () {
         const profiler = known.profilers.find((one) => one.node_id === id), memory = known.memory.find((one) => one.node_id === id);
         const deaths = known.deaths.filter((one) => one.node_id === id);
         const {rss = null, allocated = null, limit = null} = memory || {};
-        return {node: id, state: profiler ? profiler.state : 'does not answer', rss, percent_of_limit: shareOf(rss, limit), limit, allocated,
+        const state = profiler ? profiler.state : 'does not answer';
+        return {node: id, state: state === 'gone' && rss !== null ? 'gone, at last' : state, rss, percent_of_limit: shareOf(rss, limit), limit, allocated,
             profiling: profiler ? profiler.profiling : '',
             last_death: deaths.length ? `${deaths[deaths.length - 1].at}: ${deaths[deaths.length - 1].how}` : ''};
     }

@@ -6,6 +6,9 @@
 // last cell have lines of their own, and figures stand between; plain: heads are as
 // they are.
 'use strict';
+// A row as a table of its figures; size(number) is their text.
+const turned = (row, size) => Object.entries(row).map(([figure, value]) => ({figure, value: typeof value === 'number' ? size(value) : value}));
+
 const showTable = (function () {
     const element = Flame.element, LONG = 240, SHORT = 32;
 
@@ -20,15 +23,15 @@ const showTable = (function () {
         if (options.truths.includes(column))
             return value ? 'yes' : 'no';
         return options.bytes.includes(column) ? flamePaint.size(value) :
-            Number.isInteger(value) ? String(value) : value.toFixed(2);
+            Number.isInteger(value) && !column.includes('percent') ? String(value) : value.toFixed(2);
     }
 
     function cellOf(row, column, options) {
         const number = typeof row[column] === 'number' && !options.truths.includes(column);
         const whole = textOf(row[column], column, options), long = whole.length > LONG;
         const text = long ? `${whole.slice(0, LONG)}\u2026` : whole;
-        const kind = number ? 'number' : text.length < SHORT && 'short';
-        const cell = element('td', {...kind && {class: kind}, ...long && {title: whole}});
+        const kind = number ? 'number' : text.length < SHORT ? 'short' : 'long';
+        const cell = element('td', {class: kind, ...long && {title: whole}});
         if (options.press && column === options.columns[0]) {
             const press = Flame.button(text, '');
             press.addEventListener('click', () => options.press(row));
@@ -69,11 +72,15 @@ const showTable = (function () {
         return element('tr', {}, ...cells, ...(options.doings ? [element('th', {})] : []));
     }
 
+    // Those that have anything.
+    const columnsOf = (rows, {plain}) => Object.keys(rows[0] || {}).filter((column) =>
+        plain || rows.some((row) => row[column] !== null && row[column] !== ''));
+
     const usable = (host) => Array.from(host.querySelectorAll('button, select'));
 
     return function (host, rows, options) {
         const at = usable(host).indexOf(document.activeElement);
-        const all = {bytes: [], truths: [], ...options, columns: rows.length ? Object.keys(rows[0]) : []};
+        const all = {bytes: [], truths: [], ...options, columns: columnsOf(rows, options)};
         const body = element('tbody', {}, ...rows.map((row) => lineOf(row, all)));
         host.replaceChildren(rows.length ?
             element('table', all.narrow ? {class: 'narrow'} : {}, element('caption', {}, options.caption || ''),

@@ -9,7 +9,7 @@ import tempfile
 
 from browser import Browser
 from machine import no_localhost
-from node_under_test import BUILD, wait_for
+from node_under_test import BUILD, frozen, wait_for
 import page_under_test
 from page_under_test import FLAME, SHOTS, TEXT, Page, check, load
 from ports import free_port
@@ -77,9 +77,12 @@ def ordinary(browser, node, page, path):
     first = browser.run(CELLS)[0]
     check(abs(grown[first]) == max(map(abs, grown.values())), "and so is what grew", (first, grown))
     for tab, wanted in (("memory", "resident"), ("settings", "state_dir"), ("snapshots", "before"), ("deaths", "nothing"),
-                        ("profiler", "connected")):
+                        ("profiler", "connected"), ("threads", "redis-server"), ("waste", "slabs"), ("mappings", "libc.so.6"),
+                        ("trend", "unknown")):
         browser.click(f"#tabs button[name={tab}]")
         check(wanted in browser.run(TEXT, "#table") or tab == "settings", f"the table {tab}", browser.run(TEXT, "#table")[:200])
+    check(browser.run("return !document.querySelector('#diagnosis').hidden"), "the diagnosis")
+    check("threads and waste are of now" in browser.run(TEXT, "header"), "and of what heap the tables are")
     check(browser.run("return document.querySelector('.key .outside') && !document.querySelector('.key .outside').hidden"),
           "memory over time")
     done = bundle(node, path, "before")
@@ -119,6 +122,22 @@ def hashed(browser, node, page, path):
               "each file has numbers of its own")
 
 
+def hung(browser, node, page, path):
+    with frozen(node.children["redis-server"]):
+        wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "unresponsive")
+        done = bundle(node, path)
+        check(done.returncode == 0 and "not responding" in done.stderr, "a hung one has no heap of now, and says so", done)
+        look(browser, path, "hung")
+        options = browser.run("return Array.from(document.querySelectorAll('select')[0].options, (one) => one.value)")
+        check(options == ["after", "before"] and "threads and waste are of after" in browser.run(TEXT, "header"),
+              "but its snapshots", (options, browser.run(TEXT, "header")))
+        for tab, wanted in (("threads", "redis-server"), ("mappings", "libc.so.6")):
+            browser.click(f"#tabs button[name={tab}]")
+            check(wanted in browser.run(TEXT, "#table"), f"its {tab}", browser.run(TEXT, "#table")[:200])
+        check("does not answer" in browser.run(TEXT, "#diagnosis"), "and that it hangs", browser.run(TEXT, "#diagnosis"))
+    wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected")
+
+
 def dead(browser, node, page, path):
     wait_for(lambda: page.query("SELECT count(*) FROM memory_history")[0][0] > 11)
     os.kill(node.children["redis-server"], signal.SIGKILL)
@@ -129,6 +148,9 @@ def dead(browser, node, page, path):
     look(browser, path, "dead")
     options = browser.run("return Array.from(document.querySelectorAll('select')[0].options, (one) => one.value)")
     check(options == ["after", "before"], "but its snapshots", options)
+    check("died" in browser.run(TEXT, "#diagnosis"), "the diagnosis says that, too", browser.run(TEXT, "#diagnosis"))
+    browser.click("#tabs button[name=threads]")
+    check("redis-server" in browser.run(TEXT, "#table"), "what its threads had", browser.run(TEXT, "#table"))
     browser.click("#tabs button[name=deaths]")
     check("SIGKILL" in browser.run(TEXT, "#table"), "and its death", browser.run(TEXT, "#table"))
 
@@ -175,7 +197,7 @@ def main():
             node.wait()
             page = Page(browser, None, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected")
-            for part in (ordinary, hashed, dead):
+            for part in (ordinary, hashed, hung, dead):
                 part(browser, node, page, path)
             hostile(browser, work, path)
         finally:

@@ -98,6 +98,10 @@ def test_a_database_that_hangs_and_one_that_is_gone():
         os.kill(database, signal.SIGKILL)
         wait_for(lambda: "gone" in state(node)["why"], 60)
         assert "deaths" in state(node)["do"]
+        # What the dead do not have is said once.
+        known = findings("-S", node.socket, "doctor")
+        assert not {"processor profile", "stacks of threads",
+                    "memory limit", "the cluster"} & set(known), known
 
 
 def test_a_cluster_with_a_dead_node():

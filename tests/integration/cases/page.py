@@ -150,6 +150,7 @@ def back(page):
 def unseen(page):
     """What is in use and not in the profile is a block beside it."""
     page.open()
+    page.browser.until("!document.querySelector('#diagnosis').hidden")  # what is below stays where it is
     page.run("""
         const ask = data.value;
         data.value = async (statement, signal) => !statement.startsWith('SELECT calls') ? ask(statement, signal) :

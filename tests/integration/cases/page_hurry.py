@@ -247,11 +247,12 @@ def tabs(page):
 def diagnosis(page):
     """What the table has is shown, whatever is in it."""
     page.open("snapshot=before")
+    page.browser.until("!document.querySelector('#diagnosis').hidden")  # its own has come, and no other does for a minute
     page.run("""pageDiagnosis(document.querySelector('#diagnosis'), [
-        {node_id: null, verdict: 'leak', finding: '<img src=x onerror=window.pwned=1>', why: 'It grew for 2 hours.',
-         bytes: 5 << 20, next_step: 'Look at it.\\nThen restart.'}, {verdict: 'fragmentation', finding: null, why: '', next_step: null}])""")
+        {node_id: null, verdict: 'leak', subject: '<img src=x onerror=window.pwned=1>', why: 'it grew for 2 hours', certainty: 'likely',
+         bytes: 5 << 20, steps: '1. Look at it.\\n2. Restart.'}, {verdict: 'fragmentation', subject: null, why: '', certainty: '', bytes: null, steps: ''}])""")
     text = page.run(TEXT, "#diagnosis ul")
-    check("leak: <img" in text and "5.0 MB" in text and "It grew" in text and text.endswith("fragmentation"),
+    check("leak: <img" in text and "(5.0 MB, likely): it grew" in text and "\n2. Restart" in text and text.endswith("fragmentation"),
           "a line a finding", text)
     check(page.run("return window.pwned === undefined && !document.querySelector('img')"), "of text alone")
     look(page, "diagnosis")

@@ -219,8 +219,11 @@ def test_views_and_keys():
         t.type(b"5")
         t.wait("diff, all nodes", "since the start of top", "GROWN")
         t.type(b"4")
-        t.wait("waste")
-        t.type(b"\t\t")
+        t.wait("waste", "(large padding)")
+        assert "retained" not in t.text()  # which is no memory
+        t.type(b"6")
+        t.wait("diagnosis, all nodes, by # upwards", "SURE", "not known yet: ")
+        t.type(b"\t")
         t.wait("functions, all nodes")
         # interval, pause
         t.type(b"d")
@@ -341,6 +344,8 @@ def test_a_hung_and_a_killed_database():
             t.wait("unresponsive", "rows of ", "_sdsnewlen")
             t.type(b"3")  # what needs no answer of it
             t.wait("running", "bio_aof_fsync")
+            t.type(b"6")
+            t.wait("does not answer: ")
             began = time.monotonic()
             t.type(b"/")
             t.wait("search: ")  # keys work all the time
@@ -357,6 +362,8 @@ def test_a_hung_and_a_killed_database():
                 "SELECT COUNT(*) > 11 FROM heapwire.memory_history")[0][0] == b"1", 60)
         os.kill(database, signal.SIGKILL)
         t.wait("gone", "_sdsnewlen")
+        t.type(b"6")
+        t.wait("died: ")
         t.type(b"q")
         assert t.end() == DONE
         # One that comes later has the kept snapshot.

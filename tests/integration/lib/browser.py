@@ -36,7 +36,7 @@ class Browser:
         self.base += "/session/" + answer["sessionId"]
 
     def port(self):
-        for _ in range(300):
+        for _ in range(1200):
             self.log.seek(0)
             for line in self.log.read().splitlines():
                 if "started successfully on port" in line:

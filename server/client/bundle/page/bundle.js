@@ -3,7 +3,8 @@
 (function () {
     const known = JSON.parse(document.getElementById('data').textContent);
     const element = Flame.element, rows = (name) => known[name] || [];
-    const bytes = ['bytes', 'rss', 'allocated', 'cgroup_limit', 'size', 'flat_bytes', 'cum_bytes', 'grown', 'itself'];
+    const bytes = ['bytes', 'rss', 'allocated', 'cgroup_limit', 'size', 'flat_bytes', 'cum_bytes', 'grown', 'itself', 'anon', 'swap',
+        'live_bytes', 'top_bytes', 'waste_bytes', 'error_bytes', 'asked_bytes', 'size_class', 'bytes_per_hour', 'low', 'high'];
     const host = (id) => element('div', {id});
     const title = element('h1', {}), about = element('p', {class: 'hint'}), choice = element('select', {}), base = element('select', {});
     const flameHost = host('flame'), heap = element('p', {id: 'title'}), notes = element('p', {id: 'notes'}), table = host('table');
@@ -41,25 +42,28 @@
         }).filter((one) => one.itself || one.grown).sort((a, b) => Math.abs(b.itself) - Math.abs(a.itself) || Math.abs(b.grown) - Math.abs(a.grown));
     }
 
-    const turned = (row) => Object.entries(row).map(([figure, value]) => ({figure,
-        value: typeof value === 'number' ? flamePaint.size(value) : value}));
-
     const TABS = {
         functions: ['Functions', () => flame ? functionRows().slice(0, 500) : []],
+        threads: ['Threads', () => rows('threads')],
+        waste: ['Waste', () => rows('waste')],
+        mappings: ['Mappings', () => rows('mappings')],
+        trend: ['Trend', () => rows('trend')],
         snapshots: ['Snapshots', () => rows('snapshots')],
-        memory: ['Memory', () => rows('memory').flatMap(turned)],
+        memory: ['Memory', () => rows('memory').flatMap((row) => turned(row, flamePaint.size))],
         deaths: ['Deaths', () => rows('deaths')],
-        profiler: ['Profiler', () => rows('profiler').flatMap((row) => Object.entries(row).map(([figure, value]) => ({figure, value})))],
+        profiler: ['Profiler', () => rows('profiler').flatMap((row) => turned(row, String))],
         settings: ['Settings', () => rows('settings')],
     };
 
     function showTab() {
         for (const one of tabs.children)
             one.setAttribute('aria-selected', String(one.name === tab));
-        showTable(table, TABS[tab][1](), {bytes, truths: [], narrow: tab === 'functions', none: 'There is nothing.',
+        showTable(table, TABS[tab][1](), {bytes, truths: [], narrow: !['memory', 'deaths', 'profiler', 'settings'].includes(tab), none: 'There is nothing.',
             caption: base.value && tab === 'functions' ? 'The difference of two estimates: what is small may be chance.' : '',
-            press: {functions: (row) => flame.look(row.function), snapshots: (row) => known.calls[row.name] && choose(row.name, '')}[tab]});
+            press: {functions: look, waste: look, trend: look, snapshots: (row) => known.calls[row.name] && choose(row.name, '')}[tab]});
     }
+
+    const look = (row) => flame?.look(row.function);
 
     function choose(name, since) {
         choice.value = name;
@@ -89,7 +93,8 @@
         document.title = title.textContent = one ? `heapwire, node ${one.node_id}` : 'heapwire';
         about.textContent = [`A copy of ${one || rows('memory')[0] ? rows('memory')[0]?.taken || one.since : 'unknown time'} UTC, which asks no node`,
             one && `the database was ${one.state}, profiling: ${one.profiling}`,
-            known.hashed && 'names are hashed, and sentences that may tell them left out'].filter(Boolean).join('; ') + '.';
+            known.hashed && 'names are hashed, and sentences that may tell them left out',
+            rows('threads').length + rows('waste').length > 0 && `threads and waste are of ${names[0]}`].filter(Boolean).join('; ') + '.';
         choice.append(...select(names));
         base.append(...select(['', ...names], 'nothing'));
         for (const [key, [text]] of Object.entries(TABS)) {

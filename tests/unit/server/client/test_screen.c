@@ -122,7 +122,7 @@ START_TEST(a_terminal_of_20_by_5_has_one_of_each)
 {
     show(FUNCTIONS, 20, 5);
     check_lines();
-    ck_assert_str_eq(lines[0].text, "10001 rss 1.0M alloc");
+    ck_assert_str_eq(lines[0].text, "10001 rss 1.0M"); /* no half a figure */
     ck_assert_ptr_nonnull(strstr(lines[2].text, "FLAT FUNCTION"));
     ck_assert_ptr_nonnull(strstr(lines[3].text, "3.0M LRUCache::In"));
     grid_free(s.grid);
@@ -381,6 +381,10 @@ START_TEST(keys_choose_views_nodes_and_intervals)
     ck_assert_int_eq(s.view, TOP_RUNNING);
     ck_assert(s.hurry);
     press("\t\t\t");
+    ck_assert_int_eq(s.view, TOP_DIAGNOSIS);
+    press("\t");
+    ck_assert_int_eq(s.view, TOP_FUNCTIONS);
+    press("7"); /* no view's */
     ck_assert_int_eq(s.view, TOP_FUNCTIONS);
     press("bbefore\n");
     ck_assert_int_eq(s.view, TOP_DIFF);

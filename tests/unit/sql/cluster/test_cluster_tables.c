@@ -190,6 +190,16 @@ START_TEST(what_is_no_value_of_its_column_is_null)
 }
 END_TEST
 
+START_TEST(sentences_have_lines_and_names_have_none)
+{
+    fake_peers.nodes[1].rows = "1|leak|certain|a\vname|5|why|1. look\v2. act";
+    ck_assert_str_eq(
+        run("SELECT subject, steps FROM heapwire.cluster_diagnosis "
+            "WHERE node_id = 10002"),
+        "subject|steps\na?name|1. look\n2. act");
+}
+END_TEST
+
 START_TEST(a_cut_answer_is_a_warning)
 {
     fake_peers.nodes[1].truncated = true;
@@ -493,6 +503,7 @@ main(void)
     LOOP(no_answer_at_all_is_an_error, unanswered);
     tcase_add_loop_test(tc, it_waits_and_a_kill_ends_it, 0, 2);
     LOOP(what_is_no_value_of_its_column_is_null, hostile);
+    tcase_add_test(tc, sentences_have_lines_and_names_have_none);
     tcase_add_test(tc, a_cut_answer_is_a_warning);
     tcase_add_test(tc, the_nodes_take_a_profile_for_what_is_named_alone);
     tcase_add_test(tc, a_profile_of_each_rolls_and_a_kept_one_does_not);
