@@ -118,8 +118,9 @@ write_ms(int64_t ms, struct buffer *out)
         buffer_format(out, "%" PRId64, ms);
 }
 
-static void
-write_values(size_t lever, const int64_t values[2], struct buffer *out)
+void
+lever_write_values(enum node_lever lever, const int64_t values[2],
+                   struct buffer *out)
 {
     if (lever == NODE_BACKGROUND) {
         buffer_text(out, values[0] ? "on" : "off");
@@ -131,13 +132,29 @@ write_values(size_t lever, const int64_t values[2], struct buffer *out)
     write_ms(values[1], out);
 }
 
-static const char *const labels[NODE_LEVERS] = {"decay", "background_threads"};
-
-static void
-write_force(size_t lever, const struct lever_force *force, struct buffer *out)
+const char *
+lever_label(enum node_lever lever)
 {
-    buffer_format(out, "%s: ", labels[lever]);
-    write_values(lever, force->set, out);
+    static const char *const labels[NODE_LEVERS] = {"decay",
+                                                    "background_threads"};
+
+    return labels[lever];
+}
+
+const char *
+lever_error(const struct lever_force *force)
+{
+    const char *text = strerrordesc_np((int)force->error);
+
+    return text ? text : "unknown error";
+}
+
+void
+lever_write_force(enum node_lever lever, const struct lever_force *force,
+                  struct buffer *out)
+{
+    buffer_format(out, "%s: ", lever_label(lever));
+    lever_write_values(lever, force->set, out);
     buffer_text(out, " until ");
     write_time(force->until_ms, out);
     buffer_format(out, ", by %s, since ",
@@ -146,27 +163,25 @@ write_force(size_t lever, const struct lever_force *force, struct buffer *out)
     buffer_text(out, lever == NODE_DECAY ? "; then each arena's own again, of "
                                            "new ones "
                                          : "; then ");
-    write_values(lever, force->was, out);
+    lever_write_values(lever, force->was, out);
     if (force->error != 0)
         buffer_format(out,
                       "; it is overdue, for it could not be put back (%s): it "
                       "is tried again each second",
-                      strerrordesc_np((int)force->error)
-                          ? strerrordesc_np((int)force->error)
-                          : "unknown error");
-    buffer_char(out, '\n');
+                      lever_error(force));
 }
 
 void
 lever_write_state(const struct lever_force force[NODE_LEVERS],
                   struct buffer *out)
 {
-    for (size_t i = 0; i < NODE_LEVERS; i++) {
+    for (int i = 0; i < NODE_LEVERS; i++) {
         if (force[i].in_force) {
-            write_force(i, &force[i], out);
+            lever_write_force((enum node_lever)i, &force[i], out);
+            buffer_char(out, '\n');
             continue;
         }
-        buffer_format(out, "%s: not in force", labels[i]);
+        buffer_format(out, "%s: not in force", lever_label((enum node_lever)i));
         if (force[i].ended_ms != 0) {
             buffer_text(out, "; the last one ended at ");
             write_time(force[i].ended_ms, out);
