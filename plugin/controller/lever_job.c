@@ -292,9 +292,16 @@ lever_job_run(struct agent_client *client, const struct lever_request *request,
               const char *by, void (*log)(const char *line),
               struct lever_report *out, struct error *err)
 {
+    struct lever_force decay = client->status.levers[NODE_DECAY],
+                       background = client->status.levers[NODE_BACKGROUND];
+
     if (check_lever(client, request->lever, err) != 0 ||
         ask_levers(client, request, by, out, err) != 0)
         return -1;
+    if (request->lever == AGENT_DECAY)
+        out->replaced = decay;
+    else if (request->lever == AGENT_BACKGROUND)
+        out->replaced = background;
     keep_levers(client, log, out);
     return 0;
 }

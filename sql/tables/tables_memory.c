@@ -256,7 +256,7 @@ explain_levers(const struct catalog_scope *scope, struct buffer *note)
         if (!status.levers[i].in_force || (status.state != NODE_CONNECTED &&
                                            status.state != NODE_UNRESPONSIVE))
             continue;
-        say_text(note, "in force (heapwire.levers) is ");
+        say_text(note, "in force (heapwire.levers): ");
         lever_write_force((enum node_lever)i, &status.levers[i], note);
     }
 }

@@ -278,11 +278,13 @@ def test_a_second_one_and_undo():
         other = p.session(b"tuner", b"pw")
         said = pull(other, "decay(200, 50, 900)")
         assert ", by tuner, since " in said, said
+        assert said.startswith("risk: decay to a longer time: "), said
+        assert "\nreplaces decay: dirty_decay_ms 100, muzzy_decay_ms 0 until " in said, said
         assert p.of("decay(0)") == [200, 50]
         assert "decay: dirty_decay_ms 200" in p.pull("state()")
         assert in_force(p.sql) == [[b"decay", b"dirty_decay_ms 200, muzzy_decay_ms 50", b"tuner"]]
         (note,), = p.sql.query("SELECT note FROM heapwire.memory")
-        assert note.startswith(b"in force (heapwire.levers) is decay: dirty_decay_ms 200"), note
+        assert note.startswith(b"in force (heapwire.levers): decay: dirty_decay_ms 200"), note
         said = p.pull("undo()")
         assert "decay: not in force" in said, said
         assert p.of("decay(0), decay(1)") == before
