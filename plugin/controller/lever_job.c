@@ -8,6 +8,7 @@
 
 #include "agent_client.h"
 #include "buffer.h"
+#include "clean_text.h"
 #include "clock.h"
 #include "errors.h"
 #include "files.h"
@@ -94,8 +95,9 @@ put_force(struct lever_force *force, struct span name, struct span value)
     int64_t number = 0;
 
     if (span_is(name, "by")) {
-        snprintf(force->by, sizeof(force->by), "%.*s", (int)value.size,
-                 value.data);
+        if (value.size >= sizeof(force->by))
+            value.size = sizeof(force->by) - 1;
+        clean_text(value, force->by);
         return true;
     }
     if (!parse_signed(value, &number))

@@ -89,6 +89,8 @@ START_TEST(a_long_name_is_cut)
     memset(text + 9, 'x', sizeof(text) - 10);
     ck_assert(parse(text));
     ck_assert_uint_eq(strlen(report.force[NODE_DECAY].by), AGENT_BY_MAX - 1);
+    ck_assert(parse("decay.by a\033[31m\xff\n"));
+    ck_assert_str_eq(report.force[NODE_DECAY].by, "a?[31m?");
 }
 END_TEST
 
