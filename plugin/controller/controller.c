@@ -206,10 +206,10 @@ take_snapshot(struct controller *c, struct job *job, struct error *err)
     struct objects own, *objects = recorded ? &own : &c->objects;
 
     objects_init(&own);
-    taken =
-        (recorded
-             ? dump_take_recording(&dump, &job->recording, objects, err)
-             : dump_take(&dump, &c->client, objects, &c->recorded, err)) == 0;
+    taken = (recorded ? dump_take_recording(&dump, &job->recording, &c->client,
+                                            objects, err)
+                      : dump_take(&dump, &c->client, objects, &c->recorded,
+                                  err)) == 0;
     pthread_mutex_lock(&c->jobs.flights.lock);
     publish_status(c);
     jobs_give_agent(job);

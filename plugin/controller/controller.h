@@ -82,6 +82,7 @@ struct lever_counts {
 struct lever_report {
     struct lever_counts before, after;
     int64_t took_us;
+    struct lever_force replaced; /* of the same kind, where one was in force */
     struct lever_force force[NODE_LEVERS];
 };
 

@@ -29,7 +29,11 @@
 #include "waste.h"
 #include "waste_take.h"
 
-enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 4096 };
+enum {
+    MAPS_ARENA_BYTES = 64 << 20,
+    MEMORY_TEXT_MAX = 4096,
+    CLASSES_AGE_MS = 15000 /* they are asked for each ten seconds */
+};
 
 void
 dump_fini(struct dump *dump)
@@ -341,9 +345,24 @@ note_recording(struct dump *dump, const struct recording *recording)
     note_losses(dump);
 }
 
+/* Jemalloc's size classes, as the database that was recorded told them last:
+ * where that was at about the moment of the recording. */
+static void
+take_last_classes(struct dump *dump, const struct recording *recording,
+                  const struct agent_client *client)
+{
+    int64_t apart_ms = client->waste.at_ms - recording->taken_ms;
+
+    if (agent_client_same_incarnation(&client->status.hello,
+                                      &recording->hello) &&
+        apart_ms >= -CLASSES_AGE_MS && apart_ms <= CLASSES_AGE_MS)
+        dump->waste = client->waste;
+}
+
 int
 dump_take_recording(struct dump *dump, const struct recording *recording,
-                    struct objects *objects, struct error *err)
+                    const struct agent_client *client, struct objects *objects,
+                    struct error *err)
 {
     struct recorded_maps maps = {.segment = recording->segment};
     bool complete;
@@ -354,6 +373,7 @@ dump_take_recording(struct dump *dump, const struct recording *recording,
     dump->taken_ms = recording->taken_ms;
     dump->recorded_ms = recording->monotonic_ms;
     dump->memory = recording->memory;
+    take_last_classes(dump, recording, client);
     dump->recorded = segment_read(recording->segment, err);
     if (dump->recorded && check_owner(dump, &recording->hello, err) == 0 &&
         recorded_maps_find(&maps, dump->recorded, NULL, objects, &complete,

@@ -52,8 +52,10 @@ struct dump {
 int dump_take(struct dump *dump, struct agent_client *client,
               struct objects *objects, struct recorded_maps *maps,
               struct error *err);
-/* Likewise of a copy of the segment, without the agent. */
+/* Likewise of a copy of the segment, without the agent.  client: what it was
+ * told last. */
 int dump_take_recording(struct dump *dump, const struct recording *recording,
+                        const struct agent_client *client,
                         struct objects *objects, struct error *err);
 /* The code of the database as code_map_open finds it, by its agent: where the
  * process is closed to us.  client: struct agent_client. */

@@ -8,6 +8,7 @@
 
 #include "agent_client.h"
 #include "buffer.h"
+#include "clean_text.h"
 #include "clock.h"
 #include "errors.h"
 #include "files.h"
@@ -94,8 +95,9 @@ put_force(struct lever_force *force, struct span name, struct span value)
     int64_t number = 0;
 
     if (span_is(name, "by")) {
-        snprintf(force->by, sizeof(force->by), "%.*s", (int)value.size,
-                 value.data);
+        if (value.size >= sizeof(force->by))
+            value.size = sizeof(force->by) - 1;
+        clean_text(value, force->by);
         return true;
     }
     if (!parse_signed(value, &number))
@@ -292,9 +294,16 @@ lever_job_run(struct agent_client *client, const struct lever_request *request,
               const char *by, void (*log)(const char *line),
               struct lever_report *out, struct error *err)
 {
+    struct lever_force decay = client->status.levers[NODE_DECAY],
+                       background = client->status.levers[NODE_BACKGROUND];
+
     if (check_lever(client, request->lever, err) != 0 ||
         ask_levers(client, request, by, out, err) != 0)
         return -1;
+    if (request->lever == AGENT_DECAY)
+        out->replaced = decay;
+    else if (request->lever == AGENT_BACKGROUND)
+        out->replaced = background;
     keep_levers(client, log, out);
     return 0;
 }

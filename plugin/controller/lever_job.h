@@ -38,16 +38,29 @@ bool lever_report_parse(const char *text, size_t size,
 
 /* ---- lever_text.c: for people, pure ---- */
 
-/* One line: what that lever may do to the database with these figures. */
+/* One line: what that lever may do to the database with these figures.
+ * decay: what is set there (-1: never); NULL: it is not known. */
 void lever_write_risk(const struct lever_request *request,
-                      const struct lever_counts *counts, struct buffer *out);
+                      const struct lever_counts *counts, const int64_t decay[2],
+                      struct buffer *out);
 /* The risk, each figure before and after, and until when it lasts. */
 void lever_write_result(const struct lever_request *request,
                         const struct lever_report *report, struct buffer *out);
+/* What it sets or puts back: "dirty_decay_ms 0, muzzy_decay_ms -1 (never)",
+ * "on". */
+void lever_write_values(enum node_lever lever, const int64_t values[2],
+                        struct buffer *out);
+/* What is in force, until when and by whom, in a part of a line. */
+void lever_write_force(enum node_lever lever, const struct lever_force *force,
+                       struct buffer *out);
 /* The levers that are in force, a line each; and how the last ones ended. */
 void lever_write_state(const struct lever_force force[NODE_LEVERS],
                        struct buffer *out);
-/* "decay", ... */
+/* "decay()", ... */
 const char *lever_name(enum agent_lever lever);
+/* "decay", "background_threads" */
+const char *lever_label(enum node_lever lever);
+/* Why it could not be put back. */
+const char *lever_error(const struct lever_force *force);
 
 #endif

@@ -52,12 +52,30 @@ write_purge_risk(const struct lever_counts *counts, struct buffer *out)
                 "memory that is used again costs page faults");
 }
 
+static bool
+is_longer(int64_t ms, int64_t than_ms)
+{
+    return than_ms >= 0 && (ms < 0 || ms > than_ms);
+}
+
 static void
-write_decay_risk(const struct lever_request *request, struct buffer *out)
+write_decay_risk(const struct lever_request *request, const int64_t decay[2],
+                 struct buffer *out)
 {
     bool never = request->dirty_ms < 0 || request->muzzy_ms < 0;
+    bool longer = decay && (is_longer(request->dirty_ms, decay[0]) ||
+                            is_longer(request->muzzy_ms, decay[1]));
+    bool shorter = !decay || is_longer(decay[0], request->dirty_ms) ||
+                   is_longer(decay[1], request->muzzy_ms);
 
-    if (never)
+    if (longer && !never && !shorter)
+        buffer_text(out, "decay to a longer time: free pages stay so much "
+                         "longer, and rss is higher by as much as is freed "
+                         "in that time");
+    else if (!longer && !shorter)
+        buffer_text(out, "decay to what is set already: nothing changes but "
+                         "its end");
+    else if (never)
         buffer_text(out, "decay of -1 ms: free pages are not given back at all "
                          "while it is in force, and rss grows to the highest "
                          "use of each arena");
@@ -85,7 +103,8 @@ write_background_risk(const struct lever_request *request, struct buffer *out)
 
 void
 lever_write_risk(const struct lever_request *request,
-                 const struct lever_counts *counts, struct buffer *out)
+                 const struct lever_counts *counts, const int64_t decay[2],
+                 struct buffer *out)
 {
     buffer_text(out, "risk: ");
     switch (request->lever) {
@@ -93,7 +112,7 @@ lever_write_risk(const struct lever_request *request,
         write_purge_risk(counts, out);
         break;
     case AGENT_DECAY:
-        write_decay_risk(request, out);
+        write_decay_risk(request, decay, out);
         break;
     case AGENT_BACKGROUND:
         write_background_risk(request, out);
@@ -118,8 +137,9 @@ write_ms(int64_t ms, struct buffer *out)
         buffer_format(out, "%" PRId64, ms);
 }
 
-static void
-write_values(size_t lever, const int64_t values[2], struct buffer *out)
+void
+lever_write_values(enum node_lever lever, const int64_t values[2],
+                   struct buffer *out)
 {
     if (lever == NODE_BACKGROUND) {
         buffer_text(out, values[0] ? "on" : "off");
@@ -131,42 +151,63 @@ write_values(size_t lever, const int64_t values[2], struct buffer *out)
     write_ms(values[1], out);
 }
 
-static const char *const labels[NODE_LEVERS] = {"decay", "background_threads"};
-
-static void
-write_force(size_t lever, const struct lever_force *force, struct buffer *out)
+const char *
+lever_label(enum node_lever lever)
 {
-    buffer_format(out, "%s: ", labels[lever]);
-    write_values(lever, force->set, out);
+    static const char *const labels[NODE_LEVERS] = {"decay",
+                                                    "background_threads"};
+
+    return labels[lever];
+}
+
+const char *
+lever_error(const struct lever_force *force)
+{
+    const char *text = strerrordesc_np((int)force->error);
+
+    return text ? text : "unknown error";
+}
+
+void
+lever_write_force(enum node_lever lever, const struct lever_force *force,
+                  struct buffer *out)
+{
+    buffer_format(out, "%s: ", lever_label(lever));
+    lever_write_values(lever, force->set, out);
     buffer_text(out, " until ");
     write_time(force->until_ms, out);
-    buffer_format(out, ", by %s, since ",
-                  *force->by ? force->by : "an unknown user");
+    buffer_format(out, ", by %s", *force->by ? force->by : "an unknown user");
+}
+
+static void
+write_ends(enum node_lever lever, const struct lever_force *force,
+           struct buffer *out)
+{
+    buffer_text(out, ", since ");
     write_time(force->since_ms, out);
     buffer_text(out, lever == NODE_DECAY ? "; then each arena's own again, of "
                                            "new ones "
                                          : "; then ");
-    write_values(lever, force->was, out);
+    lever_write_values(lever, force->was, out);
     if (force->error != 0)
         buffer_format(out,
                       "; it is overdue, for it could not be put back (%s): it "
                       "is tried again each second",
-                      strerrordesc_np((int)force->error)
-                          ? strerrordesc_np((int)force->error)
-                          : "unknown error");
-    buffer_char(out, '\n');
+                      lever_error(force));
 }
 
 void
 lever_write_state(const struct lever_force force[NODE_LEVERS],
                   struct buffer *out)
 {
-    for (size_t i = 0; i < NODE_LEVERS; i++) {
+    for (int i = 0; i < NODE_LEVERS; i++) {
         if (force[i].in_force) {
-            write_force(i, &force[i], out);
+            lever_write_force((enum node_lever)i, &force[i], out);
+            write_ends((enum node_lever)i, &force[i], out);
+            buffer_char(out, '\n');
             continue;
         }
-        buffer_format(out, "%s: not in force", labels[i]);
+        buffer_format(out, "%s: not in force", lever_label((enum node_lever)i));
         if (force[i].ended_ms != 0) {
             buffer_text(out, "; the last one ended at ");
             write_time(force[i].ended_ms, out);
@@ -196,8 +237,20 @@ lever_write_result(const struct lever_request *request,
 {
     const struct lever_counts *before = &report->before,
                               *after = &report->after;
+    const struct lever_force *replaced = &report->replaced;
 
-    lever_write_risk(request, before, out);
+    lever_write_risk(request, before,
+                     replaced->in_force ? replaced->set
+                                        : report->force[NODE_DECAY].was,
+                     out);
+    if (replaced->in_force) {
+        buffer_text(out, "replaces ");
+        lever_write_force(request->lever == AGENT_DECAY ? NODE_DECAY
+                                                        : NODE_BACKGROUND,
+                          replaced, out);
+        buffer_text(out, "; what is put back is still what was there before "
+                         "that\n");
+    }
     write_change("rss", before->rss, after->rss, out);
     write_change("resident", before->resident, after->resident, out);
     write_change("active", before->active, after->active, out);

@@ -25,7 +25,9 @@ thin_by_age(struct ring_item *items, size_t count, int64_t now_ms,
     }
 }
 
-/* The one that is missed least: near to others, for its age. */
+/* The one that is missed least: near to others, for its age; before that what
+ * is of a time to come, as the clock was set back: nothing is compared with it.
+ */
 static size_t
 find_least(const struct ring_item *items, size_t count, int64_t now_ms,
            int64_t every_ms)
@@ -42,9 +44,11 @@ find_least(const struct ring_item *items, size_t count, int64_t now_ms,
             continue;
         while (after < count && items[after].goes)
             after++;
-        if (before < count && after < count)
+        if (age_ms < 0)
+            gap = (double)age_ms;
+        else if (before < count && after < count)
             gap = (double)(items[after].taken_ms - items[before].taken_ms) /
-                  (double)((age_ms > 0 ? age_ms : 0) + every_ms);
+                  (double)(age_ms + every_ms);
         before = i;
         if (items[i].index == RING_ADDED || (least < count && gap >= gap_least))
             continue;

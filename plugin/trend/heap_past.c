@@ -43,35 +43,51 @@ is_same_life(const struct store_entry *entry, const struct agent_hello *hello,
            entry->hello.resets == hello->resets;
 }
 
-static double
-memory_then(const struct snapshot_memory *memory)
+static void
+take_memory(struct heap_point *point, const struct snapshot_memory *memory)
 {
-    if (memory->allocated.known)
-        return (double)memory->allocated.value;
-    return memory->rss.known ? (double)memory->rss.value : -1;
+    point->counted = memory->allocated.known;
+    point->allocated = memory->allocated.known ? (double)memory->allocated.value
+                       : memory->rss.known     ? (double)memory->rss.value
+                                               : -1;
+}
+
+/* Borrowed, or NULL.  Call with the lock. */
+static struct heap_sums *
+find_sums(const struct heap_trends *trends, uint64_t serial, uint64_t wrappers)
+{
+    for (size_t i = 0; i < trends->count; i++)
+        if (trends->list[i].serial == serial &&
+            trends->list[i].wrappers == wrappers)
+            return trends->list[i].sums;
+    return NULL;
 }
 
 /* A reference, or NULL. */
 static struct heap_sums *
 recall_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers)
 {
-    struct heap_sums *sums = NULL;
+    struct heap_sums *sums;
 
     pthread_mutex_lock(&trends->lock);
-    for (size_t i = 0; i < trends->count && !sums; i++)
-        if (trends->list[i].serial == serial &&
-            trends->list[i].wrappers == wrappers)
-            sums = heap_sums_ref(trends->list[i].sums);
+    sums = find_sums(trends, serial, wrappers);
+    if (sums)
+        heap_sums_ref(sums);
     pthread_mutex_unlock(&trends->lock);
     return sums;
 }
 
-/* In place of the oldest, where there is no room. */
+/* In place of the oldest, where there is no room.  Another statement may have
+ * read the same file meanwhile. */
 static void
 remember_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers,
               struct heap_sums *sums)
 {
     pthread_mutex_lock(&trends->lock);
+    if (find_sums(trends, serial, wrappers)) {
+        pthread_mutex_unlock(&trends->lock);
+        return;
+    }
     if (trends->count == HEAP_PAST_MAX) {
         heap_sums_unref(trends->list[0].sums);
         trends->count--;
@@ -151,19 +167,34 @@ keep_ring(struct store_entry *list, size_t count)
     return kept;
 }
 
+/* Keeps of the list those that now may be compared with, the latest.  After the
+ * clock was set back some are of a time to come. */
+static size_t
+keep_comparable(struct store_entry *list, size_t count,
+                const struct snapshot *now)
+{
+    size_t kept = 0, over;
+
+    for (size_t i = 0; i < count; i++)
+        if (is_same_life(&list[i], &now->hello, now->profile->rate) &&
+            list[i].taken_ms < now->taken_ms)
+            list[kept++] = list[i];
+    if (kept <= HEAP_PAST_MAX)
+        return kept;
+    over = kept - HEAP_PAST_MAX;
+    memmove(list, list + over, HEAP_PAST_MAX * sizeof(*list));
+    return HEAP_PAST_MAX;
+}
+
 static int
 add_past(struct heap_trends *trends, const struct store_entry *list,
-         size_t count, const struct snapshot *now,
-         const struct view_options *options, struct heap_past *past,
-         struct error *err)
+         size_t count, const struct view_options *options,
+         struct heap_past *past, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
         struct heap_point *point = &past->points[past->count];
         int rc;
 
-        if (!is_same_life(&list[i], &now->hello, now->profile->rate) ||
-            list[i].taken_ms >= now->taken_ms || past->count == HEAP_PAST_MAX)
-            continue;
         rc = take_sums(trends, &list[i], options, &point->sums, err);
         if (rc < 0)
             return -1;
@@ -171,7 +202,7 @@ add_past(struct heap_trends *trends, const struct store_entry *list,
             continue;
         memcpy(point->name, list[i].name, sizeof(point->name));
         point->taken_ms = list[i].taken_ms;
-        point->allocated = memory_then(&list[i].memory);
+        take_memory(point, &list[i].memory);
         past->count++;
     }
     return 0;
@@ -190,7 +221,7 @@ add_now(struct heap_trends *trends, const struct snapshot *now,
     if (!point->sums)
         return -1;
     point->taken_ms = now->taken_ms;
-    point->allocated = memory_then(&now->memory);
+    take_memory(point, &now->memory);
     past->count++;
     return 0;
 }
@@ -212,6 +243,8 @@ heap_past_collect(struct heap_trends *trends, struct snapshot **now,
     size_t count;
     int rc = -1;
 
+    if (fresh)
+        snapshot_ref(*now);
     if (!list) {
         error_memory(err, "the list of snapshots");
         return -1;
@@ -221,12 +254,11 @@ heap_past_collect(struct heap_trends *trends, struct snapshot **now,
         past->every_ms = (int64_t)store_defaults.ring_ms;
     count = keep_ring(list, store_list(trends->store, list, STORE_COUNT_MAX));
     forget_others(trends, list, count);
-    if (*now)
-        snapshot_ref(*now);
-    else if (count > 0)
+    if (!fresh && count > 0)
         *now = store_get(trends->store, list[count - 1].name, err);
     if (*now)
-        rc = add_past(trends, list, count, *now, options, past, err);
+        rc = add_past(trends, list, keep_comparable(list, count, *now), options,
+                      past, err);
     else
         rc = count > 0 ? -1 : 0;
     if (rc == 0 && *now)

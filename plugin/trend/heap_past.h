@@ -6,6 +6,7 @@
 #ifndef HW_HEAP_PAST_H
 #define HW_HEAP_PAST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct heap_point {
     char name[SNAPSHOT_NAME_MAX + 1];
     int64_t taken_ms;
     double allocated; /* or rss where that is not known; below 0: neither */
+    bool counted;     /* it is the former */
     struct heap_sums *sums;
 };
 

@@ -5,9 +5,10 @@
  * before; now is one more.  First the former are judged, and where these do not
  * grow, one a day, always of the same time of day.
  *
- * A profile that was switched on late has at first little of the heap, and more
- * as objects are replaced: functions seem to grow whose memory does not.  So
- * where much was unseen at first, the allocator's own count must grow, too.
+ * A profile that was switched on late, or again after a pause, has at first
+ * little of the heap, and more as objects are replaced: functions seem to grow
+ * whose memory does not.  So where much was unseen at first, the allocator's
+ * own count must grow, too.
  */
 #include "heap_trend.h"
 
@@ -58,15 +59,22 @@ point_of(const struct heap_point *point, uint64_t name)
                                 sum->variance};
 }
 
-/* The points of the last two days, or at least step_ms from each other; name 0:
- * what was allocated.  *first: the index of the first. */
-static size_t
+/* Those since from_ms, at least step_ms from each other; name 0: what was
+ * allocated. */
+struct point_list {
+    struct trend_point points[TREND_POINTS_MAX];
+    size_t indices[TREND_POINTS_MAX]; /* of the past's */
+    size_t count;
+};
+
+static void
 list_points(const struct heap_past *past, uint64_t name, int64_t step_ms,
-            int64_t from_ms, struct trend_point *out, size_t *first)
+            int64_t from_ms, struct point_list *out)
 {
     int64_t last_ms = INT64_MAX;
     size_t count = 0;
 
+    out->count = 0;
     /* Backwards, so that now is one of them. */
     for (size_t i = past->count; i-- > 0 && count < TREND_POINTS_MAX;) {
         const struct heap_point *point = &past->points[i];
@@ -76,57 +84,83 @@ list_points(const struct heap_past *past, uint64_t name, int64_t step_ms,
         if (count > 0 && last_ms - point->taken_ms < step_ms)
             continue;
         if (name == 0 && point->allocated < 0)
-            return 0;
-        out[count] = name == 0
-                         ? (struct trend_point){(double)point->taken_ms / 1000,
-                                                point->allocated, 0}
-                         : point_of(point, name);
+            return;
+        out->points[count] =
+            name == 0 ? (struct trend_point){(double)point->taken_ms / 1000,
+                                             point->allocated, 0}
+                      : point_of(point, name);
+        out->indices[count] = i;
         count++;
         last_ms = point->taken_ms;
-        *first = i;
     }
     for (size_t i = 0; i < count / 2; i++) {
-        struct trend_point held = out[i];
+        struct trend_point held = out->points[i];
+        size_t index = out->indices[i];
 
-        out[i] = out[count - 1 - i];
-        out[count - 1 - i] = held;
+        out->points[i] = out->points[count - 1 - i];
+        out->points[count - 1 - i] = held;
+        out->indices[i] = out->indices[count - 1 - i];
+        out->indices[count - 1 - i] = index;
     }
-    return count;
+    out->count = count;
+}
+
+/* The index of the first point that counts. */
+static size_t
+judge_points(const struct heap_past *past, const struct point_list *list,
+             struct trend *out)
+{
+    size_t last = past->count - 1;
+
+    trend_judge(list->points, list->count, past->points[last].sums->bytes, out);
+    return list->count > 0 ? list->indices[list->count - out->points] : last;
 }
 
 /* Of the last two days; where that does not grow, day by day. */
 static size_t
 judge_series(const struct heap_past *past, uint64_t name, struct trend *out)
 {
-    const struct heap_point *now = &past->points[past->count - 1];
-    struct trend_point points[TREND_POINTS_MAX];
-    size_t first = past->count - 1, coarse_first = first, count;
+    int64_t now_ms = past->points[past->count - 1].taken_ms;
+    int64_t half_ms = past->every_ms / 2;
+    struct point_list list;
     struct trend coarse;
+    size_t first, coarse_first;
 
-    count = list_points(past, name, past->every_ms / 2,
-                        now->taken_ms - RING_FINE * past->every_ms -
-                            past->every_ms / 2,
-                        points, &first);
-    trend_judge(points, count, now->sums->bytes, out);
+    list_points(past, name, half_ms,
+                now_ms - RING_FINE * past->every_ms - half_ms, &list);
+    first = judge_points(past, &list, out);
     if (out->verdict == TREND_GROWS)
         return first;
-    count = list_points(past, name, (RING_COARSE_EVERY - 1) * past->every_ms,
-                        INT64_MIN, points, &coarse_first);
-    trend_judge(points, count, now->sums->bytes, &coarse);
+    list_points(past, name, (RING_COARSE_EVERY - 1) * past->every_ms, INT64_MIN,
+                &list);
+    coarse_first = judge_points(past, &list, &coarse);
     if (coarse.verdict != TREND_GROWS)
         return first;
     *out = coarse;
     return coarse_first;
 }
 
-/* Whether the profile had not seen much at that point, and cannot say what of
- * its growth is real. */
-static bool
-was_blind(const struct heap_point *point, const struct snapshot *now)
+/* The share of what was allocated that the profile had seen. */
+static double
+share_seen(const struct heap_point *point)
 {
-    return now->hello.active_since_ms > now->hello.started_ms + LATE_MS &&
-           (point->allocated < 0 ||
-            point->sums->bytes < seen_share * point->allocated);
+    return point->allocated > 0 ? point->sums->bytes / point->allocated : 0;
+}
+
+/* Whether the profile had not seen much at that point, and cannot say what of
+ * its growth is real: it was switched on late, or again after a pause. */
+static bool
+was_blind(const struct heap_past *past, size_t first,
+          const struct snapshot *now)
+{
+    const struct heap_point *then = &past->points[first];
+    const struct heap_point *last = &past->points[past->count - 1];
+    double seen = share_seen(then);
+
+    if (now->hello.active_since_ms > now->hello.started_ms + LATE_MS)
+        return seen < seen_share;
+    return then->counted && last->counted &&
+           seen < seen_share * share_seen(last);
 }
 
 static void
@@ -137,15 +171,15 @@ check_blindness(const struct heap_past *past, const struct snapshot *now,
 
     if ((row->trend.verdict != TREND_GROWS &&
          row->trend.verdict != TREND_FILLS) ||
-        !was_blind(&past->points[first], now))
+        !was_blind(past, first, now))
         return;
     judge_series(past, 0, &all);
     if (all.verdict == TREND_GROWS && row->trend.verdict == TREND_GROWS &&
         all.high >= row->trend.slope / 2)
         return;
     row->trend.verdict = TREND_UNKNOWN;
-    row->trend.why = "profiling was switched on when the heap was there: what "
-                     "replaces it seems to grow";
+    row->trend.why = "profiling was off when much of the heap was made: what "
+                     "replaces that seems to grow";
 }
 
 /* ---- the rows ---- */
@@ -302,9 +336,10 @@ add_rows(const struct heap_past *past, const struct snapshot *now,
         const struct heap_sum *sum = &sums->functions[i];
 
         if (out->count < HEAP_TREND_ROWS_MAX && past->named.functions[i] &&
+            sum->bytes > 0 &&
             (sum->bytes >= TREND_SHARE * sums->bytes ||
-             grown_since(past, sum) >= TREND_SHARE * grown) &&
-            sum->bytes > 0 && add_row(past, now, i, names, out) != 0)
+             (grown > 0 && grown_since(past, sum) >= TREND_SHARE * grown)) &&
+            add_row(past, now, i, names, out) != 0)
             return -1;
     }
     fill_shares(out);

@@ -28,7 +28,7 @@ struct view_options;
 #define TREND_SHARE 0.01
 
 enum {
-    HEAP_TREND_ROWS_MAX = 64,
+    HEAP_TREND_ROWS_MAX = 200,   /* twice as many as TREND_SHARE lets be */
     HEAP_TREND_FUNCTIONS = 1024, /* of a snapshot, the largest */
     HEAP_TREND_STACKS = 2048,    /* likewise */
     HEAP_TREND_AGES_MAX = 256,   /* bytes of the text */

@@ -156,7 +156,7 @@ static const struct cluster_ask_ops rows_ops = {start, take, finish, free_rows};
 static void
 write_question(const struct catalog_table *table, bool needy,
                const char *snapshot, const char *of_snapshots,
-               struct buffer *out)
+               const struct cluster_since *since, struct buffer *out)
 {
     buffer_text(out, "SELECT ");
     for (size_t i = 1; i < table->column_count; i++)
@@ -166,6 +166,8 @@ write_question(const struct catalog_table *table, bool needy,
             buffer_format(out, "%s`%s`", i > 1 ? ", " : "",
                           table->columns[i].name);
     buffer_format(out, " FROM heapwire.`%s`", table->of->name);
+    if (since)
+        buffer_format(out, " WHERE `%s` >= '%s'", since->column, since->text);
     if (!snapshot) {
         buffer_text(out, of_snapshots);
         return;
@@ -229,7 +231,8 @@ begin(struct handle *handle, const struct catalog_table *table,
 int
 cluster_rows_need(struct handle *handle, const struct catalog_table *table,
                   const uint64_t *ids, size_t id_count, const char *snapshot,
-                  bool kept, bool fresh, const struct cluster_rows **out)
+                  bool kept, bool fresh, const struct cluster_since *since,
+                  const struct cluster_rows **out)
 {
     const char *of_snapshots =
         !kept   ? ""
@@ -248,9 +251,21 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     }
     buffer_init(&question, QUESTION_MAX);
     buffer_init(&key, QUESTION_MAX + (id_count + 1) * sizeof(uint64_t));
-    write_question(table, needy, snapshot, of_snapshots, &question);
+    write_question(table, needy, snapshot, of_snapshots, since, &question);
     make_key(&key, &question, ids, id_count);
     rc = cluster_find(handle, &key, &ask);
+    if (rc == SQLITE_OK && !ask && since) {
+        size_t index = catalog_index(table);
+
+        if (table_set_has(&handle->bounded, index)) {
+            /* A join has a time of each row: it is asked once. */
+            buffer_fini(&question);
+            buffer_fini(&key);
+            return cluster_rows_need(handle, table, ids, id_count, snapshot,
+                                     kept, fresh, NULL, out);
+        }
+        table_set_add(&handle->bounded, index);
+    }
     if (rc == SQLITE_OK && !ask)
         rc = begin(handle, table, ids, id_count,
                    fresh || takes_turns(table->of, needy), observed.seconds,

@@ -181,6 +181,6 @@ jemalloc_risks(struct script_call *call, struct error *err)
         return STEP_FAIL;
     buffer_init(&call->work->text, TEXT_MAX);
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        lever_write_risk(&all[i], &report.after, &call->work->text);
+        lever_write_risk(&all[i], &report.after, NULL, &call->work->text);
     return return_buffer(call, err);
 }

@@ -104,13 +104,29 @@ names_nodes(sqlite3_index_info *info, int i)
     return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
 }
 
-/* Chooses the nodes to ask, and the snapshot. */
-static void
-plan_nodes(const struct catalog_table *of, sqlite3_index_info *info)
+static bool
+is_since(const struct catalog_table *table, const sqlite3_index_info *info,
+         int i)
 {
-    int snapshot = -1, node = -1, values = 0;
+    int column = info->aConstraint[i].iColumn;
+    unsigned op = info->aConstraint[i].op;
+
+    return !table->of->walk && info->aConstraint[i].usable && column > 0 &&
+           (op == SQLITE_INDEX_CONSTRAINT_GT ||
+            op == SQLITE_INDEX_CONSTRAINT_GE) &&
+           table->columns[column].type->type == COLUMN_DATETIME;
+}
+
+/* Chooses the nodes to ask, and the snapshot, or from what time on. */
+static void
+plan_nodes(const struct catalog_table *table, sqlite3_index_info *info)
+{
+    const struct catalog_table *of = table->of;
+    int snapshot = -1, node = -1, since = -1, values = 0;
 
     for (int i = 0; i < info->nConstraint; i++) {
+        if (is_since(table, info, i))
+            since = i;
         if (node < 0 && names_nodes(info, i))
             node = i;
         else if (of->walk && info->aConstraint[i].usable &&
@@ -133,6 +149,11 @@ plan_nodes(const struct catalog_table *of, sqlite3_index_info *info)
     } else {
         info->estimatedCost *= ROWS_GUESS;
     }
+    if (since >= 0) {
+        info->aConstraintUsage[since].argvIndex = ++values;
+        info->idxNum |= BY_SINCE | info->aConstraint[since].iColumn
+                                       << SINCE_SHIFT;
+    }
 }
 
 void
@@ -141,7 +162,7 @@ select_vtab_plan(const struct catalog_table *table, sqlite3_index_info *info)
     if (table->walk) {
         plan_walk(table->walk, info);
     } else if (table->of) {
-        plan_nodes(table->of, info);
+        plan_nodes(table, info);
     } else {
         info->estimatedCost = ROWS_GUESS;
         info->estimatedRows = ROWS_GUESS;

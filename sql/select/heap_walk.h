@@ -94,7 +94,10 @@ enum {
     BY_NODE = 8,
     READS_SNAPSHOT =
         16, /* no value: the statement mentions the column of snapshots */
-    NAMES_SNAPSHOT = 32 /* no value: a condition on that column gives no name */
+    NAMES_SNAPSHOT =
+        32,          /* no value: a condition on that column gives no name */
+    BY_SINCE = 64,   /* the least of a column of times: */
+    SINCE_SHIFT = 8, /* the column's index stands from this bit on */
 };
 
 /* Fills info for xBestIndex. */

@@ -18,6 +18,7 @@ extern const struct catalog_table tables_budgets[];
 extern const struct catalog_table tables_cpu[];
 extern const struct catalog_table tables_diagnosis[];
 extern const struct catalog_table tables_heap[];
+extern const struct catalog_table tables_levers[];
 extern const struct catalog_table tables_malloc[];
 extern const struct catalog_table tables_mappings[];
 extern const struct catalog_table tables_memory[];

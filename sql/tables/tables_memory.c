@@ -11,7 +11,9 @@
 #include "errors.h"
 #include "free_pages.h"
 #include "history.h"
+#include "lever_job.h"
 #include "memory.h"
+#include "node_status.h"
 #include "outlook.h"
 #include "profile.h"
 #include "reconciliation.h"
@@ -243,6 +245,22 @@ outside_jemallocs(const struct stats *stats, int64_t *out)
     return stats_together(stats->allocator_ms, stats->taken_ms);
 }
 
+/* What somebody has changed for a time, which may be why. */
+static void
+explain_levers(const struct catalog_scope *scope, struct buffer *note)
+{
+    struct node_status status;
+
+    controller_status(scope->session->node->controller, &status);
+    for (int i = 0; i < NODE_LEVERS; i++) {
+        if (!status.levers[i].in_force || (status.state != NODE_CONNECTED &&
+                                           status.state != NODE_UNRESPONSIVE))
+            continue;
+        say_text(note, "in force (heapwire.levers): ");
+        lever_write_force((enum node_lever)i, &status.levers[i], note);
+    }
+}
+
 /* What lies in the jemallocs beside the chosen one. */
 static void
 explain_elsewhere(const struct stats *stats, struct buffer *note)
@@ -423,6 +441,7 @@ add_note(const struct catalog_scope *scope, const struct outlook *outlook,
     struct buffer note;
 
     buffer_init(&note, NOTE_MAX);
+    explain_levers(scope, &note);
     explain_allocator(scope->stats, &note);
     if (!scope->stats->failure)
         explain_free(scope->stats, &note);

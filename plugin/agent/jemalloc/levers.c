@@ -70,7 +70,9 @@ arena_count(mallctl_fn *mallctl)
 static bool
 is_ours(size_t kind, ssize_t value)
 {
-    return value == (ssize_t)own.state[LEVER_DECAY].set[kind] ||
+    const struct lever_state *state = &own.state[LEVER_DECAY];
+
+    return (state->in_force && value == (ssize_t)state->set[kind]) ||
            value == (ssize_t)own.next[kind];
 }
 
@@ -99,13 +101,15 @@ set_decay(mallctl_fn *mallctl, unsigned arena, size_t kind)
     return access_decay(mallctl, arena, kind, NULL, &value);
 }
 
+/* Where a first lever failed half-way, what it did not reach is not its own,
+ * though it may have that value. */
 static int
 put_back_decay(mallctl_fn *mallctl, unsigned arena, size_t kind)
 {
     ssize_t old = own.kept[kind][arena], now;
     int error;
 
-    if (old == 0)
+    if (old == 0 && own.state[LEVER_DECAY].in_force)
         old = own.kept[kind][NEW];
     error = access_decay(mallctl, arena, kind, &now, NULL);
     if (error != 0)

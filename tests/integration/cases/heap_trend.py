@@ -1,32 +1,24 @@
 """What grows, and when memory meets its limit: of a program that leaks and of
-one that does not, with the ring's interval at a second."""
+one that does not, with the ring's interval at a second.
+
+By the clock: slow/heap_trend.py."""
 import contextlib
+import datetime
 import os
 import re
 import signal
+import struct
 import sys
 
+from growing import (GROWER, MB, RING, foreseen, kept, leak_within, outlook)
 from http_door import same
 from machine import no_cgroup
-from node_under_test import BUILD, wait_for
+from node_under_test import wait_for
 from recorded_node import Ran, profiled, value
 from runner import beside, named, needs, run_tests
 
-GROWER = os.path.join(BUILD, "bin", "grower")
-RING = "[snapshots]\nring = 1\nat_percent = none\n"
 GROWS = "SELECT GROUP_CONCAT(`function`) FROM heapwire.heap_trend " \
     "WHERE verdict = 'grows'"
-MB = 1 << 20
-
-
-def kept(w):
-    return value(w, "SELECT COUNT(*) FROM heapwire.snapshots "
-                 "WHERE cause = 'ring'")
-
-
-def outlook(w):
-    return w.query("SELECT full_at, hours_left, growth_per_hour, note "
-                   "FROM heapwire.memory")[0]
 
 
 @beside
@@ -44,28 +36,34 @@ def test_a_leak():
         assert re.search(rb"\bmain;lose_entry", folded), folded
         assert base.startswith(b"auto_") and snapshot == b"now", base
         assert b"1 s to 10 s" in ages, ages
-        # RSS, over the last two minutes.
-        wait_for(lambda: outlook(w)[2] is not None, 120, 0.5)
         restart(node)
 
 
+def answers(node):
+    with contextlib.suppress(AssertionError, OSError, EOFError), \
+            node.asks() as w:
+        return value(w, "SELECT state FROM heapwire.profiler") == "connected"
+
+
+def start_again(node, meanwhile=lambda: None):
+    """Heapwired, which is killed."""
+    before = node.heapwired
+    node.process.send_signal(signal.SIGSTOP)  # it starts no other one yet
+    os.kill(before, signal.SIGKILL)
+    meanwhile()
+    node.process.send_signal(signal.SIGCONT)
+    wait_for(lambda: node.find_children() and
+             node.children.get("heapwired", before) != before, 60)
+    wait_for(lambda: answers(node), 60)
+
+
 def restart(node):
-    """Of heapwired: the ring and the history stay."""
+    """The ring and the history stay."""
     with node.asks() as w:
         first = value(w, "SELECT MIN(at) FROM heapwire.memory_history")
         names = {n for n, in w.query("SELECT name FROM heapwire.snapshots "
                                      "WHERE cause = 'ring'")}
-    before = node.heapwired
-    os.kill(before, signal.SIGKILL)
-    wait_for(lambda: node.find_children() and
-             node.children.get("heapwired", before) != before, 60)
-
-    def answers():
-        with contextlib.suppress(AssertionError, OSError, EOFError), \
-                node.asks() as w:
-            return value(w, "SELECT state FROM heapwire.profiler") == \
-                "connected"
-    wait_for(answers, 60)
+    start_again(node)
     with node.asks() as w:
         same("first", first,
              value(w, "SELECT MIN(at) FROM heapwire.memory_history"))
@@ -74,17 +72,18 @@ def restart(node):
         assert len(names & after) >= len(names) // 2, (names, after)
         base = value(w, "SELECT base FROM heapwire.heap_trend "
                      "WHERE `function` = 'lose_entry'")
-        assert base.encode() in names, (base, names)
+        assert base.encode() in names | after, (base, names)
 
 
 @beside
 def test_a_healthy_one():
     with Ran(GROWER, "healthy", settings=RING) as node, node.asks() as w:
-        wait_for(lambda: kept(w) >= 25, 120, 0.5)
+        # On a busy machine the first snapshots see it being filled.
+        wait_for(lambda: [[b"steady"]] == w.query(
+            "SELECT verdict FROM heapwire.heap_trend WHERE `function` = "
+            "'hold_table'"), 120, 0.5)
+        assert kept(w) >= 11, kept(w)
         same("grows", None, value(w, GROWS))
-        verdicts = dict(w.query("SELECT `function`, verdict FROM "
-                                "heapwire.heap_trend"))
-        same("hold_table", b"steady", verdicts[b"hold_table"])
         full_at, left, _, note = outlook(w)
         assert full_at is None and left is None, (full_at, left)
         assert b"full_at is NULL: " in note, note
@@ -100,17 +99,24 @@ def test_a_healthy_one():
 
 @beside
 def test_the_ring_is_thinned():
-    """An interval that has passed often."""
+    """Once its interval is longer, of those nearer than half of it one stays."""
+    taken = "SELECT name, taken FROM heapwire.snapshots " \
+        "WHERE cause = 'ring' ORDER BY taken"
     with Ran(GROWER, "healthy", settings=RING) as node, node.asks() as w:
-        wait_for(lambda: value(
-            w, "SELECT COALESCE(TIMESTAMPDIFF(SECOND, MIN(taken), MAX(taken)), 0) FROM "
-               "heapwire.snapshots WHERE cause = 'ring'") > 75, 240, 0.5)
-        assert kept(w) <= 64, kept(w)
-        old = value(w, "SELECT COUNT(*) FROM heapwire.snapshots s JOIN "
-                    "(SELECT MAX(taken) AS last FROM heapwire.snapshots) l "
-                    "WHERE cause = 'ring' AND "
-                    "TIMESTAMPDIFF(SECOND, taken, last) > 50")
-        assert 1 <= old <= 2, old
+        wait_for(lambda: kept(w) >= 6, 60)
+        before = dict(w.query(taken))
+        with open(node.config, encoding="ascii") as f:
+            text = f.read().replace("ring = 1\n", "ring = 4\n")
+        with open(node.config, "w", encoding="ascii") as f:
+            f.write(text)
+        os.kill(node.heapwired, signal.SIGHUP)
+        wait_for(lambda: len(before.keys() & dict(w.query(taken)).keys()) <=
+                 len(before) // 2 + 1, 60)
+        now = [datetime.datetime.fromisoformat(at.decode())
+               for _, at in w.query(taken)]
+        # Their seconds are cut off.
+        assert all((b - a).seconds >= 1 for a, b in zip(now, now[1:])), now
+        same("the first", min(before.values()).decode(), str(now[0]))
 
 
 @beside
@@ -122,61 +128,61 @@ def test_it_can_be_switched_off():
         same("kept", 0, kept(w))
 
 
-@contextlib.contextmanager
-def cgroup(limit):
-    v2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
-    path = f"/sys/fs/cgroup/{'' if v2 else 'memory/'}heapwire-trend-{os.getpid()}"
-    try:
-        os.mkdir(path)
-    except OSError:
-        yield None
-        return
-    try:
-        try:
-            with open(os.path.join(path, "memory.max" if v2 else
-                                   "memory.limit_in_bytes"), "w",
-                      encoding="ascii") as f:
-                f.write(str(limit))
-        except OSError:
-            yield None
-            return
-        yield os.path.join(path, "cgroup.procs")
-    finally:
-        wait_for(lambda: remove(path), 30)
+# Of the file history (history.c).
+RECORD, BODY, SECONDS = 128, 120, 7200
+MAGIC, ALL = 0x0079726f74736968, (1 << 64) - 1
 
 
-def remove(path):
-    try:
-        os.rmdir(path)
-        return True
-    except OSError:
-        return False
+def seal(body):
+    """As history_record.c does."""
+    total = MAGIC
+    for word in struct.unpack("<15Q", body):
+        total ^= word
+        for factor in 0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53:
+            total = (total ^ total >> 33) * factor & ALL
+        total ^= total >> 33
+    return body + struct.pack("<Q", total)
+
+
+def plant_past(path, seconds, rate):
+    """In front of the latest sample others, of which each has less."""
+    with open(path, "rb") as f:
+        data = f.read()
+    number, at = max(struct.unpack_from("<2Q", data, i * RECORD)
+                     for i in range(1, min(SECONDS, len(data) // RECORD - 1) + 1))
+    last = data[number * RECORD:][:BODY]
+    same("at", at, struct.unpack_from("<Q", last, 8)[0])
+    same("seal", data[number * RECORD:][:RECORD], seal(last))
+    past = [data[:RECORD]]
+    for i in range(seconds + 1):
+        body = bytearray(last)
+        less = (seconds - i) * rate
+        struct.pack_into("<2Q", body, 0, i + 1, at - (seconds - i) * 1000)
+        for offset in 40, 48:  # rss, cgroup_current
+            figure, = struct.unpack_from("<Q", last, offset)
+            assert less < figure < 1 << 62, (less, figure)
+            struct.pack_into("<Q", body, offset, figure - less)
+        past.append(seal(bytes(body)))
+    with open(path, "r+b") as f:
+        f.write(b"".join(past))
+        f.truncate()
 
 
 @beside
 @needs(no_cgroup)
 def test_the_limit_is_foreseen():
-    """And a snapshot taken, once."""
-    with cgroup(1000 * MB) as procs:
-        if not procs:
-            print("skipped: no memory cgroup can be made here")
+    """It needs 40 s, of which an earlier heapwired has left 30: what is known
+    when one starts is no news, and no mark."""
+    with leak_within(300 * MB) as node:
+        if not node:
             return
-        with Ran(GROWER, "leak", settings=RING + "hours_left = 1\n", wrapper=(
-                "sh", "-c", 'echo $$ >"$0"; exec "$@"', procs)) as node, \
-                node.asks() as w:
-            wait_for(lambda: outlook(w)[1] is not None, 180, 0.5)
-            full_at, left, rate, note = outlook(w)
-            assert full_at is not None and 0 < float(left) < 1, left
-            assert int(rate) > 0 and b"meets the cgroup's limit in" in note, \
-                note
-            wait_for(lambda: "reached in" in node.log(), 60)
-            taken = re.findall(r"took the automatic snapshot (heap_\S+): (.*)",
-                               node.log())
-            same("marks", 1, len(taken))
-            assert "the cgroup's limit is reached in 0." in taken[0][1], taken
-            same("cause", "mark", value(
-                w, "SELECT cause FROM heapwire.snapshots WHERE name = "
-                f"'{taken[0][0]}'"))
+        looks = "SELECT LEAST(MAX(rss), MAX(cgroup_current)) FROM " \
+            "heapwire.memory_history"
+        with node.asks() as w:  # its table is filled
+            wait_for(lambda: (value(w, looks) or 0) > 60 * MB, 60)
+        start_again(node, lambda: plant_past(
+            os.path.join(node.directory, "state", "history"), 30, MB))
+        foreseen(node)
 
 
 if __name__ == "__main__":

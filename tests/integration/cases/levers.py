@@ -189,6 +189,11 @@ def refused(wire, call, code):
     raise AssertionError(f"{call} was not refused: {said}")
 
 
+def in_force(wire, table="levers"):
+    return wire.query(f"SELECT lever, value, user FROM heapwire.{table} WHERE in_force "
+                      "AND until > NOW() AND seconds_left > 0")
+
+
 def change_of(said, name):
     """MB before and after."""
     before, after = re.search(
@@ -273,12 +278,22 @@ def test_a_second_one_and_undo():
         other = p.session(b"tuner", b"pw")
         said = pull(other, "decay(200, 50, 900)")
         assert ", by tuner, since " in said, said
+        assert said.startswith("risk: decay to a longer time: "), said
+        assert "\nreplaces decay: dirty_decay_ms 100, muzzy_decay_ms 0 until " in said, said
         assert p.of("decay(0)") == [200, 50]
         assert "decay: dirty_decay_ms 200" in p.pull("state()")
+        assert in_force(p.sql) == [[b"decay", b"dirty_decay_ms 200, muzzy_decay_ms 50", b"tuner"]]
+        (note,), = p.sql.query("SELECT note FROM heapwire.memory")
+        assert note.startswith(b"in force (heapwire.levers): decay: dirty_decay_ms 200"), note
         said = p.pull("undo()")
         assert "decay: not in force" in said, said
         assert p.of("decay(0), decay(1)") == before
         assert "for it was undone" in p.pull("state()")
+        assert p.sql.query("SELECT lever, in_force, value, ended_how FROM heapwire.levers") == [
+            [b"decay", b"0", None, b"it was undone"],
+            [b"background_threads", b"0", None, None]]
+        (note,), = p.sql.query("SELECT note FROM heapwire.memory")
+        assert b"in force" not in note, note
 
 
 def test_two_sessions_at_a_time():
@@ -366,11 +381,13 @@ def test_without_a_jemalloc():
 
 def test_a_hung_database_fails_at_once():
     with Program() as p:
+        p.pull("decay(0, 0, 600)")
         with frozen(p.pid):
             with contextlib.suppress(Refused):
                 p.pull("purge()")  # the first one waits for an answer
             said = refused(p.sql, "purge()", 1105)
             assert "is not responding since" in said, said
+            assert [row[0] for row in in_force(p.sql)] == [b"decay"]  # as last seen
 
 
 def test_redis_has_it_too():
@@ -414,6 +431,7 @@ def test_three_nodes_one_after_the_other():
             assert all("rss: " in text for _, _, text in rows), rows
             rows = on_all("decay(1000, 0, 600)")
             assert all("by root" in text for _, _, text in rows), rows
+            assert len(in_force(wire, "cluster_levers")) == 3
             nodes[10002].crash()
             rows = on_all("purge()")
             assert [r[1] for r in rows] == [b"OK", b"ERROR", b"ERROR"], rows

@@ -32,6 +32,7 @@ cluster_heap_functions
 cluster_heap_threads
 cluster_heap_trend
 cluster_heap_waste
+cluster_levers
 cluster_malloc_arenas
 cluster_malloc_bins
 cluster_malloc_stats
@@ -58,6 +59,7 @@ heap_stacks
 heap_threads
 heap_trend
 heap_waste
+levers
 malloc_arenas
 malloc_bins
 malloc_stats

@@ -7,11 +7,12 @@ import re
 import signal
 import socket
 import sys
+import time
 
 from mysql_wire import Refused
 from node_under_test import BUILD, wait_for
-from recorded_node import Ran, heap, redis_command, value
-from runner import named, run_tests
+from recorded_node import LINGERS_S, Ran, heap, redis_command, value
+from runner import beside, named, run_tests
 
 PROGRAM = os.path.abspath(os.path.join(BUILD, "bin", "wasted_slabs"))
 LG_SAMPLE = 13  # one sample each 8 KB: a function's share is known to 5 %
@@ -151,6 +152,27 @@ def check_kept(node):
 def test_the_holders_are_named_by_jemallocs_profile():
     with Own(PROGRAM) as node:
         check_program(node, False)
+
+
+@beside
+def test_who_held_it_is_named_of_a_dead_process():
+    """By the classes that were asked for last."""
+    began = time.monotonic()
+    with Ran(PROGRAM) as node, node.asks() as w:
+        begin(node, w)
+        counts = truth(node.said())
+        wait_for(lambda: wasted_bins(w)[160] > 1 << 20, 30)
+        free = wasted_bins(w)[160]
+        time.sleep(max(0, LINGERS_S - time.monotonic() + began))
+        os.kill(node.pid(), signal.SIGKILL)
+        ended = "SELECT name FROM heapwire.snapshots WHERE reason LIKE '%ended'"
+        wait_for(lambda: rows_of(w, ended), 60)
+        row = wasted(w, f"snapshot = ({ended})")[("shrink", 160)]
+        share = counts[("shrink", 160)] / (counts[("shrink", 160)] +
+                                           counts[("stay", 160)])
+        assert abs(row[0] - free * share) <= 4 * row[1] + free / 100, (
+            row, free, share)
+        assert row[4] == "samples", row
 
 
 def test_the_holders_are_named_by_the_recorder():

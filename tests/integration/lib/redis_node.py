@@ -84,7 +84,9 @@ class RedisNode:
         self.children = {}
         with open(f"/proc/{run}/task/{run}/children", encoding="ascii") as f:
             for pid in map(int, f.read().split()):
-                with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as comm:
+                # One of them may end meanwhile.
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
+                        open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as comm:
                     self.children[comm.read().strip()] = pid
         return "heapwire-run" not in self.children
 

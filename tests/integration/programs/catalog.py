@@ -302,7 +302,8 @@ def inspector(path):
             "heap_churn": ["snapshot", "stack"],
             "heap_flame_graph": ["snapshot", "frame"],
             "heap_frames": ["snapshot", "stack", "depth"],
-            "heap_stacks": ["snapshot", "stack"], "malloc_arenas": ["arena"],
+            "heap_stacks": ["snapshot", "stack"], "levers": ["lever"],
+            "malloc_arenas": ["arena"],
             "malloc_bins": ["bin"], "malloc_stats": ["name"], "nodes": ["id"],
             "sessions": ["id"], "settings": ["name"], "snapshots": ["name"],
             "symbol_indexes": ["build_id"], "threads": ["tid"]}

@@ -268,6 +268,23 @@ START_TEST(a_failure_half_way_leaves_nothing)
 }
 END_TEST
 
+/* Arena 1 has the lever's values already. */
+START_TEST(a_failure_leaves_alone_what_it_did_not_reach)
+{
+    fake.fail_write = EIO;
+    fake.fail_at = (unsigned)_i + 1;
+    ck_assert_int_eq(levers_decay(&host, -1, 77, 60, "ann"), EIO);
+    check_as_it_was();
+    /* Nor does what an earlier lever had set count. */
+    ck_assert_int_eq(levers_decay(&host, -1, 77, 60, "ann"), 0);
+    ck_assert_int_eq(levers_undo(&host), 0);
+    check_as_it_was();
+    fake.fail_at = (unsigned)_i + 1;
+    ck_assert_int_eq(levers_decay(&host, 5, 6, 60, "ann"), EIO);
+    check_as_it_was();
+}
+END_TEST
+
 START_TEST(a_second_one_that_fails_half_way_ends_with_the_first)
 {
     ck_assert_int_eq(levers_decay(&host, 500, 20, 60, "ann"), 0);
@@ -332,6 +349,7 @@ main(void)
     tcase_add_test(tc, background_threads_are_as_they_were);
     tcase_add_test(tc, a_jemalloc_without_a_lever_says_so);
     tcase_add_loop_test(tc, a_failure_half_way_leaves_nothing, 0, 8);
+    tcase_add_loop_test(tc, a_failure_leaves_alone_what_it_did_not_reach, 0, 8);
     tcase_add_loop_test(
         tc, a_second_one_that_fails_half_way_ends_with_the_first, 0, 8);
     tcase_add_loop_test(tc, one_that_cannot_be_put_back_is_tried_again, 0, 8);

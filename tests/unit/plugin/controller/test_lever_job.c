@@ -89,6 +89,8 @@ START_TEST(a_long_name_is_cut)
     memset(text + 9, 'x', sizeof(text) - 10);
     ck_assert(parse(text));
     ck_assert_uint_eq(strlen(report.force[NODE_DECAY].by), AGENT_BY_MAX - 1);
+    ck_assert(parse("decay.by a\033[31m\xff\n"));
+    ck_assert_str_eq(report.force[NODE_DECAY].by, "a?[31m?");
 }
 END_TEST
 
@@ -117,6 +119,54 @@ START_TEST(the_risk_comes_first)
         "muzzy_decay_ms 0\n"
         "background_threads: not in force; the last one ended at 2026-11-30 "
         "00:53:21 UTC, for its time was over\n");
+    buffer_fini(&out);
+}
+END_TEST
+
+/* Of what is there, or was set before. */
+START_TEST(a_decay_is_shorter_longer_or_the_same)
+{
+    static const struct {
+        int64_t dirty, muzzy, now[2];
+        const char *words;
+    } rows[] = {{0, 0, {10000, 0}, "to a shorter time"},
+                {0, 0, {-1, -1}, "to a shorter time"},
+                {0, 5, {10, 0}, "to a shorter time"},
+                {20000, 0, {10000, 0}, "to a longer time"},
+                {-1, 0, {10000, 0}, "of -1 ms"},
+                {10000, -1, {10000, -1}, "already"},
+                {10000, 0, {10000, 0}, "already"}};
+    const struct lever_counts none = {.rss.known = false};
+    struct lever_request request = {.lever = AGENT_DECAY,
+                                    .dirty_ms = rows[_i].dirty,
+                                    .muzzy_ms = rows[_i].muzzy};
+    struct buffer out;
+
+    buffer_init(&out, 8192);
+    lever_write_risk(&request, &none, rows[_i].now, &out);
+    ck_assert_msg(strstr(out.data, rows[_i].words), "%s", out.data);
+    buffer_fini(&out);
+}
+END_TEST
+
+START_TEST(what_is_replaced_is_told)
+{
+    const struct lever_request request = {
+        .lever = AGENT_BACKGROUND, .on = false, .seconds = 60};
+    struct buffer out;
+
+    ck_assert(parse(good));
+    report.replaced = (struct lever_force){.in_force = true,
+                                           .set = {1, 0},
+                                           .until_ms = 1796000000000,
+                                           .by = "bob"};
+    buffer_init(&out, 8192);
+    lever_write_result(&request, &report, &out);
+    ck_assert_msg(strstr(out.data,
+                         "\nreplaces background_threads: on until 2026-11-30 "
+                         "00:53:20 UTC, by bob; what is put back is still "
+                         "what was there before that\n"),
+                  "%s", out.data);
     buffer_fini(&out);
 }
 END_TEST
@@ -172,6 +222,8 @@ main(void)
                         sizeof(wrong) / sizeof(wrong[0]));
     tcase_add_test(tc, a_long_name_is_cut);
     tcase_add_test(tc, the_risk_comes_first);
+    tcase_add_loop_test(tc, a_decay_is_shorter_longer_or_the_same, 0, 7);
+    tcase_add_test(tc, what_is_replaced_is_told);
     tcase_add_test(tc, an_older_agent_is_not_asked);
     tcase_add_test(tc, the_next_end_is_known);
     suite_add_tcase(suite, tc);

@@ -22,12 +22,15 @@ set_up(void)
 static void
 add(uint64_t bytes, uint64_t most)
 {
-    size_t kept = 0;
+    size_t kept = 0, at;
 
     ck_assert_uint_lt(count, ROOM);
-    ring[count++] = (struct ring_item){now_ms, bytes, RING_ADDED, false};
+    for (at = count; at > 0 && ring[at - 1].taken_ms > now_ms; at--)
+        ring[at] = ring[at - 1];
+    ring[at] = (struct ring_item){now_ms, bytes, RING_ADDED, false};
+    count++;
     ring_thin(ring, count, now_ms, HOUR_MS, most);
-    ck_assert(!ring[count - 1].goes);
+    ck_assert(!ring[at].goes);
     for (size_t i = 0; i < count; i++)
         if (!ring[i].goes) {
             ring[i].index = kept;
@@ -113,6 +116,23 @@ START_TEST(a_clock_that_jumps_does_no_harm)
 }
 END_TEST
 
+/* Those of before, which are of a time to come, make room for it. */
+START_TEST(a_clock_that_is_set_back_has_its_two_days)
+{
+    for (int hour = 0; hour < 24 * 7; hour++) {
+        add(1000, RING_BYTES_MAX);
+        now_ms += HOUR_MS;
+    }
+    now_ms -= 365 * 24 * (int64_t)HOUR_MS;
+    for (int hour = 0; hour < 24 * 7; hour++) {
+        add(1000, RING_BYTES_MAX);
+        ck_assert_uint_le(count, RING_MAX);
+        ck_assert_uint_eq(count_between(0, 48), hour < 48 ? hour + 1 : 48);
+        now_ms += HOUR_MS;
+    }
+}
+END_TEST
+
 START_TEST(more_than_the_ring_has_room_for_are_thinned)
 {
     for (int i = 0; i < 300; i++) { /* the interval was shorter before */
@@ -134,6 +154,7 @@ main(void)
     tcase_add_test(tc, each_hour_of_two_days_and_each_day_of_two_weeks);
     tcase_add_test(tc, they_are_within_the_ceiling);
     tcase_add_test(tc, a_clock_that_jumps_does_no_harm);
+    tcase_add_test(tc, a_clock_that_is_set_back_has_its_two_days);
     tcase_add_test(tc, more_than_the_ring_has_room_for_are_thinned);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -98,6 +98,53 @@ START_TEST(only_nodes_that_are_named_are_asked)
 }
 END_TEST
 
+#define HISTORY                                                                \
+    "SELECT count(*) n FROM heapwire.cluster_memory_history "                  \
+    "WHERE at "
+
+/* What the nodes are asked for ends so; SQLite compares again. */
+static const struct {
+    const char *condition, *end;
+} bounded[] = {
+    {"> '2026-11-29 18:00:01'", "` WHERE `at` >= '2026-11-29 18:00:01'"},
+    {">= '2026-11-29'", "` WHERE `at` >= '2026-11-29"},
+    {">= from_unixtime(1796000000)", "` WHERE `at` >= '2026-11-30 00:53:20'"},
+    {"> from_unixtime(1796000000.5)", "` WHERE `at` >= '2026-11-30 00:53:20'"},
+    {"BETWEEN '2026-11-29 18:00:01' AND '2026-11-30 00:00:00'",
+     "FROM heapwire.`memory_history`"},
+    {"> '2026-11-29 18:00:01' AND rss > 5",
+     "` WHERE `at` >= '2026-11-29 18:00:01'"},
+    {"< '2026-11-29 18:00:01'", "FROM heapwire.`memory_history`"},
+    {"> '2026-11-29 18:00:01' OR rss > 5", "FROM heapwire.`memory_history`"},
+    {"> 5", "FROM heapwire.`memory_history`"},
+    {"> NULL", NULL},
+};
+
+START_TEST(nodes_are_asked_from_that_time_on)
+{
+    const char *end = bounded[_i].end, *asked;
+    char text[256];
+
+    snprintf(text, sizeof(text), HISTORY "%s", bounded[_i].condition);
+    run(text);
+    asked = fake_peers.text.data ? fake_peers.text.data : "";
+    if (end)
+        ck_assert_msg(strstr(asked, end) != NULL, "%s: %s", text, asked);
+}
+END_TEST
+
+/* Not once for each row. */
+START_TEST(a_join_by_time_asks_at_most_twice)
+{
+    run("SELECT count(*) FROM (SELECT '2026-11-29 18:00:01' AS t UNION SELECT "
+        "'2026-11-29 18:00:02' UNION SELECT '2026-11-29 18:00:03' UNION SELECT "
+        "'2026-11-29 18:00:04') l JOIN heapwire.cluster_memory_history m ON "
+        "m.at > l.t");
+    ck_assert_uint_ge(fake_peers.asked, 1);
+    ck_assert_uint_le(fake_peers.asked, 2);
+}
+END_TEST
+
 START_TEST(an_impossible_condition_asks_no_node)
 {
     ck_assert_str_eq(run("SELECT count(*) n FROM heapwire.cluster_malloc_stats "
@@ -498,6 +545,9 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, each_nodes_rows_and_a_warning_for_silent_nodes);
     LOOP(only_nodes_that_are_named_are_asked, restricted);
+    tcase_add_loop_test(tc, nodes_are_asked_from_that_time_on, 0,
+                        sizeof(bounded) / sizeof(bounded[0]));
+    tcase_add_test(tc, a_join_by_time_asks_at_most_twice);
     tcase_add_test(tc, an_impossible_condition_asks_no_node);
     tcase_add_test(tc, a_join_asks_all_at_once);
     LOOP(no_answer_at_all_is_an_error, unanswered);

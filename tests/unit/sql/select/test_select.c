@@ -240,7 +240,7 @@ static const struct {
      "profiling|tinyint|tinyint(1)|#3\n"
      "significant|tinyint|tinyint(1)|#3\n"
      "inlined|tinyint|tinyint(1)|#3\nsignificant|tinyint|tinyint(1)|#3\n"
-     "answered|tinyint|tinyint(1)|#3\n"
+     "in_force|tinyint|tinyint(1)|#3\nanswered|tinyint|tinyint(1)|#3\n"
      "profiling|tinyint|tinyint(1)|#3\n"
      "responsive|tinyint|tinyint(1)|#3\nalive|tinyint|tinyint(1)|#3\n"
      "self|tinyint|tinyint(1)|#3\nactive|tinyint|tinyint(1)|#3\nreloadable|"

@@ -156,6 +156,7 @@ static const struct {
     {"heap_threads", PRIVILEGE_PROFILE},
     {"heap_trend", PRIVILEGE_PROFILE},
     {"heap_waste", PRIVILEGE_PROFILE},
+    {"levers", PRIVILEGE_STATUS},
     {"malloc_arenas", PRIVILEGE_STATUS},
     {"malloc_bins", PRIVILEGE_STATUS},
     {"malloc_stats", PRIVILEGE_STATUS},
