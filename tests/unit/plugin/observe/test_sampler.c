@@ -30,12 +30,19 @@ enum { SANITIZED = 1, MORE_THREADS = 0 };
 enum { SANITIZED = 0, MORE_THREADS = 0 };
 #endif
 
-enum { UNIT = 20000, THREAD_STACK = 64 << 10, MS = 1000000, LATE = 10 };
+enum {
+    UNIT = 20000,
+    THREAD_STACK = 64 << 10,
+    MS = 1000000,
+    LATE = 10,
+    TRIES = 10
+};
 
 /* What the child writes and the test reads. */
 struct shared {
     atomic_ullong turns, threads;
     atomic_ullong burnt_ns, slept_ns;
+    atomic_bool sampled;
 };
 
 static struct shared *shared;
@@ -286,16 +293,14 @@ burn_without_main(void)
     pthread_exit(NULL);
 }
 
+/* Until there is a sample of it. */
 static void
 burn_for_a_moment(void)
 {
-    struct timespec now;
-
-    do {
+    while (!atomic_load(&shared->sampled)) {
         burn_one(1);
         atomic_fetch_add(&shared->turns, 1);
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    } while (now.tv_sec == 0 && now.tv_nsec < 300 * MS);
+    }
 }
 
 /* ---- what the test sees ---- */
@@ -336,6 +341,7 @@ on_sample(void *arg, const struct sample *sample, struct error *unused)
     tally.total_ns += sample->nanoseconds;
     tally.squares += (double)sample->nanoseconds * (double)sample->nanoseconds;
     tally.samples++;
+    atomic_store(&shared->sampled, true);
     ck_assert_uint_eq(sample->stack.start,
                       sample->registers.values[REGISTER_SP]);
     if (sample->stack.size >= 64)
@@ -418,23 +424,23 @@ is_share(double seen, double share)
                                            tally.squares / (total * total);
 }
 
-static void
-ck_shares(void)
+static bool
+shares_hold(enum sampler_way way)
 {
     static const double shares[] = {0.6, 0.3, 0.1};
+    bool all = tally.samples > 0;
 
-    ck_assert_uint_gt(tally.samples, 0);
-    for (int i = 0; i < 3; i++) {
-        double share = (double)tally.ns[i] / (double)tally.total_ns;
-
-        ck_assert_msg(is_share(share, shares[i]), "share %d: %.3f", i, share);
-    }
+    (void)way;
+    for (int i = 0; i < 3; i++)
+        all = all &&
+              is_share((double)tally.ns[i] / (double)tally.total_ns, shares[i]);
+    return all;
 }
 
 /* What is sampled is what was used, within the clock's ticks.  By ptrace chance
  * decides who runs at a tick: within four standard deviations besides. */
-static void
-ck_used(enum sampler_way way)
+static bool
+used_holds(enum sampler_way way)
 {
     double used = (double)report.processor_ms * MS, slack = 20.0 * MS;
     double total = (double)tally.total_ns;
@@ -442,10 +448,21 @@ ck_used(enum sampler_way way)
            above = total - used * 1.1 - slack;
     double chance = way == SAMPLER_PTRACE ? 16 * tally.squares : 0;
 
-    ck_assert_msg(below < 0 || below * below < chance, "%.0f of %.0f ns", total,
-                  used);
-    ck_assert_msg(above < 0 || above * above < chance, "%.0f of %.0f ns", total,
-                  used);
+    return (below < 0 || below * below < chance) &&
+           (above < 0 || above * above < chance);
+}
+
+static bool
+shares_and_used_hold(enum sampler_way way)
+{
+    return shares_hold(way) && used_holds(way) && report.processor_ms > 0;
+}
+
+static bool
+has_samples(enum sampler_way way)
+{
+    (void)way;
+    return tally.samples > 0;
 }
 
 static void
@@ -453,6 +470,25 @@ ck_threads(uint32_t count)
 {
     ck_assert_uint_ge(report.threads, count);
     ck_assert_uint_le(report.threads, count + MORE_THREADS);
+}
+
+/* For a second a busy machine may have no processor for the child; or none for
+ * the test, between its last sample and the end: what does not hold by that
+ * does in another run.  Where it is wrong, it never does. */
+static void
+run_until(bool (*holds)(enum sampler_way), uint32_t milliseconds, uint32_t hz,
+          bool wall, enum sampler_way way)
+{
+    for (int i = 0; i < TRIES; i++) {
+        memset(&tally, 0, sizeof(tally));
+        ck_assert_msg(
+            run_for(milliseconds, hz, wall, wall ? SAMPLER_ANY : way) == 0,
+            "%s", err.text);
+        say_report(i == 0 ? "first" : "once more");
+        if (holds(way))
+            return;
+    }
+    ck_abort_msg("in none of %d runs", TRIES);
 }
 
 static const enum sampler_way ways[] = {SAMPLER_PERF, SAMPLER_PTRACE};
@@ -476,13 +512,10 @@ START_TEST(shares_are_what_they_are)
     if (!is_allowed(ways[_i]))
         return;
     begin(burn_in_two);
-    ck_assert_msg(run_for(2000, 199, false, ways[_i]) == 0, "%s", err.text);
-    say_report("two threads");
-    ck_shares();
+    run_until(shares_and_used_hold, 2000, 199, false, ways[_i]);
     ck_assert_uint_eq(tally.with_stack, tally.samples);
     ck_threads(2);
     ck_assert(!report.ended);
-    ck_used(ways[_i]);
     end();
 }
 END_TEST
@@ -494,7 +527,9 @@ START_TEST(frames_in_the_kernel_come_with_those_of_the_process)
 
     begin(burn_and_read);
     options.pid = child;
-    if (sampler_run(&options, on_sample, NULL, &report, &err) != 0) {
+    for (int i = 0; i < TRIES && tally.in_kernel == 0; i++) {
+        if (sampler_run(&options, on_sample, NULL, &report, &err) == 0)
+            continue;
         ck_assert_msg(strstr(err.text, "with the kernel's functions: ") != NULL,
                       "%s", err.text);
         fprintf(stderr, "skipped: %s\n", err.text);
@@ -511,18 +546,20 @@ START_TEST(frames_in_the_kernel_come_with_those_of_the_process)
 }
 END_TEST
 
+/* By perf all of them are met at the same moments of their lives. */
+static bool
+newborn_are_met(enum sampler_way way)
+{
+    return report.threads > 3 && (way == SAMPLER_PERF || shares_hold(way)) &&
+           tally.total_ns / MS + 20 > report.processor_ms / 2;
+}
+
 START_TEST(threads_born_meanwhile_are_met)
 {
     if (!is_allowed(ways[_i]))
         return;
     begin(burn_in_newborn);
-    ck_assert_int_eq(run_for(1500, 199, false, ways[_i]), 0);
-    say_report("newborn threads");
-    ck_assert_uint_gt(report.threads, 3);
-    /* By perf all of them are met at the same moments of their lives. */
-    if (ways[_i] == SAMPLER_PTRACE)
-        ck_shares();
-    ck_assert_uint_gt(tally.total_ns / MS + 20, report.processor_ms / 2);
+    run_until(newborn_are_met, 1500, 199, false, ways[_i]);
     end();
 }
 END_TEST
@@ -530,18 +567,23 @@ END_TEST
 START_TEST(threads_born_while_events_are_opened_are_met)
 {
     uint64_t sampled_ms;
+    bool holds = false;
 
     if (!is_allowed(SAMPLER_PERF))
         return;
-    begin(burn_in_born_late);
-    while (atomic_load(&shared->turns) == 0)
-        sched_yield();
-    ck_assert_msg(run_for(2000, 499, false, SAMPLER_PERF) == 0, "%s", err.text);
-    say_report("born while events are opened");
-    sampled_ms = (report.samples + report.lost) * 1000 / 499;
-    ck_assert_uint_gt(sampled_ms, report.processor_ms * 7 / 10);
-    ck_assert_uint_lt(sampled_ms, report.processor_ms * 11 / 10 + 20);
-    end();
+    for (int i = 0; i < TRIES && !holds; i++) { /* as run_until does */
+        begin(burn_in_born_late);
+        while (atomic_load(&shared->turns) == 0)
+            sched_yield();
+        ck_assert_msg(run_for(2000, 499, false, SAMPLER_PERF) == 0, "%s",
+                      err.text);
+        say_report("born while events are opened");
+        sampled_ms = (report.samples + report.lost) * 1000 / 499;
+        holds = sampled_ms > report.processor_ms * 7 / 10 &&
+                sampled_ms < report.processor_ms * 11 / 10 + 20;
+        end();
+    }
+    ck_assert(holds);
 }
 END_TEST
 
@@ -585,14 +627,9 @@ START_TEST(what_it_forked_is_sampled)
     begin(burn_in_child);
     while (atomic_load(&shared->turns) == 0)
         sched_yield();
-    ck_assert_msg(run_for(1000, 99, false, ways[_i]) == 0, "%s", err.text);
-    say_report("what it forked");
+    run_until(shares_and_used_hold, 1000, 99, false, ways[_i]);
     ck_assert_uint_ge(report.threads, 2); /* TSan has its own in each */
     ck_assert_uint_eq(report.children, 1);
-    ck_assert_uint_gt(tally.samples, 0);
-    ck_shares();
-    ck_assert_uint_gt(report.processor_ms, 0);
-    ck_used(ways[_i]);
     end();
 }
 END_TEST
@@ -602,10 +639,10 @@ START_TEST(the_end_of_the_process_ends_it)
     if (!is_allowed(ways[_i]))
         return;
     begin(burn_for_a_moment);
-    ck_assert_int_eq(run_for(30000, 99, false, ways[_i]), 0);
+    ck_assert_int_eq(run_for(120000, 99, false, ways[_i]), 0);
     say_report("ends");
     ck_assert(report.ended);
-    ck_assert_uint_lt(report.milliseconds, 20000);
+    ck_assert_uint_lt(report.milliseconds, 100000);
     ck_assert_uint_gt(tally.samples, 0);
     end();
 }
@@ -616,10 +653,8 @@ START_TEST(it_goes_on_without_the_main_thread)
     if (!is_allowed(ways[_i]))
         return;
     begin(burn_without_main);
-    ck_assert_msg(run_for(500, 99, false, ways[_i]) == 0, "%s", err.text);
-    say_report("without main");
+    run_until(has_samples, 500, 99, false, ways[_i]);
     ck_assert(!report.ended);
-    ck_assert_uint_gt(tally.samples, 0);
     end();
 }
 END_TEST
@@ -650,53 +685,57 @@ START_TEST(two_thousand_threads_are_seen)
 }
 END_TEST
 
+/* All of them, within milliseconds: on a busy machine in more, which it
+ * returns. */
+static uint32_t
+meet_sleepers(uint32_t count, uint32_t milliseconds, uint32_t hz)
+{
+    while (atomic_load(&shared->threads) < count)
+        sched_yield();
+    for (int i = 0; i < 4; i++, milliseconds *= 4) {
+        memset(&tally, 0, sizeof(tally));
+        ck_assert_msg(run_for(milliseconds, hz, true, SAMPLER_ANY) == 0, "%s",
+                      err.text);
+        say_report("that sleep");
+        if (report.unmet + report.unseen == 0)
+            break;
+    }
+    ck_assert_uint_ge(report.stops, count);
+    ck_assert_uint_eq(report.unseen, 0);
+    ck_assert_uint_eq(report.unmet, 0);
+    return milliseconds;
+}
+
 START_TEST(who_sleeps_is_stopped_once)
 {
+    uint64_t milliseconds;
+
     if (!is_allowed(SAMPLER_PTRACE))
         return;
     begin(sleep_in_500);
-    while (atomic_load(&shared->threads) < 500)
-        sched_yield();
-    ck_assert_int_eq(run_for(2000, 20, true, SAMPLER_ANY), 0);
-    say_report("500 that sleep");
-    ck_assert_uint_ge(report.stops, 500);
+    milliseconds = meet_sleepers(500, 2000, 20);
     /* Some come to run once more, where another preempts them on the way back:
      * that is taken for a run.  Each tick's stops would be more than these. */
     ck_assert_uint_lt(report.stops, 800);
     ck_threads(500);
-    ck_assert_uint_eq(report.unseen, 0);
     /* All time of all threads. */
-    ck_assert_uint_gt(tally.total_ns / MS, 500ULL * 1950);
+    ck_assert_uint_gt(tally.total_ns / MS, 500 * (milliseconds - 50));
     ck_assert_uint_lt(tally.total_ns / MS,
                       report.threads * (report.milliseconds + 1ULL));
     end();
 }
 END_TEST
 
-/* At the default rate.  On a busy machine it takes longer. */
 START_TEST(by_the_clock_two_thousand_are_met)
 {
-    uint32_t milliseconds = 3000;
+    uint64_t milliseconds;
 
     if (!is_allowed(SAMPLER_PTRACE))
         return;
     begin(sleep_in_2000);
-    while (atomic_load(&shared->threads) < 2000)
-        sched_yield();
-    ck_assert_msg(run_for(milliseconds, 0, true, SAMPLER_ANY) == 0, "%s",
-                  err.text);
-    say_report("2,000 that sleep");
-    if (report.unmet > 0) {
-        memset(&tally, 0, sizeof(tally));
-        milliseconds *= 4;
-        ck_assert_int_eq(run_for(milliseconds, 0, true, SAMPLER_ANY), 0);
-        say_report("2,000 that sleep, for longer");
-    }
-    ck_assert_uint_ge(report.stops, 2000);
-    ck_assert_uint_eq(report.unseen, 0);
-    ck_assert_uint_eq(report.unmet, 0);
+    milliseconds = meet_sleepers(2000, 3000, 0);
     ck_assert_uint_eq(report.hz_wanted, SAMPLER_WALL_HZ);
-    ck_assert_uint_gt(tally.total_ns / MS, 2000ULL * (milliseconds - 100));
+    ck_assert_uint_gt(tally.total_ns / MS, 2000 * (milliseconds - 100));
     ck_assert_uint_eq(tally.with_stack, tally.samples);
     end();
 }
@@ -717,7 +756,8 @@ START_TEST(by_the_clock_those_that_are_not_met_are_counted)
     ck_assert_msg(run_for(2, 0, true, SAMPLER_ANY) == 0, "%s", err.text);
     say_report("2,000 in 2 ms");
     ck_assert_uint_gt(report.unmet, 0);
-    ck_assert_uint_eq(report.unmet + tally.samples, report.threads);
+    ck_assert_uint_eq(report.unmet + report.unseen + tally.samples,
+                      report.threads);
     ck_assert_uint_gt(report.unseen_ms, 0);
     end();
 }
@@ -746,14 +786,12 @@ START_TEST(of_the_clock_all_time_counts)
     if (!is_allowed(SAMPLER_PTRACE))
         return;
     begin(burn_in_two);
-    ck_assert_int_eq(run_for(2000, 20, true, SAMPLER_ANY), 0);
-    say_report("two, by the clock");
+    run_until(MORE_THREADS == 0 ? shares_hold : has_samples, 2000, 20, true,
+              SAMPLER_ANY);
     /* On a busy machine a thread may have no processor to stop on. */
     ck_assert_uint_gt(tally.total_ns / MS + report.unseen_ms, 2 * 1900);
     ck_assert_uint_lt(tally.total_ns / MS,
                       report.threads * (report.milliseconds + 1ULL));
-    if (MORE_THREADS == 0)
-        ck_shares();
     end();
 }
 END_TEST
@@ -761,24 +799,35 @@ END_TEST
 START_TEST(of_the_clock_running_and_waiting_have_their_shares)
 {
     double burnt, slept, share, seen;
+    bool holds = false;
 
     if (!is_allowed(SAMPLER_PTRACE))
         return;
     begin(burn_and_sleep);
-    burnt = (double)atomic_load(&shared->burnt_ns);
-    slept = (double)atomic_load(&shared->slept_ns);
-    ck_assert_int_eq(run_for(4000, 50, true, SAMPLER_ANY), 0);
-    burnt = (double)atomic_load(&shared->burnt_ns) - burnt;
-    slept = (double)atomic_load(&shared->slept_ns) - slept;
-    say_report("runs and waits, by the clock");
-    share = burnt / (burnt + slept);
-    seen = (double)tally.ns[0] * report.threads / (double)tally.total_ns;
-    fprintf(stderr, "ran %.3f of the time, seen %.3f\n", share, seen);
-    ck_assert_msg(is_share(seen, share), "ran %.3f of the time, seen %.3f",
-                  share, seen);
+    for (int i = 0; i < TRIES && !holds; i++) { /* as run_until does */
+        memset(&tally, 0, sizeof(tally));
+        burnt = (double)atomic_load(&shared->burnt_ns);
+        slept = (double)atomic_load(&shared->slept_ns);
+        ck_assert_int_eq(run_for(4000, 50, true, SAMPLER_ANY), 0);
+        burnt = (double)atomic_load(&shared->burnt_ns) - burnt;
+        slept = (double)atomic_load(&shared->slept_ns) - slept;
+        say_report("runs and waits, by the clock");
+        share = burnt / (burnt + slept);
+        seen = (double)tally.ns[0] * report.threads / (double)tally.total_ns;
+        fprintf(stderr, "ran %.3f of the time, seen %.3f\n", share, seen);
+        holds = is_share(seen, share);
+    }
+    ck_assert(holds);
     end();
 }
 END_TEST
+
+static bool
+half_is_unseen(enum sampler_way way)
+{
+    (void)way;
+    return report.unseen_ms > 1500;
+}
 
 START_TEST(time_that_nobody_sees_is_not_that_of_the_stack_before)
 {
@@ -787,12 +836,10 @@ START_TEST(time_that_nobody_sees_is_not_that_of_the_stack_before)
     if (!is_allowed(SAMPLER_PTRACE))
         return;
     begin(sleep_and_vfork);
-    ck_assert_int_eq(run_for(3000, 50, true, SAMPLER_ANY), 0);
-    say_report("what cannot be interrupted");
+    run_until(half_is_unseen, 3000, 50, true, SAMPLER_ANY);
     all_ms = tally.total_ns / MS + report.unseen_ms;
     ck_assert_uint_gt(all_ms, 2900);
     ck_assert_uint_le(all_ms, report.milliseconds + 1);
-    ck_assert_uint_gt(report.unseen_ms, 1500);
     ck_assert_uint_eq(report.unseen, 1);
     end();
 }
@@ -848,7 +895,7 @@ main(void)
     Suite *suite = suite_create("sampler");
     TCase *tcase = tcase_create("sampler");
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, shares_are_what_they_are, 0, 2);
     tcase_add_test(tcase, frames_in_the_kernel_come_with_those_of_the_process);
     tcase_add_loop_test(tcase, threads_born_meanwhile_are_met, 0, 2);
