@@ -21,7 +21,7 @@
 #include "sampler.h"
 #include "suite.h"
 
-enum { MS = 1000000, IDLE = 100, LIFE_MS = 8, BEFORE_MS = 200 };
+enum { MS = 1000000, IDLE = 100, LIFE_MS = 8, BEFORE_MS = 200, TRIES = 20 };
 
 /* What the process writes and the test reads. */
 struct shared {
@@ -235,35 +235,55 @@ run_for(uint32_t milliseconds, uint32_t hz, bool wall, enum sampler_way way)
 
 static const enum sampler_way ways[] = {SAMPLER_PERF, SAMPLER_PTRACE};
 
+/* What follows is tried again where a busy machine had no processor for the
+ * children, or for the test itself.  Where it is wrong, no try is right. */
+
 START_TEST(by_the_clock_idle_children_are_met)
 {
+    bool allowed = true;
+
     begin(fork_idle);
-    if (run_for(1000, 20, true, SAMPLER_ANY)) {
+    for (uint32_t ms = 1000; ms < 100000; ms *= 4) {
+        here_ns = elsewhere_ns = 0;
+        allowed = run_for(ms, 20, true, SAMPLER_ANY);
+        if (!allowed || report.unseen + report.unmet == 0)
+            break;
+    }
+    if (allowed) {
         ck_assert_uint_ge(report.threads, IDLE + 1);
         ck_assert_uint_eq(report.children, IDLE);
         ck_assert_uint_ge(report.samples, IDLE + 1);
         ck_assert_uint_eq(report.unseen + report.unmet, 0);
-        ck_assert_uint_gt(elsewhere_ns / MS, IDLE * 950ULL);
+        ck_assert_uint_gt(elsewhere_ns / MS,
+                          IDLE * (report.milliseconds * 95ULL / 100));
     }
     end();
 }
 END_TEST
 
+/* Each one's last tick is missing. */
+static bool
+short_ones_are_sampled(uint64_t ended)
+{
+    return ended > 0 && report.children >= ended / 2 &&
+           here_ns / MS > ended * LIFE_MS / 3 &&
+           report.processor_ms + 20 >= here_ns / MS * 9 / 10 &&
+           report.processor_ms < report.milliseconds * 11 / 10;
+}
+
 START_TEST(by_perf_children_that_are_gone_at_once_are_sampled)
 {
-    unsigned long long ended;
+    bool holds = false;
+    uint64_t ended;
 
     begin(fork_short);
-    ended = atomic_load(&shared->ended);
-    if (run_for(2000, 1000, false, SAMPLER_PERF)) {
-        ended = atomic_load(&shared->ended) - ended;
-        ck_assert_uint_gt(ended, 0);
-        ck_assert_uint_ge(report.children, ended / 2);
-        /* Each one's last tick is missing. */
-        ck_assert_uint_gt(here_ns / MS, ended * LIFE_MS / 3);
-        ck_assert_uint_ge(report.processor_ms + 20, here_ns / MS * 9 / 10);
-        ck_assert_uint_lt(report.processor_ms, report.milliseconds * 11 / 10);
+    for (int tries = 0; tries < TRIES && !holds; tries++) {
+        here_ns = elsewhere_ns = 0;
+        ended = atomic_load(&shared->ended);
+        holds = !run_for(2000, 1000, false, SAMPLER_PERF) ||
+                short_ones_are_sampled(atomic_load(&shared->ended) - ended);
     }
+    ck_assert(holds);
     end();
 }
 END_TEST
@@ -272,9 +292,8 @@ START_TEST(another_program_is_not_sampled)
 {
     bool allowed, seen = false;
 
-    /* On a busy machine it may have come to the other one before it is met, or
-     * not at all. */
-    for (int tries = 0; tries < 5 && !seen; tries++) {
+    /* It may have come to the other one before it is met, or not at all. */
+    for (int tries = 0; tries < TRIES && !seen; tries++) {
         begin(fork_and_execute);
         allowed = run_for(2000, 99, false, ways[_i]);
         seen = here_ns > 0 || !allowed;
@@ -287,17 +306,18 @@ END_TEST
 
 START_TEST(one_that_is_born_meanwhile_is_sampled_or_told)
 {
-    begin(fork_meanwhile);
-    if (run_for(1500, 99, false, ways[_i])) {
-        bool perf = ways[_i] == SAMPLER_PERF;
+    bool perf = ways[_i] == SAMPLER_PERF, seen = false;
 
-        ck_assert_uint_eq(report.children, perf);
-        ck_assert_uint_eq(report.born, !perf);
-        if (perf)
-            ck_assert_uint_gt(here_ns, 0);
-        ck_assert_uint_gt(report.processor_ms, 0);
+    for (int tries = 0; tries < TRIES && !seen; tries++) {
+        begin(fork_meanwhile);
+        if (run_for(1500, 99, false, ways[_i]))
+            seen = report.children == perf && report.born == !perf &&
+                   report.processor_ms > 0 && (!perf || here_ns > 0);
+        else
+            seen = true;
+        end();
     }
-    end();
+    ck_assert(seen);
 }
 END_TEST
 
@@ -325,7 +345,7 @@ main(void)
     Suite *suite = suite_create("sampler_children");
     TCase *tcase = tcase_create("sampler_children");
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, by_the_clock_idle_children_are_met);
     tcase_add_test(tcase, by_perf_children_that_are_gone_at_once_are_sampled);
     tcase_add_loop_test(tcase, another_program_is_not_sampled, 0, 2);
