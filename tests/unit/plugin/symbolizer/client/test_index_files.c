@@ -21,7 +21,7 @@
 #include "suite.h"
 #include "symbolizer_wire.h"
 
-enum { DEADLINE_MS = 10000, SHORT_MS = 500, SLACK_MS = 4000 };
+enum { DEADLINE_MS = 60000, SHORT_MS = 500, SLACK_MS = 30000 };
 
 static char directory[] = "/tmp/hw-index-XXXXXX";
 static char target[64], program[64];
@@ -408,7 +408,7 @@ START_TEST(an_index_comes_along_with_its_object)
                                        .path = "/bin/x",
                                        .offsets = &offset,
                                        .count = 1,
-                                       .deadline_ms = 10000,
+                                       .deadline_ms = DEADLINE_MS,
                                        .text = take_text,
                                        .answer = take};
     struct error err;
@@ -434,7 +434,7 @@ START_TEST(questions_sent_ahead_are_answered_in_their_turn)
                                     .path = "/bin/x",
                                     .offsets = &offset,
                                     .count = 1,
-                                    .deadline_ms = 10000,
+                                    .deadline_ms = DEADLINE_MS,
                                     .text = take_text,
                                     .answer = take};
     struct helper_question second = first, third = first;
@@ -472,7 +472,7 @@ START_TEST(a_question_to_a_dead_helper_fails_like_others)
                                        .path = "/bin/x",
                                        .offsets = &offset,
                                        .count = 1,
-                                       .deadline_ms = 10000,
+                                       .deadline_ms = DEADLINE_MS,
                                        .text = take_text,
                                        .answer = take};
     struct helper_question next = question;
@@ -497,7 +497,7 @@ START_TEST(helpers_that_cannot_be_killed_do_not_pile_up)
                                        .path = "/bin/x",
                                        .offsets = &offset,
                                        .count = 1,
-                                       .deadline_ms = 10000,
+                                       .deadline_ms = DEADLINE_MS,
                                        .text = take_text,
                                        .answer = take};
     struct error err = {0};
@@ -528,7 +528,7 @@ START_TEST(unrequested_parts_are_garbage)
                                        .path = "/bin/x",
                                        .offsets = &offset,
                                        .count = 1,
-                                       .deadline_ms = 10000,
+                                       .deadline_ms = DEADLINE_MS,
                                        .text = take_text,
                                        .answer = take};
     struct error err;
