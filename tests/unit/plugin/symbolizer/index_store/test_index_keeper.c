@@ -507,12 +507,12 @@ START_TEST(those_unused_for_longest_go)
     start();
     ask(1, "/bin/x", SLOW_MS);
     (void)await(1, INDEX_READY);
-    (void)poll(NULL, 0, 5);
+    (void)poll(NULL, 0, 20);
     ask(2, "/bin/y", SLOW_MS);
     (void)await(2, INDEX_READY);
-    (void)poll(NULL, 0, 5);
+    (void)poll(NULL, 0, 20);
     ask(1, "/bin/x", 0); /* is in use */
-    (void)poll(NULL, 0, 5);
+    (void)poll(NULL, 0, 20);
     ask(3, "/bin/z", SLOW_MS);
     (void)await(3, INDEX_READY);
     ck_assert_ptr_null(entry(2));
