@@ -117,23 +117,25 @@ START_TEST(large_sources_and_answers_do_not_block_each_other)
 }
 END_TEST
 
+enum { LONG_MS = 60000 };
+
 static const struct {
     const char *script;
     uint32_t deadline_ms;
     size_t ceiling;
     const char *says;
 } failures[] = {
-    {"sleep 60", 300, 1000, "graphviz needed more than 0 seconds"},
+    {"sleep 100", 300, 1000, "graphviz needed more than 0 seconds"},
     {"while :; do :; done", 300, 1000, "needed more than"},
-    {"exec >&-; sleep 60", 300, 1000, "graphviz needed more than"},
-    {"exec <&- >&-; sleep 60", 300, 1000, "graphviz did not end in time"},
-    {"trap '' TERM; sleep 60", 300, 1000, "needed more than"},
-    {"cat >/dev/null; exit 3", 10000, 1000, "ended with status 3"},
-    {"exit 0", 10000, 1000, "not answer with a whole picture"},
-    {"cat >/dev/null; echo '<svg>'", 10000, 1000, "a whole picture"},
-    {"kill -SEGV $$", 10000, 1000, "killed by signal 11"},
-    {"exec cat /dev/zero", 10000, 100000, "larger than 99994 bytes"},
-    {"exec cat /dev/zero", 30000, (size_t)1 << 30,
+    {"exec >&-; sleep 100", 300, 1000, "graphviz needed more than"},
+    {"exec <&- >&-; sleep 100", 300, 1000, "graphviz did not end in time"},
+    {"trap '' TERM; sleep 100", 300, 1000, "needed more than"},
+    {"cat >/dev/null; exit 3", LONG_MS, 1000, "ended with status 3"},
+    {"exit 0", LONG_MS, 1000, "not answer with a whole picture"},
+    {"cat >/dev/null; echo '<svg>'", LONG_MS, 1000, "a whole picture"},
+    {"kill -SEGV $$", LONG_MS, 1000, "killed by signal 11"},
+    {"exec cat /dev/zero", LONG_MS, 100000, "larger than 99994 bytes"},
+    {"exec cat /dev/zero", LONG_MS, (size_t)1 << 30,
      "larger than 67108864 bytes"},
 };
 
@@ -151,7 +153,7 @@ START_TEST(what_goes_wrong_is_said_and_changes_nothing)
                      -1);
     ck_assert_msg(strstr(err.text, failures[_i].says) != NULL, "%s", err.text);
     ck_assert_str_eq(out.data, "before");
-    ck_assert_uint_lt(clock_ms() - before, failures[_i].deadline_ms + 5000);
+    ck_assert_uint_lt(clock_ms() - before, 90000);
     buffer_fini(&out);
 }
 END_TEST
@@ -162,7 +164,7 @@ START_TEST(a_cancel_request_is_obeyed)
     struct error err = {0};
     struct buffer out;
 
-    write_program("sleep 60");
+    write_program("sleep 100");
     buffer_init(&out, 1000);
     ck_assert_int_eq(
         render(20000, &cancelled, graph, sizeof(graph) - 1, &out, &err), -1);
