@@ -268,6 +268,8 @@ static const char endless[] =
     "with recursive c(n) as (select 1 union all select n + 1 from c) select "
     "count(*) from c";
 
+enum { SOON_MS = 30000 }; /* the others take minutes, or never end */
+
 static void *
 cancel_soon(void *arg)
 {
@@ -282,7 +284,7 @@ START_TEST(an_endless_query_opens_at_once_and_is_interrupted)
     pthread_t thread;
 
     ck_assert_ptr_nonnull(harness_open(&h, endless));
-    ck_assert_uint_lt(clock_ms() - start, 5000);
+    ck_assert_uint_lt(clock_ms() - start, SOON_MS);
     pthread_create(&thread, NULL, cancel_soon, &h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     pthread_join(thread, NULL);
@@ -468,7 +470,7 @@ START_TEST(an_opening_is_interrupted)
     ck_assert_uint_eq(user_locks_release(ANOTHER),
                       1); /* and there is none to wake */
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
-    ck_assert_uint_lt(clock_ms() - start, 5000);
+    ck_assert_uint_lt(clock_ms() - start, SOON_MS);
     ck_assert_str_eq(harness_run(&h, "select @a"), "@a\n\\N");
 }
 END_TEST
@@ -536,7 +538,7 @@ START_TEST(a_search_is_interrupted)
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     pthread_join(thread, NULL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
-    ck_assert_uint_lt(clock_ms() - start, 5000);
+    ck_assert_uint_lt(clock_ms() - start, SOON_MS);
 }
 END_TEST
 
