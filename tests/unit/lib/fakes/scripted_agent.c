@@ -211,7 +211,7 @@ wait_for_state(struct controller *controller, enum node_state state)
 {
     struct node_status status;
 
-    for (int i = 0; i < 700; i++) {
+    for (int i = 0; i < 6000; i++) {
         controller_status(controller, &status);
         if (status.state == state)
             return;
@@ -234,7 +234,7 @@ wait_for(struct seat *seat, sem_t *woken, struct job_result *result,
     struct timespec until;
 
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 10;
+    until.tv_sec += 60;
     while ((state = controller_look(seat, result, err)) == FLIGHT_RUNS)
         if (sem_timedwait(woken, &until) != 0)
             ck_abort_msg("never woken");
