@@ -20,7 +20,7 @@ enum {
     UNKNOWN = 9,
     ASKERS = 4,
     ROUNDS = 50,
-    CONNECT_MS = 100
+    CONNECT_MS = 1000
 };
 
 static uv_loop_t loop;
@@ -211,7 +211,7 @@ static void *
 ask_late(void *arg)
 {
     struct asker *a = arg;
-    struct peer_fanout *fanout = ask(a, all, 4, CONNECT_MS / 2, 0);
+    struct peer_fanout *fanout = ask(a, all, 4, 50, 0);
 
     take_all(a, fanout, 4);
     peers->release(fanout);
@@ -284,7 +284,7 @@ START_TEST(every_node_has_its_end)
     ck_assert_ptr_nonnull(
         strstr(a.ends[2].error.text,
                "it took the connection, and did not end the login "
-               "within 200 ms: it hangs, is too busy, or is no heapwired"));
+               "within 2000 ms: it hangs, is too busy, or is no heapwired"));
     ck_assert_str_eq(a.ends[3].error.text, "node not found");
     ck_assert_uint_gt(a.ends[2].elapsed_us, 2 * CONNECT_MS * 900);
 
