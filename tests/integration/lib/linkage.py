@@ -159,10 +159,10 @@ class Node:
 
 def within(form, what, held, said, error):
     """In standard errors of what is held: those of too small an estimate are too
-    small.  One in 150,000 is more than four and a half of them away."""
+    small.  One in 26,000,000 is more than five and a half of them away."""
     score = (said - held) / max(error * math.sqrt(held / max(said, 1)), 1)
     scores.append(score)
-    if abs(score) > 4.5 or error > held / 3:
+    if abs(score) > 5.5 or error > held / 3:
         fault(form, f"{what}: holds {held}, heapwire says {said} ± {error}")
     return f"{said / MB:.1f}±{error / MB:.1f} of {held / MB:.0f}"
 
@@ -198,7 +198,7 @@ def allocated(node, expected, slack):
 
     figure = 0
     with contextlib.suppress(AssertionError):  # the caller compares
-        wait_for(is_it, 3)
+        wait_for(is_it, 20)
     return figure
 
 
