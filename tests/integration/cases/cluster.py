@@ -24,7 +24,7 @@ IDS = (10001, 10002, 10003, 10004, 10005)
 ASKED, KILLED, STOPPED, CHANGED, RELAYED = IDS
 REFUSING, NOBODY, OTHER = 10006, 10007, 10044
 TIMEOUT = 3
-LATE = 4  # seconds that a busy machine may add
+LATE = 8  # seconds that a busy machine may add
 HEAP = "System.print(HeapProf.getInstance().{}())"
 HAS = HEAP.format("has_enable")
 

