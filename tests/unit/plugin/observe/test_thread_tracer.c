@@ -13,11 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "sample_task.h"
 #include "sampler.h"
 #include "suite.h"
 
-enum { MANY = 100, DEEP = 50 << 10 };
+enum { MANY = 100, DEEP = 50 << 10, CALL_MS = 250 };
 
 /* What the child writes and the test reads. */
 struct shared {
@@ -97,6 +98,7 @@ START_TEST(many_are_copied_together)
     struct sample_tids tids = {0};
     struct thread_copies copies;
     size_t done = 0, failed = 0, calls = 0;
+    uint64_t began_ms;
 
     begin(sleep_in_many);
     while (atomic_load(&shared->there) < MANY)
@@ -109,19 +111,25 @@ START_TEST(many_are_copied_together)
     wanted[tids.count] = wanted[MANY / 2];
     wanted[MANY / 2].tid = getpid();
     tids.count++;
+    began_ms = clock_ms();
     for (size_t at = 0; at < tids.count; calls++) {
         thread_tracer_copy(&tracer, wanted + at, tids.count - at, &copies);
         ck_assert_uint_gt(copies.count + copies.failed, 0);
         check_copies(&copies);
         done += copies.count;
-        at += copies.count + copies.failed;
-        failed += copies.failed;
-        if (copies.failed)
-            ck_assert_uint_eq(at, MANY / 2 + 1);
+        at += copies.count;
+        if (!copies.failed ||
+            strstr(copies.err.text, "did not stop in time")) /* once more */
+            continue;
+        at++;
+        failed++;
+        ck_assert_uint_eq(at, MANY / 2 + 1);
     }
     ck_assert_uint_eq(done, tids.count - 1);
     ck_assert_uint_eq(failed, 1);
-    ck_assert_uint_lt(calls, MANY / 2);
+    /* On a busy machine a call has no time for more than one. */
+    ck_assert(calls < MANY / 2 ||
+              clock_ms() - began_ms > CALL_MS * (calls - MANY / 2));
     thread_tracer_free(tracer);
     sample_tids_free(&tids);
     end();
