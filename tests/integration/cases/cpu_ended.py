@@ -61,7 +61,7 @@ def test_it_is_answered_or_kept(killed):
         answer = asks.submit(killed.rows, killed.text)
         wait_for(is_due, 60, 0.1)
         os.kill(killed.pid, signal.SIGKILL)
-        said = answer.result(30)
+        said = answer.result(100)
     if not killed.way:
         assert killed.rows("SELECT name FROM heapwire.snapshots") == [["k"]]
         said = killed.rows("SELECT top('k')")
