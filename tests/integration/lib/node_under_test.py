@@ -168,7 +168,7 @@ class Node:
         if self.process and self.process.poll() is None:
             self.signal(signal.SIGTERM)
         try:
-            return self.process.wait(20) if self.process else 0
+            return self.process.wait(60) if self.process else 0
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
