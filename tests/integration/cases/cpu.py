@@ -51,7 +51,7 @@ class Two:
                                    "WHERE alive") == [["2"]], 30, 0.1)
 
     def rows(self, text):
-        return [[cell and cell.decode() for cell in row]
+        return [[None if cell is None else cell.decode() for cell in row]
                 for row in self.sql.query(text)]
 
     def value(self, text):

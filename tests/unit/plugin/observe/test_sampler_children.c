@@ -21,7 +21,7 @@
 #include "sampler.h"
 #include "suite.h"
 
-enum { MS = 1000000, IDLE = 100, LIFE_MS = 8, BEFORE_MS = 200, TRIES = 20 };
+enum { MS = 1000000, IDLE = 100, LIFE_MS = 8, BEFORE_MS = 600, TRIES = 30 };
 
 /* What the process writes and the test reads. */
 struct shared {
@@ -295,7 +295,7 @@ START_TEST(another_program_is_not_sampled)
     /* It may have come to the other one before it is met, or not at all. */
     for (int tries = 0; tries < TRIES && !seen; tries++) {
         begin(fork_and_execute);
-        allowed = run_for(2000, 99, false, ways[_i]);
+        allowed = run_for(3000, 99, false, ways[_i]);
         seen = here_ns > 0 || !allowed;
         ck_assert_uint_lt((here_ns + elsewhere_ns) / MS, BEFORE_MS * 3 / 2);
         end();

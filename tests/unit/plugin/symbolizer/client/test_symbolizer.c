@@ -269,7 +269,7 @@ new_with_indexes(const char *behaviour, bool there)
     static const struct symbolizer_indexes indexes = {open_kept, count_asked,
                                                       &kept};
     struct symbolizer_options options = {
-        .program = program, .deadline_ms = 2000, .indexes = &indexes};
+        .program = program, .deadline_ms = LONG_MS, .indexes = &indexes};
     struct symbolizer *s;
     struct error err;
 
@@ -457,7 +457,7 @@ END_TEST
 START_TEST(a_prepared_helper_answers_and_nothing_of_it_is_left)
 {
     struct symbolizer_options options = {
-        .program = program, .deadline_ms = 10000, .once = _i == 0};
+        .program = program, .deadline_ms = LONG_MS, .once = _i == 0};
     size_t before = open_descriptors();
     const struct location *l;
     struct symbolizer *s;
