@@ -92,9 +92,10 @@ def check_program(node, exact):
         counts = truth(node.said())
         assert counts[("shrink", 160)] == 20000, counts
         # Profiles and statistics may be a moment old.
-        wait_for(lambda: wasted_bins(w)[160] > 1 << 20, 30)
-        wait_for(lambda: ("shrink", 160) in wasted(w) and
-                 wasted(w)[("shrink", 160)][2] < 0.3, 30)
+        wait_for(lambda: min(wasted_bins(w)[size] for size in (160, 224)) >
+                 1 << 20, 30)
+        wait_for(lambda: all(wasted(w).get(row, (0, 0, 1))[2] < 0.3 for row in
+                             (("shrink", 160), ("mix", 224))), 30)
         rows, bins = wasted(w), wasted_bins(w)
         kept_160 = counts[("shrink", 160)] + counts[("stay", 160)]
         for (function, size), count in counts.items():
