@@ -7,6 +7,7 @@ import signal
 import sys
 
 from http_door import same
+from cgroup import cgroup
 from machine import no_cgroup
 from node_under_test import BUILD, wait_for
 from recorded_node import Ran, profiled, value
@@ -122,42 +123,11 @@ def test_it_can_be_switched_off():
         same("kept", 0, kept(w))
 
 
-@contextlib.contextmanager
-def cgroup(limit):
-    v2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
-    path = f"/sys/fs/cgroup/{'' if v2 else 'memory/'}heapwire-trend-{os.getpid()}"
-    try:
-        os.mkdir(path)
-    except OSError:
-        yield None
-        return
-    try:
-        try:
-            with open(os.path.join(path, "memory.max" if v2 else
-                                   "memory.limit_in_bytes"), "w",
-                      encoding="ascii") as f:
-                f.write(str(limit))
-        except OSError:
-            yield None
-            return
-        yield os.path.join(path, "cgroup.procs")
-    finally:
-        wait_for(lambda: remove(path), 30)
-
-
-def remove(path):
-    try:
-        os.rmdir(path)
-        return True
-    except OSError:
-        return False
-
-
 @beside
 @needs(no_cgroup)
 def test_the_limit_is_foreseen():
     """And a snapshot taken, once."""
-    with cgroup(1000 * MB) as procs:
+    with cgroup("trend", 1000 * MB) as procs:
         if not procs:
             print("skipped: no memory cgroup can be made here")
             return
