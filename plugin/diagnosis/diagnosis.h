@@ -54,7 +54,11 @@ struct diagnosis {
 };
 
 /* What is at least this much of RSS, and so many bytes, is worth a finding. */
-enum { FINDING_WORTH_BYTES = 16 << 20, FINDING_WORTH_PERCENT = 15 };
+enum {
+    FINDING_WORTH_BYTES = 16 << 20,
+    FINDING_OUTSIDE_BYTES = 32 << 20, /* outside of jemalloc: code is there */
+    FINDING_WORTH_PERCENT = 15
+};
 
 void diagnosis_find(const struct diagnosis_facts *facts, struct diagnosis *out);
 

@@ -19,3 +19,19 @@ bytes_text(double bytes)
              units[unit]);
     return out;
 }
+
+struct bytes_text
+span_text(double seconds)
+{
+    struct bytes_text out;
+
+    if (seconds >= 2.0 * 86400)
+        snprintf(out.text, sizeof(out.text), "%.1f days", seconds / 86400);
+    else if (seconds >= 2.0 * 3600)
+        snprintf(out.text, sizeof(out.text), "%.1f hours", seconds / 3600);
+    else if (seconds >= 2.0 * 60)
+        snprintf(out.text, sizeof(out.text), "%.0f minutes", seconds / 60);
+    else
+        snprintf(out.text, sizeof(out.text), "%.0f seconds", seconds);
+    return out;
+}

@@ -1,4 +1,7 @@
-/* diagnosis_bytes.h - bytes as people read them: "1.5 GB", "212.0 MB". */
+/*
+ * diagnosis_bytes.h - bytes and times as people read them: "1.5 GB", "212.0
+ * MB"; "40 seconds", "5.5 hours".
+ */
 #ifndef HW_DIAGNOSIS_BYTES_H
 #define HW_DIAGNOSIS_BYTES_H
 
@@ -9,5 +12,6 @@ struct bytes_text {
 };
 
 struct bytes_text bytes_text(double bytes);
+struct bytes_text span_text(double seconds);
 
 #endif

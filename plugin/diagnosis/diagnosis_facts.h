@@ -13,12 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    FACTS_HOLDERS = 8,
-    FACTS_TRENDS = 16,
-    FACTS_WASTES = 8,
-    FACTS_OWNERS = 8
-};
+#include "free_pages.h"
+
+enum { FACTS_HOLDERS = 5, FACTS_TRENDS = 16, FACTS_OWNERS = 8 };
 
 struct fact {
     bool known;
@@ -45,52 +42,67 @@ struct fact_trend {
     enum fact_trend_kind kind;
     uint64_t bytes;             /* now */
     double per_hour, low, high; /* bytes an hour, and its interval */
-    struct fact old_part; /* per cent of its bytes from before the last hour */
+    size_t points;              /* snapshots that this is from */
+    /* Of FACT_GROWS: how fast at last beside at first (1: the same), and the
+     * interval of that; over how long that was seen. */
+    double pace, pace_low, pace_high, hours;
+    /* Whether all that is allocated has not grown by half as much meanwhile: by
+     * that count, which is exact, the sample errs, or others shrink. */
+    bool alone;
+    /* Per cent of its bytes that are older than old_s, which is less than half
+     * of the time that those are from. */
+    struct fact old_part;
+    uint32_t old_s;
 };
 
 /* What a function's survivors pin: free regions of slabs. */
 struct fact_waste {
-    const char *function;
-    uint64_t size_class; /* 0: of several */
-    uint64_t live, waste, low, high;
+    const char *function; /* NULL: not known */
+    uint64_t size_class, waste, low, high;
 };
 
 enum fact_state { FACT_SERVES, FACT_HANGS, FACT_ENDED, FACT_ABSENT };
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): by subject */
 struct diagnosis_facts {
-    int64_t now_ms; /* wall clock */
+    uint32_t node_id;
     enum fact_state state;
+    enum free_pages_cause free_cause;
+    bool ended_clean; /* on request, or without a fault */
+    bool has_jemalloc;
+    bool has_levers;        /* the agent can change jemalloc for a time */
+    bool limit_is_machines; /* else the cgroup's */
+    bool profiling;
+    bool growth_judged; /* whether it grows is known */
+    bool grows;
+
     int64_t state_since_ms;    /* wall clock; 0: unknown */
     const char *state_why;     /* "was killed by signal 9 (SIGKILL)" */
-    bool ended_clean;          /* on request, or without a fault */
     struct fact oom_kills;     /* of those ends */
     const char *last_snapshot; /* of the database that has ended */
     int64_t figures_ms;        /* wall clock: when those below were taken */
 
-    struct fact rss, rss_file, rss_shared, swap;
-    struct fact allocated, active, metadata, resident, retained;
-    struct fact elsewhere_resident; /* in jemallocs that are not profiled */
-    bool has_jemalloc;
-    struct fact limit, used; /* of the cgroup; used is without file pages */
-    struct fact available;   /* of the machine, where no cgroup limits */
+    struct fact rss, rss_file;
+    /* RSS in parts: in use, free within pages in use, free pages, what else
+     * jemalloc counts as resident, other jemallocs, and what none of them
+     * counts. */
+    struct fact allocated, inside, free_pages, bookkeeping, elsewhere, outside;
+    /* The least of the last half minute: what comes and goes is no illness.
+     * held: allocated, or RSS without file pages where there is no jemalloc. */
+    struct fact least_inside, least_free_pages, least_outside, least_held;
+    /* What it can have at most: of the cgroup; or what it has and what the
+     * machine has left. */
+    struct fact limit;
+    const char *free_why; /* free_pages_write()'s sentence */
+    const char *variable; /* that this jemalloc reads: "MALLOC_CONF" */
 
-    struct fact background_thread; /* 0 or 1 */
-    struct fact dirty_decay_ms;    /* of most arenas; UINT64_MAX: never */
-    struct fact dirty, muzzy;      /* of all arenas together */
-    /* Of the arena with the most dirty pages: its number, its threads. */
-    struct fact dirtiest_arena, dirtiest_threads, dirtiest_bytes;
-
-    bool profiling;
     const char *profiling_why; /* why it is off, or NULL */
     struct fact profile_bytes; /* in use, of what the profile has seen */
     struct fact_holder holders[FACTS_HOLDERS]; /* functions, largest first */
     size_t holder_count;
 
     /* What it uses, over its history: bytes an hour with an interval. */
-    bool growth_judged;     /* whether it grows is known */
     const char *growth_why; /* it is not, or it does not grow; or NULL */
-    bool grows;
     double growth, growth_low, growth_high;
     double growth_hours; /* that it was looked at */
     double hours_left;   /* until the limit; negative: not known */
@@ -98,12 +110,15 @@ struct diagnosis_facts {
     size_t trend_count;
     const char *trend_why; /* why there are none, or NULL */
 
-    struct fact_waste wastes[FACTS_WASTES]; /* largest first */
-    size_t waste_count;
-    struct fact_holder
-        owners[FACTS_OWNERS]; /* outside jemalloc, largest first */
+    struct fact_waste waste; /* the largest */
+    /* Of RSS what no jemalloc has, largest first; looked at once it is worth
+     * the time that this takes (owners_are_wanted). */
+    struct fact_holder owners[FACTS_OWNERS];
     size_t owner_count;
-    const char *owners_why; /* why there are none, or NULL */
+    struct fact owners_more; /* of those that found no place there */
+    const char *owners_why;  /* why there are none, or NULL */
+    int64_t owners_ms;       /* wall clock: when they were looked at */
+    struct fact page_tables; /* likewise; not a part of RSS */
 };
 
 #endif

@@ -2,10 +2,12 @@
  * diagnosis_page.c - the diagnosis as a page of plain text.
  *
  * What a person in a hurry reads first stands first: the findings, each with
- * its steps; then where the bytes of RSS are; then what grew.
+ * its steps; then where the bytes of RSS are; then what grew.  The parts add up
+ * to RSS: what is missing, or too much, is a line of its own.
  */
 #include "diagnosis.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 
 #include "buffer.h"
@@ -13,103 +15,167 @@
 #include "diagnosis_bytes.h"
 #include "diagnosis_facts.h"
 
+/* Of finding_certainty: a reader takes what is said without a word as certain.
+ */
 static void
 write_finding(const struct finding *finding, struct buffer *out)
 {
     buffer_format(out, "%s", finding_word(finding->kind));
     if (finding->subject[0])
         buffer_format(out, " in %s", finding->subject);
-    buffer_format(out, " (%s): %s.\n",
-                  finding_certainty_word(finding->certainty), finding->why);
+    if (finding->kind != FINDING_NOT_KNOWN_YET)
+        buffer_format(out, " (%s)", finding_certainty_word(finding->certainty));
+    buffer_format(out, ": %s.\n", finding->why);
     for (size_t i = 0; i < finding->step_count; i++)
         buffer_format(out, "  %zu. %s\n", i + 1, finding->steps[i]);
 }
 
+/* RSS, and how much of it the lines so far have. */
+struct page_parts {
+    struct buffer *out;
+    double whole, told;
+};
+
 static void
-write_part(struct buffer *out, const char *what, uint64_t bytes, uint64_t whole)
+write_bytes(struct page_parts *parts, double bytes, const char *what)
 {
-    buffer_format(out, "  %10s  %3.0f %%  %s\n", bytes_text((double)bytes).text,
-                  whole > 0 ? 100.0 * (double)bytes / (double)whole : 0.0,
-                  what);
+    buffer_format(parts->out, "  %10s  %3.0f %%  %s\n", bytes_text(bytes).text,
+                  parts->whole > 0 ? 100.0 * bytes / parts->whole : 0.0, what);
 }
 
-static uint64_t
-gap_of(struct fact a, struct fact b)
+static void
+write_part(struct page_parts *parts, struct fact bytes, const char *what)
 {
-    return a.known && b.known && a.value > b.value ? a.value - b.value : 0;
+    if (!bytes.known)
+        return;
+    parts->told += (double)bytes.value;
+    write_bytes(parts, (double)bytes.value, what);
+}
+
+/* Who has what is outside of jemalloc: of that, or of RSS where there is none.
+ */
+static void
+write_owners(const struct diagnosis_facts *facts, struct page_parts *parts)
+{
+    for (size_t i = 0; i < facts->owner_count; i++)
+        write_part(parts, (struct fact){true, facts->owners[i].bytes},
+                   facts->owners[i].name);
+    if (facts->owners_more.value > 0)
+        write_part(parts, facts->owners_more, "others (heapwire.mappings)");
+}
+
+static void
+write_rest(struct page_parts *parts, const char *missing, const char *beyond)
+{
+    double rest = parts->whole - parts->told;
+
+    if (rest >= 1 || rest <= -1)
+        write_bytes(parts, rest, rest > 0 ? missing : beyond);
+}
+
+static void
+write_jemallocs(const struct diagnosis_facts *facts, struct page_parts *parts)
+{
+    static const char beyond[] = "counted by jemalloc, but not in memory: not "
+                                 "touched yet, taken back, or swapped out";
+    struct page_parts outside = {parts->out, parts->whole, 0};
+
+    write_part(parts, facts->allocated, "in use by the program");
+    write_part(parts, facts->inside,
+               "free between what is in use (fragmentation)");
+    write_part(parts, facts->free_pages, "free pages that are kept");
+    write_part(parts, facts->bookkeeping, "jemalloc's bookkeeping");
+    write_part(parts, facts->elsewhere, "of other jemallocs");
+    if (facts->owner_count == 0) {
+        write_part(parts, facts->outside, "outside the allocator");
+    } else {
+        outside.told = parts->told;
+        write_owners(facts, &outside);
+        parts->told = outside.told;
+    }
+    write_rest(parts,
+               facts->owner_count == 0
+                   ? "not told apart"
+                   : "outside the allocator, and not told apart",
+               beyond);
 }
 
 static void
 write_parts(const struct diagnosis_facts *facts, struct buffer *out)
 {
-    uint64_t rss = facts->rss.value, free_pages, metadata, outside;
+    struct page_parts parts = {out, (double)facts->rss.value, 0};
 
     if (!facts->rss.known) {
-        buffer_text(out, "\nWhere RSS is: it is not known.\n");
+        buffer_text(out, "\nWhere its memory is: not known.\n");
         return;
     }
-    buffer_format(out, "\nWhere RSS is (%s):\n", bytes_text((double)rss).text);
-    if (!facts->has_jemalloc || !facts->allocated.known) {
-        for (size_t i = 0; i < facts->owner_count; i++)
-            write_part(out, facts->owners[i].name, facts->owners[i].bytes, rss);
-        if (facts->owner_count == 0)
-            buffer_text(out, "  it has no jemalloc whose figures are known.\n");
-        return;
+    buffer_format(out, "\nWhere its memory is (RSS, %s):\n",
+                  bytes_text(parts.whole).text);
+    if (facts->has_jemalloc && facts->allocated.known) {
+        write_jemallocs(facts, &parts);
+    } else {
+        write_owners(facts, &parts);
+        write_rest(&parts,
+                   "not told apart, or new since the mappings were looked at",
+                   "gone since the mappings were looked at");
     }
-    metadata = facts->metadata.known ? facts->metadata.value : 0;
-    free_pages = gap_of(facts->resident, facts->active);
-    free_pages -= metadata < free_pages ? metadata : free_pages;
-    write_part(out, "in use by the program", facts->allocated.value, rss);
-    write_part(out, "free within pages in use (fragmentation)",
-               gap_of(facts->active, facts->allocated), rss);
-    write_part(out, "free pages that are kept", free_pages, rss);
-    write_part(out, "jemalloc's bookkeeping", metadata, rss);
-    outside = gap_of(facts->rss, facts->resident);
-    outside -= facts->elsewhere_resident.value < outside
-                   ? facts->elsewhere_resident.value
-                   : outside;
-    if (facts->elsewhere_resident.known)
-        write_part(out, "of other jemallocs", facts->elsewhere_resident.value,
-                   rss);
-    write_part(out, "outside the allocator", outside, rss);
+    if (facts->page_tables.value > 0)
+        buffer_format(out,
+                      "Besides, the kernel has %s of page tables for it.\n",
+                      bytes_text((double)facts->page_tables.value).text);
+}
+
+/* The profile has what was allocated since it is on. */
+static void
+write_holders(const struct diagnosis_facts *facts, struct buffer *out)
+{
+    if (facts->holder_count == 0)
+        return;
+    buffer_format(
+        out,
+        "By the profile's estimate, of what was allocated since it is "
+        "on %s are in use:",
+        bytes_text((double)facts->profile_bytes.value).text);
     for (size_t i = 0; i < facts->holder_count; i++)
-        if (i == 0)
-            buffer_format(out, "Of what is in use, %s holds %s",
-                          facts->holders[i].name,
-                          bytes_text((double)facts->holders[i].bytes).text);
-        else
-            buffer_format(out, ", %s %s", facts->holders[i].name,
-                          bytes_text((double)facts->holders[i].bytes).text);
-    if (facts->holder_count > 0)
-        buffer_text(out, ".\n");
+        buffer_format(out, "%s %s by %s", i > 0 ? "," : "",
+                      bytes_text((double)facts->holders[i].bytes).text,
+                      facts->holders[i].name);
+    buffer_text(out, ".\n");
 }
 
 static void
 write_growth(const struct diagnosis_facts *facts, struct buffer *out)
 {
-    static const char *const kinds[] = {"not known yet", "steady",
-                                        "up and down", "fills", "grows"};
-    bool first = true;
+    size_t judged = 0, grow = 0;
 
     if (facts->grows)
         buffer_format(out,
-                      "\nIts memory over %.1f hours: %s an hour (%s to %s).\n",
-                      facts->growth_hours, bytes_text(facts->growth).text,
+                      "\nAll its memory grows by %s an hour (%s to %s), seen "
+                      "over %s.\n",
+                      bytes_text(facts->growth).text,
                       bytes_text(facts->growth_low).text,
-                      bytes_text(facts->growth_high).text);
+                      bytes_text(facts->growth_high).text,
+                      span_text(facts->growth_hours * 3600).text);
     for (size_t i = 0; i < facts->trend_count; i++) {
         const struct fact_trend *trend = &facts->trends[i];
 
-        if (trend->kind == FACT_UNCERTAIN)
+        judged += trend->kind != FACT_UNCERTAIN;
+        if ((trend->kind != FACT_GROWS && trend->kind != FACT_FILLS) ||
+            trend->low <= 0)
             continue;
-        if (first)
-            buffer_text(out, "\nWhat grew, an hour:\n");
-        first = false;
-        buffer_format(out, "  %10s (%s to %s)  %s: %s\n",
+        if (grow++ == 0)
+            buffer_text(out, "\nWhat grows, in an hour (between these two with "
+                             "98 % confidence):\n");
+        buffer_format(out, "  %10s (%s to %s)  %s%s\n",
                       bytes_text(trend->per_hour).text,
                       bytes_text(trend->low).text, bytes_text(trend->high).text,
-                      trend->function, kinds[trend->kind]);
+                      trend->function,
+                      trend->kind == FACT_FILLS ? ", slower and slower" : "");
     }
+    if (judged > 0 && grow == 0)
+        buffer_format(
+            out, "\nNo function's memory is seen to grow: %zu %s judged.\n",
+            judged, judged == 1 ? "was" : "were");
 }
 
 void
@@ -121,9 +187,16 @@ diagnosis_write(const struct diagnosis_facts *facts,
     for (size_t i = 0; i < diagnosis->count; i++)
         write_finding(&diagnosis->findings[i], out);
     write_parts(facts, out);
+    write_holders(facts, out);
     write_growth(facts, out);
-    if (facts->figures_ms > 0) {
-        clock_text(facts->figures_ms, at, sizeof(at));
-        buffer_format(out, "\nFigures of %s UTC.\n", at);
+    if (facts->figures_ms <= 0)
+        return;
+    clock_text(facts->figures_ms, at, sizeof(at));
+    buffer_format(out, "\nNode %" PRIu32 ", figures of %s UTC", facts->node_id,
+                  at);
+    if (facts->owners_ms > 0) {
+        clock_text(facts->owners_ms, at, sizeof(at));
+        buffer_format(out, "; whose mappings: %s UTC", at);
     }
+    buffer_text(out, ".\n");
 }

@@ -1,9 +1,10 @@
 /* facts_of_stats.c - see facts_of_stats.h. */
 #include "facts_of_stats.h"
 
-#include <string.h>
-
 #include "diagnosis_facts.h"
+#include "free_pages.h"
+#include "history.h"
+#include "outlook.h"
 #include "stats.h"
 #include "stats_allocators.h"
 
@@ -13,57 +14,135 @@ fact_of(struct stats_figure figure)
     return (struct fact){figure.known, figure.value};
 }
 
-/* A number of the agent's list; -1, jemalloc's "never", is UINT64_MAX. */
+/* a - b, and 0 where that is negative. */
 static struct fact
-fact_named(const struct stats *stats, const char *name)
+excess_of(struct fact a, struct fact b)
 {
-    for (size_t i = 0; i < stats->named_count; i++)
-        if (strcmp(stats->named[i].name, name) == 0 &&
-            stats->named[i].is_number)
-            return (struct fact){true, (uint64_t)stats->named[i].number};
-    return (struct fact){0};
+    if (!a.known || !b.known)
+        return (struct fact){0};
+    return (struct fact){true, a.value > b.value ? a.value - b.value : 0};
+}
+
+static struct fact
+sum_of(struct fact a, struct fact b)
+{
+    return (struct fact){a.known || b.known,
+                         (a.known ? a.value : 0) + (b.known ? b.value : 0)};
+}
+
+/* ---- now ---- */
+
+static void
+read_limit(const struct stats *stats, uint64_t machine_left,
+           struct diagnosis_facts *out)
+{
+    const struct history_sample now = {.rss = stats->rss,
+                                       .cgroup_current = stats->cgroup_current,
+                                       .cgroup_cache = stats->cgroup_cache,
+                                       .cgroup_limit = stats->cgroup_limit};
+    struct outlook_room room;
+
+    outlook_room_of(&now, machine_left, &room);
+    out->limit = (struct fact){room.known, room.used + room.left};
+    out->limit_is_machines = !room.of_cgroup;
 }
 
 static void
-read_arenas(const struct stats *stats, struct diagnosis_facts *out)
+read_jemalloc(const struct stats *stats, struct diagnosis_facts *out)
 {
-    for (size_t i = 0; i < stats->arena_count; i++) {
-        const struct stats_arena *arena = &stats->arenas[i];
+    struct fact active = fact_of(stats->active);
+    struct fact resident = fact_of(stats->resident);
+    int64_t decay_ms = 0;
 
-        out->dirty = (struct fact){true, out->dirty.value + arena->dirty};
-        out->muzzy = (struct fact){true, out->muzzy.value + arena->muzzy};
-        if (out->dirtiest_bytes.known &&
-            arena->dirty <= out->dirtiest_bytes.value)
-            continue;
-        out->dirtiest_arena = (struct fact){true, arena->index};
-        out->dirtiest_threads = (struct fact){true, arena->threads};
-        out->dirtiest_bytes = (struct fact){true, arena->dirty};
-    }
+    out->allocated = fact_of(stats->allocated);
+    out->inside = excess_of(active, out->allocated);
+    out->free_pages =
+        stats->arena_count > 0
+            ? (struct fact){true, free_pages_bytes(stats)}
+            : excess_of(resident, sum_of(active, fact_of(stats->metadata)));
+    out->bookkeeping = excess_of(resident, sum_of(active, out->free_pages));
+    out->elsewhere = fact_of(elsewhere_resident(stats));
+    out->outside = excess_of(out->rss, sum_of(resident, out->elsewhere));
+    if (!resident.known)
+        out->outside = (struct fact){0};
+    out->free_cause = free_pages_cause(stats, &decay_ms);
 }
 
 void
-facts_of_stats(const struct stats *stats, struct diagnosis_facts *out)
+facts_of_stats(const struct stats *stats, uint64_t machine_left,
+               struct diagnosis_facts *out)
 {
     out->figures_ms = stats->taken_ms;
     out->rss = fact_of(stats->rss);
     out->rss_file = fact_of(stats->rss_file);
-    out->rss_shared = fact_of(stats->rss_shared);
-    out->limit = fact_of(stats->cgroup_limit);
-    out->used = fact_of(stats->cgroup_current);
-    if (out->used.known && stats->cgroup_cache.known &&
-        stats->cgroup_cache.value <= out->used.value)
-        out->used.value -= stats->cgroup_cache.value;
+    read_limit(stats, machine_left, out);
     out->has_jemalloc = stats->named_count > 0;
-    if (!out->has_jemalloc ||
-        !stats_together(stats->allocator_ms, stats->taken_ms))
-        return; /* of another time than rss: not to be subtracted */
-    out->allocated = fact_of(stats->allocated);
-    out->active = fact_of(stats->active);
-    out->metadata = fact_of(stats->metadata);
-    out->resident = fact_of(stats->resident);
-    out->retained = fact_of(stats->retained);
-    out->elsewhere_resident = fact_of(elsewhere_resident(stats));
-    out->background_thread = fact_named(stats, "background_thread");
-    out->dirty_decay_ms = fact_named(stats, "opt.dirty_decay_ms");
-    read_arenas(stats, out);
+    if (out->has_jemalloc &&
+        stats_together(stats->allocator_ms, stats->taken_ms))
+        read_jemalloc(stats, out); /* else not to be taken from rss */
+}
+
+/* ---- of a while ---- */
+
+/* Of samples from the last one on backwards, until they tell enough. */
+struct least {
+    uint64_t value;
+    int64_t now_ms;
+    size_t count;
+    bool enough;
+};
+
+static void
+take_least(struct least *least, struct fact figure, int64_t at_ms)
+{
+    if (!figure.known || least->enough)
+        return;
+    if (least->count++ == 0 || figure.value < least->value)
+        least->value = figure.value;
+    least->enough = least->count >= LEAST_SAMPLES &&
+                    least->now_ms - at_ms >= LEAST_SPAN_S * INT64_C(1000);
+}
+
+static struct fact
+least_of(const struct least *least)
+{
+    return (struct fact){least->enough, least->value};
+}
+
+void
+facts_of_samples(const struct history_sample *samples, size_t count,
+                 struct diagnosis_facts *out)
+{
+    const struct history_sample *now = &samples[count > 0 ? count - 1 : 0];
+    const struct least none = {.now_ms = count > 0 ? now->at_ms : 0};
+    struct least inside = none, free_pages = none, outside = none, held = none;
+
+    for (size_t i = count; i-- > 0;) {
+        const struct history_sample *s = &samples[i];
+        struct fact allocated = fact_of(s->allocated);
+        struct fact active = fact_of(s->active);
+        struct fact resident = fact_of(s->resident), rss = fact_of(s->rss);
+
+        if (s->pid != now->pid || s->start_ticks != now->start_ticks ||
+            now->at_ms - s->at_ms > LEAST_FROM_S * INT64_C(1000))
+            break;
+        take_least(&inside, excess_of(active, allocated), s->at_ms);
+        if (active.known && s->metadata.known)
+            take_least(
+                &free_pages,
+                excess_of(resident, sum_of(active, fact_of(s->metadata))),
+                s->at_ms);
+        if (resident.known)
+            take_least(&outside,
+                       excess_of(rss, sum_of(resident, out->elsewhere)),
+                       s->at_ms);
+        take_least(&held,
+                   out->has_jemalloc ? allocated
+                                     : excess_of(rss, out->rss_file),
+                   s->at_ms);
+    }
+    out->least_inside = least_of(&inside);
+    out->least_free_pages = least_of(&free_pages);
+    out->least_outside = least_of(&outside);
+    out->least_held = least_of(&held);
 }

@@ -4,22 +4,28 @@
 #include <string.h>
 
 #include "arena.h"
-#include "clock.h"
+#include "await.h"
+#include "buffer.h"
 #include "controller.h"
 #include "deaths.h"
 #include "errors.h"
 #include "facts_of_stats.h"
 #include "functions.h"
 #include "heap_trend.h"
+#include "history.h"
 #include "memory.h"
+#include "memory_budget.h"
 #include "node_status.h"
 #include "outlook.h"
+#include "owners.h"
 #include "profile.h"
 #include "snapshot.h"
+#include "stats.h"
+#include "stats_allocators.h"
 #include "store.h"
 #include "waste_rows.h"
 
-enum { FACTS_BYTES_MAX = 1 << 20 };
+enum { FACTS_BYTES_MAX = 1 << 20, FREE_TEXT_MAX = 1024 };
 
 /* NULL for none, and where the arena is full. */
 static const char *
@@ -86,8 +92,105 @@ read_status(const struct node_sources *from, struct arena *arena,
     } else if (status.state == NODE_ABSENT) {
         out->state_why = copy_text(arena, status.absence);
     }
+    out->node_id = from->node_id;
+    out->has_levers = status.state == NODE_CONNECTED &&
+                      (status.knows & AGENT_KNOWS_LEVERS) != 0;
     out->profiling = status.state == NODE_CONNECTED && status.hello.active != 0;
     out->profiling_why = copy_text(arena, from->no_snapshot);
+}
+
+/* ---- what allocator and kernel say ---- */
+
+/* The samples of the last minutes: the seconds that history has last. */
+static void
+read_samples(const struct node_sources *from, struct diagnosis_facts *out)
+{
+    enum { CHUNK = 256, LAST = LEAST_FROM_S + 10 };
+    struct history_sample *samples =
+        mem_alloc((LAST + CHUNK) * sizeof(*samples));
+    uint64_t next = 0;
+    size_t count = 0, got;
+
+    while (samples && (got = history_read(from->history, &next, samples + count,
+                                          CHUNK)) > 0) {
+        count += got;
+        if (count <= LAST)
+            continue;
+        memmove(samples, samples + count - LAST, LAST * sizeof(*samples));
+        count = LAST;
+    }
+    if (samples)
+        facts_of_samples(samples, count, out);
+    mem_free(samples);
+}
+
+static void
+take_figures(const struct node_sources *from, const struct stats *stats,
+             struct arena *arena, struct diagnosis_facts *out)
+{
+    struct buffer text;
+
+    facts_of_stats(stats, memory_left_machine(), out);
+    for (size_t i = 0; i < stats->allocator_count; i++)
+        if (stats->allocators[i].chosen)
+            out->variable = copy_text(arena, stats->allocators[i].variable);
+    buffer_init(&text, FREE_TEXT_MAX);
+    free_pages_write(stats, &text);
+    if (text.size > 0)
+        out->free_why = arena_strndup(arena, text.data, text.size);
+    buffer_fini(&text);
+    read_samples(from, out);
+}
+
+/* Without them it is a diagnosis of what is known else: the database may just
+ * have ended.  -1 with *err: the wait is over. */
+static int
+read_stats(const struct node_sources *from, struct arena *arena,
+           struct diagnosis_facts *out, struct error *err)
+{
+    const struct job_request request = {.kind = JOB_STATS, .owner = from->user};
+    struct job_result result = {0};
+
+    if (!from->await)
+        return 0;
+    if (controller_wait(controller_submit(from->controller, &request,
+                                          await_waker(from->await), err),
+                        from->await, &result, err) != 0)
+        return await_is_over(from->await) ? -1 : 0;
+    take_figures(from, result.stats, arena, out);
+    stats_unref(result.stats);
+    return 0;
+}
+
+static int
+read_owners_of(const struct node_sources *from, struct arena *arena,
+               struct diagnosis_facts *out, struct error *err)
+{
+    struct owner_sums sums;
+    struct error why;
+
+    if (!owners_are_wanted(out))
+        return 0;
+    if (!from->await) {
+        out->owners_why = "a SELECT that cannot wait does not ask for it";
+        return 0;
+    }
+    if (owners_find(from->controller, from->user, from->await,
+                    out->has_jemalloc ? out->outside.value : out->rss.value,
+                    &sums, &why) != 0) {
+        out->owners_why = copy_text(arena, why.text);
+        if (!await_is_over(from->await))
+            return 0;
+        *err = why;
+        return -1;
+    }
+    for (size_t i = 0; i < sums.count; i++)
+        out->owners[out->owner_count++] = (struct fact_holder){
+            copy_text(arena, sums.list[i].name), sums.list[i].bytes};
+    out->owners_more = sums.more;
+    out->owners_ms = sums.taken_ms;
+    out->page_tables = sums.page_tables;
+    return 0;
 }
 
 /* ---- what the profile says ---- */
@@ -128,20 +231,15 @@ read_waste(const struct profile *profile, struct functions *functions,
         return 0;
     if (waste_rows_make(&rows, profile, functions, err) != 0)
         return -1;
-    for (uint32_t i = 0; i < rows.count && out->waste_count < FACTS_WASTES;
-         i++) {
+    for (uint32_t i = 0; i < rows.count && !out->waste.function; i++) {
         const struct waste_row *row = &rows.list[i];
         double low = row->waste - (row->has_error ? row->error : 0);
 
-        if (!row->function || row->size_class == 0)
-            continue;
-        out->wastes[out->waste_count++] = (struct fact_waste){
-            copy_text(arena, row->function),
-            row->size_class,
-            row->has_live ? (uint64_t)row->live_bytes : 0,
-            (uint64_t)row->waste,
-            low > 0 ? (uint64_t)low : 0,
-            (uint64_t)(row->waste + (row->has_error ? row->error : 0))};
+        if (row->function && row->size_class > 0)
+            out->waste = (struct fact_waste){
+                copy_text(arena, row->function), row->size_class,
+                (uint64_t)row->waste, low > 0 ? (uint64_t)low : 0,
+                (uint64_t)(row->waste + (row->has_error ? row->error : 0))};
     }
     waste_rows_fini(&rows);
     return 0;
@@ -195,13 +293,22 @@ read_trends(const struct node_sources *from, struct arena *arena,
                 out->trend_why = copy_text(arena, row->trend.why);
             continue;
         }
-        out->trends[out->trend_count++] =
-            (struct fact_trend){.function = copy_text(arena, row->function),
-                                .kind = kinds[row->trend.verdict],
-                                .bytes = (uint64_t)row->bytes,
-                                .per_hour = row->trend.slope * 3600,
-                                .low = row->trend.low * 3600,
-                                .high = row->trend.high * 3600};
+        out->trends[out->trend_count++] = (struct fact_trend){
+            .function = copy_text(arena, row->function),
+            .kind = kinds[row->trend.verdict],
+            .bytes = (uint64_t)row->bytes,
+            .per_hour = row->trend.slope * 3600,
+            .low = row->trend.low * 3600,
+            .high = row->trend.high * 3600,
+            .points = row->trend.points,
+            .pace = row->trend.pace,
+            .pace_low = row->trend.pace_low,
+            .pace_high = row->trend.pace_high,
+            .hours = row->trend.span_s / 3600,
+            .alone = row->whole_known &&
+                     row->whole_gain < row->trend.slope * row->trend.span_s / 2,
+            .old_part = {row->old_percent >= 0, (uint64_t)row->old_percent},
+            .old_s = row->old_s};
     }
     heap_trend_fini(&rows);
     return 0;
@@ -227,20 +334,17 @@ read_outlook(const struct node_sources *from, struct diagnosis_facts *out)
     }
     if (outlook.ends)
         out->hours_left = outlook.left_s / 3600;
-    if (outlook.room.known && !outlook.room.of_cgroup)
-        out->available = (struct fact){true, outlook.room.left};
 }
 
 static int
 gather_facts(const struct node_sources *from, struct arena *arena,
              struct diagnosis_facts *out, struct error *err)
 {
-    out->now_ms = clock_wall_ms();
     read_status(from, arena, out);
-    if (from->stats)
-        facts_of_stats(from->stats, out);
     read_outlook(from, out);
-    if (read_profile(from, arena, out, err) != 0)
+    if (read_stats(from, arena, out, err) != 0 ||
+        read_owners_of(from, arena, out, err) != 0 ||
+        read_profile(from, arena, out, err) != 0)
         return -1;
     return read_trends(from, arena, out, err);
 }

@@ -8,26 +8,26 @@
 #include "diagnosis_facts.h"
 
 struct arena;
+struct await;
 struct controller;
 struct error;
 struct heap_trends;
 struct history;
-struct memory_map;
 struct snapshot;
-struct stats;
 struct view_options;
 
 /* What is borrowed may be NULL, if nothing else is said: the facts that it
  * would give are then unknown. */
 struct node_sources {
     struct controller *controller; /* never NULL */
+    uint32_t node_id;              /* for commands */
+    struct await *await;           /* NULL: nothing more is asked */
+    const char *user;              /* who asks */
     const char *state_dir;
     struct history *history;
     struct heap_trends *trends;
-    const struct stats *stats;
-    struct snapshot *snapshot; /* a fresh one */
-    const char *no_snapshot;   /* why there is none */
-    const struct memory_map *map;
+    struct snapshot *snapshot;          /* a fresh one */
+    const char *no_snapshot;            /* why there is none */
     const struct view_options *options; /* for names; never NULL */
 };
 
@@ -37,7 +37,9 @@ struct node_diagnosis {
     struct arena *arena; /* the facts' texts */
 };
 
-/* Gathers and finds.  NULL with *err: cancelled, or no memory. */
+/* Gathers and finds; asks the database for its figures, and for what it has
+ * mapped where that is worth its time (owners.h).  NULL with *err: cancelled,
+ * or no memory. */
 struct node_diagnosis *node_diagnosis_new(const struct node_sources *from,
                                           struct error *err);
 void node_diagnosis_free(struct node_diagnosis *made); /* NULL is fine */

@@ -58,42 +58,67 @@ sum_free_pages(const struct stats *stats, const struct stats_arena **most)
     return sum;
 }
 
+uint64_t
+free_pages_bytes(const struct stats *stats)
+{
+    const struct stats_arena *most;
+
+    return sum_free_pages(stats, &most);
+}
+
 /* That of arenas made from now on, which is the others' unless the program set
  * them one by one. */
 static bool
-decay_ms(const struct stats *stats, int64_t *out)
+find_decay_ms(const struct stats *stats, int64_t *out)
 {
     return named_number(stats, "arenas.dirty_decay_ms", out) ||
            named_number(stats, "opt.dirty_decay_ms", out);
 }
 
+enum free_pages_cause
+free_pages_cause(const struct stats *stats, int64_t *decay_ms)
+{
+    int64_t background;
+    bool threads = named_number(stats, "background_thread", &background);
+    bool known = find_decay_ms(stats, decay_ms);
+
+    if (known && *decay_ms < 0)
+        return FREE_PAGES_NEVER;
+    if (threads && background == 0)
+        return FREE_PAGES_IDLE;
+    return threads && known ? FREE_PAGES_DECAY : FREE_PAGES_UNKNOWN;
+}
+
 static void
 write_cause(const struct stats *stats, struct buffer *out)
 {
-    int64_t background, decay = 0;
-    bool threads = named_number(stats, "background_thread", &background);
-    bool known = decay_ms(stats, &decay);
+    int64_t decay = 0;
 
-    if (known && decay < 0)
+    switch (free_pages_cause(stats, &decay)) {
+    case FREE_PAGES_NEVER:
         buffer_text(out,
                     "dirty_decay_ms is -1, so they are never given back: " LEVER
                     "decay(10000, 0, 3600) gives them back for an hour, "
                     "purge() once");
-    else if (threads && background == 0)
+        break;
+    case FREE_PAGES_IDLE:
         buffer_text(out,
                     "background_thread is 0, so an arena gives its pages back "
                     "only while threads allocate and free in it: " LEVER
                     "background_threads(true, 3600) does it for an hour, "
                     "purge() once");
-    else if (threads && known)
+        break;
+    case FREE_PAGES_DECAY:
         buffer_format(out,
                       "background threads give back what is free for "
                       "dirty_decay_ms, %" PRId64 " ms; " LEVER
                       "purge() does it at once",
                       decay);
-    else
+        break;
+    default:
         buffer_text(out, LEVER "purge() gives them back, where this jemalloc "
                                "can");
+    }
 }
 
 void

@@ -182,6 +182,22 @@ check_blindness(const struct heap_past *past, const struct snapshot *now,
                      "replaces that seems to grow";
 }
 
+/* Since the growth is seen. */
+static void
+find_whole_gain(const struct heap_past *past, struct heap_trend_row *row)
+{
+    const struct heap_point *last = &past->points[past->count - 1];
+    int64_t from_ms = last->taken_ms - (int64_t)(row->trend.span_s * 1000) - 1;
+    size_t first = 0;
+
+    while (past->points[first].taken_ms < from_ms)
+        first++;
+    row->whole_known = row->trend.verdict == TREND_GROWS &&
+                       past->points[first].allocated >= 0 &&
+                       last->allocated >= 0;
+    row->whole_gain = last->allocated - past->points[first].allocated;
+}
+
 /* ---- the rows ---- */
 
 /* The stack that grew most since then, of the profile's. */
@@ -235,16 +251,16 @@ write_folded(struct stack_names *names, const struct profile_stack *stack,
     return out;
 }
 
-/* "under 1 s 3 %, over 1 day 97 %". */
-static const char *
-write_ages(const struct heap_past *past, const struct profile *profile,
-           uint32_t function, struct arena *arena)
+/* A function's bytes in use by class of age; their sum. */
+static double
+sum_ages(const struct heap_past *past, const struct profile *profile,
+         uint32_t function, double bytes[HEAP_AGE_CLASSES])
 {
-    char text[HEAP_TREND_AGES_MAX] = "";
-    double bytes[HEAP_AGE_CLASSES] = {0}, sum = 0;
-    size_t size = 0;
+    double sum = 0;
 
-    for (size_t i = 0; profile->parts && i < profile->parts->count; i++) {
+    for (size_t i = 0; profile->parts && !profile->parts->threads.numbered &&
+                       i < profile->parts->count;
+         i++) {
         const struct live_part *part = &profile->parts->list[i];
 
         if (past->named.leaves[part->stack] != function)
@@ -252,6 +268,17 @@ write_ages(const struct heap_past *past, const struct profile *profile,
         bytes[part->age % HEAP_AGE_CLASSES] += part->bytes;
         sum += part->bytes;
     }
+    return sum;
+}
+
+/* "under 1 s 3 %, over 1 day 97 %". */
+static const char *
+write_ages(const double bytes[HEAP_AGE_CLASSES], double sum,
+           struct arena *arena)
+{
+    char text[HEAP_TREND_AGES_MAX] = "";
+    size_t size = 0;
+
     for (uint32_t age = 0; age < HEAP_AGE_CLASSES; age++)
         if (sum > 0 && bytes[age] >= sum / 200 && size < sizeof(text))
             size +=
@@ -259,6 +286,23 @@ write_ages(const struct heap_past *past, const struct profile *profile,
                                  "%s%s %.0f %%", size > 0 ? ", " : "",
                                  heap_age_name(age), 100 * bytes[age] / sum);
     return arena_strndup(arena, text, strlen(text));
+}
+
+/* What a leak has lost stays.  Of one that goes on as it is, two thirds of what
+ * was lost in some time are from its first two thirds. */
+static void
+find_old_part(const double bytes[HEAP_AGE_CLASSES], double sum, int64_t span_ms,
+              struct heap_trend_row *row)
+{
+    uint32_t age = HEAP_AGE_CLASSES - 1;
+    double old = 0;
+
+    while (age > 0 && heap_age_from_s(age) * 3000LL > span_ms)
+        age--;
+    row->old_s = heap_age_from_s(age);
+    for (uint32_t i = age; i < HEAP_AGE_CLASSES; i++)
+        old += bytes[i];
+    row->old_percent = sum > 0 && age > 0 ? (int)(100 * old / sum) : -1;
 }
 
 static int
@@ -301,6 +345,7 @@ add_row(const struct heap_past *past, const struct snapshot *now,
 {
     const struct heap_point *last = &past->points[past->count - 1], *then;
     struct heap_trend_row *row = &out->list[out->count];
+    double ages[HEAP_AGE_CLASSES] = {0}, sum;
     size_t first, stack;
 
     row->function = past->named.functions[function];
@@ -316,7 +361,10 @@ add_row(const struct heap_past *past, const struct snapshot *now,
         stack == SIZE_MAX
             ? ""
             : write_folded(names, &now->profile->stacks[stack], out->arena);
-    row->ages = write_ages(past, now->profile, function, out->arena);
+    sum = sum_ages(past, now->profile, function, ages);
+    row->ages = write_ages(ages, sum, out->arena);
+    find_whole_gain(past, row);
+    find_old_part(ages, sum, last->taken_ms - then->taken_ms, row);
     if (!row->function || !row->folded || !row->ages)
         return -1;
     out->count++;

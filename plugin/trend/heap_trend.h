@@ -40,8 +40,16 @@ struct heap_trend_row {
     double bytes;       /* now */
     struct trend trend; /* bytes a second */
     double share; /* of the growth of all that grows; below 0: it does not */
-    const char *ages;   /* "under 1 s 3 %, over 1 day 97 %"; "": not known */
-    const char *folded; /* the stack of its that grew most */
+    const char *ages; /* "under 1 s 3 %, over 1 day 97 %"; "": not known */
+    /* The part of its bytes, in per cent, that is from more than old_s ago: a
+     * part of the time that the trend is from.  -1: not known. */
+    int old_percent;
+    uint32_t old_s;
+    /* By which all that is allocated (or rss, where that is not known) differs
+     * from then on, of TREND_GROWS; not of a sample. */
+    bool whole_known;
+    double whole_gain;
+    const char *folded;                /* the stack of its that grew most */
     char since[SNAPSHOT_NAME_MAX + 1]; /* the first snapshot that counts */
     int64_t since_ms;
 };

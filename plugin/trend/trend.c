@@ -239,6 +239,18 @@ has_teeth_enough(const struct series *s, double gained)
            count_falls(s, deepest / 2, &ignored) >= TEETH_MIN;
 }
 
+/* What it gains from its first third to its middle, and from there to its last
+ * third. */
+static void
+find_gains(const struct series *s, double *first, double *last)
+{
+    size_t third = s->count / 3;
+    double middle = median_value(s, (s->count - third) / 2, third);
+
+    *first = middle - median_value(s, 0, third);
+    *last = median_value(s, s->count - third, third) - middle;
+}
+
 /* How far one point is from the next one by chance. */
 static double
 step_noise(const struct series *s)
@@ -254,15 +266,13 @@ static bool
 is_flattening(const struct series *s, double least)
 {
     size_t third = s->count / 3;
-    double first = median_value(s, 0, third);
-    double middle = median_value(s, (s->count - third) / 2, third);
-    double last = median_value(s, s->count - third, third);
     double noise = step_noise(s) * 1.25 / sqrt((double)third), deepest;
+    double first, last;
 
+    find_gains(s, &first, &last);
     count_falls(s, INFINITY, &deepest);
-    return middle - first > 4 * noise && middle - first >= least &&
-           last - middle < (middle - first) / 3 &&
-           deepest <= (middle - first) / 2;
+    return first > 4 * noise && first >= least && last < first / 3 &&
+           deepest <= first / 2;
 }
 
 static bool
@@ -323,6 +333,41 @@ judge_rest(const struct series *s, bool fitted, double least, struct trend *out)
         out->why = "it changes, but in no direction that would be certain yet";
 }
 
+static double
+mean_time(const struct series *s, size_t from, size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += s->points[from + i].at_s;
+    return sum / (double)count;
+}
+
+/* By time: points may come irregularly.  Of what both of two points have the
+ * error is the same, so a gain has that of its own bytes alone. */
+static void
+find_pace(const struct series *s, struct trend *out)
+{
+    size_t third = s->count / 3, middle = (s->count - third) / 2;
+    double at = mean_time(s, middle, third);
+    double before = at - mean_time(s, 0, third);
+    double after = mean_time(s, s->count - third, third) - at;
+    double first, last, value = 0, variance = 0, error = 0;
+
+    find_gains(s, &first, &last);
+    for (size_t i = 0; i < s->count; i++) {
+        value += s->points[i].value;
+        variance += s->points[i].variance;
+    }
+    if (first > 0 && value > 0)
+        error = sqrt(variance / value * (first + fmax(last, 0))) / first;
+    out->span_s =
+        s->points[s->count - 1].at_s - s->points[s->count - out->points].at_s;
+    out->pace = first > 0 && after > 0 ? last / first * before / after : 1;
+    out->pace_low = out->pace - 2 * error;
+    out->pace_high = out->pace + 2 * error;
+}
+
 static void
 take_line(struct trend *out, const struct fit *line, size_t points)
 {
@@ -360,6 +405,7 @@ trend_judge(const struct trend_point *points, size_t count, double whole,
     }
     if (fitted && is_growth(&s, &line, least)) {
         out->verdict = TREND_GROWS;
+        find_pace(&s, out);
         return;
     }
     for (size_t part = 2; part <= 3 && out->verdict == TREND_UNKNOWN; part++) {
@@ -367,8 +413,10 @@ trend_judge(const struct trend_point *points, size_t count, double whole,
 
         if (late >= LATE_MIN)
             out->verdict = judge_late(&s, late, least, &line);
-        if (out->verdict == TREND_GROWS)
+        if (out->verdict == TREND_GROWS) {
             take_line(out, &line, late);
+            find_pace(&s, out);
+        }
     }
     if (out->verdict == TREND_UNKNOWN)
         judge_rest(&s, fitted, least, out);

@@ -37,6 +37,11 @@ struct trend {
     bool sloped;             /* the three below are known */
     double slope, low, high; /* a second; the interval holds it in 98 % */
     size_t points;           /* the latest ones, from which that is */
+    /* Of TREND_GROWS: how fast it is in the last part of all points, beside how
+     * fast in the first: 1 where it goes on as it began; and the interval that
+     * this has in 95 %, as sampling errs. */
+    double pace, pace_low, pace_high;
+    double span_s; /* of TREND_GROWS: from the first of points to the last */
 };
 
 /* points: ascending in time, of one life of one process. */

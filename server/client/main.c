@@ -19,10 +19,10 @@
 #include "show_rows.h"
 #include "top.h"
 
-/* Of node_id, status, result: in text each line begins with its node.  False:
- * a node failed. */
+/* Of node_id, status, result: in text each line begins with its node, but where
+ * it is alone.  False: a node failed. */
 static bool
-client_show_nodes(MYSQL_RES *rows, enum client_form form)
+client_show_nodes(MYSQL_RES *rows, enum client_form form, bool alone)
 {
     bool all = true, ok;
     struct span line;
@@ -37,8 +37,9 @@ client_show_nodes(MYSQL_RES *rows, enum client_form form)
              more = reader_left(&r) > 0) {
             line = (struct span){"", 0}; /* of an answer without any */
             (void)reader_line(&r, &line);
-            printf("%llu%s", row[0] ? strtoull(row[0], NULL, 10) : 0,
-                   ok ? ": " : ": ERROR: ");
+            if (!alone || !ok)
+                printf("%llu%s", row[0] ? strtoull(row[0], NULL, 10) : 0,
+                       ok ? ": " : ": ERROR: ");
             client_show(line, CLIENT_LINES);
             putchar('\n');
         }
@@ -52,19 +53,27 @@ client_show_nodes(MYSQL_RES *rows, enum client_form form)
 
 enum { STATEMENT_MAX = 16 << 20, PORT_MAX = 65535, LETTERS = 128 };
 
+static const char not_nodes[] =
+    "NODES are ids with commas between, or ALL, and not ";
+
 static const char forms[] =
     " dot text top tree collapsed flamegraph svg pdf calls pprof raw "
     "address_names export ";
 
 static const char help[] =
-    "usage: heapwire [OPTION...] on NODES SCRIPT\n"
+    "usage: heapwire [OPTION...] diagnose [NODES]\n"
+    "       heapwire [OPTION...] on NODES SCRIPT\n"
     "       heapwire [OPTION...] sql STATEMENT\n"
     "       heapwire [OPTION...] get FORM [SNAPSHOT]\n"
     "       heapwire [OPTION...] bundle [SNAPSHOT...] --output FILE\n"
     "       heapwire [OPTION...] top [VIEW]\n"
     "       heapwire [OPTION...] doctor [-- COMMAND...]\n\n"
-    "on runs a script on NODES: ids with commas between, or ALL.  sql shows\n"
-    "rows.  get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
+    "diagnose says why the database's memory is so large, and what to do, of "
+    "the\n"
+    "node that is asked or of NODES: ids with commas between, or ALL.  on runs "
+    "a\n"
+    "script on NODES.  sql shows rows.\n"
+    "get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
     "text, top, tree, collapsed, flamegraph, svg, pdf, calls, pprof, raw,\n"
     "address_names or export.  bundle writes one HTML file that opens offline\n"
     "and can be mailed: the heap now and the newest snapshots, or those "
@@ -89,6 +98,11 @@ static const char help[] =
     "  --interval S, -d   seconds between two (2)\n"
     "  --help             print this\n";
 
+/* What diagnose stands for. */
+static char on_word[] = "on", diagnosis_script[] =
+                                  "System.print(HeapProf.getInstance()"
+                                  ".diagnose())";
+
 static enum client_status
 usage(const char *why, const char *what)
 {
@@ -106,6 +120,13 @@ finish(FILE *out, const char *name)
     return CLIENT_FAILED;
 }
 
+static enum client_status
+write_nothing(void)
+{
+    warnx("the node did not answer that");
+    return CLIENT_FAILED;
+}
+
 static void
 put_quoted(struct buffer *text, const char *value)
 {
@@ -116,6 +137,49 @@ put_quoted(struct buffer *text, const char *value)
         buffer_char(text, *value);
     }
     buffer_char(text, '\'');
+}
+
+static bool
+are_nodes(const char *what)
+{
+    return (strspn(what, "0123456789 ,") == strlen(what) &&
+            !strstr(what, ",,") && *what && strspn(what, " ,") == 0 &&
+            what[strlen(what) - 1] != ',') ||
+           strncmp(what, "ALL", 3) == 0;
+}
+
+/* The id of the node that is asked. */
+static enum client_status
+find_own_id(const char *const *given, char out[32])
+{
+    static const char statement[] = "SELECT id FROM heapwire.nodes WHERE self";
+    enum client_status status = CLIENT_FAILED;
+    MYSQL_RES *rows = client_ask(
+        given, (struct span){statement, sizeof(statement) - 1}, false, &status);
+    MYSQL_ROW row = rows ? mysql_fetch_row(rows) : NULL;
+
+    if (row && row[0])
+        snprintf(out, 32, "%s", row[0]);
+    else if (status == CLIENT_OK)
+        status = write_nothing();
+    mysql_free_result(rows);
+    return status;
+}
+
+/* Rows are asked for as rows. */
+static enum client_status
+make_diagnosis(struct buffer *out, const char *nodes)
+{
+    buffer_text(out, "SELECT * FROM heapwire.");
+    if (!nodes)
+        buffer_text(out, "diagnosis");
+    else if (!are_nodes(nodes))
+        return usage(not_nodes, nodes);
+    else if (*nodes == 'A')
+        buffer_text(out, "cluster_diagnosis");
+    else
+        buffer_format(out, "cluster_diagnosis WHERE node_id IN (%s)", nodes);
+    return CLIENT_OK;
 }
 
 /* The statement for a command, of which words[0] is the name. */
@@ -135,12 +199,8 @@ make(struct buffer *out, char **words, int count)
         put_quoted(out, count > 2 ? words[2] : "now");
         buffer_char(out, ')');
     } else {
-        if ((strspn(what, "0123456789 ,") != strlen(what) ||
-             strstr(what, ",,") || !*what || strspn(what, " ,") > 0 ||
-             what[strlen(what) - 1] == ',') &&
-            strncmp(what, "ALL", 3) != 0)
-            return usage("NODES are ids with commas between, or ALL, and not ",
-                         what);
+        if (!are_nodes(what))
+            return usage(not_nodes, what);
         /* A single node would answer without a row for itself: twice. */
         buffer_format(out, "ADMIN EXECUTE ON %s%s%s ", what,
                       strpbrk(what, ",A") ? "" : ", ",
@@ -157,10 +217,8 @@ write_view(MYSQL_RES *rows, const char *file)
     FILE *out = stdout;
     struct span view;
 
-    if (!row || !row[0]) {
-        warnx("the node did not answer that");
-        return CLIENT_FAILED;
-    }
+    if (!row || !row[0])
+        return write_nothing();
     view = (struct span){row[0], mysql_fetch_lengths(rows)[0]};
     if (file)
         out = fopen(file, "we");
@@ -182,13 +240,16 @@ run(const char *const *given, char **words, int count)
     const char *name = count > 0 ? words[0] : "";
     bool on = strcmp(name, "on") == 0, get = strcmp(name, "get") == 0,
          top = strcmp(name, "top") == 0, doctor = strcmp(name, "doctor") == 0,
-         bundle = strcmp(name, "bundle") == 0;
+         bundle = strcmp(name, "bundle") == 0,
+         diagnose = strcmp(name, "diagnose") == 0;
+    char own[32] = "", *page[] = {on_word, own, diagnosis_script};
     enum client_status status, shown = CLIENT_OK;
     MYSQL_RES *rows = NULL;
     struct buffer text;
 
-    if (!on && !get && !top && !doctor && !bundle && strcmp(name, "sql") != 0)
-        return usage("say on, sql, get, bundle, top or doctor", "");
+    if (!on && !get && !top && !doctor && !bundle && !diagnose &&
+        strcmp(name, "sql") != 0)
+        return usage("say diagnose, on, sql, get, bundle, top or doctor", "");
     if (!top && (given['b'] || given['n'] || given['d']))
         return usage("--batch, --count and --interval are top's, not of ",
                      name);
@@ -197,7 +258,7 @@ run(const char *const *given, char **words, int count)
     if ((top && given['j']) || ((top || doctor) && (given['t'] || given['o'])))
         return usage("--json, --tsv and --output are not all of ", name);
     if (!doctor && !bundle && count != 2 + on && !(get && count == 3) &&
-        !(top && count == 1))
+        !((top || diagnose) && count == 1))
         return usage("too few or too many words after ", name);
     if (port[strspn(port, "0123456789")] || atoi(port) < 1 ||
         atoi(port) > PORT_MAX)
@@ -212,14 +273,25 @@ run(const char *const *given, char **words, int count)
     if (top)
         return top_run(given, count > 1 ? words[1] : NULL);
     buffer_init(&text, STATEMENT_MAX);
-    status = make(&text, words, count);
+    if (diagnose && form == CLIENT_TEXT && count == 1 &&
+        (status = find_own_id(given, own)) != CLIENT_OK)
+        return status;
+    if (diagnose && form == CLIENT_TEXT) {
+        on = true;
+        page[1] = count > 1 ? words[1] : own;
+        status = make(&text, page, 3);
+    } else if (diagnose) {
+        status = make_diagnosis(&text, count > 1 ? words[1] : NULL);
+    } else {
+        status = make(&text, words, count);
+    }
     if (status == CLIENT_OK)
         rows = client_ask(given, (struct span){text.data, text.size}, !on,
                           &status);
     if (status == CLIENT_OK && on && (!rows || mysql_num_fields(rows) != 3))
         shown = write_view(NULL, NULL); /* there is none */
     else if (rows && on)
-        shown = client_show_nodes(rows, form) ? CLIENT_OK : CLIENT_FAILED;
+        shown = client_show_nodes(rows, form, *own) ? CLIENT_OK : CLIENT_FAILED;
     else if (get && (rows || status == CLIENT_OK))
         shown = write_view(rows, given['o']);
     else if (rows || (status == CLIENT_OK && form == CLIENT_JSON))

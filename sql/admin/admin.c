@@ -89,7 +89,8 @@ warn_of_profile(const struct local_cursor *c)
 static enum step
 run(struct local_cursor *c, struct error *err)
 {
-    const struct script_host host = {.controller = c->node->controller,
+    const struct script_host host = {.node_id = c->node->id,
+                                     .controller = c->node->controller,
                                      .views = c->node->views,
                                      .user = c->user,
                                      .await = c->cursor.await,

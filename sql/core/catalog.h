@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "reader.h"
 
+struct await;
 struct error;
 struct heap_walk;
 struct memory_map;
@@ -48,6 +49,7 @@ struct catalog_scope {
         parallel; /* the SELECT's own limits; 0: the session's */
     char no_total[ERROR_TEXT_MAX]; /* why NEED_TOTAL got no snapshot */
     const atomic_bool *cancelled;  /* or NULL: it cannot be cancelled */
+    struct await *await;           /* or NULL: it cannot wait */
 };
 
 /* What must be fetched from the node before a table is produced. */

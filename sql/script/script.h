@@ -67,6 +67,7 @@ struct script_work {
 
 /* The node that a script runs on, and its user. */
 struct script_host {
+    uint32_t node_id;
     struct controller *controller;
     struct view_cache *views;
     const char *user;

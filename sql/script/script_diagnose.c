@@ -14,49 +14,32 @@
 #include "node_status.h"
 #include "script_methods.h"
 #include "snapshot.h"
-#include "stats.h"
 #include "view_cache.h"
 #include "view_options.h"
 
 enum { DIAGNOSIS_TEXT_MAX = 256 << 10 };
 
-/* False with *err: the database did not give it; or the statement is over. */
-static bool
-ask_database(struct script_call *call, enum job_kind kind,
-             struct job_result *out, struct error *err)
+/* A profile if it is worth asking for; or NULL with *why not. */
+static struct snapshot *
+ask_profile(struct script_call *call, struct error *why)
 {
-    const struct job_request request = {.kind = kind,
+    const struct job_request request = {.kind = JOB_RECENT,
                                         .owner = call->host->user};
-
-    return controller_wait(controller_submit(call->host->controller, &request,
-                                             await_waker(call->host->await),
-                                             err),
-                           call->host->await, out, err) == 0;
-}
-
-/* The node's figures, and a profile if it is worth asking for; of the one that
- * does not come, *why not. */
-static void
-ask_figures(struct script_call *call, struct stats **stats,
-            struct snapshot **snapshot, struct error *why)
-{
     struct job_result result = {0};
     struct node_status status;
 
-    if (ask_database(call, JOB_STATS, &result, why))
-        *stats = result.stats;
-    if (await_is_over(call->host->await))
-        return;
     controller_status(call->host->controller, &status);
     if (node_status_check(&status, why) != 0)
-        return;
+        return NULL;
     if (!status.hello.active) {
         error_set(why, ER_UNKNOWN, "profiling is not active");
-        return;
+        return NULL;
     }
-    result = (struct job_result){0};
-    if (ask_database(call, JOB_RECENT, &result, why))
-        *snapshot = result.snapshot;
+    if (controller_wait(controller_submit(call->host->controller, &request,
+                                          await_waker(call->host->await), why),
+                        call->host->await, &result, why) != 0)
+        return NULL;
+    return result.snapshot;
 }
 
 static enum step
@@ -84,20 +67,21 @@ heapprof_diagnose(struct script_call *call, struct error *err)
 {
     char wrappers[WRAPPERS_TEXT_BYTES] = "";
     struct view_options options = view_defaults;
-    struct snapshot *snapshot = NULL;
-    struct stats *stats = NULL;
+    struct snapshot *snapshot;
     struct node_sources from;
     struct error why = {0};
     enum step step = STEP_FAIL;
 
-    ask_figures(call, &stats, &snapshot, &why);
+    snapshot = ask_profile(call, &why);
     view_cache_get_wrappers(call->host->views, wrappers);
     options.wrappers = wrappers;
     from = (struct node_sources){.controller = call->host->controller,
+                                 .node_id = call->host->node_id,
+                                 .await = call->host->await,
+                                 .user = call->host->user,
                                  .state_dir = call->host->state_dir,
                                  .history = call->host->history,
                                  .trends = call->host->trends,
-                                 .stats = stats,
                                  .snapshot = snapshot,
                                  .no_snapshot = why.text,
                                  .options = &options};
@@ -106,6 +90,5 @@ heapprof_diagnose(struct script_call *call, struct error *err)
     else
         *err = why; /* why the last wait ended */
     snapshot_unref(snapshot);
-    stats_unref(stats);
     return step;
 }

@@ -269,6 +269,7 @@ make_rows(struct handle *handle, size_t index)
     if (!table_set_has(&handle->produced, index)) {
         rowset_init(rows, table->column_count);
         handle->scope.cancelled = handle->cancelled;
+        handle->scope.await = handle->fetch ? handle->fetch->await : NULL;
         table->produce(&handle->scope, rows);
         table_set_add(&handle->produced, index);
     }

@@ -50,10 +50,12 @@ produce_diagnosis(const struct catalog_scope *scope, struct rowset *out)
     char wrappers[WRAPPERS_TEXT_BYTES] = "";
     struct view_options options = view_defaults;
     const struct node_sources from = {.controller = node->controller,
+                                      .node_id = node->id,
+                                      .await = scope->await,
+                                      .user = scope->session->who.user,
                                       .state_dir = node->state_dir,
                                       .history = node->history,
                                       .trends = node->trends,
-                                      .stats = scope->stats,
                                       .snapshot = scope->snapshot,
                                       .no_snapshot = scope->no_total,
                                       .options = &options};
@@ -94,7 +96,7 @@ const struct catalog_table tables_diagnosis[] = {
     {"heapwire", "diagnosis", CATALOG_OWN_COLUMNS(diagnosis_columns),
      produce_diagnosis,
      "What is unusual about the database's memory, and what to do about it",
-     PRIVILEGE_PROFILE, NEED_STATS | NEED_TOTAL | NEED_TIME},
+     PRIVILEGE_PROFILE, NEED_TOTAL | NEED_TIME},
     CATALOG_OF_ALL("diagnosis", diagnosis_columns, PRIVILEGE_PROFILE,
                    &tables_diagnosis[0]),
     {NULL},

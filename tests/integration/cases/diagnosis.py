@@ -1,19 +1,27 @@
-"""diagnose(): programs that have one illness each, and a healthy one.
+"""diagnose(): programs that have one illness each, and healthy ones, Redis and
+MariaDB under load among them.
 
-RUNS=20 in the environment: so many of each (1 here).
+What is found must have been there for half a minute, so each takes longer; they
+run beside each other.  RUNS=20 in the environment: so many of each (1 here).
 """
+import contextlib
 import os
 import re
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 
+from cgroup import cgroup
+from machine import no_cgroup
 from node_under_test import BUILD, frozen, wait_for
-from recorded_node import LINGERS_S, Ran, heap, value
-from runner import beside, named, run_tests
+from recorded_node import LINGERS_S, Ran, heap, redis_command, script, value
+from runner import beside, named, needs, run_tests
 
 PATIENT = os.path.join(BUILD, "bin", "patient")
 GROWER = os.path.join(BUILD, "bin", "grower")
+CLIENT = os.path.join(BUILD, "bin", "heapwire")
 SETTINGS = "start_timeout = 0\n[snapshots]\nring = 1\nat_percent = none\n"
 RUNS = int(os.environ.get("RUNS", "1"))
 ROWS = "SELECT verdict, certainty, subject, bytes, why, steps " \
@@ -21,6 +29,7 @@ ROWS = "SELECT verdict, certainty, subject, bytes, why, steps " \
 # What may stand beside each verdict: that more will be known later.
 LATER = {"not known yet", "nothing unusual"}
 MB = 1 << 20
+UNITS = {"bytes": 1, "KB": 1 << 10, "MB": MB, "GB": 1 << 30}
 
 
 def text(cell):
@@ -28,12 +37,28 @@ def text(cell):
 
 
 def findings(w):
-    return {text(row[0]): [text(cell) for cell in row[1:]]
-            for row in w.query(ROWS)}
+    """By verdict; of several, the first."""
+    found = {}
+    for row in w.query(ROWS):
+        found.setdefault(text(row[0]), [text(cell) for cell in row[1:]])
+    return found
 
 
 def patient(illness):
     return Ran(PATIENT, illness, settings=SETTINGS)
+
+
+@contextlib.contextmanager
+def within(name, limit, program, word):
+    """The program alone is in such a cgroup; None: none can be made here."""
+    with cgroup(name, limit) as procs:
+        if not procs:
+            print("skipped: no memory cgroup can be made here")
+            yield None
+            return
+        with script(f"echo $$ >{procs}\nexec {program} \"$@\"\n") as join, \
+                Ran(join, word, settings=f"exe = {program}\n" + SETTINGS) as n:
+            yield n
 
 
 def is_ready(node):
@@ -41,15 +66,31 @@ def is_ready(node):
 
 
 def alone(w, verdict, least):
-    """Figures may be a second old: then not all of it is there yet."""
-    wait_for(lambda: int(findings(w).get(verdict, [0] * 3)[2]) > least * MB)
-    found = findings(w)
-    assert set(found) - LATER == {verdict}, found
-    return found[verdict]
+    """Nothing else is found before, either."""
+    def look():
+        found = findings(w)
+        assert set(found) - LATER <= {verdict}, found
+        return int(found.get(verdict, [0] * 3)[2]) > least * MB
+    wait_for(look, 180, 0.5)
+    return findings(w)[verdict]
 
 
 def page(w):
-    return "\n".join(heap(w, "diagnose()"))
+    """Its parts are all of RSS: each may be rounded."""
+    shown = "\n".join(heap(w, "diagnose()"))
+    whole = re.search(r"\(RSS, ([0-9.]+) (\w+)\):", shown)
+    parts = re.findall(r"^ +(-?[0-9.]+) (\w+) +-?[0-9]+ %  ", shown, re.M)
+    assert parts, shown
+    rss = float(whole[1]) * UNITS[whole[2]]
+    told = sum(float(number) * UNITS[unit] for number, unit in parts)
+    assert abs(told - rss) <= (len(parts) + 1) * UNITS[whole[2]] / 10, shown
+    return shown
+
+
+def paste(w, steps):
+    """Each SELECT of the steps, as it stands there."""
+    for statement in re.findall(r": (SELECT .*?;)", steps):
+        w.query(statement)
 
 
 @beside
@@ -61,7 +102,8 @@ def test_fragmentation(_):
                 w, "fragmentation", 80)
             assert certainty == "certain" and subject == "keep_few", subject
             assert int(size) < 100 * MB, size
-            assert "keep_few" in why and "heap_waste" in steps, (why, steps)
+            assert "160 bytes that keep_few allocated" in why, why
+            paste(w, steps)
             assert page(w).startswith("fragmentation in keep_few (certain): ")
 
 
@@ -74,12 +116,16 @@ def test_free_pages(_):
                 w, "free pages kept", 60)
             assert certainty == "certain" and subject is None, subject
             assert int(size) < 140 * MB, size
-            assert re.search("without background threads.*; arena [0-9]+, of 1 "
-                             "thread, has [0-9]+.[0-9] MB of them", why), why
-            assert "purge()" in steps, steps
-            # The lever that it names is the one that helps.
-            w.query("ADMIN EXECUTE ON 10001 "
-                    "'System.print(Jemalloc.getInstance().purge())'")
+            assert re.search(r"MB of them in arena [0-9]+ \(1 thread\).*"
+                             "background_thread is 0", why), why
+            note = value(w, "SELECT note FROM heapwire.memory")
+            assert why.partition("; of")[0] in note, (why, note)
+            # The levers that it names are those that help.
+            pasted = re.findall(r"ADMIN EXECUTE .*?';", steps)
+            assert len(pasted) == 3, steps
+            w.query(pasted[0])
+            assert "free pages kept" in findings(w)
+            w.query(pasted[1])
             wait_for(lambda: "free pages kept" not in findings(w))
 
 
@@ -88,9 +134,30 @@ def test_outside(_):
     for _ in range(RUNS):
         with patient("outside") as node, node.asks() as w:
             is_ready(node)
-            _, _, size, why, steps = alone(w, "outside the allocator", 125)
+            _, subject, size, why, steps = alone(
+                w, "outside the allocator", 125)
+            assert subject == "anonymous memory", subject
             assert int(size) < 150 * MB, size
-            assert "not jemalloc's" in why and "mappings" in steps, why
+            assert re.search(r": 12[78]\.\d MB are anonymous memory \(a mapping "
+                             r"of 128\.0 MB, first seen 20[0-9-]+ [0-9:]+ UTC\)",
+                             why), why
+            paste(w, steps)
+            assert "  anonymous memory (a mapping of 128.0 MB" in page(w)
+
+
+def growing(w, verdict, function):
+    """Until it is sure, it says that this function grows, or less.  As many
+    samples as are of a larger heap: one each 32 KB."""
+    heap(w, "reset(15, true)")
+
+    def look():
+        found = findings(w)
+        assert set(found) - LATER <= {verdict, "growth", "full soon"}, found
+        assert found.get("growth", [0] * 2)[1] in (0, None, function), found
+        return verdict in found
+    wait_for(look, 300, 0.5)
+    found = findings(w)
+    assert verdict not in found or found[verdict][1] == function, found
 
 
 @beside
@@ -98,37 +165,124 @@ def test_leak(_):
     for _ in range(RUNS):
         with Ran(GROWER, "leak", settings=SETTINGS) as node, \
                 node.asks() as w:
-            wait_for(lambda: "leak" in findings(w), 180, 0.5)
-            found = findings(w)
-            assert found["leak"][1] == "lose_entry", found
-            assert set(found) - LATER <= {"leak", "full soon"}, found
-            assert re.search(r"What grew, an hour:\n +[0-9.]+ GB .* "
-                             "lose_entry: grows", page(w)), page(w)
+            growing(w, "leak", "lose_entry")
+            paste(w, "".join(text(row[5]) for row in w.query(ROWS)))
+            shown = page(w)
+            assert re.search(r"What grows, in an hour .*:\n +[0-9.]+ GB .* "
+                             "lose_entry", shown), shown
 
 
 @beside
 def test_cache(_):
     for _ in range(RUNS):
         with patient("fills") as node, node.asks() as w:
-            wait_for(lambda: "cache that fills" in findings(w), 180, 0.5)
-            assert findings(w)["cache that fills"][1] == "fill_cache"
+            growing(w, "cache that fills", "fill_cache")
+
+
+@beside
+@needs(no_cgroup)
+def test_limit(_):
+    for _ in range(RUNS):
+        with within("tight", 446 * MB, PATIENT, "tight") as node:
+            if not node:
+                return
+            with node.asks() as w:
+                is_ready(node)
+                _, subject, size, why, steps = alone(w, "limit too low", 300)
+                assert subject is None and int(size) == 446 * MB, size
+                assert "of the cgroup's limit of 446.0 MB" in why, why
+                paste(w, steps)
+                page(w)
+
+
+@beside
+@needs(no_cgroup)
+def test_full_soon(_):
+    for _ in range(RUNS):
+        with within("full", 900 * MB, GROWER, "leak") as node:
+            if not node:
+                return
+            with node.asks() as w:
+                wait_for(lambda: "full soon" in findings(w), 180, 0.5)
+                why = findings(w)["full soon"][3]
+                assert re.search("the cgroup's limit is reached in [0-9]+ "
+                                 r"(seconds|minutes), at 900\.0 MB", why), why
+                assert page(w).startswith("full soon (possible): "), page(w)
+
+
+# ---- who is healthy ----
+
+def quiet(w, seconds, fills=()):
+    """No alarm, but that a cache is not full yet; once what it needs anyway is
+    there."""
+    wait_for(lambda: not set(findings(w)) - LATER - {"cache that fills"}, 180,
+             0.5)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = findings(w)
+        filling = found.pop("cache that fills", [None] * 2)[1]
+        assert set(found) <= LATER, (found, page(w))
+        assert filling in (None, *fills), filling
+        time.sleep(0.5)
+    page(w)
 
 
 @beside
 def test_healthy(_):
-    """Each look at it once a snapshot was added: no alarm, but that its cache
-    is not full yet."""
     for _ in range(RUNS):
         with Ran(GROWER, "healthy", settings=SETTINGS) as node, \
                 node.asks() as w:
-            for looks in range(1, 30):
-                wait_for(lambda n=looks: value(
-                    w, "SELECT COUNT(*) FROM heapwire.snapshots WHERE cause = "
-                    "'ring'") >= min(n, 20))
-                found = findings(w)
-                filling = found.pop("cache that fills", [None] * 2)[1]
-                assert set(found) <= LATER, found
-                assert filling in (None, "serve_cache"), filling
+            is_ready(node)
+            quiet(w, 60, ["serve_cache"])
+
+
+@contextlib.contextmanager
+def loaded(*command):
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as load:
+        try:
+            yield
+            assert load.poll() is None, "the load has ended"
+        finally:
+            load.kill()
+
+
+@beside
+def test_healthy_redis(_):
+    for _ in range(RUNS):
+        with redis_command() as (port, command), \
+                Ran(*command, settings=SETTINGS) as node, node.asks() as w:
+            wait_for(lambda: "Ready to accept" in node.said())
+            bench = ["redis-benchmark", "-p", str(port), "-r", "200000", "-d",
+                     "200", "-P", "16", "-q"]
+            subprocess.run([*bench, "-n", "1500000", "-t", "set"], check=True,
+                           stdout=subprocess.DEVNULL)
+            with loaded(*bench, "-l", "-t", "set,get"):
+                quiet(w, 60, ["_sdsnewlen"])
+
+
+@beside
+def test_healthy_mariadb(_):
+    for _ in range(RUNS):
+        with tempfile.TemporaryDirectory(prefix="hw-i-") as work:
+            subprocess.run(["mariadb-install-db", "--no-defaults",
+                            f"--datadir={work}/data", "--user=root",
+                            "--auth-root-authentication-method=normal"],
+                           check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+            command = ["/usr/sbin/mariadbd", "--no-defaults", "--user=root",
+                       f"--datadir={work}/data", f"--socket={work}/sock",
+                       f"--pid-file={work}/pid", "--skip-networking",
+                       "--innodb-buffer-pool-size=64M"]
+            with Ran(*command, settings=SETTINGS) as node, node.asks() as w:
+                wait_for(lambda: os.path.exists(f"{work}/sock"))
+                load = ["mysqlslap", "--no-defaults", f"--socket={work}/sock",
+                        "--user=root", "--auto-generate-sql",
+                        "--auto-generate-sql-load-type=mixed",
+                        "--concurrency=4", "--iterations=100000",
+                        "--number-of-queries=2000"]
+                with loaded(*load):
+                    quiet(w, 60)
 
 
 @beside
@@ -142,6 +296,7 @@ def test_hung_and_dead(_):
         with frozen(pid):
             wait_for(lambda: "does not answer" in findings(w))
             assert "has not answered since" in page(w)
+            paste(w, findings(w)["does not answer"][4])
         wait_for(lambda: "does not answer" not in findings(w))
         time.sleep(max(0, LINGERS_S - time.monotonic() + began))
         os.kill(pid, signal.SIGKILL)
@@ -149,7 +304,40 @@ def test_hung_and_dead(_):
                  "SIGKILL" in findings(w)["died"][3])
         found = findings(w)["died"]
         assert "snapshot = '" in found[4], found
-        assert page(w).startswith("died (certain): "), page(w)
+        paste(w, found[4])
+        shown = "\n".join(heap(w, "diagnose()"))
+        assert shown.startswith("died (certain): "), shown
+
+
+def ask(node, *words):
+    return subprocess.run([CLIENT, "--socket", node.socket, *words], text=True,
+                          capture_output=True, timeout=60)
+
+
+@beside
+def test_on_the_command_line(_):
+    with Ran(GROWER, "healthy", settings=SETTINGS) as node, node.asks() as w:
+        is_ready(node)
+        wait_for(lambda: "nothing unusual" in findings(w))
+        alone_ = ask(node, "diagnose")
+        assert alone_.returncode == 0, alone_
+        assert alone_.stdout.startswith("nothing unusual (likely): "), alone_
+        assert "\nWhere its memory is (RSS, " in alone_.stdout, alone_
+        for nodes in "10001", "ALL":
+            done = ask(node, "diagnose", nodes)
+            assert done.returncode == 0 and done.stdout.startswith(
+                "10001: nothing unusual (likely): "), done
+            rows = ask(node, "diagnose", nodes, "--json").stdout
+            assert '"verdict": "nothing unusual"' in rows, rows
+        assert '"place": 1' in ask(node, "diagnose", "--json").stdout
+        assert ask(node, "diagnose", "first").returncode == 64
+        assert ask(node, "diagnose", "1", "2").returncode == 64
+        gone = ask(node, "diagnose", "10002")
+        assert gone.returncode == 1 and "node not found" in \
+            gone.stdout + gone.stderr, gone
+        none = subprocess.run([CLIENT, "--socket", "/nowhere", "diagnose"],
+                              capture_output=True, timeout=60)
+        assert none.returncode == 2 and not none.stdout, none
 
 
 def main():

@@ -3,6 +3,7 @@ import contextlib
 import os
 import re
 
+from cgroup import cgroup
 from http_door import same
 from node_under_test import BUILD, wait_for
 from recorded_node import Ran, value
@@ -23,41 +24,9 @@ def outlook(w):
 
 
 @contextlib.contextmanager
-def cgroup(limit):
-    """Its cgroup.procs; None: none can be made."""
-    v2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
-    path = f"/sys/fs/cgroup/{'' if v2 else 'memory/'}heapwire-trend-{os.getpid()}"
-    try:
-        os.mkdir(path)
-    except OSError:
-        yield None
-        return
-    try:
-        try:
-            with open(os.path.join(path, "memory.max" if v2 else
-                                   "memory.limit_in_bytes"), "w",
-                      encoding="ascii") as f:
-                f.write(str(limit))
-        except OSError:
-            yield None
-            return
-        yield os.path.join(path, "cgroup.procs")
-    finally:
-        wait_for(lambda: remove(path), 30)
-
-
-def remove(path):
-    try:
-        os.rmdir(path)
-        return True
-    except OSError:
-        return False
-
-
-@contextlib.contextmanager
 def leak_within(limit):
     """A leak in such a cgroup, and a mark at an hour; None: there is none."""
-    with cgroup(limit) as procs:
+    with cgroup("trend", limit) as procs:
         if not procs:
             print("skipped: no memory cgroup can be made here")
             yield None

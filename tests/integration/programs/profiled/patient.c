@@ -6,6 +6,7 @@
  *   free_pages   a thread has freed 128 MB, and waits
  *   outside      128 MB are mapped without malloc
  *   fills        a cache (fill_cache) grows to its limit, slower and slower
+ *   tight        320 MB more are in use
  *   healthy      nothing
  */
 #include <pthread.h>
@@ -23,10 +24,12 @@ enum {
     DATA = 64 * MB,
     FEW = 96 * MB / SMALL,
     FREED = 128 * MB / LARGE,
+    MIDDLE = 8 << 10, /* of a slab: jemalloc adds a page to larger ones */
+    MORE = 320 * MB / MIDDLE,
     STEP_MS = 50
 };
 
-static char *data[DATA / LARGE], *few[FEW], *freed[FREED];
+static char *data[DATA / LARGE], *few[FEW], *freed[FREED], *more[MORE];
 char *volatile cached; /* the last entry; the others stay, too */
 
 /* A macro: the caller is who allocates. */
@@ -97,6 +100,8 @@ main(int argc, char **argv)
         memset(mmap(NULL, 128 * MB, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
                1, 128 * MB);
+    for (size_t i = 0; strcmp(illness, "tight") == 0 && i < MORE; i++)
+        NEW_BLOCK(more[i], MIDDLE);
     puts("ready");
     fflush(stdout);
     for (;;) {

@@ -1,5 +1,6 @@
 /* test_diagnosis.c - which facts give which findings, and what the page says.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "buffer.h"
@@ -19,23 +20,32 @@ static struct diagnosis_facts
 healthy(void)
 {
     struct diagnosis_facts facts = {
-        .now_ms = 1700000000000,
+        .node_id = 10001,
         .state = FACT_SERVES,
         .figures_ms = 1700000000000,
         .rss = KNOWN(1000),
-        .allocated = KNOWN(850),
-        .active = KNOWN(900),
-        .metadata = KNOWN(10),
-        .resident = KNOWN(940),
+        .rss_file = KNOWN(20),
         .has_jemalloc = true,
+        .allocated = KNOWN(850),
+        .inside = KNOWN(50),
+        .free_pages = KNOWN(30),
+        .bookkeeping = KNOWN(10),
+        .outside = KNOWN(60),
+        .least_held = KNOWN(850),
+        .least_inside = KNOWN(50),
+        .least_free_pages = KNOWN(30),
+        .least_outside = KNOWN(60),
         .limit = KNOWN(2000),
-        .used = KNOWN(1010),
-        .background_thread = {true, 1},
-        .dirty_decay_ms = {true, 10000},
+        .free_cause = FREE_PAGES_IDLE,
+        .has_levers = true,
         .profiling = true,
         .growth_judged = true,
         .hours_left = -1,
-        .trends = {{"lookup", FACT_STEADY, MB_OF(500), 0, -1e6, 1e6, {0, 0}}},
+        .trends = {{.function = "lookup",
+                    .kind = FACT_STEADY,
+                    .bytes = MB_OF(500),
+                    .low = -1e6,
+                    .high = 1e6}},
         .trend_count = 1,
     };
 
@@ -84,8 +94,19 @@ make_full_soon(struct diagnosis_facts *f)
 static void
 make_leaking(struct diagnosis_facts *f)
 {
-    f->trends[0] = (struct fact_trend){
-        "leak_a_node", FACT_GROWS, MB_OF(300), 12e6, 10e6, 14e6, {true, 80}};
+    f->trends[0] = (struct fact_trend){.function = "leak_a_node",
+                                       .kind = FACT_GROWS,
+                                       .bytes = MB_OF(300),
+                                       .per_hour = 12e6,
+                                       .low = 10e6,
+                                       .high = 14e6,
+                                       .points = 40,
+                                       .pace = 1,
+                                       .pace_low = 0.8,
+                                       .pace_high = 1.2,
+                                       .hours = 30,
+                                       .old_part = {true, 80},
+                                       .old_s = 600};
 }
 
 static void
@@ -105,43 +126,65 @@ static void
 make_fragmented(struct diagnosis_facts *f)
 {
     f->allocated.value = MB_OF(500);
-    f->wastes[0] = (struct fact_waste){"_sdsnewlen", 160,        MB_OF(40),
-                                       MB_OF(360),   MB_OF(330), MB_OF(390)};
-    f->waste_count = 1;
+    f->inside.value = MB_OF(400);
+    f->least_inside.value = MB_OF(390);
+    f->waste = (struct fact_waste){"_sdsnewlen", 160, MB_OF(360), MB_OF(330),
+                                   MB_OF(390)};
 }
 
 static void
 make_slow_decay(struct diagnosis_facts *f)
 {
     f->allocated.value = MB_OF(480);
-    f->active.value = MB_OF(500);
-    f->background_thread.value = 0;
-    f->dirtiest_arena = (struct fact){true, 7};
-    f->dirtiest_threads = (struct fact){true, 1};
-    f->dirtiest_bytes = (struct fact){true, MB_OF(187)};
+    f->free_pages.value = MB_OF(400);
+    f->least_free_pages.value = MB_OF(400);
+    f->free_why = "rss stays, for 400.0 MB of free pages are kept, 187.0 MB of "
+                  "them in idle arena 7";
 }
 
 static void
 make_foreign(struct diagnosis_facts *f)
 {
-    f->allocated.value = MB_OF(450);
-    f->active.value = MB_OF(480);
-    f->resident.value = MB_OF(500);
-    f->owners[0] = (struct fact_holder){"thread stacks", MB_OF(300)};
+    f->allocated.value = MB_OF(410);
+    f->outside.value = MB_OF(500);
+    f->least_outside.value = MB_OF(490);
+    f->owners[0] =
+        (struct fact_holder){"thread stacks (300 mappings)", MB_OF(300)};
     f->owner_count = 1;
 }
 
 static void
 make_filling(struct diagnosis_facts *f)
 {
-    f->trends[0] = (struct fact_trend){
-        "LRUCache::Insert", FACT_FILLS, MB_OF(400), 3e6, 1e6, 5e6, {0, 0}};
+    f->trends[0] = (struct fact_trend){.function = "LRUCache::Insert",
+                                       .kind = FACT_FILLS,
+                                       .bytes = MB_OF(400),
+                                       .per_hour = 3e6,
+                                       .low = 1e6,
+                                       .high = 5e6};
+}
+
+static void
+make_slower(struct diagnosis_facts *f)
+{
+    make_leaking(f);
+    f->trends[0].function = "LRUCache::Insert";
+    f->trends[0].pace = 0.6;
+    f->trends[0].pace_low = 0.4;
+    f->trends[0].pace_high = 0.8;
 }
 
 static void
 make_tight(struct diagnosis_facts *f)
 {
     f->limit.value = MB_OF(980);
+}
+
+static void
+make_machine_tight(struct diagnosis_facts *f)
+{
+    f->limit.value = MB_OF(900);
+    f->limit_is_machines = true;
 }
 
 static void
@@ -164,21 +207,26 @@ static const struct {
 } illnesses[] = {
     {make_killed, FINDING_DIED, "", "signal 9", "at-95-percent"},
     {make_hung, FINDING_HANGS, "", "has not answered since 2023-11-14",
-     "FROM threads"},
-    {make_full_soon, FINDING_FULL_SOON, "", "in 5.5 hours", "memory.max"},
-    {make_leaking, FINDING_LEAK, "leak_a_node", "80 % of that is older",
-     "flamegraph"},
+     "FROM heapwire.threads"},
+    {make_full_soon, FINDING_FULL_SOON, "", "in 5.5 hours", "raise the limit"},
+    {make_leaking, FINDING_LEAK, "leak_a_node",
+     "80 % of that is older than 10 minutes", "folded"},
     {make_growing, FINDING_GROWTH, "", "profiling is off", "enable_prof"},
     {make_fragmented, FINDING_FRAGMENTATION, "_sdsnewlen", "400.0 MB",
      "heap_waste"},
     {make_slow_decay, FINDING_FREE_PAGES, "",
-     "arena 7, of 1 thread, has 187.0 MB", "purge()"},
+     "187.0 MB of them in idle arena 7", "background_threads(true, 3600)"},
     {make_foreign, FINDING_OUTSIDE, "thread stacks",
-     "500.0 MB of RSS are not jemalloc's: thread stacks 300.0 MB",
-     "FROM mappings"},
+     "500.0 MB of RSS are not jemalloc's: 300.0 MB are thread stacks",
+     "FROM heapwire.mappings"},
     {make_filling, FINDING_CACHE_FILLS, "LRUCache::Insert", "slower and slower",
      "setting"},
-    {make_tight, FINDING_LIMIT_LOW, "", "87 %", "caches smaller"},
+    {make_slower, FINDING_CACHE_FILLS, "LRUCache::Insert", "slower and slower",
+     "setting"},
+    {make_tight, FINDING_LIMIT_LOW, "",
+     "87 % of the cgroup's limit of 980.0 MB", "caches smaller"},
+    {make_machine_tight, FINDING_LIMIT_LOW, "", "94 % of what this machine has",
+     "another machine"},
     {make_young, FINDING_NOT_KNOWN_YET, "", "not seen for long enough",
      "after some hours"},
     {keep_healthy, FINDING_NOTHING_UNUSUAL, "", "nothing is seen to grow",
@@ -220,18 +268,110 @@ START_TEST(what_is_small_beside_rss_is_no_finding)
 {
     struct diagnosis_facts facts = healthy();
 
-    facts.allocated.value = facts.active.value - MB_OF(149);
+    facts.inside.value = facts.least_inside.value = MB_OF(149);
     diagnosis_find(&facts, &found);
     ck_assert(!has_finding(FINDING_FRAGMENTATION));
-    facts.allocated.value = facts.active.value - MB_OF(151);
+    facts.inside.value = facts.least_inside.value = MB_OF(151);
     diagnosis_find(&facts, &found);
     ck_assert(has_finding(FINDING_FRAGMENTATION));
     facts.rss.value = MB_OF(20); /* all of a small process */
-    facts.resident.value = MB_OF(12);
-    facts.active.value = MB_OF(11);
-    facts.allocated.value = MB_OF(1);
+    facts.inside.value = facts.least_inside.value = MB_OF(10);
     diagnosis_find(&facts, &found);
     ck_assert(!has_finding(FINDING_FRAGMENTATION));
+}
+END_TEST
+
+START_TEST(what_was_not_there_for_long_is_no_finding)
+{
+    struct diagnosis_facts facts = healthy();
+
+    make_fragmented(&facts);
+    make_slow_decay(&facts);
+    make_foreign(&facts);
+    make_tight(&facts);
+    facts.least_inside.value = facts.least_outside.value = MB_OF(140);
+    facts.least_free_pages.value = 0;
+    facts.least_held.known = false;
+    diagnosis_find(&facts, &found);
+    ck_assert_uint_eq(found.count, 1);
+    ck_assert(has_finding(FINDING_NOTHING_UNUSUAL));
+    facts.least_inside.known = false;
+    diagnosis_find(&facts, &found);
+    ck_assert(has_finding(FINDING_NOTHING_UNUSUAL));
+}
+END_TEST
+
+START_TEST(what_grows_and_is_young_is_less_sure_to_leak)
+{
+    static const struct {
+        struct fact old_part;
+        size_t points;
+        double pace, pace_low;
+        enum finding_kind kind;
+        enum finding_certainty certainty;
+        const char *why;
+    } ages[] = {
+        {{true, 50}, 36, 1, 0.8, FINDING_LEAK, FINDING_LIKELY, "50 % of that"},
+        {{true, 49}, 48, 1, 0.8, FINDING_LEAK, FINDING_POSSIBLE, "only 49 %"},
+        {{false, 0}, 48, 1, 0.8, FINDING_LEAK, FINDING_POSSIBLE, "not known"},
+        {{true, 80}, 35, 1, 0.8, FINDING_GROWTH, FINDING_LIKELY, "30.0 hours"},
+        {{true, 80}, 48, 1, 0.6, FINDING_GROWTH, FINDING_LIKELY, "30.0 hours"},
+        {{true, 80}, 48, 0.8, 0.7, FINDING_LEAK, FINDING_LIKELY, "slower"},
+        {{true, 80}, 48, 0.8, 0.6, FINDING_GROWTH, FINDING_LIKELY, "slower"}};
+    struct diagnosis_facts facts = healthy();
+
+    make_leaking(&facts);
+    facts.trends[0].old_part = ages[_i].old_part;
+    facts.trends[0].points = ages[_i].points;
+    facts.trends[0].pace = ages[_i].pace;
+    facts.trends[0].pace_low = ages[_i].pace_low;
+    diagnosis_find(&facts, &found);
+    ck_assert_int_eq(found.findings[0].kind, ages[_i].kind);
+    ck_assert_str_eq(found.findings[0].subject, "leak_a_node");
+    ck_assert_int_eq(found.findings[0].certainty, ages[_i].certainty);
+    ck_assert_msg(strstr(found.findings[0].why, ages[_i].why) != NULL, "%s",
+                  found.findings[0].why);
+}
+END_TEST
+
+START_TEST(what_has_not_grown_much_yet_is_no_finding)
+{
+    struct diagnosis_facts facts = healthy();
+
+    make_leaking(&facts);
+    facts.trends[0].hours = 2.5; /* of 10 MB at least: 2.9 % of 850 MB */
+    diagnosis_find(&facts, &found);
+    ck_assert(!has_finding(FINDING_LEAK) && !has_finding(FINDING_GROWTH));
+    facts.trends[0].hours = 2.8;
+    diagnosis_find(&facts, &found);
+    ck_assert(has_finding(FINDING_LEAK));
+    facts.trends[0].alone = true; /* the whole has not grown */
+    diagnosis_find(&facts, &found);
+    ck_assert(!has_finding(FINDING_LEAK) && !has_finding(FINDING_GROWTH));
+}
+END_TEST
+
+START_TEST(the_lever_is_that_of_the_cause)
+{
+    static const char *const levers[] = {
+        [FREE_PAGES_UNKNOWN] = "purge()",
+        [FREE_PAGES_NEVER] = "decay(10000, 0, 3600)",
+        [FREE_PAGES_IDLE] = "background_threads(true, 3600)",
+        [FREE_PAGES_DECAY] = "decay(1000, 0, 3600)"};
+    struct diagnosis_facts facts = healthy();
+    bool has = false;
+
+    make_slow_decay(&facts);
+    facts.free_cause = (enum free_pages_cause)_i;
+    diagnosis_find(&facts, &found);
+    for (size_t i = 0; i < found.findings[0].step_count; i++)
+        has |= strstr(found.findings[0].steps[i], levers[_i]) &&
+               strstr(found.findings[0].steps[i], "ADMIN EXECUTE ON 10001 '");
+    ck_assert(has);
+    facts.has_levers = false;
+    diagnosis_find(&facts, &found);
+    ck_assert_uint_eq(found.findings[0].step_count, 1);
+    ck_assert(strstr(found.findings[0].steps[0], "MALLOC_CONF="));
 }
 END_TEST
 
@@ -271,10 +411,17 @@ START_TEST(all_illnesses_together_have_room)
             illnesses[i].make(&facts);
     for (size_t i = 0; i < FACTS_TRENDS; i++)
         facts.trends[i] =
-            (struct fact_trend){"f",        i % 2 ? FACT_GROWS : FACT_FILLS,
-                                MB_OF(300), 12e6,
-                                10e6,       14e6,
-                                {true, 80}};
+            (struct fact_trend){.function = "f",
+                                .kind = i % 2 ? FACT_GROWS : FACT_FILLS,
+                                .bytes = MB_OF(300),
+                                .per_hour = 12e6,
+                                .low = 10e6,
+                                .high = 14e6,
+                                .points = i < 8 ? 48 : 12,
+                                .pace = 1,
+                                .pace_low = 1,
+                                .pace_high = 1,
+                                .hours = 48};
     facts.trend_count = FACTS_TRENDS;
     diagnosis_find(&facts, &found);
     ck_assert_uint_le(found.count, FINDINGS_MAX);
@@ -299,37 +446,103 @@ START_TEST(a_long_name_is_cut)
 }
 END_TEST
 
+static struct buffer page;
+
+static void
+write_page(const struct diagnosis_facts *facts)
+{
+    diagnosis_find(facts, &found);
+    buffer_fini(&page);
+    buffer_init(&page, 1 << 16);
+    diagnosis_write(facts, &found, &page);
+    ck_assert(!page.failed);
+}
+
 START_TEST(the_page_has_findings_first_and_then_all_of_rss)
 {
     struct diagnosis_facts facts = healthy();
-    struct buffer page;
     const char *leak, *parts, *grew;
 
     make_leaking(&facts);
     facts.holders[0] = (struct fact_holder){"leak_a_node", MB_OF(300)};
     facts.holder_count = 1;
-    diagnosis_find(&facts, &found);
-    buffer_init(&page, 1 << 16);
-    diagnosis_write(&facts, &found, &page);
-    ck_assert(!page.failed);
+    facts.profile_bytes = (struct fact){true, MB_OF(800)};
+    write_page(&facts);
     leak = strstr(page.data, "leak in leak_a_node (likely): ");
-    parts = strstr(page.data, "Where RSS is (1.0 GB):\n"
+    parts = strstr(page.data, "Where its memory is (RSS, 1.0 GB):\n"
                               "    850.0 MB   85 %  in use by the program\n");
-    grew = strstr(page.data, "What grew, an hour:\n");
+    grew = strstr(page.data, "What grows, in an hour");
     ck_assert_msg(leak == page.data && parts > leak && grew > parts, "%s",
                   page.data);
     ck_assert(strstr(page.data, "     60.0 MB    6 %  outside the allocator"));
-    ck_assert(strstr(page.data, "leak_a_node holds 300.0 MB."));
-    buffer_fini(&page);
+    ck_assert(strstr(page.data, "300.0 MB by leak_a_node."));
 }
 END_TEST
 
-START_TEST(bytes_have_units)
+/* The sum of the lines "  850.0 MB   85 %  ...", in MB. */
+static double
+sum_of_parts(void)
+{
+    double sum = 0, value;
+    char unit[8];
+    int percent;
+
+    for (const char *line = page.data; line; line = strchr(line + 1, '\n'))
+        if (sscanf(line, " %lf %7s %d %%", &value, unit, &percent) == 3)
+            sum += value * (strcmp(unit, "GB") == 0   ? 1024
+                            : strcmp(unit, "MB") == 0 ? 1
+                                                      : 0);
+    return sum;
+}
+
+START_TEST(the_parts_add_up_to_rss)
+{
+    struct diagnosis_facts facts = healthy();
+
+    write_page(&facts);
+    ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
+    make_foreign(&facts); /* 300 of 500 MB have an owner */
+    write_page(&facts);
+    ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
+    ck_assert(strstr(page.data, "    200.0 MB   20 %  outside the allocator, "
+                                "and not told apart\n"));
+    facts.owners_more = (struct fact){true, MB_OF(150)};
+    write_page(&facts);
+    ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
+    facts.rss.value = MB_OF(700); /* less than jemalloc counts */
+    write_page(&facts);
+    ck_assert_double_eq_tol(sum_of_parts(), 700, 0.5);
+    ck_assert(strstr(page.data, "counted by jemalloc, but not in memory"));
+}
+END_TEST
+
+START_TEST(without_jemalloc_the_owners_are_the_parts)
+{
+    struct diagnosis_facts facts = healthy();
+
+    facts.has_jemalloc = facts.allocated.known = false;
+    facts.owners[0] =
+        (struct fact_holder){"glibc's malloc (9 mappings)", MB_OF(900)};
+    facts.owner_count = 1;
+    facts.page_tables = (struct fact){true, MB_OF(3)};
+    write_page(&facts);
+    ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
+    ck_assert(strstr(page.data, "    900.0 MB   90 %  glibc's malloc"));
+    ck_assert(strstr(page.data, "    100.0 MB   10 %  not told apart, or new"));
+    ck_assert(strstr(page.data, "the kernel has 3.0 MB of page tables"));
+}
+END_TEST
+
+START_TEST(bytes_and_times_have_units)
 {
     ck_assert_str_eq(bytes_text(0).text, "0 bytes");
     ck_assert_str_eq(bytes_text(999).text, "999 bytes");
     ck_assert_str_eq(bytes_text(1000).text, "1.0 KB");
     ck_assert_str_eq(bytes_text(-3.0 * (1 << 20)).text, "-3.0 MB");
+    ck_assert_str_eq(span_text(40).text, "40 seconds");
+    ck_assert_str_eq(span_text(600).text, "10 minutes");
+    ck_assert_str_eq(span_text(5.5 * 3600).text, "5.5 hours");
+    ck_assert_str_eq(span_text(72 * 3600).text, "3.0 days");
 }
 END_TEST
 
@@ -342,12 +555,19 @@ main(void)
     tcase_add_loop_test(tcase, an_illness_is_found_and_no_other, 0,
                         sizeof(illnesses) / sizeof(illnesses[0]));
     tcase_add_test(tcase, what_is_small_beside_rss_is_no_finding);
+    tcase_add_test(tcase, what_was_not_there_for_long_is_no_finding);
+    tcase_add_loop_test(tcase, what_grows_and_is_young_is_less_sure_to_leak, 0,
+                        7);
+    tcase_add_test(tcase, what_has_not_grown_much_yet_is_no_finding);
+    tcase_add_loop_test(tcase, the_lever_is_that_of_the_cause, 0, 4);
     tcase_add_test(tcase, what_is_not_known_is_no_finding);
     tcase_add_test(tcase, an_end_on_request_is_no_death);
     tcase_add_test(tcase, all_illnesses_together_have_room);
     tcase_add_test(tcase, a_long_name_is_cut);
     tcase_add_test(tcase, the_page_has_findings_first_and_then_all_of_rss);
-    tcase_add_test(tcase, bytes_have_units);
+    tcase_add_test(tcase, the_parts_add_up_to_rss);
+    tcase_add_test(tcase, without_jemalloc_the_owners_are_the_parts);
+    tcase_add_test(tcase, bytes_and_times_have_units);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 #include "errors.h"
 #include "diagnosis_facts.h"
 #include "facts_of_stats.h"
+#include "history.h"
 #include "stats.h"
 #include "suite.h"
 
@@ -12,10 +13,10 @@ static const char text[] = "config.stats 1\n"
                            "background_thread 0\n"
                            "opt.dirty_decay_ms -1\n"
                            "arenas.page 4096\n"
-                           "stats.allocated 100\n"
-                           "stats.active 200\n"
-                           "stats.metadata 10\n"
-                           "stats.resident 300\n"
+                           "stats.allocated 409600\n"
+                           "stats.active 819200\n"
+                           "stats.metadata 40960\n"
+                           "stats.resident 1228800\n"
                            "stats.arenas.0.nthreads 3\n"
                            "stats.arenas.0.pdirty 4\n"
                            "stats.arenas.6.nthreads 0\n"
@@ -34,7 +35,7 @@ take_stats(const char *of)
     stats = stats_parse(of, strlen(of), &err);
     ck_assert_msg(stats != NULL, "%s", err.text);
     stats->allocator_ms = stats->taken_ms = 5000;
-    stats->rss = (struct stats_figure){true, 500};
+    stats->rss = (struct stats_figure){true, 500 << 12};
     stats->cgroup_current = (struct stats_figure){true, 800};
     stats->cgroup_cache = (struct stats_figure){true, 100};
     memset(&facts, 0, sizeof(facts));
@@ -43,19 +44,15 @@ take_stats(const char *of)
 START_TEST(figures_become_facts)
 {
     take_stats(text);
-    facts_of_stats(stats, &facts);
+    facts_of_stats(stats, 5000, &facts);
     ck_assert(facts.has_jemalloc);
-    ck_assert_uint_eq(facts.rss.value, 500);
-    ck_assert_uint_eq(facts.used.value, 700);
-    ck_assert(!facts.limit.known);
-    ck_assert_uint_eq(facts.allocated.value, 100);
-    ck_assert_uint_eq(facts.resident.value, 300);
-    ck_assert(facts.background_thread.known);
-    ck_assert_uint_eq(facts.background_thread.value, 0);
-    ck_assert_uint_eq(facts.dirty_decay_ms.value, UINT64_MAX);
-    ck_assert_uint_eq(facts.dirty.value, 11 * 4096);
-    ck_assert_uint_eq(facts.dirtiest_arena.value, 7);
-    ck_assert_uint_eq(facts.dirtiest_bytes.value, 5 * 4096);
+    ck_assert_uint_eq(facts.rss.value, 500 << 12);
+    ck_assert_uint_eq(facts.allocated.value, 100 << 12);
+    ck_assert_uint_eq(facts.inside.value, 100 << 12);
+    ck_assert_uint_eq(facts.free_pages.value, 11 << 12);
+    ck_assert_uint_eq(facts.bookkeeping.value, 89 << 12);
+    ck_assert_uint_eq(facts.outside.value, 200 << 12);
+    ck_assert_int_eq(facts.free_cause, FREE_PAGES_NEVER);
     stats_unref(stats);
 }
 END_TEST
@@ -64,9 +61,10 @@ START_TEST(figures_of_different_times_are_not_compared)
 {
     take_stats(text);
     stats->allocator_ms -= STATS_TOGETHER_MS + 1;
-    facts_of_stats(stats, &facts);
+    facts_of_stats(stats, 5000, &facts);
     ck_assert(facts.rss.known && facts.has_jemalloc);
-    ck_assert(!facts.allocated.known && !facts.dirty.known);
+    ck_assert(!facts.allocated.known && !facts.free_pages.known &&
+              !facts.outside.known);
     stats_unref(stats);
 }
 END_TEST
@@ -74,10 +72,111 @@ END_TEST
 START_TEST(without_jemalloc_the_kernels_remain)
 {
     take_stats("");
-    facts_of_stats(stats, &facts);
+    facts_of_stats(stats, 5000, &facts);
     ck_assert(facts.rss.known && !facts.has_jemalloc);
-    ck_assert(!facts.allocated.known && !facts.dirtiest_arena.known);
+    ck_assert(!facts.allocated.known && !facts.outside.known);
     stats_unref(stats);
+}
+END_TEST
+
+START_TEST(the_tighter_limit_is_the_limit)
+{
+    take_stats(text);
+    facts_of_stats(stats, 6000, &facts);
+    ck_assert(facts.limit.known && facts.limit_is_machines);
+    ck_assert_uint_eq(facts.limit.value, (500 << 12) + 6000);
+    stats->cgroup_limit = (struct stats_figure){true, 1000};
+    facts_of_stats(stats, 6000, &facts);
+    ck_assert(facts.limit.known && !facts.limit_is_machines);
+    ck_assert_uint_eq(facts.limit.value, 1000);
+    facts_of_stats(stats, 200, &facts); /* of the cgroup 300 are left */
+    ck_assert(facts.limit_is_machines);
+    stats->cgroup_limit.known = false;
+    facts_of_stats(stats, UINT64_MAX, &facts);
+    ck_assert(!facts.limit.known);
+    stats_unref(stats);
+}
+END_TEST
+
+/* ---- what stays ---- */
+
+enum { SAMPLES = 200, NOW_MS = 1000000 };
+
+static struct history_sample samples[SAMPLES];
+static size_t sample_count;
+
+/* So long ago, with so many bytes outside. */
+static void
+add_sample(int64_t ago_s, uint64_t outside)
+{
+    samples[sample_count++] =
+        (struct history_sample){.at_ms = NOW_MS - ago_s * 1000,
+                                .pid = 5,
+                                .rss = {true, 1000 + outside},
+                                .allocated = {true, 600},
+                                .active = {true, 800},
+                                .metadata = {true, 50},
+                                .resident = {true, 1000}};
+}
+
+static void
+add_steady(int64_t from_ago_s, uint64_t outside)
+{
+    for (int64_t ago_s = from_ago_s; ago_s >= 0; ago_s -= 10)
+        add_sample(ago_s, outside);
+}
+
+static void
+take_samples(void)
+{
+    memset(&facts, 0, sizeof(facts));
+    facts.has_jemalloc = true;
+    facts_of_samples(samples, sample_count, &facts);
+    sample_count = 0;
+}
+
+START_TEST(what_stays_is_the_least_of_a_while)
+{
+    add_steady(60, 300);
+    take_samples();
+    ck_assert(facts.least_outside.known && facts.least_inside.known &&
+              facts.least_free_pages.known && facts.least_held.known);
+    ck_assert_uint_eq(facts.least_outside.value, 300);
+    ck_assert_uint_eq(facts.least_inside.value, 200);
+    ck_assert_uint_eq(facts.least_free_pages.value, 150);
+    ck_assert_uint_eq(facts.least_held.value, 600);
+    add_sample(50, 0); /* what was before that while does not count */
+    add_steady(40, 300);
+    take_samples();
+    ck_assert_uint_eq(facts.least_outside.value, 300);
+    add_steady(30, 300); /* now it has just gone */
+    add_sample(0, 10);
+    take_samples();
+    ck_assert_uint_eq(facts.least_outside.value, 10);
+}
+END_TEST
+
+START_TEST(too_little_tells_nothing)
+{
+    take_samples();
+    ck_assert(!facts.least_outside.known);
+    add_steady(20, 300); /* too short */
+    take_samples();
+    ck_assert(!facts.least_outside.known);
+    add_sample(30, 300); /* too few */
+    add_sample(0, 300);
+    take_samples();
+    ck_assert(!facts.least_outside.known);
+    add_sample(110, 300); /* too old */
+    add_sample(100, 300);
+    add_sample(0, 300);
+    take_samples();
+    ck_assert(!facts.least_outside.known);
+    add_steady(60, 300); /* of the database before */
+    for (size_t i = 0; i + 2 < sample_count; i++)
+        samples[i].pid = 4;
+    take_samples();
+    ck_assert(!facts.least_outside.known);
 }
 END_TEST
 
@@ -90,6 +189,9 @@ main(void)
     tcase_add_test(tcase, figures_become_facts);
     tcase_add_test(tcase, figures_of_different_times_are_not_compared);
     tcase_add_test(tcase, without_jemalloc_the_kernels_remain);
+    tcase_add_test(tcase, the_tighter_limit_is_the_limit);
+    tcase_add_test(tcase, what_stays_is_the_least_of_a_while);
+    tcase_add_test(tcase, too_little_tells_nothing);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
