@@ -76,11 +76,13 @@ struct diagnosis_facts {
     bool growth_judged; /* whether it grows is known */
     bool grows;
 
-    int64_t state_since_ms;    /* wall clock; 0: unknown */
-    const char *state_why;     /* "was killed by signal 9 (SIGKILL)" */
-    struct fact oom_kills;     /* of those ends */
-    const char *last_snapshot; /* of the database that has ended */
-    int64_t figures_ms;        /* wall clock: when those below were taken */
+    int64_t state_since_ms; /* wall clock; 0: unknown */
+    const char *state_why;  /* "was killed by signal 9 (SIGKILL)" */
+    struct fact oom_kills;  /* of those ends */
+    /* Kept of this database's heap, or NULL: the oldest that can be compared
+     * with now, and the last. */
+    const char *first_snapshot, *last_snapshot;
+    int64_t figures_ms; /* wall clock: when those below were taken */
 
     struct fact rss, rss_file;
     /* RSS in parts: in use, free within pages in use, free pages, what else
@@ -88,7 +90,7 @@ struct diagnosis_facts {
      * counts. */
     struct fact allocated, inside, free_pages, bookkeeping, elsewhere, outside;
     /* The least of the last half minute: what comes and goes is no illness.
-     * held: allocated, or RSS without file pages where there is no jemalloc. */
+     * held: RSS without file pages, and of that no more than is allocated. */
     struct fact least_inside, least_free_pages, least_outside, least_held;
     /* What it can have at most: of the cgroup; or what it has and what the
      * machine has left. */

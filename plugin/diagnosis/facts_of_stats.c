@@ -23,6 +23,13 @@ excess_of(struct fact a, struct fact b)
     return (struct fact){true, a.value > b.value ? a.value - b.value : 0};
 }
 
+/* The lesser of both; a where b is not known. */
+static struct fact
+lesser_of(struct fact a, struct fact b)
+{
+    return a.known && b.known && b.value < a.value ? b : a;
+}
+
 static struct fact
 sum_of(struct fact a, struct fact b)
 {
@@ -122,6 +129,7 @@ facts_of_samples(const struct history_sample *samples, size_t count,
         struct fact allocated = fact_of(s->allocated);
         struct fact active = fact_of(s->active);
         struct fact resident = fact_of(s->resident), rss = fact_of(s->rss);
+        struct fact anonymous;
 
         if (s->pid != now->pid || s->start_ticks != now->start_ticks ||
             now->at_ms - s->at_ms > LEAST_FROM_S * INT64_C(1000))
@@ -136,9 +144,10 @@ facts_of_samples(const struct history_sample *samples, size_t count,
             take_least(&outside,
                        excess_of(rss, sum_of(resident, out->elsewhere)),
                        s->at_ms);
+        anonymous = excess_of(rss, out->rss_file);
         take_least(&held,
-                   out->has_jemalloc ? allocated
-                                     : excess_of(rss, out->rss_file),
+                   out->has_jemalloc ? lesser_of(allocated, anonymous)
+                                     : anonymous,
                    s->at_ms);
     }
     out->least_inside = least_of(&inside);

@@ -37,6 +37,26 @@ is_seen_for_long(const struct diagnosis_facts *facts)
     return facts->growth_hours * 60 >= GROWTH_SEEN_MINUTES;
 }
 
+/* While heap_trend has too few snapshots to tell. */
+static void
+step_who_grew(const struct diagnosis_facts *facts, struct finding *finding)
+{
+    if (facts->first_snapshot)
+        finding_step(finding,
+                     "See which functions hold more than at the oldest "
+                     "snapshot: SELECT `function`, flat_bytes, significant "
+                     "FROM heapwire.heap_diff WHERE base = '%.200s' ORDER BY "
+                     "flat_bytes DESC LIMIT 10;",
+                     facts->first_snapshot);
+    else
+        finding_step(finding,
+                     "Keep a snapshot, and compare it after some minutes with "
+                     "SELECT * FROM heapwire.heap_diff WHERE base = 'before': "
+                     "ADMIN EXECUTE ON %u 'System.print(HeapProf.getInstance()"
+                     ".snapshot(\"before\"))';",
+                     (unsigned)facts->node_id);
+}
+
 void
 find_full_soon(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
@@ -58,8 +78,12 @@ find_full_soon(const struct diagnosis_facts *facts, struct diagnosis *out)
         SPAN(facts->hours_left * 3600));
     if (facts->limit.known)
         finding_explain(finding, ", at %s", MB(facts->limit.value));
-    finding_step(finding, "See which functions grow: SELECT function, bytes, "
-                          "bytes_per_hour, verdict FROM heapwire.heap_trend;");
+    if (facts->trend_count == 0 && facts->profiling)
+        step_who_grew(facts, finding);
+    else
+        finding_step(finding, "See which functions grow: SELECT function, "
+                              "bytes, bytes_per_hour, verdict FROM "
+                              "heapwire.heap_trend;");
     finding_step(finding, "See how it came to that: SELECT at, rss, allocated, "
                           "cgroup_current FROM heapwire.memory_history ORDER "
                           "BY at DESC LIMIT 100;");
@@ -231,9 +255,11 @@ find_growth(const struct diagnosis_facts *facts, struct diagnosis *out)
                      "EXECUTE ON %u 'System.print(HeapProf.getInstance()"
                      ".enable_prof())';",
                      (unsigned)facts->node_id);
-    else
+    else {
+        step_who_grew(facts, finding);
         finding_step(finding, "Ask again after some hours: a snapshot is kept "
                               "each hour, and twelve of them tell.");
+    }
 }
 
 void

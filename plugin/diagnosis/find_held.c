@@ -42,10 +42,11 @@ find_fragmentation(const struct diagnosis_facts *facts, struct diagnosis *out)
                         "%" PRIu64 " bytes that %.*s allocated",
                         MB(waste->waste), MB(waste->low), MB(waste->high),
                         waste->size_class, NAME_SHOWN, waste->function);
-    finding_step(finding, "See who keeps these pages: SELECT `function`, "
-                          "size_class, live_bytes, waste_bytes FROM "
-                          "heapwire.heap_waste ORDER BY waste_bytes DESC "
-                          "LIMIT 10;");
+    finding_step(finding,
+                 "See who keeps these pages: SELECT `function`, "
+                 "size_class, live_bytes, waste_bytes FROM "
+                 "heapwire.heap_waste WHERE within = 'active' ORDER BY "
+                 "waste_bytes DESC LIMIT 10;");
     finding_step(finding,
                  "Let the database move its objects together, if it can "
                  "(Redis with its own jemalloc: CONFIG SET activedefrag yes).");

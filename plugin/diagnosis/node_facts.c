@@ -37,21 +37,27 @@ copy_text(struct arena *arena, const char *text)
 /* ---- what the node is ---- */
 
 static void
-find_last_snapshot(const struct node_sources *from,
-                   const struct node_status *status, struct arena *arena,
-                   struct diagnosis_facts *out)
+find_snapshots(const struct node_sources *from,
+               const struct node_status *status, struct arena *arena,
+               struct diagnosis_facts *out)
 {
     struct store *store = controller_store(from->controller);
     struct store_entry *kept = mem_alloc_unset(STORE_COUNT_MAX * sizeof(*kept));
     size_t count = kept ? store_list(store, kept, STORE_COUNT_MAX) : 0;
-    const struct store_entry *last = NULL;
+    const struct store_entry *first = NULL, *last = NULL;
 
-    for (size_t i = 0; i < count; i++)
-        if (kept[i].kind == PROFILE_HEAP &&
-            kept[i].hello.pid == status->hello.pid &&
-            kept[i].hello.started_ms == status->hello.started_ms &&
-            (!last || kept[i].taken_ms > last->taken_ms))
+    for (size_t i = 0; i < count; i++) {
+        if (kept[i].kind != PROFILE_HEAP ||
+            kept[i].hello.pid != status->hello.pid ||
+            kept[i].hello.started_ms != status->hello.started_ms)
+            continue;
+        if (kept[i].hello.resets == status->hello.resets &&
+            (!first || kept[i].taken_ms < first->taken_ms))
+            first = &kept[i];
+        if (!last || kept[i].taken_ms > last->taken_ms)
             last = &kept[i];
+    }
+    out->first_snapshot = first ? copy_text(arena, first->name) : NULL;
     out->last_snapshot = last ? copy_text(arena, last->name) : NULL;
     mem_free(kept);
 }
@@ -86,12 +92,13 @@ read_status(const struct node_sources *from, struct arena *arena,
     if (status.state == NODE_GONE) {
         out->state_why = copy_text(arena, status.ending);
         find_death(from, &status, out);
-        find_last_snapshot(from, &status, arena, out);
     } else if (status.state == NODE_UNRESPONSIVE && status.stopped) {
         out->state_why = "a signal has stopped it";
     } else if (status.state == NODE_ABSENT) {
         out->state_why = copy_text(arena, status.absence);
     }
+    if (status.state != NODE_ABSENT)
+        find_snapshots(from, &status, arena, out);
     out->node_id = from->node_id;
     out->has_levers = status.state == NODE_CONNECTED &&
                       (status.knows & AGENT_KNOWS_LEVERS) != 0;

@@ -122,6 +122,31 @@ make_growing(struct diagnosis_facts *f)
     f->profiling = false;
 }
 
+/* Too new for a trend. */
+static void
+make_growing_with_a_snapshot(struct diagnosis_facts *f)
+{
+    make_growing(f);
+    f->profiling = true;
+    f->first_snapshot = "heap_1";
+}
+
+static void
+make_growing_without_one(struct diagnosis_facts *f)
+{
+    make_growing(f);
+    f->profiling = true;
+}
+
+static void
+make_full_soon_with_a_snapshot(struct diagnosis_facts *f)
+{
+    make_full_soon(f);
+    f->trend_count = 0;
+    f->profiling = true;
+    f->first_snapshot = "heap_1";
+}
+
 static void
 make_fragmented(struct diagnosis_facts *f)
 {
@@ -212,6 +237,12 @@ static const struct {
     {make_leaking, FINDING_LEAK, "leak_a_node",
      "80 % of that is older than 10 minutes", "folded"},
     {make_growing, FINDING_GROWTH, "", "profiling is off", "enable_prof"},
+    {make_growing_with_a_snapshot, FINDING_GROWTH, "", "profiling is off",
+     "heap_diff WHERE base = 'heap_1'"},
+    {make_growing_without_one, FINDING_GROWTH, "", "profiling is off",
+     "snapshot(\"before\")"},
+    {make_full_soon_with_a_snapshot, FINDING_FULL_SOON, "", "in 5.5 hours",
+     "heap_diff WHERE base = 'heap_1'"},
     {make_fragmented, FINDING_FRAGMENTATION, "_sdsnewlen", "400.0 MB",
      "heap_waste"},
     {make_slow_decay, FINDING_FREE_PAGES, "",

@@ -180,6 +180,18 @@ START_TEST(too_little_tells_nothing)
 }
 END_TEST
 
+START_TEST(what_was_never_touched_is_not_held)
+{
+    memset(&facts, 0, sizeof(facts));
+    facts.has_jemalloc = true;
+    facts.rss_file = (struct fact){true, 800};
+    add_steady(60, 300);
+    facts_of_samples(samples, sample_count, &facts);
+    sample_count = 0;
+    ck_assert_uint_eq(facts.least_held.value, 500); /* 600 are allocated */
+}
+END_TEST
+
 int
 main(void)
 {
@@ -192,6 +204,7 @@ main(void)
     tcase_add_test(tcase, the_tighter_limit_is_the_limit);
     tcase_add_test(tcase, what_stays_is_the_least_of_a_while);
     tcase_add_test(tcase, too_little_tells_nothing);
+    tcase_add_test(tcase, what_was_never_touched_is_not_held);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
