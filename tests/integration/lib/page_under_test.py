@@ -1,7 +1,6 @@
 """The page in Chromium, over a Redis with heapwire: for cases/page.py and
 cases/slow/page.py.  SHOTS, where given, keeps the screenshots."""
 import os
-import re
 import subprocess
 
 import pymysql
@@ -160,13 +159,7 @@ class Page:
         check(not log, f"the console is silent: {what}", log)
 
 
-def redis_port(node):
-    with open(f"/proc/{node.children['redis-server']}/cmdline",
-              encoding="utf-8") as f:
-        return re.search(r":(\d+)", f.read())[1]
-
-
 def load(node, keys):
-    subprocess.run(["redis-benchmark", "-p", redis_port(node), "-q", "-n",
+    subprocess.run(["redis-benchmark", "-p", str(node.redis_port), "-q", "-n",
                     str(keys), "-r", str(keys), "-d", "300", "-P", "16", "-t",
                     "set,hset,lpush"], check=True, stdout=subprocess.DEVNULL)
