@@ -88,6 +88,7 @@ struct controller {
     int wake_fd; /* eventfd: the greeter has to look */
     pthread_t greeter;
     bool greeter_runs;
+    struct seat *places; /* the greeter's: asked for */
 };
 
 /* ---- of who has the agent ---- */
@@ -188,9 +189,6 @@ oversee(struct controller *c)
         jobs_forget(&c->jobs);
     pthread_mutex_unlock(&c->jobs.flights.lock);
     observer_greeted(&c->observer, &c->client);
-    if (c->client.status.state == NODE_CONNECTED && c->client.peer != 0)
-        map_seen_look(&c->seen, c->client.peer,
-                      c->client.status.hello.start_ticks);
 }
 
 /* ---- jobs ---- */
@@ -354,6 +352,10 @@ run_job(struct job *job)
         run_mappings(c, job);
         return;
     }
+    if (job->request.kind == JOB_PLACES) {
+        mappings_take_places(job, &c->client, &c->seen);
+        return;
+    }
     rc = ask_agent(c, job, &result, &err);
     pthread_mutex_lock(&c->jobs.flights.lock);
     publish_status(c);
@@ -408,6 +410,7 @@ greeter_main(void *arg)
         polls[1].events =
             c->client.status.state == NODE_CONNECTED ? POLLRDHUP : POLLIN;
         jobs_greeter_give(&c->jobs);
+        mappings_ask_places(&c->jobs, &c->status, &c->seen, &c->places);
         poll(polls, 2, left > ENDED_MS ? (int)left : ENDED_MS);
         if (polls[0].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
             drained = 0; /* another wake-up took it: fine */
@@ -497,6 +500,7 @@ join_threads(struct controller *c)
         symbolizer_cancel(c->symbolizer);
     if (c->greeter_runs)
         pthread_join(c->greeter, NULL);
+    flight_leave(c->places);
     (void)eventfd_write(c->wake_fd, 1);
     jobs_stop(&c->jobs);
 }

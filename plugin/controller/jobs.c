@@ -38,6 +38,7 @@ static const struct {
     [JOB_RECORDED] = {.dumps = true},
     [JOB_STATS] = {.text = "Reading statistics"},
     [JOB_MAPPINGS] = {.text = "Reading mappings"},
+    [JOB_PLACES] = {.text = "Reading mappings"},
     [JOB_ACCESS] = {.text = "Asking the database"},
     [JOB_LEVER] = {.changes = true, .text = "Changing jemalloc"},
 };
@@ -71,14 +72,19 @@ find_job(const struct jobs *jobs, bool asks)
     return NULL;
 }
 
+static bool
+reads_mappings(const struct job *job)
+{
+    return job->request.kind == JOB_MAPPINGS || job->request.kind == JOB_PLACES;
+}
+
 /* The one that reads mappings, after it gave the agent to others, too; or NULL.
  */
 static struct job *
 find_reader(const struct jobs *jobs)
 {
     for (struct flight *f = jobs->flights.first; f; f = f->next)
-        if (f->started && !f->finished &&
-            ((struct job *)f)->request.kind == JOB_MAPPINGS)
+        if (f->started && !f->finished && reads_mappings((struct job *)f))
             return (struct job *)f;
     return NULL;
 }
@@ -161,8 +167,7 @@ next_job(struct flights *flights)
     for (struct flight *f = flights->first; f; f = f->next) {
         struct job *job = (struct job *)f;
         bool dump_waits = job_is_dump(job) && dump;
-        bool waits = dump_waits ||
-                     (job->request.kind == JOB_MAPPINGS && find_reader(jobs));
+        bool waits = dump_waits || (reads_mappings(job) && find_reader(jobs));
 
         if (f->started)
             continue;

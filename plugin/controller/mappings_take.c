@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "errors.h"
 #include "files.h"
+#include "jobs.h"
 #include "log.h"
 #include "map_seen.h"
 #include "memory_map.h"
@@ -181,4 +182,49 @@ mappings_take_close(struct mappings_take *take, struct agent_client *client,
     fd_close(take->source.smaps);
     buffer_fini(&take->smaps);
     buffer_fini(&take->tasks);
+}
+
+/* ---- what is there, and since when ---- */
+
+void
+mappings_take_places(struct job *job, const struct agent_client *client,
+                     struct map_seen *seen)
+{
+    pthread_mutex_t *lock = &job->flight.flights->lock;
+    uint64_t start_ticks = client->status.hello.start_ticks;
+    pid_t pid = client->peer;
+
+    pthread_mutex_lock(lock);
+    jobs_give_agent(job);
+    pthread_mutex_unlock(lock);
+    if (pid != 0)
+        map_seen_look(seen, pid, start_ticks);
+    pthread_mutex_lock(lock);
+    jobs_finish(job, NULL);
+    pthread_mutex_unlock(lock);
+}
+
+static void
+wake_nobody(void *arg)
+{
+    (void)arg;
+}
+
+void
+mappings_ask_places(struct jobs *jobs, const struct node_status *status,
+                    struct map_seen *seen, struct seat **places)
+{
+    const struct job_request request = {.kind = JOB_PLACES};
+    struct waker nobody = {wake_nobody, NULL};
+    struct error unsaid;
+
+    if (*places && flight_look(*places, &unsaid) == FLIGHT_RUNS)
+        return;
+    flight_leave(*places);
+    *places = NULL;
+    pthread_mutex_lock(&jobs->flights.lock);
+    if (status->state == NODE_CONNECTED && status->peer != 0 &&
+        map_seen_is_due(seen, status->peer, status->hello.start_ticks))
+        *places = jobs_join(jobs, &request, nobody, &unsaid);
+    pthread_mutex_unlock(&jobs->flights.lock);
 }

@@ -10,9 +10,13 @@
 
 struct agent_client;
 struct error;
+struct job;
+struct jobs;
 struct map_seen;
 struct memory_map;
+struct node_status;
 struct observer;
+struct seat;
 
 enum { MAPPINGS_TASKS_MAX = 16 << 20 /* bytes: 65536 threads */ };
 
@@ -36,5 +40,14 @@ struct memory_map *mappings_take_nothing(const struct error *why);
 void mappings_take_close(struct mappings_take *take,
                          struct agent_client *client,
                          struct observer *observer);
+
+/* Runs a JOB_PLACES, which gives the agent to others first: the kernel may have
+ * the memory map locked for as long as the database hangs. */
+void mappings_take_places(struct job *job, const struct agent_client *client,
+                          struct map_seen *seen);
+/* Of one thread: asks for one where that is due.  status is of the jobs' lock;
+ * *places: the seat, or NULL. */
+void mappings_ask_places(struct jobs *jobs, const struct node_status *status,
+                         struct map_seen *seen, struct seat **places);
 
 #endif

@@ -102,34 +102,43 @@ remember_all(struct map_seen *seen, const struct memory_map *map,
     seen->count = count;
 }
 
-/* With the lock: true for another process than before. */
-static bool
+/* With the lock: where it is another process than before. */
+static void
 forget_another(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
 {
     if (seen->pid == pid && seen->start_ticks == start_ticks)
-        return false;
+        return;
     seen->pid = pid;
     seen->start_ticks = start_ticks;
     seen->count = 0;
-    return true;
+}
+
+bool
+map_seen_is_due(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
+{
+    bool due;
+
+    pthread_mutex_lock(&seen->lock);
+    due = seen->pid != pid || seen->start_ticks != start_ticks ||
+          clock_ms() >= seen->due_ms;
+    pthread_mutex_unlock(&seen->lock);
+    return due;
 }
 
 void
 map_seen_look(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
 {
-    struct memory_map *map = NULL;
-    uint64_t now_ms = clock_ms(), took_ms;
+    uint64_t began_ms = clock_ms(), rest_ms;
+    struct memory_map *map = map_source_places(pid);
 
+    rest_ms = (clock_ms() - began_ms) * LOOK_SHARE;
+    if (rest_ms < MAP_SEEN_LOOK_MS)
+        rest_ms = MAP_SEEN_LOOK_MS;
     pthread_mutex_lock(&seen->lock);
-    if (forget_another(seen, pid, start_ticks) || now_ms >= seen->due_ms) {
-        map = map_source_places(pid);
-        if (map)
-            remember_all(seen, map, clock_wall_ms());
-        took_ms = clock_ms() - now_ms;
-        seen->due_ms = now_ms + (took_ms * LOOK_SHARE > MAP_SEEN_LOOK_MS
-                                     ? took_ms * LOOK_SHARE
-                                     : MAP_SEEN_LOOK_MS);
-    }
+    forget_another(seen, pid, start_ticks);
+    if (map)
+        remember_all(seen, map, clock_wall_ms());
+    seen->due_ms = began_ms + rest_ms;
     pthread_mutex_unlock(&seen->lock);
     memory_map_unref(map);
 }
@@ -139,7 +148,7 @@ map_seen_note(struct map_seen *seen, pid_t pid, uint64_t start_ticks,
               struct memory_map *map, int64_t now_ms)
 {
     pthread_mutex_lock(&seen->lock);
-    (void)forget_another(seen, pid, start_ticks);
+    forget_another(seen, pid, start_ticks);
     remember_all(seen, map, now_ms);
     for (size_t i = 0; i < map->count; i++) {
         struct memory_range *range = &map->list[i];

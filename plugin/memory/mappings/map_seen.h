@@ -9,6 +9,7 @@
 #define HW_MAP_SEEN_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,7 +36,10 @@ struct map_seen {
 void map_seen_init(struct map_seen *seen);
 void map_seen_fini(struct map_seen *seen);
 
-/* Looks, if that is due, or the process is another one than last time. */
+/* Whether a look is due: after a while, or at another process. */
+bool map_seen_is_due(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
+/* Looks.  It may wait for the kernel, for as long as that has locked the memory
+ * map of a process that hangs: nobody else waits then. */
 void map_seen_look(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
 /* Remembers the mappings of a map of that process, which was taken at now_ms,
  * and tells since when each foreign one has been there. */

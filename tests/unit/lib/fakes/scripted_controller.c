@@ -230,6 +230,7 @@ controller_look(struct seat *seat, struct job_result *result, struct error *err)
         break;
     case JOB_ACCESS:
     case JOB_LEVER:
+    case JOB_PLACES:
         break;
     case JOB_MAPPINGS:
         result->mappings = memory_map_new();

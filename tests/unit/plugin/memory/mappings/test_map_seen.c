@@ -1,5 +1,6 @@
 /* test_map_seen.c - since when memory has been there. */
 #include <string.h>
+#include <unistd.h>
 
 #include "map_seen.h"
 #include "memory_map.h"
@@ -76,6 +77,21 @@ START_TEST(the_largest_are_remembered)
 }
 END_TEST
 
+START_TEST(a_look_is_due_at_first_and_at_another_process)
+{
+    map_seen_init(&seen);
+    ck_assert(map_seen_is_due(&seen, getpid(), TICKS));
+    map_seen_look(&seen, getpid(), TICKS);
+    ck_assert_uint_gt(seen.count, 0);
+    ck_assert(!map_seen_is_due(&seen, getpid(), TICKS));
+    ck_assert(map_seen_is_due(&seen, getpid(), TICKS + 1));
+    map_seen_look(&seen, 0, TICKS + 1); /* it cannot be read: it is gone */
+    ck_assert_uint_eq(seen.count, 0);
+    ck_assert(!map_seen_is_due(&seen, 0, TICKS + 1));
+    map_seen_fini(&seen);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -85,6 +101,7 @@ main(void)
     tcase_add_test(tc, a_mapping_is_as_old_as_half_of_it);
     tcase_add_test(tc, another_process_begins_anew);
     tcase_add_test(tc, the_largest_are_remembered);
+    tcase_add_test(tc, a_look_is_due_at_first_and_at_another_process);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
