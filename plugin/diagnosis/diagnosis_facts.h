@@ -89,6 +89,9 @@ struct diagnosis_facts {
      * jemalloc counts as resident, other jemallocs, and what none of them
      * counts. */
     struct fact allocated, inside, free_pages, bookkeeping, elsewhere, outside;
+    /* Of free_pages those that the kernel may have taken back: jemalloc does
+     * not count them as resident. */
+    struct fact muzzy;
     /* The least of the last half minute: what comes and goes is no illness.
      * held: RSS without file pages, and of that no more than is allocated. */
     struct fact least_inside, least_free_pages, least_outside, least_held;

@@ -61,6 +61,11 @@ read_jemalloc(const struct stats *stats, struct diagnosis_facts *out)
     struct fact resident = fact_of(stats->resident);
     int64_t decay_ms = 0;
 
+    out->muzzy.known = stats->arena_count > 0;
+    for (size_t i = 0; i < stats->arena_count; i++)
+        out->muzzy.value += stats->arenas[i].muzzy;
+    if (resident.known)
+        resident.value += out->muzzy.value;
     out->allocated = fact_of(stats->allocated);
     out->inside = excess_of(active, out->allocated);
     out->free_pages =
@@ -116,6 +121,19 @@ least_of(const struct least *least)
     return (struct fact){least->enough, least->value};
 }
 
+/* History has no muzzy pages.  Those of now were there all the while, as far as
+ * so much was: they are free, and not outside. */
+static void
+tell_muzzy_apart(struct diagnosis_facts *out)
+{
+    struct fact muzzy = lesser_of(out->muzzy, out->least_outside);
+
+    if (!out->least_outside.known || !muzzy.known)
+        return;
+    out->least_outside.value -= muzzy.value;
+    out->least_free_pages.value += muzzy.value;
+}
+
 void
 facts_of_samples(const struct history_sample *samples, size_t count,
                  struct diagnosis_facts *out)
@@ -140,7 +158,7 @@ facts_of_samples(const struct history_sample *samples, size_t count,
                 &free_pages,
                 excess_of(resident, sum_of(active, fact_of(s->metadata))),
                 s->at_ms);
-        if (resident.known)
+        if (resident.known) /* with the muzzy pages, of which there is none */
             take_least(&outside,
                        excess_of(rss, sum_of(resident, out->elsewhere)),
                        s->at_ms);
@@ -154,4 +172,5 @@ facts_of_samples(const struct history_sample *samples, size_t count,
     out->least_free_pages = least_of(&free_pages);
     out->least_outside = least_of(&outside);
     out->least_held = least_of(&held);
+    tell_muzzy_apart(out);
 }

@@ -1,5 +1,6 @@
 /* test_facts_of_stats.c - which facts come of the agent's and kernel's figures.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "errors.h"
@@ -53,6 +54,22 @@ START_TEST(figures_become_facts)
     ck_assert_uint_eq(facts.bookkeeping.value, 89 << 12);
     ck_assert_uint_eq(facts.outside.value, 200 << 12);
     ck_assert_int_eq(facts.free_cause, FREE_PAGES_NEVER);
+    stats_unref(stats);
+}
+END_TEST
+
+/* jemalloc counts them as not resident; the kernel may still have them. */
+START_TEST(muzzy_pages_are_free_and_not_outside)
+{
+    char more[sizeof(text) + 40];
+
+    snprintf(more, sizeof(more), "%sstats.arenas.7.pmuzzy 80\n", text);
+    take_stats(more);
+    facts_of_stats(stats, 5000, &facts);
+    ck_assert_uint_eq(facts.muzzy.value, 80 << 12);
+    ck_assert_uint_eq(facts.free_pages.value, 91 << 12);
+    ck_assert_uint_eq(facts.bookkeeping.value, 89 << 12);
+    ck_assert_uint_eq(facts.outside.value, 120 << 12);
     stats_unref(stats);
 }
 END_TEST
@@ -156,6 +173,25 @@ START_TEST(what_stays_is_the_least_of_a_while)
 }
 END_TEST
 
+START_TEST(muzzy_pages_were_there_as_far_as_so_much_was)
+{
+    static const uint64_t muzzy[] = {0, 250, 400};
+
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t known = muzzy[i] < 300 ? muzzy[i] : 300;
+
+        memset(&facts, 0, sizeof(facts));
+        facts.has_jemalloc = true;
+        facts.muzzy = (struct fact){true, muzzy[i]};
+        add_steady(60, 300);
+        facts_of_samples(samples, sample_count, &facts);
+        sample_count = 0;
+        ck_assert_uint_eq(facts.least_outside.value, 300 - known);
+        ck_assert_uint_eq(facts.least_free_pages.value, 150 + known);
+    }
+}
+END_TEST
+
 START_TEST(too_little_tells_nothing)
 {
     take_samples();
@@ -199,10 +235,12 @@ main(void)
     TCase *tcase = tcase_create("facts_of_stats");
 
     tcase_add_test(tcase, figures_become_facts);
+    tcase_add_test(tcase, muzzy_pages_are_free_and_not_outside);
     tcase_add_test(tcase, figures_of_different_times_are_not_compared);
     tcase_add_test(tcase, without_jemalloc_the_kernels_remain);
     tcase_add_test(tcase, the_tighter_limit_is_the_limit);
     tcase_add_test(tcase, what_stays_is_the_least_of_a_while);
+    tcase_add_test(tcase, muzzy_pages_were_there_as_far_as_so_much_was);
     tcase_add_test(tcase, too_little_tells_nothing);
     tcase_add_test(tcase, what_was_never_touched_is_not_held);
     suite_add_tcase(suite, tcase);
