@@ -17,25 +17,72 @@ enum {
     /* Likewise of the machine: a database is often given most of it. */
     MACHINE_LOW_PERCENT = 92,
     NAME_SHOWN = 200,
-    OWNERS_SHOWN = 3
+    OWNERS_SHOWN = 3,
+    SUBJECT_SHARE = 4 /* a quarter of what is wasted, or more */
 };
 
 #define LEVER "ADMIN EXECUTE ON %u 'System.print(Jemalloc.getInstance().%s)';"
+
+/* What jemalloc counts as resident, and cannot be: not touched yet, or swapped
+ * out. */
+static uint64_t
+count_missing(const struct diagnosis_facts *facts)
+{
+    const struct fact *const parts[] = {&facts->allocated, &facts->inside,
+                                        &facts->free_pages, &facts->bookkeeping,
+                                        &facts->elsewhere};
+    uint64_t counted = 0;
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        counted += parts[i]->known ? parts[i]->value : 0;
+    counted += facts->rss_file.known ? facts->rss_file.value : 0;
+    return counted > facts->rss.value ? counted - facts->rss.value : 0;
+}
+
+static struct fact
+without(struct fact of, uint64_t bytes)
+{
+    return (struct fact){of.known, of.value > bytes ? of.value - bytes : 0};
+}
+
+/* Its name is the verdict's where much of it is its; the figures behind it
+ * stand in why. */
+static bool
+is_its_fragmentation(const struct diagnosis_facts *facts)
+{
+    return facts->waste.function &&
+           facts->waste.waste >= facts->inside.value / SUBJECT_SHARE;
+}
 
 void
 find_fragmentation(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
     const struct fact_waste *waste = &facts->waste;
+    uint64_t missing = count_missing(facts);
+    bool named = is_its_fragmentation(facts);
+    enum finding_certainty certainty = FINDING_CERTAIN;
     struct finding *finding;
 
     if (!finding_is_worth(facts, facts->inside, facts->least_inside))
         return;
-    finding = finding_add(out, FINDING_FRAGMENTATION, FINDING_CERTAIN,
-                          waste->function, (double)facts->inside.value);
+    if (!finding_is_worth(facts, without(facts->inside, missing),
+                          without(facts->least_inside, missing)))
+        certainty = FINDING_POSSIBLE;
+    else if (named && waste->low < waste->waste / 2)
+        certainty = FINDING_LIKELY;
+    finding = finding_add(out, FINDING_FRAGMENTATION, certainty,
+                          named ? waste->function : NULL,
+                          (double)facts->inside.value);
     finding_explain(finding,
                     "between the %s that are in use, %s of its pages are free, "
                     "in pieces that no other size can use",
                     MB(facts->allocated.value), MB(facts->inside.value));
+    if (certainty == FINDING_POSSIBLE)
+        finding_explain(
+            finding,
+            "; but %s of what jemalloc counts are not in memory "
+            "(never touched, or swapped out), and may be just these",
+            MB(missing));
     if (waste->function)
         finding_explain(finding,
                         "; %s of it (%s to %s) lies between the objects of "

@@ -332,6 +332,48 @@ START_TEST(what_was_not_there_for_long_is_no_finding)
 }
 END_TEST
 
+START_TEST(fragmentation_is_as_sure_as_what_is_known_of_it)
+{
+    struct diagnosis_facts facts = healthy();
+    const struct finding *finding = &found.findings[0];
+
+    make_fragmented(&facts);
+    diagnosis_find(&facts, &found);
+    ck_assert_int_eq(finding->certainty, FINDING_CERTAIN);
+    facts.waste.low = MB_OF(179); /* of 360: it may be another's */
+    diagnosis_find(&facts, &found);
+    ck_assert_int_eq(finding->certainty, FINDING_LIKELY);
+    facts.waste.waste = MB_OF(99); /* of 400: the rest is others' */
+    diagnosis_find(&facts, &found);
+    ck_assert_int_eq(finding->kind, FINDING_FRAGMENTATION);
+    ck_assert_int_eq(finding->certainty, FINDING_CERTAIN);
+    ck_assert_str_eq(finding->subject, "");
+    ck_assert(strstr(finding->why, "; 99.0 MB of it") != NULL);
+}
+END_TEST
+
+/* 500 + 400 + 30 + 10 MB are counted, and 20 MB of rss are of files. */
+START_TEST(what_is_not_in_memory_is_no_sure_fragmentation)
+{
+    struct diagnosis_facts facts = healthy();
+    const struct finding *finding = &found.findings[0];
+
+    make_fragmented(&facts);
+    facts.rss.value = MB_OF(680); /* 280 MB are missing: 110 stay there */
+    diagnosis_find(&facts, &found);
+    ck_assert_int_eq(finding->kind, FINDING_FRAGMENTATION);
+    ck_assert_int_eq(finding->certainty, FINDING_CERTAIN);
+    ck_assert(strstr(finding->why, "not in memory") == NULL);
+    facts.rss.value = MB_OF(640); /* 320 MB are missing */
+    diagnosis_find(&facts, &found);
+    ck_assert_int_eq(finding->kind, FINDING_FRAGMENTATION);
+    ck_assert_int_eq(finding->certainty, FINDING_POSSIBLE);
+    ck_assert_msg(strstr(finding->why, "but 320.0 MB of what jemalloc counts "
+                                       "are not in memory") != NULL,
+                  "%s", finding->why);
+}
+END_TEST
+
 START_TEST(what_grows_and_is_young_is_less_sure_to_leak)
 {
     static const struct {
@@ -587,6 +629,8 @@ main(void)
                         sizeof(illnesses) / sizeof(illnesses[0]));
     tcase_add_test(tcase, what_is_small_beside_rss_is_no_finding);
     tcase_add_test(tcase, what_was_not_there_for_long_is_no_finding);
+    tcase_add_test(tcase, fragmentation_is_as_sure_as_what_is_known_of_it);
+    tcase_add_test(tcase, what_is_not_in_memory_is_no_sure_fragmentation);
     tcase_add_loop_test(tcase, what_grows_and_is_young_is_less_sure_to_leak, 0,
                         7);
     tcase_add_test(tcase, what_has_not_grown_much_yet_is_no_finding);
