@@ -2,8 +2,8 @@
  * diagnosis.c - see diagnosis.h; and what has happened to the database, or is
  * not known of it.
  *
- * A fact that is not known is never the reason for a finding:
- * FINDING_NOT_KNOWN_YET says which facts are missing.
+ * A fact that is not known is never the reason for a finding, nor for
+ * FINDING_NOTHING_UNUSUAL: FINDING_NOT_KNOWN_YET says which facts are missing.
  */
 #include "diagnosis.h"
 
@@ -71,8 +71,31 @@ find_hang(const struct diagnosis_facts *facts, struct diagnosis *out)
                  "heapwire.threads;");
 }
 
+/* Whether its parts were looked at, and for long enough. */
+static bool
+knows_parts(const struct diagnosis_facts *facts)
+{
+    return facts->rss.known && facts->least_held.known;
+}
+
 static void
-find_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
+find_parts_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
+{
+    struct finding *finding;
+
+    if (facts->state != FACT_SERVES || knows_parts(facts))
+        return;
+    finding = finding_add(out, FINDING_NOT_KNOWN_YET, FINDING_CERTAIN, NULL, 0);
+    finding_explain(finding, "whether a part of its memory is unusual: %s",
+                    !facts->rss.known ? "its rss is not known"
+                    : facts->has_jemalloc && !facts->allocated.known
+                        ? "what jemalloc counts is not known"
+                        : "it was not seen for half a minute");
+    finding_step(finding, "Ask again after a minute.");
+}
+
+static void
+find_growth_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
     struct finding *finding;
 
@@ -112,13 +135,14 @@ diagnosis_find(const struct diagnosis_facts *facts, struct diagnosis *out)
     find_outside(facts, out);
     find_cache(facts, out);
     find_low_limit(facts, out);
-    if (out->count == 0 && facts->state == FACT_SERVES)
+    if (out->count == 0 && facts->state == FACT_SERVES && knows_parts(facts))
         finding_explain(
             finding_add(out, FINDING_NOTHING_UNUSUAL, FINDING_LIKELY, NULL, 0),
             "no part of its memory is unusual, and %s",
             facts->grows ? "that it grows was not seen for long"
                          : "nothing is seen to grow");
-    find_unknown(facts, out);
+    find_parts_unknown(facts, out);
+    find_growth_unknown(facts, out);
 }
 
 static const char *const words[FINDING_KINDS] = {

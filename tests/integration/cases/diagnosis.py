@@ -318,7 +318,7 @@ def ask(node, *words):
 def test_on_the_command_line(_):
     with Ran(GROWER, "healthy", settings=SETTINGS) as node, node.asks() as w:
         is_ready(node)
-        wait_for(lambda: "nothing unusual" in findings(w))
+        wait_for(lambda: "nothing unusual" in findings(w), 180, 0.5)
         alone_ = ask(node, "diagnose")
         assert alone_.returncode == 0, alone_
         assert alone_.stdout.startswith("nothing unusual (likely): "), alone_
