@@ -40,9 +40,11 @@ bool owners_sum(const struct memory_map *map, struct owner_sums *out);
  * for each GB of RSS. */
 bool owners_are_wanted(const struct diagnosis_facts *facts);
 
-/* Reads what the database has mapped, or gives the sums of OWNERS_FRESH_MS ago
- * at most, where about as much is outside as was then.  Any thread.  -1 with
- * *err: it cannot be read, or the await is over. */
+/* Reads what the database has mapped, which keeps its own mmap and munmap
+ * waiting for a mapping at a time; or gives the sums of OWNERS_FRESH_MS ago at
+ * most, where about as much is outside as was then, and the last ones in any
+ * case where reading would take more than a fiftieth of the time.  Any thread.
+ * -1 with *err: it cannot be read, or the await is over. */
 int owners_find(struct controller *controller, const char *user,
                 struct await *await, uint64_t outside, struct owner_sums *out,
                 struct error *err);
