@@ -286,6 +286,7 @@ store_open(const struct store_options *options, void (*log)(const char *line),
     store->dir.fd = -1;
     store->log = log;
     store->options = *options;
+    store->ring_ms = options->ring_ms;
     store->options.dir = NULL;
     if (store->options.count > STORE_KEEP_MAX)
         store->options.count = STORE_KEEP_MAX;
@@ -485,12 +486,22 @@ store_list(struct store *store, struct store_entry *out, size_t max)
 }
 
 void
+store_take_ring(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    store->options.ring_ms = store->ring_ms;
+    pthread_mutex_unlock(&store->lock);
+}
+
+void
 store_set_ring(struct store *store, uint64_t every_ms)
 {
-    pthread_mutex_lock(&store->disk);
     pthread_mutex_lock(&store->lock);
-    store->options.ring_ms = every_ms;
+    store->ring_ms = every_ms;
     pthread_mutex_unlock(&store->lock);
+    if (pthread_mutex_trylock(&store->disk) != 0)
+        return; /* by the next one that has it */
+    store_take_ring(store);
     pthread_mutex_unlock(&store->disk);
 }
 
@@ -500,7 +511,7 @@ store_get_ring(struct store *store)
     uint64_t every_ms;
 
     pthread_mutex_lock(&store->lock);
-    every_ms = store->options.ring_ms;
+    every_ms = store->ring_ms;
     pthread_mutex_unlock(&store->lock);
     return every_ms;
 }

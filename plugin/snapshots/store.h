@@ -108,7 +108,8 @@ size_t store_list(struct store *store, struct store_entry *out, size_t max);
 void store_expire(struct store *store);
 
 /* Between two of the ring from now on; 0: there is none, and those that are
- * there are kept as other automatic ones. */
+ * there are kept as other automatic ones.  Does not wait for the disk: where
+ * another writes, that change is the last by the old one. */
 void store_set_ring(struct store *store, uint64_t every_ms);
 uint64_t store_get_ring(struct store *store);
 

@@ -312,6 +312,7 @@ store_expire(struct store *store)
 
     if (pthread_mutex_trylock(&store->disk) != 0)
         return;
+    store_take_ring(store);
     if (store->dir.fd >= 0)
         look_for_files(store);
     if (store->options.age_ms > 0) {
@@ -388,9 +389,11 @@ static int
 keep(struct store *store, struct held *held, const struct buffer *bytes,
      struct error *err)
 {
-    bool in_ring = store_in_ring(store, &held->entry);
     struct plan plan;
+    bool in_ring;
 
+    store_take_ring(store);
+    in_ring = store_in_ring(store, &held->entry);
     if (store->dir.fd >= 0)
         renew_directory(store);
     if (store_check_name(store, held->entry.name, err) != 0 ||

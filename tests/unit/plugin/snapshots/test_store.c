@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "failing_memory.h"
 #include "snapshot_fixture.h"
 #include "store.h"
+#include "store_state.h"
 #include "suite.h"
 
 static char top[32], dir[64], path[256], told[4096];
@@ -741,6 +743,21 @@ START_TEST(one_that_is_there_twice_is_there_once)
 END_TEST
 
 /* What is kept by default has room of its own, and others have theirs. */
+/* One that hangs would stop whoever reads the settings again. */
+START_TEST(a_ring_is_set_while_another_has_the_disk)
+{
+    reopen();
+    store_set_ring(store, 5);
+    pthread_mutex_lock(&store->disk);
+    store_set_ring(store, 0);
+    ck_assert_uint_eq(store_get_ring(store), 0);
+    ck_assert_uint_eq(store->options.ring_ms, 5);
+    pthread_mutex_unlock(&store->disk);
+    store_expire(store);
+    ck_assert_uint_eq(store->options.ring_ms, 0);
+}
+END_TEST
+
 START_TEST(the_ring_is_apart)
 {
     struct store_entry *list = calloc(STORE_COUNT_MAX, sizeof(*list));
@@ -1230,6 +1247,7 @@ main(void)
     tcase_add_test(tc, what_is_not_ours_is_left_alone);
     tcase_add_test(tc, a_file_is_called_as_it_is_named);
     tcase_add_test(tc, one_that_is_there_twice_is_there_once);
+    tcase_add_test(tc, a_ring_is_set_while_another_has_the_disk);
     tcase_add_test(tc, the_ring_is_apart);
     tcase_add_test(tc, too_many_files_are_not_all_known);
     tcase_add_test(tc, a_directory_that_is_not_ours_alone_is_refused);
