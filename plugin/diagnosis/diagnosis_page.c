@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 #include "buffer.h"
+#include "bytes_text.h"
 #include "clock.h"
-#include "diagnosis_bytes.h"
 #include "diagnosis_facts.h"
 
 /* Of finding_certainty: a reader takes what is said without a word as certain.

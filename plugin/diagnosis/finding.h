@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bytes_text.h"
 #include "diagnosis.h"
-#include "diagnosis_bytes.h"
 #include "diagnosis_facts.h"
 
 #define MB(value)     (bytes_text((double)(value)).text)

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "await.h"
+#include "bytes_text.h"
 #include "clock.h"
 #include "controller.h"
-#include "diagnosis_bytes.h"
 #include "errors.h"
 #include "finding.h"
 #include "memory.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "bytes_text.h"
 #include "diagnosis.h"
-#include "diagnosis_bytes.h"
 #include "diagnosis_facts.h"
 #include "suite.h"
 

@@ -1,5 +1,5 @@
-/* diagnosis_bytes.c - see diagnosis_bytes.h. */
-#include "diagnosis_bytes.h"
+/* bytes_text.c - see bytes_text.h. */
+#include "bytes_text.h"
 
 #include <stdio.h>
 

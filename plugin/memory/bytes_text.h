@@ -1,9 +1,9 @@
 /*
- * diagnosis_bytes.h - bytes and times as people read them: "1.5 GB", "212.0
+ * bytes_text.h - bytes and times as people read them: "1.5 GB", "212.0
  * MB"; "40 seconds", "5.5 hours".
  */
-#ifndef HW_DIAGNOSIS_BYTES_H
-#define HW_DIAGNOSIS_BYTES_H
+#ifndef HW_BYTES_TEXT_H
+#define HW_BYTES_TEXT_H
 
 enum { BYTES_TEXT = 32 };
 
