@@ -18,6 +18,7 @@
 
 #include "agent_protocol.h"
 #include "buffer.h"
+#include "bytes_text.h"
 #include "clean_text.h"
 #include "errors.h"
 #include "files.h"
@@ -29,10 +30,7 @@
 
 #define HEAD "heapwire budgets 1"
 
-enum {
-    NAME_SHOWN = 60, /* bytes of a name in a snapshot's reason */
-    MB = 1 << 20
-};
+enum { NAME_SHOWN = 60 /* bytes of a name in a snapshot's reason */ };
 
 struct budget_list {
     struct budget list[BUDGETS_MAX]; /* by name */
@@ -318,12 +316,6 @@ budgets_changes(struct budgets *budgets)
 
 /* ---- looks ---- */
 
-static double
-budget_mb(double bytes)
-{
-    return bytes / MB;
-}
-
 /* Its name for logs and rows, cut after at most max bytes. */
 static void
 show_budget(const struct budget *budget, size_t max,
@@ -343,14 +335,14 @@ log_turn(const struct budgets *budgets, const struct budget *budget,
 
     show_budget(budget, BUDGET_NAME_MAX, name);
     if (turn == BUDGET_CROSSES)
-        log_to(budgets->log,
-               "%s is over its budget: %.1f MB in use (+-%.1f) of %.1f MB",
-               name, budget_mb(budget->now), budget_mb(budget->margin),
-               budget_mb((double)budget->limit));
+        log_to(budgets->log, "%s is over its budget: %s in use (+-%s) of %s",
+               name, bytes_text(budget->now).text,
+               bytes_text(budget->margin).text,
+               bytes_text((double)budget->limit).text);
     else
-        log_to(budgets->log,
-               "%s is within its budget again: %.1f MB in use of %.1f MB", name,
-               budget_mb(budget->now), budget_mb((double)budget->limit));
+        log_to(budgets->log, "%s is within its budget again: %s in use of %s",
+               name, bytes_text(budget->now).text,
+               bytes_text((double)budget->limit).text);
 }
 
 /* Whether its line in the file changes. */
@@ -425,9 +417,10 @@ budgets_want_snapshot(struct budgets *budgets,
     if (found) {
         show_budget(found, NAME_SHOWN, name);
         snprintf(reason, SNAPSHOT_REASON_MAX + 1,
-                 "%s%s is over its budget of %.1f MB (%.1f MB)", name,
+                 "%s%s is over its budget of %s (%s)", name,
                  found->name[strlen(name)] ? "..." : "",
-                 budget_mb((double)found->limit), budget_mb(found->now));
+                 bytes_text((double)found->limit).text,
+                 bytes_text(found->now).text);
     }
     pthread_mutex_unlock(&budgets->lock);
     return found != NULL;

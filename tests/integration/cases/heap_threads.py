@@ -158,8 +158,8 @@ def test_pools_have_budgets(node):
     await_budgets(node, 1)
     assert budget_of(node, "scan-*")[2:] == ["0", None]
     wait_for(lambda: budget_of(node, "write-*")[3], 60)
-    assert ("pool write-* is over its budget: 80.0 MB in use (+-0.0) of 64.0 MB"
-            in node.log())
+    assert re.search(r"pool write-\* is over its budget: 80\.0 MB in use "
+                     r"\(\+-\d+ bytes\) of 64\.0 MB", node.log()), node.log()
     reason, cause = node.sql(
         "SELECT reason, cause FROM heapwire.snapshots WHERE name = "
         f"'{budget_of(node, 'write-*')[3]}'")[0]
@@ -193,6 +193,7 @@ def test_hostile_pools_have_budgets(node):
         logged = "".join(chr(byte) if 32 <= byte < 127 and byte != 92 else
                          f"\\x{byte:02x}" for byte in name.encode())
         assert f"pool {logged} is over its budget: " in log, (name, log)
+        assert " of 1.0 KB" in log, log
         label = name.replace("\\", "\\\\").replace('"', '\\"')
         assert f'used_bytes{{name="pool {label}"}} ' in metrics, (name, metrics)
         quoted = name.replace("\\", "\\\\").replace("'", "\\'")

@@ -373,7 +373,7 @@ START_TEST(a_crossing_is_told_once)
     ck_assert_uint_eq(b->crossings, 1);
     ck_assert_int_gt(b->crossed_ms, 0);
     ck_assert_str_eq(said, "cache::insert is over its budget: 12.0 MB in use "
-                           "(+-0.0) of 10.0 MB\n");
+                           "(+-0 bytes) of 10.0 MB\n");
     ck_assert(budgets_want_snapshot(budgets, reason));
     ck_assert_str_eq(reason,
                      "cache::insert is over its budget of 10.0 MB (12.0 MB)");
