@@ -183,7 +183,7 @@ budget_find_kind(const struct profile *profile, struct budget *budget,
                  struct error *err)
 {
     struct budget both[2] = {*budget, {.name = ""}};
-    size_t kinds = strlen(budget->name) <= HEAP_THREAD_NAME_MAX ? 2 : 1;
+    size_t kinds = budget_may_be_pool(budget) ? 2 : 1;
 
     if (kinds == 2)
         snprintf(both[1].name, sizeof(both[1].name), PROFILE_POOL "%.*s",

@@ -120,6 +120,12 @@ budget_says_kind(struct span name)
     return skip_mark(&name, BUDGET_FUNCTION) || skip_mark(&name, PROFILE_POOL);
 }
 
+bool
+budget_may_be_pool(const struct budget *budget)
+{
+    return strlen(budget->name) <= HEAP_THREAD_NAME_MAX;
+}
+
 const char *
 budget_pool(const struct budget *budget)
 {

@@ -87,6 +87,8 @@ bool budget_says_kind(struct span name);
  * memory in use, and no function has.  -1 with *err: neither has, or both. */
 int budget_find_kind(const struct profile *profile, struct budget *budget,
                      struct error *err);
+/* Whether a name that does not say its kind may be a pool's: by its length. */
+bool budget_may_be_pool(const struct budget *budget);
 /* The pool that it is of; NULL: it is of a function. */
 const char *budget_pool(const struct budget *budget);
 /* Of a function's name; a pool's never does. */

@@ -3,8 +3,9 @@
  * the budget of a function's or a pool's memory on this node.
  *
  * A name that does not say which of the two it is, is looked up in a profile: a
- * budget of nothing is refused.  Its file is written beside the event loop,
- * before the OK.
+ * budget of nothing is refused.  Where there is no profile, one that no pool
+ * can have is a function's.  Its file is written beside the event loop, before
+ * the OK.
  */
 #include "commands.h"
 
@@ -55,6 +56,8 @@ find_kind(const struct opening *o, struct budget *budget, struct error *err)
         rc = budget_find_kind(snapshot->profile, budget, err);
     else if (await_is_over(o->await))
         *err = why;
+    else if (!budget_may_be_pool(budget))
+        rc = 0; /* it is a function's, whether there is such a one or not */
     else
         error_set(err, ER_WRONG_ARGUMENTS,
                   "whether '%.*s' is a function or a pool of threads is not "

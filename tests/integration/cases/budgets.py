@@ -176,6 +176,10 @@ def test_what_is_refused():
         heap(w, "disable_prof()")
         code, text = refusal(w, "main", "'500M'")
         assert code == 1210 and "profiling is not active" in text, text
+        budget(w, "no_thread_has_such_a_name", "'1G'")
+        same("a function's", [[b"no_thread_has_such_a_name"]],
+             w.query("SELECT name FROM heapwire.budgets"))
+        budget(w, "no_thread_has_such_a_name", "NULL")
         same("no name", 1210, refusal(w, "", "1")[0])
         same("a long one", 1210, refusal(w, "x" * 256, "1")[0])
         same("a line's end", 1210, refusal(w, "a\\nb", "1")[0])
