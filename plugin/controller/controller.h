@@ -68,6 +68,7 @@ struct lever_force {
     int64_t set[2], was[2];     /* dirty and muzzy ms; or whether on */
     int64_t ended_ms;           /* wall clock: of the last one; 0: none did */
     bool by_itself;             /* its time was over; else it was undone */
+    bool told;                  /* that it ended: to an earlier heapwired */
     int64_t error; /* errno: it is overdue, for that; 0: it is not */
     char by[AGENT_BY_MAX];
 };

@@ -106,6 +106,8 @@ put_force(struct lever_force *force, struct span name, struct span value)
         force->in_force = number != 0;
     if (span_is(name, "by_itself"))
         force->by_itself = number != 0;
+    if (span_is(name, "told"))
+        force->told = number != 0;
     for (size_t i = 0; i < COUNT(times); i++)
         if (span_is(name, times[i].name))
             memcpy((char *)force + times[i].offset, &number, sizeof(number));
@@ -281,7 +283,7 @@ keep_levers(struct agent_client *client, void (*log)(const char *line),
     struct lever_force *levers = client->status.levers;
 
     for (size_t i = 0; i < NODE_LEVERS; i++) {
-        if (report->force[i].ended_ms != 0 &&
+        if (report->force[i].ended_ms != 0 && !report->force[i].told &&
             report->force[i].ended_ms != levers[i].ended_ms)
             say_ended(client, i, log, &report->force[i]);
         levers[i] = report->force[i];

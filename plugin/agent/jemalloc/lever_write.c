@@ -110,6 +110,7 @@ put_state(struct text *text, const char *of, const struct lever_state *state)
     put_number(text, of, "was1", state->was[1], true);
     put_number(text, of, "ended_ms", state->ended_ms, true);
     put_number(text, of, "by_itself", state->by_itself, true);
+    put_number(text, of, "told", state->told, true);
     put_number(text, of, "error", state->error, true);
     n = snprintf(text->bytes + text->used, TEXT_BYTES - text->used, "%sby %s\n",
                  of, state->by);
@@ -138,5 +139,6 @@ levers_write(struct jemalloc *jemalloc, int fd)
         else if (done < 0)
             return errno;
     }
+    levers_told();
     return 0;
 }

@@ -185,6 +185,7 @@ end_lever(const struct lever_host *host, enum lever_lasting lever,
     }
     state->in_force = false;
     state->by_itself = by_itself;
+    state->told = false;
     state->ended_ms = agent_wall_ms();
     return 0;
 }
@@ -288,6 +289,13 @@ levers_state(enum lever_lasting lever)
         state.until_ms =
             agent_wall_ms() + own.due_ms[lever] - agent_monotonic_ms();
     return state;
+}
+
+void
+levers_told(void)
+{
+    for (int i = 0; i < LEVERS_LASTING; i++)
+        own.state[i].told = own.state[i].ended_ms != 0;
 }
 
 bool

@@ -269,6 +269,12 @@ def test_heapwired_is_killed_meanwhile():
         p.login()
         wait_for(lambda: "background_threads() of root ended at " in p.log() and
                  "decay() of root ended at " in p.log())
+        gone = p.heapwired
+        os.kill(gone, signal.SIGKILL)
+        wait_for(lambda: p.heapwired != gone)
+        p.login()
+        assert "decay: not in force; the last one ended at " in p.pull("state()")
+        assert p.log().count("() of root ended at ") == 2, p.log()
 
 
 def test_a_second_one_and_undo():

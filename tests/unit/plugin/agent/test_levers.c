@@ -223,6 +223,19 @@ START_TEST(it_ends_by_itself_at_its_time)
 }
 END_TEST
 
+START_TEST(an_end_is_told_once)
+{
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(levers_decay(&host, 500, 20, 60, "ann"), 0);
+        ck_assert_int_eq(levers_undo(&host), 0);
+        ck_assert(!levers_state(LEVER_DECAY).told);
+        levers_told();
+        ck_assert(levers_state(LEVER_DECAY).told);
+        ck_assert(!levers_state(LEVER_BACKGROUND).told);
+    }
+}
+END_TEST
+
 START_TEST(background_threads_are_as_they_were)
 {
     ck_assert_int_eq(levers_background(&host, true, 60, "ann"), 0);
@@ -346,6 +359,7 @@ main(void)
     tcase_add_test(tc, an_arena_made_meanwhile_gets_what_new_ones_had);
     tcase_add_test(tc, what_the_program_sets_itself_is_left_alone);
     tcase_add_test(tc, it_ends_by_itself_at_its_time);
+    tcase_add_test(tc, an_end_is_told_once);
     tcase_add_test(tc, background_threads_are_as_they_were);
     tcase_add_test(tc, a_jemalloc_without_a_lever_says_so);
     tcase_add_loop_test(tc, a_failure_half_way_leaves_nothing, 0, 8);

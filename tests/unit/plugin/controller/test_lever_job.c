@@ -32,7 +32,8 @@ static const char good[] = "before.rss 314572800\n"
                            "decay.by ann of sales\n"
                            "background.in_force 0\n"
                            "background.ended_ms 1796000001000\n"
-                           "background.by_itself 1\n";
+                           "background.by_itself 1\n"
+                           "background.told 1\n";
 
 static struct lever_report report;
 
@@ -57,6 +58,7 @@ START_TEST(figures_go_where_they_belong)
     ck_assert_int_eq(decay->was[0], 10000);
     ck_assert_str_eq(decay->by, "ann of sales");
     ck_assert(report.force[NODE_BACKGROUND].by_itself);
+    ck_assert(report.force[NODE_BACKGROUND].told && !decay->told);
 }
 END_TEST
 
