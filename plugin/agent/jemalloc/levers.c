@@ -306,12 +306,14 @@ levers_any(void)
 }
 
 /* Also where the parent's agent was just setting them: what it has kept by then
- * is put back, and what it has not was not changed. */
+ * is put back, and what it has not was not changed.  Else what is kept is not
+ * touched: sixteen pages that each child would copy. */
 void
 levers_forked(void)
 {
-    if (own.kept[0][NEW] != 0)
+    if (own.kept[0][NEW] != 0) {
         (void)put_back_decays(own.mallctl);
+        memset(own.kept, 0, sizeof(own.kept));
+    }
     memset(own.state, 0, sizeof(own.state));
-    memset(own.kept, 0, sizeof(own.kept));
 }
