@@ -85,6 +85,16 @@ snapshot_waste_encode(const struct profile *profile, struct buffer *out)
         encode_sizes(profile->sizes, out);
 }
 
+/* Bytes, which become an SQL integer. */
+static uint64_t
+read_sql_size(struct reader *r)
+{
+    uint64_t bytes = reader_lenenc(r);
+
+    r->failed |= bytes > INT64_MAX;
+    return bytes;
+}
+
 static size_t
 read_number_of(struct reader *r, size_t least, size_t max)
 {
@@ -143,9 +153,9 @@ read_classes(struct reader *r, struct waste_heap *heap)
     for (uint32_t i = 0; i < heap->class_count && !r->failed; i++) {
         struct waste_class *of = &heap->classes[i];
 
-        of->size = reader_lenenc(r);
+        of->size = read_sql_size(r);
         of->regions = reader_lenenc(r);
-        of->slab_size = reader_lenenc(r);
+        of->slab_size = read_sql_size(r);
         of->slabs = reader_lenenc(r);
         of->in_use = reader_lenenc(r);
         r->failed |= of->size <= (i > 0 ? heap->classes[i - 1].size : 0);
@@ -165,7 +175,7 @@ snapshot_waste_decode(struct reader *r, struct profile *profile)
     profile->rate = reader_lenenc(r); /* as in the head, which comes later */
     heap.at_ms = (int64_t)reader_u64(r);
     for (size_t i = 0; i < FIGURES; i++)
-        *figures[i] = reader_lenenc(r);
+        *figures[i] = read_sql_size(r);
     read_classes(r, &heap);
     r->failed |= profile->rate == 0 || heap.at_ms <= 0 ||
                  (flags & ~(HAS_SIZES | ARENAS_LEFT_OUT));

@@ -133,6 +133,23 @@ START_TEST(scribbles_are_a_profile_or_an_error)
 }
 END_TEST
 
+/* They become integers of SQL, and doubles become sizes again. */
+START_TEST(more_than_63_bits_are_rejected)
+{
+    struct profile *profile = fixture_waste();
+    struct waste_heap *heap = &((struct waste *)profile->waste)->heap;
+    uint64_t *const figures[] = {&heap->active, &heap->retained,
+                                 &heap->classes[0].slab_size,
+                                 &heap->classes[heap->class_count - 1].size};
+
+    *figures[_i] = (uint64_t)INT64_MAX + 1;
+    encode_body(profile);
+    ck_assert_ptr_null(decode_body(body.data, body.size));
+    buffer_fini(&body);
+    profile_free(profile);
+}
+END_TEST
+
 START_TEST(whichever_allocation_fails_it_is_an_error)
 {
     struct profile *profile = makers[_i](), *read = NULL;
@@ -163,6 +180,7 @@ main(void)
     tcase_add_loop_test(tc, waste_comes_back, 0, MAKERS);
     tcase_add_loop_test(tc, a_cut_body_is_rejected, 0, MAKERS);
     tcase_add_loop_test(tc, scribbles_are_a_profile_or_an_error, 0, MAKERS);
+    tcase_add_loop_test(tc, more_than_63_bits_are_rejected, 0, 4);
     tcase_add_loop_test(tc, whichever_allocation_fails_it_is_an_error, 0,
                         MAKERS);
     suite_add_tcase(suite, tc);
