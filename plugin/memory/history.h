@@ -5,7 +5,9 @@
  * Rings of fixed size, in memory and, where there is a directory, in the file
  * "history" there: each sample is one write of its own, so it outlives
  * heapwired, the database and the machine, and a reader skips a torn one.  Of a
- * minute or an hour stays the sample with the highest rss, as it was.
+ * minute or an hour stays the sample with the highest rss, as it was: of those
+ * that have the allocator's figures, which are asked for each ten seconds, or
+ * of all where none has.
  *
  * One thread adds; any thread reads.
  */
