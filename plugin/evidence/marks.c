@@ -205,7 +205,8 @@ due_by_hours(struct marks *marks, const struct marks_rules *rules,
     marks->hours_passed = true;
     due->cause = SNAPSHOT_MARK;
     reason(due, "%s is reached in %.1f hours as memory grows now",
-           now->of_cgroup ? "the cgroup's limit" : "the end of free memory",
+           now->left_of_cgroup ? "the cgroup's limit"
+                               : "the end of free memory",
            now->left_s / 3600);
     return true;
 }

@@ -54,6 +54,7 @@ struct marks_now {
     uint64_t used, total; /* bytes; total 0: not known */
     uint64_t growth;      /* of used, bytes a second; 0: does not grow */
     double left_s; /* until the limit, by outlook.h; below 0: it has no end */
+    bool left_of_cgroup; /* and that limit is the cgroup's */
     /* Since the last of the ring, of this database; UINT64_MAX: there is none.
      */
     uint64_t ring_ago_ms;

@@ -36,13 +36,14 @@ measure_sample(const struct history_sample *sample, struct marks_now *now)
     now->used -= cache < now->used ? cache : now->used;
 }
 
-double
-measure_left_s(struct history *history)
+void
+measure_left(struct history *history, struct marks_now *now)
 {
     struct outlook outlook;
 
     outlook_find(history, &outlook);
-    return outlook.ends ? outlook.left_s : -1;
+    now->left_s = outlook.ends ? outlook.left_s : -1;
+    now->left_of_cgroup = outlook.room.of_cgroup;
 }
 
 uint64_t

@@ -16,9 +16,8 @@ struct store;
  * machine's RAM. */
 void measure_sample(const struct history_sample *sample, struct marks_now *now);
 
-/* Seconds until memory meets its limit (outlook.h); below 0: nothing says that
- * it does. */
-double measure_left_s(struct history *history);
+/* Sets left_s and left_of_cgroup. */
+void measure_left(struct history *history, struct marks_now *now);
 
 /* How long ago the last of the ring was taken of that database; UINT64_MAX:
  * none is kept. */

@@ -74,10 +74,10 @@ struct memory_sampler {
     struct stats *latest; /* of the allocator, not in a sample yet */
     int32_t pid;          /* the database that marks are of */
     uint64_t start_ticks;
-    struct pace pace;  /* of that database */
-    uint64_t look_ms;  /* monotonic: the next look is due */
-    double left_s;     /* measure_left_s, */
-    uint64_t ahead_ms; /* monotonic: as of then */
+    struct pace pace;       /* of that database */
+    uint64_t look_ms;       /* monotonic: the next look is due */
+    struct marks_now ahead; /* measure_left, */
+    uint64_t ahead_ms;      /* monotonic: as of then */
     struct ends ends;
     struct last_moment last;
     struct budget_watch budgets;
@@ -287,17 +287,18 @@ look_at_pace(struct memory_sampler *sampler, struct marks_now *now)
 }
 
 /* The rate changes slowly, and is known from many samples. */
-static double
-look_ahead(struct memory_sampler *sampler, const struct marks_now *now)
+static void
+look_ahead(struct memory_sampler *sampler, struct marks_now *now)
 {
     if (!now->ready)
-        return -1;
+        return;
     if (sampler->ahead_ms == 0 ||
         now->now_ms - sampler->ahead_ms >= AHEAD_EVERY_MS) {
         sampler->ahead_ms = now->now_ms;
-        sampler->left_s = measure_left_s(sampler->history);
+        measure_left(sampler->history, &sampler->ahead);
     }
-    return sampler->left_s;
+    now->left_s = sampler->ahead.left_s;
+    now->left_of_cgroup = sampler->ahead.left_of_cgroup;
 }
 
 static void
@@ -315,7 +316,7 @@ look_at_marks(struct memory_sampler *sampler,
     if (there && sample->rss.known)
         measure_sample(sample, &now);
     look_at_pace(sampler, &now);
-    now.left_s = look_ahead(sampler, &now);
+    look_ahead(sampler, &now);
     if (sampler->snapshot)
         return;
     pthread_mutex_lock(&sampler->lock);

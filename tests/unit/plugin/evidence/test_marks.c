@@ -158,6 +158,7 @@ START_TEST(few_hours_left_are_a_mark)
         struct marks_now now = {.now_ms = 1 + (uint64_t)hours[i].at_s * 1000,
                                 .ready = true,
                                 .total = (uint64_t)1000 * MB,
+                                .of_cgroup = true, /* which is not the nearer */
                                 .left_s = hours[i].hours * 3600};
 
         ck_assert_msg(marks_look(&marks, &rules, &now, &due) ==
