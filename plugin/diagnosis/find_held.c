@@ -127,7 +127,7 @@ void
 find_free_pages(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
     static const char *const settings[] = {
-        [FREE_PAGES_UNKNOWN] = "background_thread:true",
+        [FREE_PAGES_UNKNOWN] = NULL, /* it may refuse them, and to start */
         [FREE_PAGES_NEVER] = "dirty_decay_ms:10000",
         [FREE_PAGES_IDLE] = "background_thread:true",
         [FREE_PAGES_DECAY] = "dirty_decay_ms:1000"};
@@ -150,11 +150,15 @@ find_free_pages(const struct diagnosis_facts *facts, struct diagnosis *out)
                      (unsigned)facts->node_id, "purge()");
         step_for_cause(facts, finding);
     }
-    finding_step(finding,
-                 "If that helped, keep it: start the database with "
-                 "%s=%s in its environment.",
-                 facts->variable ? facts->variable : "MALLOC_CONF",
-                 settings[facts->free_cause]);
+    if (settings[facts->free_cause])
+        finding_step(finding,
+                     "If that helped, keep it: start the database with "
+                     "%s=%s in its environment.",
+                     facts->variable ? facts->variable : "MALLOC_CONF",
+                     settings[facts->free_cause]);
+    else
+        finding_step(finding, "Restart it at a quiet time: that gives all of "
+                              "it back, until the same load comes again.");
 }
 
 void
