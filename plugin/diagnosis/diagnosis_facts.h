@@ -85,10 +85,11 @@ struct diagnosis_facts {
     int64_t figures_ms; /* wall clock: when those below were taken */
 
     struct fact rss, rss_file;
-    /* RSS in parts: in use, free within pages in use, free pages, what else
-     * jemalloc counts as resident, other jemallocs, and what none of them
-     * counts. */
-    struct fact allocated, inside, free_pages, bookkeeping, elsewhere, outside;
+    /* RSS in parts: in use, free within pages in use, the page that jemalloc
+     * adds to each large block, free pages, what else it counts as resident,
+     * other jemallocs, and what none of them counts. */
+    struct fact allocated, inside, padding, free_pages, bookkeeping, elsewhere,
+        outside;
     /* Of free_pages those that the kernel may have taken back: jemalloc does
      * not count them as resident. */
     struct fact muzzy;

@@ -83,6 +83,9 @@ write_jemallocs(const struct diagnosis_facts *facts, struct page_parts *parts)
     write_part(parts, facts->allocated, "in use by the program");
     write_part(parts, facts->inside,
                "free between what is in use (fragmentation)");
+    if (facts->padding.value > 0)
+        write_part(parts, facts->padding,
+                   "a page beside each large block, as jemalloc lays them out");
     write_part(parts, facts->free_pages, "free pages that are kept");
     write_part(parts, facts->bookkeeping, "jemalloc's bookkeeping");
     write_part(parts, facts->elsewhere, "of other jemallocs");

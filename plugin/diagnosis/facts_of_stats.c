@@ -7,6 +7,8 @@
 #include "outlook.h"
 #include "stats.h"
 #include "stats_allocators.h"
+#include "waste.h"
+#include "waste_take.h"
 
 static struct fact
 fact_of(struct stats_figure figure)
@@ -37,6 +39,16 @@ sum_of(struct fact a, struct fact b)
                          (a.known ? a.value : 0) + (b.known ? b.value : 0)};
 }
 
+/* Without the padding of large blocks: of then, too, that of now. */
+static struct fact
+inside_of(struct fact active, struct fact allocated,
+          const struct diagnosis_facts *facts)
+{
+    return allocated.known
+               ? excess_of(active, sum_of(allocated, facts->padding))
+               : allocated;
+}
+
 /* ---- now ---- */
 
 static void
@@ -59,6 +71,7 @@ read_jemalloc(const struct stats *stats, struct diagnosis_facts *out)
 {
     struct fact active = fact_of(stats->active);
     struct fact resident = fact_of(stats->resident);
+    struct waste_heap heap;
     int64_t decay_ms = 0;
 
     out->muzzy.known = stats->arena_count > 0;
@@ -66,8 +79,10 @@ read_jemalloc(const struct stats *stats, struct diagnosis_facts *out)
         out->muzzy.value += stats->arenas[i].muzzy;
     if (resident.known)
         resident.value += out->muzzy.value;
+    waste_take(stats, &heap);
+    out->padding = (struct fact){heap.at_ms != 0, heap.large_padding};
     out->allocated = fact_of(stats->allocated);
-    out->inside = excess_of(active, out->allocated);
+    out->inside = inside_of(active, out->allocated, out);
     out->free_pages =
         stats->arena_count > 0
             ? (struct fact){true, free_pages_bytes(stats)}
@@ -152,7 +167,7 @@ facts_of_samples(const struct history_sample *samples, size_t count,
         if (s->pid != now->pid || s->start_ticks != now->start_ticks ||
             now->at_ms - s->at_ms > LEAST_FROM_S * INT64_C(1000))
             break;
-        take_least(&inside, excess_of(active, allocated), s->at_ms);
+        take_least(&inside, inside_of(active, allocated, out), s->at_ms);
         if (active.known && s->metadata.known)
             take_least(
                 &free_pages,

@@ -28,9 +28,9 @@ enum {
 static uint64_t
 count_missing(const struct diagnosis_facts *facts)
 {
-    const struct fact *const parts[] = {&facts->allocated, &facts->inside,
-                                        &facts->free_pages, &facts->bookkeeping,
-                                        &facts->elsewhere};
+    const struct fact *const parts[] = {&facts->allocated,   &facts->inside,
+                                        &facts->padding,     &facts->free_pages,
+                                        &facts->bookkeeping, &facts->elsewhere};
     uint64_t counted = 0;
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

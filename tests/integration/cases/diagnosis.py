@@ -130,6 +130,19 @@ def test_free_pages(_):
 
 
 @beside
+def test_muzzy_pages(_):
+    """The kernel has them in RSS, jemalloc does not count them as resident."""
+    with script('export MALLOC_CONF="$MALLOC_CONF,dirty_decay_ms:0,'
+                f'muzzy_decay_ms:-1"\nexec {PATIENT} "$@"\n') as program:
+        for _ in range(RUNS):
+            with Ran(program, "free_pages", settings=f"exe = {PATIENT}\n" +
+                     SETTINGS) as node, node.asks() as w:
+                is_ready(node)
+                assert int(alone(w, "free pages kept", 60)[2]) < 140 * MB
+                page(w)
+
+
+@beside
 def test_outside(_):
     for _ in range(RUNS):
         with patient("outside") as node, node.asks() as w:
@@ -234,6 +247,17 @@ def test_healthy(_):
                 node.asks() as w:
             is_ready(node)
             quiet(w, 60, ["serve_cache"])
+
+
+@beside
+def test_large_blocks(_):
+    """A page more for each is no fragmentation, though 80 MB of 480."""
+    for _ in range(RUNS):
+        with patient("padded") as node, node.asks() as w:
+            is_ready(node)
+            quiet(w, 60)
+            assert re.search(r"[78]\d\.\d MB .* a page beside each large",
+                             page(w)), page(w)
 
 
 @contextlib.contextmanager

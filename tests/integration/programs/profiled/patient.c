@@ -7,6 +7,7 @@
  *   outside      128 MB are mapped without malloc
  *   fills        a cache (fill_cache) grows to its limit, slower and slower
  *   tight        320 MB more are in use
+ *   padded       likewise in blocks to which jemalloc adds a page each
  *   healthy      nothing
  */
 #include <pthread.h>
@@ -26,6 +27,8 @@ enum {
     FREED = 128 * MB / LARGE,
     MIDDLE = 8 << 10, /* of a slab: jemalloc adds a page to larger ones */
     MORE = 320 * MB / MIDDLE,
+    PADDED = 16 << 10,
+    MORE_PADDED = 320 * MB / PADDED,
     STEP_MS = 50
 };
 
@@ -102,6 +105,8 @@ main(int argc, char **argv)
                1, 128 * MB);
     for (size_t i = 0; strcmp(illness, "tight") == 0 && i < MORE; i++)
         NEW_BLOCK(more[i], MIDDLE);
+    for (size_t i = 0; strcmp(illness, "padded") == 0 && i < MORE_PADDED; i++)
+        NEW_BLOCK(more[i], PADDED);
     puts("ready");
     fflush(stdout);
     for (;;) {

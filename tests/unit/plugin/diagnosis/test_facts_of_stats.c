@@ -42,6 +42,32 @@ take_stats(const char *of)
     memset(&facts, 0, sizeof(facts));
 }
 
+enum { SAMPLES = 200, NOW_MS = 1000000 };
+
+static struct history_sample samples[SAMPLES];
+static size_t sample_count;
+
+/* So long ago, with so many bytes outside. */
+static void
+add_sample(int64_t ago_s, uint64_t outside)
+{
+    samples[sample_count++] =
+        (struct history_sample){.at_ms = NOW_MS - ago_s * 1000,
+                                .pid = 5,
+                                .rss = {true, 1000 + outside},
+                                .allocated = {true, 600},
+                                .active = {true, 800},
+                                .metadata = {true, 50},
+                                .resident = {true, 1000}};
+}
+
+static void
+add_steady(int64_t from_ago_s, uint64_t outside)
+{
+    for (int64_t ago_s = from_ago_s; ago_s >= 0; ago_s -= 10)
+        add_sample(ago_s, outside);
+}
+
 START_TEST(figures_become_facts)
 {
     take_stats(text);
@@ -71,6 +97,29 @@ START_TEST(muzzy_pages_are_free_and_not_outside)
     ck_assert_uint_eq(facts.bookkeeping.value, 89 << 12);
     ck_assert_uint_eq(facts.outside.value, 120 << 12);
     stats_unref(stats);
+}
+END_TEST
+
+/* It is jemalloc's choice, and no restart gives it back. */
+START_TEST(padding_of_large_blocks_is_no_fragmentation)
+{
+    static const char padded[] = "arenas.bin.0.size 8\n"
+                                 "opt.cache_oblivious 1\n"
+                                 "stats.arenas.4096.lextents.0.curlextents 10\n"
+                                 "arenas.lextent.0.size 16384\n";
+    char more[sizeof(text) + sizeof(padded)];
+
+    snprintf(more, sizeof(more), "%s%s", text, padded);
+    take_stats(more);
+    facts_of_stats(stats, 5000, &facts);
+    ck_assert_uint_eq(facts.padding.value, 10 << 12);
+    ck_assert_uint_eq(facts.inside.value, 90 << 12);
+    stats_unref(stats);
+    facts.padding.value = 150; /* 800 are active, and 600 allocated */
+    add_steady(60, 300);
+    facts_of_samples(samples, sample_count, &facts);
+    sample_count = 0;
+    ck_assert_uint_eq(facts.least_inside.value, 50);
 }
 END_TEST
 
@@ -116,32 +165,6 @@ START_TEST(the_tighter_limit_is_the_limit)
 END_TEST
 
 /* ---- what stays ---- */
-
-enum { SAMPLES = 200, NOW_MS = 1000000 };
-
-static struct history_sample samples[SAMPLES];
-static size_t sample_count;
-
-/* So long ago, with so many bytes outside. */
-static void
-add_sample(int64_t ago_s, uint64_t outside)
-{
-    samples[sample_count++] =
-        (struct history_sample){.at_ms = NOW_MS - ago_s * 1000,
-                                .pid = 5,
-                                .rss = {true, 1000 + outside},
-                                .allocated = {true, 600},
-                                .active = {true, 800},
-                                .metadata = {true, 50},
-                                .resident = {true, 1000}};
-}
-
-static void
-add_steady(int64_t from_ago_s, uint64_t outside)
-{
-    for (int64_t ago_s = from_ago_s; ago_s >= 0; ago_s -= 10)
-        add_sample(ago_s, outside);
-}
 
 static void
 take_samples(void)
@@ -236,6 +259,7 @@ main(void)
 
     tcase_add_test(tcase, figures_become_facts);
     tcase_add_test(tcase, muzzy_pages_are_free_and_not_outside);
+    tcase_add_test(tcase, padding_of_large_blocks_is_no_fragmentation);
     tcase_add_test(tcase, figures_of_different_times_are_not_compared);
     tcase_add_test(tcase, without_jemalloc_the_kernels_remain);
     tcase_add_test(tcase, the_tighter_limit_is_the_limit);
