@@ -299,9 +299,12 @@ lever_job_run(struct agent_client *client, const struct lever_request *request,
     struct lever_force decay = client->status.levers[NODE_DECAY],
                        background = client->status.levers[NODE_BACKGROUND];
 
-    if (check_lever(client, request->lever, err) != 0 ||
-        ask_levers(client, request, by, out, err) != 0)
+    if (check_lever(client, request->lever, err) != 0)
         return -1;
+    if (ask_levers(client, request, by, out, err) != 0) {
+        client->levers_seen = false; /* a late answer: it may be in force */
+        return -1;
+    }
     if (request->lever == AGENT_DECAY)
         out->replaced = decay;
     else if (request->lever == AGENT_BACKGROUND)
