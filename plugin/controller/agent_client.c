@@ -27,9 +27,9 @@
 #include "process_stat.h"
 
 enum {
-    REPLY_MS = 4000,   /* of anything but a dump */
-    DUMP_MS = 60000,   /* of a dump that is making progress */
-    STOPPED_MS = 4000, /* of a dump when the process is stopped */
+    REPLY_MS = 4000,   /* of anything but what takes_long */
+    DUMP_MS = 60000,   /* of that, while it is making progress */
+    STOPPED_MS = 4000, /* of that, when the process is stopped */
     SLICE_MS = 250,
     PATH_SHOWN = 80
 };
@@ -305,8 +305,15 @@ ended(struct agent_client *client, struct error *err)
     return -1;
 }
 
-/* A dump or a purge may take long, but not because the whole process is
- * stopped. */
+static bool
+takes_long(const struct agent_request *request)
+{
+    return request->op == AGENT_DUMP || request->op == AGENT_LEVER ||
+           request->op == AGENT_SMAPS;
+}
+
+/* A dump, a purge or a walk through all pages may take long, but not because
+ * the whole process is stopped. */
 static int
 await_reply(struct agent_client *client, const struct agent_request *request,
             struct agent_client_answer *answer)
@@ -314,7 +321,7 @@ await_reply(struct agent_client *client, const struct agent_request *request,
     uint64_t start = clock_ms();
     int got;
 
-    if (request->op != AGENT_DUMP && request->op != AGENT_LEVER)
+    if (!takes_long(request))
         return await(client, request->id, start + REPLY_MS, answer);
     got = await(client, request->id, start + STOPPED_MS, answer);
     while (got == 0 && clock_ms() < start + DUMP_MS &&
