@@ -155,7 +155,10 @@ find_free_pages(const struct diagnosis_facts *facts, struct diagnosis *out)
                      "If that helped, keep it: start the database with "
                      "%s=%s in its environment.",
                      facts->variable ? facts->variable : "MALLOC_CONF",
-                     settings[facts->free_cause]);
+                     facts->free_cause != FREE_PAGES_IDLE &&
+                             facts->muzzy.value > facts->free_pages.value / 2
+                         ? "muzzy_decay_ms:0"
+                         : settings[facts->free_cause]);
     else
         finding_step(finding, "Restart it at a quiet time: that gives all of "
                               "it back, until the same load comes again.");

@@ -66,19 +66,35 @@ free_pages_bytes(const struct stats *stats)
     return sum_free_pages(stats, &most);
 }
 
+/* What most of them are: each kind has its time. */
+static bool
+are_muzzy(const struct stats *stats)
+{
+    uint64_t dirty = 0, muzzy = 0;
+
+    for (size_t i = 0; i < stats->arena_count; i++) {
+        dirty += stats->arenas[i].dirty;
+        muzzy += stats->arenas[i].muzzy;
+    }
+    return muzzy > dirty;
+}
+
 /* That of arenas made from now on, which is the others' unless the program set
  * them one by one. */
 static bool
 find_decay_ms(const struct stats *stats, int64_t *out)
 {
-    return named_number(stats, "arenas.dirty_decay_ms", out) ||
-           named_number(stats, "opt.dirty_decay_ms", out);
+    return are_muzzy(stats)
+               ? named_number(stats, "arenas.muzzy_decay_ms", out) ||
+                     named_number(stats, "opt.muzzy_decay_ms", out)
+               : named_number(stats, "arenas.dirty_decay_ms", out) ||
+                     named_number(stats, "opt.dirty_decay_ms", out);
 }
 
 enum free_pages_cause
 free_pages_cause(const struct stats *stats, int64_t *decay_ms)
 {
-    int64_t background;
+    int64_t background = 0;
     bool threads = named_number(stats, "background_thread", &background);
     bool known = find_decay_ms(stats, decay_ms);
 
@@ -92,14 +108,16 @@ free_pages_cause(const struct stats *stats, int64_t *decay_ms)
 static void
 write_cause(const struct stats *stats, struct buffer *out)
 {
+    const char *kind = are_muzzy(stats) ? "muzzy" : "dirty";
     int64_t decay = 0;
 
     switch (free_pages_cause(stats, &decay)) {
     case FREE_PAGES_NEVER:
-        buffer_text(out,
-                    "dirty_decay_ms is -1, so they are never given back: " LEVER
-                    "decay(10000, 0, 3600) gives them back for an hour, "
-                    "purge() once");
+        buffer_format(out,
+                      "%s_decay_ms is -1, so they are never given back: " LEVER
+                      "decay(10000, 0, 3600) gives them back for an hour, "
+                      "purge() once",
+                      kind);
         break;
     case FREE_PAGES_IDLE:
         buffer_text(out,
@@ -111,9 +129,9 @@ write_cause(const struct stats *stats, struct buffer *out)
     case FREE_PAGES_DECAY:
         buffer_format(out,
                       "background threads give back what is free for "
-                      "dirty_decay_ms, %" PRId64 " ms; " LEVER
+                      "%s_decay_ms, %" PRId64 " ms; " LEVER
                       "purge() does it at once",
-                      decay);
+                      kind, decay);
         break;
     default:
         buffer_text(out, LEVER "purge() gives them back, where this jemalloc "

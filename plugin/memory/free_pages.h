@@ -13,9 +13,9 @@ struct stats;
 
 enum free_pages_cause {
     FREE_PAGES_UNKNOWN, /* the jemalloc does not tell what it is set to */
-    FREE_PAGES_NEVER,   /* dirty_decay_ms is -1 */
+    FREE_PAGES_NEVER,   /* dirty_decay_ms is -1: of what most of them are */
     FREE_PAGES_IDLE,    /* background_thread is 0 */
-    FREE_PAGES_DECAY    /* they go back after dirty_decay_ms */
+    FREE_PAGES_DECAY    /* they go back after dirty_decay_ms, likewise */
 };
 
 /* Dirty and muzzy, of all arenas together. */

@@ -4,13 +4,14 @@
  * patient ILLNESS.  All hold 64 MB in use (hold_data).
  *   fragments    of 96 MB in blocks of 160 bytes (keep_few) one in ten stays
  *   free_pages   a thread has freed 128 MB, and waits
- *   outside      128 MB are mapped without malloc
- *   fills        a cache (fill_cache) grows to its limit, slower and slower
- *   tight        320 MB more are in use
- *   padded       likewise in blocks to which jemalloc adds a page each
+ *   muzzy        likewise, and it goes on: with muzzy_decay_ms:-1 they are
+ * muzzy outside      128 MB are mapped without malloc fills        a cache
+ * (fill_cache) grows to its limit, slower and slower tight        320 MB more
+ * are in use padded       likewise in blocks to which jemalloc adds a page each
  *   healthy      nothing
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +30,14 @@ enum {
     MORE = 320 * MB / MIDDLE,
     PADDED = 16 << 10,
     MORE_PADDED = 320 * MB / PADDED,
-    STEP_MS = 50
+    UNCACHED = 100 << 10, /* by the thread */
+    STEP_MS = 50,
+    MUZZY_US = 10000
 };
 
 static char *data[DATA / LARGE], *few[FEW], *freed[FREED], *more[MORE];
 char *volatile cached; /* the last entry; the others stay, too */
+static bool goes_on;   /* who has freed much */
 
 /* A macro: the caller is who allocates. */
 #define NEW_BLOCK(to, size)                                                    \
@@ -72,8 +76,11 @@ free_much(void *arg)
     for (size_t i = 0; i < FREED; i++)
         free(freed[i]);
     pthread_barrier_wait(done);
-    for (;;)
-        pause();
+    for (;; usleep(MUZZY_US))
+        for (int i = 0; goes_on && i < 1000; i++) {
+            cached = malloc(UNCACHED); /* jemalloc looks at its clock */
+            free(cached);
+        }
 }
 
 __attribute__((noinline)) static void
@@ -96,7 +103,8 @@ main(int argc, char **argv)
     if (strcmp(illness, "fragments") == 0)
         keep_few();
     pthread_barrier_init(&done, NULL, 2);
-    if (strcmp(illness, "free_pages") == 0 &&
+    goes_on = strcmp(illness, "muzzy") == 0;
+    if ((goes_on || strcmp(illness, "free_pages") == 0) &&
         pthread_create(&thread, NULL, free_much, &done) == 0)
         pthread_barrier_wait(&done);
     if (strcmp(illness, "outside") == 0)

@@ -452,6 +452,25 @@ START_TEST(the_lever_is_that_of_the_cause)
 }
 END_TEST
 
+START_TEST(muzzy_pages_have_a_setting_of_their_own)
+{
+    struct diagnosis_facts facts = healthy();
+    const struct finding *finding = &found.findings[0];
+
+    make_slow_decay(&facts);
+    facts.free_cause = FREE_PAGES_NEVER;
+    facts.muzzy = (struct fact){true, MB_OF(201)}; /* of 400 */
+    diagnosis_find(&facts, &found);
+    ck_assert_int_eq(finding->kind, FINDING_FREE_PAGES);
+    ck_assert(strstr(finding->steps[finding->step_count - 1],
+                     "MALLOC_CONF=muzzy_decay_ms:0 ") != NULL);
+    facts.free_cause = FREE_PAGES_IDLE;
+    diagnosis_find(&facts, &found);
+    ck_assert(strstr(finding->steps[finding->step_count - 1],
+                     "MALLOC_CONF=background_thread:true ") != NULL);
+}
+END_TEST
+
 START_TEST(what_is_not_known_is_no_finding)
 {
     struct diagnosis_facts facts = {.state = FACT_SERVES, .hours_left = -1};
@@ -639,6 +658,7 @@ main(void)
                         7);
     tcase_add_test(tcase, what_has_not_grown_much_yet_is_no_finding);
     tcase_add_loop_test(tcase, the_lever_is_that_of_the_cause, 0, 4);
+    tcase_add_test(tcase, muzzy_pages_have_a_setting_of_their_own);
     tcase_add_test(tcase, what_is_not_known_is_no_finding);
     tcase_add_test(tcase, an_end_on_request_is_no_death);
     tcase_add_test(tcase, all_illnesses_together_have_room);

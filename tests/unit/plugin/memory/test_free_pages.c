@@ -46,6 +46,15 @@ static const struct {
      "0 (1 thread) (20.0 MB dirty, 0.0 MB muzzy): background threads give "
      "back what is free for dirty_decay_ms, 5 ms; "
      "Jemalloc.getInstance().purge() does it at once"},
+    /* muzzy ones have a time of their own */
+    {"arenas.page 4096\nstats.resident 104857600\nbackground_thread 0\n"
+     "arenas.dirty_decay_ms 0\narenas.muzzy_decay_ms -1\n"
+     "stats.arenas.0.nthreads 1\nstats.arenas.0.pdirty 256\n"
+     "stats.arenas.0.pmuzzy 5120\n",
+     "rss stays, for 21.0 MB of free pages are kept, 21.0 MB of them in arena "
+     "0 (1 thread) (1.0 MB dirty, 20.0 MB muzzy): muzzy_decay_ms is -1, so "
+     "they are never given back: Jemalloc.getInstance().decay(10000, 0, 3600) "
+     "gives them back for an hour, purge() once"},
     /* too few, by number and by share; not known */
     {"arenas.page 4096\nstats.resident 20971520\nstats.arenas.0.pdirty 4095\n",
      ""},
