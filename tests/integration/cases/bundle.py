@@ -166,6 +166,7 @@ def hostile(browser, work, path):
         node.wait()
         page = Page(browser, None, node)
         wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected")
+        node.await_word(b"ready")  # the agent answers before it has called them
         page.script('snapshot("some")')
         done = bundle(node, path)
         check(done.returncode == 0, "hostile names are written", done)
