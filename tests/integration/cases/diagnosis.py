@@ -65,6 +65,17 @@ def is_ready(node):
     wait_for(lambda: "ready" in node.said())
 
 
+def awaited(w, verdict, is_told=lambda finding: True):
+    """The first of that verdict, once there is one, and as it is to be."""
+    last = {}
+
+    def look():
+        last.update(found=findings(w).get(verdict))
+        return last["found"] and is_told(last["found"])
+    wait_for(look, 180, 0.5, lambda: findings(w))
+    return last["found"]
+
+
 def alone(w, verdict, least):
     """Nothing else is found before, either."""
     def look():
@@ -168,7 +179,8 @@ def test_leak(_):
             growing(w, "leak", "lose_entry")
             paste(w, "".join(text(row[5]) for row in w.query(ROWS)))
             shown = page(w)
-            assert re.search(r"What grows, in an hour .*:\n +[0-9.]+ GB .* "
+            # 7 GB an hour, or less where the machine is busy.
+            assert re.search(r"What grows, in an hour .*:\n +[0-9.]+ [MG]B .* "
                              "lose_entry", shown), shown
 
 
@@ -203,11 +215,11 @@ def test_full_soon(_):
             if not node:
                 return
             with node.asks() as w:
-                wait_for(lambda: "full soon" in findings(w), 180, 0.5)
-                why = findings(w)["full soon"][3]
+                why = awaited(w, "full soon")[3]
                 assert re.search("the cgroup's limit is reached in [0-9]+ "
                                  r"(seconds|minutes), at 900\.0 MB", why), why
-                assert page(w).startswith("full soon (possible): "), page(w)
+                wait_for(lambda: page(w).startswith("full soon (possible): "),
+                         tell=lambda: page(w))
 
 
 # ---- who is healthy ----
@@ -275,7 +287,10 @@ def test_healthy_mariadb(_):
                        f"--pid-file={work}/pid", "--skip-networking",
                        "--innodb-buffer-pool-size=64M"]
             with Ran(*command, settings=SETTINGS) as node, node.asks() as w:
-                wait_for(lambda: os.path.exists(f"{work}/sock"))
+                wait_for(lambda: subprocess.run(
+                    ["mariadb-admin", "--no-defaults", f"--socket={work}/sock",
+                     "--user=root", "ping"], capture_output=True,
+                    check=False).returncode == 0, 180, 0.2)
                 load = ["mysqlslap", "--no-defaults", f"--socket={work}/sock",
                         "--user=root", "--auto-generate-sql",
                         "--auto-generate-sql-load-type=mixed",
@@ -294,15 +309,13 @@ def test_hung_and_dead(_):
         w.query("ADMIN EXECUTE ON 10001 "
                 "'HeapProf.getInstance().snapshot(\"kept\")'")
         with frozen(pid):
-            wait_for(lambda: "does not answer" in findings(w))
+            steps = awaited(w, "does not answer")[4]
             assert "has not answered since" in page(w)
-            paste(w, findings(w)["does not answer"][4])
+            paste(w, steps)
         wait_for(lambda: "does not answer" not in findings(w))
         time.sleep(max(0, LINGERS_S - time.monotonic() + began))
         os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: "died" in findings(w) and
-                 "SIGKILL" in findings(w)["died"][3])
-        found = findings(w)["died"]
+        found = awaited(w, "died", lambda one: "SIGKILL" in one[3])
         assert "snapshot = '" in found[4], found
         paste(w, found[4])
         shown = "\n".join(heap(w, "diagnose()"))
@@ -316,7 +329,8 @@ def ask(node, *words):
 
 @beside
 def test_on_the_command_line(_):
-    with Ran(GROWER, "healthy", settings=SETTINGS) as node, node.asks() as w:
+    # Without a ring of snapshots: no cache can seem to fill meanwhile.
+    with Ran(GROWER, "healthy") as node, node.asks() as w:
         is_ready(node)
         wait_for(lambda: "nothing unusual" in findings(w))
         alone_ = ask(node, "diagnose")
