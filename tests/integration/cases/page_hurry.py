@@ -352,6 +352,7 @@ def all_nodes(browser, work):
         wait_for(lambda: page.query("SELECT count(*) FROM memory_history")[0][0] > 11)
         os.kill(nodes[0].children["redis-server"], signal.SIGKILL)
         wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "gone")
+        wait_for(lambda: page.query("SELECT count(*) FROM deaths")[0][0] == 1)  # by then it is known how
         page.open()
         page.until_text("#last", "Not the heap of now: ")
         text = page.run(TEXT, "#last")
