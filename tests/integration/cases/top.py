@@ -496,11 +496,17 @@ def test_an_account_that_may_not_ask_other_nodes():
             for view, says in (("running", "bio_aof_fsync"),
                                ("threads", "bio_aof_fsync"),
                                ("functions", "FUNCTION")):
-                status, out, err = top(
-                    "-h", "127.0.0.1", "-P", port, "top", "-b", "-n", 1, view,
-                    env=environment() | {"HOME": home})
-                assert (status, err) == (DONE, ""), (out, err)
-                assert says in out and "10001" in out and "rss" in out, out
+                out = ""
+
+                def says_it():  # Redis names its threads as they begin
+                    nonlocal out
+                    status, out, err = top(
+                        "-h", "127.0.0.1", "-P", port, "top", "-b", "-n", 1,
+                        view, env=environment() | {"HOME": home})
+                    assert (status, err) == (DONE, ""), (out, err)
+                    return says in out
+                wait_for(says_it, tell=lambda: out)
+                assert "10001" in out and "rss" in out, out
                 assert "denied" not in out and "10002" not in out, out
         finally:
             node.stop()
