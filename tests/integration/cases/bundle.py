@@ -201,6 +201,9 @@ def main():
             for part in (ordinary, hashed, hung, dead):
                 part(browser, node, page, path)
             hostile(browser, work, path)
+        except BaseException:
+            print(node.log()[-3000:], node.output().decode("utf-8", "replace")[-3000:])
+            raise
         finally:
             if browser:
                 browser.close()

@@ -437,6 +437,9 @@ def main():
             for part in (links, sql, tabs, diagnosis, ways, palettes, off, hung, restart):
                 part(page)
             all_nodes(browser, work)
+        except BaseException:
+            print(node.log()[-3000:], node.output().decode("utf-8", "replace")[-3000:])
+            raise
         finally:
             if browser:
                 browser.close()

@@ -74,10 +74,11 @@ class RedisNode:
 
     def await_word(self, word):
         """Until the database, or heapwire-run, has said it."""
-        def said():
-            with open(os.path.join(self.directory, "out"), "rb") as out:
-                return word in out.read()
-        wait_for(said)
+        wait_for(lambda: word in self.output())
+
+    def output(self):
+        with open(os.path.join(self.directory, "out"), "rb") as out:
+            return out.read()
 
     def log(self):
         with contextlib.suppress(FileNotFoundError):
