@@ -295,9 +295,11 @@ export BUILD=build/release
 # readme.py builds and installs.
 alone="readme hold_up accounts heap_tables shared_work"
 # The longest ones first, so that none of them is left over for the end.
-long="linkages prof_indexed addresses sqlviews evidence tls evidence_container
-    etcd protocol links agent_api prepared jeprof drills_etcd drills_partition
-    drills_misfits peers companion control symbol_index"
+long="addresses linkages page prof_indexed cpu ids state_lost diagnosis
+    page_hurry sqlviews links pictures symbolizer evidence tls
+    evidence_container etcd protocol agent_api prepared jeprof bundle
+    drills_etcd drills_partition drills_misfits peers companion control
+    symbol_index"
 computations &
 computations=$!
 others=$(ls $cases/*.* | grep -vE "/($(echo "$alone" | tr ' ' '|'))\.")

@@ -1,5 +1,7 @@
 """Budgets of functions (heap_threads.py has pools): what a crossing makes, that it is told once, and that
-budgets outlive heapwired and the database."""
+budgets outlive heapwired and the database.
+
+They are looked at each five seconds at most."""
 import os
 import signal
 import subprocess
@@ -11,7 +13,7 @@ from mysql_wire import Refused
 from node_under_test import wait_for
 from recorded_node import BLOCKS, SMALL, Ran, heap, value
 from redis_node import has_ended
-from runner import named, run_tests
+from runner import beside, named, run_tests
 
 EVERY = "[budgets]\nevery = 5\n"
 LIMIT = 20 << 20  # of 32 MB, of which half is freed
@@ -69,6 +71,7 @@ def restart_heapwired(node):
     wait_for(lambda: node.log().count("serves node") == 2)
 
 
+@beside
 def test_what_a_crossing_makes():
     with Ran(BLOCKS, settings=EVERY) as node:
         with node.asks() as w:
@@ -91,7 +94,8 @@ def test_what_a_crossing_makes():
             wait_for(lambda: row(w)["snapshot"])
             found = row(w)
             same("one", "1", found["crossings"])
-            assert abs(int(found["now_bytes"]) - SMALL) < SMALL / 8, found
+            # It may be looked at while the blocks are being kept.
+            assert LIMIT < int(found["now_bytes"]) < SMALL * 9 / 8, found
             assert 0 < int(found["margin"]) < SMALL / 8, found
             assert found["crossed_at"] and found["looked_at"], found
             name = found["snapshot"]
@@ -101,7 +105,9 @@ def test_what_a_crossing_makes():
             kept = value(w, "SELECT cum_bytes FROM heapwire.heap_functions "
                          f"WHERE snapshot = '{name}' AND "
                          "function = 'keep_small'")
-            assert abs(kept - SMALL) < SMALL / 8, kept
+            assert LIMIT < kept < SMALL * 9 / 8, kept
+            wait_for(lambda: abs(int(row(w)["now_bytes"]) - SMALL) < SMALL / 8,
+                     tell=lambda: row(w))
             wait_for(lambda: "heapwire_budgets_over 1" in metrics(node))
             assert "heapwire_budgets_crossings_total 1" in metrics(node)
             same("in the log", 1, node.log().count(
@@ -127,6 +133,7 @@ def test_what_a_crossing_makes():
             same("is none", 1032, refusal(w, "keep_small", "NULL")[0])
 
 
+@beside
 def test_kept_over_a_restart_of_the_database():
     """Another process crosses it anew; what was removed stays away."""
     with Ran(BLOCKS, settings=EVERY) as node:
@@ -148,6 +155,7 @@ def test_kept_over_a_restart_of_the_database():
             same("two", "2", await_state(w, "over budget")["crossings"])
 
 
+@beside
 def test_a_leak():
     """Without a signal to anybody: it grows, and is found."""
     with tempfile.TemporaryDirectory() as work:
@@ -162,6 +170,7 @@ def test_a_leak():
                  await_state(w, "within budget", "PageCache::*")["state"])
 
 
+@beside
 def test_what_is_refused():
     with Ran(BLOCKS, settings=EVERY) as node, node.asks() as w:
         for limit in ("'2X'", "'-1'", "0", "''", "'1.5G'", "'9E'",

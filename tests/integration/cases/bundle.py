@@ -166,6 +166,7 @@ def hostile(browser, work, path):
         node.wait()
         page = Page(browser, None, node)
         wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected")
+        node.await_word(b"ready")  # the agent answers before it has called them
         page.script('snapshot("some")')
         done = bundle(node, path)
         check(done.returncode == 0, "hostile names are written", done)
@@ -200,6 +201,9 @@ def main():
             for part in (ordinary, hashed, hung, dead):
                 part(browser, node, page, path)
             hostile(browser, work, path)
+        except BaseException:
+            print(node.log()[-3000:], node.output().decode("utf-8", "replace")[-3000:])
+            raise
         finally:
             if browser:
                 browser.close()

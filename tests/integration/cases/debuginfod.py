@@ -65,6 +65,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if callable(answer):
             answer(self)
             return
+        self.give(answer)
+
+    def give(self, answer):
         self.send_response(404 if answer is None else 200)
         self.send_header("Content-Length", str(len(answer or b"")))
         self.end_headers()
@@ -110,10 +113,12 @@ class Program:
 def ran(settings="", answer=None):
     with tempfile.TemporaryDirectory(prefix="hw-d-") as work, Server() as server:
         program = Program(work)
+        server.debug = program.debug
         server.answers[program.build_id] = (
             program.debug if answer == "all" else answer)
         with Ran(program.path, settings="[symbols]\ndebuginfod_urls = "
                  f"{server.url}\n{settings}") as node, node.asks() as w:
+            wait_for(lambda: "ready" in node.said())  # it holds memory
             yield node, w, server, program
 
 
@@ -137,11 +142,18 @@ def heapwired_is_well(node, w):
     assert "heapwired: " not in node.said(), node.said()
 
 
+@beside
 def test_names_come_later():
-    with ran(answer="all") as (node, w, server, program):
+    looked = threading.Event()
+
+    def answer(request):
+        looked.wait(120)
+        request.give(request.server.debug)
+    with ran(answer=answer) as (node, w, server, program):
         first = functions(w)
         assert any(re.match(r"hidden\+0x", f) for f in first), first
         assert "keep_hidden" not in first, first
+        looked.set()
         wait_for(lambda: f" hidden ({program.build_id})" in node.log())
         assert f"fetched debug information of hidden ({program.build_id})" in \
             node.log(), node.log()
@@ -164,6 +176,7 @@ def test_names_come_later():
         same("not asked again", asked, server.asked.count(program.build_id))
 
 
+@beside
 def test_no_server_has_it():
     with ran() as (node, w, server, program):
         functions(w)
@@ -176,6 +189,7 @@ def test_no_server_has_it():
         heapwired_is_well(node, w)
 
 
+@beside
 def test_garbage_is_refused():
     for answer, why in ((b"<html>not found</html>" * 100, "ELF"),
                         (b"\x7fELF\x02\x01\x01" + bytes(2000), ""),

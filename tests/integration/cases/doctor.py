@@ -16,7 +16,7 @@ from mysql_wire import Wire
 from node_under_test import BUILD, wait_for
 from ports import free_port
 from redis_node import RedisNode
-from runner import named, needs, run_tests
+from runner import beside, named, needs, run_tests
 
 HEAPWIRE = os.path.join(BUILD, "bin", "heapwire")
 A, B = 10001, 10002
@@ -70,7 +70,7 @@ def test_a_node():
         assert found["jemalloc's statistics"]["verdict"] == "ok"
         assert "this machine" not in found  # it is this one
         assert "huge pages" in found and "kept snapshots" in found
-        with Wire(node.socket).login() as root:
+        with Wire(node.socket, 60).login() as root:
             root.query(f"ADMIN EXECUTE ON {A} 'System.print(HeapProf."
                        "getInstance().enable_prof())'")
         status, out, err = doctor("-S", node.socket, "doctor")
@@ -82,6 +82,7 @@ def test_a_node():
         assert "\nok       heap profile: active" in out, out
 
 
+@beside
 def test_a_database_that_hangs_and_one_that_is_gone():
     with a_node(linger=600) as node:
         database = node.children["redis-server"]
@@ -92,7 +93,7 @@ def test_a_database_that_hangs_and_one_that_is_gone():
         finally:
             os.kill(database, signal.SIGCONT)
         wait_for(lambda: state(node)["verdict"] == "ok", 60)
-        with Wire(node.socket).login() as root:  # it outlives ten seconds
+        with Wire(node.socket, 60).login() as root:  # it outlives ten seconds
             wait_for(lambda: root.query(
                 "SELECT COUNT(*) > 11 FROM heapwire.memory_history")[0][0] == b"1", 60)
         os.kill(database, signal.SIGKILL)

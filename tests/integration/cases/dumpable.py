@@ -218,7 +218,7 @@ def mariadb_its_mappings_have_owners(db):
     with db.asks("SELECT collapsed('wall:4')") as (_, said):
         assert db.value("SELECT COUNT(*) FROM heapwire.mappings") > "0"
         assert said or not db.is_closed()  # for the profile that goes on
-    wait_for(db.is_closed, 5)
+    wait_for(db.is_closed, 25)  # as below
 
 
 def mariadb_two_at_once(db):

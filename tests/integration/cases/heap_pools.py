@@ -116,6 +116,8 @@ def test_across_a_restart(nodes):
     node = nodes[1]
     node.stop()
     node.start().is_ready()
+    wait_for(lambda: nodes[2].sql("SELECT SUM(alive) FROM heapwire.nodes") ==
+             [["2"]])
     node.keep("again")
     said = refusal(node, "SELECT * FROM heapwire.heap_pool_diff WHERE "
                          "snapshot = 'again' AND base = 'second'")
@@ -142,7 +144,7 @@ def main():
             node.is_ready()
         for node in nodes.values():
             wait_for(lambda node=node: node.sql(
-                "SELECT SUM(alive) FROM heapwire.nodes") == [["2"]], 30)
+                "SELECT SUM(alive) FROM heapwire.nodes") == [["2"]])
         print(f"  {'':34} {'pool':8} {'known':>4} {'shown':>4}")
         run_tests(named(globals(), sys.argv[1:]), nodes)
     except BaseException:

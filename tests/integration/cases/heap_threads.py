@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from http_door import local
 from mysql_wire import Wire
 from node_under_test import BUILD, frozen, wait_for
 from pools_node import BLOCK, FIRST, SECOND, Pools, blocks, refusal
-from runner import named, run_tests
+from runner import named, of_each, run_tests
 
 HOSTILE = 11  # threads that hold one block each
 
@@ -146,10 +147,14 @@ def budget_of(node, pool):
 def await_budgets(node, i):
     """Until all are as they are first (1), or at last (2)."""
     for pool, wanted in BUDGETS.items():
-        state = ("within budget", "over budget")[wanted[i]]
-        wait_for(lambda: budget_of(node, pool)[0] == state, 60)
+        wanted_state = ("within budget", "over budget")[wanted[i]]
         held = (FIRST, SECOND)[i - 1][pool]
-        assert blocks(budget_of(node, pool)[1]) == held, (pool, held)
+
+        def is_so():
+            """It may be looked at while its blocks come and go."""
+            state, now, *_ = budget_of(node, pool)
+            return state == wanted_state and blocks(now) == held
+        wait_for(is_so, 60, tell=lambda: (pool, held, budget_of(node, pool)))
 
 
 def test_pools_have_budgets(node):
@@ -303,8 +308,8 @@ def test_another_heapwired_reads_them_from_the_file(node):
         f"SELECT * FROM heapwire.{table} WHERE {condition}")))
         for table, condition in tables.items()}
     kept = [budget_of(node, pool)[2] for pool in BUDGETS]
-    node.stop()
-    node.start().wait()
+    os.kill(node.heapwired, signal.SIGKILL)
+    wait_for(lambda: node.log().count("serves node") == 2)
     assert [budget_of(node, pool)[2] for pool in BUDGETS] == kept == ["1", "1"]
     for table, condition in tables.items():
         after = sorted(map(str, node.sql(
@@ -342,13 +347,15 @@ def pools(source):
         shutil.rmtree(work, ignore_errors=True)
 
 
+def check_source(source):
+    with pools(source) as node:
+        run_tests(named(globals(), sys.argv[1:]), node, label=f"{source}: ")
+
+
 def main():
     if not sys.argv[1:]:
         check_filter()
-    for source in "interposed", "jemalloc":
-        with pools(source) as node:
-            print(f"{source}:")
-            run_tests(named(globals(), sys.argv[1:]), node)
+    of_each(check_source, "interposed", "jemalloc")
     print("heap_threads.py: all as expected")
 
 

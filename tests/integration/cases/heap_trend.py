@@ -9,12 +9,14 @@ import re
 import signal
 import struct
 import sys
+import time
 
 from growing import (GROWER, MB, RING, foreseen, kept, leak_within, outlook)
 from http_door import same
 from machine import no_cgroup
 from node_under_test import wait_for
 from recorded_node import Ran, profiled, value
+from redis_node import has_ended
 from runner import beside, named, needs, run_tests
 
 GROWS = "SELECT GROUP_CONCAT(`function`) FROM heapwire.heap_trend " \
@@ -30,8 +32,9 @@ def test_a_leak():
             "ages, snapshot FROM heapwire.heap_trend "
             "WHERE `function` = 'lose_entry'")
         assert int(low) <= int(rate) <= int(high), (low, rate, high)
-        # 2 MB a second, or less where the machine is busy.
-        assert 0.02 * 7200 * MB < int(rate) < 1.5 * 7200 * MB, rate
+        # 2 MB a second, or less where the machine is busy; by some forty
+        # samples, which may be half as many again by chance.
+        assert 0.02 * 7200 * MB < int(rate) < 3 * 7200 * MB, rate
         same("share", 100, float(share))
         assert re.search(rb"\bmain;lose_entry", folded), folded
         assert base.startswith(b"auto_") and snapshot == b"now", base
@@ -50,6 +53,7 @@ def start_again(node, meanwhile=lambda: None):
     before = node.heapwired
     node.process.send_signal(signal.SIGSTOP)  # it starts no other one yet
     os.kill(before, signal.SIGKILL)
+    wait_for(lambda: has_ended(before))
     meanwhile()
     node.process.send_signal(signal.SIGCONT)
     wait_for(lambda: node.find_children() and
@@ -61,18 +65,23 @@ def restart(node):
     """The ring and the history stay."""
     with node.asks() as w:
         first = value(w, "SELECT MIN(at) FROM heapwire.memory_history")
-        names = {n for n, in w.query("SELECT name FROM heapwire.snapshots "
-                                     "WHERE cause = 'ring'")}
+        names = dict(w.query(
+            "SELECT name, TIMESTAMPDIFF(SECOND, taken, NOW()) FROM "
+            "heapwire.snapshots WHERE cause = 'ring'"))
+    began = time.monotonic()
     start_again(node)
     with node.asks() as w:
         same("first", first,
              value(w, "SELECT MIN(at) FROM heapwire.memory_history"))
         after = {n for n, in w.query("SELECT name FROM heapwire.snapshots "
                                      "WHERE cause = 'ring'")}
-        assert len(names & after) >= len(names) // 2, (names, after)
+        # For 48 s all stay, after that few.
+        passed = time.monotonic() - began
+        young = {n for n, age in names.items() if int(age) + passed < 45}
+        assert len(young & after) >= len(young) // 2, (names, passed, after)
         base = value(w, "SELECT base FROM heapwire.heap_trend "
                      "WHERE `function` = 'lose_entry'")
-        assert base.encode() in names | after, (base, names)
+        assert base.encode() in names.keys() | after, (base, names)
 
 
 @beside
@@ -83,7 +92,9 @@ def test_a_healthy_one():
             "SELECT verdict FROM heapwire.heap_trend WHERE `function` = "
             "'hold_table'"), 120, 0.5)
         assert kept(w) >= 11, kept(w)
-        same("grows", None, value(w, GROWS))
+        # Of two in a hundred that is said by chance, once.
+        wait_for(lambda: value(w, GROWS) is None, 30, 0.5,
+                 lambda: value(w, GROWS))
         full_at, left, _, note = outlook(w)
         assert full_at is None and left is None, (full_at, left)
         assert b"full_at is NULL: " in note, note

@@ -18,7 +18,7 @@ from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
 from ports import free_port
 from redis_node import RedisNode
-from runner import named, run_tests
+from runner import beside, named, run_tests
 
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
 PASSWD = os.path.join(BUILD, "bin", "heapwire-passwd")
@@ -59,12 +59,16 @@ def in_child(call):
     os.wait()
     os.close(there)
     return said
+def name_of(task):
+    try:
+        return open(f"/proc/self/task/{task}/comm").read().strip()
+    except OSError:  # it has just ended
+        return ""
 def threads():
-    return sorted(open(f"/proc/self/task/{t}/comm").read().strip()
-                  for t in os.listdir("/proc/self/task"))
+    return sorted(map(name_of, os.listdir("/proc/self/task")))
 def descriptors(name):
     for t in os.listdir("/proc/self/task"):
-        if open(f"/proc/self/task/{t}/comm").read().strip() == name:
+        if name_of(t) == name:
             return len(os.listdir(f"/proc/self/task/{t}/fd"))
 kept = []
 for line in sys.stdin:
@@ -228,6 +232,7 @@ def test_note_names_the_arena_and_the_lever():
                  p.sql.query("SELECT note FROM heapwire.memory")[0][0])
 
 
+@beside
 def test_decay_ends_by_itself():
     with Program() as p:
         p.of("set_decay(1, 7777)")
@@ -242,13 +247,15 @@ def test_decay_ends_by_itself():
         while_in_force = p.of(f"decay(0), decay(1), decay({made})")
         # It may be over on a busy machine.
         assert while_in_force[0] in ([0, 0], before[0]), while_in_force
-        wait_for(lambda: p.of("decay(0), decay(1)") == tuple(before))
-        assert p.of(f"decay({made})") == [600000, 0], p.of(f"decay({made})")
+        # One after the other.
+        wait_for(lambda: p.of(f"decay(0), decay(1), decay({made})") ==
+                 (*before, [600000, 0]), tell=lambda: p.of(f"decay({made})"))
         wait_for(lambda: "decay() of root ended at " in p.log())
         assert "for its time was over" in p.log(), p.log()
         assert "decay: not in force; the last one ended at " in p.pull("state()")
 
 
+@beside
 def test_heapwired_is_killed_meanwhile():
     with Program() as p:
         before = p.of("decay(0), background()")
@@ -385,6 +392,7 @@ def test_without_a_jemalloc():
         assert pull(p.sql, "state()").count("not in force") == 2
 
 
+@beside
 def test_a_hung_database_fails_at_once():
     with Program() as p:
         p.pull("decay(0, 0, 600)")

@@ -14,7 +14,7 @@ import tempfile
 from machine import no_root
 from mysql_wire import Wire
 from node_under_test import BUILD, freeze, wait_for
-from runner import named, needs, run_tests
+from runner import beside, named, needs, run_tests
 
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
 PROGRAM = os.path.join(BUILD, "bin", "owned_mappings")
@@ -132,10 +132,16 @@ def check_named(node):
 
 
 def check_threads(node):
-    pool = node.rows(
-        "SELECT m.owner, m.tid, t.name FROM heapwire.mappings m JOIN "
-        "heapwire.threads t ON t.tid = m.tid WHERE m.kind = 'thread stack' AND "
-        "m.owner LIKE 'pool-%' AND m.rss > 0")
+    """Once each waits: of one that runs nobody knows the stack."""
+    pool = []
+
+    def are_all():
+        pool[:] = node.rows(
+            "SELECT m.owner, m.tid, t.name FROM heapwire.mappings m JOIN "
+            "heapwire.threads t ON t.tid = m.tid WHERE m.kind = 'thread stack' "
+            "AND m.owner LIKE 'pool-%' AND m.rss > 0")
+        return len(pool) >= POOL
+    wait_for(are_all, tell=lambda: pool)
     assert len(pool) == POOL, pool
     assert {owner for owner, _, _ in pool} == \
         {f"pool-{i}" for i in range(POOL)}, pool
@@ -169,11 +175,17 @@ def test_jemalloc():
         check_named(node)
         check_threads(node)
         check_foreign(node, FOREIGN)
-        # Its own count of what it has mapped, to the page.
-        own, = node.rows(
-            "SELECT SUM(m.size), MAX(x.mapped + x.retained) FROM "
-            "heapwire.mappings m, heapwire.memory x WHERE m.kind = 'jemalloc'")
-        assert own[0] == own[1], own
+
+        def counts_the_same():
+            """Its own count of what it has mapped, to the page; it may map
+            more for the agent's questions between the two looks."""
+            own[:] = node.rows(
+                "SELECT SUM(m.size), MAX(x.mapped + x.retained) FROM "
+                "heapwire.mappings m, heapwire.memory x WHERE m.kind = "
+                "'jemalloc'")[0]
+            return own[0] == own[1]
+        own = []
+        wait_for(counts_the_same, tell=lambda: own)
         assert node.total("kind = 'jemalloc' AND NOT " + KNOWN, "1") == 0
         (gap,), = node.rows("SELECT MAX(x.rss) - SUM(m.rss) - "
                             "MAX(x.unexplained) FROM heapwire.mappings m, "
@@ -192,6 +204,7 @@ def test_what_comes_later_is_seen_first_then():
             FOREIGN + MORE + MB
 
 
+@beside
 def test_of_a_hung_one():
     """Nothing is asked of it, and no thread runs."""
     with Owned(*jemalloc()) as node:
@@ -214,6 +227,7 @@ def test_of_a_closed_one():
         wait_for(lambda: os.stat(f"/proc/{node.pid}/mem").st_uid == 0)
 
 
+@beside
 @needs(no_root)
 def test_of_one_that_stays_closed():
     """The agent reads its own."""

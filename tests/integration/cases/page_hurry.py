@@ -352,6 +352,7 @@ def all_nodes(browser, work):
         wait_for(lambda: page.query("SELECT count(*) FROM memory_history")[0][0] > 11)
         os.kill(nodes[0].children["redis-server"], signal.SIGKILL)
         wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "gone")
+        wait_for(lambda: page.query("SELECT count(*) FROM deaths")[0][0] == 1)  # by then it is known how
         page.open()
         page.until_text("#last", "Not the heap of now: ")
         text = page.run(TEXT, "#last")
@@ -436,6 +437,9 @@ def main():
             for part in (links, sql, tabs, diagnosis, ways, palettes, off, hung, restart):
                 part(page)
             all_nodes(browser, work)
+        except BaseException:
+            print(node.log()[-3000:], node.output().decode("utf-8", "replace")[-3000:])
+            raise
         finally:
             if browser:
                 browser.close()

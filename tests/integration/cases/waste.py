@@ -60,6 +60,7 @@ def truth(said):
 
 def begin(node, w):
     heap(w, f"reset({LG_SAMPLE}, true)")
+    wait_for(lambda: "ready" in node.said(), 60)  # else it would end by that
     os.kill(node.pid(), signal.SIGUSR1)
     wait_for(lambda: "done" in node.said(), 60)
 
@@ -104,7 +105,7 @@ def check_program(node, exact):
             waste, error, used, live, method = rows[(function, size)]
             print(f"  {function} {size}: waste {waste} +- {error}, known "
                   f"{known:.0f}; live {live}, known {count}; {used} {method}")
-            assert abs(waste - known) <= 4 * error + known / 100, (
+            assert abs(waste - known) <= 5.5 * error + known / 100, (
                 function, size, rows)
             assert method == "samples" if exact else method in (
                 "one class", "spread"), rows
@@ -113,7 +114,7 @@ def check_program(node, exact):
                           "heapwire.heap_waste WHERE function IS NOT NULL "
                           "ORDER BY waste_bytes DESC LIMIT 2")
         assert sorted(largest) == [["mix", "224"], ["shrink", "160"]], largest
-        check_sums(w)
+        check_sums_once(w, 0)
         check_views(w)
         (one,), = rows_of(w, "SELECT GROUP_CONCAT(DISTINCT size_class) FROM "
                           "heapwire.heap_stacks WHERE function = 'full'")
@@ -171,7 +172,7 @@ def test_who_held_it_is_named_of_a_dead_process():
         row = wasted(w, f"snapshot = ({ended})")[("shrink", 160)]
         share = counts[("shrink", 160)] / (counts[("shrink", 160)] +
                                            counts[("stay", 160)])
-        assert abs(row[0] - free * share) <= 4 * row[1] + free / 100, (
+        assert abs(row[0] - free * share) <= 5.5 * row[1] + free / 100, (
             row, free, share)
         assert row[4] == "samples", row
 
@@ -248,14 +249,15 @@ def check_redis(kind):
             assert rows[0][:2] == ["_sdsnewlen", "160"], rows
             free = wasted_bins(w)[160]
             assert float(rows[0][2]) > 0.5 * free, (rows, free)
-            check_sums_of_busy(w)
+            check_sums_once(w, 0.02)
 
 
-def check_sums_of_busy(w):
-    """Redis works ten times a second, and jemalloc's dump allocates in it."""
+def check_sums_once(w, part):
+    """Of two looks.  Redis works ten times a second, and jemalloc's dump and the
+    agent allocate in it."""
     def agree():
         try:
-            check_sums(w, 0.02)
+            check_sums(w, part)
         except AssertionError as e:
             print(" ", e)
             return False

@@ -16,10 +16,11 @@ PASSWD = os.path.join(BUILD, "bin", "heapwire-passwd")
 SANITIZED = "asan" in BUILD or "tsan" in BUILD
 
 
-def wait_for(what, seconds=60, step=0.02):
+def wait_for(what, seconds=60, step=0.02, tell=lambda: ""):
+    """tell: what was seen in its place."""
     end = time.monotonic() + seconds
     while not what():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, f"waited in vain: {tell()}"
         time.sleep(step)
 
 

@@ -1,10 +1,11 @@
 """The page in Chromium, over a Redis with heapwire: for cases/page.py,
 cases/page_hurry.py and cases/slow/page.py.  SHOTS, where given, keeps the screenshots."""
 import os
-import re
 import subprocess
 
 import pymysql
+
+from node_under_test import wait_for
 
 SHOTS = os.environ.get("SHOTS")
 TEXT = "return document.querySelector(arguments[0]).textContent"
@@ -161,13 +162,10 @@ class Page:
         check(not log, f"the console is silent: {what}", log)
 
 
-def redis_port(node):
-    with open(f"/proc/{node.children['redis-server']}/cmdline",
-              encoding="utf-8") as f:
-        return re.search(r":(\d+)", f.read())[1]
-
-
 def load(node, keys):
-    subprocess.run(["redis-benchmark", "-p", redis_port(node), "-q", "-n",
-                    str(keys), "-r", str(keys), "-d", "300", "-P", "16", "-t",
-                    "set,hset,lpush"], check=True, stdout=subprocess.DEVNULL)
+    """Once Redis listens: its agent answers before that."""
+    port = node.command[node.command.index("--port") + 1]
+    wait_for(lambda: subprocess.run(["redis-cli", "-p", port, "ping"], check=False,
+                                    capture_output=True).stdout == b"PONG\n")
+    subprocess.run(["redis-benchmark", "-p", port, "-q", "-n", str(keys), "-r", str(keys),
+                    "-d", "300", "-P", "16", "-t", "set,hset,lpush"], check=True, stdout=subprocess.DEVNULL)

@@ -33,18 +33,12 @@ class Pools(RedisNode):
         with open(self.config, "a", encoding="ascii") as f:
             f.write("[budgets]\nevery = 5\n")
 
-    def await_word(self, word):
-        def said():
-            with open(os.path.join(self.directory, "out"), "rb") as out:
-                return word in out.read()
-        wait_for(said, 30)
-
     def is_ready(self):
         """Once its threads hold what they do first."""
         self.wait()
         self.await_word(b"first")
         wait_for(lambda: self.sql("SELECT state FROM heapwire.profiler") ==
-                 [["connected"]], 30)
+                 [["connected"]])
         return self
 
     def go_on(self):

@@ -72,6 +72,14 @@ class RedisNode:
     def socket(self):
         return os.path.join(self.directory, "state", "mysql.sock")
 
+    def await_word(self, word):
+        """Until the database, or heapwire-run, has said it."""
+        wait_for(lambda: word in self.output())
+
+    def output(self):
+        with open(os.path.join(self.directory, "out"), "rb") as out:
+            return out.read()
+
     def log(self):
         with contextlib.suppress(FileNotFoundError):
             with open(self.log_path, encoding="utf-8") as f:
@@ -123,7 +131,7 @@ class RedisNode:
     def stop(self):
         self.terminate()
         try:
-            self.process.wait(15)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.crash()
             raise

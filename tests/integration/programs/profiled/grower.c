@@ -2,8 +2,10 @@
  * grower.c - memory that grows, and memory that does not, for heap_trend.py.
  *
  * grower leak | healthy.  Both hold 40 MB that stay (hold_table), 16 MB whose
- * parts are replaced all the time (serve_cache), and teeth of 8 MB a second
- * (collect_garbage); a leak loses 2 MB a second besides (lose_entry).
+ * parts are replaced all the time (serve_cache), and teeth of 4 to 8 MB, each
+ * with a length of its own below a second (collect_garbage): equal ones would
+ * seem to rise for minutes to who looks once a second.  A leak loses 2 MB a
+ * second besides (lose_entry).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@ enum {
     ENTRY = 2048,
     TABLE = 40 << 20,
     SLOTS = (16 << 20) / ENTRY,
-    TOOTH = 4096,           /* entries, 8 MB */
+    TOOTH = 4096,           /* entries at most, 8 MB */
     TOOTH_STEP = TOOTH / 20 /* of each step */
 };
 
@@ -54,11 +56,16 @@ serve_cache(unsigned step)
 __attribute__((noinline)) static void
 collect_garbage(void)
 {
+    static unsigned top = TOOTH, chance = 1;
+
     for (size_t i = 0; i < TOOTH_STEP && garbage_count < TOOTH; i++)
         NEW_ENTRY(garbage[garbage_count++]);
-    if (garbage_count + TOOTH_STEP > TOOTH)
-        while (garbage_count > 0)
-            free(garbage[--garbage_count]);
+    if (garbage_count + TOOTH_STEP <= top)
+        return;
+    while (garbage_count > 0)
+        free(garbage[--garbage_count]);
+    chance = chance * 1664525 + 1013904223;
+    top = TOOTH / 2 + (chance >> 16) % (TOOTH / 2);
 }
 
 __attribute__((noinline)) static void

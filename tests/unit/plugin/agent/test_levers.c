@@ -211,7 +211,9 @@ START_TEST(it_ends_by_itself_at_its_time)
     ck_assert_int_eq(levers_decay(&host, 500, 20, 1, "ann"), 0);
     ck_assert_int_eq(levers_background(&host, true, 600, "ann"), 0);
     left = levers_expire(&host);
-    ck_assert(left > 0 && left <= 1000);
+    ck_assert_int_gt(left, 0);
+    if (levers_state(LEVER_DECAY).in_force) /* not after a second's pause */
+        ck_assert_int_le(left, 1000);
     while (levers_state(LEVER_DECAY).in_force) {
         poll(NULL, 0, left);
         left = levers_expire(&host);
