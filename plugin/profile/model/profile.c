@@ -321,29 +321,44 @@ add_part(struct taking *t, const struct profile_stack *to,
     live_parts_add(t->parts, &part);
 }
 
-/* A part of a stack, and the rest is what is left of it. */
+/* What a line by thread stands for. */
+static struct heap_estimate
+estimate_share(const struct heap_share *share, uint64_t rate)
+{
+    double scale = profile_scale(share->objects, share->bytes, rate);
+
+    return (struct heap_estimate){.objects = (double)share->objects * scale,
+                                  .bytes = (double)share->bytes * scale};
+}
+
+/* A part of what is left of the stack. */
 static void
 add_thread_share(struct taking *t, struct live_part *rest,
-                 const struct heap_share *share, double scale)
+                 const struct heap_share *share, double objects, double bytes)
 {
     struct live_part part = *rest;
-    bool last = share->objects == rest->samples;
 
     part.thread = share->thread;
-    part.samples = share->objects;
-    if (!last) {
-        part.objects = fmin(estimate(share->objects, scale), rest->objects);
-        part.bytes = fmin(estimate(share->bytes, scale), rest->bytes);
-    }
+    if (share->objects < part.samples)
+        part.samples = share->objects;
+    part.objects = fmin(estimate(1, objects), rest->objects);
+    part.bytes = fmin(estimate(1, bytes), rest->bytes);
     rest->samples -= part.samples;
     rest->objects -= part.objects;
     rest->bytes -= part.bytes;
     live_parts_add(t->parts, &part);
 }
 
-/* The shares of the dump's next stack: all have its scale, so that they add up.
- * What has no share is of no known thread (the first); so is all of it where
- * the shares are more than the stack. */
+/*
+ * Divides the dump's next stack by its lines by thread.  A thread's objects may
+ * be of other sizes than the stack's, so each line has a scale of its own; and
+ * jemalloc 5.3 makes up for the chance of sampling in each line by itself, and
+ * rounds it, so that their counts are not quite the stack's.  What the lines
+ * stand for is: the stack is divided by that, and adds up.
+ *
+ * Without lines, where they are more than rounding makes of the stack, or where
+ * the list of them ends too soon, all is of no known thread (the first).
+ */
 static void
 add_thread_shares(struct taking *t, const struct heap_dump *dump,
                   uint32_t stack, const struct profile_stack *to,
@@ -354,19 +369,36 @@ add_thread_shares(struct taking *t, const struct heap_dump *dump,
                              .samples = from->objects,
                              .objects = in_use->objects,
                              .bytes = in_use->bytes};
-    double scale = profile_scale(from->objects, from->bytes, dump->rate);
-    size_t first = t->share;
-    uint64_t objects = 0;
+    struct heap_estimate one, sum = {0};
+    size_t first = t->share, count;
+    uint64_t samples = 0;
 
     for (;
          t->share < dump->share_count && dump->shares[t->share].stack == stack;
-         t->share++)
-        add_saturated(&objects, dump->shares[t->share].objects);
+         t->share++) {
+        one = estimate_share(&dump->shares[t->share], dump->rate);
+        sum.objects += one.objects;
+        sum.bytes += one.bytes;
+        add_saturated(&samples, dump->shares[t->share].objects);
+    }
+    count = t->share - first;
     if (from->objects == 0)
         return;
-    for (size_t i = first; i < t->share && objects <= from->objects; i++)
-        add_thread_share(t, &rest, &dump->shares[i], scale);
-    if (rest.samples > 0)
+    if ((samples > count && samples - count > from->objects) ||
+        (samples < from->objects && t->share == dump->share_count &&
+         (dump->truncated || t->share == HEAP_DUMP_SHARES_MAX)))
+        count = 0;
+    for (size_t i = first; i + 1 < first + count; i++) {
+        one = estimate_share(&dump->shares[i], dump->rate);
+        add_thread_share(t, &rest, &dump->shares[i],
+                         in_use->objects * (one.objects / sum.objects),
+                         sum.bytes > 0 ? in_use->bytes * (one.bytes / sum.bytes)
+                                       : 0);
+    }
+    if (count > 0)
+        add_thread_share(t, &rest, &dump->shares[first + count - 1],
+                         rest.objects, rest.bytes);
+    else
         live_parts_add(t->parts, &rest);
 }
 
