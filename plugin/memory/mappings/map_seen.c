@@ -1,8 +1,10 @@
 /*
  * map_seen.c - see map_seen.h.
  *
- * Mappings grow, shrink and join.  One is as old as the remembered one that
- * has at least half of it; else it is new.
+ * Mappings grow, shrink, split and join, and a list with owners has them in
+ * other pieces than the kernel's.  So places are remembered, and not mappings:
+ * what was there at the last look keeps its time, the rest is new; and a
+ * mapping has been there since at least half of it was.
  */
 #include "map_seen.h"
 
@@ -48,21 +50,38 @@ compare_starts(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-/* When what is there was seen first; 0: never. */
-static int64_t
-find_seen(const struct map_seen *seen, uint64_t start, uint64_t end)
+/* How much of it was there then; of one that was not: 0. */
+static uint64_t
+sum_seen_before(const struct map_seen *seen, size_t first, uint64_t start,
+                uint64_t end, int64_t than_ms)
 {
-    size_t i = SEARCH_ABOVE(seen->list, seen->count, end, start);
+    uint64_t sum = 0;
 
-    for (; i < seen->count && seen->list[i].start < end; i++) {
+    for (size_t i = first; i < seen->count && seen->list[i].start < end; i++) {
         const struct seen_range *s = &seen->list[i];
         uint64_t from = s->start > start ? s->start : start;
         uint64_t to = s->end < end ? s->end : end;
 
-        if (to - from >= (end - start) / 2)
-            return s->first_ms;
+        sum += s->first_ms <= than_ms ? to - from : 0;
     }
-    return 0;
+    return sum;
+}
+
+/* Since when half of it has been there; 0: that is not known. */
+static int64_t
+find_seen(const struct map_seen *seen, uint64_t start, uint64_t end)
+{
+    size_t first = SEARCH_ABOVE(seen->list, seen->count, end, start);
+    int64_t oldest = 0;
+
+    for (size_t i = first; i < seen->count && seen->list[i].start < end; i++) {
+        int64_t ms = seen->list[i].first_ms;
+
+        if ((oldest == 0 || ms < oldest) &&
+            sum_seen_before(seen, first, start, end, ms) >= (end - start) / 2)
+            oldest = ms;
+    }
+    return oldest;
 }
 
 static bool
@@ -72,25 +91,60 @@ is_remembered(const struct memory_range *range)
            range->permissions[3] == 'p';
 }
 
+/* Behind the others, or as a part of the last one. */
+static void
+append_seen(struct seen_range *list, size_t *count,
+            const struct seen_range *place)
+{
+    struct seen_range *last = *count > 0 ? &list[*count - 1] : NULL;
+
+    if (place->start >= place->end)
+        return;
+    if (last && last->end == place->start && last->first_ms == place->first_ms)
+        last->end = place->end;
+    else
+        list[(*count)++] = *place;
+}
+
+/* Those of a mapping: what was seen before, and what is new. */
+static void
+remember_places(const struct map_seen *seen, uint64_t start, uint64_t end,
+                int64_t now_ms, struct seen_range *list, size_t *count)
+{
+    size_t i = SEARCH_ABOVE(seen->list, seen->count, end, start);
+    struct seen_range place;
+
+    for (; i < seen->count && seen->list[i].start < end; i++) {
+        place = seen->list[i];
+        if (place.start < start)
+            place.start = start;
+        if (place.end > end)
+            place.end = end;
+        append_seen(list, count,
+                    &(struct seen_range){start, place.start, now_ms});
+        append_seen(list, count, &place);
+        start = place.end;
+    }
+    append_seen(list, count, &(struct seen_range){start, end, now_ms});
+}
+
 /* With the lock. */
 static void
 remember_all(struct map_seen *seen, const struct memory_map *map,
              int64_t now_ms)
 {
-    struct seen_range *list = mem_zalloc(map->count + 1, sizeof(*list));
-    size_t count = 0;
+    /* Two for a mapping and an old place in it, and what is behind them. */
+    size_t room = 3 * map->count + 2 * seen->count + 1, count = 0;
+    struct seen_range *list = mem_zalloc(room, sizeof(*list));
 
     if (!list)
         return;
     for (size_t i = 0; i < map->count; i++) {
         const struct memory_range *range = &map->list[i];
-        int64_t first_ms;
 
-        if (!is_remembered(range))
-            continue;
-        first_ms = find_seen(seen, range->start, range->end);
-        list[count++] = (struct seen_range){range->start, range->end,
-                                            first_ms ? first_ms : now_ms};
+        if (is_remembered(range))
+            remember_places(seen, range->start, range->end, now_ms, list,
+                            &count);
     }
     if (count > MAP_SEEN_MAX) {
         qsort(list, count, sizeof(*list), compare_largest_first);

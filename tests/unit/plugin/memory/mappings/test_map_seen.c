@@ -46,6 +46,45 @@ START_TEST(a_mapping_is_as_old_as_half_of_it)
 }
 END_TEST
 
+/* A list with owners has pieces of what is one mapping at the next look, which
+ * a thread's stack or an allocator's memory may have joined. */
+START_TEST(pieces_keep_their_times)
+{
+    static const struct {
+        int64_t now_ms, first_ms[3]; /* 0: it is not there */
+        uint64_t ends[4];
+    } looks[] = {
+        {100, {100}, {0x1000000, 0x2000000}},
+        {200, {100, 100, 100}, {0x1000000, 0x1500000, 0x1a00000, 0x2000000}},
+        {300, {100}, {0x1000000, 0x2000000}},
+        {400, {100}, {0x1000000, 0x2800000}}, /* something came behind it */
+        {500, {100, 400}, {0x1000000, 0x2000000, 0x2800000}},
+        {600, {100}, {0x1000000, 0x2800000}},
+        {700, {100, 400}, {0x1000000, 0x2000000, 0x2800000}},
+    };
+
+    map_seen_init(&seen);
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+        struct memory_map *map = memory_map_new();
+
+        for (size_t k = 0; k < 3 && looks[i].first_ms[k]; k++) {
+            struct memory_range *range = memory_map_add(map);
+
+            range->start = looks[i].ends[k];
+            range->end = looks[i].ends[k + 1];
+            range->bare = true;
+            memcpy(range->permissions, "rw-p", 5);
+        }
+        map_seen_note(&seen, PID, TICKS, map, looks[i].now_ms);
+        for (size_t k = 0; k < map->count; k++)
+            ck_assert_int_eq(map->list[k].first_seen_ms, looks[i].first_ms[k]);
+        memory_map_unref(map);
+    }
+    ck_assert_uint_eq(seen.count, 2);
+    map_seen_fini(&seen);
+}
+END_TEST
+
 START_TEST(another_process_begins_anew)
 {
     map_seen_init(&seen);
@@ -99,6 +138,7 @@ main(void)
     TCase *tc = tcase_create("map_seen");
 
     tcase_add_test(tc, a_mapping_is_as_old_as_half_of_it);
+    tcase_add_test(tc, pieces_keep_their_times);
     tcase_add_test(tc, another_process_begins_anew);
     tcase_add_test(tc, the_largest_are_remembered);
     tcase_add_test(tc, a_look_is_due_at_first_and_at_another_process);
