@@ -21,6 +21,16 @@ end_of_string(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
+/* "(no frames)", "[vdso]", and not "(anonymous namespace)::Index::load(int)".
+ */
+static bool
+is_one_remark(const char *name, size_t size)
+{
+    if (size < 2 || (*name != '(' && *name != '['))
+        return false;
+    return memchr(name, *name == '(' ? ')' : ']', size) == name + size - 1;
+}
+
 static void
 hash_name(const char *name, size_t size, const unsigned char *key,
           struct buffer *out)
@@ -49,7 +59,7 @@ bundle_hash_name(const char *text, size_t size,
         length > tail && memcmp(name + length - tail, inlined, tail) == 0;
 
     buffer_char(out, '"');
-    if (length > 0 && (*name == '(' || *name == '['))
+    if (is_one_remark(name, length))
         buffer_add(out, name, length);
     else if (length == 3 && memcmp(name, "all", 3) == 0)
         buffer_text(out, "all");

@@ -1,4 +1,5 @@
 /* test_bundle_names.c - no name of a function is left in a bundle. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "buffer.h"
@@ -61,6 +62,41 @@ START_TEST(another_key_gives_other_numbers)
 }
 END_TEST
 
+/* Remarks stay: C++ has functions that begin like one. */
+START_TEST(a_namespace_without_a_name_is_no_remark)
+{
+    static const char *const names[] = {
+        "(anonymous namespace)::Index::load(int)",
+        "(anonymous namespace)::Index::load(int) (inline)",
+        "(anonymous class)::Index",
+        "[abi:cxx11] Index",
+        "(Index",
+        "[Index",
+        "("};
+    static const char *const remarks[] = {"(no frames)", "[vdso]",
+                                          "(3 smaller callees)"};
+    char text[256];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct buffer out;
+
+        snprintf(text, sizeof(text), "{\"names\":[\"%s\"]}", names[i]);
+        out = hide(text, key);
+        ck_assert_msg(!strstr(out.data, "Index"), "%s", out.data);
+        ck_assert_msg(strstr(out.data, "[\"f_") != NULL, "%s", out.data);
+        buffer_fini(&out);
+    }
+    for (size_t i = 0; i < sizeof(remarks) / sizeof(remarks[0]); i++) {
+        struct buffer out;
+
+        snprintf(text, sizeof(text), "{\"names\":[\"%s\"]}", remarks[i]);
+        out = hide(text, key);
+        ck_assert_str_eq(out.data, text);
+        buffer_fini(&out);
+    }
+}
+END_TEST
+
 /* A name that looks like a key ends no list. */
 START_TEST(names_that_attack_are_hidden)
 {
@@ -102,6 +138,7 @@ main(void)
 
     tcase_add_test(tc, names_are_numbers_and_figures_stay);
     tcase_add_test(tc, another_key_gives_other_numbers);
+    tcase_add_test(tc, a_namespace_without_a_name_is_no_remark);
     tcase_add_test(tc, names_that_attack_are_hidden);
     tcase_add_test(tc, what_is_cut_off_is_read_to_its_end);
     suite_add_tcase(suite, tc);
