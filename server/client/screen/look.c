@@ -21,6 +21,7 @@
 
 enum {
     STATEMENT_MAX = 8192,
+    TIMEOUT_S = 5,  /* of a node that does not answer */
     TIMES_MAX = 10, /* an answer's time goes into the interval */
     REST_MAX_S = 60,
     ER_DBACCESS_DENIED = 1044,
@@ -40,6 +41,7 @@ struct look {
     char base_name[TOP_BASE_MAX + 1];
     struct grid *base; /* of TOP_DIFF, of all nodes */
     uint64_t asked_ms, next_ms;
+    uint64_t cost_ms; /* of the last view that no silent node was waited for */
     unsigned done;
     bool failed, found; /* found: the tables' list has come */
     char why[SCREEN_NOTICE_MAX];
@@ -118,7 +120,7 @@ ask_step(struct look *look, enum look_step step)
     look->step = step;
     switch (step) {
     case SETTLE:
-        buffer_text(&text, "SET SESSION heapwire_timeout = 5");
+        buffer_format(&text, "SET SESSION heapwire_timeout = %d", TIMEOUT_S);
         break;
     case TABLES:
         buffer_text(&text, "SELECT table_name FROM information_schema.tables "
@@ -426,7 +428,9 @@ end_view(struct look *look, MYSQL_RES *rows, const char *error)
              look->place.kept ? "rows of the last kept snapshot: " : "",
              look->why, *look->why ? "" : warnings);
     look->failed = false;
-    end_look(look, *warnings || *look->why ? 0 : took_ms);
+    if (took_ms < TIMEOUT_S * 1000)
+        look->cost_ms = took_ms;
+    end_look(look, look->cost_ms);
 }
 
 /* A node's connection is lost, or none can be made. */
