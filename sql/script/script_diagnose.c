@@ -75,6 +75,7 @@ heapprof_diagnose(struct script_call *call, struct error *err)
     snapshot = ask_profile(call, &why);
     view_cache_get_wrappers(call->host->views, wrappers);
     options.wrappers = wrappers;
+    options.cancelled = &call->host->await->cancelled;
     from = (struct node_sources){.controller = call->host->controller,
                                  .node_id = call->host->node_id,
                                  .await = call->host->await,
@@ -85,10 +86,8 @@ heapprof_diagnose(struct script_call *call, struct error *err)
                                  .snapshot = snapshot,
                                  .no_snapshot = why.text,
                                  .options = &options};
-    if (!await_is_over(call->host->await))
+    if (await_check(call->host->await, err) == 0)
         step = write_diagnosis(call, &from, err);
-    else
-        *err = why; /* why the last wait ended */
     snapshot_unref(snapshot);
     return step;
 }
