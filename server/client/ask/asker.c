@@ -67,6 +67,8 @@ asker_new(const char *const *given)
 {
     struct asker *asker = mem_zalloc(1, sizeof(*asker));
 
+    /* Not while the terminal is a screen: there the line would never end. */
+    (void)connection_password(given);
     if (asker)
         asker->given = given;
     return asker;

@@ -61,8 +61,8 @@ on_progress(const MYSQL *mysql, unsigned stage, unsigned stages, double percent,
 }
 
 /* Asked for once: a connection that was lost is made anew without a word. */
-static const char *
-ask_password(const char *const *given)
+const char *
+connection_password(const char *const *given)
 {
     static const char *password;
 
@@ -104,7 +104,7 @@ connection_prepare(MYSQL *mysql, const char *const *given,
         mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &on);
     }
     *target = (struct connection_target){
-        given['h'], given['u'], ask_password(given), given['S'],
+        given['h'], given['u'], connection_password(given), given['S'],
         given['P'] ? (unsigned)atoi(given['P']) : 0};
     return copy;
 }

@@ -11,9 +11,11 @@ struct connection_target {
     unsigned port;
 };
 
-/* Sets the options of mysql; given is client_ask()'s.  Asks for the password
- * once, where it is to be.  A descriptor of options, which connecting reads:
- * the caller closes it then. */
+/* Asks for it on the terminal, once, where given says so; else NULL. */
+const char *connection_password(const char *const *given);
+
+/* Sets the options of mysql; given is client_ask()'s.  A descriptor of options,
+ * which connecting reads: the caller closes it then. */
 int connection_prepare(MYSQL *mysql, const char *const *given,
                        struct connection_target *target);
 

@@ -480,12 +480,10 @@ class NodeWithAnn(RedisNode):
                 "\nprivileges = status, profile\n")
 
 
-def test_an_account_that_may_not_ask_other_nodes():
+@contextlib.contextmanager
+def node_with_ann():
     with tempfile.TemporaryDirectory(prefix="hw-") as work:
-        port, home = free_port(), os.path.join(work, "home")
-        os.mkdir(home)
-        with open(f"{home}/.my.cnf", "w", encoding="ascii") as f:
-            f.write("[client]\nuser=ann\npassword=secret\n")
+        port = free_port()
         node = NodeWithAnn(work, A, {A: port, B: free_port()}, port)
         try:
             node.wait()
@@ -493,23 +491,43 @@ def test_an_account_that_may_not_ask_other_nodes():
                 wait_for(lambda: root.query(
                     "SELECT state FROM heapwire.profiler"
                 )[0][0] == b"connected", 60)
-            for view, says in (("running", "bio_aof_fsync"),
-                               ("threads", "bio_aof_fsync"),
-                               ("functions", "FUNCTION")):
-                out = ""
-
-                def says_it():  # Redis names its threads as they begin
-                    nonlocal out
-                    status, out, err = top(
-                        "-h", "127.0.0.1", "-P", port, "top", "-b", "-n", 1,
-                        view, env=environment() | {"HOME": home})
-                    assert (status, err) == (DONE, ""), (out, err)
-                    return says in out
-                wait_for(says_it, tell=lambda: out)
-                assert "10001" in out and "rss" in out, out
-                assert "denied" not in out and "10002" not in out, out
+            yield node, port, work
         finally:
             node.stop()
+
+
+def test_an_account_that_may_not_ask_other_nodes():
+    with node_with_ann() as (_, port, home):
+        with open(f"{home}/.my.cnf", "w", encoding="ascii") as f:
+            f.write("[client]\nuser=ann\npassword=secret\n")
+        for view, says in (("running", "bio_aof_fsync"),
+                           ("threads", "bio_aof_fsync"),
+                           ("functions", "FUNCTION")):
+            out = ""
+
+            def says_it():  # Redis names its threads as they begin
+                nonlocal out
+                status, out, err = top(
+                    "-h", "127.0.0.1", "-P", port, "top", "-b", "-n", 1,
+                    view, env=environment() | {"HOME": home})
+                assert (status, err) == (DONE, ""), (out, err)
+                return says in out
+            wait_for(says_it, tell=lambda: out)
+            assert "10001" in out and "rss" in out, out
+            assert "denied" not in out and "10002" not in out, out
+
+
+@needs(no_terminal)
+def test_a_password_is_asked_for_before_the_screen():
+    """Enter ends it, as in any line."""
+    with node_with_ann() as (node, _, _), \
+            Terminal(node, "running", "--user", "ann", "--password") as t:
+        t.wait("Password: ")
+        t.type(b"secret\r")
+        t.wait("bio_aof_fsync", "10001")
+        t.type(b"q")
+        assert t.end() == DONE
+        assert b"secret" not in t.raw, t.raw
 
 
 @needs(no_terminal)
