@@ -17,6 +17,7 @@
 #include "client.h"
 #include "doctor.h"
 #include "show_rows.h"
+#include "sql_string.h"
 #include "top.h"
 
 /* Of node_id, status, result: in text each line begins with its node, but where
@@ -127,18 +128,6 @@ write_nothing(void)
     return CLIENT_FAILED;
 }
 
-static void
-put_quoted(struct buffer *text, const char *value)
-{
-    buffer_char(text, '\'');
-    for (; *value; value++) {
-        if (*value == '\'' || *value == '\\')
-            buffer_char(text, '\\');
-        buffer_char(text, *value);
-    }
-    buffer_char(text, '\'');
-}
-
 static bool
 are_nodes(const char *what)
 {
@@ -196,7 +185,7 @@ make(struct buffer *out, char **words, int count)
         if (strchr(what, ' ') || !strstr(forms, form))
             return usage("there is no form ", what);
         buffer_format(out, "SELECT %s(", what);
-        put_quoted(out, count > 2 ? words[2] : "now");
+        sql_string(count > 2 ? words[2] : "now", out);
         buffer_char(out, ')');
     } else {
         if (!are_nodes(what))
@@ -205,7 +194,7 @@ make(struct buffer *out, char **words, int count)
         buffer_format(out, "ADMIN EXECUTE ON %s%s%s ", what,
                       strpbrk(what, ",A") ? "" : ", ",
                       strpbrk(what, ",A") ? "" : what);
-        put_quoted(out, words[2]);
+        sql_string(words[2], out);
     }
     return out->failed ? usage("a statement has at most 16 MB", "") : CLIENT_OK;
 }

@@ -18,6 +18,7 @@
 #include "bundle_files.h"
 #include "bundle_names.h"
 #include "clean_text.h"
+#include "sql_string.h"
 
 enum {
     FILE_MAX = 256 << 20,
@@ -189,18 +190,6 @@ add_part(struct bundle *b, const char *name, const char *statement)
 
 /* ---- heaps ---- */
 
-static void
-put_name(struct buffer *text, const char *name)
-{
-    buffer_char(text, '\'');
-    for (; *name; name++) {
-        if (*name == '\'' || *name == '\\')
-            buffer_char(text, '\\');
-        buffer_char(text, *name);
-    }
-    buffer_char(text, '\'');
-}
-
 /* JSON as a node made it: whatever that is, it ends no block of the page. */
 static void
 add_view_json(struct bundle *b, const char *json, size_t size)
@@ -224,7 +213,7 @@ add_view(struct bundle *b, const char *name)
 
     buffer_init(&statement, STATEMENT_MAX);
     buffer_text(&statement, "SELECT calls(");
-    put_name(&statement, name);
+    sql_string(name, &statement);
     buffer_char(&statement, ')');
     if (statement.failed) {
         warnx("a snapshot's name is not so long");
@@ -265,7 +254,7 @@ add_parts_of_heap(struct bundle *b)
 
         buffer_init(&statement, STATEMENT_MAX);
         buffer_text(&statement, parts_of_heap[i].statement);
-        put_name(&statement, b->heap);
+        sql_string(b->heap, &statement);
         buffer_text(&statement, " ORDER BY 2 DESC LIMIT 500");
         buffer_char(&statement, '\0');
         one = statement.failed

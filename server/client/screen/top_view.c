@@ -2,6 +2,7 @@
 #include "top_view.h"
 
 #include "buffer.h"
+#include "sql_string.h"
 
 #define COLUMNS(array)                                                         \
     .columns = (array), .count = sizeof(array) / sizeof((array)[0])
@@ -155,18 +156,6 @@ put_table(const char *table, bool local, const struct top_place *place,
                       (unsigned long long)place->self, table);
 }
 
-static void
-put_string(const char *text, struct buffer *out)
-{
-    buffer_char(out, '\'');
-    for (; *text; text++) {
-        if (*text == '\'' || *text == '\\')
-            buffer_char(out, '\\');
-        buffer_char(out, *text);
-    }
-    buffer_char(out, '\'');
-}
-
 void
 top_view_statement(enum top_number number, const struct top_place *place,
                    struct buffer *out)
@@ -188,7 +177,7 @@ top_view_statement(enum top_number number, const struct top_place *place,
     }
     if (number == TOP_DIFF_KEPT) {
         buffer_format(out, "%sbase = ", word);
-        put_string(place->base, out);
+        sql_string(place->base, out);
         word = " AND ";
     } else if (place->kept) {
         buffer_format(out, "%ssnapshot = 'last'", word);
