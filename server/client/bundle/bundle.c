@@ -54,8 +54,8 @@ static const struct part {
      "SELECT CAST(floor(unix_timestamp(at) / 10) * 10 AS signed) AS t, pid, "
      "started, min(responsive) AS responsive, max(rss) AS rss, max(allocated) "
      "AS allocated, max(active) AS active, max(resident) AS resident, "
-     "max(cgroup_limit) AS `limit` FROM memory_history GROUP BY 1, 2, 3 ORDER "
-     "BY 1"},
+     "max(cgroup_limit) AS `limit`, max(seconds) AS seconds FROM "
+     "memory_history GROUP BY 1, 2, 3 ORDER BY 1"},
     {"deaths",
      "SELECT coalesce(at, sampled, started) AS at, how, pid, oom_kills, rss, "
      "allocated, cgroup_limit, last_snapshot FROM deaths ORDER BY 1 DESC LIMIT "

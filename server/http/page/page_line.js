@@ -7,13 +7,17 @@
 const TimeLine = (function () {
     const CURVES = ['rss', 'allocated', 'limit'], MARGIN = 6, SNAP = 8;
     // Where the next value is later, nothing was read: the kernel's are of each second,
-    // jemalloc's of each ten, and so are another node's.
-    const LAPSE_S = 5, SELDOM_S = 30;
+    // jemalloc's of each ten, and so are another node's; older ones stand for as many
+    // seconds as they say.
+    const LAPSE_S = 5, SELDOM_S = 30, LAPSES = 2.5;
+    // What is drawn, in seconds to the newest; 0: all.
+    const HOUR = 3600, SPANS = [[HOUR, 'the last hour'], [6 * HOUR, '6 hours'], [24 * HOUR, 'the last day'], [168 * HOUR, 'the last week'], [0, 'all']];
     const GOLDEN = 137.508; // degrees: neighbours differ most
     const element = Flame.element;
 
     const clock = (t) => new Date(t * 1000).toISOString().slice(5, 19).replace('T', ' ');
-    const lapseOf = (one) => one.seldom ? SELDOM_S : LAPSE_S;
+    const lapseOf = (one) => Math.max(one.seldom ? SELDOM_S : LAPSE_S, LAPSES * (one.seconds || 0));
+    const isApart = (a, b) => b.t - a.t > Math.max(lapseOf(a), lapseOf(b));
 
     class TimeLine {
         constructor(host, {picked}) {
@@ -30,6 +34,13 @@ const TimeLine = (function () {
                 ...[['rss', 'RSS'], ['limit', 'limit of the cgroup'], ['live', 'live bytes, at snapshots']].map(([name, text]) =>
                     element('span', {class: name}, element('i', {}), text)),
                 element('span', {class: 'marks'}, '▼ snapshot, ✕ death'));
+            this.span = element('select', {'aria-label': 'how much is shown'});
+            this.wanted = 6 * HOUR;
+            this.span.addEventListener('change', () => {
+                this.wanted = Number(this.span.value);
+                this.set(...this.given);
+            });
+            this.legend.append(this.span);
             host.append(this.legend, this.canvas, this.said);
             this.limits = host.querySelector('.limit');
             this.set([], []);
@@ -55,15 +66,29 @@ const TimeLine = (function () {
 
         // others: of several nodes {name, samples}, whose RSS is a line each.
         set(samples, marks, others = null) {
+            this.given = [samples, marks, others];
+            const from = others ? -Infinity : this.spanStart(samples);
             this.others = others;
-            this.samples = samples;
-            this.marks = marks;
+            this.samples = samples.filter((one) => one.t >= from);
+            this.marks = marks.filter((one) => one.t >= from);
             this.range = this.wholeRange();
             this.highest = this.highestValue();
             this.first = this.firstOfLives();
-            this.stacks = others ? [] : lineBands.stack(samples, this.first);
+            this.stacks = others ? [] : lineBands.stack(this.samples, this.first);
             this.showKey();
             this.draw();
+        }
+
+        // When what is shown begins: of a history that is longer than an hour there is a
+        // choice.
+        spanStart(samples) {
+            const newest = samples.length ? samples[samples.length - 1].t : 0, length = samples.length ? newest - samples[0].t : 0;
+            const list = SPANS.filter(([span]) => span < length), [span] = list.find(([one]) => one === this.wanted) || [0];
+            this.span.hidden = list.length < 2;
+            if (this.span.length !== list.length)
+                this.span.replaceChildren(...list.map(([value, text]) => element('option', {value: String(value)}, text)));
+            this.span.value = String(span);
+            return span ? newest - span : -Infinity;
         }
 
         showKey() {
@@ -216,7 +241,7 @@ const TimeLine = (function () {
                     before = null;
                     return;
                 }
-                const x = this.x(one.t), gap = !before || this.first.has(one) || one.t - before.t > lapseOf(one);
+                const x = this.x(one.t), gap = !before || this.first.has(one) || isApart(before, one);
                 before = one;
                 if (gap)
                     list.push([]);
@@ -230,7 +255,7 @@ const TimeLine = (function () {
 
         drawCurve(name, samples = this.samples, color = this.color(name)) {
             const pen = this.pen;
-            let last = -2, before = 0, gap = true;
+            let last = -2, before = null, gap = true;
             pen.strokeStyle = color;
             pen.lineWidth = this.em / 7.5;
             pen.lineCap = 'round'; // a single one is a dot
@@ -243,8 +268,8 @@ const TimeLine = (function () {
                     gap = gap || name === 'rss';
                     continue;
                 }
-                gap = gap || one.t - before > (name === 'allocated' ? SELDOM_S : lapseOf(one));
-                before = one.t;
+                gap = gap || (isApart(before, one) && !(name === 'allocated' && one.t - before.t <= SELDOM_S));
+                before = one;
                 if (x - last < 0.5 && !gap)
                     continue;
                 if (gap)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """heapwire bundle: one file, opened from a disk in Chromium; names that attack;
 names that nobody can read; a database that is dead."""
+import json
 import os
 import re
 import signal
@@ -64,7 +65,7 @@ def ordinary(browser, node, page, path):
     done = bundle(node, path)
     check(done.returncode == 0 and not done.stderr, "it is written", done)
     look(browser, path, "ordinary")
-    options = browser.run("return Array.from(document.querySelectorAll('select')[0].options, (one) => one.value)")
+    options = browser.run("return Array.from(document.querySelector('.controls select').options, (one) => one.value)")
     check(options == ["now", "after", "before"], "with the heap of now and the newest snapshots", options)
     check("processCommand" in frames(browser), "a flame graph", frames(browser))
     page.choose(".controls label:nth-child(1) select", "after")
@@ -83,12 +84,14 @@ def ordinary(browser, node, page, path):
         check(wanted in browser.run(TEXT, "#table") or tab == "settings", f"the table {tab}", browser.run(TEXT, "#table")[:200])
     check(browser.run("return !document.querySelector('#diagnosis').hidden"), "the diagnosis")
     check("threads and waste are of now" in browser.run(TEXT, "header"), "and of what heap the tables are")
+    check(browser.run("return document.querySelector('#line select').hidden"), "no choice of a minute's history")
     check(browser.run("return document.querySelector('.key .outside') && !document.querySelector('.key .outside').hidden"),
           "memory over time")
+    weeks(browser, path)
     done = bundle(node, path, "before")
     check(done.returncode == 0, "a named one", done)
     look(browser, path, "named")
-    check(browser.run("return document.querySelectorAll('select')[0].options.length") == 1, "alone")
+    check(browser.run("return document.querySelector('.controls select').options.length") == 1, "alone")
     before = os.stat(path).st_mtime_ns
     done = bundle(node, os.path.join(path, "no_such"), "before")
     check(done.returncode == 1 and "no_such" in done.stderr, "a place that is none is an error", done)
@@ -100,6 +103,47 @@ def ordinary(browser, node, page, path):
     check(done.returncode == 64 and "--output" in done.stderr, "it says that it needs a file", done)
     done = subprocess.run([HEAPWIRE, "-S", "/no/such", "bundle", "-o", path + ".2"], capture_output=True, text=True)
     check(done.returncode == 2 and not os.path.exists(path + ".2"), "without a node there is no file", done)
+
+
+COLUMNS = """
+const one = document.querySelector('#line canvas'), copy = new OffscreenCanvas(one.width, one.height);
+const pen = copy.getContext('2d', {willReadFrequently: true});
+pen.drawImage(one, 0, 0);
+const {data} = pen.getImageData(0, 0, one.width, one.height), full = [];
+for (let x = 0; x < one.width; x++)
+    for (let y = 0; y < one.height; y++) // any color
+        if (data[4 * (y * one.width + x) + 3] && Math.max(...[0, 1, 2].map((i) => data[4 * (y * one.width + x) + i])) -
+            Math.min(...[0, 1, 2].map((i) => data[4 * (y * one.width + x) + i])) > 12) {
+            full.push(x);
+            break;
+        }
+return [full.length, full[full.length - 1] - full[0] + 1, one.width]"""
+
+
+def weeks(browser, path):
+    """A history of weeks, whose older rows stand for minutes and hours: the last hours, and all that was."""
+    with open(path, encoding="utf-8") as file:
+        head, rest = file.read().split('id="data">\n')
+    text, tail = rest.split("\n</script>", 1)
+    known, now = json.loads(text), 1796000000
+    times = [(t, 3600) for t in range(now - 20 * 86400, now - 7 * 86400, 3600)]
+    times += [(t, 60) for t in range(now - 7 * 86400, now - 7200, 60)]
+    times += [(t, 1) for t in range(now - 7200, now, 10)]
+    known["history"] = [{"t": t, "pid": 7, "started": "x", "responsive": 1, "rss": 1 << 28, "allocated": 1 << 27,
+                         "active": 1 << 27, "resident": 3 << 26, "limit": None, "seconds": s} for t, s in times]
+    known["deaths"] = []
+    place = path.removesuffix(".html") + ".weeks.html"
+    with open(place, "w", encoding="utf-8") as file:
+        file.write(head + 'id="data">\n' + json.dumps(known).replace("<", "\\u003c") + "\n</script>" + tail)
+    look(browser, place, "weeks")
+    got = browser.run("const one = document.querySelector('#line select');"
+                      "return [one.hidden, ...Array.from(one.options, (each) => each.text), one.selectedOptions[0].text]")
+    check(got == [False, "the last hour", "6 hours", "the last day", "the last week", "all", "6 hours"], "a choice", got)
+    for span in ("21600", "0", "86400", "3600"):
+        browser.run(f"const one = document.querySelector('#line select'); one.value = '{span}';"
+                    "one.dispatchEvent(new Event('change'))")
+        full, wide, all_of_it = browser.run(COLUMNS)
+        check(full == wide and wide > 0.8 * all_of_it, f"what is there is drawn without a gap: {span}", (full, wide, all_of_it))
 
 
 def hashed(browser, node, page, path):
@@ -128,7 +172,7 @@ def hung(browser, node, page, path):
         done = bundle(node, path)
         check(done.returncode == 0 and "not responding" in done.stderr, "a hung one has no heap of now, and says so", done)
         look(browser, path, "hung")
-        options = browser.run("return Array.from(document.querySelectorAll('select')[0].options, (one) => one.value)")
+        options = browser.run("return Array.from(document.querySelector('.controls select').options, (one) => one.value)")
         check(options == ["after", "before"] and "threads and waste are of after" in browser.run(TEXT, "header"),
               "but its snapshots", (options, browser.run(TEXT, "header")))
         for tab, wanted in (("threads", "redis-server"), ("mappings", "libc.so.6")):
@@ -146,7 +190,7 @@ def dead(browser, node, page, path):
     done = bundle(node, path)
     check(done.returncode == 0 and "the database" in done.stderr, "a dead one has no heap of now, and says so", done)
     look(browser, path, "dead")
-    options = browser.run("return Array.from(document.querySelectorAll('select')[0].options, (one) => one.value)")
+    options = browser.run("return Array.from(document.querySelector('.controls select').options, (one) => one.value)")
     check(options == ["after", "before"], "but its snapshots", options)
     check("died" in browser.run(TEXT, "#diagnosis"), "the diagnosis says that, too", browser.run(TEXT, "#diagnosis"))
     browser.click("#tabs button[name=threads]")
