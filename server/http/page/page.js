@@ -1,7 +1,7 @@
 // The page: what is chosen is in the URL, and a link shows the same again.
 'use strict';
 (function () {
-    const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, DIAGNOSE_MS = 60000, ANSWER_MS = 20000, SAMPLES_MAX = 21600, SQL_MAX = 4000;
+    const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, DIAGNOSE_MS = 60000, DIAGNOSE_SHARE = 100, ANSWER_MS = 20000, SAMPLES_MAX = 21600, SQL_MAX = 4000;
     const BY = ['inuse_objects', 'waste'];
     const element = Flame.element, {complain, forget, act, wait, passes} = pageTell, {options, arrows} = pageControls;
     const {state, address, readAddress, keep, flameState, keepFlame} = pageAddress;
@@ -293,7 +293,7 @@
             return;
         const rows = await ask(other && started ?
             `SELECT unix_timestamp(taken) AS t, rss, allocated, active, resident, cgroup_limit AS \`limit\`, answered AS responsive, 1 AS seldom FROM ${pageTables.of('memory', of)}` :
-            'SELECT unix_timestamp(at) AS t, pid, started, responsive, rss, allocated, active, resident, cgroup_limit AS `limit` ' +
+            'SELECT unix_timestamp(at) AS t, pid, started, responsive, rss, allocated, active, resident, cgroup_limit AS `limit`, seconds ' +
                 `FROM ${pageTables.of('memory_history', of, `at > from_unixtime(${newest ? newest.t : 0})`)} ORDER BY at`);
         mine.ended = !started;
         for (const row of rows)
@@ -406,7 +406,8 @@
         visit();
     }
 
-    // Shows the chosen node: the heap first.  Nothing stays of the one before.
+    // Shows the chosen node: what is unusual and the heap first, which share a
+    // profile.  Nothing stays of the node before.
     async function visit() {
         const mine = known = {nodes: known.nodes, snapshots: [], profiles: [], samples: [], deaths: [], others: null, profiler: null, stale: {}};
         pageTell.clear();
@@ -425,9 +426,10 @@
         await fetchNodes().catch((error) => complain('nodes', error));
         if (mine !== known)
             return; // another one was chosen since
+        const news = refresh().catch((error) => showLost(error.message));
         drawFlame();
         drawTable();
-        await refresh().catch((error) => showLost(error.message));
+        await news;
     }
 
     function showNodes() {
@@ -467,6 +469,25 @@
         byId('stale').hidden = !texts.length;
     }
 
+    const isToDiagnose = (mine, of) => have?.has(pageTables.placeOf('diagnosis', of)) && mine.profiler?.state !== 'absent' &&
+        !(Date.now() < mine.diagnose);
+
+    // A profile is taken for it: so of the time it has a hundredth at most.
+    async function fetchDiagnosis(mine, of, ask) {
+        const began = Date.now();
+        try {
+            mine.diagnosis = await ask(`SELECT * FROM ${pageTables.of('diagnosis', of)}`);
+        } finally {
+            mine.diagnose = Date.now() + Math.max(DIAGNOSE_MS, DIAGNOSE_SHARE * (Date.now() - began));
+        }
+    }
+
+    // Of all nodes.
+    function showRows(mine, of) {
+        if (of === 'all' && mine.memory)
+            pageNodes.show(byId('nodes'), mine, (id) => toNode(String(id)));
+    }
+
     // Everything but the flame graph and the table, which change when people ask.
     // What fails leaves the rest as it is; the profiler's rows are how the node is.
     async function refresh() {
@@ -496,6 +517,10 @@
             showProfiler('the node does not answer');
         });
         if (!failed || !failed.passes) {
+            const diagnosed = isToDiagnose(mine, of) && part('diagnosis', () => fetchDiagnosis(mine, of, ask), () => {
+                pageDiagnosis(byId('diagnosis'), mine.diagnosis);
+                showRows(mine, of);
+            });
             const list = (condition) => 'SELECT name, taken, bytes, node_id, pid, program, cause ' +
                 `FROM ${pageTables.of('snapshots', of, condition)} ORDER BY taken`;
             await rows('snapshots', list("kind = 'heap'"));
@@ -504,15 +529,9 @@
                 `last_snapshot FROM ${pageTables.of('deaths', of)}`);
             await part('memory', () => of === 'all' ? pageNodes.fetch(mine, ask) : fetchHistory(mine, of, ask), () => {
                 drawLine();
-                if (of === 'all')
-                    pageNodes.show(byId('nodes'), mine, (id) => toNode(String(id)));
+                showRows(mine, of);
             });
-            if (have?.has(pageTables.placeOf('diagnosis', of)) && mine.profiler?.state !== 'absent' &&
-                !(Date.now() - mine.diagnosed < DIAGNOSE_MS))
-                await part('diagnosis', async () => {
-                    mine.diagnosis = await ask(`SELECT * FROM ${pageTables.of('diagnosis', of)}`);
-                    mine.diagnosed = Date.now();
-                }, () => pageDiagnosis(byId('diagnosis'), mine.diagnosis));
+            await diagnosed;
         }
         if (failed && mine === known)
             throw failed;

@@ -27,9 +27,11 @@ const pageNodes = (function () {
     function rowOf(known, id) {
         const profiler = known.profilers.find((one) => one.node_id === id), memory = known.memory.find((one) => one.node_id === id);
         const deaths = known.deaths.filter((one) => one.node_id === id);
+        const [worst = {}] = (known.diagnosis || []).filter((one) => one.node_id === id && one.place === 1);
         const {rss = null, allocated = null, limit = null} = memory || {};
         const state = profiler ? profiler.state : 'does not answer';
-        return {node: id, state: state === 'gone' && rss !== null ? 'gone, at last' : state, rss, percent_of_limit: shareOf(rss, limit), limit, allocated,
+        return {node: id, state: state === 'gone' && rss !== null ? 'gone, at last' : state,
+            diagnosis: [worst.verdict, worst.subject].filter(Boolean).join(': '), rss, percent_of_limit: shareOf(rss, limit), limit, allocated,
             profiling: profiler ? profiler.profiling : '',
             last_death: deaths.length ? `${deaths[deaths.length - 1].at}: ${deaths[deaths.length - 1].how}` : ''};
     }

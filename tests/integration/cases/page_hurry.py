@@ -244,8 +244,21 @@ def tabs(page):
     page.quiet("tabs")
 
 
+ASKED = """
+window.asked = [];
+const real = window.fetch;
+window.fetch = (path, how) => { window.asked.push(String(how.body)); return real(path, how); }"""
+
+
 def diagnosis(page):
     """What the table has is shown, whatever is in it."""
+    script = page.browser.ask("POST", "/goog/cdp/execute", {"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {"source": ASKED}})
+    page.open()
+    page.browser.until("window.asked.some((one) => one.includes('FROM heapwire.snapshots'))")
+    asked = page.run("return window.asked")
+    place = [next(i for i, one in enumerate(asked) if f"FROM heapwire.{what}" in one) for what in ("profiler", "diagnosis", "snapshots")]
+    check(place == sorted(place), "it is asked for before the lists", asked)
+    page.browser.ask("POST", "/goog/cdp/execute", {"cmd": "Page.removeScriptToEvaluateOnNewDocument", "params": script})
     page.open("snapshot=before")
     page.browser.until("!document.querySelector('#diagnosis').hidden")  # its own has come, and no other does for a minute
     page.run("""pageDiagnosis(document.querySelector('#diagnosis'), [
@@ -342,6 +355,13 @@ def all_nodes(browser, work):
         check([row[:5] for row in rows] == ["10001", "10002"] and all("connected" in row and " MB" in row for row in rows),
               "a line a node", rows)
         check("each node" in page.run(TEXT, "#line-title"), "and a curve")
+        browser.until("document.querySelectorAll('#diagnosis li').length > 1 && "
+                      "document.querySelector('#nodes thead').textContent.includes('diagnosis')")
+        verdicts = page.run("return Array.from(document.querySelectorAll('#nodes tbody tr'), (one) =>"
+                            " `node ${one.cells[0].textContent}: ${one.cells[2].textContent}`)")
+        findings = page.run("return Array.from(document.querySelectorAll('#diagnosis strong'), (one) => one.textContent)")
+        first = [next(one for one in findings if one.startswith(f"node {i}: ")) for i in (10001, 10002)]
+        check(verdicts == first, "with what is unusual of each", (verdicts, findings))
         look(page, "all")
         page.browser.click("#keep")
         browser.until("location.hash.includes('snapshot=link_')")
