@@ -75,6 +75,7 @@ static const struct figure whole[] = {
     {"opt.prof_final", BOOL},
     {"opt.prof_leak", BOOL},
     {"opt.prof_leak_error", BOOL},
+    {"opt.prof_sys_thread_name", BOOL},
     {"opt.prof_bt_max", U32},
     {"opt.abort", BOOL},
     {"prof.active", BOOL},
