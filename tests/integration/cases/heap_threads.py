@@ -20,6 +20,8 @@ from http_door import local
 from mysql_wire import Wire
 from node_under_test import BUILD, frozen, wait_for
 from pools_node import BLOCK, FIRST, SECOND, Pools, blocks, refusal
+from ports import free_port
+from redis_node import RedisNode
 from runner import named, of_each, run_tests
 
 HOSTILE = 11  # threads that hold one block each
@@ -333,6 +335,40 @@ def check_filter():
         shutil.rmtree(work, ignore_errors=True)
 
 
+class Mixed(RedisNode):
+    """Threads of one stack, whose sizes differ."""
+
+    def start(self):
+        program = self.command.index("--")
+        self.command[program:program] = ["--profiling-source", "jemalloc",
+                                         "--profiling", "on"]
+        return super().start()
+
+    def known(self):
+        with open(os.path.join(self.directory, "out"), encoding="utf-8") as out:
+            return re.findall(r"^((?:small|large)-\d) (\d+)$", out.read(), re.M)
+
+
+def check_mixed():
+    """By jemalloc's own lines each thread has what it holds, though its stack's mean is another."""
+    work, port = tempfile.mkdtemp(prefix="hw-", dir="/tmp"), free_port()
+    node = Mixed(work, 1, {1: port}, port, program=[os.path.join(BUILD, "bin", "mixed_sizes")],
+                 environment={"MALLOC_CONF": "lg_prof_sample:16"})
+    try:
+        node.wait()
+        with Wire(node.socket, 60).login() as w:
+            wait_for(lambda: w.query("SELECT state FROM heapwire.profiler")[0][0] == b"connected", 60)
+            wait_for(lambda: len(node.known()) == 8, 60)
+            got = {name.decode(): int(size) for name, size in w.query(
+                "SELECT name, live_bytes FROM heapwire.heap_threads WHERE name LIKE '%-%'")}
+        known = {name: int(size) for name, size in node.known()}
+        for name, size in known.items():  # six standard errors
+            assert abs(got[name] / size - 1) < (.6 if "small" in name else .2), (name, size, got, known)
+    finally:
+        node.stop()
+        shutil.rmtree(work, ignore_errors=True)
+
+
 @contextmanager
 def pools(source):
     work = tempfile.mkdtemp(prefix="hw-", dir="/tmp")
@@ -355,6 +391,7 @@ def check_source(source):
 def main():
     if not sys.argv[1:]:
         check_filter()
+        check_mixed()
     of_each(check_source, "interposed", "jemalloc")
     print("heap_threads.py: all as expected")
 
