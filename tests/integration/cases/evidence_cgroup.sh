@@ -109,8 +109,15 @@ wait_for 60 sql 'SELECT 1'
 wait_for 60 prof 'has_enable()'
 dead=$(redis_pid)
 n=0
+# As heapwired counts it: the kernel takes the page cache back.
+used() {
+    awk -v used="$(cat "$group/$used_file")" -v v1="$v1" -v group="$group" '
+        $1 == (v1 == group ? "total_" : "") "active_file" ||
+        $1 == (v1 == group ? "total_" : "") "inactive_file" { used -= $2 }
+        END { printf "%d", used }' "$group/memory.stat"
+}
 fill_to() { # PERCENT
-    while [ "$(cat "$group/$used_file")" -lt $((limit / 100 * $1)) ]; do
+    while [ "$(used)" -lt $((limit / 100 * $1)) ]; do
         n=$((n + 1))
         redis-cli -p "$redis_port" debug populate 1000 "m$n" 1200 >/dev/null
     done
@@ -119,7 +126,8 @@ passed() { grep -q "memory passed $1% of the cgroup's limit" "$work/node/heapwir
 for mark in 80 90; do
     fill_to $((mark + 3))
     check
-    wait_for 20 passed $mark || fault "no snapshot at $mark%: $(taken)"
+    wait_for 60 passed $mark ||
+        fault "no snapshot at $mark%, $(used) in use: $(taken)"
 done
 while redis-cli -p "$redis_port" debug populate 1000 "m$n" 1200 >/dev/null 2>&1
 do
@@ -129,8 +137,10 @@ status=0
 wait "$run" || status=$?
 same "the status" 137 "$status"
 start_redis
+# What it had allocated is of a look up to a second before the end: at 90 %, some
+# of which is heapwired's.
 same "one process" "$dead	9	1	1" "$(sql "select pid, killed_by, oom_kills,
-    allocated > 0.8 * $limit from heapwire.deaths order by at desc limit 1")"
+    allocated > 0.6 * $limit from heapwire.deaths order by at desc limit 1")"
 how=$(sql 'select how from heapwire.deaths order by at desc limit 1')
 contains "in words" "; the kernel killed 1 process of its cgroup for want of" \
     "$how"
