@@ -16,7 +16,7 @@ import time
 
 from http_door import same
 from machine import no_cgroup
-from node_under_test import BUILD, wait_for
+from node_under_test import BUILD, frozen, wait_for
 from recorded_node import (BLOCKS, LARGE, LINGERS_S, SMALL, Ran, heap, profiled,
                            said, script, value, within)
 from recorder_truth import LARGEST, SITES, read_truth
@@ -156,15 +156,17 @@ def test_before_its_first_greeting(_):
 
 @beside
 def test_the_next_at_once(_):
-    """Which takes the segment over: a copy is left, older by a second."""
+    """Which takes the segment over before heapwired reads it: a copy is left,
+    older by a second."""
     with script(f"{BLOCKS}\n{BLOCKS}\necho over\n") as name, \
             Ran(name, settings=f"exe = {BLOCKS}\n") as node:
         first = node.pid()
         fine(node)
         node.keeps()
         await_copy(node)
-        kill(first)
-        wait_for(lambda: node.said().count("ready") == 2)
+        with frozen(node.heapwired):
+            kill(first)
+            wait_for(lambda: node.said().count("ready") == 2)
         with node.asks() as w:
             is_whole(w, last_of(w, first, COPIED))
             assert value(w, "SELECT state FROM heapwire.profiler") != "gone"
