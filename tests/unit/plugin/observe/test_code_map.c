@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "errors.h"
+#include "sample_task.h"
 #include "suite.h"
 
 enum { NOBODY = 65534, PAGE = 4096 };
@@ -51,6 +53,9 @@ set_up(void)
     close(executed[1]);
     ck_assert_int_eq(read(executed[0], &byte, 1), 0);
     close(executed[0]);
+    /* The kernel closes the pipe before it maps the program. */
+    while (sample_task_state(pid, pid) != 'S')
+        sched_yield();
 }
 
 static void
