@@ -517,6 +517,8 @@ START_TEST(helpers_that_cannot_be_killed_do_not_pile_up)
     while (helper_ask(helper, &question, &err) == HELPER_EXHAUSTED &&
            clock_ms() < until);
     ck_assert_msg(strstr(err.text, "cannot start"), "%s", err.text);
+    while (waitpid(-1, NULL, 0) > 0) /* the others, when they can end */
+        ;
 }
 END_TEST
 
