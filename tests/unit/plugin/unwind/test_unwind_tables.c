@@ -318,17 +318,19 @@ START_TEST(what_takes_all_the_time_is_not_tried_at_once)
     ck_assert_int_eq(fclose(script), 0);
     ck_assert_int_eq(chmod(path, 0700), 0);
     program = path;
-    deadline_ms = 1000;
-    tables = new_tables(NULL, 0);
-    for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(unwind_tables_load(tables, &request, &loaded, &err),
-                         0);
-        ck_assert_uint_eq(loaded.missing, 1);
-        ck_assert_str_ne(loaded.without[0].why, "");
+    /* A busy machine's script may not have come to say it in the first. */
+    for (deadline_ms = 1000; stat(starts, &st) != 0; deadline_ms *= 4) {
+        ck_assert_uint_lt(deadline_ms, 100000);
+        tables = new_tables(NULL, 0);
+        for (int i = 0; i < 2; i++) {
+            ck_assert_int_eq(
+                unwind_tables_load(tables, &request, &loaded, &err), 0);
+            ck_assert_uint_eq(loaded.missing, 1);
+            ck_assert_str_ne(loaded.without[0].why, "");
+        }
+        free_tables(tables);
     }
-    ck_assert_int_eq(stat(starts, &st), 0);
     ck_assert_int_eq(st.st_size, 1);
-    free_tables(tables);
 }
 END_TEST
 
