@@ -11,6 +11,8 @@
 #include "view.h"
 #include "view_options.h"
 
+enum { LONG_MS = 60000 };
+
 static char program[64];
 
 /* A shell script in the place of dot. */
@@ -52,7 +54,7 @@ START_TEST(what_it_answers_is_the_picture)
     write_program("[ \"$*\" = -Tsvg ] && cat && echo '</svg>'");
     buffer_init(&out, 1 << 20);
     buffer_text(&out, "before ");
-    ck_assert_msg(render(10000, NULL, graph, sizeof(graph) - 1, &out, &err) ==
+    ck_assert_msg(render(LONG_MS, NULL, graph, sizeof(graph) - 1, &out, &err) ==
                       0,
                   "%s", err.text);
     ck_assert_str_eq(out.data, "before digraph { a -> b }\n</svg>\n");
@@ -68,11 +70,12 @@ START_TEST(a_pdf_is_asked_for_and_must_be_whole)
     format = GRAPHVIZ_PDF;
     buffer_init(&out, 1 << 20);
     write_program("[ \"$*\" = -Tpdf ] && cat && printf 'a\\0b%%%%EOF\\n'");
-    ck_assert_msg(render(10000, NULL, "c", 1, &out, &err) == 0, "%s", err.text);
+    ck_assert_msg(render(LONG_MS, NULL, "c", 1, &out, &err) == 0, "%s",
+                  err.text);
     ck_assert_uint_eq(out.size, sizeof("ca?b%%EOF\n") - 1);
     ck_assert_mem_eq(out.data, "ca\0b%%EOF\n", out.size);
     write_program("cat && echo '</svg>'");
-    ck_assert_int_eq(render(10000, NULL, "c", 1, &out, &err), -1);
+    ck_assert_int_eq(render(LONG_MS, NULL, "c", 1, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "not answer with a whole picture"));
     ck_assert_uint_eq(out.size, sizeof("ca?b%%EOF\n") - 1);
     buffer_fini(&out);
@@ -90,7 +93,7 @@ START_TEST(nothing_of_ours_goes_over)
     write_program("cat >/dev/null; env; ls /proc/self/fd | tr '\\n' ' '; "
                   "echo nice $(cut -d' ' -f19 /proc/self/stat) '</svg>'");
     buffer_init(&out, 1 << 20);
-    ck_assert_msg(render(10000, NULL, graph, sizeof(graph) - 1, &out, &err) ==
+    ck_assert_msg(render(LONG_MS, NULL, graph, sizeof(graph) - 1, &out, &err) ==
                       0,
                   "%s", err.text);
     ck_assert_ptr_null(strstr(out.data, "HW_SECRET"));
@@ -110,14 +113,13 @@ START_TEST(large_sources_and_answers_do_not_block_each_other)
     memset(source, 'x', sizeof(source));
     write_program("cat; echo '</svg>'");
     buffer_init(&out, 8 << 20);
-    ck_assert_msg(render(20000, NULL, source, sizeof(source), &out, &err) == 0,
+    ck_assert_msg(render(LONG_MS, NULL, source, sizeof(source), &out, &err) ==
+                      0,
                   "%s", err.text);
     ck_assert_uint_eq(out.size, sizeof(source) + 7);
     buffer_fini(&out);
 }
 END_TEST
-
-enum { LONG_MS = 60000 };
 
 static const struct {
     const char *script;
@@ -141,16 +143,20 @@ static const struct {
 
 START_TEST(what_goes_wrong_is_said_and_changes_nothing)
 {
+    uint32_t deadline_ms = failures[_i].deadline_ms;
     struct error err = {0};
     struct buffer out;
     uint64_t before = clock_ms();
 
-    write_program(failures[_i].script);
     buffer_init(&out, failures[_i].ceiling);
     buffer_text(&out, "before");
-    ck_assert_int_eq(render(failures[_i].deadline_ms, NULL, graph,
-                            sizeof(graph) - 1, &out, &err),
-                     -1);
+    do { /* a busy machine's script may not have begun in a short time */
+        write_program(failures[_i].script);
+        ck_assert_int_eq(
+            render(deadline_ms, NULL, graph, sizeof(graph) - 1, &out, &err),
+            -1);
+        deadline_ms *= 4;
+    } while (!strstr(err.text, failures[_i].says) && deadline_ms < LONG_MS);
     ck_assert_msg(strstr(err.text, failures[_i].says) != NULL, "%s", err.text);
     ck_assert_str_eq(out.data, "before");
     ck_assert_uint_lt(clock_ms() - before, 90000);
@@ -203,10 +209,14 @@ draw(const char *stacks, struct buffer *out)
 {
     struct profile *profile = fixture_profile(stacks, names, NULL);
     struct error err = {0};
+    int rc = -1;
 
     buffer_init(out, 1 << 20);
     ck_assert_ptr_nonnull(graphviz_program());
-    ck_assert_msg(graphviz_svg(profile, NULL, out, &err) == 0, "%s", err.text);
+    /* 30 s are few beside others, which go before it. */
+    for (int i = 0; i < 3 && rc != 0; i++)
+        rc = graphviz_svg(profile, NULL, out, &err);
+    ck_assert_msg(rc == 0, "%s", err.text);
     profile_free(profile);
 }
 
