@@ -15,7 +15,7 @@
 
 enum {
     SELF = 1, /* no process listens on its socket */
-    CLOSED,   /* at a port that refuses */
+    CLOSED,   /* at a port that is taken, and refuses */
     SILENT,   /* at one that accepts, and says nothing */
     UNKNOWN = 9,
     ASKERS = 4,
@@ -29,11 +29,11 @@ static struct cluster *cluster;
 static const struct sql_peers *peers;
 static uv_async_t over;
 static uint16_t closed_port;
-static int silent;
+static int closed, silent;
 
-/* A port of 127.0.0.1; -1 for *fd: no process listens there any more. */
+/* A port of 127.0.0.1, which is nobody else's while *fd is open. */
 static uint16_t
-listen_somewhere(int *fd)
+take_port(int *fd)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -42,7 +42,6 @@ listen_somewhere(int *fd)
     *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_ge(*fd, 0);
     ck_assert_int_eq(bind(*fd, (struct sockaddr *)&at, size), 0);
-    ck_assert_int_eq(listen(*fd, 1000), 0);
     ck_assert_int_eq(getsockname(*fd, (struct sockaddr *)&at, &size), 0);
     return ntohs(at.sin_port);
 }
@@ -65,11 +64,10 @@ set_up(void)
         {.id = CLOSED, .address = "127.0.0.1"},
         {.id = SILENT, .address = "127.0.0.1", .role = PEER_COMPUTE_NODE}};
     struct error err;
-    int fd;
 
-    closed_port = items[1].port = listen_somewhere(&fd);
-    close(fd);
-    items[2].port = listen_somewhere(&silent);
+    closed_port = items[1].port = take_port(&closed);
+    items[2].port = take_port(&silent);
+    ck_assert_int_eq(listen(silent, 1000), 0);
     options.identity = peer_node("blue", "", SELF);
     options.members = members_new(SELF, items, 3, &err);
     ck_assert_ptr_nonnull(options.members);
@@ -87,6 +85,7 @@ tear_down(void)
     cluster_free(cluster);
     wakes_fini(&wakes);
     ck_assert_int_eq(uv_loop_close(&loop), 0);
+    close(closed);
     close(silent);
 }
 
@@ -187,7 +186,7 @@ static void *
 ask_all(void *arg)
 {
     struct asker *a = arg;
-    struct peer_fanout *fanout = ask(a, all, 4, 5000, a->seed);
+    struct peer_fanout *fanout = ask(a, all, 4, 60000, a->seed);
 
     take_all(a, fanout, 4);
     peers->release(fanout);
