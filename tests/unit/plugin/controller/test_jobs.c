@@ -254,12 +254,23 @@ START_TEST(a_recent_request_joins_the_dump_that_runs)
 {
     struct seat *one, *two, *three;
     struct job_result first, second;
+    uint64_t began_ms;
 
-    agent_set(&agent, &agent.mute, true);
-    one = submit(JOB_RECENT);
-    while (agent_count(&agent, AGENT_DUMP) == 0)
-        usleep(1000);
-    two = submit(JOB_RECENT);
+    for (;;) {
+        began_ms = clock_ms();
+        agent_set(&agent, &agent.mute, true);
+        one = submit(JOB_RECENT);
+        while (agent_count(&agent, AGENT_DUMP) == 0)
+            usleep(1000);
+        two = submit(JOB_RECENT);
+        if (clock_ms() - began_ms < CONTROLLER_RECENT_MS)
+            break; /* else it may have come too late to be shared */
+        agent_set(&agent, &agent.mute, false);
+        drop(finish(one));
+        drop(finish(two));
+        tear_down();
+        set_up();
+    }
     three = submit(JOB_PROFILE); /* wants a dump begun after it asked */
     agent_set(&agent, &agent.mute, false);
     first = finish(one);
