@@ -53,6 +53,7 @@ static pid_t child;
 static struct thread_copy copy;
 static uint8_t kept[SAMPLER_STACK_BYTES];
 #define MARK 0x6865617077697265ULL
+enum { TRIES = 20 };
 static struct error err;
 static bool gone;
 
@@ -456,14 +457,16 @@ START_TEST(calls_go_on)
 }
 END_TEST
 
+/* One in state D has but milliseconds, in which the tracer may not begin. */
 static void
 copy_unstopped(char state)
 {
     const struct thread_wanted wanted = {child, child, state, true};
     struct thread_tracer *tracer = NULL;
-    struct thread_copies copies;
+    struct thread_copies copies = {.count = 0};
 
-    thread_tracer_copy(&tracer, &wanted, 1, &copies);
+    for (int i = 0; i < TRIES && copies.count == 0; i++)
+        thread_tracer_copy(&tracer, &wanted, 1, &copies);
     ck_assert_msg(copies.count == 1, "%s", copies.err.text);
     copy = copies.list[0];
     memcpy(kept, copy.stack.bytes, copy.stack.size);
