@@ -89,8 +89,8 @@ struct tls_stream {
     struct buffer out;   /* ciphertext for the next write */
     struct buffer clear; /* sealed up to sealed */
     size_t sealed;
-    unsigned messages; /* since the last data */
-    bool up, failed, said_goodbye;
+    unsigned messages;                       /* since the last data */
+    bool up, finished, failed, said_goodbye; /* finished: the other end is */
 };
 
 /* OpenSSL reads from and writes to the stream. */
@@ -165,8 +165,8 @@ new_bio(struct tls_stream *tls)
     return bio;
 }
 
-/* Counts handshake messages after the handshake, by tls->up: during such a
- * message OpenSSL says that it is not finished. */
+/* Counts handshake messages after the one that is the last of the handshake:
+ * more of them may come in one piece with it. */
 static void
 on_message(int writing, int version, int type, const void *data, size_t size,
            SSL *ssl, void *arg)
@@ -175,10 +175,10 @@ on_message(int writing, int version, int type, const void *data, size_t size,
 
     (void)ssl;
     (void)version;
-    (void)data;
-    (void)size;
-    if (!writing && type == SSL3_RT_HANDSHAKE && tls->up)
-        tls->messages++;
+    if (writing || type != SSL3_RT_HANDSHAKE || size == 0)
+        return;
+    tls->messages += tls->finished;
+    tls->finished = tls->finished || *(const uint8_t *)data == SSL3_MT_FINISHED;
 }
 
 struct tls_stream *

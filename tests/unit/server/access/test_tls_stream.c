@@ -226,6 +226,24 @@ START_TEST(key_updates_are_followed_but_not_a_flood_of_them)
 }
 END_TEST
 
+START_TEST(a_flood_may_come_with_the_end_of_the_handshake)
+{
+    while (SSL_do_handshake(client) != 1) {
+        ck_assert(to_server(70000, keep) == TLS_OPEN);
+        from_server(false);
+    }
+    for (int i = 0; i <= TLS_MESSAGES_MAX; i++) {
+        ck_assert_int_eq(SSL_key_update(client, SSL_KEY_UPDATE_NOT_REQUESTED),
+                         1);
+        ck_assert_int_eq(SSL_do_handshake(client), 1);
+    }
+    ck_assert_int_eq(SSL_write(client, "x", 1), 1);
+    ck_assert(to_server(70000, keep) == TLS_FAILED); /* all in one piece */
+    ck_assert_str_eq(err.text, "too many messages without data");
+    ck_assert_uint_eq(got.size, 0);
+}
+END_TEST
+
 START_TEST(garbage_gets_an_alert_and_no_more)
 {
     static const char junk[] = "GET / HTTP/1.1\r\n\r\n";
@@ -288,6 +306,7 @@ main(void)
     tcase_add_test(tc, clear_text_waits_for_the_handshake);
     tcase_add_test(tc, a_second_batch_waits_for_the_first);
     tcase_add_test(tc, key_updates_are_followed_but_not_a_flood_of_them);
+    tcase_add_test(tc, a_flood_may_come_with_the_end_of_the_handshake);
     tcase_add_test(tc, garbage_gets_an_alert_and_no_more);
     tcase_add_test(tc, a_false_from_the_callback_ends_it);
     tcase_add_test(tc, want_of_memory_ends_it);
