@@ -68,7 +68,7 @@ wrapped 0 numactl --interleave=all
 
 # change STEPS...: in $host, whose steps are done
 change() {
-    rm -rf "$work/state" "$work/stdin"
+    rm -rf "$work/state" "$work/stdin" "$work/out" # the former one has "done", too
     mkdir -m 700 "$work/state"
     [ -z "${left_lock-}" ] || (umask 077 && : >"$work/state/agent.lock")
     mkfifo "$work/stdin"
@@ -162,7 +162,7 @@ for what in raw-ids "raw-drop raw-nnp" "nnp filter-capset raw-ids" \
     change $what
     check
     wait_for 20 as_the_host || fault "$what: $(threads "$host" Uid CapEff)"
-    answers hello >/dev/null || fault "$what: does not answer"
+    wait_for 60 answers hello || fault "$what: does not answer"
     case $what in
     *dumpable) same "$what: owner in /proc" 65534 "$(owner)" ;;
     esac
@@ -200,9 +200,9 @@ global
     group haproxy
 defaults
     mode http
-    timeout client 5s
-    timeout server 5s
-    timeout connect 5s
+    timeout client 10m
+    timeout server 10m
+    timeout connect 10m
 listen a
     bind 127.0.0.1:$(free_port)
 END
@@ -343,7 +343,10 @@ change $what
 says_why "seccomp filter under which the agent's thread"
 changed 0
 # One that is served: while its agent is aside, for another thread's change.
-enabled() { answers enable >"$work/enabled"; }
+enabled() { # also before there is an agent
+    env CONNECT_MS=60000 ANSWER_MS=60000 "$bin/agent_probe" "$work/state" enable \
+        >"$work/enabled"
+}
 what="nnp worker-confined"
 rm -rf "$work/state"
 enabled &

@@ -236,23 +236,32 @@ put_on_nothing(void)
     return 0;
 }
 
-/* A user who has so many processes that there may be no thread more. */
+/* A user who has so many processes that there may be no thread more; each is
+ * that user's by then. */
 static int
 crowd(int count)
 {
     const struct rlimit limit = {(rlim_t)count, (rlim_t)count};
 
     for (int i = 0; i < count; i++) {
-        pid_t pid = fork();
+        int ends[2], is_theirs;
+        char byte;
+        pid_t pid;
 
-        if (pid < 0)
+        if (pipe(ends) != 0 || (pid = fork()) < 0)
             return -1;
         if (pid == 0) {
             if (setresuid(NOBODY, NOBODY, NOBODY) == 0 &&
-                prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0)
+                prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
+                write(ends[1], "x", 1) == 1)
                 pause();
             _exit(1);
         }
+        close(ends[1]);
+        is_theirs = read(ends[0], &byte, 1) == 1;
+        close(ends[0]);
+        if (!is_theirs)
+            return -1;
     }
     return setrlimit(RLIMIT_NPROC, &limit);
 }
@@ -298,11 +307,13 @@ stop_interrupted(void)
 {
     struct sigaction action = {.sa_handler = on_alarm};
     struct itimerval soon = {.it_value = {0, 200000}};
+    int rc;
 
-    if (sigaction(SIGALRM, &action, NULL) != 0 || hold_agent(4) != 0 ||
+    if (sigaction(SIGALRM, &action, NULL) != 0 || hold_agent(60) != 0 ||
         setitimer(ITIMER_REAL, &soon, NULL) != 0)
         return -1;
-    return stop_agent() != ETIMEDOUT || alarms != 1;
+    rc = stop_agent();
+    return release_agent() != 0 || rc != ETIMEDOUT || alarms != 1;
 }
 
 /* Handlers that change ids while their thread may have malloc's lock. */
