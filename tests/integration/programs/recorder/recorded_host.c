@@ -5,7 +5,8 @@
  *
  * TRUTH is a file of struct truth, which each thread brings up to date after
  * each call of the allocator.  STEPS 0: until it is killed.  Says "running"
- * once all threads run, "done" after the last step, and waits to be killed.
+ * once all threads have allocated, "done" after the last step, and waits to be
+ * killed.
  * Blocks go from thread to thread: what one allocates, another frees.
  *
  * With END the first thread dies in that way after its last step, while the
@@ -261,8 +262,9 @@ run(void *argument)
     struct thread *t = argument;
     long count = end && t->number > 0 ? 0 : steps;
 
+    step(t);
     pthread_barrier_wait(&all_run);
-    for (long i = 0; count == 0 || i < count; i++)
+    for (long i = 1; count == 0 || i < count; i++)
         step(t);
     if (end)
         die(t);
