@@ -51,9 +51,14 @@ def test_switches(node):
         heap(w, "disable_prof()")
         same("off", ["false"], heap(w, "has_enable()"))
         assert heap(w, "state()")[0] != "state: active"
-        heap(w, "enable_prof(1)")
+        heap(w, "enable_prof(600)")
         same("on", ["true"], heap(w, "has_enable()"))
+        heap(w, "disable_prof()")
+        changes = value(w, "SELECT changes FROM heapwire.profiler")
+        heap(w, "enable_prof(1)")
         wait_for(lambda: heap(w, "has_enable()") == ["false"])
+        same("on and off", changes + 2,
+             value(w, "SELECT changes FROM heapwire.profiler"))
         heap(w, "enable_prof()")
         assert value(w, "SELECT active_until FROM heapwire.profiler") is None
         heap(w, f"reset({LG}, true)")
@@ -173,11 +178,12 @@ def test_difference(node):
         grown = value(w, "SELECT cum_bytes FROM heapwire.heap_diff WHERE base ="
                       " 'before' AND snapshot = 'after' AND "
                       "function = 'debugCommand'")
-        within("growth", 10000 * (1024 + 64), grown, 0.2)
+        within("growth", 10000 * (1024 + 64), grown, 0.25)
         populate(node, "at_once", 10000, 1018)
         grown = value(w, "SELECT cum_bytes FROM heapwire.heap_diff WHERE base ="
                       " 'after' AND function = 'debugCommand'")
-        within("since, in the same second", 10000 * (1024 + 64), grown, 0.2)
+        # Redis' table of keys has perhaps grown by a MB, too.
+        within("since, in the same second", 10000 * (1024 + 64), grown, 0.35)
         cli(node, "flushall")
         heap(w, 'snapshot("flushed")')
         shrunk = value(w, "SELECT cum_bytes FROM heapwire.heap_diff "
@@ -242,17 +248,25 @@ def last_of(node):
         wait_for(lambda: w.query(deaths))
         (killed_by, name), = w.query(deaths)
         name = name.decode()
-        said(w, name, "of its last moment: the process has ended")
+        of_its_end(w, name)
         return int(killed_by), profiled(w, name), {
             row[0].decode(): int(row[1]) for row in w.query(
                 "SELECT function, cum_bytes FROM heapwire.heap_functions "
                 f"WHERE snapshot = '{name}'")}
 
 
+def of_its_end(w, name):
+    """Taken at the end; where that has taken too long, the next heapwired takes
+    it from the copy that was made then."""
+    head = " ".join(value(w, f"SELECT top('{name}', NULL, 3)").split())
+    assert "of its last moment: the process has ended" in head or \
+        "the last copy before the process ended" in head, head
+
+
 def killed(node, by=signal.SIGKILL):
-    """Soon after its start, which the next heapwired tells of."""
+    """The next heapwired tells of it: this one does not linger."""
     os.kill(node.pid(), by)
-    same("status", 128 + by, node.process.wait(30))
+    same("status", 128 + by, node.process.wait(60))
     with open(node.log_path, encoding="utf-8") as f:
         print("  " + f.read().splitlines()[-1][:100])
     node.start().wait()
@@ -262,7 +276,7 @@ def killed(node, by=signal.SIGKILL):
 @beside
 def test_killed_early(_):
     """A second after its start: the next heapwired has it, with its names."""
-    with Ran(BLOCKS) as node:
+    with Ran(BLOCKS, linger=0) as node:
         node.keeps()
         killed_by, total, functions = killed(node)
         same("signal", 9, killed_by)
@@ -284,8 +298,8 @@ def test_a_redis_killed(_):
 @beside
 def test_known_bytes_and_a_crash(_):
     """glibc's malloc; a rate at which chance is small."""
-    began = time.monotonic()
     with Ran(BLOCKS) as node:
+        began = time.monotonic()  # it had started before
         with node.asks() as w:
             heap(w, "reset(12, true)")
             node.keeps()
@@ -315,6 +329,8 @@ def test_modules(_):
     with Ran("env", "--block-signal=USR1", program, "-", str(1 << 20), one,
              "16", other, "48", settings=f"exe = {program}\n") as node:
         wait_for(lambda: "ready" in node.said())
+        with node.asks() as w:  # at a rate at which each block is sampled
+            heap(w, "reset(14, true)")
         os.kill(node.pid(), signal.SIGUSR1)
         wait_for(lambda: "done" in node.said() or "elsewhere" in node.said())
         assert "done" in node.said(), node.said()
@@ -378,7 +394,7 @@ def test_a_script(_):
 @needs(no_root)
 def test_another_user(_):
     with Ran("setpriv", "--reuid", "65534", "--regid", "65534",
-             "--clear-groups", BLOCKS) as node:
+             "--clear-groups", BLOCKS, linger=0) as node:
         node.keeps()
         with node.asks() as w:
             same("source", [[b"interposed"]],
@@ -433,8 +449,10 @@ def test_limits(_):
             Ran(name, settings=f"exe = {BLOCKS}\n", wrapper=[
                 "sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]) as node:
         wait_for(lambda: serves_the_living(node))
-        os.kill(node.pid(), signal.SIGUSR1)
-        wait_for(lambda: mapped_bytes(node.pid()) > SMALL + LARGE)
+        pid = node.pid()
+        before = mapped_bytes(pid)
+        os.kill(pid, signal.SIGUSR1)
+        wait_for(lambda: mapped_bytes(pid) > before + SMALL + LARGE)
         with node.asks() as w:
             within("all", SMALL + LARGE, profiled(w), 0.6)
     assert "a memfd cannot be made; profiling_source" in \
@@ -480,7 +498,7 @@ def test_thread_sanitizer(_):
     with tempfile.TemporaryDirectory(prefix="hw-i-") as directory:
         with Ran(built(directory, "-fsanitize=thread"),
                  wrapper=quiet) as node:
-            assert serves_the_living(node)
+            wait_for(lambda: serves_the_living(node))
         with Ran(built(directory, "-fsanitize=thread", "clang"),
                  wrapper=quiet) as node:
             assert "its malloc is a part of the program" in node.said()

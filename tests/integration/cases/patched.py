@@ -160,7 +160,7 @@ def explained(program):
 def test_source():
     said = explained(OWN_BLOCKS).stdout
     assert re.search("^source +patched", said, re.M), said
-    with Patched(OWN_BLOCKS) as node:
+    with Patched(OWN_BLOCKS, linger=0) as node:
         with node.asks() as w:
             same("source", [[b"patched", b"1"]], w.query(
                 "SELECT source, profiling LIKE 'active%' FROM "
@@ -205,7 +205,7 @@ def test_server():
     with tempfile.TemporaryDirectory(prefix="hw-p-") as directory, \
             Patched(SERVER, "--port", str(port), "--bind", "127.0.0.1",
                     "--save", "", "--dir", directory, "--enable-debug-command",
-                    "local") as node:
+                    "local", linger=0) as node:
         node.redis_port = port
         with node.asks() as w:
             same("source", "patched",
