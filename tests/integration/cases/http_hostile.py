@@ -353,7 +353,7 @@ def test_one_account_leaves_the_door_open(_):
            b"Authorization: Basic " + base64.b64encode(b"eve:eve") +
            b"\r\nContent-Length: %d\r\n\r\n" % len(BUSY) + BUSY)
     users = USERS + (("eve", b"eve", "status"),)
-    with node_with("statement_timeout = 60\n", users=users) as node, \
+    with node_with("statement_timeout = 600\n", users=users) as node, \
             contextlib.ExitStack() as held:
         for _ in range(200):
             s = held.enter_context(socket.create_connection(

@@ -19,9 +19,9 @@ import time
 
 from concurrent.futures import ThreadPoolExecutor
 
-from http_door import (FILLED, MB, OK, OWN, USERS, WITHOUT_SOME, curl, fill,
-                       local, node_with, read_answer, redis, redis_client,
-                       reload, same, tcp)
+from http_door import (FILLED, HOST, MB, OK, OWN, USERS, WITHOUT_SOME, curl,
+                       fill, local, node_with, read_answer, redis,
+                       redis_client, reload, same, talk, tcp)
 from mysql_wire import Refused, Wire
 from node_under_test import PASSWD, REAL, frozen, wait_for
 from ports import free_port
@@ -262,8 +262,10 @@ def test_a_redis():
                   encoding="utf-8") as out:
             assert f" http://127.0.0.1:{node.http_port}, log " in out.read()
         same("program", True, "redis" in local(node, "/pprof/cmdline").text)
-        same("ready", (200, "the database is connected\n"),
-             (local(node, "/readyz").status, local(node, "/readyz").text))
+        # Again: it was stopped, perhaps for so long that this was seen.
+        wait_for(lambda: local(node, "/readyz").status == 200)
+        same("ready", "the database is connected\n",
+             local(node, "/readyz").text)
 
 
 def test_of_all_nodes_some_fail():
@@ -584,23 +586,36 @@ def test_the_page_is_kept():
 def test_failed_logins_make_their_account_wait():
     """At both doors; the right login is answered in its turn."""
     with node_with("login_failures = 3\n") as node:
+        def right():
+            same("right", 200, tcp(node, "/", user="ann:secret").status)
+            return time.monotonic()
+
+        def another_waits():
+            """Where it does, it is answered after that which came before."""
+            began = time.monotonic()
+            for _ in range(3):
+                same("wrong", 401, tcp(node, "/", user="ann:wrong").status)
+            with ThreadPoolExecutor(1) as pool:
+                waiting = pool.submit(right)
+                same("another", 200, tcp(node, "/").status)
+                waits = waiting.done()
+            assert waiting.result() - began > 1.9, "it waited for its turn"
+            return waits
+
+        # A busy machine may take two seconds for it, too, now and then.
+        assert not all(another_waits() for _ in range(5))
         for _ in range(3):
             same("wrong", 401, tcp(node, "/", user="ann:wrong").status)
-        began = time.monotonic()
-        same("another", 200, tcp(node, "/").status)
-        assert time.monotonic() - began < 1.5
-        same("right", 200, tcp(node, "/", user="ann:secret").status)
-        assert time.monotonic() - began > 1.5, "it waited for its turn"
-        for _ in range(3):
-            same("wrong", 401, tcp(node, "/", user="ann:wrong").status)
+        ask = (b"GET / HTTP/1.1\r\nConnection: close\r\n" + HOST +
+               b"Authorization: Basic " + base64.b64encode(b"ann:wrong") +
+               b"\r\n\r\n")
         with ThreadPoolExecutor(12) as pool:
-            at_once = list(pool.map(lambda _: tcp(
-                node, "/", user="ann:wrong"), range(12)))
-        assert {a.status for a in at_once} == {401, 429}, at_once
-        refused = [a for a in at_once if a.status == 429]
+            at_once = list(pool.map(lambda _: talk(node, ask), range(12)))
+        assert {a[9:12] for a in at_once} == {b"401", b"429"}, at_once
+        refused = [a for a in at_once if a[9:12] == b"429"]
         assert len(refused) >= 9, at_once
         for a in refused:
-            assert "unix socket" in a.text and a.header("retry-after"), a.text
+            assert b"unix socket" in a and b"retry-after: " in a.lower(), a
         same("the socket", 200, local(node, "/").status)
 
 
