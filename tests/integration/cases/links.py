@@ -25,13 +25,15 @@ SECRET = "a-secret-for-the-tests-of-links"
 A, B, C, GONE = 10001, 10002, 10003, 10009
 STALL_MS = 1500  # others use the processor, too
 LATE = 5  # seconds that a busy machine may add
+# Where the time of a login is not the test, a machine may be late with it.
+PATIENT, USUAL = "connect_timeout = 10\n", ""
 
 
 class Cluster:
     """Nodes by id; meddled: those that the first one reaches by a relay."""
 
     def __init__(self, ids=(A, B, C), meddled=(B,), settings="", extra="",
-                 cluster=""):
+                 cluster=PATIENT):
         self.nodes, self.relays = {}, {}
         self.ports = {i: free_port() for i in ids}
         for i in meddled:
@@ -66,7 +68,7 @@ class Cluster:
         node.process.wait()
         shutil.rmtree(node.directory)
 
-    def ask(self, target, script="System.print(7)", seconds=5):
+    def ask(self, target, script="System.print(7)", seconds=30):
         text = (f"SET STATEMENT heapwire_timeout = {seconds} FOR "
                 f"ADMIN EXECUTE ON {target} '{script}'")
         return [tuple(row) for row in self.sql.query(text.encode())]
@@ -75,6 +77,10 @@ class Cluster:
         """What a list says of one node."""
         row, = [r for r in self.ask(f"{A}, {i}", **how) if r[0] == b"%d" % i]
         return row[1].decode() + " " + (row[2] or b"").decode("utf-8", "replace")
+
+    def comes_back(self, i):
+        """A busy machine may be too late with a login, which is tried again."""
+        wait_for(lambda: self.one(i) == "OK 7")
 
     def __enter__(self):
         return self
@@ -89,31 +95,42 @@ class Cluster:
 
 
 class Ticking:
-    """A client that pings all the time; how often it waited for long."""
+    """A client that pings all the time; how often it waited for long, while the
+    machine did not stand still."""
 
     def __init__(self, node):
-        self.wire = Wire(node.socket)
+        self.wire = Wire(node.socket, timeout=90)
         self.wire.login()
         self.stalls, self.count, self.ends = [], 0, False
-        self.thread = threading.Thread(target=self.run)
+        self.late_ms = 0  # the machine, with a thread that only sleeps
+        self.threads = [threading.Thread(target=way)
+                        for way in (self.run, self.sleep)]
+
+    def sleep(self):
+        while not self.ends:
+            began = time.monotonic()
+            time.sleep(0.01)
+            self.late_ms += max(0, 1000 * (time.monotonic() - began) - 100)
 
     def run(self):
         while not self.ends:
-            began = time.monotonic()
+            began, late_ms = time.monotonic(), self.late_ms
             self.wire.ping()
             took_ms = 1000 * (time.monotonic() - began)
-            if took_ms > STALL_MS:
+            time.sleep(0.01)  # it is a client, not a load
+            if took_ms - (self.late_ms - late_ms) > STALL_MS:
                 self.stalls.append(took_ms)
             self.count += 1
-            time.sleep(0.01)  # it is a client, not a load
 
     def __enter__(self):
-        self.thread.start()
+        for thread in self.threads:
+            thread.start()
         return self
 
     def __exit__(self, kind, *_):
         self.ends = True
-        self.thread.join()
+        for thread in self.threads:
+            thread.join()
         self.wire.close()
         if kind is None:
             # One may be the machine's; a fault comes again with each
@@ -140,7 +157,7 @@ def test_every_node_is_asked():
 
 
 def test_a_node_that_cannot_be_reached_has_its_row():
-    with Cluster() as c, Ticking(c.nodes[A]):
+    with Cluster(cluster=USUAL) as c, Ticking(c.nodes[A]):
         relay = c.relays[B]
         place = f"127.0.0.1:{relay.port}"
         for mode, seconds, text in (
@@ -157,7 +174,7 @@ def test_a_node_that_cannot_be_reached_has_its_row():
             assert said.startswith("ERROR " + text), (mode, said)
             between(0.9 * seconds, seconds + 2, began)
         relay.mode = "relay"
-        assert c.one(B) == "OK 7"
+        c.comes_back(B)
         c.kill(C)
         said = c.one(C)
         assert said == (f"ERROR submit failed for 127.0.0.1:{c.ports[C]}: "
@@ -178,7 +195,7 @@ def test_a_black_hole_takes_the_time_to_connect_and_no_more():
         s.setblocking(False)
         s.connect_ex(hole.getsockname())
     extra = f"[peer {GONE}]\naddress = 127.0.0.1:{hole.getsockname()[1]}\n"
-    with Cluster(ids=(A, B), meddled=(), extra=extra) as c:
+    with Cluster(ids=(A, B), meddled=(), extra=extra, cluster=USUAL) as c:
         with Ticking(c.nodes[A]):
             began = time.monotonic()
             said = c.one(GONE)
@@ -186,7 +203,7 @@ def test_a_black_hole_takes_the_time_to_connect_and_no_more():
                             f"{hole.getsockname()[1]}: no connection within "
                             "1000 ms"), said
             between(0.9, 2, began)
-            assert c.one(B) == "OK 7"
+            c.comes_back(B)
 
 
 def test_what_is_no_answer_is_a_failure_of_that_node_alone():
@@ -221,7 +238,7 @@ def test_what_is_no_answer_is_a_failure_of_that_node_alone():
 
 
 def test_a_deadline_is_one_for_all():
-    with Cluster() as c, Ticking(c.nodes[A]):
+    with Cluster(cluster=USUAL) as c, Ticking(c.nodes[A]):
         for mode in ("mute", "drip", "huge"):
             c.relays[B].mode = mode
             began = time.monotonic()
@@ -230,23 +247,23 @@ def test_a_deadline_is_one_for_all():
             assert rows[1] == (b"10002", b"ERROR", b"timeout after 2s"), rows
             assert rows[0][1] == rows[2][1] == b"OK", rows
         c.relays[B].mode = "relay"
-        assert c.one(B) == "OK 7"
+        c.comes_back(B)
         c.nodes[B].signal(signal.SIGSTOP)
         began = time.monotonic()
         assert c.one(B, seconds=2) == "ERROR timeout after 2s"
         between(1.9, 3, began)
         began = time.monotonic()  # its link is gone: it does not log us in
-        assert "did not end the login" in c.one(B, seconds=5)
+        assert "did not end the login" in c.one(B)
         between(1.9, 3, began)
         c.nodes[B].signal(signal.SIGCONT)
-        assert c.one(B) == "OK 7"
+        c.comes_back(B)
 
 
 def test_a_silent_node_delays_a_view_for_seconds():
     """Far less than the statement's time: over a link that answered before, and
     over a fresh one."""
     view = b"SELECT COUNT(*) FROM heapwire.cluster_daemon"
-    with Cluster(ids=(A, B, C)) as c, Ticking(c.nodes[A]):
+    with Cluster(ids=(A, B, C), cluster=USUAL) as c, Ticking(c.nodes[A]):
         c.sql.query(b"SET heapwire_timeout = 60")
         assert c.sql.query(view) == [[b"3"]]
         c.nodes[B].signal(signal.SIGSTOP)
@@ -258,18 +275,19 @@ def test_a_silent_node_delays_a_view_for_seconds():
         assert b"no sign of life for 10 s" in text, text
         assert c.sql.query(view) == [[b"2"]]
         c.nodes[B].signal(signal.SIGCONT)
-        assert c.sql.query(view) == [[b"3"]]
+        wait_for(lambda: c.sql.query(view) == [[b"3"]])
 
 
 def test_a_silent_node_is_asked_once_in_a_statement():
-    """Each further question would take the time to find it silent again."""
+    """Each further question would take the time to find it silent again: ten
+    seconds, and two for each of the others."""
     tables = ("daemon", "profiler", "snapshots", "deaths", "memory_history",
               "symbol_indexes")
     parts = " UNION ALL ".join(
         f"SELECT DISTINCT node_id FROM heapwire.cluster_{t}" for t in tables)
-    view = (f"SET STATEMENT heapwire_timeout = 13 FOR SELECT "
+    view = (f"SET STATEMENT heapwire_timeout = 18 FOR SELECT "
             f"GROUP_CONCAT(DISTINCT node_id ORDER BY node_id) FROM ({parts}) n")
-    with Cluster(ids=(A, B, C)) as c, Ticking(c.nodes[A]):
+    with Cluster(ids=(A, B, C), cluster=USUAL) as c, Ticking(c.nodes[A]):
         assert c.sql.query(view.encode()) == [[b"10001,10002,10003"]]
         c.nodes[B].signal(signal.SIGSTOP)
         for _ in "over a link that answered", "over a fresh one":
@@ -303,7 +321,7 @@ def test_an_answer_without_end_is_cut():
 
 def test_large_packets_come_in_a_few_at_a_time():
     askers = 24  # of 15 MB each, and eight may come in at once
-    with Cluster(ids=(A, B), cluster="connect_timeout = 20\n") as c:
+    with Cluster(ids=(A, B), cluster="connect_timeout = 40\n") as c:
         c.relays[B].mode = "wide"
         before = high_water(c.nodes[A])
         got = all_at_once(c, askers, "System.print(7)")
@@ -341,9 +359,9 @@ def all_at_once(c, askers, script):
     got = []
 
     def ask():
-        with Wire(c.nodes[A].socket, timeout=90) as sql:
+        with Wire(c.nodes[A].socket, timeout=300) as sql:
             sql.login()
-            rows = sql.query("SET STATEMENT heapwire_timeout = 60 FOR ADMIN "
+            rows = sql.query("SET STATEMENT heapwire_timeout = 240 FOR ADMIN "
                              f"EXECUTE ON {A}, {B} '{script}'".encode())
             got.append(tuple([r for r in rows if r[0] == b"10002"][0][1:3]))
     threads = [threading.Thread(target=ask) for _ in range(askers)]
@@ -378,15 +396,21 @@ def test_who_is_killed_asks_no_longer():
         number = int(c.sql.query(b"SELECT CONNECTION_ID()")[0][0])
         with Wire(c.nodes[A].socket) as other:
             other.login()
-            threading.Timer(0.5, lambda: other.query(
-                f"KILL QUERY {number}".encode())).start()
-            began = time.monotonic()
+            killed, asked = [], c.relays[B].connections
+
+            def kill():
+                wait_for(lambda: c.relays[B].connections > asked)
+                killed.append(time.monotonic())
+                other.query(f"KILL QUERY {number}".encode())
+            killer = threading.Thread(target=kill)
+            killer.start()
             try:
-                c.ask("ALL", seconds=30)
+                c.ask("ALL", seconds=60)
                 assert False
             except Refused as refused:
                 assert "interrupted" in str(refused), refused
-            between(0.4, 3, began)
+            between(0, 3, killed[0])
+            killer.join()
             pings = ticking.count
             wait_for(lambda: ticking.count > pings + 5)
 
@@ -432,7 +456,8 @@ def test_another_secret_ends_links_of_the_old_one():
 
 
 def test_tls_ends_where_it_was_proven():
-    with Cluster(settings="require_tls = yes\n") as c, Ticking(c.nodes[A]):
+    with Cluster(settings="require_tls = yes\n",
+                 cluster="connect_timeout = 2\n") as c, Ticking(c.nodes[A]):
         relay = c.relays[B]
         assert [r[1] for r in c.ask("ALL")] == [b"OK"] * 3
         asked = relay.connections
@@ -441,8 +466,9 @@ def test_tls_ends_where_it_was_proven():
         relay.mode = "handshake"
         relay.cut()
         began = time.monotonic()
-        assert "did not end the login within 2000 ms" in c.one(B)
-        between(1.9, 3, began)
+        said = c.one(B)
+        assert "did not end the login within 4000 ms" in said, said
+        between(3.9, 5, began)
         relay.mode = "relay"
         asked = relay.connections
         assert c.one(B) == "OK 7" and relay.connections == asked + 1
@@ -500,13 +526,14 @@ def test_a_login_without_end_holds_up_nobody():
 
 def test_what_goes_wrong_on_one_link_is_no_others_fault():
     script = f'System.print("{"x" * 60000}")'
-    with Cluster(meddled=(B, C), settings="require_tls = yes\n") as c:
+    with Cluster(meddled=(B, C), settings="require_tls = yes\n",
+                 cluster="connect_timeout = 2\n") as c:
         assert [r[1] for r in c.ask("ALL")] == [b"OK"] * 3
         c.relays[C].mode = "bits"
         c.relays[B].mode = "handshake"  # given up in the middle of it
         c.relays[B].cut()
-        rows = c.ask("ALL", script=script)
-        assert b"did not end the login within 2000 ms" in rows[1][2], rows[1]
+        rows = c.ask("ALL", script=script, seconds=60)
+        assert b"did not end the login within 4000 ms" in rows[1][2], rows[1]
         assert rows[2] == (b"10003", b"OK", b"x" * 60000), rows[2]
 
 
