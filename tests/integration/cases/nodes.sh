@@ -10,8 +10,9 @@ umask 077
     echo "name = nodes.sh"
     echo "secret = $(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')"
 } >"$config"
+port4=1 # which no other test takes
 for id in 1 2 3 4; do
-    eval "port$id=$(free_port)"
+    [ "$id" = 4 ] || eval "port$id=$(free_port)"
     eval "port=\$port$id"
     printf '[peer 1000%s]\naddress = 127.0.0.1:%s\n' "$id" "$port" >>"$config"
     [ "$id" != 3 ] || echo "role = compute_node" >>"$config"
@@ -97,12 +98,12 @@ same "a user that may not ask sees the nodes" "4" \
 freeze "$pid2"
 began=$(date +%s)
 same "time is up" "10001	OK	ok
-10002	ERROR	timeout after 2s
+10002	ERROR	timeout after 5s
 10003	OK	ok" "$(on 1 -e \
-    "ADMIN EXECUTE /*+ heapwire_timeout(2) */ ON 10001, 10002, 10003 $ok")"
+    "ADMIN EXECUTE /*+ heapwire_timeout(5) */ ON 10001, 10002, 10003 $ok")"
 took=$(($(date +%s) - began))
 check
-[ "$took" -le 20 ] || fault "two seconds took $took"
+[ "$took" -le 25 ] || fault "five seconds took $took"
 contains "its time, for one" "timeout after 1s" "$(on 3 -e \
     "SET STATEMENT heapwire_timeout = 1 FOR ADMIN EXECUTE ON 10002 $ok" ||
     true)"
