@@ -32,6 +32,7 @@ start_node "$work/wrapper"
 wait_for 60 db 'SELECT 1'
 wait_for 60 heapwired_is_mysql
 same "heapwired follows the database" mysql "$(heapwired_user)"
+wait_for 60 prof 'has_enable()' # its agent is another, once it is mysql
 same "still the same socket" false "$(prof 'has_enable()')"
 same "enable" "instance of HeapProf" "$(prof 'enable_prof()')"
 db "CREATE DATABASE t; USE t; CREATE TABLE x ENGINE=InnoDB

@@ -44,6 +44,11 @@ prof() {
 }
 is_off() { [ "$(prof 'has_enable()')" = false ]; }
 heapwired() { cat "$data/.heapwire/heapwired.lock" 2>/dev/null; }
+# What was joined, or told to end, is listed for a moment yet.
+has_agents() { [ "$(agent_threads $db)" = "$1" ]; }
+few_heapwireds() { # and its keeper
+    [ "$(pgrep -cf "$data/.heapwire --node-id")" -le 2 ]
+}
 stop() {
     kill $db
     wait_for 60 gone $db || fail "mariadbd does not end"
@@ -61,7 +66,7 @@ wait_for 60 is_off || fail "no heapwired: $(cat "$data/.heapwire"/*.log)"
 expect "whose heapwired" "mysql 1" "$(ps -o user=,ppid= "$(heapwired)" | xargs)"
 prof 'enable_prof()' >/dev/null
 expect "enabled" true "$(prof 'has_enable()')"
-sql -e "set @a = repeat('x', 12000000); select sleep(15)" >/dev/null &
+sql -e "set @a = repeat('x', 12000000); select sleep(300)" >/dev/null &
 started $!
 names() {
     node "" "SELECT function FROM heapwire.heap_functions" | grep -q 'String::\|Item_\|mysql_\|THD'
@@ -79,7 +84,7 @@ old=$(heapwired)
 started "$old"
 sql -e 'set global heapwire_enabled = off'
 expect "off" off "$(status)"
-expect "threads" 0 "$(agent_threads $db)"
+wait_for 60 has_agents 0 || fail "threads: $(agent_threads $db)"
 wait_for 60 gone "$old" || fail "heapwired is left"
 sql -e 'set global heapwire_enabled = on'
 wait_for 60 is_off || fail "not back, or profiling: $(prof 'has_enable()')"
@@ -99,10 +104,10 @@ for i in $(seq "$rounds"); do
     answer=$(sql -e "install soname 'heapwire'") || fail "round $i: $answer"
 done
 expect "installed again" serving "$(status)"
-expect "agents" 1 "$(agent_threads $db)"
+wait_for 60 has_agents 1 || fail "agents: $(agent_threads $db)"
 wait_for 90 is_off || fail "no heapwired after $rounds rounds"
 started "$(heapwired)"
-[ "$(pgrep -cf "$data/.heapwire --node-id")" -le 2 ] || # and its keeper
+wait_for 60 few_heapwireds ||
     fail "heapwireds are left: $(pgrep -af "$data/.heapwire --node-id")"
 old=$(heapwired)
 stop
