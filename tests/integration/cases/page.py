@@ -197,6 +197,18 @@ def unseen(page):
     page.quiet("unseen")
 
 
+def memory_is_there(page):
+    """On the time line, for which it is asked last."""
+    def is_told():
+        page.run("document.querySelector('#line canvas').focus()")
+        page.keys(ESCAPE)
+        page.keys(LEFT)
+        return "RSS" in page.run(TEXT, ".said")
+
+    wait_for(is_told)
+    page.keys(ESCAPE)
+
+
 def compare(page):
     page.open("snapshot=after&base=before")
     check("since the base" in page.run(TEXT, "#title"), "a difference",
@@ -221,6 +233,7 @@ def compare(page):
     # The same by a brush over the time line.
     page.open()
     page.browser.until("document.querySelector('#base').options.length === 3")
+    memory_is_there(page)
     left, top, width, height = page.run(
         "const canvas = document.querySelector('#line canvas');"
         "canvas.scrollIntoView(); const box = canvas.getBoundingClientRect();"
@@ -236,6 +249,7 @@ def compare(page):
 
     # By two clicks.
     page.open()
+    memory_is_there(page)
     for x in (left + 3, left + width - 3):
         page.run("document.querySelector('#line canvas').scrollIntoView()")
         page.browser.press(x, top + height / 2)
@@ -245,6 +259,7 @@ def compare(page):
 
     # And by keys.
     page.open()
+    memory_is_there(page)
     page.run("document.querySelector('#line canvas').focus()")
     for _ in range(12):
         page.keys(SHIFT, LEFT)
@@ -319,13 +334,16 @@ def ways(page):
         const samples = Array.from({length: 21600}, (_, i) =>
             ({t: 1.7e9 + 4 * i, rss: 1e9 + i, allocated: 9e8 + i, limit: 2e9}));
         const marks = Array.from({length: 300}, (_, i) => ({t: 1.7e9 + 280 * i, live: 8e8}));
-        return [[], marks].map((some) => {
-            line.set(samples, some);
-            const start = performance.now();
-            for (let i = 0; i < 30; i++)
-                line.point(1.7e9 + 1000 * i);
-            return performance.now() - start;
-        })""")
+        const took = [[], []]; // of which the best: all else is the machine's
+        for (let round = 0; round < 5; round++)
+            [[], marks].forEach((some, which) => {
+                line.set(samples, some);
+                const start = performance.now();
+                for (let i = 0; i < 6; i++)
+                    line.point(1.7e9 + 1000 * i);
+                took[which].push(performance.now() - start);
+            });
+        return took.map((some) => Math.min(...some))""")
     check(marked < 10 * plain, "snapshots make no long history slow", (plain, marked))
     drawn = page.run("""
         const sample = (life, t) => ({t: 1.7e9 + t, rss: 1e9, allocated: null, limit: null, ...life});
@@ -477,7 +495,7 @@ def cpu(page):
     page.browser.click("#stop")
     page.until_text("#title", "Sample")
     wait_for(lambda: not page.query("SELECT id FROM sessions WHERE info LIKE '%calls(%' "
-                                    "AND id <> connection_id()"), 20)
+                                    "AND id <> connection_id()"))
     page.fine()
     page.choose("#seconds", "5")
     check(page.hash() == {"view": "cpu", "kind": "wall", "seconds": "5"}, "it is in the URL", page.hash())
@@ -572,7 +590,7 @@ def hostile(browser, work):
         node.wait()
         door = PageDoor(node)
         page = Page(browser, door, node)
-        wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected", 30)
+        wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected")
         page.open()
         names = [f["name"] for f in page.frames()]
         for wanted in ("<img src=x onerror=window.pwned=1>", "=cmd|'/C calc'!A0",
@@ -715,7 +733,7 @@ def two_nodes(browser, work):
         door = PageDoor(nodes[0])
         page = Page(browser, door, nodes[0])
         wait_for(lambda: [row[0] for row in page.query(
-            "SELECT state FROM cluster_profiler")] == ["connected"] * 2, 30)
+            "SELECT state FROM cluster_profiler")] == ["connected"] * 2)
         page.hurry(True)
         page.open()
         page.until_text("#title", "in use")
@@ -796,13 +814,13 @@ def gone(browser, work):
         door = PageDoor(nodes[0])
         page = Page(browser, door, nodes[0])
         wait_for(lambda: [row[0] for row in page.query(
-            "SELECT state FROM cluster_profiler")] == ["connected"] * 2, 30)
+            "SELECT state FROM cluster_profiler")] == ["connected"] * 2)
         for name in ("base", "later"):
             page.query("ADMIN EXECUTE ON 10002 'System.print(HeapProf.getInstance()"
                        f""".snapshot("{name}"))'""")
         # heapwired outlives no database that ends at once.
         wait_for(lambda: page.query("SELECT count(*) FROM cluster_memory_history"
-                                    " WHERE node_id = 10002")[0][0] > 11, 60)
+                                    " WHERE node_id = 10002")[0][0] > 11, 120)
         page.hurry(True)
         page.open("node=10002")
         browser.until(f"{NAMES} === ',base,later'")
@@ -816,8 +834,9 @@ def gone(browser, work):
         check(page.run("return document.querySelector('#stale').hidden"), "and nothing failed",
               page.run(TEXT, "#stale"))
         check(page.frames(), "the heap that is shown stays")
-        check("death: " in mark(page) and "RSS" in page.run(TEXT, ".said"),
-              "its death is on the time line", page.run(TEXT, ".said"))
+        wait_for(lambda: "death: " in mark(page))  # its parent tells of it
+        check("RSS" in page.run(TEXT, ".said"), "its death is on the time line, with its memory",
+              page.run(TEXT, ".said"))
         page.fine()
 
         # Chosen after its death.
@@ -860,7 +879,7 @@ def main():
             door = PageDoor(node)
             page = Page(browser, door, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==
-                     "connected", 30)
+                     "connected")
             for part in (first_look, flame, back, compare, unseen, processes, ways, tables, cpu, keyboard, sizes,
                          failures):
                 part(page)
