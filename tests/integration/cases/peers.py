@@ -286,10 +286,11 @@ def test_before_the_login_packets_are_small():
 
 def test_a_node_that_says_no_more_is_not_waited_for():
     with node_with() as node:
-        p = Peer(node.socket).begin()
         began = time.monotonic()
+        p = Peer(node.socket).begin()
         assert p.closed()
-        assert 8 < time.monotonic() - began < 18
+        took = time.monotonic() - began
+        assert 9.9 < took < 25, took
 
 
 def test_refusals_take_as_long_whatever_is_wrong():

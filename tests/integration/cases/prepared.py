@@ -408,17 +408,30 @@ def test_clients_that_leave(node):
 
 @beside
 def test_a_cursor_is_not_timed_while_it_waits(_):
-    with Node(FAKE, settings="statement_timeout = 1\n") as node, \
+    with Node(FAKE, settings="statement_timeout = 5\n") as node, \
             local(node) as w:
         st = w.prepare("SELECT rows 1000")
         w.execute(st, cursor=1)
         for _ in range(2):
-            time.sleep(1.2)  # more than the least that can be set
+            time.sleep(5.2)  # more than what one fetch has
             assert len(w.fetch(st, 100)) == 100
         refused(3024, "HY000", w.execute, w.prepare("SELECT hang"), cursor=1)
-        # A cursor left open is no reason to wait at the end.
-        node.signal(15)
-        assert node.process.wait(2) == 0
+
+
+@beside
+def test_a_cursor_left_open_is_no_reason_to_wait_at_the_end(_):
+    def seconds():
+        with Node(FAKE) as node, local(node) as w:
+            w.execute(w.prepare("SELECT rows 1000"), cursor=1)
+            began = time.monotonic()
+            assert node.stop() == 0
+            return time.monotonic() - began
+
+    # It waits for sessions' last bytes for 3 s; a busy machine is late, too.
+    took = []
+    while not took or took[-1] >= 2:
+        assert len(took) < 5, took
+        took.append(seconds())
 
 
 def test_pipelining(node):
@@ -498,8 +511,10 @@ def progress_of(node):
                b"\x13waiting for nothing")
     for flags in DIALECTS:
         with local(node, flags=flags | PROGRESS) as w, local(node) as other:
-            assert w.query("SELECT wait 1300") == [[b"waited"]]
-            assert 2 <= len(w.progress) <= 5, w.progress
+            began = time.monotonic()
+            assert w.query("SELECT wait 2500") == [[b"waited"]]
+            took = time.monotonic() - began  # four a second, at most
+            assert 2 <= len(w.progress) <= 4 * took, (w.progress, took)
             assert set(w.progress) == {payload}, w.progress
             w.progress.clear()
             assert w.execute(w.prepare("SELECT wait 1000")) == [[b"waited"]]
@@ -529,10 +544,12 @@ def test_progress_does_not_pile_up(_):
     with Node(FAKE, users=[("ann", b"secret", "all")]) as node, \
             Wire(node.tcp, rcvbuf=4096).login(b"ann", b"secret",
                                            flags=DEFAULT | PROGRESS) as w:
+        began = time.monotonic()
         w.command(3, b"SELECT wait 2000")
         time.sleep(2.5)
         assert w.result() == [[b"waited"]]
-        assert len(w.progress) <= 8
+        took = time.monotonic() - began
+        assert len(w.progress) <= 4 * took, (w.progress, took)
 
 
 @needs(no_terminal)
@@ -546,7 +563,7 @@ def test_the_cli_shows_progress(node):
 
     def until(text):
         nonlocal seen
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not re.search(text, seen):
             assert time.monotonic() < end, seen
             seen += os.read(fd, 65536)
@@ -584,7 +601,7 @@ def test_memory_may_run_out(_):
             node.signal(signal.SIGUSR1)
             for _ in range(100):
                 try:
-                    with Wire(node.socket, timeout=5).login() as w:
+                    with Wire(node.socket, timeout=60).login() as w:
                         for _ in range(5):
                             turn(w)
                             done += 1
@@ -642,7 +659,7 @@ try { $st->execute(); } catch (Exception $e) { echo $e->getCode(), "\n"; }
 
 def test_real_clients(_):
     def output(*command):
-        done = subprocess.run(command, capture_output=True, timeout=60,
+        done = subprocess.run(command, capture_output=True, timeout=300,
                               check=False)
         assert done.returncode == 0, (done.stdout, done.stderr)
         return done.stdout.decode().splitlines()
