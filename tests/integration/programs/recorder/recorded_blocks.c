@@ -2,13 +2,14 @@
  * recorded_blocks.c - a server of a kind, whose live bytes are known.
  *
  * At SIGUSR1 it keeps SMALL_COUNT blocks of SMALL bytes and LARGE_COUNT of
- * LARGE, by functions of their own; at the next, it frees each second small
- * one.  At SIGUSR2 it writes where nothing is.  Each line that it says is what
- * it has done.
+ * LARGE, by functions of their own, all in memory; at the next, it frees each
+ * second small one.  At SIGUSR2 it writes where nothing is.  Each line that it
+ * says is what it has done.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SMALL = 1000, SMALL_COUNT = 32000, LARGE = 1 << 20, LARGE_COUNT = 16 };
 
@@ -26,8 +27,10 @@ keep_small(void)
 static __attribute__((noinline)) void
 keep_large(void)
 {
-    for (int i = 0; i < LARGE_COUNT; i++)
+    for (int i = 0; i < LARGE_COUNT; i++) {
         large[i] = calloc(1, LARGE);
+        memset(large[i], 1, LARGE);
+    }
 }
 
 static void
