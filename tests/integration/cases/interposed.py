@@ -227,7 +227,8 @@ def test_hangs(node):
             hung = [took() for _ in range(5)]
             print(f"  ms, running: {[round(1000 * t, 1) for t in running]}, "
                   f"hung: {[round(1000 * t, 1) for t in hung]}")
-            assert min(hung) < 3 * max(running), (running, hung)
+            # An answer of the agent would be waited for for seconds.
+            assert min(hung) < 3 * max(running) + 1, (running, hung)
             assert "debugCommand" in "\n".join(heap(w, "dump_dot_snapshot()"))
             said(w, "now", "the process does not respond")
             assert allocated(w) > 0, "what it told last is forgotten"
