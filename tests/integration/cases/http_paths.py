@@ -5,6 +5,7 @@ real heapwired.  Those tests that need something to look at have a redis-server.
 Arguments name single tests.  What no program sends: http_hostile.py.
 """
 import base64
+import contextlib
 import gzip
 import json
 import os
@@ -225,7 +226,8 @@ def sql_rows(node, text):
 
 def look_at_kill(node):
     """What hangs is seen and killed like any statement."""
-    with frozen(node.children["redis-server"]):
+    def kills():
+        """Not what was over before, as it is after four seconds."""
         url = f"http://127.0.0.1:{node.http_port}/debug/pprof/heap"
         waiting = subprocess.Popen(
             ["curl", "-sS", "-m", "60", "-u", "boss:b0ss", "-w",
@@ -238,11 +240,18 @@ def look_at_kill(node):
                 "AND info LIKE 'SELECT pprof(%'")
             return ids
 
-        wait_for(runs)
-        sql = Wire(node.socket).login()
-        sql.query(f"KILL QUERY {ids[0]}")
+        wait_for(lambda: runs() or waiting.poll() is not None)
+        sql, killed = Wire(node.socket).login(), False
+        with contextlib.suppress(Refused):
+            if ids:
+                sql.query(f"KILL QUERY {ids[0]}")
+                killed = True
         sql.close()
-        same("killed", b"503", waiting.communicate(timeout=30)[0][-3:])
+        same("killed", b"503", waiting.communicate(timeout=60)[0][-3:])
+        return killed
+
+    with frozen(node.children["redis-server"]):
+        assert any(kills() for _ in range(5))
 
 
 def test_a_redis():
