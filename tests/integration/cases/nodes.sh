@@ -8,6 +8,7 @@ umask 077
 {
     echo "[cluster]"
     echo "name = nodes.sh"
+    echo "connect_timeout = 5" # a busy machine's login takes its time
     echo "secret = $(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')"
 } >"$config"
 port4=1 # which no other test takes

@@ -501,7 +501,8 @@ def test_who_has_the_secret_lies_of_itself_alone():
                            for i in range(20000)) +
            frame((4 + 20000) % 256, END))
     liar = StandIn(10009, make_key())
-    with node_with(f"[peer 10009]\naddress = 127.0.0.1:{liar.port}\n") as node, \
+    with node_with(f"[peer 10009]\naddress = 127.0.0.1:{liar.port}\n",
+                   cluster=IN_CLUSTER + "connect_timeout = 20\n") as node, \
             Wire(node.socket).login() as w, Wire(node.socket).login() as other:
         before = node.rss_kb()
         for answer in (row(b"10001"), TWO, row(b"10001\tOK\tfalse"), big):
