@@ -57,7 +57,7 @@ waited=0
 until redis-cli -s "$work/redis.sock" ping >/dev/null 2>&1 &&
     query -e "ADMIN EXECUTE ON 10001 '$heap.has_enable()'" >/dev/null 2>&1; do
     waited=$((waited + 1))
-    if [ "$waited" -gt 100 ] || ! kill -0 "$run" 2>/dev/null; then
+    if [ "$waited" -gt 600 ] || ! kill -0 "$run" 2>/dev/null; then
         cat "$work/redis.log" "$node/heapwired.log" >&2 2>/dev/null || true
         echo "the node did not start" >&2
         exit 1
