@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from etcd import Etcd, TTL, ask, entry
 from hosts import HERE, Hosts, own_network
@@ -81,6 +82,10 @@ class Asker:
             self.count += 1
             time.sleep(0.05)
 
+    def has_heard(self, text):
+        wait_for(lambda: text in self.seen or self.failed, SOON)
+        assert not self.failed, self.failed
+
     def stop(self):
         self.ends = True
         self.thread.join()
@@ -129,6 +134,8 @@ class Cluster:
         for node in self.nodes:
             self.askers.append(Asker(node))
             stack.callback(self.askers[-1].stop)
+        for asker in self.askers:  # the first time it connects
+            asker.has_heard(said(*IDS))
 
     def is_told(self, text, nodes=None):
         """That etcd is no help; and not before it was."""
@@ -145,10 +152,10 @@ class Cluster:
 
     def nobody_noticed(self):
         for asker in self.askers:
+            wait_for(lambda a=asker: a.count > 5 or a.failed, SOON)
             assert not asker.failed, asker.failed
             assert asker.seen == {said(*IDS)}, (asker.node.number, asker.seen)
             assert asker.slowest < SLOW, asker.slowest
-            assert asker.count > 5
 
 
 LOST = "etcd cannot be reached"
@@ -214,8 +221,10 @@ def check_etcd_is_cut_off_from_some(c):
     c.is_told(LOST, [cut])
     for n in (near, other):
         wait_for(lambda n=n: set(members(n)) == set(IDS[:2]), SOON)
-        assert trouble(n) == "", trouble(n)
+        wait_for(lambda n=n: trouble(n) == "", SOON)
     assert set(members(cut)) == set(IDS)
+    for asker in c.askers[:2]:
+        asker.has_heard(said(*IDS[:2]))
     c.hosts.unroute(3, HERE)
     c.is_well()
     for n in c.nodes:
@@ -251,52 +260,75 @@ class Mute:
 
     def __init__(self):
         self.listener = socket.create_server((HERE, 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
+        self.listener.setblocking(False)
+        self.port, self.taken = self.listener.getsockname()[1], []
         self.row = (f"ERROR submit failed for {HERE}:{self.port}: it took "
                     "the connection, and did not end the login within 2000 ms"
                     ": it hangs, is too busy, or is no heapwired")
 
+    def is_asked(self):
+        """Since the last time."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.taken.append(self.listener.accept()[0])
+        return bool(self.taken)
+
+    def forget(self):
+        self.is_asked()
+        while self.taken:
+            self.taken.pop().close()
+
 
 def check_members_change_during_a_statement(c):
     """Each node that was a member as it began has its row, and no other."""
-    kept, moved, left, came = 10020, 10021, 10022, 10023
-    at = {i: Mute() for i in (kept, moved, left, came)}
+    # One after another they hold up a statement for 6 s.
+    kept, moved, left, came = (10018, 10019, 10020), 10021, 10022, 10023
+    at = {i: Mute() for i in (*kept, moved, left, came)}
     new_place, node = Mute(), c.nodes[0]
-    healthy = [(i, "OK 1") for i in IDS]
+    healthy = [(i, "OK 1") for i in IDS] + [(i, at[i].row) for i in kept]
+    for asker in c.askers[:2]:  # whom the mute ones would hear, too
+        asker.ends = True
+        asker.thread.join()
 
     def put(i, place):
         c.etcd.put(i, entry(i, HERE, place.port))
 
-    def change():
+    def change(asked):
+        wait_for(lambda: all([at[i].is_asked() for i in asked]), SOON)
         c.etcd.delete(left)
         put(moved, new_place)
         put(came, at[came])
 
-    def all_say(sql, limits, meanwhile=None):
-        timer = threading.Timer(0.5, meanwhile or (lambda: None))
-        timer.start()
-        rows = sql.query(f"ADMIN EXECUTE /*+ heapwire_timeout(20) {limits} */ "
-                         "ON ALL 'System.print(1)'".encode())
-        timer.join()
+    def all_say(sql, limits, *asked):
+        """Of a statement that has members change once these are asked."""
+        with ThreadPoolExecutor(1) as pool:
+            changed = pool.submit(change, asked) if asked else None
+            rows = sql.query(
+                f"ADMIN EXECUTE /*+ heapwire_timeout(20) {limits} */ "
+                "ON ALL 'System.print(1)'".encode())
+            if changed:
+                changed.result()
         return [(int(i), f"{s.decode()} {r.decode()}") for i, s, r in rows]
 
     with Wire(node.socket, timeout=60).login() as sql:
         # All at once; and one after another, the last ones after the change.
-        for limits, then in (
-                ("", [(moved, at[moved].row), (left, at[left].row)]),
-                ("heapwire_parallel(1)", [(moved, new_place.row),
-                                          (left, "ERROR node not found")])):
-            for i in (kept, moved, left):
+        for limits, asked, then in (
+                ("", (*kept, moved, left),
+                 [(moved, at[moved].row), (left, at[left].row)]),
+                ("heapwire_parallel(1)", kept[:1],
+                 [(moved, new_place.row), (left, "ERROR node not found")])):
+            for i in (*kept, moved, left):
                 put(i, at[i])
+                at[i].forget()
             c.etcd.delete(came)
-            wait_for(lambda: set(members(node)) == {*IDS, kept, moved, left} and
+            wait_for(lambda: set(members(node)) == {*IDS, *kept, moved, left} and
                      members(node)[moved] == at[moved].port, SOON, 0.1)
-            rows = all_say(sql, limits, change)
-            assert rows == [*healthy, (kept, at[kept].row), *then], rows
-            wait_for(lambda: set(members(node)) == {*IDS, kept, moved, came},
+            rows = all_say(sql, limits, *asked)
+            assert rows == [*healthy, *then], rows
+            wait_for(lambda: set(members(node)) == {*IDS, *kept, moved, came},
                      SOON, 0.1)
         rows = all_say(sql, "")
-        assert rows == [*healthy, (kept, at[kept].row), (moved, new_place.row),
+        assert rows == [*healthy, (moved, new_place.row),
                         (came, at[came].row)], rows
 
 
