@@ -120,9 +120,8 @@ class Misfits:
 
     def misbehave(self):
         """Once each was asked, so that there are links to them all."""
-        rows = self.ask("System.print(1)")
-        assert {i for i, t in rows.items() if t == "OK 1"} >= {
-            ASKED, WELL, 10003, 10005, 10006, 10007, 10009}, rows
+        self.expect("System.print(1)", dict.fromkeys(
+            (ASKED, WELL, 10003, 10005, 10006, 10007, 10009), "OK 1"))
         self.real[10003].relay.mode = "drip"
         self.real[10005].relay.mode = "garbage"
         self.real[10006].process.kill()
@@ -144,6 +143,19 @@ class Misfits:
         assert sorted(said) == sorted(ids or self.places), rows
         return said
 
+    def expect(self, script, wanted, *ids):
+        """Of these what is wanted.  A machine that stands still for a second or
+        two has nodes late: then once more, and once more again."""
+        for _ in range(3):
+            said = self.ask(script, *ids)
+            wrong = {i: (said[i], text) for i, text in wanted.items()
+                     if not fits(said[i], text)}
+            if not wrong or not all(is_late(text) for text, _ in
+                                    wrong.values()):
+                break
+        assert not wrong, wrong
+        return said
+
 
 def fits(said, wanted):
     """Those that end there are to be equal; of others the begin is."""
@@ -151,11 +163,15 @@ def fits(said, wanted):
                               said.startswith(wanted))
 
 
+def is_late(said):
+    """For heapwired's own limits."""
+    return any(limit in said for limit in (
+        "within 1000 ms", "within 2000 ms", f"timeout after {TIMEOUT}s"))
+
+
 def check_each_has_its_row_in_one_statement(m):
     m.misbehave()
-    said = m.ask("System.print(1)")
-    wrong = {i: (said[i], t) for i, t in m.said.items() if not fits(said[i], t)}
-    assert not wrong, wrong
+    said = m.expect("System.print(1)", m.said)
     rows = m.sql.query(b"SELECT id, version, last_error FROM heapwire.nodes")
     known = {int(r[0]): (r[1], r[2]) for r in rows}
     assert known[10009][0] == b"9.9.9", known
@@ -170,15 +186,12 @@ def check_so_it_is_of_a_statement_that_changes_something(m):
     failing = 10004, 10006, 10008, 10010, 10012, 10013
     for verb, then in (("enable_prof", "true"), ("enable_prof", "true"),
                        ("disable_prof", "false")):
-        said = m.ask(f"System.print(HeapProf.getInstance().{verb}())", ASKED,
-                     WELL, *failing)
-        for i in (ASKED, WELL):
-            assert said[i] == "OK instance of HeapProf", said
-        for i in failing:
-            assert fits(said[i], m.said[i]), said
-        said = m.ask("System.print(HeapProf.getInstance().has_enable())",
-                     ASKED, WELL)
-        assert said[ASKED] == said[WELL] == f"OK {then}", said
+        m.expect(f"System.print(HeapProf.getInstance().{verb}())",
+                 {ASKED: "OK instance of HeapProf",
+                  WELL: "OK instance of HeapProf",
+                  **{i: m.said[i] for i in failing}}, ASKED, WELL, *failing)
+        m.expect("System.print(HeapProf.getInstance().has_enable())",
+                 {ASKED: f"OK {then}", WELL: f"OK {then}"}, ASKED, WELL)
 
 
 def check_a_reload_that_is_wrong_changes_nothing(m):
@@ -195,10 +208,9 @@ def check_a_reload_that_is_wrong_changes_nothing(m):
             f.write(text)
         os.kill(asked.heapwired, signal.SIGHUP)
         wait_for(lambda why=why: why in asked.log())
-        said = m.ask("System.print(1)", WELL, 10006, 10077)
-        assert said[WELL] == "OK 1", said
-        assert said[10006] == m.said[10006], said
-        assert said[10077] == "ERROR node not found", said
+        m.expect("System.print(1)",
+                 {WELL: "OK 1", 10006: m.said[10006],
+                  10077: "ERROR node not found"}, WELL, 10006, 10077)
     asked.write(m.places)
 
 
