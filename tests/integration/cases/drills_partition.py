@@ -35,7 +35,7 @@ class Cluster:
         for node in self.nodes.values():
             node.wait()
         self.sql = Wire(self.nodes[10001].socket, timeout=60).login()
-        wait_for(lambda: self.ask(10)[0] == everyone(), 30, 0.1)
+        wait_for(lambda: self.ask(10)[0] == everyone(), 60, 0.1)
 
     def start_node(self, i):
         self.nodes[i] = RedisNode(self.work, i, PLACES, PLACES[i],
@@ -55,7 +55,10 @@ class Cluster:
         return said, took
 
     def all_answer(self):
-        said, took = self.ask(20)
+        for _ in range(3):
+            said, took = self.ask(20)
+            if not some_are_late(said):
+                break
         assert said == everyone(), said
         assert took < 1 + LATE, took
 
@@ -85,14 +88,18 @@ class Cluster:
                 os.kill(self.nodes[i].heapwired, number)
 
     def have_links(self, count, *ids):
-        """So many idle ones to each: at once they are asked as often."""
-        self.signal(signal.SIGSTOP, *ids)
-        askers = [Asking(self, 20, Wire(self.nodes[10001].socket).login())
-                  for _ in range(count)]
-        wait_for(lambda: all(self.unread(i) >= count for i in ids))
-        self.signal(signal.SIGCONT, *ids)
-        for asker in askers:
-            assert asker.end()[0] == everyone(), asker.said
+        """So many idle ones to each: at once they are asked as often, and go on
+        before the two seconds that a login may take are over, mostly."""
+        for _ in range(5):
+            self.signal(signal.SIGSTOP, *ids)
+            askers = [Asking(self, 20, Wire(self.nodes[10001].socket).login())
+                      for _ in range(count)]
+            wait_for(lambda: all(self.unread(i) >= count for i in ids))
+            self.signal(signal.SIGCONT, *ids)
+            said = [asker.end()[0] for asker in askers]
+            if not any(map(some_are_late, said)):
+                break
+        assert said == [everyone()] * count, said
 
     def __enter__(self):
         return self
@@ -143,6 +150,14 @@ def unreached(i, why="no connection within 1000 ms"):
     return f"ERROR submit failed for {PLACES[i]}: {why}"
 
 
+def some_are_late(said):
+    """And nothing else is wrong: the machine stood still for a second."""
+    late = [text for text in said.values() if "within 1000 ms" in text or
+            "within 2000 ms" in text]
+    return late and all(text == "OK false" or text in late
+                        for text in said.values())
+
+
 def check_nodes_ask_each_other_by_tls(c):
     c.all_answer()
     where = Hosts.address(1), 9001
@@ -157,8 +172,8 @@ def check_a_host_that_is_cut_off_before_a_statement(c):
     """Its idle links look alive, all three to each node."""
     c.have_links(3, 10003, 10004)
     c.hosts.cut(2)
-    late = "ERROR timeout after 2s"
-    said, _ = c.ask(2)
+    late = "ERROR timeout after 3s"  # they are found dead after 5 s
+    said, _ = c.ask(3)
     assert said == everyone(n10003=late, n10004=late), said
     lost = everyone(n10003=unreached(10003), n10004=unreached(10004))
     for _ in range(2):  # and now that is known
@@ -242,8 +257,8 @@ def check_a_cut_that_heals_in_time_is_not_noticed(c):
 def check_who_is_asked_is_cut_off(c):
     """It has itself, and the node on the same host."""
     c.hosts.cut(1)
-    late = {f"n{i}": "ERROR timeout after 1s" for i in (10003, 10004, 10005)}
-    said, _ = c.ask(1)
+    late = {f"n{i}": "ERROR timeout after 3s" for i in (10003, 10004, 10005)}
+    said, _ = c.ask(3)
     assert said == everyone(**late), said
     said, took = c.ask(20)
     assert said[10001] == said[10002] == "OK false", said
@@ -258,8 +273,8 @@ def check_answers_that_get_lost(c):
     """It hears, and is not heard."""
     asker = c.hosts.address(1)
     c.hosts.route(3, "blackhole", asker)
-    said, _ = c.ask(2)
-    assert said == everyone(n10005="ERROR timeout after 2s"), said
+    said, _ = c.ask(3)
+    assert said == everyone(n10005="ERROR timeout after 3s"), said
     said, took = c.ask(20)
     assert said == everyone(n10005=unreached(10005)), said
     assert took < 1 + LATE, took
@@ -289,7 +304,7 @@ def check_a_host_that_lost_its_power(c):
     shutil.rmtree(c.nodes[10005].directory)
     c.start_node(10005)
     c.nodes[10005].wait()
-    wait_for(lambda: c.ask(20)[0] == everyone(), 30, 0.1)
+    wait_for(lambda: c.ask(20)[0] == everyone(), 60, 0.1)
 
 
 if __name__ == "__main__":
