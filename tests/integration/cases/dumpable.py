@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 from machine import no_realtime, no_root
 from mysql_wire import Refused, Wire
@@ -112,7 +113,7 @@ class Mariadb:
 
     def login(self):
         def knocks():
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, EOFError):
                 self.sql = Wire(self.state + "/mysql.sock", 120).login()
                 return self.rows("SELECT alive FROM heapwire.nodes"
                                  ) == [("1",)]
@@ -127,6 +128,15 @@ class Mariadb:
         (value,), = self.rows(text)
         return value
 
+    def value_with(self, text, *parts):
+        """Its value, which has these parts: in a profile of two seconds a busy
+        machine may give a thread no turn."""
+        for _ in range(5):
+            value = self.value(text)
+            if all(part in value for part in parts):
+                return value
+        raise AssertionError((parts, value[:2000]))
+
     def script(self, call):
         return "\n".join(line or "" for line, in self.rows(
             f"ADMIN EXECUTE ON 10001 'System.print({call})'"))
@@ -137,9 +147,10 @@ class Mariadb:
     def samples(self):
         """heapwired has events of perf_event_open."""
         fds = f"/proc/{self.heapwired}/fd"
-        with contextlib.suppress(OSError):
-            return any("perf_event" in os.readlink(f"{fds}/{fd}")
-                       for fd in os.listdir(fds))
+        for fd in os.listdir(fds):
+            with contextlib.suppress(OSError):  # it was closed meanwhile
+                if "perf_event" in os.readlink(f"{fds}/{fd}"):
+                    return True
         return False
 
     @contextlib.contextmanager
@@ -189,15 +200,14 @@ class Mariadb:
 def mariadb_it_is_looked_at(db):
     assert db.is_closed()
     with db.load():
-        folded = db.value("SELECT collapsed('cpu:2')")
-        assert "do_handle_one_connection" in folded, folded[:2000]
-        assert "Item_func_benchmark" in folded, folded[:2000]
+        db.value_with("SELECT collapsed('cpu:2')", "do_handle_one_connection",
+                      "Item_func_benchmark")
         assert db.is_closed()
         assert MADE in db.value("SELECT text('cpu:1')")
         assert "<svg" in db.value("SELECT flamegraph('cpu:1')")
         assert db.is_closed()
-        waits = db.value("SELECT collapsed('wall:2')")
-        assert "handle_connections_sockets" in waits, waits[:2000]
+        db.value_with("SELECT collapsed('wall:2')",
+                      "handle_connections_sockets")
         assert db.is_closed()
         found = db.rows("SELECT folded, why FROM heapwire.threads "
                         "WHERE folded LIKE '%handle_connections_sockets%'")
@@ -223,11 +233,13 @@ def mariadb_its_mappings_have_owners(db):
 
 def mariadb_two_at_once(db):
     """The stacks of threads do not close it to the profile that goes on."""
+    began = time.monotonic()
     with db.asks("SELECT collapsed('wall:4')") as (_, said):
         for _ in range(3):
             assert "handle_connections_sockets" in db.script(
                 "ExecEnv.get_stack_trace_for_all_threads()")
-            assert said or not db.is_closed()
+            # Its answer comes a moment after it is closed.
+            assert not db.is_closed() or time.monotonic() - began >= 4
     assert "handle_connections_sockets" in said[0][0][0], said
     wait_for(db.is_closed, 25)  # by itself it is after 30 s
 
@@ -253,8 +265,9 @@ def mariadb_its_tracer_comes_first(db):
                 if name.endswith("(heapwire-trace"):
                     found.append(int(rest.split()[38]))
         return found
-    with db.asks("SELECT collapsed('wall:4')"):
+    with db.asks("SELECT text('wall:60')") as (number, _):
         wait_for(lambda: os.SCHED_FIFO in policies())
+        db.sql.query(f"KILL QUERY {number}")
 
 
 def mariadb_a_killed_statement_closes_it(db):
@@ -315,7 +328,6 @@ class Host:
         self.pid = self.process.pid
         assert self.does("os.setresgid(65534, 65534, 65534)") == "None"
         assert self.does("os.setresuid(65534, 65534, 65534)") == "None"
-        wait_for(lambda: os.path.exists(self.state + "/agent.sock"))
 
     def does(self, call):
         self.process.stdin.write(call + "\n")
@@ -329,8 +341,16 @@ class Host:
     def connected(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as agent:
             agent.settimeout(60)
-            agent.connect(self.state + "/agent.sock")
+            wait_for(lambda: self.takes(agent))
             yield agent
+
+    def takes(self, agent):
+        """Its socket has a name a moment before it listens."""
+        try:
+            agent.connect(self.state + "/agent.sock")
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
 
     def is_called(self, tid, name):
         with open(f"/proc/{self.pid}/task/{tid}/comm",
