@@ -63,11 +63,14 @@ brief 0
 start_redis --enable-debug-command yes
 began=$(milliseconds)
 wait_for 60 has_samples 3
+is_right() {
+    [ "$(sql "select min(rss) > 1000000 and max(rss) < 1000000000
+        and min(pid) = $redis and max(pid) = $redis and max(allocated) > 100000
+        and count(distinct at) = count(*) and max(profiling) = 0
+        and min(responsive) = 1 from heapwire.memory_history")" = 1 ]
+}
 check
-[ "$(sql "select min(rss) > 1000000 and max(rss) < 1000000000
-    and min(pid) = $redis and max(pid) = $redis and max(allocated) > 100000
-    and count(distinct at) = count(*) and max(profiling) = 0
-    and min(responsive) = 1 from heapwire.memory_history")" = 1 ] ||
+wait_for 60 is_right ||
     fault "the history: $(sql 'select * from heapwire.memory_history')"
 same "its file is its owner's alone" 600 "$(stat -c %a "$work/node/history")"
 
@@ -82,8 +85,13 @@ wait_for 60 has_taken 1
 populate 20000 second
 wait_for 60 has_taken 2
 contains "why" "memory grew by " "$(taken | tail -n 1)"
-same "they are kept" "$(taken | cut -d' ' -f1 | sort)" \
-    "$(sql 'select name from heapwire.snapshots order by name')"
+are_kept() { # another one may come between the two looks
+    [ "$(taken | cut -d' ' -f1 | sort)" = \
+        "$(sql 'select name from heapwire.snapshots order by name')" ]
+}
+check
+wait_for 60 are_kept ||
+    fault "$(taken) are kept as $(sql 'select name from heapwire.snapshots')"
 contains "the settings" "snapshots.growth	8388608	1" \
     "$(sql 'select * from heapwire.settings')"
 
@@ -93,8 +101,12 @@ in_force() {
     sql 'select * from heapwire.settings' | grep -q "snapshots.growth	1073741824"
 }
 wait_for 60 in_force
-looked # what was begun before
-kept=$(taken | wc -l) # a slow growth may be seen in more looks than one
+kept=none # a slow growth may be seen in more looks than one
+until [ "$(taken | wc -l)" = "$kept" ]; do
+    kept=$(taken | wc -l)
+    looked # what was begun before
+    looked
+done
 populate 20000 third
 looked
 same "a reload changes the marks" "$kept" "$(taken | wc -l)"
@@ -121,11 +133,16 @@ wait_for 60 grep -q 'serves what is known' "$work/node.log"
 contains "heapwire-run says so" \
     "redis-server (pid $redis) was killed by signal 9 (SIGKILL)" \
     "$(sed 's,/[^ ]*/,,' "$work/node.log")"
-same "its memory is that of before, with its time" "0	1" "$(sql 'select answered,
-    rss > 40000000 and allocated > 1000000 and
-    timestampdiff(second, taken, utc_timestamp()) < 60 from heapwire.memory')"
+is_of_before() { # heapwired may learn of it later than heapwire-run
+    [ "$(sql 'select answered, rss > 40000000 and allocated > 1000000 and
+        timestampdiff(second, taken, utc_timestamp()) < 60
+        from heapwire.memory')" = "0	1" ]
+}
+check
+wait_for 60 is_of_before || fault "its memory is not that of before, with its \
+time: $(sql 'select * from heapwire.memory')"
 death="select pid, how, exit_status, killed_by, told_by, profiling, last_snapshot,
-    rss > 40000000, timestampdiff(second, sampled, at) between 0 and 3,
+    rss > 40000000, timestampdiff(second, sampled, at) between 0 and 20,
     allocated > 1000000 from heapwire.deaths"
 told="$redis	was killed by signal 9 (SIGKILL)	NULL	9	NULL	1	\
 $(taken | tail -n 1 | cut -d' ' -f1)	1	1	1"

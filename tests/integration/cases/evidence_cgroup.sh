@@ -9,10 +9,10 @@ v2=/sys/fs/cgroup/heapwire-test-$$
 group=
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
     mkdir "$v2" 2>/dev/null && group=$v2 && limit_file=memory.max
-    used_file=memory.current
+    used_file=memory.current of_all=
 else
     mkdir "$v1" 2>/dev/null && group=$v1 && limit_file=memory.limit_in_bytes
-    used_file=memory.usage_in_bytes
+    used_file=memory.usage_in_bytes of_all=total_
 fi
 if [ -z "$group" ] || ! echo "$limit" 2>/dev/null >"$group/$limit_file"; then
     [ -z "$group" ] || rmdir "$group"
@@ -58,17 +58,42 @@ taken() {
     sed -n 's/.*took the automatic snapshot \([a-z0-9_]*\): \(.*\)/\1 \2/p' \
         "$work/node/heapwired.log"
 }
-# Ten megabytes at a time, slowly enough to be looked at.
 n=0
-while redis-cli -p "$redis_port" debug populate 8000 "k$n" 1200 >/dev/null 2>&1
-do
+populate() {
     n=$((n + 1))
-    [ $n -lt 40 ] || break
-    [ $(($(milliseconds) - began)) -ge 10500 ] || [ $n -lt 15 ] || sleep 1
-    sleep 0.5
-done
+    redis-cli -p "$redis_port" debug populate 1000 "k$n" 1200 >/dev/null 2>&1
+}
+used() { # as heapwired counts it: the kernel takes the page cache back
+    cached=$(awk -v of="$of_all" '$1 == of "active_file" ||
+        $1 == of "inactive_file" { n += $2 } END { print n + 0 }' "$group/memory.stat")
+    echo $(($(cat "$group/$used_file") - cached))
+}
+fill_to() { # PERCENT
+    while [ "$(used)" -lt $((limit / 100 * $1)) ]; do
+        populate || return 1
+    done
+}
+passed() { grep -q "memory passed $1% of the cgroup's limit" "$work/node/heapwired.log"; }
+# fill MARK...: each is looked at before the next one.
+fill() {
+    for mark; do
+        fill_to $((mark + 3))
+        check
+        wait_for 60 passed "$mark" || fault "no snapshot at $mark%, $(used) in use: \
+$(taken)"
+    done
+}
+# largest FIGURE PERCENT: that history has more of it.
+largest() {
+    [ "$(sql "select max($1) > $limit / 100 * $2 from heapwire.memory_history
+        where pid = $redis")" = 1 ]
+}
+fill 50 70 90
+wait_for 60 largest cgroup_current 90
+grown_old "$began"
+while populate; do :; done
 wait_for 60 grep -q 'serves what is known' "$work/node.log"
-echo "after $n times 10 MB:"
+echo "after $n times 1.2 MB:"
 taken
 contains "at half of it" "memory passed 50% of the cgroup's limit" "$(taken)"
 contains "and then" "memory passed 70% of the cgroup's limit" "$(taken)"
@@ -107,32 +132,12 @@ run=$!
 pids="$run $pids"
 wait_for 60 sql 'SELECT 1'
 wait_for 60 prof 'has_enable()'
-dead=$(redis_pid)
-n=0
-# As heapwired counts it: the kernel takes the page cache back.
-used() {
-    awk -v used="$(cat "$group/$used_file")" -v v1="$v1" -v group="$group" '
-        $1 == (v1 == group ? "total_" : "") "active_file" ||
-        $1 == (v1 == group ? "total_" : "") "inactive_file" { used -= $2 }
-        END { printf "%d", used }' "$group/memory.stat"
-}
-fill_to() { # PERCENT
-    while [ "$(used)" -lt $((limit / 100 * $1)) ]; do
-        n=$((n + 1))
-        redis-cli -p "$redis_port" debug populate 1000 "m$n" 1200 >/dev/null
-    done
-}
-passed() { grep -q "memory passed $1% of the cgroup's limit" "$work/node/heapwired.log"; }
-for mark in 80 90; do
-    fill_to $((mark + 3))
-    check
-    wait_for 60 passed $mark ||
-        fault "no snapshot at $mark%, $(used) in use: $(taken)"
-done
-while redis-cli -p "$redis_port" debug populate 1000 "m$n" 1200 >/dev/null 2>&1
-do
-    n=$((n + 1))
-done
+redis=$(redis_pid)
+dead=$redis
+fill 80 90
+check
+wait_for 60 largest allocated 60 || fault "the allocator's figures are old"
+while populate; do :; done
 status=0
 wait "$run" || status=$?
 same "the status" 137 "$status"

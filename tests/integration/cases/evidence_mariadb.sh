@@ -45,12 +45,14 @@ check
 wait "$old" && fault "the first run told no failure"
 wait_for 60 sql 'select 1' # as the database's user now
 same "the next start finds it" "1	1	9" "$(sql "$deaths")"
+has_more() {
+    [ "$(sql 'select count(*) from heapwire.memory_history')" -ge $((first + 8)) ]
+}
+check
+wait_for 60 has_more || fault "the history: $(sql 'select pid, count(*) from
+    heapwire.memory_history group by 1')"
 kill_database
 same "both" "2	1	9" "$(sql "$deaths")"
-check
-[ "$(sql 'select count(*) from heapwire.memory_history')" -ge $((first + 8)) ] ||
-    fault "the history: $(sql 'select pid, count(*) from
-        heapwire.memory_history group by 1')"
 check
 [ ! -e "$work/node/history.damaged" ] || fault "the history was set aside"
 kill "$run"
