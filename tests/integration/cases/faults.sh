@@ -70,7 +70,7 @@ s = socket.socket()
 s.bind(('127.0.0.1', $port))
 s.listen()
 open('$work/listens', 'w').close()
-time.sleep(60)" &
+time.sleep(600)" &
 pids="$! $pids"
 wait_for 60 test -e "$work/listens"
 password=$("$bin/heapwire-passwd" "$work/users.ini" admin)
@@ -140,7 +140,7 @@ contains "dump with opt.prof off" "MALLOC_CONF" \
 stop_node
 
 node_options="--listen none --profiling-source jemalloc --jemalloc no"
-start_node sleep 60
+start_node sleep 600
 no_jemalloc() {
     contains "no jemalloc: $1" "does not allocate through jemalloc" \
         "$(prof "$1" || true)"
@@ -162,7 +162,8 @@ cat >"$work/wrapper" <<EOF
 #!/bin/sh
 while [ ! -e '$work/enough' ]; do
     redis-server --port $redis_port --bind 127.0.0.1 --save '' --dir '$work'
-    sleep 0.2 # as such wrappers do, a little longer
+    # As such wrappers do, a little longer: until its end was told.
+    until [ -e '$work/told' ]; do sleep 0.1; done
 done
 EOF
 chmod +x "$work/wrapper"
@@ -170,7 +171,8 @@ node_options="--listen none --exe /usr/bin/redis-server"
 start_node "$work/wrapper"
 wait_for 60 redis-cli -p "$redis_port" ping
 wait_for 60 prof 'has_enable()'
-$python - "$work/node/mysql.sock" "$(redis_pid)" >"$work/session" <<'EOF' || fault "the session"
+$python - "$work/node/mysql.sock" "$(redis_pid)" "$work/told" >"$work/session" \
+    <<'EOF' || fault "the session"
 import os
 import signal
 import sys
@@ -196,6 +198,7 @@ os.kill(int(sys.argv[2]), signal.SIGKILL)
 for said in ("ended at 20", "false"):
     wait_for(lambda: said in prof("has_enable()"))
     print(said)
+    open(sys.argv[3], "w").close()
 EOF
 contains "ended, and when" "ended at 20" "$(head -n 1 "$work/session")"
 same "the next incarnation serves" false "$(tail -n 1 "$work/session")"
