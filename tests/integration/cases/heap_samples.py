@@ -42,7 +42,7 @@ class Pool(RedisNode):
         def said():
             with open(os.path.join(self.directory, "out"), "rb") as out:
                 return word in out.read()
-        wait_for(said, 30)
+        wait_for(said)
 
     def go_on(self):
         with open(self.fifo, "wb") as fifo:
@@ -105,7 +105,7 @@ def test_threads_are_told_apart(node):
 
 
 def test_ages_tell_old_blocks_from_new_ones(node):
-    wait_for(lambda: old_blocks(node) == [[OLD_S, 7]], 30)
+    wait_for(lambda: old_blocks(node) == [[OLD_S, 7]])
     took = time.monotonic() - node.began
     assert took >= OLD_S, took
     node.go_on()
@@ -121,7 +121,8 @@ def test_ages_tell_old_blocks_from_new_ones(node):
     check_threads(node)
 
 
-def test_ages_add_up_to_stacks(node):
+def stack_of_ages(node):
+    """Of the first of all stacks; it grows older."""
     rows = node.sql(
         "SELECT s.stack, s.bytes, s.objects, SUM(a.bytes), SUM(a.objects), "
         "COUNT(DISTINCT a.age) FROM heapwire.heap_stacks s JOIN "
@@ -132,7 +133,17 @@ def test_ages_add_up_to_stacks(node):
         assert abs(int(size) - int(ages)) <= 8 and objects == aged, rows
     key = node.sql("SELECT COUNT(*), COUNT(DISTINCT stack) FROM "
                    f"heapwire.heap_ages WHERE stack = {rows[0][0]}")
-    assert key == [[rows[0][5], "1"]], (key, rows)
+    return rows[0][5], key
+
+
+def test_ages_add_up_to_stacks(node):
+    """In one statement; two, one after the other, may see another number of
+    ages."""
+    for _ in range(5):
+        ages, key = stack_of_ages(node)
+        if key == [[ages, "1"]]:
+            break
+    assert key == [[ages, "1"]], (ages, key)
 
 
 def test_churn_counts_what_was_freed(node):
@@ -158,21 +169,24 @@ def test_a_kept_snapshot_keeps_them(node):
 def test_a_dead_program_has_threads_and_ages(node):
     os.kill(node.children["recorded_pool"], signal.SIGKILL)
     wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
-             [["gone"]], 30)
+             [["gone"]])
     check_threads(node)
     node.sql("ADMIN EXECUTE ON 1 'HeapProf.getInstance().snapshot(\"dead\")'")
     check_threads(node, "AND snapshot = 'dead'")
-    assert node.sql("SELECT last_snapshot FROM heapwire.deaths") == [["dead"]]
+    # heapwire-run may learn of it later.
+    wait_for(lambda: node.sql("SELECT last_snapshot FROM heapwire.deaths") ==
+             [["dead"]])
 
 
 def test_another_heapwired_reads_them_from_the_file(node):
-    kept = "SELECT * FROM heapwire.{} WHERE snapshot = 'kept' ORDER BY 1, 2, 3"
+    kept = "SELECT * FROM heapwire.{} WHERE snapshot = 'kept'"
     tables = "heap_threads", "heap_ages", "heap_churn"
-    before = {table: node.sql(kept.format(table)) for table in tables}
+    before = {table: sorted(node.sql(kept.format(table)), key=str)
+              for table in tables}
     node.stop()
     node.start().wait()
     for table in tables:
-        after = node.sql(kept.format(table))
+        after = sorted(node.sql(kept.format(table)), key=str)
         assert after == before[table] and after, (table, after, before)
 
 
@@ -183,7 +197,7 @@ def main():
         node.wait()
         node.await_word(b"old")
         wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
-                 [["connected"]], 30)
+                 [["connected"]])
         run_tests(named(globals(), sys.argv[1:]), node)
     except BaseException:
         print(node.log()[-3000:])

@@ -72,9 +72,17 @@ def read_all(terminal):
 
 
 @contextlib.contextmanager
+def nobody():
+    """A port where none listens, and that no other test gets."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        yield s.getsockname()[1]
+
+
+@contextlib.contextmanager
 def two_nodes_and_a_dead_one():
-    places = {i: free_port() for i in (A, B, DEAD)}
-    with tempfile.TemporaryDirectory(prefix="hw-") as work:
+    with nobody() as dead, tempfile.TemporaryDirectory(prefix="hw-") as work:
+        places = {A: free_port(), B: free_port(), DEAD: dead}
         nodes = [RedisNode(work, i, places, places[i]) for i in (A, B)]
         try:
             for node in nodes:
@@ -311,13 +319,14 @@ def test_statuses_and_what_to_do():
             assert says in err, (words, err)
     status, _, err = heapwire(*s, "sql", "SELECT 1")
     assert status == NO_NODE and node.socket in err, err
-    with tempfile.TemporaryDirectory() as home:  # the usual port may be in use
+    # The usual port may be in use.
+    with nobody() as port, tempfile.TemporaryDirectory() as home:
         with open(f"{home}/.my.cnf", "w", encoding="ascii") as f:
-            f.write(f"[heapwire]\nhost=127.0.0.1\nport={free_port()}\n")
+            f.write(f"[heapwire]\nhost=127.0.0.1\nport={port}\n")
         status, out, err = heapwire("sql", "SELECT 1", home=home)
-    assert status == NO_NODE and "name a node: --socket" in err, (out, err)
-    status, _, err = heapwire("-h", "127.0.0.1", "-P", free_port(), "sql", "1")
-    assert status == NO_NODE and "127.0.0.1" in err, err
+        assert status == NO_NODE and "name a node: --socket" in err, (out, err)
+        status, _, err = heapwire("-h", "127.0.0.1", "-P", port, "sql", "1")
+        assert status == NO_NODE and "127.0.0.1" in err, err
 
 
 @needs(no_terminal)

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-START_S = 10
+START_S = 60
 
 
 def until(what, check):
