@@ -64,9 +64,13 @@ PY
 check
 /usr/bin/python3 "$work/compare.py" "$socket" " WHERE snapshot = '$name'" \
     "$work/named.dot" || fault "the kept snapshot is not its graph"
+# Two dumps, between which Redis may free a table by its own timers.
+fresh_is_graph() {
+    prof 'dump_dot_snapshot()' >"$work/now.dot"
+    /usr/bin/python3 "$work/compare.py" "$socket" "" "$work/now.dot"
+}
 check
-prof 'dump_dot_snapshot()' >"$work/now.dot"
-/usr/bin/python3 "$work/compare.py" "$socket" "" "$work/now.dot" ||
+fresh_is_graph || fresh_is_graph || fresh_is_graph ||
     fault "the fresh snapshot is not its graph"
 
 # The flame graph's rows are the calls that the page draws.
@@ -112,8 +116,7 @@ contains "mariadb-dump of the heap" 'INSERT INTO `heap_functions` VALUES' \
 (while [ ! -e "$work/enough" ]; do load_redis 20000; done) 2>/dev/null &
 load=$!
 pids="$load $pids"
-check
-/usr/bin/python3 - "$socket" <<'PY' || fault "eight clients at once"
+cat >"$work/eight.py" <<'PY'
 import sys
 import threading
 import time
@@ -143,8 +146,17 @@ assert len(seen) == 8
 print(len(set(seen)), "snapshots for 8 clients, %.0f ms" % (max(times) * 1000))
 assert len(set(seen)) <= 2, seen
 # one statement, one moment
-assert all(abs(float(s[0]) - float(s[2])) < 5000 for s in seen), seen
+if not all(abs(float(s[0]) - float(s[2])) < 5000 for s in seen):
+    print("FAULT: not of one moment:", seen)
 PY
+# Eight that a machine which stands still has come apart have more snapshots.
+eight() {
+    /usr/bin/python3 "$work/eight.py" "$socket" >>"$work/eight.out"
+}
+check
+eight || eight || eight || fault "eight clients at once"
+cat "$work/eight.out"
+same "of one moment" 0 "$(grep -c FAULT "$work/eight.out" || true)"
 touch "$work/enough"
 wait "$load" 2>/dev/null || true
 
@@ -177,10 +189,11 @@ def wait_for_node(c):
 
 
 c, other = connect(), connect()
+began = time.monotonic()
 t = threading.Thread(target=wait_for_node, args=(c,))
 t.start()
 cur = other.cursor()
-end = time.monotonic() + 10
+end = began + 10
 while not cur.execute("SELECT 1 FROM information_schema.processlist "
                       "WHERE id = %s AND info LIKE 'SELECT COUNT%%'",
                       (c.thread_id(),)):
@@ -195,7 +208,8 @@ start = time.monotonic()
 cur.execute("KILL QUERY %d" % c.thread_id())
 t.join()
 assert errors[0][0] == 1317, errors
-assert time.monotonic() - start < 1
+now = time.monotonic()  # by itself it ends after 4 s
+assert now - start < 1 or now - began < 4, (now - start, now - began)
 # once it is known to hang, at once
 end = time.monotonic() + 30
 while True:
@@ -206,7 +220,8 @@ while True:
     time.sleep(0.2)
 start = time.monotonic()
 wait_for_node(c)
-assert errors[1][0] == 1105 and time.monotonic() - start < 1, errors
+took = time.monotonic() - start  # others take 4 s
+assert errors[1][0] == 1105 and took < 3, (errors, took)
 print(errors[1][1])
 # every worker is free
 cur.execute("SELECT 1 FROM heapwire.nodes")
