@@ -171,6 +171,9 @@ def test_a_dead_program_has_threads_and_ages(node):
     wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
              [["gone"]])
     check_threads(node)
+    # heapwired takes one by itself: the next one is the last.
+    wait_for(lambda: node.sql("SELECT COUNT(*) FROM heapwire.snapshots "
+                              "WHERE reason LIKE '%ended'") == [["1"]])
     node.sql("ADMIN EXECUTE ON 1 'HeapProf.getInstance().snapshot(\"dead\")'")
     check_threads(node, "AND snapshot = 'dead'")
     # heapwire-run may learn of it later.
