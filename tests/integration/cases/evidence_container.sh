@@ -53,15 +53,23 @@ gone() {
     ! kill -0 "$1" 2>/dev/null
 }
 
-# full_disk NAME [FILE...]: without FILEs and with a full disk, it is killed.
+# full_disk NAME [FILE...]: without what FILEs had, and with a full disk, it is
+# killed.  heapwired makes them again; then the disk has the deleted ones' room.
 full_disk() {
     name=$1
+    run=$(cat "$work/$name.run")
     shift
     (cd "$work/$name" && rm -f -- "$@")
+    for file; do
+        wait_for 60 made_again "$work/$name/$file"
+    done
     cat /dev/zero >"$work/$name/fill" 2>/dev/null || true
-    run=$(cat "$work/$name.run")
     kill -9 "$(pgrep -P "$run" redis)"
     wait_for 60 lingers "$name"
+}
+made_again() { # FILE
+    [ -e "$1" ] &&
+        ! ls -l "/proc/$(pgrep -P "$run" heapwired)/fd" | grep -q "$1 (deleted)"
 }
 is_kept() {
     [ "$(grep -c ' signal=9 ' "$work/$1/node/deaths")" = 1 ]
