@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from node_under_test import PASSWD, REAL, Node, wait_for
 from ports import free_port
-from redis_node import RedisNode
+from redis_node import RUN, RedisNode
 
 USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
 OWN = ("-H", "X-Heapwire: 1")
@@ -127,8 +127,8 @@ OK = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
 
 
 @contextlib.contextmanager
-def redis(settings="", program=None):
-    """program: a command in the place of Redis."""
+def redis(settings="", program=None, run=RUN):
+    """program: a command in the place of Redis; run: heapwire-run."""
     work = tempfile.mkdtemp(prefix="hw-http-", dir="/tmp")
     http = free_port()
 
@@ -141,7 +141,7 @@ def redis(settings="", program=None):
                             "--privileges", "all"], input=b"b0ss\n", check=True)
 
     port = free_port()
-    node = Served(work, 10001, {10001: port}, port, program=program)
+    node = Served(work, 10001, {10001: port}, port, program=program, run=run)
     node.http_port, node.mysql_port = http, port
     try:
         node.wait()

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 
 from node_under_test import BUILD, wait_for
@@ -25,27 +26,40 @@ def has_ended(pid):
         return True
 
 
+def redis_answers(port):
+    """Its title has the port by then, too."""
+    with contextlib.suppress(OSError), \
+            socket.create_connection(("127.0.0.1", port), 60) as s:
+        s.sendall(b"PING\r\n")
+        return s.recv(16) == b"+PONG\r\n"
+    return False
+
+
 class RedisNode:
     """heapwire-run, its heapwired and its redis-server."""
 
     def __init__(self, work, i, places, listen, wrapper=(), program=None,
-                 environment=(), linger=0):
+                 environment=(), linger=0, run=RUN):
         """places: by id, the node's own as well; a port alone is of
         127.0.0.1.  program: a command in the place of Redis;
-        linger: how many seconds heapwired outlives it."""
+        linger: how many seconds heapwired outlives it; run: heapwire-run,
+        with its programs beside it."""
         self.id, self.directory = i, os.path.join(work, f"{i}-{listen}")
         os.makedirs(self.directory, mode=0o700)
         self.config = os.path.join(self.directory, "heapwire.ini")
         self.log_path = os.path.join(self.directory, "log")
         self.write(places)
         self.database = None if program else "redis-server"  # as /proc has it
+        # Where it can be asked: not below a wrapper, which may be elsewhere.
+        self.redis_port = None if program or wrapper else free_port()
         self.command = [
-            *wrapper, RUN, "--config", self.config, "--node-id", str(i),
+            *wrapper, run, "--config", self.config, "--node-id", str(i),
             "--listen", place(listen),
             "--state-dir", os.path.join(self.directory, "state"),
             "--log", self.log_path, "--linger", str(linger), "--",
             *(program or [
-                "redis-server", "--port", str(free_port()), "--bind",
+                "redis-server", "--port",
+                str(self.redis_port or free_port()), "--bind",
                 "127.0.0.1", "--save", "", "--dir", self.directory])]
         self.environment = {**os.environ, **dict(environment)}
         self.start()
@@ -92,18 +106,20 @@ class RedisNode:
         self.children = {}
         with open(f"/proc/{run}/task/{run}/children", encoding="ascii") as f:
             for pid in map(int, f.read().split()):
-                # One of them may end meanwhile.
                 with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
-                        open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as comm:
+                        open(f"/proc/{pid}/comm", encoding="utf-8",
+                             errors="replace") as comm:
                     self.children[comm.read().strip()] = pid
         return "heapwire-run" not in self.children
 
     def wait(self):
         """Until it serves; finds its processes by their parent."""
         wait_for(lambda: "serves node" in self.log() or
-                 self.process.poll() is not None, 30)
+                 self.process.poll() is not None)
         wait_for(lambda: self.find_children() and
-                 (self.database is None or self.database in self.children), 30)
+                 (self.database is None or self.database in self.children))
+        wait_for(lambda: self.redis_port is None or
+                 redis_answers(self.redis_port))
         assert "heapwired" in self.children, self.children
         return self
 
