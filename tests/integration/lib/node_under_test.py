@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build/release"))
 FAKE = os.path.join(BUILD, "bin", "heapwired-fake")
@@ -25,11 +25,18 @@ def wait_for(what, seconds=60, step=0.02, tell=lambda: ""):
 
 
 def is_stopped(pid):
+    return set(states(pid)) <= {"T"}
+
+
+def states(pid):
+    """Of its threads, by letters; without those that end meanwhile."""
+    found = []
     for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8", errors="replace") as f:
-            if f.read().rpartition(") ")[2][0] != "T":
-                return False
-    return True
+        with suppress(FileNotFoundError, ProcessLookupError), \
+                open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8",
+                     errors="replace") as f:
+            found.append(f.read().rpartition(") ")[2][0])
+    return found
 
 
 def freeze(pid):
@@ -146,11 +153,13 @@ class Node:
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def comes_to_rest(self):
-        """Waits until it works no more: its processor time stands still."""
+        """Waits until it works no more: its processor time stands still, and
+        that is not for want of a processor."""
         def rests():
             before = self.cpu_seconds()
             time.sleep(0.3)
-            return self.cpu_seconds() == before
+            return self.cpu_seconds() == before and \
+                not set(states(self.process.pid)) & {"R", "D"}
         wait_for(rests)
 
     def cpu_seconds(self):
