@@ -22,7 +22,7 @@ BUILD = os.path.abspath(os.environ.get("BUILD", "build/release"))
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
 LINKED = os.path.abspath("build/linked")
 MB = 1 << 20
-SECONDS = 10
+SECONDS = 60
 PAGES, INDEX = 64, 48  # MB
 
 
@@ -72,7 +72,7 @@ class Process:
             stdout=subprocess.PIPE, stderr=self.errors, env=form.env,
             text=True, cwd=self.directory)
         self.said = []
-        signal.alarm(6 * SECONDS)
+        signal.alarm(3 * SECONDS)
 
     def answer(self):
         line = self.process.stdout.readline().rstrip("\n")
