@@ -8,7 +8,7 @@
  *     watch SECONDS, short, badop
  * Prints key=value lines.  Exit status: 0 answered with OK, 1 refused or failed
  * (stdout says why), 2 usage, 3 no agent there, 4 no answer in time.  The
- * environment: CONNECT_MS (5000), ANSWER_MS (5000).
+ * environment: CONNECT_MS (60000), ANSWER_MS (60000).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ environment_ms(const char *name)
 {
     const char *text = getenv(name); /* NOLINT(concurrency-mt-unsafe) */
 
-    return text ? (int)strtol(text, NULL, 10) : 5000;
+    return text ? (int)strtol(text, NULL, 10) : 60000;
 }
 
 static int
