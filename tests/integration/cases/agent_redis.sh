@@ -15,6 +15,9 @@ start_redis() { # start_redis plain|agent
     redis=$!
     started $redis
     wait_for 60 cli ping || fail "redis does not start"
+    # What jemalloc starts has another name at first.
+    wait_for 60 grep -qx jemalloc_bg_thd /proc/$redis/task/*/comm ||
+        fail "no thread of jemalloc's"
     # The client's connection has been closed on its side, too.
     wait_for 60 only_listens || fail "connections stay"
 }
@@ -130,7 +133,7 @@ awk '$1 ~ /^stats.arenas.[0-9]+.pactive$/ {sum += $2}
 agent short | grep -q closed=1 || fail "a short request was answered"
 expect "bad op" 6 "$(agent badop | field status)"
 rm -f "$WORK/watch"
-agent watch 10 >"$WORK/watch" &
+agent watch 60 >"$WORK/watch" &
 watcher=$!
 started $watcher
 wait_for 60 test -s "$WORK/watch" || fail "no watcher"
@@ -158,7 +161,7 @@ expect "stopped" 4 $?
 kill -CONT $redis
 agent hello >/dev/null || fail "not back after SIGCONT"
 rm -f "$WORK/watch"
-agent watch 10 >"$WORK/watch" &
+agent watch 60 >"$WORK/watch" &
 watcher=$!
 started $watcher
 wait_for 60 test -s "$WORK/watch" || fail "no watcher"

@@ -26,7 +26,7 @@
 
 #include "heapwire.h"
 
-enum { RACERS = 4, SETTLED = 100, CHILD_SECONDS = 5 };
+enum { RACERS = 4, SETTLED = 100, CHILD_SECONDS = 30 };
 
 static long
 microseconds(void)
@@ -49,20 +49,19 @@ entries(const char *path)
     return count;
 }
 
-/* One that was joined is listed for a moment yet. */
+/* One that was joined is listed for a moment yet: how many more than before
+ * there are after ten seconds. */
 static int
-threads_now(void)
+threads_more(int before)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
-    int least = entries("/proc/self/task");
+    int more = entries("/proc/self/task") - before;
 
-    for (int i = 0; i < 20; i++) {
-        int now = entries("/proc/self/task");
-
-        least = now < least ? now : least;
+    for (int i = 0; i < 10000 && more > 0; i++) {
         nanosleep(&moment, NULL);
+        more = entries("/proc/self/task") - before;
     }
-    return least;
+    return more;
 }
 
 static long
@@ -148,7 +147,7 @@ serve(void)
 static int
 rounds(int count)
 {
-    int descriptors = 0, threads = 0, failed = 0;
+    int descriptors = 0, threads = entries("/proc/self/task"), failed = 0;
     long kib = 0, slowest = 0;
 
     for (int i = 0; i < count + SETTLED; i++) {
@@ -165,14 +164,13 @@ rounds(int count)
             slowest = microseconds() - began;
         if (i == SETTLED) {
             descriptors = entries("/proc/self/fd");
-            threads = threads_now();
             kib = resident_kib();
         }
     }
     printf("failed=%d\ngrown_kib=%ld\ndescriptors=%d\nthreads=%d\n"
            "slowest_us=%ld\n",
            failed, resident_kib() - kib, entries("/proc/self/fd") - descriptors,
-           threads_now() - threads, slowest);
+           threads_more(threads), slowest);
     return failed != 0;
 }
 
