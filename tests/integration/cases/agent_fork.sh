@@ -9,10 +9,13 @@ PRELOAD=$JEMALLOC
 
 # Forks beside dumps, with profiling on and many samples.
 CONF=prof:true,prof_active:false,lg_prof_sample:12
-with_agent "$forker" "$forker" fork "$forks" >"$WORK/forks" 2>&1 &
+mkfifo "$WORK/stdin"
+with_agent "$forker" "$forker" fork "$forks" <"$WORK/stdin" >"$WORK/forks" 2>&1 &
 host=$!
 started $host
+exec 9>"$WORK/stdin"
 agent enable >/dev/null || fail "enable"
+exec 9>&- # now it forks
 dumps=0
 slowest=0
 while alive $host; do
@@ -37,10 +40,12 @@ wait $! || fail "vfork: $(cat "$WORK/vforks")"
 forks=$((forks / 10))
 CONF=prof:true,prof_active:true
 (with_agent "$forker" "$BUILD/bin/forker" sealed "$forker" fork "$forks") \
-    >"$WORK/forks" 2>"$WORK/stderr" &
+    <"$WORK/stdin" >"$WORK/forks" 2>"$WORK/stderr" &
 host=$!
 started $host
+exec 9>"$WORK/stdin"
 agent dump "$WORK/heap" "$WORK/maps" >/dev/null || fail "dump, shared table"
+exec 9>&-
 while alive $host; do
     agent dump "$WORK/heap" "$WORK/maps" >/dev/null 2>&1
 done
@@ -49,11 +54,12 @@ leaked=$(field leaked <"$WORK/forks")
 expect "shared table: $(xargs <"$WORK/forks")" "$forks 0 $leaked" \
     "$(field forks <"$WORK/forks") $(field hung <"$WORK/forks") \
 $(field failed <"$WORK/forks")"
-[ $((leaked * 20)) -le "$forks" ] || fail "$leaked of $forks leaked"
+# An agent that waits for a processor just then leaks to several of them; where
+# they close nothing, all have its socket.
+[ $((leaked * 4)) -le "$forks" ] || fail "$leaked of $forks leaked"
 expect "lines on stderr" 1 "$(grep -c '^heapwire: ' "$WORK/stderr")"
 
 # closes_all COMMAND...: a host that closes 3 to 1023 is served all the same
-mkfifo "$WORK/stdin"
 closes_all() {
     : >"$WORK/stdout" # what the one before said
     (with_agent "$forker" "$@" "$forker" closeall) \

@@ -1,12 +1,13 @@
 /*
  * forker.c - a host process that is hard on its guests.
  *
- * forker fork COUNT   forks COUNT times while threads allocate; every child
- *                     allocates and frees 1 MiB, looks at its descriptors and
- *                     must end within 5 s.  Prints forks, hung, leaked,
- *                     failed, slowest_us, mean_us.
- * forker workers COUNT  forks as many, which allocate until the parent ends;
- *                     prints NUMBER=PID of each; when one ends, another comes
+ * forker fork COUNT   waits for the end of its input; then forks COUNT times
+ *                     while threads allocate; every child allocates and frees
+ *                     1 MiB, looks at its descriptors and must end within 30 s.
+ *                     Prints forks, hung, leaked, failed, slowest_us, mean_us.
+ * forker workers COUNT  forks as many, each at a byte or the end of its input,
+ *                     which allocate until the parent ends; prints NUMBER=PID
+ *                     of each; when one ends, another comes
  * forker sessions COUNT  forks as many, which call setsid(), print the same and
  *                     wait for a signal
  * forker daemon UID   leaves root, then its parent, as memcached -d -u does
@@ -38,7 +39,7 @@
 
 enum {
     CHILD_BYTES = 1 << 20,
-    CHILD_SECONDS = 5,
+    CHILD_SECONDS = 30,
     CHILD_LEAKED = 3,
     CHILD_FAILED = 4,
     CHILD_ROBBED = 5,
@@ -145,12 +146,23 @@ child(void)
     return CHILD_LEAKED;
 }
 
+/* A byte, if there is one still. */
+static bool
+wait_for_input(void)
+{
+    char byte;
+
+    return read(STDIN_FILENO, &byte, 1) > 0;
+}
+
 static int
 run_forks(long count)
 {
     long hung = 0, leaked = 0, failed = 0, slowest = 0, total = 0, forks = 0;
     pthread_t threads[ALLOCATORS];
 
+    while (wait_for_input())
+        ;
     for (int i = 0; i < HELD; i++)
         open("/dev/zero", O_RDONLY);
     for (size_t i = 0; i < ALLOCATORS; i++)
@@ -232,9 +244,9 @@ static _Noreturn void
 run_workers(long count)
 {
     for (int i = 0; i < count; i++) {
+        (void)wait_for_input();
         printf("%d=%d\n", i + 1, start_worker(i));
         fflush(stdout);
-        usleep(300000); /* the first that asks comes first */
     }
     for (;;) {
         if (wait(NULL) > 0)
@@ -281,13 +293,12 @@ static int
 run_closeall(void)
 {
     static const char *const any[] = {NULL};
-    char bytes[64];
 
     for (int fd = 3; fd < 1024; fd++)
         close(fd);
     printf("descriptors=%d\n", count_descriptors(any));
     fflush(stdout);
-    while (read(STDIN_FILENO, bytes, sizeof(bytes)) > 0)
+    while (wait_for_input())
         ;
     return 0;
 }
