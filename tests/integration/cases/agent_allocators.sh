@@ -291,6 +291,10 @@ cc -o "$WORK/loader" "$WORK/loader.c" -ldl &&
     fail "no plugins"
 listed_object() { agent hello >/dev/null; agent allocators "$WORK/list" >/dev/null
     grep -q "^object=$1	" "$WORK/list"; }
+load_plugin() {
+    echo "$WORK/$plugin.so" >&9
+    wait_for 60 file_has "$WORK/stdout" held || fail "$plugin: not held"
+}
 forker=$WORK/loader
 variable=MALLOC_CONF # by its file, which objcopy left as it was
 # Debian's is not built to be loaded late: its thread data wants such room.
@@ -301,8 +305,7 @@ for plugin in open shut; do
     PRELOAD=
     host_up
     refuses 1 "before it is loaded"
-    echo "$WORK/$plugin.so" >&9
-    wait_for 60 file_has "$WORK/stdout" held || fail "not held"
+    load_plugin
     wait_for 60 listed_object "$WORK/$plugin.so" || fail "$plugin: not noticed"
     serves_own "loaded later: $plugin"
     expect "found, $plugin" "$([ $plugin = open ] && echo exported || echo scan)" \
@@ -313,7 +316,7 @@ for plugin in open shut; do
     # Its threads besides: one note does not hide the other.
     CONF=prof:true,prof_active:true,prof_thread_active_init:false
     host_up
-    echo "$WORK/$plugin.so" >&9
+    load_plugin
     wait_for 60 listed_object "$WORK/$plugin.so" || fail "$plugin: not noticed"
     agent_field note | grep "^1 of 1 threads are not sampled: " |
         grep -q "; only what $plugin.so allocates is seen: .* another$" ||
@@ -323,7 +326,7 @@ for plugin in open shut; do
     # What serves malloc stays the database's.
     PRELOAD=$JEMALLOC
     host_up
-    echo "$WORK/$plugin.so" >&9
+    load_plugin
     wait_for 60 listed_object "$WORK/$plugin.so" || fail "$plugin: not listed"
     expect "$plugin, beside the database's" "0 mallctl 0 1" \
         "$(agent_field allocator) $(agent_field mallctl) \
@@ -333,7 +336,7 @@ $(listed $own chosen) $(listed $own callable)"
     export HEAPWIRE_ALLOCATOR=$plugin.so
     host_up
     expect "$plugin, before" "7" "$(agent_field allocator)"
-    echo "$WORK/$plugin.so" >&9
+    load_plugin
     wait_for 60 listed_object "$WORK/$plugin.so" || fail "$plugin: not listed"
     serves_own "$plugin, by name"
     host_down
