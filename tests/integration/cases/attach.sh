@@ -42,7 +42,7 @@ attach() {
 refused() {
     words=$1
     shift
-    got=$(timeout 20 "$bin/heapwire-run" --state-dir "$work/refused" \
+    got=$(timeout 60 "$bin/heapwire-run" --state-dir "$work/refused" \
         --listen none "$@" 2>&1) && fault "not refused: $*"
     contains "refused: $*" "$words" "$got"
 }
@@ -51,8 +51,14 @@ detach() {
     kill "$run"
     wait "$run" || fault "detaching ended with $?: $(cat "$work/attach.log")"
     contains "detached" "detached from process $1" "$(cat "$work/attach.log")"
-    ! grep -qx heapwire /proc/"$1"/task/*/comm ||
-        fault "the agent's thread is there still"
+    wait_for 60 without_agent "$1" || fault "the agent's thread is there still"
+}
+without_agent() { # a thread that was joined is listed for a moment yet
+    ! grep -qx heapwire /proc/"$1"/task/*/comm
+}
+# runs PID NAME: it has executed that program.
+runs() {
+    [ "$(cat "/proc/$1/comm")" = "$2" ]
 }
 
 # sleeps NAME KIND...: a program that notices everything; $sleeper.
@@ -111,7 +117,7 @@ kill -STOP "$sleeper" "$alone"
 wait_for 60 grep -q '^State:.T' "/proc/$sleeper/status"
 refused "is stopped" --attach "$sleeper"
 kill -CONT "$sleeper" "$alone"
-strace -qq -f -e trace=none -p "$sleeper" 2>"$work/strace" &
+strace -qq -f -e trace=none -p "$sleeper" -p "$alone" 2>"$work/strace" &
 tracer=$!
 pids="$tracer $pids"
 traced() {
@@ -133,9 +139,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     setpriv --reuid 65534 --clear-groups sleep 60 &
     other=$!
     pids="$other $pids"
-    wait_for 60 sh -c "grep -q '^Uid:.65534' /proc/$other/status"
+    wait_for 60 runs "$other" sleep
     words="cannot give $work/shared/state to uid 65534"
-    contains "shared" "$words" "$(timeout 20 "$bin/heapwire-run" --listen none \
+    contains "shared" "$words" "$(timeout 60 "$bin/heapwire-run" --listen none \
         --state-dir "$work/shared/state" --attach "$other" 2>&1)"
     ! grep -q libheapwire /proc/"$other"/maps || fault "shared: attached"
     case $got in
@@ -153,18 +159,21 @@ refused "thread of the kernel" --attach 2
 
 cat >"$work/spins.c" <<'END'
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 static void *spin(void *arg) { for (;;) free(malloc(100)); return arg; }
 int main(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, spin, NULL);
+    dprintf(1, "ready\n");
     spin(NULL);
 }
 END
 cc -fno-builtin -o "$work/spins" "$work/spins.c" -pthread
-"$work/spins" &
+"$work/spins" >"$work/spins.out" &
 spins=$!
 pids="$spins $pids"
+wait_for 60 grep -q ready "$work/spins.out"
 refused "running" --attach "$spins"
 kill -0 "$spins" || fault "what spins in malloc was harmed"
 kill "$spins"
@@ -177,6 +186,7 @@ cc -static -o "$work/static" "$work/still.c"
 "$work/static" &
 static=$!
 pids="$static $pids"
+wait_for 60 runs "$static" static
 refused "is static" --attach "$static"
 
 # A filter that allows everything, which heapwire-run cannot know.
