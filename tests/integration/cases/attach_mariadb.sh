@@ -59,8 +59,12 @@ wait_for 60 grep -q 'attached to' "$work/attach.log" || {
 wait_for 60 prof 'has_enable()'
 same "heapwired's user" "$(id -u mysql)" "$(stat -c %u "$work/node/mysql.sock")"
 prof 'enable_prof()' >/dev/null
-ask "select length(group_concat(repeat('x', 1000))) from
-    information_schema.columns" >/dev/null
+ask "set @held = repeat('x', 12000000); select sleep(600)" >/dev/null & # 23 samples
+pids="$! $pids"
+holds() {
+    ask 'show processlist' | grep -q 'User sleep'
+}
+wait_for 60 holds
 same "a snapshot" attached "$(prof 'snapshot("attached")')"
 same "names of MariaDB's own" 1 "$(sql "select count(*) > 0 from
     heapwire.heap_functions where function like '%mysql%' or function like
@@ -77,6 +81,9 @@ chown mysql "$work/bare"
 once() {
     "$@" "$bin/attach_driver" "$db" "$bin/../lib/libheapwire.so" "$work/bare" 1
 }
+is_free() {
+    ! grep -q 'TracerPid:.[1-9]\|State:.[tT]' /proc/"$db"/task/*/status
+}
 deaths=0
 for i in $(seq "${ROUNDS:-16}"); do
     side=$([ $((i % 2)) = 0 ] && echo before || echo after)
@@ -86,8 +93,7 @@ for i in $(seq "${ROUNDS:-16}"); do
     deaths=$((deaths + $(tail -n 1 "$work/died" | grep -c "$side" || true)))
     same "when it died at $at" 1 "$(ask 'select 1')"
     once env >"$work/driver" || fault "after $at: $(cat "$work/driver")"
-    ! grep -q 'TracerPid:.[1-9]\|State:.[tT]' /proc/"$db"/task/*/status ||
-        fault "left traced or stopped at $at"
+    wait_for 60 is_free || fault "left traced or stopped at $at"
 done
 check
 [ "$deaths" -gt "$((${ROUNDS:-16} / 4))" ] || fault "it died only $deaths times"
