@@ -57,6 +57,7 @@ class Meddler:
         self.heard = b""         # by it, from the asking node
         self.connections, self.clients = 0, []
         self.stripped = 0  # logins that went through
+        self.drips = 0  # statements whose answers it gives by the byte
         self.listener = socket.create_server((address, port), backlog=64)
         # Little, so that a sender to a deaf one has to wait soon
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
@@ -111,6 +112,7 @@ class Meddler:
                     continue
                 asked += 1
                 if self.mode == "drip":
+                    self.drips += 1
                     node.sendall(data)
                     self.drip(client, node)
                 elif self.mode == "once" and asked > 1:
