@@ -35,18 +35,24 @@ same "inactive" "inactive" "$(one profiling)"
 contains "inactive: state()" "state: inactive
 database: $work/load (pid " "$(state)"
 contains "its rate" "sample rate: one in 524288 bytes (lg_sample 19)" "$(state)"
-prof 'enable_prof(2)' >/dev/null
-same "on" "active	1" "$(one 'profiling, active')"
-same "until" 1 "$(one 'timestampdiff(second, active_since, active_until) = 2')"
-contains "until, in words" "active until: 20" "$(state)"
+# In one session: a client more takes a second now and then.
+sql "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof(4)';
+    SELECT profiling, active FROM heapwire.profiler;
+    SELECT timestampdiff(second, active_since, active_until)
+        FROM heapwire.profiler;
+    ADMIN EXECUTE ON 10001 'System.print(HeapProf.getInstance().state())'" \
+    >"$work/on"
+same "on, until" "active	1
+4" "$(sed '/^$/d' "$work/on" | head -n 2)"
+contains "until, in words" "active until: 20" "$(cat "$work/on")"
 wait_for 60 one_is active 0
 same "off by itself" false "$(prof 'has_enable()')"
 same "off: state" "inactive	NULL	2" "$(one 'profiling, active_until, changes')"
 contains "for too long" "from 1 to 31622400" "$(prof 'enable_prof(99999999)' || true)"
 
 # heapwired dies while it is on: the agent ends it all the same.
-prof 'enable_prof(3)' >/dev/null
-before=$(one changes)
+before=$(sql "ADMIN EXECUTE ON 10001 'HeapProf.getInstance().enable_prof(3)';
+    SELECT changes FROM heapwire.profiler" | tail -n 1)
 heapwired=$(sql 'select connection_id()' >/dev/null && pgrep -P "$run" heapwired)
 kill -KILL "$heapwired"
 wait_for 60 one_is state connected
