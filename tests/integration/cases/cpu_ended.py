@@ -56,7 +56,7 @@ def test_it_is_answered_or_kept(killed):
         took = killed.rows("SELECT time FROM heapwire.sessions WHERE info LIKE "
                            "'%120%' AND id <> CONNECTION_ID()")
         return (time.monotonic() - killed.began > LINGERS and
-                [int(t) >= 3 for t, in took] == [True])
+                [int(t) >= 6 for t, in took] == [True])
     with concurrent.futures.ThreadPoolExecutor(1) as asks:
         answer = asks.submit(killed.rows, killed.text)
         wait_for(is_due, 60, 0.1)
