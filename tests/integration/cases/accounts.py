@@ -78,6 +78,15 @@ def seconds_of(call):
     return time.monotonic() - began
 
 
+def check_waits(seconds):
+    """seconds(): of a login that takes its turn, two seconds after the one
+    before.  The machine may have slept for a part of them, but not thrice."""
+    took = []
+    while not took or took[-1] <= 1.5:
+        assert len(took) < 3, took
+        took.append(seconds())
+
+
 @beside
 def test_failed_logins_make_their_account_wait():
     """Its logins from there take turns, the right one, too."""
@@ -85,13 +94,17 @@ def test_failed_logins_make_their_account_wait():
         for _ in range(3):
             wrong(node)
         ann(node).close()  # clears
-        for _ in range(3):
-            wrong(node)
-        wrong(node, SHA2)
-        assert 1.5 < seconds_of(lambda: ann(node).close())
+
+        def after_wrong_ones():
+            for _ in range(3):
+                wrong(node)
+            wrong(node, SHA2)
+            return seconds_of(lambda: ann(node).close())
+        check_waits(after_wrong_ones)
         for _ in range(4):
             wrong(node)
-        assert seconds_of(Wire(node.tcp).login(b"boss", b"b0ss").close) < 1.5
+        assert min(seconds_of(lambda: Wire(node.tcp).login(
+            b"boss", b"b0ss").close()) for _ in range(3)) < 1.5
         waiting = [Wire(node.tcp).greeting() for _ in range(20)]
         for early in waiting:  # many guesses at once are few
             early.respond(b"ann", answer_native(b"wrong", early.nonce))
@@ -195,7 +208,7 @@ def test_change_user_is_no_way_around():
         kept = ann(node)
         guess_boss_by_change_user(node)
         guess_boss_by_change_user(node)
-        assert seconds_of(lambda: guess_boss_by_change_user(node)) > 1.5
+        check_waits(lambda: seconds_of(lambda: guess_boss_by_change_user(node)))
         ann(node).close()
         kept.ping()
 
@@ -206,8 +219,8 @@ def test_an_account_is_no_way_to_guess_at_others():
             ann(node).close()
             refused(1045, "28000", Wire(node.tcp).login, b"boss", b"wrong",
                     plugin)
-        assert seconds_of(lambda: refused(
-            1045, "28000", Wire(node.tcp).login, b"boss", b"wrong")) > 1.5
+        check_waits(lambda: seconds_of(lambda: refused(
+            1045, "28000", Wire(node.tcp).login, b"boss", b"wrong")))
 
 
 def test_a_login_without_password_is_no_guess():
@@ -329,7 +342,7 @@ def test_a_lock_can_be_released_while_all_workers_wait_for_it():
 def test_a_select_may_limit_its_own_time():
     with node_with() as node, ann(node) as w:
         for limited in (False, True, True):  # a kept plan has no limit
-            hint = "/*+ NO_ICP(c) MAX_EXECUTION_TIME(100) */" if limited else ""
+            hint = "/*+ NO_ICP(c) MAX_EXECUTION_TIME(1000) */" if limited else ""
             assert w.query(f"SELECT {hint} COUNT(*) > 0 FROM "
                            "information_schema.columns") == [[b"1"]]
             if limited:
@@ -472,46 +485,46 @@ def test_of_few_connections_some_are_left_for_tcp():
 
 @beside
 def test_an_idle_session_is_told_and_closed():
-    with node_with("idle_timeout = 2\n") as node:
+    with node_with("idle_timeout = 8\n") as node:
         with ann(node) as w, ann(node) as short, ann(node) as long:
-            for name in ("wait_timeout", "interactive_timeout"):
-                assert w.query(f"SELECT @@{name}") == [[b"2"]]
-                assert w.query(f"SELECT @@global.{name}") == [[b"2"]]
-            short.query("SET wait_timeout = 1")
-            assert short.query("SELECT @@wait_timeout") == [[b"1"]]
-            long.query("SET SESSION wait_timeout = 600")
             began = time.monotonic()
+            for name in ("wait_timeout", "interactive_timeout"):
+                assert w.query(f"SELECT @@{name}") == [[b"8"]]
+                assert w.query(f"SELECT @@global.{name}") == [[b"8"]]
+            short.query("SET wait_timeout = 4")
+            assert short.query("SELECT @@wait_timeout") == [[b"4"]]
+            long.query("SET SESSION wait_timeout = 600")
             short.sequence = 0
             refused(4031, "HY000", short.result)
-            assert 0.9 < time.monotonic() - began < 15  # looked at each second
+            assert 3.9 < time.monotonic() - began < 18  # looked at each second
             assert short.closed()
             w.sequence = 0
             refused(4031, "HY000", w.result)
-            assert w.closed() and time.monotonic() - began > 1.9
+            assert w.closed() and time.monotonic() - began > 7.9
             assert long.query("SELECT 1") == [[b"1"]]
             long.query("SET wait_timeout = DEFAULT")
-            assert long.query("SELECT @@wait_timeout") == [[b"2"]]
+            assert long.query("SELECT @@wait_timeout") == [[b"8"]]
             long.sequence = 0
             refused(4031, "HY000", long.result)
 
 
 @beside
 def test_an_idle_session_is_gone_though_its_client_does_not_read():
-    with node_with("idle_timeout = 1\n") as node, ann(node) as w, \
+    with node_with("idle_timeout = 3\n") as node, ann(node) as w, \
             Wire(node.tcp).login(b"boss", b"b0ss") as boss:
         began = time.monotonic()
         wait_for(lambda: len(boss.query("SHOW PROCESSLIST")) == 1)
         # Looked at each second; a farewell may take two more.
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 18
         w.sequence = 0
         refused(4031, "HY000", w.result)  # the client still gets it
 
 
 @beside
 def test_a_statement_is_not_idle():
-    with node_with("idle_timeout = 1\n") as node, ann(node) as w:
+    with node_with("idle_timeout = 3\n") as node, ann(node) as w:
         w.command(3, ENDLESS.encode())
-        time.sleep(2)  # the least that can be set, and the next look
+        time.sleep(5)  # and the next look
         with local(node) as boss:
             boss.query(f"KILL QUERY {w.id}")
         refused(1317, "70100", w.result)
@@ -580,7 +593,7 @@ def test_a_reload_ends_sessions_of_users_that_are_gone_or_changed():
         for w in kept:
             assert w.query("SELECT 1") == [[b"1"]]
         refused(1045, "28000", ann, node)
-        assert "3 sessions ended: their users are gone" in node.log()
+        wait_for(lambda: "3 sessions ended: their users are gone" in node.log())
         reload(node)
         assert node.log().count("sessions ended") == 1
 
@@ -622,7 +635,7 @@ def test_endless_statements_of_one_leave_workers_to_others():
             for w in sessions:  # those that wait for a worker, too
                 boss.query(f"KILL QUERY {w.id}")
             for t in threads:
-                t.join(20)
+                t.join(60)
             assert len(stopped) == 12
             assert all(getattr(e, "code", 0) == 1317 for e in stopped), stopped
 
@@ -665,7 +678,8 @@ def test_ten_thousand_strangers_keep_nobody_out():
         for s in flood:
             s.close()
         wait_for(lambda: node.descriptors() <= fds)
-        assert SANITIZED or node.rss_kb() - rss < 4096, node.rss_kb() - rss
+        print(f"   {node.rss_kb() - rss} KB more")
+        wait_for(lambda: SANITIZED or node.rss_kb() - rss < 4096)
 
 
 def large(size):
@@ -771,16 +785,16 @@ def test_the_memory_of_large_selects_is_given_back():
                           "GROUP_CONCAT(n, REPEAT('x', 200))")]
     with node_with() as node:
         local(node).close()
-        rss, peak = node.rss_kb(), 0
+        rss = node.rss_kb()
         held = [ann(node, timeout=60) for _ in range(24)]
         threads = [threading.Thread(target=works, args=(
             lambda w=w, i=i: w.query(texts[i % 2]) and w,))
                    for i, w in enumerate(held)]
         for t in threads:
             t.start()
-        while any(t.is_alive() for t in threads):
-            peak = max(peak, node.rss_kb())
-            time.sleep(0.05)
+        for t in threads:
+            t.join()
+        peak = int(node.status("VmHWM"))
         for w in held:
             w.close()
         print(f"   {rss} KB, {peak} KB at most")
