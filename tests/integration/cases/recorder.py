@@ -220,6 +220,8 @@ def test_killed():
                                  (16, JEMALLOC)]:
         with Host(threads, 0, behind=behind) as host:
             host.await_line("running")
+            # On a busy machine its threads may have done nothing yet.
+            wait_for(lambda: sum(k[0] for k in host.known()[1]) > 20)
             wait = rng.random() * 0.3
             with contextlib.suppress(subprocess.TimeoutExpired):
                 host.driver.wait(wait)  # it does not end: the time is the test
@@ -465,11 +467,15 @@ def test_switch():
         host.ask("wish 1 65536")
         wait_for(lambda: host.read().header["mean"] == 65536)
         host.ask("wish 0 65536")
-        # The threads look at it soon; what was sampled is freed as before.
-        wait_for(lambda: live() == 0)
-        after = allocated()
-        wait_for(lambda: host.read().header["owner"])
-        assert allocated() == after
+        # The threads look at it soon, but one may have no processor in the
+        # middle of a sample; what was sampled is freed as before.
+        counts = []
+
+        def is_off():
+            counts.append(allocated())
+            return (live() == 0 and len(counts) > 2 and
+                    len(set(counts[-3:])) == 1)
+        wait_for(is_off)
 
 
 def size_class(size):
