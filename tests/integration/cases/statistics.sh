@@ -3,18 +3,34 @@
 # kernel and mariadb say of themselves.
 . tests/integration/lib/lib.inc
 
-# near WHAT A B PERCENT: neither is larger than the other by more.
-near() {
-    check
-    awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN {
+# are_near A B PERCENT: neither is larger than the other by more.
+are_near() {
+    awk -v a="$1" -v b="$2" -v p="$3" 'BEGIN {
         d = a > b ? a - b : b - a
         exit !(a > 0 && b > 0 && d <= (a > b ? a : b) * p / 100)
-    }' || fault "$1: $2 and $3 differ by more than $4%"
+    }'
+}
+# near WHAT A B PERCENT: A and B are commands, which look one after the other,
+# at what may change between them: until they see the same.
+near() {
+    check
+    near_a=$2 near_b=$3 near_percent=$4
+    wait_for 60 looks_near ||
+        fault "$1: $(eval "$2") and $(eval "$3") differ by more than $4%"
+}
+looks_near() {
+    are_near "$(eval "$near_a")" "$(eval "$near_b")" "$near_percent"
 }
 
 # sql_is WANTED STATEMENT
 sql_is() {
     [ "$(sql "$2")" = "$1" ]
+}
+# at_once WHAT WANTED STATEMENT: whose tables are of one moment, unless more than
+# a second passes within it.
+at_once() {
+    check
+    wait_for 60 sql_is "$2" "$3" || fault "$1: expected '$2', got '$(sql "$3")'"
 }
 
 # one COLUMN: of heapwire.memory.
@@ -45,10 +61,10 @@ same "the only jemalloc" "libjemalloc.so.2	mallctl	MALLOC_CONF	1	1	1	1	0	1	1	exp
     "$(sql "select substring_index(object, '/', -1), mallctl, variable, chosen,
         callable, can_profile, opt_prof, active, serves_malloc, serves_new,
         found, note from heapwire.allocators")"
-near "its bytes" "$(sql 'select allocated from heapwire.allocators')" \
-    "$(info used_memory)" 5
-near "rss" "$(one rss)" "$(status_rss "$redis")" 3
-near "allocated" "$(one allocated)" "$(info used_memory)" 5
+near "its bytes" "sql 'select allocated from heapwire.allocators'" \
+    "info used_memory" 5
+near "rss" "one rss" "status_rss $redis" 3
+near "allocated" "one allocated" "info used_memory" 5
 same "unexplained" 0 "$(one 'rss - resident - unexplained')"
 same "in order" 1 "$(one 'allocated <= active and active <= resident
     and resident <= mapped and rss_file < rss')"
@@ -57,19 +73,19 @@ contains "the note on the profile" "profiling is not active" "$(one note)"
 same "no profile" "NULL	NULL" "$(one 'profile_bytes, profile_samples')"
 
 fresh
-same "statistics and memory are of one moment" 0 \
-    "$(sql "select m.allocated - s.value from heapwire.memory m,
-        heapwire.malloc_stats s where s.name = 'stats.allocated'")"
+at_once "statistics and memory are of one moment" 0 \
+    "select m.allocated - s.value from heapwire.memory m,
+        heapwire.malloc_stats s where s.name = 'stats.allocated'"
 same "words" "NULL	default" \
     "$(sql "select value, text from heapwire.malloc_stats
         where name = 'opt.thp'")"
-same "bins and large ones make all that is allocated" 1 \
-    "$(sql 'select sum(b.allocated) + (select sum(large_allocated)
+at_once "bins and large ones make all that is allocated" 1 \
+    'select sum(b.allocated) + (select sum(large_allocated)
         from heapwire.malloc_arenas) = (select allocated from heapwire.memory)
-        from heapwire.malloc_bins b')"
-same "arenas make all that is active" 1 \
-    "$(sql 'select sum(a.active) = (select active from heapwire.memory)
-        from heapwire.malloc_arenas a')"
+        from heapwire.malloc_bins b'
+at_once "arenas make all that is active" 1 \
+    'select sum(a.active) = (select active from heapwire.memory)
+        from heapwire.malloc_arenas a'
 same "what the slabs have and no object uses" 0 "$(sql 'select count(*)
     from heapwire.malloc_bins where wasted <> (regions * curslabs - curregs)
     * size or wasted < 0')"
@@ -91,6 +107,7 @@ prof 'enable_prof()' >/dev/null
 redis-cli -p "$redis_port" debug jmap >/dev/null 2>&1 || true
 redis-cli -p "$redis_port" flushall >/dev/null
 load_redis 100000
+fresh
 same "a profile" 1 "$(one 'profile_bytes > 1000000 and profile_samples > 10
     and profile_bytes < 2 * allocated')"
 contains "its share" "MB that were allocated then: what was allocated since 20" "$(one note)"
@@ -113,10 +130,10 @@ freeze "$redis"
 wait_for 60 sql_is 0 "select answered from heapwire.memory"
 contains "stopped" "the allocator's figures are of 20" "$(one note)"
 contains "stopped, and why" "is stopped by a signal" "$(one note)"
-near "stopped: jemalloc's" "$(one allocated)" "$told" 3
+near "stopped: jemalloc's" "one allocated" "echo $told" 3
 same "stopped: not compared" 1 "$(one 'active + metadata + resident + mapped +
     retained > 0 and coalesce(unexplained, profile_bytes) is null')"
-near "stopped: rss" "$(one rss)" "$(status_rss "$redis")" 3
+near "stopped: rss" "one rss" "status_rss $redis" 3
 for table in malloc_stats malloc_bins malloc_arenas allocators; do
     contains "stopped: $table" "ERROR 1105 (HY000) at line 1: the database" \
         "$(sql "select * from heapwire.$table" || true)"
@@ -166,9 +183,15 @@ now=$(sql "select rss - resident from heapwire.snapshots
 echo "outside jemalloc: $outside, and $now after 60 MB"
 check
 [ $((now - outside)) -lt $((20 << 20)) ] || fault "60 MB are outside jemalloc"
-same "they are of one time" 1 "$(sql "select rss_taken = allocator_taken and
-    abs(timestampdiff(second, taken, rss_taken)) <= 2 from heapwire.snapshots
-    where name = '$kept'")"
+one_time() {
+    kept=$(prof 'snapshot()')
+    sql_is 1 "select rss_taken = allocator_taken and
+        abs(timestampdiff(second, taken, rss_taken)) <= 2
+        from heapwire.snapshots where name = '$kept'"
+}
+check
+wait_for 60 one_time || fault "not of one time: $(sql "select taken, rss_taken,
+    allocator_taken from heapwire.snapshots where name = '$kept'")"
 exec 3>&-
 stop_node
 
@@ -198,7 +221,7 @@ if [ "$(id -u)" = 0 ]; then
     wait_for 60 test -s "$work/db/pid"
     wait_for 60 one allocated
     fresh
-    near "mariadb's rss" "$(one rss)" "$(status_rss "$(cat "$work/db/pid")")" 5
+    near "mariadb's rss" "one rss" "status_rss $(cat "$work/db/pid")" 5
     same "mariadb's order" 1 "$(one 'allocated <= active and active <= resident
         and allocated > 1000000')"
     contains "mariadb's note" "rss" "$(one note)"
