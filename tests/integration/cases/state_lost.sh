@@ -171,9 +171,16 @@ wait_for 30 agree || fault "its files: $(on_disk), and $(files)"
 lives "snapshots"
 kept "the directory"
 killed "the directory"
-exec 8<"$state/heapwired.log"
-delete "$state"
-ln -s "$work/free" "$state"
+# A link in its place, before it is made again: the log until then is 8.
+linked() {
+    wait_for 30 test -e "$state/heapwired.log"
+    exec 8<"$state/heapwired.log"
+    delete "$state"
+    ln -sT "$work/free" "$state"
+}
+until linked; do
+    :
+done
 check
 wait_for 30 grep -q "cannot open the state directory" "$work/node.log" ||
     fault "a link in its place: $(tail -3 "$work/node.log")"
