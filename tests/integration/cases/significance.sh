@@ -12,10 +12,15 @@ any() {
 
 start_redis
 prof 'enable_prof()' >/dev/null
-# Keys are overwritten, in part by values of another size.
+# Keys are overwritten, in part by values of another size; and the clients that
+# did it have gone, with their buffers.
 overwrite() {
     redis-benchmark -p "$redis_port" -n 20000 -r 2000 -d "$1" -P 16 -q -t set \
         >/dev/null
+    wait_for 60 alone
+}
+alone() {
+    redis-cli -p "$redis_port" info clients | grep -q '^connected_clients:1.$'
 }
 for size in 200 3000 700; do overwrite "$size"; done
 overwrite 2000
