@@ -5,6 +5,7 @@ store_kill.py [ROUNDS], 200 of them by default."""
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -22,19 +23,25 @@ seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
 random.seed(seed)
 
 
+def listens(path):
+    """A socket's file is there before it does."""
+    with socket.socket(socket.AF_UNIX) as s:
+        return s.connect_ex(path) == 0
+
+
 def start_redis(state, directory):
-    socket = os.path.join(directory, "redis.sock")
+    path = os.path.join(directory, "redis.sock")
     environment = dict(
         os.environ, HEAPWIRE_EXE=os.path.realpath("/usr/bin/redis-server"),
         HEAPWIRE_STATE_DIR=state,
         LD_PRELOAD=os.path.join(BUILD, "lib", "libheapwire.so"),
         MALLOC_CONF="prof:true,prof_active:true,lg_prof_sample:12")
     redis = subprocess.Popen(
-        ["redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
+        ["redis-server", "--port", "0", "--unixsocket", path, "--save", "",
          "--dir", directory], env=environment, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
-    wait_for(lambda: os.path.exists(socket))
-    subprocess.run(["redis-benchmark", "-s", socket, "-q", "-n", "20000", "-r",
+    wait_for(lambda: listens(path))
+    subprocess.run(["redis-benchmark", "-s", path, "-q", "-n", "20000", "-r",
                     "20000", "-P", "16", "-t", "set,lpush,hset,zadd"],
                    check=True, stdout=subprocess.DEVNULL)
     return redis
