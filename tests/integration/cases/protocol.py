@@ -482,6 +482,7 @@ def test_kill_query_of_a_client_that_does_not_read(node):
     with Wire(node.tcp, rcvbuf=65536).login(b"ann", b"secret") as w, \
             local(node) as killer:
         w.command(3, node.speech.rows(1000000).encode())
+        wait_for(lambda: len(queries(killer)) == 1)
         node.comes_to_rest()
         assert len(queries(killer)) == 1
         killer.query(f"KILL QUERY {w.id}")
@@ -732,8 +733,9 @@ def test_half_open_floods(_):
 
 
 def keeps_the_newest(node):
-    flood = []
+    flood, began = [], []
     for _ in range(600):
+        began.append(time.monotonic())
         w = Wire(node.tcp)
         w.greeting()  # the first that came makes room
         flood.append(w)
@@ -742,9 +744,12 @@ def keeps_the_newest(node):
     with Wire(node.tcp).login(b"ann", b"secret") as w:
         w.ping()
     kept = [w for w in flood if not gone(w)]
-    assert kept == flood[-len(kept):] and 254 <= len(kept) <= 256, len(kept)
+    now = time.monotonic()  # a slow flood's first have come to their deadline
+    young = sum(now - at < 9 for at in began)
+    assert kept == flood[-len(kept):] and \
+        min(254, young) <= len(kept) <= 256, (len(kept), young)
     drip = flood[-1]
-    end = time.monotonic() + 14
+    end = time.monotonic() + 60
     dead = False
     while time.monotonic() < end and not dead:
         try:
