@@ -40,7 +40,7 @@ def page(name):
 
 def run(*command, **more):
     return subprocess.run(command, stdout=subprocess.PIPE, text=True,
-                          stderr=subprocess.STDOUT, timeout=60, check=False,
+                          stderr=subprocess.STDOUT, timeout=300, check=False,
                           **more)
 
 

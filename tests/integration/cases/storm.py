@@ -285,12 +285,16 @@ def storm(node, stopping=None):
     return clients
 
 
+def answers(clients):
+    return sum(c.answers for c in clients)
+
+
 def end(clients):
     for c in clients:
         c.join(300)
         assert not c.is_alive(), "a client hangs"
         assert c.fault is None, repr(c.fault)
-    assert sum(c.answers for c in clients) > CLIENTS, "hardly any answers"
+    assert answers(clients) > CLIENTS, "hardly any answers"
 
 
 def quiet(node):
@@ -338,16 +342,16 @@ def main():
         end(clients)
         wait_for(lambda: quiet(node), 60)
         assert node.process.poll() is None
-        wait_for(lambda: descriptors(node) <= before + 2 + 2 * OWN_LINKS, 30)
+        wait_for(lambda: descriptors(node) <= before + 2 + 2 * OWN_LINKS)
         print("ok a storm leaves nothing behind")
 
         stopping = threading.Event()
         clients = storm(node, stopping)
         time.sleep(2)
-        wait_for(lambda: sum(c.answers for c in clients) > CLIENTS)
+        wait_for(lambda: answers(clients) > CLIENTS)
         stopping.set()
         node.signal(signal.SIGTERM)
-        assert node.process.wait(30) == 0, node.stderr()[-6000:]
+        assert node.process.wait(60) == 0, node.stderr()[-6000:]
         end(clients)
         assert node.stderr() == "", node.stderr()[-6000:]
         print("ok ended by a signal in a storm, it ends")
