@@ -749,7 +749,7 @@ def keeps_the_newest(node):
     assert kept == flood[-len(kept):] and \
         min(254, young) <= len(kept) <= 256, (len(kept), young)
     drip = flood[-1]
-    end = time.monotonic() + 60
+    end = time.monotonic() + 30
     dead = False
     while time.monotonic() < end and not dead:
         try:
