@@ -56,10 +56,11 @@ def frozen(pid):
 
 def check_loop(log):
     """The watchdog's word on the event loop.  A virtual machine's processor
-    time has what its host took away: a short fault counts once it comes again
-    (hold_up.py, which looks for such, forgives none)."""
-    still = re.findall("stood still for ([0-9]+) ms.*", log)
-    assert len(still) < 3 and all(int(ms) < 100 for ms in still), still
+    time has what its host took away: a fault counts once it comes again, a
+    short one at the third time (hold_up.py, which looks for such, forgives
+    none)."""
+    still = [int(ms) for ms in re.findall("stood still for ([0-9]+) ms", log)]
+    assert len(still) < 3 and sum(ms >= 100 for ms in still) < 2, still
 
 
 class Node:
