@@ -420,6 +420,17 @@ say_foreign(struct agent_client *client, uint32_t protocol)
                  exe, (int)client->peer);
 }
 
+/* A killed process may accept connections until its last thread has ended. */
+static bool
+is_peer_ending(const struct agent_client *client)
+{
+    struct process_stat stat;
+
+    return client->peer != 0 &&
+           (!process_stat_read(client->peer, &stat) || stat.state == 'Z' ||
+            stat.state == 'X' || stat.exiting);
+}
+
 /* Greets; true when another incarnation answered. */
 static bool
 greet(struct agent_client *client)
@@ -433,7 +444,8 @@ greet(struct agent_client *client)
     if (exchange(client, &request, -1, &answer, NULL) != 0) {
         /* Once, an agent may that makes way for its host, or ends with it. */
         if (client->fd < 0 && !served && !stopping(client) &&
-            (answer.reply.protocol != 0 || client->hung_up == client->peer))
+            (answer.reply.protocol != 0 || client->hung_up == client->peer) &&
+            !is_peer_ending(client))
             say_foreign(client, answer.reply.protocol);
         client->hung_up = client->peer;
         return false;

@@ -92,9 +92,9 @@ def check_program(node, exact):
         begin(node, w)
         counts = truth(node.said())
         assert counts[("shrink", 160)] == 20000, counts
-        # Profiles and statistics may be a moment old.
-        wait_for(lambda: min(wasted_bins(w)[size] for size in (160, 224)) >
-                 1 << 20, 30)
+        # Profiles and statistics may be a moment old: of 28.2 and 19.6 MB.
+        wait_for(lambda: wasted_bins(w)[160] > 27e6 and
+                 wasted_bins(w)[224] > 19e6, 30, tell=lambda: wasted_bins(w))
         wait_for(lambda: all(wasted(w).get(row, (0, 0, 1))[2] < 0.3 for row in
                              (("shrink", 160), ("mix", 224))), 30)
         rows, bins = wasted(w), wasted_bins(w)
@@ -163,7 +163,7 @@ def test_who_held_it_is_named_of_a_dead_process():
     with Ran(PROGRAM) as node, node.asks() as w:
         begin(node, w)
         counts = truth(node.said())
-        wait_for(lambda: wasted_bins(w)[160] > 1 << 20, 30)
+        wait_for(lambda: wasted_bins(w)[160] > 27e6, 30)
         free = wasted_bins(w)[160]
         time.sleep(max(0, LINGERS_S - time.monotonic() + began))
         os.kill(node.pid(), signal.SIGKILL)
@@ -238,14 +238,21 @@ def check_redis(kind):
             (size, objects), = rows_of(
                 w, "SELECT flat_bytes, flat_objects FROM "
                 "heapwire.heap_functions WHERE function = '_sdsnewlen'")
-            rows = rows_of(w, "SELECT function, size_class, waste_bytes, "
-                           "error_bytes, utilization, method FROM "
-                           "heapwire.heap_waste WHERE kind = 'slabs' ORDER BY "
-                           "waste_bytes DESC LIMIT 5")
+
+            def largest():
+                return rows_of(w, "SELECT function, size_class, waste_bytes, "
+                               "error_bytes, utilization, method FROM "
+                               "heapwire.heap_waste WHERE kind = 'slabs' ORDER "
+                               "BY waste_bytes DESC LIMIT 5")
+            # The profile may be younger than the statistics, which then have
+            # more than it knows of.
+            wait_for(lambda: largest()[0][:2] == ["_sdsnewlen", "160"], 30,
+                     tell=largest)
+            rows = largest()
             mean = int(size) / int(objects)
             print(f"  _sdsnewlen: {mean:.0f} bytes on average;", *rows,
                   sep="\n    ")
-            assert 80 < mean < 100, mean
+            assert 65 < mean < 115, mean  # no class of its values
             assert rows[0][:2] == ["_sdsnewlen", "160"], rows
             free = wasted_bins(w)[160]
             assert float(rows[0][2]) > 0.5 * free, (rows, free)
