@@ -15,10 +15,10 @@ import threading
 import time
 from contextlib import ExitStack, contextmanager
 
-import redis_node
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, PASSWD, SANITIZED, check_loop, wait_for
 from ports import free_port
+from redis_node import RedisNode, has_ended
 from runner import named, run_tests
 
 SLOWER = 10 if SANITIZED else 1
@@ -42,7 +42,7 @@ os.execv("%(real)s", ["%(real)s"] + sys.argv[1:])
 """
 
 
-class Held(redis_node.RedisNode):
+class Held(RedisNode):
     """Its symboliser does nothing while the file `hold` is there."""
 
     def __init__(self, work, settings=""):
@@ -58,11 +58,11 @@ class Held(redis_node.RedisNode):
             f.write(HELD % {"directory": work, "real": os.path.join(
                 BUILD, "bin", "heapwire-symbolizer")})
         os.chmod(helper, 0o755)
-        redis_node.RUN = os.path.join(work, "bin", "heapwire-run")
         self.hold = os.path.join(work, "hold")
         super().__init__(work, 1, {1: self.port}, self.port, program=[
             "redis-server", "--port", str(self.redis_port), "--bind",
-            "127.0.0.1", "--save", "", "--dir", work])
+            "127.0.0.1", "--save", "", "--dir", work],
+            run=os.path.join(work, "bin", "heapwire-run"))
         self.wait()
         wait_for(lambda: self.ask("SELECT state FROM heapwire.profiler") ==
                  [[b"connected"]])
@@ -269,8 +269,7 @@ def test_a_stop_ends_it():
         node.until(1, 2)
         pid = node.heapwired
         os.kill(pid, 15)
-        in_time("it ends", ANSWER_S, wait_for,
-                lambda: redis_node.has_ended(pid))
+        in_time("it ends", ANSWER_S, wait_for, lambda: has_ended(pid))
         assert {end_of(w) for w, _ in waiting} == {1053}
 
 

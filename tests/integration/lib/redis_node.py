@@ -35,6 +35,14 @@ def redis_answers(port):
     return False
 
 
+def port_of(program):
+    """Redis'; None: it is another, or has none."""
+    words = list(program)
+    if words[0] != "redis-server" or "--port" not in words:
+        return None
+    return int(words[words.index("--port") + 1]) or None
+
+
 class RedisNode:
     """heapwire-run, its heapwired and its redis-server."""
 
@@ -50,17 +58,17 @@ class RedisNode:
         self.log_path = os.path.join(self.directory, "log")
         self.write(places)
         self.database = None if program else "redis-server"  # as /proc has it
+        program = program or [
+            "redis-server", "--port", str(free_port()), "--bind",
+            "127.0.0.1", "--save", "", "--dir", self.directory]
         # Where it can be asked: not below a wrapper, which may be elsewhere.
-        self.redis_port = None if program or wrapper else free_port()
+        self.redis_port = None if wrapper else port_of(program)
         self.command = [
             *wrapper, run, "--config", self.config, "--node-id", str(i),
             "--listen", place(listen),
             "--state-dir", os.path.join(self.directory, "state"),
             "--log", self.log_path, "--linger", str(linger), "--",
-            *(program or [
-                "redis-server", "--port",
-                str(self.redis_port or free_port()), "--bind",
-                "127.0.0.1", "--save", "", "--dir", self.directory])]
+            *program]
         self.environment = {**os.environ, **dict(environment)}
         self.start()
 
