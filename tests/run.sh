@@ -20,6 +20,7 @@ cd "$(dirname "$0")/.." || exit 1
 export PYTHONPATH="$PWD/tests/integration/lib"
 python=${PYTHON:-/usr/bin/python3} # Debian's: it has Debian's modules
 cases=tests/integration/cases
+at_most=1200 # seconds that a case takes; the longest, beside others, 540
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -151,7 +152,7 @@ structure() {
 
 # Statements at random need one processor.
 grammar() {
-    BUILD=build/asan timeout 1200 "$python" tests/fuzz/grammar.py 120
+    BUILD=build/asan timeout $at_most "$python" tests/fuzz/grammar.py 120
 }
 
 # All that computes and does not look at the time: it takes what the cases leave
@@ -251,7 +252,7 @@ quick() {
     part build build "$preset"
     [ "$(count failed)" = 0 ] || verdict
     part units units "$preset"
-    side_by_side 1200 $cases/agent_redis.sh $cases/sql.sh $cases/cluster.py
+    side_by_side $at_most $cases/agent_redis.sh $cases/sql.sh $cases/cluster.py
     verdict
 }
 
@@ -304,7 +305,7 @@ computations &
 computations=$!
 others=$(ls $cases/*.* | grep -vE "/($(echo "$alone" | tr ' ' '|'))\.")
 # shellcheck disable=SC2046,SC2086
-side_by_side 1200 $(printf "$cases/%s.*\n" $long) $others
+side_by_side $at_most $(printf "$cases/%s.*\n" $long) $others
 wait "$computations"
 
 for preset in release asan tsan; do
@@ -313,11 +314,11 @@ for preset in release asan tsan; do
 done
 for preset in asan tsan; do
     part "storm-$preset" env BUILD="build/$preset" \
-        timeout 1200 "$python" $cases/storm.py
+        timeout $at_most "$python" $cases/storm.py
 done
-part waiting-tsan env BUILD=build/tsan timeout 1200 "$python" $cases/waiting.py
+part waiting-tsan env BUILD=build/tsan timeout $at_most "$python" $cases/waiting.py
 # shellcheck disable=SC2046,SC2086
-lane 1200 $(printf "$cases/%s.*\n" $alone)
+lane $at_most $(printf "$cases/%s.*\n" $alone)
 if [ "$all" = yes ]; then
     lane 1800 $cases/slow/*.* # some of them measure
 fi

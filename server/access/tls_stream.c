@@ -89,8 +89,9 @@ struct tls_stream {
     struct buffer out;   /* ciphertext for the next write */
     struct buffer clear; /* sealed up to sealed */
     size_t sealed;
-    unsigned messages;                       /* since the last data */
-    bool up, finished, failed, said_goodbye; /* finished: the other end is */
+    unsigned messages; /* since the last data */
+    bool finished;     /* the other end's handshake */
+    bool up, failed, said_goodbye;
 };
 
 /* OpenSSL reads from and writes to the stream. */

@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 
 from node_under_test import BUILD, wait_for
 from ports import free_port
+from redis_node import redis_answers
 from runner import named, run_tests
 
 SEED = int(os.environ.get("SEED", "25"))
@@ -61,19 +62,12 @@ class Redis:
                     "LD_PRELOAD": BUILD + "/lib/libheapwire.so",
                     "MALLOC_CONF": "prof:true,prof_active:false"})
         self.pid = self.process.pid
-        wait_for(self.answers)
+        wait_for(lambda: redis_answers(self.port))
         wait_for(self.listens)
 
     @property
     def socket(self):
         return self.state + "/agent.sock"
-
-    def answers(self):
-        with suppress(OSError):
-            with socket.create_connection(("127.0.0.1", self.port), 60) as s:
-                s.sendall(b"PING\r\n")
-                return s.recv(16) == b"+PONG\r\n"
-        return False
 
     def listens(self):
         """The socket has a name before that."""
@@ -122,7 +116,7 @@ class Redis:
 
     def is_well(self):
         assert self.process.poll() is None, self.said()
-        assert self.answers(), "Redis does not answer"
+        assert redis_answers(self.port), "Redis does not answer"
         self.hello()
 
     def said(self):

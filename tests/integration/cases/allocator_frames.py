@@ -2,7 +2,6 @@
 known ones: in all forms, tables and kept snapshots, after reloads and in sums."""
 import gzip
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -31,10 +30,8 @@ class Node(RedisNode):
                 f.write(f"[node]\nallocator_frames = {self.frames}\n")
 
     def load(self):
-        with open(f"/proc/{self.children['redis-server']}/cmdline", "rb") as f:
-            port = re.search(rb":(\d+)", f.read()).group(1)
         subprocess.run(
-            ["redis-cli", "-p", port, "eval", """for i = 1, 20000 do
+            ["redis-cli", "-p", str(self.redis_port), "eval", """for i = 1, 20000 do
              redis.call('set', KEYS[1] .. i, string.rep('x', 500))
              redis.call('hset', KEYS[1], i, string.rep('y', 300)) end""",
              "1", "k"], check=True, stdout=subprocess.DEVNULL)

@@ -11,7 +11,6 @@ import tempfile
 import time
 
 from http_door import redis as redis_node
-from http_door import redis_port
 from mysql_wire import Wire
 from perf_record import EQUAL, Recording, compare_all, no_perf, perf_stacks
 from profiled import BUILDS, MODES, redis, redis_load, running
@@ -168,7 +167,7 @@ def without_inlined(folded):
 @needs(no_perf)
 def test_a_profile_of_redis_beside_perf(work):
     with redis_node() as node, Wire(node.socket, 120).login() as w, \
-            redis_load(redis_port(node)):
+            redis_load(node.redis_port):
         tried_again(lambda: check_beside_perf(work, node, w))
 
 

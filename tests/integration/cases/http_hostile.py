@@ -15,7 +15,7 @@ import threading
 import time
 
 from http_door import (HOST, OK, USERS, local, node_with, read_answer, redis,
-                       redis_port, same, talk, tcp)
+                       same, talk, tcp)
 from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
 from runner import beside, named, run_tests
@@ -44,7 +44,7 @@ class Watch:
     def look(self):
         try:
             with mysql(self.node) as wire, socket.create_connection(
-                    ("127.0.0.1", redis_port(self.node)), 20) as database:
+                    ("127.0.0.1", self.node.redis_port), 20) as database:
                 while not self.over.is_set():
                     began = time.monotonic()
                     wire.ping()

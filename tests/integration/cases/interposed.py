@@ -19,9 +19,9 @@ from machine import no_namespaces, no_root
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
 from ports import free_port
-from recorded_node import (BLOCKS, LARGE, LINGERS_S, Ran, SETTINGS, SMALL, heap,
-                           prof, profiled, redis_command, said, script, value,
-                           within)
+from recorded_node import (AT_ITS_END, BLOCKS, COPIED, LARGE, LINGERS_S, Ran,
+                           SETTINGS, SMALL, heap, prof, profiled,
+                           redis_command, said, script, value, within)
 from redis_node import RUN
 from runner import beside, named, needs, run_tests
 
@@ -249,19 +249,11 @@ def last_of(node):
         wait_for(lambda: w.query(deaths))
         (killed_by, name), = w.query(deaths)
         name = name.decode()
-        of_its_end(w, name)
+        said(w, name, AT_ITS_END, COPIED)
         return int(killed_by), profiled(w, name), {
             row[0].decode(): int(row[1]) for row in w.query(
                 "SELECT function, cum_bytes FROM heapwire.heap_functions "
                 f"WHERE snapshot = '{name}'")}
-
-
-def of_its_end(w, name):
-    """Taken at the end; where that has taken too long, the next heapwired takes
-    it from the copy that was made then."""
-    head = " ".join(value(w, f"SELECT top('{name}', NULL, 3)").split())
-    assert "of its last moment: the process has ended" in head or \
-        "the last copy before the process ended" in head, head
 
 
 def killed(node, by=signal.SIGKILL):
@@ -289,7 +281,6 @@ def test_killed_early(_):
 def test_a_redis_killed(_):
     with redis_command() as (port, command), \
             Ran(*command, linger=0) as node:
-        node.redis_port = port
         populate(node, "k", 200000, 1018)
         killed_by, _, functions = killed(node)
         same("signal", 9, killed_by)
@@ -544,9 +535,8 @@ def test_a_daemon(_):
 
 
 def main():
-    with redis_command() as (port, command), \
+    with redis_command() as (_, command), \
             redis(SETTINGS, command) as node:
-        node.redis_port = port
         try:
             run_tests(named(globals(), sys.argv[1:]), node)
         except BaseException:

@@ -15,11 +15,10 @@ import tempfile
 import time
 
 from http_door import same
-from interposed import of_its_end
 from machine import no_cgroup
 from node_under_test import BUILD, freeze, frozen, wait_for
-from recorded_node import (BLOCKS, LARGE, LINGERS_S, SMALL, Ran, heap, profiled,
-                           said, script, value, within)
+from recorded_node import (AT_ITS_END, BLOCKS, COPIED, LARGE, LINGERS_S, SMALL,
+                           Ran, heap, profiled, said, script, value, within)
 from recorder_truth import LARGEST, SITES, read_truth
 from redis_node import RedisNode, has_ended
 from runner import beside, named, needs, run_tests
@@ -30,7 +29,6 @@ THREADS = 4
 MEAN = 512 << 10
 ONCE = "start_timeout = 0\n"  # a fault at the start is not made up for
 ENDED = "the database (pid {}) ended"
-COPIED = "the last copy before the process ended"
 
 
 def in_state(node, name):
@@ -66,16 +64,13 @@ def await_copy(node):
     wait_for(lambda: newest_copy(node) == segment_of(node), 180, 0.1)
 
 
-def last_of(w, pid, words=None):
+def last_of(w, pid, *words):
     """The name of that database's last profile."""
     query = ("SELECT name FROM heapwire.snapshots WHERE reason = "
              f"'{ENDED.format(pid)}'")
     wait_for(lambda: w.query(query))
     (name,), = w.query(query)
-    if words:
-        said(w, name.decode(), words)
-    else:
-        of_its_end(w, name.decode())
+    said(w, name.decode(), *(words or (AT_ITS_END, COPIED)))
     return name.decode()
 
 
@@ -147,7 +142,7 @@ def test_with_heapwired(_):
         wait_for(lambda: has_another(node, before))
         wait_for(lambda: node.log().count("serves node") == 2)
         with node.asks() as w:
-            name = last_of(w, pid, "of its last moment: the process has ended")
+            name = last_of(w, pid, AT_ITS_END)
             is_whole(w, name)
             death_names(w, name)
 

@@ -2,7 +2,6 @@
 import contextlib
 import gzip
 import os
-import re
 import shutil
 import signal
 import socket
@@ -153,12 +152,6 @@ def redis(settings="", program=None, run=RUN):
         shutil.rmtree(work)
 
 
-def redis_port(node):
-    """Its own: where the database listens."""
-    with open(f"/proc/{node.children['redis-server']}/cmdline", "rb") as f:
-        return int(re.search(rb":(\d+)", f.read()).group(1))
-
-
 # Eight times the bytes between two samples: of 3,000 such values, one is not
 # sampled, so that no figure depends on chance.
 MB = 4
@@ -179,8 +172,7 @@ def fill(node):
 def redis_client(node):
     """Gives what writes a value of so many MB under a key."""
     value = b"v" * ((MB << 20) - 4096)  # with its head, a size of jemalloc
-    with socket.create_connection(("127.0.0.1", redis_port(node)),
-                                  60) as s:
+    with socket.create_connection(("127.0.0.1", node.redis_port), 60) as s:
         def write(key):
             s.sendall(b"*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" %
                       (len(key), key, len(value), value))
