@@ -6,14 +6,12 @@ keeps no descriptor, no thread and no memory of it.  Then a process of another
 user, before whom somebody opened the socket.  Arguments name single tests.
 """
 import array
-import ctypes
 import errno
 import fcntl
 import os
 import random
 import select
 import shutil
-import signal
 import socket
 import struct
 import subprocess

@@ -18,7 +18,7 @@ import urllib.error
 import urllib.request
 
 from keeper import found_in
-from mysql_wire import Refused, Wire
+from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, freeze, wait_for
 from ports import free_port
 from runner import beside, named, run_tests

@@ -5,7 +5,6 @@ soon as it has its row.  Arguments name single tests.
 """
 import glob
 import itertools
-import os
 import re
 import sys
 import warnings

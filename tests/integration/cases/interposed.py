@@ -18,7 +18,6 @@ from http_door import local, redis, same
 from machine import no_namespaces, no_root
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
-from ports import free_port
 from recorded_node import (AT_ITS_END, BLOCKS, COPIED, LARGE, LINGERS_S, Ran,
                            SETTINGS, SMALL, heap, prof, profiled,
                            redis_command, said, script, value, within)

@@ -6,7 +6,6 @@ import hashlib
 import os
 import signal
 import socket
-import ssl
 import struct
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from mysql_wire import Refused, Wire
 from node_under_test import (BUILD, PASSWD, POOR, REAL, SANITIZED, Node,
                              wait_for)
 from peer_stand_in import StandIn, row
-from peer_wire import (ALL, CLUSTERED, CONTROL, PLUGIN, SECRET, SELECT, STATUS,
+from peer_wire import (ALL, CLUSTERED, CONTROL, SECRET, SELECT, STATUS,
                        Peer, make_key)
 from runner import named, run_tests
 
