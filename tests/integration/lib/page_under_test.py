@@ -5,7 +5,6 @@ import subprocess
 
 import pymysql
 
-from node_under_test import wait_for
 
 SHOTS = os.environ.get("SHOTS")
 TEXT = "return document.querySelector(arguments[0]).textContent"
