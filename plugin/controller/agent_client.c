@@ -11,11 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/magic.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -73,21 +70,26 @@ enter(struct agent_client *client, enum node_state state)
     client->status.ending[0] = '\0';
 }
 
-/*
- * The state letter of the greeted process in /proc/<pid>/stat, or 0 when it has
- * ended (a zombie has, one that is about to be, and so has a process whose pid
- * was reused) or cannot be seen from here.
- */
+/* False: it has ended (a zombie has, and one that is about to be), or cannot be
+ * seen from here. */
+static bool
+read_living_peer(const struct agent_client *client, struct process_stat *out)
+{
+    return client->peer != 0 && process_stat_read(client->peer, out) &&
+           !process_stat_is_over(out) && !out->exiting;
+}
+
+/* The state letter of the greeted process in /proc/<pid>/stat, or 0: not there,
+ * or its pid was reused. */
 static char
 process_state(const struct agent_client *client)
 {
     struct process_stat stat;
 
-    if (client->peer == 0 || !process_stat_read(client->peer, &stat) ||
-        stat.state == 'Z' || stat.state == 'X' || stat.exiting ||
-        stat.start_ticks != client->status.hello.start_ticks)
-        return 0;
-    return stat.state;
+    return read_living_peer(client, &stat) &&
+                   stat.start_ticks == client->status.hello.start_ticks
+               ? stat.state
+               : 0;
 }
 
 bool
@@ -426,9 +428,7 @@ is_peer_ending(const struct agent_client *client)
 {
     struct process_stat stat;
 
-    return client->peer != 0 &&
-           (!process_stat_read(client->peer, &stat) || stat.state == 'Z' ||
-            stat.state == 'X' || stat.exiting);
+    return client->peer != 0 && !read_living_peer(client, &stat);
 }
 
 /* Greets; true when another incarnation answered. */
@@ -465,12 +465,10 @@ greet(struct agent_client *client)
     if (changed) {
         memset(&client->memory, 0, sizeof(client->memory));
         memset(&client->waste, 0, sizeof(client->waste));
-    }
-    if (changed)
         memset(client->status.levers, 0, sizeof(client->status.levers));
-    if (changed)
         client->status.restarted =
             node_status_restarted(client->state_dir, &client->status.hello);
+    }
     client->status.unguarded_ms = (int64_t)answer.reply.value;
     client->status.knows = (uint32_t)answer.reply.error;
     memcpy(client->status.note, answer.reply.text, sizeof(client->status.note));
@@ -548,9 +546,8 @@ agent_client_give(struct agent_client *client,
     return -1;
 }
 
-/* A pipe in place of a memfd would hold us up for ever: only files in
- * memory have seals. */
-/* True for a regular file on the state directory's file system. */
+/* A pipe in place of a memfd would hold us up for ever: only files in memory
+ * have seals.  True for a regular file on the state directory's file system. */
 static bool
 is_beside(const char *directory, int fd)
 {
@@ -572,31 +569,6 @@ agent_client_read_memory(const struct agent_client *client, int fd,
         return -1;
     }
     return fd_read_all(fd, out, what, err);
-}
-
-/* A hole would have to be filled, and huge pages may be short: either could end
- * us. */
-bool
-agent_client_map_memory(int fd, size_t max, void **out, size_t *size)
-{
-    const int wanted = F_SEAL_SHRINK | F_SEAL_WRITE;
-    int seals = fd >= 0 ? fcntl(fd, F_GET_SEALS) : -1;
-    struct statfs filesystem;
-    struct stat st;
-    void *place;
-
-    if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &st) != 0 ||
-        st.st_size <= 0 || (uint64_t)st.st_size > max ||
-        st.st_blocks * 512 < st.st_size || fstatfs(fd, &filesystem) != 0 ||
-        filesystem.f_type != TMPFS_MAGIC)
-        return false;
-    place = mmap(NULL, (size_t)st.st_size, PROT_READ,
-                 MAP_PRIVATE | MAP_POPULATE, fd, 0);
-    if (place == MAP_FAILED)
-        return false;
-    *out = place;
-    *size = (size_t)st.st_size;
-    return true;
 }
 
 bool

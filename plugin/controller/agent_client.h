@@ -79,12 +79,6 @@ int agent_client_read_memory(const struct agent_client *client, int fd,
                              struct buffer *out, const char *what,
                              struct error *err);
 
-/*
- * Maps a sealed and complete file; the caller unmaps it.  False: read it
- * instead.
- */
-bool agent_client_map_memory(int fd, size_t max, void **out, size_t *size);
-
 /* Whether the process stands still by a signal, as far as it can be seen. */
 bool agent_client_is_stopped(const struct agent_client *client);
 

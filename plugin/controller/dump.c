@@ -297,8 +297,8 @@ take_jemallocs(struct dump *dump, struct agent_client *client,
     dump->taken_ms = clock_wall_ms() - (int64_t)(answer.reply.value / 1000);
     if (dump->taken_ms < asked_ms)
         dump->taken_ms = asked_ms;
-    if ((agent_client_map_memory(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
-                                 &dump->mapped_size) ||
+    if ((fd_map_sealed(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
+                       &dump->mapped_size) ||
          agent_client_read_memory(client, answer.fds[0], &dump->text,
                                   "the heap profile", err) == 0) &&
         agent_client_read_memory(client, answer.fds[1], &dump->maps,

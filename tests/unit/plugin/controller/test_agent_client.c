@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "dump.h"
 #include "errors.h"
+#include "files.h"
 #include "agent_client.h"
 #include "node_status.h"
 #include "objects.h"
@@ -375,7 +376,7 @@ START_TEST(what_can_still_change_is_not_mapped)
     ck_assert_int_eq(write(fd, text, sizeof(text)), (int)sizeof(text));
     ck_assert_int_eq(ftruncate(fd, sealed[_i].size), 0);
     ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, sealed[_i].seals), 0);
-    ck_assert(agent_client_map_memory(fd, sealed[_i].max, &map, &size) ==
+    ck_assert(fd_map_sealed(fd, sealed[_i].max, &map, &size) ==
               sealed[_i].mapped);
     if (map) {
         ck_assert_uint_eq(size, sizeof(text));
@@ -383,8 +384,8 @@ START_TEST(what_can_still_change_is_not_mapped)
         munmap(map, size);
     }
     close(fd);
-    ck_assert(!agent_client_map_memory(wake_pipe[0], 1 << 20, &map, &size));
-    ck_assert(!agent_client_map_memory(-1, 1 << 20, &map, &size));
+    ck_assert(!fd_map_sealed(wake_pipe[0], 1 << 20, &map, &size));
+    ck_assert(!fd_map_sealed(-1, 1 << 20, &map, &size));
 }
 END_TEST
 
