@@ -23,10 +23,9 @@ enum { OPEN_MS = 30000 /* that a reading takes at most */ };
 static int
 open_smaps(struct mappings_take *take, bool *refused, struct error *err)
 {
-    take->source.smaps = map_source_open(take->source.pid);
-    *refused = take->source.smaps < 0 && (errno == EACCES || errno == EPERM);
-    if (take->source.smaps >= 0)
+    if (map_source_open(&take->source) == 0)
         return 0;
+    *refused = errno == EACCES || errno == EPERM;
     error_sys(err, ER_UNKNOWN, "heapwired (uid %u) may not read /proc/%d/smaps",
               (unsigned)geteuid(), (int)take->source.pid);
     return -1;
@@ -107,6 +106,14 @@ ask_agent_instead(struct mappings_take *take, struct agent_client *client,
                   why.text, client->status.hello.exe, client->status.hello.pid);
         return -1;
     }
+    if (take->source.by_pages) {
+        error_set(err, ER_UNKNOWN,
+                  "%s, and with %d GB or more in memory its agent is not asked "
+                  "to, since the database's own mmap would wait for it; run "
+                  "heapwired as the database's user, or set dumpable to auto",
+                  why.text, MAP_SMAPS_GB);
+        return -1;
+    }
     if (ask_for_smaps(take, client, &more) != 0) {
         error_set(err, ER_UNKNOWN, "%s, and its agent did not: %s", why.text,
                   more.text);
@@ -141,6 +148,8 @@ mappings_take_open(struct mappings_take *take, struct agent_client *client,
     process = node_status_find_process(&client->status, client->state_dir, err);
     take->source.pid = process.pid;
     take->source.start_ticks = process.start_ticks;
+    if (process.pid != 0)
+        take->source.by_pages = map_source_is_large(process.pid);
     if (process.pid != 0 && open_smaps(take, &refused, err) == 0)
         return 0;
     take->opened = refused && open_closed(observer, client);

@@ -30,7 +30,8 @@ add_bytes(struct rowset *out, bool known, uint64_t bytes)
 }
 
 static void
-add_range_row(struct rowset *out, const struct memory_range *range)
+add_range_row(struct rowset *out, const struct memory_map *map,
+              const struct memory_range *range)
 {
     bool counted = range->end != 0 || range->kind == RANGE_OTHERS;
     bool whole = counted && !range->part;
@@ -38,7 +39,7 @@ add_range_row(struct rowset *out, const struct memory_range *range)
     add_place(out, range);
     add_bytes(out, true, range->size);
     add_bytes(out, counted, range->rss);
-    add_bytes(out, whole, range->dirty);
+    add_bytes(out, whole && !map->not_dirty, range->dirty);
     add_bytes(out, whole, range->anonymous);
     add_bytes(out, whole, range->swap);
     rowset_text(out, range->end ? range->permissions : NULL);
@@ -72,7 +73,7 @@ produce_mappings(const struct catalog_scope *scope, struct rowset *out)
     if (map->failure)
         add_missing(out, map->failure);
     for (size_t i = 0; i < map->count; i++)
-        add_range_row(out, &map->list[i]);
+        add_range_row(out, map, &map->list[i]);
     if (map->cut)
         add_missing(out, "more mappings: the agent's text was cut");
 }
@@ -86,7 +87,8 @@ static const struct catalog_column mappings[] = {
      "Bytes in memory, also where others share them; all together memory.rss; "
      "NULL: not a part of that"},
     {"dirty", &type_bigint,
-     "Of them, written and not in a file; NULL: it is a part of a mapping"},
+     "Of them, written and not in a file; NULL: a part of a mapping, or of a "
+     "large process"},
     {"anonymous", &type_bigint, "Of rss, no file's"},
     {"swap", &type_bigint, "Bytes swapped out"},
     {"permissions", &type_word, "rwx, p private or s shared"},

@@ -18,6 +18,7 @@
 #include "errors.h"
 #include "files.h"
 #include "map_owners.h"
+#include "map_pages.h"
 #include "map_peek.h"
 #include "memory.h"
 #include "memory_map.h"
@@ -34,13 +35,27 @@ enum {
 
 /* ---- the text ---- */
 
+uint64_t
+map_source_is_large(pid_t pid)
+{
+    struct stats stats = {0};
+
+    process_memory_read_at(pid, NULL, &stats);
+    return stats.rss.known && stats.rss.value >> 30 >= MAP_SMAPS_GB &&
+                   sysconf(_SC_PAGESIZE) == MAP_PAGE
+               ? stats.rss.value
+               : 0;
+}
+
 int
-map_source_open(pid_t pid)
+map_source_open(struct map_source *source)
 {
     char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
-    return open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)source->pid,
+             source->by_pages ? "maps" : "smaps");
+    source->smaps = open(path, O_RDONLY | O_CLOEXEC);
+    return source->smaps >= 0 ? 0 : -1;
 }
 
 /* By pieces: the whole of it may have 70 MB. */
@@ -79,7 +94,10 @@ take_text(const struct map_source *source, struct memory_map *map,
     struct smaps smaps;
 
     if (source->smaps >= 0)
-        return read_pieces(source->smaps, map, err);
+        return read_pieces(source->smaps, map, err) != 0 ? -1
+               : source->by_pages
+                   ? map_pages_count(source->pid, source->by_pages, map, err)
+                   : 0;
     map->by_agent = true;
     map->cut = source->cut;
     smaps_begin(&smaps, map);
@@ -372,8 +390,9 @@ map_source_read(const struct map_source *source, struct error *err)
     if (rc == 0) {
         add_rest(map);
         add_kernel_rows(source, map);
-        map->remark =
-            memory_map_text(map, source->remark, strlen(source->remark));
+        if (*source->remark)
+            map->remark =
+                memory_map_text(map, source->remark, strlen(source->remark));
         map->took_ms = (uint32_t)(clock_ms() - began_ms);
         return map;
     }

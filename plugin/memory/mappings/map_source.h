@@ -3,8 +3,9 @@
  * or as its agent has handed them over.
  *
  * smaps makes the kernel look at each page of the process, and hold its memory
- * map meanwhile, a mapping at a time: its own mmap and munmap wait.  So it is
- * read for a statement, not every second.
+ * map meanwhile, a mapping at a time: its own mmap and munmap wait, 20 ms for
+ * each GB.  So it is read for a statement, not every second; and of a large
+ * process not at all: map_pages.h.
  */
 #ifndef HW_MAP_SOURCE_H
 #define HW_MAP_SOURCE_H
@@ -18,11 +19,14 @@
 struct error;
 struct memory_map;
 
+enum { MAP_SMAPS_GB = 4 /* in memory: of more, smaps is not read */ };
+
 /* What is to be read. */
 struct map_source {
     pid_t pid;            /* as we see it; 0: it is out of sight */
     uint64_t start_ticks; /* of that process */
     int smaps;            /* opened by map_source_open; -1: the agent's text */
+    uint64_t by_pages;    /* smaps is maps; the bytes in memory; else 0 */
     struct span text; /* the agent's: its smaps, and a line of each thread */
     struct span threads;
     bool cut;               /* the agent's text ends too soon */
@@ -31,9 +35,11 @@ struct map_source {
     const char *remark;     /* what is to be said of it; "" */
 };
 
-/* /proc/<pid>/smaps, or -1 with errno: EACCES, EPERM: the process is closed to
- * us. */
-int map_source_open(pid_t pid);
+/* Whether the process has more than that in memory: then how much, else 0. */
+uint64_t map_source_is_large(pid_t pid);
+/* Opens smaps, or maps if by_pages is set.  -1 with errno: EACCES, EPERM: the
+ * process is closed to us. */
+int map_source_open(struct map_source *source);
 /* With owners.  NULL with *err: no memory, or there is nothing to read. */
 struct memory_map *map_source_read(const struct map_source *source,
                                    struct error *err);

@@ -66,6 +66,7 @@ struct memory_map {
     size_t bad_lines;    /* that no kernel writes */
     bool cut;            /* the text ends too soon: there are more */
     bool by_agent;       /* it read them itself */
+    bool not_dirty;      /* of none is known what is dirty */
     int64_t taken_ms;    /* wall clock */
     uint32_t took_ms;    /* to read and to sort out */
     const char *remark;  /* what is missing, and why; "" */

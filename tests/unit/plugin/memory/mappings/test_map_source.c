@@ -22,18 +22,24 @@ static struct error err;
 static struct map_seen seen;
 
 static struct memory_map *
-read_own(void)
+read_own_by(uint64_t by_pages)
 {
     struct map_source source = {.pid = getpid(), .remark = ""};
     struct memory_map *map;
 
-    source.smaps = map_source_open(getpid());
-    ck_assert_int_ge(source.smaps, 0);
+    source.by_pages = by_pages;
+    ck_assert_int_eq(map_source_open(&source), 0);
     map = map_source_read(&source, &err);
     ck_assert_msg(map != NULL, "%s", err.text);
     fd_close(source.smaps);
     map_seen_note(&seen, source.pid, 0, map, map->taken_ms);
     return map;
+}
+
+static struct memory_map *
+read_own(void)
+{
+    return read_own_by(0);
 }
 
 /* Where that address lies. */
@@ -76,7 +82,7 @@ START_TEST(all_of_rss_has_an_owner)
     ck_assert_uint_gt(map->count, 10);
     ck_assert_int_eq(map->list[map->count - 1].start, 0); /* the kernel's */
     ck_assert_int_eq(find(map, &stats)->kind, RANGE_STACK);
-    ck_assert_int_eq(find(map, (void *)(uintptr_t)map_source_open)->kind,
+    ck_assert_int_eq(find(map, (void *)(uintptr_t)map_source_read)->kind,
                      RANGE_FILE);
     ck_assert_int_eq(find(map, &err)->kind, RANGE_FILE); /* .bss */
     memory_map_unref(map);
@@ -163,13 +169,72 @@ START_TEST(nothing_is_an_error)
 {
     const struct map_source source = {
         .smaps = -1, .text = {"", 0}, .threads = {"", 0}, .remark = ""};
+    struct map_source nobody = {.pid = 0};
 
     map_seen_init(&seen);
     ck_assert_ptr_null(map_source_read(&source, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "nothing to read"));
-    ck_assert_int_eq(map_source_open(0), -1);
+    ck_assert_int_eq(map_source_open(&nobody), -1);
     ck_assert_int_eq(errno, ENOENT);
+    ck_assert_uint_eq(map_source_is_large(0), 0);
     ck_assert_ptr_null(map_source_places(0));
+    map_seen_fini(&seen);
+}
+END_TEST
+
+/* As of a process that is too large for smaps. */
+START_TEST(pages_are_counted_in_pieces)
+{
+    char *half = mmap(NULL, MANY, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *shared = map_new(MAP_SHARED);
+    const struct memory_range *range;
+    struct stats stats = {0};
+    struct memory_map *map;
+    uint64_t rss = 0;
+
+    map_seen_init(&seen);
+    ck_assert(half != MAP_FAILED);
+    ck_assert_int_eq(madvise(half, MANY, MADV_NOHUGEPAGE), 0);
+    memset(half, 1, MANY / 2);
+    map = read_own_by(1);
+    process_memory_read(getpid(), &stats);
+    for (size_t i = 0; i < map->count; i++)
+        rss += map->list[i].rss;
+    ck_assert_uint_lt(rss, stats.rss.value + (4 << 20));
+    ck_assert_uint_gt(rss, stats.rss.value - (4 << 20));
+    range = find(map, half);
+    ck_assert_int_eq(range->kind, RANGE_FOREIGN);
+    if (!range->part) /* else a neighbour has joined it */
+        ck_assert_uint_eq(range->rss, range->anonymous);
+    ck_assert_uint_ge(range->rss, MANY / 2);
+    ck_assert_uint_lt(range->rss, MANY);
+    ck_assert_uint_eq(find(map, shared)->rss, MANY);
+    ck_assert_uint_eq(find(map, shared)->anonymous, 0);
+    ck_assert(map->not_dirty);
+    ck_assert_ptr_nonnull(strstr(map->remark, "counted in pieces"));
+    memory_map_unref(map);
+    munmap(half, MANY);
+    munmap(shared, MANY);
+    map_seen_fini(&seen);
+}
+END_TEST
+
+/* More addresses than there is memory, which nobody may use. */
+START_TEST(a_reserve_is_left_out)
+{
+    size_t size = (size_t)200 << 30;
+    char *reserve = mmap(NULL, size, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct memory_map *map;
+
+    map_seen_init(&seen);
+    ck_assert(reserve != MAP_FAILED);
+    map = read_own_by(1);
+    ck_assert_uint_eq(find(map, reserve)->rss, 0);
+    ck_assert_ptr_nonnull(strstr(map->remark, " MB of addresses) rss is not"));
+    memory_map_unref(map);
+    munmap(reserve, size);
     map_seen_fini(&seen);
 }
 END_TEST
@@ -220,6 +285,8 @@ main(void)
     tcase_add_test(tc, own_memory_is_foreign_and_mallocs_is_not);
     tcase_add_test(tc, an_agents_text_is_read_alike);
     tcase_add_test(tc, nothing_is_an_error);
+    tcase_add_test(tc, pages_are_counted_in_pieces);
+    tcase_add_test(tc, a_reserve_is_left_out);
     tcase_add_test(tc, places_are_read_without_pages);
     tcase_add_test(tc, the_kernels_part_is_a_cgroups);
     suite_add_tcase(suite, tc);
