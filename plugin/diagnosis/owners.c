@@ -17,7 +17,8 @@
 
 enum {
     OWNER_SHARE = 50, /* a fiftieth of all, or more, is named */
-    READ_SHARE = 50   /* of the time that reading takes, at most */
+    READ_SHARE = 50,  /* of the time that reading takes, at most */
+    READ_MS = 3000    /* that is waited for it: the rest needs it not */
 };
 
 /* ---- the sums ---- */
@@ -193,12 +194,23 @@ read_owners(struct controller *controller, const char *user,
 {
     const struct job_request request = {.kind = JOB_MAPPINGS, .owner = user};
     struct job_result result = {0};
+    uint64_t deadline_ms = await->deadline_ms, until_ms = clock_ms() + READ_MS;
     int rc = -1;
 
-    if (controller_wait(
-            controller_submit(controller, &request, await_waker(await), err),
-            await, &result, err) != 0)
+    if (deadline_ms == 0 || until_ms < deadline_ms)
+        await->deadline_ms = until_ms;
+    rc = controller_wait(
+        controller_submit(controller, &request, await_waker(await), err), await,
+        &result, err);
+    await->deadline_ms = deadline_ms;
+    if (rc != 0 && clock_ms() >= until_ms && !await_is_over(await))
+        error_set(err, ER_UNKNOWN,
+                  "what it has mapped was not read within %d s: the kernel has "
+                  "its memory map locked, or heapwired has much to do",
+                  READ_MS / 1000);
+    if (rc != 0)
         return -1;
+    rc = -1;
     if (result.mappings->failure)
         error_set(err, ER_UNKNOWN, "%s", result.mappings->failure);
     else if (!owners_sum(result.mappings, out))
