@@ -16,9 +16,9 @@ enum {
     OTHERS_S = 8          /* Prometheus waits for 10, if not set otherwise */
 };
 
-/* LIST: a text with a line for each sample, "value label"; of one node alone,
- * for the labels of all would be too many. */
-enum metric_kind { GAUGE, COUNTER, INFO, LIST };
+/* LIST, COUNTER_LIST: a text with a line for each sample, "value label"; of one
+ * node alone, for the labels of all would be too many. */
+enum metric_kind { GAUGE, COUNTER, INFO, LIST, COUNTER_LIST };
 
 /* Of cluster_snapshots and cluster_deaths, a node without any has no row: 0, if
  * it answers. */
@@ -107,8 +107,9 @@ static const struct metric {
      "Functions and pools of threads that have a budget"},
     {"heapwire_budgets_over", GAUGE, COUNTED("b.above"),
      "Those over their budgets"},
-    {"heapwire_budgets_crossings", COUNTER, COUNTED("b.crossings"),
-     "How often budgets were crossed since they were set"},
+    {"heapwire_budget_crossings", COUNTER_LIST, "b.crossings",
+     "How often such a budget was crossed since it was set; not of node=all",
+     "name"},
     {"heapwire_budget_used_bytes", LIST, "b.used",
      "What such a function or pool had in use at the last look; not of "
      "node=all",
@@ -177,7 +178,8 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
     "max(CASE WHEN kind = 'heap' THEN taken END) AS last FROM heapwire."
 #define BUDGETS                                                                \
     "count(*) AS kept, sum(state = 'over budget') AS above, "                  \
-    "sum(crossings) AS crossings, "                                            \
+    "group_concat(concat(crossings, ' ', name) SEPARATOR '\n') "               \
+    "AS crossings, "                                                           \
     "group_concat(concat(now_bytes, ' ', name) SEPARATOR '\n') AS used, "      \
     "group_concat(concat(limit_bytes, ' ', name) SEPARATOR '\n') "             \
     "AS limits FROM heapwire."
@@ -311,6 +313,13 @@ add_escaped(const char *data, size_t size, struct buffer *out)
     }
 }
 
+static const char *
+total_of(const struct metric *metric)
+{
+    return metric->kind == COUNTER || metric->kind == COUNTER_LIST ? "_total"
+                                                                   : "";
+}
+
 /* A name has no line's end. */
 static void
 add_list(const struct metric *metric, const struct value *v, struct buffer *out)
@@ -324,7 +333,8 @@ add_list(const struct metric *metric, const struct value *v, struct buffer *out)
         if (!name ||
             strspn(line.data, "0123456789") != (size_t)(name - line.data))
             continue; /* another node may say anything */
-        buffer_format(out, "%s{%s=\"", metric->name, metric->label);
+        buffer_format(out, "%s%s{%s=\"", metric->name, total_of(metric),
+                      metric->label);
         add_escaped(name + 1, line.size - (size_t)(name + 1 - line.data), out);
         buffer_format(out, "\"} %.*s\n", (int)(name - line.data), line.data);
     }
@@ -338,13 +348,12 @@ add_sample(const struct metric *metric, const struct value *node,
 
     if (v->type == VALUE_NULL || (is_info && v->type != VALUE_TEXT))
         return;
-    if (metric->kind == LIST) {
+    if (metric->kind == LIST || metric->kind == COUNTER_LIST) {
         if (!node && v->type == VALUE_TEXT)
             add_list(metric, v, out);
         return;
     }
-    buffer_format(out, "%s%s", metric->name,
-                  metric->kind == COUNTER ? "_total" : "");
+    buffer_format(out, "%s%s", metric->name, total_of(metric));
     if (node)
         buffer_format(out, "{node=\"%" PRId64 "\"", node->integer);
     if (metric->label) {
@@ -391,9 +400,10 @@ unit_of(const char *name)
 static void
 add_head(const struct metric *metric, bool open, struct buffer *out)
 {
-    static const char *const kinds[] = {"gauge", "counter", "gauge", "gauge"};
+    static const char *const kinds[] = {"gauge", "counter", "gauge", "gauge",
+                                        "counter"};
     const char *name = metric->name, *unit = unit_of(name);
-    const char *total = metric->kind == COUNTER && !open ? "_total" : "";
+    const char *total = open ? "" : total_of(metric);
 
     buffer_format(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, total,
                   metric->help, name, total, kinds[metric->kind]);

@@ -86,7 +86,7 @@ def test_what_a_crossing_makes():
                   found["crossings"], found["crossed_at"], found["snapshot"]))
             wait_for(lambda: metrics(node) == [
                 "heapwire_budgets 1", "heapwire_budgets_over 0",
-                "heapwire_budgets_crossings_total 0",
+                'heapwire_budget_crossings_total{name="keep_small"} 0',
                 'heapwire_budget_used_bytes{name="keep_small"} 0',
                 f'heapwire_budget_limit_bytes{{name="keep_small"}} {LIMIT}'])
             node.keeps()
@@ -109,7 +109,7 @@ def test_what_a_crossing_makes():
             wait_for(lambda: abs(int(row(w)["now_bytes"]) - SMALL) < SMALL / 8,
                      tell=lambda: row(w))
             wait_for(lambda: "heapwire_budgets_over 1" in metrics(node))
-            assert "heapwire_budgets_crossings_total 1" in metrics(node)
+            assert 'heapwire_budget_crossings_total{name="keep_small"} 1' in metrics(node)
             same("in the log", 1, node.log().count(
                 "keep_small is over its budget: "))
 
