@@ -8,6 +8,7 @@
 #include "bundle.h"
 
 #include <err.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "bundle_files.h"
 #include "bundle_names.h"
 #include "clean_text.h"
+#include "files.h"
 #include "sql_string.h"
 
 enum {
@@ -351,29 +353,28 @@ end_page(struct bundle *b, const unsigned char nonce[NONCE])
     buffer_text(&b->out, "</script>\n</body>\n</html>\n");
 }
 
-/* In one step: who has it open keeps the old one. */
+/* In one step, and readable by its owner alone: it says what a database does.
+ */
 static enum client_status
 replace_file(const struct buffer *out, const char *file)
 {
     char made[4096];
-    FILE *to;
+    int fd;
 
-    if (snprintf(made, sizeof(made), "%s.new", file) >= (int)sizeof(made)) {
+    if (snprintf(made, sizeof(made), "%s.XXXXXX", file) >= (int)sizeof(made)) {
         warnx("the file's name is too long");
         return CLIENT_USAGE;
     }
-    to = fopen(made, "we");
-    if (to && fwrite(out->data, 1, out->size, to) == out->size &&
-        fflush(to) == 0) {
-        if (fclose(to) == 0 && rename(made, file) == 0)
-            return CLIENT_OK;
-    } else if (to) {
-        warn("%s", made);
-        fclose(to);
-        unlink(made);
-        return CLIENT_FAILED;
+    fd = mkostemp(made, O_CLOEXEC); /* 0600 */
+    if (fd >= 0 && fd_write_all(fd, out->data, out->size) == 0 &&
+        rename(made, file) == 0) {
+        fd_close(fd);
+        return CLIENT_OK;
     }
     warn("%s", file);
+    if (fd >= 0)
+        unlink(made);
+    fd_close(fd);
     return CLIENT_FAILED;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """heapwire bundle: one file, opened from a disk in Chromium; names that attack;
 names that nobody can read; a database that is dead."""
+import glob
 import json
 import os
 import re
@@ -98,7 +99,8 @@ def ordinary(browser, node, page, path):
     done = bundle(node, path, "no_such")
     check(done.returncode == 1 and "no_such" in done.stderr, "so is a snapshot that is not there", done)
     check(os.stat(path).st_mtime_ns != before, "all else is written")
-    check(not os.path.exists(path + ".new"), "nothing else stays")
+    check(not glob.glob(glob.escape(path) + ".*"), "nothing else stays")
+    check(os.stat(path).st_mode & 0o777 == 0o600, "others may not read it")
     done = subprocess.run([HEAPWIRE, "-S", node.socket, "bundle"], capture_output=True, text=True)
     check(done.returncode == 64 and "--output" in done.stderr, "it says that it needs a file", done)
     done = subprocess.run([HEAPWIRE, "-S", "/no/such", "bundle", "-o", path + ".2"], capture_output=True, text=True)
