@@ -490,7 +490,12 @@ op_lever(struct agent *agent, const struct agent_request *request,
         jemalloc->epoch.at_ms = 0;
     levers_look(jemalloc, &jemalloc->pulled.after);
     if (error != 0) {
-        fail(reply, error, "mallctl");
+        fail(reply, error,
+             request->number == AGENT_BACKGROUND && error == EPERM
+                 ? "a thread that the agent starts would have other limits "
+                   "than the database's own (its seccomp filters, user or "
+                   "descriptors), and so would jemalloc's"
+                 : "mallctl");
         reply->status = error == ENOENT ? AGENT_NOT_FOUND : AGENT_FAILED;
         return;
     }
