@@ -428,7 +428,7 @@ end_view(struct look *look, MYSQL_RES *rows, const char *error)
              look->place.kept ? "rows of the last kept snapshot: " : "",
              look->why, *look->why ? "" : warnings);
     look->failed = false;
-    if (took_ms < TIMEOUT_S * 1000)
+    if (took_ms / 1000 < TIMEOUT_S)
         look->cost_ms = took_ms;
     end_look(look, look->cost_ms);
 }
