@@ -101,7 +101,7 @@ say_counted(struct memory_map *map, size_t left_out, uint64_t bytes)
                  "known",
                  left_out, bytes >> 20);
     snprintf(text, sizeof(text),
-             "it has more than %d GB in memory: its pages were counted in "
+             "it has %d GB or more in memory: its pages were counted in "
              "pieces, so that its own mmap need not wait, and how many are "
              "dirty is not known%s",
              MAP_SMAPS_GB, more);

@@ -3,7 +3,7 @@
  * or as its agent has handed them over.
  *
  * smaps makes the kernel look at each page of the process, and hold its memory
- * map meanwhile, a mapping at a time: its own mmap and munmap wait, 20 ms for
+ * map meanwhile, a mapping at a time: its own mmap and munmap wait, 30 ms for
  * each GB.  So it is read for a statement, not every second; and of a large
  * process not at all: map_pages.h.
  */
@@ -19,7 +19,7 @@
 struct error;
 struct memory_map;
 
-enum { MAP_SMAPS_GB = 4 /* in memory: of more, smaps is not read */ };
+enum { MAP_SMAPS_GB = 1 /* in memory: of more, smaps is not read */ };
 
 /* What is to be read. */
 struct map_source {
