@@ -128,6 +128,16 @@ write_parts(const struct diagnosis_facts *facts, struct buffer *out)
                       bytes_text((double)facts->page_tables.value).text);
 }
 
+static void
+write_list(const struct fact_holder *list, size_t count, const char *by,
+           struct buffer *out)
+{
+    for (size_t i = 0; i < count; i++)
+        buffer_format(out, "%s %s%s%s", i > 0 ? "," : "",
+                      bytes_text((double)list[i].bytes).text, by, list[i].name);
+    buffer_text(out, ".\n");
+}
+
 /* The profile has what was allocated since it is on. */
 static void
 write_holders(const struct diagnosis_facts *facts, struct buffer *out)
@@ -139,11 +149,11 @@ write_holders(const struct diagnosis_facts *facts, struct buffer *out)
         "By the profile's estimate, of what was allocated since it is "
         "on %s are in use:",
         bytes_text((double)facts->profile_bytes.value).text);
-    for (size_t i = 0; i < facts->holder_count; i++)
-        buffer_format(out, "%s %s by %s", i > 0 ? "," : "",
-                      bytes_text((double)facts->holders[i].bytes).text,
-                      facts->holders[i].name);
-    buffer_text(out, ".\n");
+    write_list(facts->holders, facts->holder_count, " by ", out);
+    if (facts->pool_count == 0)
+        return;
+    buffer_text(out, "By the threads that allocated it:");
+    write_list(facts->pools, facts->pool_count, " ", out);
 }
 
 static void

@@ -1,6 +1,7 @@
 /* node_facts.c - see node_facts.h. */
 #include "node_facts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
@@ -11,8 +12,10 @@
 #include "errors.h"
 #include "facts_of_stats.h"
 #include "functions.h"
+#include "heap_threads.h"
 #include "heap_trend.h"
 #include "history.h"
+#include "live_parts.h"
 #include "memory.h"
 #include "memory_budget.h"
 #include "node_status.h"
@@ -202,30 +205,82 @@ read_owners_of(const struct node_sources *from, struct arena *arena,
 
 /* ---- what the profile says ---- */
 
+/* Among the largest, if it is one. */
+static void
+insert_holder(struct fact_holder list[FACTS_HOLDERS], size_t *count,
+              const char *name, double bytes)
+{
+    size_t place = *count;
+
+    if (bytes < 1)
+        return;
+    while (place > 0 && (double)list[place - 1].bytes < bytes)
+        place--;
+    if (place == FACTS_HOLDERS)
+        return;
+    if (*count < FACTS_HOLDERS)
+        (*count)++;
+    memmove(&list[place + 1], &list[place],
+            (*count - 1 - place) * sizeof(list[0]));
+    list[place] = (struct fact_holder){name, (uint64_t)bytes};
+}
+
 static void
 read_holders(const struct functions *functions, struct arena *arena,
              struct diagnosis_facts *out)
 {
-    for (uint32_t i = 0; i < functions->count; i++) {
-        const struct function *f = &functions->list[i];
-        size_t place = out->holder_count;
-
-        if (f->flat_bytes < 1)
-            continue;
-        while (place > 0 &&
-               (double)out->holders[place - 1].bytes < f->flat_bytes)
-            place--;
-        if (place == FACTS_HOLDERS)
-            continue;
-        if (out->holder_count < FACTS_HOLDERS)
-            out->holder_count++;
-        memmove(&out->holders[place + 1], &out->holders[place],
-                (out->holder_count - 1 - place) * sizeof(out->holders[0]));
-        out->holders[place] =
-            (struct fact_holder){f->name, (uint64_t)f->flat_bytes};
-    }
+    for (uint32_t i = 0; i < functions->count; i++)
+        insert_holder(out->holders, &out->holder_count, functions->list[i].name,
+                      functions->list[i].flat_bytes);
     for (size_t i = 0; i < out->holder_count; i++)
         out->holders[i].name = copy_text(arena, out->holders[i].name);
+}
+
+struct pool_sum {
+    char pool[HEAP_THREAD_NAME_MAX + 1];
+    double bytes;
+};
+
+static int
+compare_pool_sums(const void *a, const void *b)
+{
+    return strcmp(((const struct pool_sum *)a)->pool,
+                  ((const struct pool_sum *)b)->pool);
+}
+
+static int
+read_pools(const struct live_parts *parts, struct arena *arena,
+           struct diagnosis_facts *out, struct error *err)
+{
+    size_t count = parts ? parts->threads.count : 0, pools = 0;
+    struct pool_sum *sums;
+
+    if (count == 0)
+        return 0;
+    sums = mem_zalloc(count, sizeof(*sums));
+    if (!sums) {
+        error_memory(err, "the pools of threads");
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        heap_thread_pool(parts->threads.list[i].name, sums[i].pool);
+    for (size_t i = 0; i < parts->count; i++)
+        sums[parts->list[i].thread].bytes += parts->list[i].bytes;
+    qsort(sums, count, sizeof(*sums), compare_pool_sums);
+    for (size_t i = 0; i < count; i++)
+        if (pools > 0 && compare_pool_sums(&sums[pools - 1], &sums[i]) == 0)
+            sums[pools - 1].bytes += sums[i].bytes;
+        else
+            sums[pools++] = sums[i];
+    for (size_t i = 0; i < pools && pools > 1; i++)
+        insert_holder(out->pools, &out->pool_count, sums[i].pool,
+                      sums[i].bytes);
+    for (size_t i = 0; i < out->pool_count; i++)
+        out->pools[i].name =
+            copy_text(arena, *out->pools[i].name ? out->pools[i].name
+                                                 : "threads without a name");
+    mem_free(sums);
+    return 0;
 }
 
 static int
@@ -267,7 +322,9 @@ read_profile(const struct node_sources *from, struct arena *arena,
     if (!functions)
         return -1;
     read_holders(functions, arena, out);
-    rc = read_waste(from->snapshot->profile, functions, arena, out, err);
+    rc = read_pools(from->snapshot->profile->parts, arena, out, err);
+    if (rc == 0)
+        rc = read_waste(from->snapshot->profile, functions, arena, out, err);
     functions_free(functions);
     return rc;
 }

@@ -48,6 +48,17 @@ def test_pools_hold_what_they_do(node):
     assert rest(pools) == HOSTILE, pools
 
 
+def test_the_diagnosis_has_the_pools(node):
+    shown = "\n".join(row[0] or "" for row in node.sql(
+        "ADMIN EXECUTE ON 1 "
+        "'System.print(HeapProf.getInstance().diagnose())'"))
+    line = re.search(r"^By the threads that allocated it: (.*)\.$", shown, re.M)
+    assert line, shown
+    pools = [one.split(" ", 2)[2] for one in line[1].split(", ")]
+    # 96 and 80 MB; jemalloc gives names that attack none, and those are 80 too.
+    assert pools[0] == "scan-*" and "write-*" in pools[1:3], shown
+
+
 def test_threads_are_rows(node):
     rows = node.sql(
         "SELECT name, tid, number, live_bytes, live_objects, top_function, "
@@ -205,7 +216,7 @@ def test_hostile_pools_have_budgets(node):
         assert f'used_bytes{{name="pool {label}"}} ' in metrics, (name, metrics)
         quoted = name.replace("\\", "\\\\").replace("'", "\\'")
         node.sql(f"CALL heapwire.budget('{quoted}', NULL)")
-    for text in log, metrics.replace("\u202e", "", 2):
+    for text in log, metrics.replace("\u202e", "", 3):
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", text), text
 
 
