@@ -30,6 +30,7 @@ enum {
     ENTRIES_TOGETHER = 4096,      /* of 16 MB */
     COUNT_MS = 10000,             /* for all of it, at most */
     RESERVE_PAGES_MAX = 32 << 20, /* of 128 GB: a larger one is left out */
+    CLOSED_PAGES_MAX = 1 << 18,   /* of 1 GB: a larger one comes last */
     HUGE_PAGE = 2 << 20           /* the smallest */
 };
 
@@ -53,12 +54,26 @@ is_large(const struct memory_range *range)
     return range->size / MAP_PAGE > RESERVE_PAGES_MAX;
 }
 
+static bool
+is_closed(const struct memory_range *range)
+{
+    return memcmp(range->permissions, "---", 3) == 0;
+}
+
+/* It takes long, or is likely to be empty. */
+static bool
+comes_last(const struct memory_range *range)
+{
+    return is_large(range) ||
+           (is_closed(range) && range->size / MAP_PAGE > CLOSED_PAGES_MAX);
+}
+
 /* Nobody uses it; or, as shared memory or a file in a process that has any huge
  * pages, it may be of these: their entries look like others. */
 static bool
 is_left_out(const struct memory_range *range, bool has_huge)
 {
-    return (is_large(range) && memcmp(range->permissions, "---", 3) == 0) ||
+    return (is_large(range) && is_closed(range)) ||
            (has_huge && *range->name == '/' && range->start % HUGE_PAGE == 0 &&
             range->size % HUGE_PAGE == 0);
 }
@@ -120,8 +135,8 @@ say_counted(struct memory_map *map, size_t left_out, uint64_t bytes)
     map->remark = memory_map_text(map, text, strlen(text));
 }
 
-/* What takes long comes last, so that the others are counted in any case.  rss:
- * what is past the ceiling is the rest of it. */
+/* What comes last does not keep the others from being counted.  rss: what is
+ * past the ceiling is the rest of it. */
 static void
 count_ranges(int pagemap, bool has_huge, uint64_t rss, uint64_t *entries,
              struct memory_map *map)
@@ -132,7 +147,7 @@ count_ranges(int pagemap, bool has_huge, uint64_t rss, uint64_t *entries,
     for (size_t i = 0; i < 2 * map->count; i++) {
         struct memory_range *range = &map->list[i % map->count];
 
-        if (!is_counted(range) || is_large(range) != (i >= map->count))
+        if (!is_counted(range) || comes_last(range) != (i >= map->count))
             continue;
         range->uncounted = is_left_out(range, has_huge) ||
                            !count_range(pagemap, until_ms, entries, range);
