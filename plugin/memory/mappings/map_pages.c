@@ -144,19 +144,18 @@ count_ranges(int pagemap, bool has_huge, uint64_t rss, uint64_t *entries,
     uint64_t until_ms = clock_ms() + COUNT_MS, sum = 0, bytes = 0;
     size_t left_out = 0;
 
-    for (size_t i = 0; i < 2 * map->count; i++) {
-        struct memory_range *range = &map->list[i % map->count];
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < map->count; i++) {
+            struct memory_range *range = &map->list[i];
 
-        if (!is_counted(range) || comes_last(range) != (i >= map->count))
-            continue;
-        range->uncounted = is_left_out(range, has_huge) ||
-                           !count_range(pagemap, until_ms, entries, range);
-        if (range->uncounted) {
-            left_out++;
-            bytes += range->size;
+            if (!is_counted(range) || comes_last(range) != (pass == 1))
+                continue;
+            range->uncounted = is_left_out(range, has_huge) ||
+                               !count_range(pagemap, until_ms, entries, range);
+            left_out += range->uncounted;
+            bytes += range->uncounted ? range->size : 0;
+            sum += range->rss;
         }
-        sum += range->rss;
-    }
     map->rest.uncounted = left_out > 0;
     if (map->rest_count > 0 && left_out == 0 && rss > sum)
         map->rest.rss = rss - sum;
