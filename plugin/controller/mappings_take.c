@@ -109,9 +109,12 @@ ask_agent_instead(struct mappings_take *take, struct agent_client *client,
     if (take->source.by_pages) {
         error_set(err, ER_UNKNOWN,
                   "%s, and with %d GB or more in memory its agent is not asked "
-                  "to, since the database's own mmap would wait for it; run "
-                  "heapwired as the database's user, or set dumpable to auto",
-                  why.text, MAP_SMAPS_GB);
+                  "to, since the database's own mmap would wait for it%s",
+                  why.text, MAP_SMAPS_GB,
+                  take->source.pid == 0
+                      ? ""
+                      : "; run heapwired as the database's user, or set "
+                        "dumpable to auto");
         return -1;
     }
     if (ask_for_smaps(take, client, &more) != 0) {
@@ -150,6 +153,8 @@ mappings_take_open(struct mappings_take *take, struct agent_client *client,
     take->source.start_ticks = process.start_ticks;
     if (process.pid != 0)
         take->source.by_pages = map_source_is_large(process.pid);
+    else if (memory->rss.known && memory->rss.value >> 30 >= MAP_SMAPS_GB)
+        take->source.by_pages = memory->rss.value;
     if (process.pid != 0 && open_smaps(take, &refused, err) == 0)
         return 0;
     take->opened = refused && open_closed(observer, client);

@@ -329,8 +329,9 @@ node_status_look(const char *state_dir, struct node_status *status)
         look_for_restart(state_dir, status);
 }
 
-void
-node_status_say_ended(const char *state_dir, int32_t pid, struct error *err)
+/* Says of a database without an agent that it has ended, and how. */
+static void
+say_database_ended(const char *state_dir, int32_t pid, struct error *err)
 {
     struct death last[DEATHS_LOOKED_AT];
     size_t count = deaths_read(state_dir, last, DEATHS_LOOKED_AT);
@@ -365,7 +366,7 @@ node_status_find_process(const struct node_status *status,
         return status->absent;
     if (status->state == NODE_ABSENT && status->absent.pid != 0 &&
         !*status->absence)
-        node_status_say_ended(state_dir, status->absent.pid, err);
+        say_database_ended(state_dir, status->absent.pid, err);
     else if (node_status_check(status, err) == 0)
         error_set(err, ER_UNKNOWN,
                   "the database's process (pid %" PRId32 ") is not visible to "

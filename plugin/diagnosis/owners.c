@@ -169,6 +169,8 @@ static struct {
     const struct controller *controller;
     struct agent_hello hello;
     uint64_t at_ms, took_ms, outside;
+    bool failed; /* there are no sums, for this: */
+    struct error why;
     struct owner_sums sums;
 } latest = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -184,7 +186,8 @@ is_latest_of(const struct controller *controller,
     if (latest.controller != controller || latest.hello.pid != hello->pid ||
         latest.hello.started_ms != hello->started_ms)
         return false;
-    return (age_ms < OWNERS_FRESH_MS && apart <= latest.outside / 8) ||
+    return (!latest.failed && age_ms < OWNERS_FRESH_MS &&
+            apart <= latest.outside / 8) ||
            age_ms < READ_SHARE * latest.took_ms;
 }
 
@@ -194,19 +197,19 @@ read_owners(struct controller *controller, const char *user,
 {
     const struct job_request request = {.kind = JOB_MAPPINGS, .owner = user};
     struct job_result result = {0};
-    uint64_t deadline_ms = await->deadline_ms, until_ms = clock_ms() + READ_MS;
-    int rc = -1;
+    uint64_t until_ms = clock_ms() + READ_MS;
+    uint64_t deadline_ms = await_limit(await, until_ms);
+    int rc;
 
-    if (deadline_ms == 0 || until_ms < deadline_ms)
-        await->deadline_ms = until_ms;
     rc = controller_wait(
         controller_submit(controller, &request, await_waker(await), err), await,
         &result, err);
     await->deadline_ms = deadline_ms;
     if (rc != 0 && clock_ms() >= until_ms && !await_is_over(await))
         error_set(err, ER_UNKNOWN,
-                  "what it has mapped was not read within %d s: the kernel has "
-                  "its memory map locked, or heapwired has much to do",
+                  "what it has mapped was not read within %d s: there is too "
+                  "much of it, the kernel has its memory map locked, or "
+                  "heapwired has much to do",
                   READ_MS / 1000);
     if (rc != 0)
         return -1;
@@ -221,6 +224,47 @@ read_owners(struct controller *controller, const char *user,
     return rc;
 }
 
+/* Also that it failed, if that is not the await's end: what took long is not
+ * tried again at once. */
+static void
+keep_latest(const struct controller *controller,
+            const struct agent_hello *hello, uint64_t began_ms,
+            uint64_t outside, const struct owner_sums *sums,
+            const struct error *why)
+{
+    pthread_mutex_lock(&latest.lock);
+    latest.controller = controller;
+    latest.hello = *hello;
+    latest.at_ms = clock_ms();
+    latest.took_ms = latest.at_ms - began_ms;
+    latest.outside = outside;
+    latest.failed = why != NULL;
+    if (why)
+        latest.why = *why;
+    else
+        latest.sums = *sums;
+    pthread_mutex_unlock(&latest.lock);
+}
+
+/* False: there are none that would do.  *rc: as owners_find's. */
+static bool
+recall_latest(const struct controller *controller,
+              const struct agent_hello *hello, uint64_t outside, int *rc,
+              struct owner_sums *out, struct error *err)
+{
+    bool found;
+
+    pthread_mutex_lock(&latest.lock);
+    found = is_latest_of(controller, hello, outside);
+    *rc = found && latest.failed ? -1 : 0;
+    if (found && latest.failed)
+        *err = latest.why;
+    else if (found)
+        *out = latest.sums;
+    pthread_mutex_unlock(&latest.lock);
+    return found;
+}
+
 int
 owners_find(struct controller *controller, const char *user,
             struct await *await, uint64_t outside, struct owner_sums *out,
@@ -228,7 +272,6 @@ owners_find(struct controller *controller, const char *user,
 {
     struct node_status *status = mem_alloc(sizeof(*status));
     uint64_t began_ms = clock_ms();
-    bool found = false;
     int rc = 0;
 
     if (!status) {
@@ -236,22 +279,11 @@ owners_find(struct controller *controller, const char *user,
         return -1;
     }
     controller_status(controller, status);
-    pthread_mutex_lock(&latest.lock);
-    found = is_latest_of(controller, &status->hello, outside);
-    if (found)
-        *out = latest.sums;
-    pthread_mutex_unlock(&latest.lock);
-    if (!found)
+    if (!recall_latest(controller, &status->hello, outside, &rc, out, err)) {
         rc = read_owners(controller, user, await, out, err);
-    if (!found && rc == 0) {
-        pthread_mutex_lock(&latest.lock);
-        latest.controller = controller;
-        latest.hello = status->hello;
-        latest.at_ms = clock_ms();
-        latest.took_ms = latest.at_ms - began_ms;
-        latest.outside = outside;
-        latest.sums = *out;
-        pthread_mutex_unlock(&latest.lock);
+        if (rc == 0 || !await_is_over(await))
+            keep_latest(controller, &status->hello, began_ms, outside, out,
+                        rc == 0 ? NULL : err);
     }
     mem_free(status);
     return rc;

@@ -43,8 +43,9 @@ bool owners_are_wanted(const struct diagnosis_facts *facts);
 /* Reads what the database has mapped, which keeps its own mmap and munmap
  * waiting for a mapping at a time; or gives the sums of OWNERS_FRESH_MS ago at
  * most, where about as much is outside as was then, and the last ones in any
- * case where reading would take more than a fiftieth of the time.  Any thread.
- * -1 with *err: it cannot be read, or the await is over. */
+ * case where reading would take more than a fiftieth of the time; likewise why
+ * there are none.  Any thread.  -1 with *err: it cannot be read, or not in 3 s,
+ * or the await is over. */
 int owners_find(struct controller *controller, const char *user,
                 struct await *await, uint64_t outside, struct owner_sums *out,
                 struct error *err);

@@ -73,6 +73,12 @@ process_memory_page_tables(pid_t pid)
     return read_status(pid, "VmPTE:");
 }
 
+struct stats_figure
+process_memory_huge(pid_t pid)
+{
+    return read_status(pid, "HugetlbPages:");
+}
+
 /* ---- where its cgroup is ---- */
 
 static bool

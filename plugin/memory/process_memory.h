@@ -50,6 +50,8 @@ struct stats_figure process_memory_oom_kills(const struct cgroup_place *place);
 
 /* Bytes of the page tables of a process. */
 struct stats_figure process_memory_page_tables(pid_t pid);
+/* Bytes of its pages of hugetlbfs, which are not a part of rss. */
+struct stats_figure process_memory_huge(pid_t pid);
 /* What a cgroup of version 2 is charged for beside the processes' pages: the
  * numbers behind those words in its memory.stat.  Not known: of the root, which
  * has the whole machine's. */

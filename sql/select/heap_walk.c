@@ -169,8 +169,9 @@ select_vtab_plan(const struct catalog_table *table, sqlite3_index_info *info)
     }
 }
 
-uint32_t
-heap_place_stack(const struct heap_place *place)
+/* The index of the row's stack, in tables of stacks. */
+static uint32_t
+index_row_stack(const struct heap_place *place)
 {
     return place->walk->row == HEAP_AGES
                ? place->pin->parts.ages[place->at].stack
@@ -204,7 +205,7 @@ arrive(struct heap_place *place)
         return;
     for (; place->at < place->end; place->at++) {
         place->frame_count =
-            functions_stack(functions, heap_place_stack(place), place->frames);
+            functions_stack(functions, index_row_stack(place), place->frames);
         if (has_rows(place))
             return;
     }

@@ -62,8 +62,6 @@ struct heap_walk {
 
 /* The function's or the stack's index. */
 uint32_t heap_place_index(const struct heap_place *place);
-/* The index of the row's stack, in tables of stacks. */
-uint32_t heap_place_stack(const struct heap_place *place);
 
 /* SQLite's cursor in such a table; zeroed at first. */
 struct heap_cursor {

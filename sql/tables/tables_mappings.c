@@ -33,7 +33,8 @@ static void
 add_range_row(struct rowset *out, const struct memory_map *map,
               const struct memory_range *range)
 {
-    bool counted = range->end != 0 || range->kind == RANGE_OTHERS;
+    bool counted =
+        !range->uncounted && (range->end != 0 || range->kind == RANGE_OTHERS);
     bool whole = counted && !range->part;
 
     add_place(out, range);
@@ -85,7 +86,7 @@ static const struct catalog_column mappings[] = {
     {"size", &type_bigint, "Bytes of address space, or of the kernel's memory"},
     {"rss", &type_bigint,
      "Bytes in memory, also where others share them; all together memory.rss; "
-     "NULL: not a part of that"},
+     "NULL: not a part of that, or not counted"},
     {"dirty", &type_bigint,
      "Of them, written and not in a file; NULL: a part of a mapping, or of a "
      "large process"},

@@ -199,14 +199,25 @@ levers_purge(const struct lever_host *host)
     return host->mallctl(name, NULL, NULL, NULL, 0);
 }
 
+/* Whether the last one failed half-way: then there are values that would not be
+ * known for a lever's once the next one has its own. */
+static bool
+is_half_set(const struct lever_state *state)
+{
+    return state->in_force &&
+           (own.next[0] != state->set[0] || own.next[1] != state->set[1]);
+}
+
 int
 levers_decay(const struct lever_host *host, int64_t dirty_ms, int64_t muzzy_ms,
              uint32_t seconds, const char *by)
 {
     struct lever_state *state = &own.state[LEVER_DECAY];
+    int error = is_half_set(state) ? end_lever(host, LEVER_DECAY, false) : 0;
     bool first = !state->in_force;
-    int error;
 
+    if (error != 0)
+        return error;
     host->watch(host->mallctl);
     own.mallctl = host->mallctl;
     own.next[0] = dirty_ms;

@@ -23,11 +23,15 @@
 #include "map_source.h"
 #include "memory.h"
 #include "memory_map.h"
+#include "process_memory.h"
+#include "stats.h"
 
 enum {
-    ENTRIES_TOGETHER = 4096,     /* of 16 MB */
-    COUNT_MS = 10000,            /* for all of it, at most */
-    RESERVE_PAGES_MAX = 32 << 20 /* of 128 GB: a larger one is left out */
+    ENTRIES_TOGETHER = 4096,      /* of 16 MB */
+    COUNT_MS = 10000,             /* for all of it, at most */
+    RESERVE_PAGES_MAX = 32 << 20, /* of 128 GB: a larger one is left out */
+    CLOSED_PAGES_MAX = 1 << 18,   /* of 1 GB: a larger one comes last */
+    HUGE_PAGE = 2 << 20           /* the smallest */
 };
 
 #define PAGE_SWAPPED (UINT64_C(1) << 62)
@@ -45,10 +49,33 @@ is_counted(const struct memory_range *range)
 }
 
 static bool
-is_reserve(const struct memory_range *range)
+is_large(const struct memory_range *range)
 {
-    return range->size / MAP_PAGE > RESERVE_PAGES_MAX &&
-           memcmp(range->permissions, "---", 3) == 0;
+    return range->size / MAP_PAGE > RESERVE_PAGES_MAX;
+}
+
+static bool
+is_closed(const struct memory_range *range)
+{
+    return memcmp(range->permissions, "---", 3) == 0;
+}
+
+/* It takes long, or is likely to be empty. */
+static bool
+comes_last(const struct memory_range *range)
+{
+    return is_large(range) ||
+           (is_closed(range) && range->size / MAP_PAGE > CLOSED_PAGES_MAX);
+}
+
+/* Nobody uses it; or, as shared memory or a file in a process that has any huge
+ * pages, it may be of these: their entries look like others. */
+static bool
+is_left_out(const struct memory_range *range, bool has_huge)
+{
+    return (is_large(range) && is_closed(range)) ||
+           (has_huge && *range->name == '/' && range->start % HUGE_PAGE == 0 &&
+            range->size % HUGE_PAGE == 0);
 }
 
 static void
@@ -64,7 +91,7 @@ count_entries(const uint64_t *entries, size_t count, struct memory_range *range)
     }
 }
 
-/* False: its time is over, and it counts as not counted. */
+/* False: its time is over, and it is not known. */
 static bool
 count_range(int pagemap, uint64_t until_ms, uint64_t *entries,
             struct memory_range *range)
@@ -108,13 +135,39 @@ say_counted(struct memory_map *map, size_t left_out, uint64_t bytes)
     map->remark = memory_map_text(map, text, strlen(text));
 }
 
+/* What comes last does not keep the others from being counted.  rss: what is
+ * past the ceiling is the rest of it. */
+static void
+count_ranges(int pagemap, bool has_huge, uint64_t rss, uint64_t *entries,
+             struct memory_map *map)
+{
+    uint64_t until_ms = clock_ms() + COUNT_MS, sum = 0, bytes = 0;
+    size_t left_out = 0;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < map->count; i++) {
+            struct memory_range *range = &map->list[i];
+
+            if (!is_counted(range) || comes_last(range) != (pass == 1))
+                continue;
+            range->uncounted = is_left_out(range, has_huge) ||
+                               !count_range(pagemap, until_ms, entries, range);
+            left_out += range->uncounted;
+            bytes += range->uncounted ? range->size : 0;
+            sum += range->rss;
+        }
+    map->rest.uncounted = left_out > 0;
+    if (map->rest_count > 0 && left_out == 0 && rss > sum)
+        map->rest.rss = rss - sum;
+    map->not_dirty = true;
+    say_counted(map, left_out, bytes);
+}
+
 int
 map_pages_count(pid_t pid, uint64_t rss, struct memory_map *map,
                 struct error *err)
 {
     uint64_t *entries = mem_alloc(ENTRIES_TOGETHER * sizeof(*entries));
-    uint64_t until_ms = clock_ms() + COUNT_MS, sum = 0, bytes = 0;
-    size_t left_out = 0;
     char path[64];
     int pagemap;
 
@@ -124,22 +177,9 @@ map_pages_count(pid_t pid, uint64_t rss, struct memory_map *map,
         error_memory(err, "the entries of pages");
     else if (pagemap < 0)
         error_sys(err, ER_UNKNOWN, "cannot read %s", path);
-    for (size_t i = 0; entries && pagemap >= 0 && i < map->count; i++) {
-        struct memory_range *range = &map->list[i];
-
-        if (!is_counted(range))
-            continue;
-        if (is_reserve(range) ||
-            !count_range(pagemap, until_ms, entries, range)) {
-            left_out++;
-            bytes += range->size;
-        }
-        sum += range->rss;
-    }
-    if (map->rest_count > 0 && rss > sum)
-        map->rest.rss = rss - sum;
-    map->not_dirty = true;
-    say_counted(map, left_out, bytes);
+    else
+        count_ranges(pagemap, process_memory_huge(pid).value > 0, rss, entries,
+                     map);
     fd_close(pagemap);
     mem_free(entries);
     return entries && pagemap >= 0 ? 0 : -1;

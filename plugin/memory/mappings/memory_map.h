@@ -45,9 +45,10 @@ enum range_kind {
  * for the process or its cgroup, and not of its rss. */
 struct memory_range {
     uint64_t start, end;
-    /* Bytes.  Of a part, in_memory alone is known of these four. */
+    /* Bytes.  Of a part, rss alone is known of the last four. */
     uint64_t size, rss, dirty, anonymous, swap;
     bool part;
+    bool uncounted;      /* rss and those behind it are not known, and 0 */
     char permissions[5]; /* "rw-p" */
     bool bare;           /* the kernel gives it no name and no file */
     enum range_kind kind;

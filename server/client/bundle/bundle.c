@@ -359,6 +359,7 @@ static enum client_status
 replace_file(const struct buffer *out, const char *file)
 {
     char made[4096];
+    bool written;
     int fd;
 
     if (snprintf(made, sizeof(made), "%s.XXXXXX", file) >= (int)sizeof(made)) {
@@ -366,15 +367,14 @@ replace_file(const struct buffer *out, const char *file)
         return CLIENT_USAGE;
     }
     fd = mkostemp(made, O_CLOEXEC); /* 0600 */
-    if (fd >= 0 && fd_write_all(fd, out->data, out->size) == 0 &&
-        rename(made, file) == 0) {
-        fd_close(fd);
+    written = fd >= 0 && fd_write_all(fd, out->data, out->size) == 0;
+    if (fd >= 0 && close(fd) != 0) /* some tell only then that it is full */
+        written = false;
+    if (written && rename(made, file) == 0)
         return CLIENT_OK;
-    }
     warn("%s", file);
     if (fd >= 0)
         unlink(made);
-    fd_close(fd);
     return CLIENT_FAILED;
 }
 

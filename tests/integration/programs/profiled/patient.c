@@ -4,10 +4,11 @@
  * patient ILLNESS.  All hold 64 MB in use (hold_data).
  *   fragments    of 96 MB in blocks of 160 bytes (keep_few) one in ten stays
  *   free_pages   a thread has freed 128 MB, and waits
- *   muzzy        likewise, and it goes on: with muzzy_decay_ms:-1 they are
- * muzzy outside      128 MB are mapped without malloc fills        a cache
- * (fill_cache) grows to its limit, slower and slower tight        320 MB more
- * are in use padded       likewise in blocks to which jemalloc adds a page each
+ *   muzzy        likewise, and goes on: muzzy, with muzzy_decay_ms:-1
+ *   outside      128 MB are mapped without malloc
+ *   fills        a cache (fill_cache) grows to its limit, slower and slower
+ *   tight        320 MB more are in use
+ *   padded       likewise in blocks to which jemalloc adds a page each
  *   healthy      nothing
  */
 #include <pthread.h>

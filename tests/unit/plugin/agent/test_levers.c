@@ -312,6 +312,19 @@ START_TEST(a_second_one_that_fails_half_way_ends_with_the_first)
 }
 END_TEST
 
+START_TEST(a_third_one_knows_what_the_second_has_left_half_way)
+{
+    ck_assert_int_eq(levers_decay(&host, 500, 20, 60, "ann"), 0);
+    fake.fail_write = EIO;
+    fake.fail_at = (unsigned)_i + 1;
+    ck_assert_int_eq(levers_decay(&host, 600, 30, 60, "bob"), EIO);
+    ck_assert_int_eq(levers_decay(&host, 700, 40, 60, "cat"), 0);
+    ck_assert_int_eq(fake.decay[0][3], 700);
+    ck_assert_int_eq(levers_undo(&host), 0);
+    check_as_it_was();
+}
+END_TEST
+
 START_TEST(one_that_cannot_be_put_back_is_tried_again)
 {
     ck_assert_int_eq(levers_decay(&host, 500, 20, 60, "ann"), 0);
@@ -368,6 +381,8 @@ main(void)
     tcase_add_loop_test(tc, a_failure_leaves_alone_what_it_did_not_reach, 0, 8);
     tcase_add_loop_test(
         tc, a_second_one_that_fails_half_way_ends_with_the_first, 0, 8);
+    tcase_add_loop_test(tc, a_third_one_knows_what_the_second_has_left_half_way,
+                        0, 8);
     tcase_add_loop_test(tc, one_that_cannot_be_put_back_is_tried_again, 0, 8);
     tcase_add_test(tc, a_forked_child_has_the_old_values);
     suite_add_tcase(suite, tc);

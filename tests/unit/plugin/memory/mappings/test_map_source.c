@@ -232,6 +232,9 @@ START_TEST(a_reserve_is_left_out)
     ck_assert(reserve != MAP_FAILED);
     map = read_own_by(1);
     ck_assert_uint_eq(find(map, reserve)->rss, 0);
+    ck_assert(find(map, reserve)->uncounted);
+    ck_assert(!find(map, &map)->uncounted);
+    ck_assert_uint_gt(find(map, &map)->rss, 0);
     ck_assert_ptr_nonnull(strstr(map->remark, " MB of addresses) rss is not"));
     memory_map_unref(map);
     munmap(reserve, size);
