@@ -65,6 +65,10 @@ find_hang(const struct diagnosis_facts *facts, struct diagnosis *out)
     finding_explain(finding, "the database has not answered since %s UTC%s%s",
                     at, facts->state_why ? ": " : "",
                     facts->state_why ? facts->state_why : "");
+    if (facts->stopped_pid != 0)
+        finding_step(finding,
+                     "Let it go on, unless a debugger has it: kill -CONT %d",
+                     (int)facts->stopped_pid);
     finding_step(finding,
                  "See what its threads wait for, which asks it nothing: SELECT "
                  "tid, name, state, wchan, waits_for, stack FROM "
@@ -92,6 +96,54 @@ find_parts_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
                         ? "what jemalloc counts is not known"
                         : "it was not seen for half a minute");
     finding_step(finding, "Ask again after a minute.");
+}
+
+/* A part that would be a finding, had it been there for half a minute; or
+ * NULL. */
+static const char *
+find_recent_part(const struct diagnosis_facts *facts, uint64_t *bytes)
+{
+    const struct {
+        struct fact part;
+        uint64_t least;
+        const char *words;
+    } parts[] = {
+        {facts->outside, FINDING_OUTSIDE_BYTES, "outside the allocator"},
+        {facts->inside, 0, "free between what is in use"},
+        {facts->free_pages, 0, "in free pages that are kept"}};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (facts->has_jemalloc && parts[i].part.value >= parts[i].least &&
+            finding_is_worth(facts, parts[i].part, parts[i].part)) {
+            *bytes = parts[i].part.value;
+            return parts[i].words;
+        }
+    return NULL;
+}
+
+static void
+say_nothing_unusual(const struct diagnosis_facts *facts, struct diagnosis *out)
+{
+    uint64_t bytes = 0;
+    const char *recent = find_recent_part(facts, &bytes);
+    struct finding *finding =
+        finding_add(out, FINDING_NOTHING_UNUSUAL,
+                    recent ? FINDING_POSSIBLE : FINDING_LIKELY, NULL, 0);
+
+    if (recent) {
+        finding_explain(finding,
+                        "no part of its memory was unusual for half a minute, "
+                        "but %s are %s now",
+                        bytes_text((double)bytes).text, recent);
+        finding_step(finding, "Ask again after a minute.");
+    } else {
+        finding_explain(finding, "no part of its memory is unusual");
+    }
+    finding_explain(finding, ", and %s",
+                    !facts->grows ? "nothing is seen to grow"
+                    : is_growth_seen_for_long(facts)
+                        ? "it grows by too little to matter"
+                        : "that it grows was not seen for long");
 }
 
 static void
@@ -136,11 +188,7 @@ diagnosis_find(const struct diagnosis_facts *facts, struct diagnosis *out)
     find_cache(facts, out);
     find_low_limit(facts, out);
     if (out->count == 0 && facts->state == FACT_SERVES && knows_parts(facts))
-        finding_explain(
-            finding_add(out, FINDING_NOTHING_UNUSUAL, FINDING_LIKELY, NULL, 0),
-            "no part of its memory is unusual, and %s",
-            facts->grows ? "that it grows was not seen for long"
-                         : "nothing is seen to grow");
+        say_nothing_unusual(facts, out);
     find_parts_unknown(facts, out);
     find_growth_unknown(facts, out);
 }

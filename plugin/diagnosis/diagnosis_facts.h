@@ -78,6 +78,7 @@ struct diagnosis_facts {
 
     int64_t state_since_ms; /* wall clock; 0: unknown */
     const char *state_why;  /* "was killed by signal 9 (SIGKILL)" */
+    int32_t stopped_pid;    /* a signal has stopped it; 0: none, or not seen */
     struct fact oom_kills;  /* of those ends */
     /* Kept of this database's heap, or NULL: the oldest that can be compared
      * with now, and the last. */

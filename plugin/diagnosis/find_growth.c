@@ -11,7 +11,6 @@ enum {
     LEAK_OLD_PERCENT = 50,
     LEAK_POINTS = 36, /* fewer do not tell it from a cache that fills */
     SAME_KIND = 3,    /* findings of one kind */
-    /* Shorter: a database that has just started, or a load that begins. */
     GROWTH_SEEN_MINUTES = 10,
     DAY_HOURS = 24
 };
@@ -32,8 +31,8 @@ limit_word(const struct diagnosis_facts *facts)
                                     : "the cgroup's limit";
 }
 
-static bool
-is_seen_for_long(const struct diagnosis_facts *facts)
+bool
+is_growth_seen_for_long(const struct diagnosis_facts *facts)
 {
     return facts->growth_hours * 60 >= GROWTH_SEEN_MINUTES;
 }
@@ -66,10 +65,10 @@ find_full_soon(const struct diagnosis_facts *facts, struct diagnosis *out)
     if (facts->state == FACT_ENDED || facts->hours_left < 0 ||
         facts->hours_left >= FULL_SOON_HOURS)
         return;
-    finding =
-        finding_add(out, FINDING_FULL_SOON,
-                    is_seen_for_long(facts) ? FINDING_LIKELY : FINDING_POSSIBLE,
-                    NULL, facts->growth);
+    finding = finding_add(out, FINDING_FULL_SOON,
+                          is_growth_seen_for_long(facts) ? FINDING_LIKELY
+                                                         : FINDING_POSSIBLE,
+                          NULL, facts->growth);
     finding_explain(
         finding,
         "it grows by %s an hour (%s to %s, seen over %s); if that goes on, %s "
@@ -162,7 +161,7 @@ explain_pace(const struct fact_trend *trend, bool leaks,
                     MB(trend->high));
     if (leaks)
         finding_explain(finding, " without getting much slower");
-    else if (trend->pace < 0.9)
+    else if (trend->pace_high < 1)
         finding_explain(finding, ", slower than at first: it may be a cache "
                                  "that fills, or a leak");
     else
@@ -220,12 +219,49 @@ find_leak(const struct diagnosis_facts *facts, struct diagnosis *out)
 }
 
 static bool
-has_trend(const struct diagnosis_facts *facts, enum fact_trend_kind kind)
+is_cache(const struct fact_trend *trend)
+{
+    return is_filling(trend) && trend->low > 0 &&
+           trend->bytes >= FINDING_WORTH_BYTES;
+}
+
+/* Of a function, as a growth, a leak or a cache. */
+static bool
+is_growth_told(const struct diagnosis_facts *facts)
 {
     for (size_t i = 0; i < facts->trend_count; i++)
-        if (facts->trends[i].kind == kind)
+        if (is_cache(&facts->trends[i]) ||
+            (is_growth_worth(facts, &facts->trends[i]) &&
+             !is_filling(&facts->trends[i])))
             return true;
     return false;
+}
+
+/* The fastest, though not fast for sure; NULL: none. */
+static const struct fact_trend *
+find_suspect(const struct diagnosis_facts *facts)
+{
+    for (size_t i = 0; i < facts->trend_count; i++)
+        if (facts->trends[i].kind == FACT_GROWS)
+            return &facts->trends[i];
+    return NULL;
+}
+
+static void
+explain_suspect(const struct diagnosis_facts *facts, struct finding *finding)
+{
+    const struct fact_trend *suspect = find_suspect(facts);
+
+    if (suspect)
+        finding_explain(finding,
+                        "; %.200s is the most likely to hold it, with %s an "
+                        "hour (%s to %s)",
+                        suspect->function, MB(suspect->per_hour),
+                        MB(suspect->low), MB(suspect->high));
+    else
+        finding_explain(finding, "; which function holds it is not known%s%s",
+                        facts->trend_why ? ": " : "",
+                        facts->trend_why ? facts->trend_why : "");
 }
 
 void
@@ -236,20 +272,17 @@ find_growth(const struct diagnosis_facts *facts, struct diagnosis *out)
                                (uint64_t)fmax(facts->growth_low * hours, 0)};
     struct finding *finding;
 
-    if (!facts->grows || !is_seen_for_long(facts) ||
-        finding_is_there(out, FINDING_FULL_SOON) ||
-        has_trend(facts, FACT_GROWS) || has_trend(facts, FACT_FILLS) ||
+    if (!facts->grows || !is_growth_seen_for_long(facts) ||
+        finding_is_there(out, FINDING_FULL_SOON) || is_growth_told(facts) ||
         !finding_is_worth(facts, a_day, a_day))
         return;
     finding =
         finding_add(out, FINDING_GROWTH, FINDING_LIKELY, NULL, facts->growth);
     finding_explain(finding,
-                    "its memory grows by %s an hour (%s to %s, seen over %s); "
-                    "which function holds it is not known%s%s",
+                    "its memory grows by %s an hour (%s to %s, seen over %s)",
                     MB(facts->growth), MB(facts->growth_low),
-                    MB(facts->growth_high), SPAN(facts->growth_hours * 3600),
-                    facts->trend_why ? ": " : "",
-                    facts->trend_why ? facts->trend_why : "");
+                    MB(facts->growth_high), SPAN(facts->growth_hours * 3600));
+    explain_suspect(facts, finding);
     if (!facts->profiling)
         finding_step(finding,
                      "Switch profiling on, and ask again after a day: ADMIN "
@@ -272,8 +305,7 @@ find_cache(const struct diagnosis_facts *facts, struct diagnosis *out)
         const struct fact_trend *trend = &facts->trends[i];
         struct finding *finding;
 
-        if (!is_filling(trend) || trend->low <= 0 ||
-            trend->bytes < FINDING_WORTH_BYTES)
+        if (!is_cache(trend))
             continue;
         found++;
         finding = finding_add(out, FINDING_CACHE_FILLS, FINDING_LIKELY,

@@ -38,6 +38,9 @@ bool finding_is_outside_worth(const struct diagnosis_facts *facts);
 
 /* ---- what grows: find_growth.c ---- */
 
+/* Shorter: a database that has just started, or a load that begins. */
+bool is_growth_seen_for_long(const struct diagnosis_facts *facts);
+
 void find_full_soon(const struct diagnosis_facts *facts, struct diagnosis *out);
 void find_leak(const struct diagnosis_facts *facts, struct diagnosis *out);
 void find_growth(const struct diagnosis_facts *facts, struct diagnosis *out);

@@ -97,6 +97,7 @@ read_status(const struct node_sources *from, struct arena *arena,
         find_death(from, &status, out);
     } else if (status.state == NODE_UNRESPONSIVE && status.stopped) {
         out->state_why = "a signal has stopped it";
+        out->stopped_pid = status.peer;
     } else if (status.state == NODE_ABSENT) {
         out->state_why = copy_text(arena, status.absence);
     }

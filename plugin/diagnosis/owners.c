@@ -91,7 +91,7 @@ name_foreign(const struct memory_range *range, char *out, size_t size)
     snprintf(out, size, "anonymous memory %s%s%s(a mapping of %s, %s%s%s)",
              *range->owner ? "of " : "", range->owner, *range->owner ? " " : "",
              bytes_text((double)range->size).text,
-             *since ? "first seen " : "since when is not known", since,
+             *since ? "seen since " : "since when is not known", since,
              *since ? " UTC" : "");
 }
 

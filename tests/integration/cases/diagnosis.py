@@ -170,7 +170,7 @@ def test_outside(_):
             assert subject == "anonymous memory", subject
             assert int(size) < 150 * MB, size
             assert re.search(r": 12[78]\.\d MB are anonymous memory \(a mapping "
-                             r"of 128\.0 MB, first seen 20[0-9-]+ [0-9:]+ UTC\)",
+                             r"of 128\.0 MB, seen since 20[0-9-]+ [0-9:]+ UTC\)",
                              why), why
             paste(w, steps)
             assert "  anonymous memory (a mapping of 128.0 MB" in page(w)

@@ -1,5 +1,6 @@
 /* test_diagnosis.c - which facts give which findings, and what the page says.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -401,12 +402,75 @@ START_TEST(what_grows_and_is_young_is_less_sure_to_leak)
     facts.trends[0].points = ages[_i].points;
     facts.trends[0].pace = ages[_i].pace;
     facts.trends[0].pace_low = ages[_i].pace_low;
+    facts.trends[0].pace_high = ages[_i].pace + 0.1;
     diagnosis_find(&facts, &found);
     ck_assert_int_eq(found.findings[0].kind, ages[_i].kind);
     ck_assert_str_eq(found.findings[0].subject, "leak_a_node");
     ck_assert_int_eq(found.findings[0].certainty, ages[_i].certainty);
     ck_assert_msg(strstr(found.findings[0].why, ages[_i].why) != NULL, "%s",
                   found.findings[0].why);
+}
+END_TEST
+
+START_TEST(what_is_unusual_just_now_is_not_nothing)
+{
+    static const struct {
+        size_t part;
+        const char *words;
+    } parts[] = {
+        {offsetof(struct diagnosis_facts, outside), "outside the allocator"},
+        {offsetof(struct diagnosis_facts, inside), "free between what is in"},
+        {offsetof(struct diagnosis_facts, free_pages), "in free pages that"}};
+    struct diagnosis_facts facts = healthy();
+    const struct finding *finding = &found.findings[0];
+    struct fact *part = (struct fact *)((char *)&facts + parts[_i].part);
+
+    *part = (struct fact){true, MB_OF(400)};
+    diagnosis_find(&facts, &found);
+    ck_assert_int_eq(finding->kind, FINDING_NOTHING_UNUSUAL);
+    ck_assert_int_eq(finding->certainty, FINDING_POSSIBLE);
+    ck_assert_msg(strstr(finding->why, "but 400.0 MB are ") &&
+                      strstr(finding->why, parts[_i].words),
+                  "%s", finding->why);
+    ck_assert_str_eq(finding->steps[0], "Ask again after a minute.");
+}
+END_TEST
+
+/* That all its memory grows is sure; of which function is not. */
+START_TEST(growth_is_told_whatever_is_known_of_functions)
+{
+    struct diagnosis_facts facts = healthy();
+    const struct finding *finding = &found.findings[0];
+
+    make_growing(&facts);
+    facts.trends[0] = (struct fact_trend){.function = "cursor_open",
+                                          .kind = FACT_GROWS,
+                                          .bytes = MB_OF(80),
+                                          .per_hour = 30e6,
+                                          .low = 1e5,
+                                          .high = 60e6,
+                                          .pace = 1,
+                                          .pace_high = 1.2,
+                                          .hours = 1};
+    facts.trend_count = 1;
+    diagnosis_find(&facts, &found);
+    ck_assert_int_eq(finding->kind, FINDING_GROWTH);
+    ck_assert_str_eq(finding->subject, "");
+    ck_assert_msg(strstr(finding->why, "; cursor_open is the most likely to "
+                                       "hold it, with 28.6 MB an hour"),
+                  "%s", finding->why);
+}
+END_TEST
+
+START_TEST(who_is_stopped_can_go_on)
+{
+    struct diagnosis_facts facts = healthy();
+
+    make_hung(&facts);
+    facts.stopped_pid = 4711;
+    diagnosis_find(&facts, &found);
+    ck_assert_str_eq(found.findings[0].steps[0],
+                     "Let it go on, unless a debugger has it: kill -CONT 4711");
 }
 END_TEST
 
@@ -661,6 +725,9 @@ main(void)
     tcase_add_test(tcase, what_is_not_in_memory_is_no_sure_fragmentation);
     tcase_add_loop_test(tcase, what_grows_and_is_young_is_less_sure_to_leak, 0,
                         7);
+    tcase_add_loop_test(tcase, what_is_unusual_just_now_is_not_nothing, 0, 3);
+    tcase_add_test(tcase, growth_is_told_whatever_is_known_of_functions);
+    tcase_add_test(tcase, who_is_stopped_can_go_on);
     tcase_add_test(tcase, what_has_not_grown_much_yet_is_no_finding);
     tcase_add_loop_test(tcase, the_lever_is_that_of_the_cause, 0, 4);
     tcase_add_test(tcase, muzzy_pages_have_a_setting_of_their_own);

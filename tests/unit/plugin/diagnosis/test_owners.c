@@ -74,7 +74,7 @@ START_TEST(foreign_memory_is_told_one_by_one)
     sum_map();
     ck_assert_uint_eq(sums.count, 2);
     ck_assert_str_eq(sums.list[0].name,
-                     "anonymous memory (a mapping of 128.0 MB, first seen "
+                     "anonymous memory (a mapping of 128.0 MB, seen since "
                      "2023-11-14 22:13:10 UTC)");
     ck_assert_str_eq(sums.list[1].name,
                      "anonymous memory of code made at run time (a mapping of "
