@@ -6,7 +6,7 @@
 #include "clock.h"
 #include "lever_job.h"
 
-static const char *const names[] = {[AGENT_LEVERS] = "state()",
+static const char *const names[] = {[AGENT_LEVERS] = "Jemalloc",
                                     [AGENT_PURGE] = "purge()",
                                     [AGENT_DECAY] = "decay()",
                                     [AGENT_BACKGROUND] = "background_threads()",

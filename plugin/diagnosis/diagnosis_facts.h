@@ -107,10 +107,10 @@ struct diagnosis_facts {
     struct fact profile_bytes; /* in use, of what the profile has seen */
     struct fact_holder holders[FACTS_HOLDERS]; /* functions, largest first */
     size_t holder_count;
-    /* Of the same, by the pools of threads that allocated it; none of one pool
-     * alone. */
-    struct fact_holder pools[FACTS_HOLDERS];
-    size_t pool_count;
+    /* The same by who allocated it: pools of threads, or threads where there is
+     * one pool; none where one has all. */
+    struct fact_holder threads[FACTS_HOLDERS];
+    size_t thread_count;
 
     /* What it uses, over its history: bytes an hour with an interval. */
     const char *growth_why; /* it is not, or it does not grow; or NULL */

@@ -150,10 +150,10 @@ write_holders(const struct diagnosis_facts *facts, struct buffer *out)
         "on %s are in use:",
         bytes_text((double)facts->profile_bytes.value).text);
     write_list(facts->holders, facts->holder_count, " by ", out);
-    if (facts->pool_count == 0)
+    if (facts->thread_count == 0)
         return;
     buffer_text(out, "By the threads that allocated it:");
-    write_list(facts->pools, facts->pool_count, " ", out);
+    write_list(facts->threads, facts->thread_count, " ", out);
 }
 
 static void

@@ -1,6 +1,8 @@
 /* node_facts.c - see node_facts.h. */
 #include "node_facts.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,49 +239,82 @@ read_holders(const struct functions *functions, struct arena *arena,
         out->holders[i].name = copy_text(arena, out->holders[i].name);
 }
 
-struct pool_sum {
-    char pool[HEAP_THREAD_NAME_MAX + 1];
+struct thread_sum {
+    char name[HEAP_THREAD_NAME_MAX + 32]; /* of a pool, or one thread */
     double bytes;
 };
 
 static int
-compare_pool_sums(const void *a, const void *b)
+compare_thread_sums(const void *a, const void *b)
 {
-    return strcmp(((const struct pool_sum *)a)->pool,
-                  ((const struct pool_sum *)b)->pool);
+    return strcmp(((const struct thread_sum *)a)->name,
+                  ((const struct thread_sum *)b)->name);
 }
 
-static int
-read_pools(const struct live_parts *parts, struct arena *arena,
-           struct diagnosis_facts *out, struct error *err)
+static void
+name_thread(const struct heap_thread *thread, bool alone, char *out,
+            size_t size)
 {
-    size_t count = parts ? parts->threads.count : 0, pools = 0;
-    struct pool_sum *sums;
+    char pool[HEAP_THREAD_NAME_MAX + 1];
 
-    if (count == 0)
-        return 0;
-    sums = mem_zalloc(count, sizeof(*sums));
-    if (!sums) {
-        error_memory(err, "the pools of threads");
-        return -1;
+    heap_thread_pool(thread->name, pool);
+    if (alone && thread->tid != 0)
+        snprintf(out, size, "%s (tid %" PRIu32 ")", thread->name, thread->tid);
+    else if (alone && thread->number != 0)
+        snprintf(out, size, "%s (#%" PRIu64 ")", thread->name,
+                 thread->number - 1);
+    else
+        snprintf(out, size, "%s", *pool ? pool : "threads without a name");
+}
+
+/* How many have a sum: one for each name. */
+static size_t
+sum_threads(const struct live_parts *parts, bool alone, struct thread_sum *sums)
+{
+    size_t count = parts->threads.count, names = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sums[i].bytes = 0;
+        name_thread(&parts->threads.list[i], alone, sums[i].name,
+                    sizeof(sums[i].name));
     }
-    for (size_t i = 0; i < count; i++)
-        heap_thread_pool(parts->threads.list[i].name, sums[i].pool);
     for (size_t i = 0; i < parts->count; i++)
         sums[parts->list[i].thread].bytes += parts->list[i].bytes;
-    qsort(sums, count, sizeof(*sums), compare_pool_sums);
+    qsort(sums, count, sizeof(*sums), compare_thread_sums);
     for (size_t i = 0; i < count; i++)
-        if (pools > 0 && compare_pool_sums(&sums[pools - 1], &sums[i]) == 0)
-            sums[pools - 1].bytes += sums[i].bytes;
+        if (names > 0 && compare_thread_sums(&sums[names - 1], &sums[i]) == 0)
+            sums[names - 1].bytes += sums[i].bytes;
         else
-            sums[pools++] = sums[i];
-    for (size_t i = 0; i < pools && pools > 1; i++)
-        insert_holder(out->pools, &out->pool_count, sums[i].pool,
-                      sums[i].bytes);
-    for (size_t i = 0; i < out->pool_count; i++)
-        out->pools[i].name =
-            copy_text(arena, *out->pools[i].name ? out->pools[i].name
-                                                 : "threads without a name");
+            sums[names++] = sums[i];
+    return names;
+}
+
+/* By pool; where one has all, as a server's connections may, by thread. */
+static int
+read_threads(const struct live_parts *parts, struct arena *arena,
+             struct diagnosis_facts *out, struct error *err)
+{
+    size_t count = parts ? parts->threads.count : 0, names;
+    struct thread_sum *sums;
+
+    if (count < 2)
+        return 0;
+    sums = mem_alloc(count * sizeof(*sums));
+    if (!sums) {
+        error_memory(err, "the threads of the heap");
+        return -1;
+    }
+    for (int alone = 0; alone <= 1 && out->thread_count < 2; alone++) {
+        names = sum_threads(parts, alone, sums);
+        out->thread_count = 0;
+        for (size_t i = 0; i < names; i++)
+            insert_holder(out->threads, &out->thread_count, sums[i].name,
+                          sums[i].bytes);
+    }
+    if (out->thread_count == 1)
+        out->thread_count = 0; /* it has all */
+    for (size_t i = 0; i < out->thread_count; i++)
+        out->threads[i].name = copy_text(arena, out->threads[i].name);
     mem_free(sums);
     return 0;
 }
@@ -323,7 +358,7 @@ read_profile(const struct node_sources *from, struct arena *arena,
     if (!functions)
         return -1;
     read_holders(functions, arena, out);
-    rc = read_pools(from->snapshot->profile->parts, arena, out, err);
+    rc = read_threads(from->snapshot->profile->parts, arena, out, err);
     if (rc == 0)
         rc = read_waste(from->snapshot->profile, functions, arena, out, err);
     functions_free(functions);

@@ -114,7 +114,9 @@ static const struct catalog_column memory_history[] = {
     {"pid", &type_ubigint_nn, "Of the database then"},
     {"started", &type_time, "When that database came up, UTC"},
     {"profiling", &type_boolean_nn, "Whether it was on"},
-    {"responsive", &type_boolean_nn, "Whether the database answered"},
+    {"responsive", &type_boolean_nn,
+     "Whether the agent in it answered; its own threads may wait all the "
+     "same"},
     {"rss", &type_bigint, "Bytes in memory, by the kernel's count"},
     {"cgroup_current", &type_bigint,
      "Bytes that the cgroup uses, page cache included"},
@@ -534,7 +536,8 @@ static const struct catalog_column memory_columns[] = {
     {"note", &type_text, "What lies between the figures, in words", 0,
      NEED_TOTAL},
     {"answered", &type_boolean_nn,
-     "Whether the database answered; 0: jemalloc's figures are of when it did "
+     "Whether the agent in it answered (its own threads may wait all the "
+     "same: threads); 0: jemalloc's figures are of when it did "
      "last, as are all where it has ended"},
     {"full_at", &type_time,
      "When it meets the cgroup's limit or what the machine has left, as it "

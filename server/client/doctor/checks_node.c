@@ -306,9 +306,11 @@ check_space(const struct facts *x, struct finding *f)
         return false;
     }
     if (space < SPACE_LEAST)
-        return judge(f, VERDICT_STOPS, "free some, or move state_dir",
-                     "%s has %" PRId64 " MB left: snapshots cannot be kept",
-                     x->text[FACT_STATE_DIR], space >> 20);
+        return judge(f, space >> 20 > 0 ? VERDICT_WARNING : VERDICT_STOPS,
+                     "free some, or move state_dir",
+                     "%s has %" PRId64 " MB left: %ssnapshots cannot be kept",
+                     x->text[FACT_STATE_DIR], space >> 20,
+                     space >> 20 > 0 ? "large " : "");
     if (failed > 0 || space < keep)
         return judge(
             f, VERDICT_WARNING, "free some, or lower snapshots.keep_bytes",

@@ -626,9 +626,9 @@ START_TEST(the_page_has_findings_first_and_then_all_of_rss)
     make_leaking(&facts);
     facts.holders[0] = (struct fact_holder){"leak_a_node", MB_OF(300)};
     facts.holder_count = 1;
-    facts.pools[0] = (struct fact_holder){"compact-*", MB_OF(500)};
-    facts.pools[1] = (struct fact_holder){"worker-*", MB_OF(300)};
-    facts.pool_count = 2;
+    facts.threads[0] = (struct fact_holder){"compact-*", MB_OF(500)};
+    facts.threads[1] = (struct fact_holder){"worker-*", MB_OF(300)};
+    facts.thread_count = 2;
     facts.profile_bytes = (struct fact){true, MB_OF(800)};
     write_page(&facts);
     leak = strstr(page.data, "leak in leak_a_node (likely): ");
