@@ -86,10 +86,10 @@ process_state(const struct agent_client *client)
 {
     struct process_stat stat;
 
-    return read_living_peer(client, &stat) &&
-                   stat.start_ticks == client->status.hello.start_ticks
-               ? stat.state
-               : 0;
+    if (!read_living_peer(client, &stat) ||
+        stat.start_ticks != client->status.hello.start_ticks)
+        return 0;
+    return stat.state;
 }
 
 bool
